@@ -12,7 +12,7 @@ from tests.markdown.merging.triples import triple
 from tests.markdown.shapes import notes, ordinary_notes, random_note
 from vault_memory.markdown.document import parse
 from vault_memory.markdown.items import normalised
-from vault_memory.markdown.merging.parsed_note import read_page
+from vault_memory.markdown.merging.parsed_note import parse_note
 from vault_memory.markdown.merging.three_way import Merged, merge
 
 DATE = "2026-11-21"
@@ -238,7 +238,7 @@ def test_the_result_of_a_merge_merges_with_what_it_was_made_from() -> None:
 @given(ordinary_notes)
 @settings(max_examples=150)
 def test_a_page_has_the_sections_that_the_note_has(text: str) -> None:
-    page = read_page(text.encode())
+    page = parse_note(text.encode())
 
     if page is None:
         assert re.match("\ufeff?---\n", text), "only front matter may be broken here"
@@ -251,7 +251,7 @@ def test_the_units_of_a_page_are_all_of_its_lines() -> None:
     random = Random(5)
     for _ in range(3000):
         raw = random_note(random).encode()
-        page = read_page(raw)
+        page = parse_note(raw)
         if page is None:
             continue
         lines = list(page.lines[: page.body])

@@ -1,8 +1,8 @@
 """Limits the number of chunks of one note: in a note with too many, small neighbours are joined.
 
-A note of 1 MiB can hold 260,000 items of one letter. Each chunk costs a row, words in the full text and a vector, so
-such a note would hold up everybody else's. What is joined follows from the chunks alone, so a note edited step by step
-has the same chunks as one read afresh.
+A note of 1 MiB can have 260,000 items of one letter. Each chunk costs a row, words in the full text
+and a vector, so such a note would delay the indexing of all others. The result follows from the
+chunks alone, so a note that was edited step by step has the same chunks as one that is read again.
 """
 
 from itertools import takewhile
@@ -11,89 +11,94 @@ from vault_memory.markdown.chunking.chunk_text import Chunk
 from vault_memory.markdown.chunking.splitter import CAP
 
 MOST_CHUNKS = 4000
-"""Of one note, while that can be had without a chunk of more than `CAP` characters."""
+"""The chunks of one note, where no chunk needs more than `CAP` characters for that"""
 _SIZES = (CAP // 4, CAP // 2, CAP)
-"""Characters up to which neighbours are joined; a larger size is tried when the one before leaves too many."""
+"""Characters up to which neighbours are joined; the next size is tried if too many chunks remain"""
 
 
 def capped(chunks: list[Chunk]) -> list[Chunk]:
-    """The chunks of a note, joined where they are too many. First only those that say the same about themselves."""
+    """Return the chunks of a note, joined if there are too many.
+
+    Neighbours with different headings, speakers, dates or topics are joined last.
+    """
     if len(chunks) <= MOST_CHUNKS:
         return chunks
     for size in _SIZES:
-        joined = _joined(chunks, size)
+        joined = _join_neighbours(chunks, size)
         if len(joined) <= MOST_CHUNKS:
             return joined
-    return _joined(list(map(_with_heading, chunks)), CAP, mixed=True)
+    return _join_neighbours(list(map(_with_heading, chunks)), CAP, mixed=True)
 
 
-def _joined(chunks: list[Chunk], size: int, *, mixed: bool = False) -> list[Chunk]:
-    """Neighbours joined up to `size` characters; only with the same heading, speaker, date and topic unless `mixed`."""
+def _join_neighbours(
+    chunks: list[Chunk], size: int, *, mixed: bool = False
+) -> list[Chunk]:
+    """Join neighbours up to `size` characters; only those with equal fields unless `mixed`."""
     joined: list[Chunk] = []
     group: list[Chunk] = []
     length = 0
     for chunk in chunks:
-        longer = length + 1 + len(chunk.text)
-        if (
-            group
-            and longer <= size
-            and (mixed or _is_alike(group[-1], chunk))
-            and _may_join(group[-1], chunk)
-        ):
-            length = longer
-        else:
-            if group:
-                joined.append(_one_of(group))
-            group, length = [], len(chunk.text)
-        group.append(chunk)
-    joined.append(_one_of(group))
+        new_length = length + 1 + len(chunk.text)
+        if group and new_length <= size and _may_join(group[-1], chunk, mixed=mixed):
+            group.append(chunk)
+            length = new_length
+            continue
+        if group:
+            joined.append(_join(group))
+        group = [chunk]
+        length = len(chunk.text)
+    joined.append(_join(group))
     return joined
 
 
-def _is_alike(left: Chunk, right: Chunk) -> bool:
-    return left[1:3] == right[1:3] and left[5:] == right[5:]
-
-
-def _may_join(left: Chunk, right: Chunk) -> bool:
-    """Two parts of one word stay apart: a blank between them would make two words of it."""
-    return right.first_line > left.last_line or " " in left.text
+def _may_join(left: Chunk, right: Chunk, *, mixed: bool) -> bool:
+    # A blank between two parts of one word would make two words of it.
+    if right.first_line <= left.last_line and " " not in left.text:
+        return False
+    return mixed or (left[1:3] == right[1:3] and left[5:] == right[5:])
 
 
 def _with_heading(chunk: Chunk) -> Chunk:
-    """The chunk with the deepest heading above it as part of its text, and without its own path, as far as it fits."""
+    """Return the chunk with the name of its deepest heading in its text, if that fits."""
     name = chunk.heading[-1] if chunk.heading else ""
     if not name or len(name) + 1 + len(chunk.text) > CAP:
         return chunk
     return chunk._replace(text=f"{name}\n{chunk.text}")
 
 
-def _one_of(group: list[Chunk]) -> Chunk:
+def _join(group: list[Chunk]) -> Chunk:
+    """Return one chunk for a group. It has the fields that are equal in all of them."""
     if len(group) == 1:
         return group[0]
     first, last = group[0], group[-1]
-    texts: list[str] = []
-    for place, chunk in enumerate(group):
-        same_line = place and chunk.first_line <= group[place - 1].last_line
-        texts += [" " if same_line else "\n", chunk.text] if place else [chunk.text]
     headings = {chunk.heading for chunk in group}
-    heading = first.heading if len(headings) == 1 else _common(headings)
-    whos = {chunk.who for chunk in group}
+    speakers = {chunk.who for chunk in group}
     dates = {chunk.date for chunk in group}
     topics = {chunk.topic for chunk in group}
     return Chunk(
-        "".join(texts),
-        heading,
-        first.who if len(whos) == 1 else "",
-        first.first_line,
-        max(first.last_line, last.last_line),
-        first.date if len(dates) == 1 else None,
-        first.topic if len(topics) == 1 else "",
+        text=_joined_text(group),
+        heading=_common_path(headings) if len(headings) > 1 else first.heading,
+        who="" if len(speakers) > 1 else first.who,
+        first_line=first.first_line,
+        last_line=max(first.last_line, last.last_line),
+        date=None if len(dates) > 1 else first.date,
+        topic="" if len(topics) > 1 else first.topic,
     )
 
 
-def _common(paths: set[tuple[str, ...]]) -> tuple[str, ...]:
-    """The beginning that all paths share."""
+def _joined_text(group: list[Chunk]) -> str:
+    texts = [group[0].text]
+    last_line = group[0].last_line
+    for chunk in group[1:]:
+        is_same_line = chunk.first_line <= last_line
+        texts.append(" " if is_same_line else "\n")
+        texts.append(chunk.text)
+        last_line = chunk.last_line
+    return "".join(texts)
+
+
+def _common_path(paths: set[tuple[str, ...]]) -> tuple[str, ...]:
+    """Return the headings that all paths begin with."""
     levels = zip(*paths, strict=False)
-    return tuple(
-        names[0] for names in takewhile(lambda names: len(set(names)) == 1, levels)
-    )
+    common = takewhile(lambda names: len(set(names)) == 1, levels)
+    return tuple(names[0] for names in common)

@@ -1,9 +1,9 @@
-"""Chunks: the units of a note that are found. One says one thing, stands under one heading, and fits a prompt.
+"""Cuts a note into chunks, the units of the index. A chunk is under one heading and fits a prompt.
 
-An item with its continuation and children, a paragraph, a fence, a table is one chunk while it fits `CAP` characters.
-An item that does not fit gives up its children; what is still too long is cut at lines (fences, tables), at sentence
-ends, at blanks, or anywhere. Headings stand in the heading path of what is below them; one with nothing below is a
-chunk of its own.
+An item with its continuation and children, a paragraph, a fence or a table is one chunk if it fits
+`CAP` characters. The children of an item that does not fit become chunks of their own; a text that is
+still too long is cut at lines (fences, tables), at sentence ends, at blanks, or anywhere. A heading
+is in the heading path of the chunks below it; a heading with nothing below is a chunk of its own.
 """
 
 import datetime
@@ -12,7 +12,7 @@ from bisect import bisect_left
 from operator import itemgetter
 from typing import NamedTuple
 
-from vault_memory.markdown.blocks.incremental import seam
+from vault_memory.markdown.blocks.incremental import Seam, seam
 from vault_memory.markdown.blocks.model import Block
 from vault_memory.markdown.blocks.outline import LONG, MOST, Outline, outline
 from vault_memory.markdown.chunking.chunk_limit import capped
@@ -24,95 +24,101 @@ _TABLE = re.compile(r"^[ \t]*\|?[ \t]*:?-+:?[ \t]*\|[-:| \t]*$", re.MULTILINE)
 _METADATA = re.compile(r"\(([^()\n]*)\)(?:[ \t]+\^[A-Za-z0-9-]+)?[ \t]*$", re.MULTILINE)
 _FRONT_TOPIC = re.compile(r"topic:[ \t]*[\"'\[]?[ \t]*([^\"'\[\],#]*)")
 _FRONT_VALUE = re.compile(r"[ \t]*(?:-[ \t]+|[^:#]+:[ \t]*)[\"'\[{>|]*[ \t]*\w")
+_LONGEST_MARKER = 16
+"""A longer text is not a marker alone, so the pattern need not read it"""
+
+Heading = tuple[int, str]
+"""The level and the name of a heading"""
 
 
-class _Said(NamedTuple):
-    """What an item tells about all chunks that are made of it."""
+class _Fields(NamedTuple):
+    """What an item says about all chunks that it becomes."""
 
     who: str
     date: datetime.date | None
     topic: str
 
 
-class _Chunked(NamedTuple):
-    """A long note that was cut into chunks, before they were joined."""
+class _ChunkedNote(NamedTuple):
+    """A long note and its chunks, before they were joined."""
 
     note: Outline
     chunks: list[Chunk]
 
 
-_recent: tuple[_Chunked, ...] = ()
+_recent: tuple[_ChunkedNote, ...] = ()
 _first_line = itemgetter(3)
 
 
 def chunk(raw: bytes) -> list[Chunk]:
-    """The chunks of a note, in order; nobody changes the list. Any bytes are a note.
+    """Return the chunks of a note, in order. The caller must not change the list.
 
-    Of a long note that differs little from one that was cut lately, only the difference is cut.
+    Any bytes are a note. Of a long note that differs little from a recent one, only the difference
+    is cut.
     """
     return capped(_cut_note(raw))
 
 
 def _cut_note(raw: bytes) -> list[Chunk]:
-    """The chunks of a note, however many they are."""
+    """Return the chunks of a note without a limit of their number."""
     global _recent
     note = outline(raw)
     if len(note.lines) < LONG:
         return _Chunker(note).run()
     recent = _recent
-    for at, known in enumerate(recent):
-        chunks = (
-            known.chunks
-            if known.note == note
-            else chunk_again(known.note, known.chunks, note)
-        )
+    for index, cached in enumerate(recent):
+        chunks: list[Chunk] | None = cached.chunks
+        if cached.note != note:
+            chunks = chunk_again(cached.note, cached.chunks, note)
         if chunks is not None:
-            _recent = (_Chunked(note, chunks), *recent[:at], *recent[at + 1 :])
+            remaining = recent[:index] + recent[index + 1 :]
+            _recent = (_ChunkedNote(note, chunks), *remaining)
             return chunks
     chunks = _Chunker(note).run()
-    _recent = (_Chunked(note, chunks), *recent[: MOST - 1])
+    _recent = (_ChunkedNote(note, chunks), *recent[: MOST - 1])
     return chunks
 
 
 def chunk_again(old: Outline, chunks: list[Chunk], note: Outline) -> list[Chunk] | None:
-    """The chunks of `note`, where most of them are known from `old`; None when the whole has to be cut."""
-    found = (
-        seam(old.lines, old.blocks, note.lines, note.body)
-        if old.body == note.body
-        else None
-    )
-    if found is None:
+    """Return the chunks of `note` from those of `old`; None when all of it has to be cut."""
+    if old.body != note.body:
         return None
-    until = len(note.blocks) - (len(old.blocks) - found.below)
-    if found.below < len(old.blocks):
-        if until < found.above or note.blocks[until].first != found.end:
-            return None
-        if _path_above(old.blocks, found.below) != _path_above(note.blocks, until):
-            return None
-    first = bisect_left(chunks, found.line + 1, key=_first_line) if found.above else 0
-    last = bisect_left(chunks, found.end - found.shift + 1, key=_first_line)
-    below = chunks[last:] if found.below < len(old.blocks) else []
-    return (
-        chunks[:first]
-        + _Chunker(note).run(found.above, until)
-        + _moved(below, found.shift)
-    )
+    edges = seam(old.lines, old.blocks, note.lines, note.body)
+    if edges is None:
+        return None
+    until = len(note.blocks) - (len(old.blocks) - edges.below)
+    if edges.below < len(old.blocks) and not _continues(old, note, edges, until):
+        return None
+    first = bisect_left(chunks, edges.line + 1, key=_first_line) if edges.above else 0
+    changed = _Chunker(note).run(edges.above, until)
+    if edges.below == len(old.blocks):
+        return chunks[:first] + changed
+    last = bisect_left(chunks, edges.end - edges.shift + 1, key=_first_line)
+    return chunks[:first] + changed + _moved(chunks[last:], edges.shift)
+
+
+def _continues(old: Outline, note: Outline, edges: Seam, until: int) -> bool:
+    """Return whether block `until` of the note is the first of the unchanged blocks at the end."""
+    if until < edges.above or note.blocks[until].first != edges.end:
+        return False
+    # A heading that was added or removed above changes the heading path of everything below.
+    return _path_above(old.blocks, edges.below) == _path_above(note.blocks, until)
 
 
 def _moved(chunks: list[Chunk], shift: int) -> list[Chunk]:
-    """The chunks as they stand when so many lines come above them."""
+    """Return the chunks with their lines moved down by `shift`."""
     if not shift:
         return chunks
-    new = tuple.__new__  # a third of what `Chunk(…)` costs
+    new = tuple.__new__  # a third of the cost of `Chunk(…)`
     return [
         new(Chunk, (text, heading, who, first + shift, last + shift, date, topic))
         for text, heading, who, first, last, date, topic in chunks
     ]
 
 
-def _path_above(blocks: list[Block], index: int) -> list[tuple[int, str]]:
-    """The headings under which a block stands, with their levels."""
-    path: list[tuple[int, str]] = []
+def _path_above(blocks: list[Block], index: int) -> list[Heading]:
+    """Return the headings above a block, from level 1 down."""
+    path: list[Heading] = []
     level = 7
     for block in reversed(blocks[: index + 1]):
         if block.kind == "heading" and block.level < level:
@@ -131,37 +137,42 @@ class _Chunker:
         "_blocks",
         "_body",
         "_chunks",
+        "_fields",
         "_heading",
         "_lines",
-        "_nothing",
         "_path",
     )
 
     def __init__(self, note: Outline) -> None:
         self._lines, self._body, self._blocks = note
-        self._nothing = _Said("", None, _front_topic(self._lines[: self._body]))
-        self._path: list[tuple[int, str]] = []
+        self._fields = _Fields("", None, _front_topic(self._lines[: self._body]))
+        """The fields of chunks outside items"""
+        self._path: list[Heading] = []
         self._heading: tuple[str, ...] = ()
         self._chunks: list[Chunk] = []
 
     def run(self, start: int = 0, end: int | None = None) -> list[Chunk]:
-        """The chunks of the blocks from `start` to `end`; from the first one on also those of the front matter."""
+        """Return the chunks of the blocks from `start` to `end`, and at the top of front matter."""
         if start:
             self._path = _path_above(self._blocks, start)
             self._heading = tuple([name for _, name in self._path])
-        elif self._body and any(
-            map(_FRONT_VALUE.match, self._lines[1 : self._body - 1])
-        ):
-            self._add(1, self._body - 1, self._nothing, by_line=True)
+        else:
+            self._add_front_matter()
         for index, block in enumerate(self._blocks[start:end], start):
             if block.kind == "item":
                 if block.level == 1:
-                    self._add_item(index, self._nothing)
+                    self._add_item(index, self._fields)
             elif block.kind == "heading":
                 self._add_heading(index)
             elif block.kind != "rule":
                 self._add_text(block)
         return self._chunks
+
+    def _add_front_matter(self) -> None:
+        """Add front matter that has values; a template with empty keys says nothing."""
+        first, end = 1, self._body - 1
+        if any(map(_FRONT_VALUE.match, self._lines[first : max(end, first)])):
+            self._add(first, end, self._fields, by_line=True)
 
     def _add_heading(self, index: int) -> None:
         block, path = self._blocks[index], self._path
@@ -171,16 +182,15 @@ class _Chunker:
         if not block.name:
             return
         if self._is_bare(index):
-            self._add(block.first, block.end, self._nothing, by_line=False)
+            self._add(block.first, block.end, self._fields, by_line=False)
         path.append((block.level, block.name))
         self._heading += (block.name,)
 
     def _is_bare(self, index: int) -> bool:
-        """Whether nothing stands below a heading, not even a deeper heading."""
+        """Return whether nothing is below a heading, not even a deeper heading."""
         level = self._blocks[index].level
-        while index + 1 < len(self._blocks):
-            index += 1
-            below = self._blocks[index]
+        for number in range(index + 1, len(self._blocks)):
+            below = self._blocks[number]
             if below.kind != "rule":
                 return below.kind == "heading" and below.level <= level
         return True
@@ -188,87 +198,93 @@ class _Chunker:
     def _add_text(self, block: Block) -> None:
         kind, first, end, _, _ = block
         text = "\n".join(self._lines[first:end])
-        by_line = kind in ("fence", "code") or (
-            "|" in text and bool(_TABLE.search(text))
-        )
-        said = self._nothing
+        by_line = kind in ("fence", "code")
+        if not by_line and "|" in text:
+            by_line = _TABLE.search(text) is not None
+        fields = self._fields
         if text.startswith("**") and (speaker := SPEAKER.match(text)):
-            said = said._replace(who=speaker[1].strip())
-        self._cut(text, first, said, by_line=by_line)
+            fields = fields._replace(who=speaker[1].strip())
+        self._cut(text, first, fields, by_line=by_line)
 
-    def _add_item(self, index: int, above: _Said) -> None:
+    def _add_item(self, index: int, outer: _Fields) -> None:
+        """Add an item with its children. `outer` are the fields of the item around it."""
         block, blocks = self._blocks[index], self._blocks
         first, end = block.first, block.end
-        text = own = (
-            "\n".join(self._lines[first:end]) if end - first > 1 else self._lines[first]
-        )
+        text = self._lines[first]
+        if end - first > 1:
+            text = "\n".join(self._lines[first:end])
+        own = text
         has_children = index + 1 < len(blocks) and blocks[index + 1].first < end
         if has_children:
-            own = "\n".join(
-                self._lines[first : max(blocks[index + 1].first, first + 1)]
-            )
-        said = _said(own, above) if "**" in own or "(" in own else above
+            own_end = max(blocks[index + 1].first, first + 1)
+            own = "\n".join(self._lines[first:own_end])
+        fields = _item_fields(own, outer) if "**" in own or "(" in own else outer
         if len(text) <= CAP or not has_children:
-            self._cut(text, first, said, by_line=False)
+            self._cut(text, first, fields, by_line=False)
         else:
-            self._add_in_parts(index, said)
+            self._add_children(index, fields)
 
-    def _add_in_parts(self, index: int, said: _Said) -> None:
-        """An item and its children, each by itself."""
+    def _add_children(self, index: int, fields: _Fields) -> None:
+        """Add an item and its children as chunks of their own."""
         line = self._blocks[index].first
         for child in self._children(index):
-            self._add(line, self._blocks[child].first, said, by_line=False)
-            self._add_item(child, said)
+            self._add(line, self._blocks[child].first, fields, by_line=False)
+            self._add_item(child, fields)
             line = self._blocks[child].end
-        self._add(line, self._blocks[index].end, said, by_line=False)
+        self._add(line, self._blocks[index].end, fields, by_line=False)
 
     def _children(self, index: int) -> list[int]:
+        """Return the numbers of the items directly below an item."""
         end, level = self._blocks[index].end, self._blocks[index].level + 1
-        found = []
-        while index + 1 < len(self._blocks) and self._blocks[index + 1].first < end:
-            index += 1
-            if self._blocks[index].level == level:
-                found.append(index)
-        return found
+        children: list[int] = []
+        for number in range(index + 1, len(self._blocks)):
+            block = self._blocks[number]
+            if block.first >= end:
+                break
+            if block.level == level:
+                children.append(number)
+        return children
 
-    def _add(self, first: int, end: int, said: _Said, *, by_line: bool) -> None:
-        self._cut("\n".join(self._lines[first:end]), first, said, by_line=by_line)
+    def _add(self, first: int, end: int, fields: _Fields, *, by_line: bool) -> None:
+        text = "\n".join(self._lines[first:end])
+        self._cut(text, first, fields, by_line=by_line)
 
-    def _cut(self, text: str, line: int, said: _Said, *, by_line: bool) -> None:
-        who, day_of, topic = said
+    def _cut(self, text: str, line: int, fields: _Fields, *, by_line: bool) -> None:
+        """Add a text as one chunk if it fits, otherwise as several. `line` is 0-based."""
+        who, date, topic = fields
         line += 1
-        if len(text) <= CAP and text and not (text[0].isspace() or text[-1].isspace()):
-            if len(text) > 16 or not MARKER.fullmatch(text):
-                last = line + text.count("\n")
-                self._chunks.append(
-                    Chunk(text, self._heading, who, line, last, day_of, topic)
-                )
-            return
-        for piece, first, last in cut(text, by_line=by_line):
-            if not MARKER.fullmatch(piece):
-                self._chunks.append(
-                    Chunk(
-                        piece,
-                        self._heading,
-                        who,
-                        line + first,
-                        line + last,
-                        day_of,
-                        topic,
+        if len(text) > CAP or not text or text[0].isspace() or text[-1].isspace():
+            for stretch, first, last in cut(text, by_line=by_line):
+                if not MARKER.fullmatch(stretch):
+                    self._chunks.append(
+                        Chunk(
+                            stretch,
+                            self._heading,
+                            who,
+                            line + first,
+                            line + last,
+                            date,
+                            topic,
+                        )
                     )
-                )
+            return
+        if len(text) > _LONGEST_MARKER or not MARKER.fullmatch(text):
+            last = line + text.count("\n")
+            self._chunks.append(
+                Chunk(text, self._heading, who, line, last, date, topic)
+            )
 
 
-def _said(own: str, above: _Said) -> _Said:
-    """What an item's own text tells; where it says nothing, what the item around it told."""
-    who, day_of, topic = above
+def _item_fields(own: str, outer: _Fields) -> _Fields:
+    """Return the fields in an item's own text; missing ones are those of the item around it."""
+    who, date, topic = outer
     if "**" in own and (speaker := SPEAKER.match(own)):
         who = speaker[1].strip()
     if ")" in own and (metadata := _METADATA.search(own)):
-        known, _ = read_metadata(metadata[1])
-        day_of = day(known.get("date", "")) or day_of
-        topic = known.get("topic", topic)
-    return _Said(who, day_of, topic)
+        values, _ = read_metadata(metadata[1])
+        date = day(values.get("date", "")) or date
+        topic = values.get("topic", topic)
+    return _Fields(who, date, topic)
 
 
 def _front_topic(front: list[str]) -> str:

@@ -1,4 +1,7 @@
-"""How a text that is too long for one chunk is cut: at sentence ends, else at blanks, else anywhere. Any script."""
+"""Cuts a text that is too long for one chunk: at sentence ends, else at blanks, else anywhere.
+
+Any script may be cut.
+"""
 
 import re
 import unicodedata
@@ -6,7 +9,9 @@ from collections.abc import Iterator
 from typing import NamedTuple
 
 CAP = 400
-"""The most characters a chunk has."""
+"""The most characters of a chunk"""
+_SEARCHED_LETTERS = 16
+"""How many letters before the limit are tried when a text without blanks is cut"""
 
 _SENTENCE_END = re.compile(
     r"[.!?…؟।։]+[\"'”’»)\]*_]*(?=\s)"
@@ -15,11 +20,12 @@ _SENTENCE_END = re.compile(
 )
 _BLANKS = re.compile(r"\s+")
 _BLANK_LINES = re.compile(r"(?:[ \t]*\n)+|\s+\Z")
+_INDENT = re.compile(r"[ \t]*")
 _JOINERS = "\u200c\u200d\ufe0e\ufe0f"
 
 
 class Piece(NamedTuple):
-    """A part of a text, with its lines counted from the text's first."""
+    """A stretch of a text, with its lines counted from the first line of the text."""
 
     text: str
     first: int
@@ -27,7 +33,10 @@ class Piece(NamedTuple):
 
 
 def cut(text: str, *, by_line: bool) -> Iterator[Piece]:
-    """The text in pieces of at most `CAP` characters; only blanks between them are lost."""
+    """Yield the text in stretches of at most `CAP` characters; only blanks between them are lost.
+
+    `by_line` prefers line ends, for tables and code.
+    """
     line = start = 0
     while start < len(text):
         blank = _BLANK_LINES.match(text, start)
@@ -36,47 +45,47 @@ def cut(text: str, *, by_line: bool) -> Iterator[Piece]:
             start = blank.end()
             continue
         end = _end(text, start, by_line)
-        piece = text[start:end].rstrip()
-        last = line + piece.count("\n")
-        if piece:
-            yield Piece(piece, line, last)
+        stretch = text[start:end].rstrip()
+        if stretch:
+            yield Piece(stretch, line, line + stretch.count("\n"))
         line += text.count("\n", start, end)
-        start = end
-        if start < len(text) and text[start] in " \t":
-            start = _after_blanks(text, start)
+        start = _after_blanks(text, end)
 
 
 def _after_blanks(text: str, start: int) -> int:
-    while start < len(text) and text[start] in " \t":
-        start += 1
-    return start
+    match = _INDENT.match(text, start)
+    return match.end() if match else start
 
 
 def _end(text: str, start: int, by_line: bool) -> int:
-    rest = len(text) - start
-    if rest <= CAP:
+    """Return where the stretch that begins at `start` ends."""
+    length = len(text) - start
+    if length <= CAP:
         return len(text)
     if by_line:
         end = text.rfind("\n", start + 1, start + CAP + 1)
         if end > start:
             return end
-    limit = start + min(CAP, rest * 2 // 3)
+    # Two thirds of a text that is a little too long: two even chunks, and no tiny last one.
+    limit = start + min(CAP, length * 2 // 3)
     return (
-        _last(_SENTENCE_END, text, start + CAP // 4, limit)
+        _last_sentence_end(text, start + CAP // 4, limit)
         or _last_blank(text, start, limit)
-        or _anywhere(text, start, limit)
+        or _between_letters(text, start, limit)
     )
 
 
-def _last(pattern: re.Pattern[str], text: str, start: int, limit: int) -> int:
+def _last_sentence_end(text: str, start: int, limit: int) -> int:
+    """Return the end of the last sentence before the limit; 0 without any."""
     end = 0
-    for match in pattern.finditer(text, start, limit + 1):
+    for match in _SENTENCE_END.finditer(text, start, limit + 1):
         if match.end() <= limit:
             end = match.end()
     return end
 
 
 def _last_blank(text: str, start: int, limit: int) -> int:
+    """Return the start of the last blank before the limit; 0 without any."""
     end = 0
     for match in _BLANKS.finditer(text, start, limit + 1):
         if match.start() > start:
@@ -84,13 +93,12 @@ def _last_blank(text: str, start: int, limit: int) -> int:
     return end
 
 
-def _anywhere(text: str, start: int, limit: int) -> int:
-    """Not inside a letter with its marks, as far as that can be had cheaply."""
-    for end in range(limit, max(start, limit - 16), -1):
-        if (
-            not unicodedata.combining(text[end])
-            and text[end] not in _JOINERS
-            and text[end - 1] != "\u200d"
-        ):
+def _between_letters(text: str, start: int, limit: int) -> int:
+    """Return the last position before the limit that is not inside a letter with its marks."""
+    for end in range(limit, max(start, limit - _SEARCHED_LETTERS), -1):
+        letter, previous = text[end], text[end - 1]
+        is_joined = letter in _JOINERS or previous == "\u200d"
+        if not is_joined and not unicodedata.combining(letter):
             return end
+    # A text that is nothing but marks is cut anywhere.
     return limit

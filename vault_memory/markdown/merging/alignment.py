@@ -1,68 +1,76 @@
-"""Sections and units followed through three versions of a note, each under one number."""
+"""Follows sections and units through three versions of a note, each under one number, a thread."""
 
 from collections import defaultdict, deque
 from collections.abc import Hashable
 
 from vault_memory.markdown.merging.matching import Matched, all_normal, normal
-from vault_memory.markdown.merging.parsed_note import Page
+from vault_memory.markdown.merging.parsed_note import ParsedNote
 
 NONE = -9
-"""Where a version does not have it"""
+"""The number where a version does not have it"""
+
+Queues = defaultdict[Hashable, deque[int]]
 
 
 class Alignment:
-    """Of each thread where it stands in the base, in ours and in theirs. Those of the base have the base's numbers."""
+    """The numbers of each thread in the base, in ours and in theirs.
+
+    The threads of the base have the numbers of the base.
+    """
 
     def __init__(self, base_count: int) -> None:
-        self.base_count = base_count
         self.base = list(range(base_count))
         self.ours = [NONE] * base_count
         self.theirs = [NONE] * base_count
         self.of_ours: list[int] = []
+        """The thread of each number of ours"""
         self.of_theirs: list[int] = []
+        """The thread of each number of theirs"""
 
-    def new(self) -> int:
+    def add_thread(self) -> int:
+        """Add a thread that the base does not have, and return its number."""
         self.base.append(NONE)
         self.ours.append(NONE)
         self.theirs.append(NONE)
         return len(self.base) - 1
+
+    def add_theirs(self, base: int) -> int:
+        """Add the next number of theirs, which is `base` of the base or new; return its thread."""
+        thread = base if base >= 0 else self.add_thread()
+        self.theirs[thread] = len(self.of_theirs)
+        self.of_theirs.append(thread)
+        return thread
 
     def __len__(self) -> int:
         return len(self.base)
 
 
 def section_threads(
-    ours: Page, theirs: Page, base_count: int, mine: Matched, yours: Matched
+    ours: ParsedNote,
+    theirs: ParsedNote,
+    base_count: int,
+    our_match: Matched,
+    their_match: Matched,
 ) -> Alignment:
-    """Sections that both added, or added and renamed to, are one when name, level and parent are."""
+    """Align sections. Sections that both added are one if name, level and parent are equal.
+
+    The same holds for a section that one side added and the other renamed to that name.
+    """
     threads = Alignment(base_count)
-    named: defaultdict[Hashable, deque[int]] = defaultdict(deque)
-    for number, (heading, known) in enumerate(
-        zip(theirs.sections, yours.sections, strict=True)
-    ):
-        thread = known if known >= 0 else threads.new()
-        threads.theirs[thread] = number
-        threads.of_theirs.append(thread)
+    by_name: Queues = defaultdict(deque)
+    for number, base in enumerate(their_match.sections):
+        thread = threads.add_theirs(base)
         if number:
-            named[
-                threads.of_theirs[heading.parent], heading.level, heading.name.lower()
-            ].append(thread)
-    known_to_both = set(mine.sections)
-    for number, (heading, known) in enumerate(
-        zip(ours.sections, mine.sections, strict=True)
-    ):
-        thread = known
-        if known < 0:
-            waiting = named[
-                threads.of_ours[heading.parent], heading.level, heading.name.lower()
-            ]
-            while (
-                waiting
-                and waiting[0] in known_to_both
-                and threads.base[waiting[0]] == NONE
-            ):
-                waiting.popleft()
-            thread = waiting.popleft() if waiting else threads.new()
+            heading = theirs.sections[number]
+            parent = threads.of_theirs[heading.parent]
+            by_name[parent, heading.level, heading.name.lower()].append(thread)
+    for number, base in enumerate(our_match.sections):
+        thread = base
+        if base < 0:
+            heading = ours.sections[number]
+            parent = threads.of_ours[heading.parent]
+            queue = by_name[parent, heading.level, heading.name.lower()]
+            thread = queue.popleft() if queue else threads.add_thread()
         if threads.ours[thread] == NONE:
             threads.ours[thread] = number
         threads.of_ours.append(thread)
@@ -70,65 +78,77 @@ def section_threads(
 
 
 def unit_threads(
-    base: Page,
-    ours: Page,
-    theirs: Page,
-    mine: Matched,
-    yours: Matched,
+    base: ParsedNote,
+    ours: ParsedNote,
+    theirs: ParsedNote,
+    our_match: Matched,
+    their_match: Matched,
     sections: Alignment,
 ) -> Alignment:
-    """Units that both added to one section are one when their text is, or their normalised text."""
+    """Align units. Units that both added to one section are one if their normalised text is equal."""
     threads = Alignment(len(base.units))
-    for number, known in enumerate(yours.units):
-        thread = known if known >= 0 else threads.new()
-        threads.theirs[thread] = number
-        threads.of_theirs.append(thread)
-    same = _added_by_both(ours, theirs, mine, yours, sections)
-    for number, known in enumerate(mine.units):
-        thread = known
-        if known < 0:
-            thread = (
-                threads.of_theirs[same[number]] if number in same else threads.new()
-            )
+    for base_unit in their_match.units:
+        threads.add_theirs(base_unit)
+    shared = _added_by_both(ours, theirs, our_match, their_match, sections)
+    for number, base_unit in enumerate(our_match.units):
+        if base_unit >= 0:
+            thread = base_unit
+        elif number in shared:
+            thread = threads.of_theirs[shared[number]]
+        else:
+            thread = threads.add_thread()
         threads.ours[thread] = number
         threads.of_ours.append(thread)
     return threads
 
 
 def _added_by_both(
-    ours: Page, theirs: Page, mine: Matched, yours: Matched, sections: Alignment
+    ours: ParsedNote,
+    theirs: ParsedNote,
+    our_match: Matched,
+    their_match: Matched,
+    sections: Alignment,
 ) -> dict[int, int]:
-    """Of ours to theirs, each at most once."""
-    added = [
-        number
-        for number, known in enumerate(mine.units)
-        if known < 0 and ours.units[number].kind != "heading"
-    ]
-    if not added:
+    """Return units of ours with the equal unit of theirs; each unit at most once."""
+    our_units = _added(ours, our_match)
+    if not our_units:
         return {}
-    waiting: defaultdict[Hashable, deque[int]] = defaultdict(deque)
-    for number, known in enumerate(yours.units):
-        if known < 0 and theirs.units[number].kind != "heading":
-            waiting[
-                sections.of_theirs[theirs.home[number]], _head_key(theirs, number)
-            ].append(number)
-    found = {}
-    for number in added:
-        key = sections.of_ours[ours.home[number]], _head_key(ours, number)
-        if waiting[key]:
-            found[number] = waiting[key].popleft()
-    return found
+    queues: Queues = defaultdict(deque)
+    for number in _added(theirs, their_match):
+        section = sections.of_theirs[theirs.home[number]]
+        queues[section, _own_key(theirs, number)].append(number)
+    shared: dict[int, int] = {}
+    for number in our_units:
+        section = sections.of_ours[ours.home[number]]
+        queue = queues[section, _own_key(ours, number)]
+        if queue:
+            shared[number] = queue.popleft()
+    return shared
 
 
-def _head_key(page: Page, unit: int) -> Hashable:
-    """What two units have in common that are one unit: of an item its own words."""
-    kind, _, _, text = page.units[unit]
-    return (normal(text) or text) if kind == "item" else fold_key(page, unit)
+def _added(side: ParsedNote, match: Matched) -> list[int]:
+    """Return the units of a side that the base does not have, without headings."""
+    return [
+        number
+        for number, base in enumerate(match.units)
+        if base < 0 and side.units[number].kind != "heading"
+    ]
 
 
-def fold_key(page: Page, unit: int) -> Hashable:
-    """What two units have in common that say the same. With lines below it an item says more than its own words."""
-    kind, _, _, text = page.units[unit]
+def _own_key(note: ParsedNote, unit: int) -> Hashable:
+    """Return a key that is equal for two versions of one unit: of an item its own words."""
+    kind, _, _, text = note.units[unit]
+    if kind == "item":
+        return normal(text) or text
+    return fold_key(note, unit)
+
+
+def fold_key(note: ParsedNote, unit: int) -> Hashable:
+    """Return a key that is equal for two units with the same content.
+
+    With lines below it, an item contains more than its own words.
+    """
+    kind, _, _, text = note.units[unit]
     if kind == "paragraph" or (kind == "item" and b"\n" not in text):
         return all_normal(text) or text
     return kind, text

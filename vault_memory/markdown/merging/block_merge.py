@@ -1,4 +1,4 @@
-"""One unit that both sides changed, put together from its parts: marker, box, words, and what is indented below it."""
+"""Merges one unit that both sides changed, by its parts: marker, box, words and the lines below."""
 
 import re
 from collections.abc import Callable
@@ -12,55 +12,58 @@ _opening = re.compile(
     rb"([ \t]*(?:[-+*]|[0-9]{1,9}[.)])(?:[ \t]+|$))(\[[ xX-]\](?:[ \t]+|$))?"
 ).match
 
-
 Kind = Literal["item", "text", "heading", "front matter", "section"]
-"""Of what a conflict is about"""
+"""The subject of a conflict"""
 
 
 class FieldConflict(NamedTuple):
-    """What both changed in ways that cannot both stand."""
+    """Two changes that cannot both stay."""
 
     kept: bytes
-    other: bytes
+    dropped: bytes
     reason: str
 
 
-class Inside(NamedTuple):
-    """What became of the lines below an item."""
+class MergedLines(NamedTuple):
+    """The merged lines below an item."""
 
     text: bytes
-    clashes: list[FieldConflict]
+    conflicts: list[FieldConflict]
 
 
-MergeInside = Callable[[bytes, bytes, bytes], Inside | None]
+MergeLinesBelow = Callable[[bytes, bytes, bytes], MergedLines | None]
 
 
 class Joined(NamedTuple):
-    """What became of a unit."""
+    """A merged unit."""
 
     text: bytes
     beside: bytes | None
-    """ours, where it could not be joined with theirs"""
-    clashes: list[FieldConflict]
+    """Our text, where it could not be joined with theirs"""
+    conflicts: list[FieldConflict]
 
 
 class Item(NamedTuple):
-    """An item in its parts; they joined are its text."""
+    """The parts of an item; `_text` joins them."""
 
     marker: bytes
     box: bytes
     words: bytes
     prefix: bytes
-    """what is taken off the lines below it"""
+    """The indent that is removed from the lines below it"""
     below: bytes
 
 
 def join_unit(
-    kinds: set[str], base: bytes, ours: bytes, theirs: bytes, inside: MergeInside
+    kinds: set[str],
+    base: bytes,
+    ours: bytes,
+    theirs: bytes,
+    merge_below: MergeLinesBelow,
 ) -> Joined:
-    """A unit that both changed. Theirs stands where they clash."""
+    """Merge a unit that both changed. `kinds` are its kinds in all versions; theirs wins a conflict."""
     if kinds == {"item"}:
-        joined = _join_items(_split(base), _split(ours), _split(theirs), inside)
+        joined = _join_items(_split(base), _split(ours), _split(theirs), merge_below)
         if joined:
             return joined
     words = _join_words(base, ours, theirs) if len(kinds) == 1 else None
@@ -70,106 +73,105 @@ def join_unit(
 
 
 def _join_items(
-    base: Item, ours: Item, theirs: Item, inside: MergeInside
+    base: Item, ours: Item, theirs: Item, merge_below: MergeLinesBelow
 ) -> Joined | None:
+    # Lines with different indents cannot be compared once the indent is removed.
     if len({item.prefix for item in (base, ours, theirs) if item.below}) > 1:
         return None
-    below = _three(base.below, ours.below, theirs.below)
-    clashes: list[FieldConflict] = []
+    below = _changed_side(base.below, ours.below, theirs.below)
+    conflicts: list[FieldConflict] = []
     if below is None:
-        merged = inside(base.below, ours.below, theirs.below)
+        merged = merge_below(base.below, ours.below, theirs.below)
         if merged is None:
             return None
-        below, clashes = merged
+        below, conflicts = merged
     prefix = theirs.prefix or ours.prefix
-    marker = _three(base.marker, ours.marker, theirs.marker) or theirs.marker
-    box = _three(base.box, ours.box, theirs.box)
+    marker = _changed_side(base.marker, ours.marker, theirs.marker) or theirs.marker
+    box = _changed_side(base.box, ours.box, theirs.box)
     words = _join_words(base.words, ours.words, theirs.words)
     if box is not None and words is not None:
-        return Joined(_text(Item(marker, box, words, prefix, below)), None, clashes)
-    kept = _text(Item(theirs.marker, theirs.box, theirs.words, prefix, below))
-    other = _text(ours._replace(below=b""))
-    return Joined(
-        kept, other, [FieldConflict(kept, other, "both changed it"), *clashes]
-    )
+        return Joined(_text(Item(marker, box, words, prefix, below)), None, conflicts)
+    kept = _text(theirs._replace(prefix=prefix, below=below))
+    dropped = _text(ours._replace(below=b""))
+    conflict = FieldConflict(kept, dropped, "both changed it")
+    return Joined(kept, dropped, [conflict, *conflicts])
 
 
-def _three(base: bytes, ours: bytes, theirs: bytes) -> bytes | None:
-    """What stands when one side changed it, or both alike."""
+def _changed_side(base: bytes, ours: bytes, theirs: bytes) -> bytes | None:
+    """Return the version that one side changed, or both alike; None for different changes."""
     if ours in (base, theirs):
         return theirs
     return ours if theirs == base else None
 
 
 def _join_words(base: bytes, ours: bytes, theirs: bytes) -> bytes | None:
-    words = _three(base, ours, theirs)
+    words = _changed_side(base, ours, theirs)
     if words is not None:
         return words
-    if (said := all_normal(theirs)) and said == all_normal(ours):
+    normal = all_normal(theirs)
+    if normal and normal == all_normal(ours):
         return theirs
-    mine, yours = ours.split(b"\n"), theirs.split(b"\n")
-    taken = merge_lines(base.split(b"\n"), mine, yours)
-    if taken is None:
+    our_lines, their_lines = ours.split(b"\n"), theirs.split(b"\n")
+    stretches = merge_lines(base.split(b"\n"), our_lines, their_lines)
+    if stretches is None:
         return None
-    return b"\n".join(
-        line
-        for ours_, first, end in taken
-        for line in (mine if ours_ else yours)[first:end]
-    )
+    lines: list[bytes] = []
+    for is_ours, first, end in stretches:
+        lines += (our_lines if is_ours else their_lines)[first:end]
+    return b"\n".join(lines)
 
 
 def _split(text: bytes) -> Item:
+    """Return the parts of an item. Its nested items and what follows them are below it."""
     opening = _opening(text)
     marker, box = (opening[1], opening[2] or b"") if opening else (b"", b"")
-    rest = text[len(marker) + len(box) :]
-    if b"\n" not in text:
-        return Item(marker, box, rest, b"", b"")
+    start = len(marker) + len(box)
     lines = text.split(b"\n")
+    nested = _first_nested(lines)
+    if nested:
+        line = lines[nested]
+        prefix = line[: len(line) - len(line.lstrip(BLANKS))]
+        while not lines[nested - 1].strip(BLANKS):
+            nested -= 1
+        below = lines[nested:]
+        if all(line.startswith(prefix) for line in below if line.strip(BLANKS)):
+            own = b"\n".join(lines[:nested])[start:]
+            inner = b"\n".join(line.removeprefix(prefix) for line in below)
+            return Item(marker, box, own, prefix, inner)
+    return Item(marker, box, text[start:], b"", b"")
+
+
+def _first_nested(lines: list[bytes]) -> int:
+    """Return the number of the first line that begins a nested item; 0 without any."""
     for number in range(1, len(lines)):
         inner = lines[number].lstrip(BLANKS)
-        if inner and item_width(inner) and inner != lines[number]:
-            prefix = lines[number][: -len(inner)]
-            while not lines[number - 1].strip(BLANKS):
-                number -= 1
-            below = lines[number:]
-            if any(
-                line.strip(BLANKS) and not line.startswith(prefix) for line in below
-            ):
-                break
-            own = b"\n".join(lines[:number])[len(marker) + len(box) :]
-            return Item(
-                marker,
-                box,
-                own,
-                prefix,
-                b"\n".join(line.removeprefix(prefix) for line in below),
-            )
-    return Item(marker, box, rest, b"", b"")
+        if inner and inner != lines[number] and item_width(inner):
+            return number
+    return 0
 
 
 def _text(item: Item) -> bytes:
     text = item.marker + item.box + item.words
     if not item.below:
         return text
-    below = (
+    lines = [
         item.prefix + line if line.strip(BLANKS) else line
         for line in item.below.split(b"\n")
-    )
-    return text + b"\n" + b"\n".join(below)
+    ]
+    return b"\n".join([text, *lines])
 
 
 def without_below(text: bytes) -> bytes:
-    """An item without what is indented below its own words."""
+    """Return an item without the lines indented below its own words."""
     return _text(_split(text)._replace(below=b""))
 
 
 def marked(kind: str, text: bytes, mark: bytes) -> list[tuple[str, bytes]]:
-    """A unit with a mark that everybody sees, as one or more units."""
-    if kind not in ("item", "paragraph", "quote"):
-        return [("paragraph", mark.strip()), (kind, text)]
+    """Return a unit with a mark that a reader sees, as kinds and texts of one or two units."""
     if kind == "item":
-        parts = _split(text)
-        return [
-            ("item", _text(parts._replace(words=parts.words.rstrip(BLANKS) + mark)))
-        ]
-    return [(kind, text.rstrip(BLANKS) + mark)]
+        item = _split(text)
+        return [("item", _text(item._replace(words=item.words.rstrip(BLANKS) + mark)))]
+    if kind in ("paragraph", "quote"):
+        return [(kind, text.rstrip(BLANKS) + mark)]
+    # A mark inside a table, a fence or HTML would not be shown as text.
+    return [("paragraph", mark.strip()), (kind, text)]

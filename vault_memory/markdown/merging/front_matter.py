@@ -1,4 +1,4 @@
-"""Front matter as keys with their lines, merged key by key. No YAML is read: a value is its bytes."""
+"""Merges front matter key by key. A value is its bytes; YAML is not parsed."""
 
 import re
 from typing import NamedTuple
@@ -10,98 +10,123 @@ _end_edge = re.compile(rb"(?:---|\.\.\.)[ \t]*").fullmatch
 _key = re.compile(
     rb"(\"[^\"]*\"|'[^']*'|[^\s:#\-\[\]{},&*!|>%@`\"'][^:]*?)[ \t]*:(?:[ \t]|$)"
 ).match
+_CONTINUATION = (b"#", b" ", b"\t", b"-")
+"""First bytes of a line that belongs to the key above it"""
+_LEADING = (b"#", b" ", b"\t")
+"""First bytes of a line above the first key"""
 
 
 class Front(NamedTuple):
     """The front matter of a note."""
 
     end: int
-    """the line after it"""
+    """The line after it"""
     edges: tuple[bytes, bytes]
-    """its first and its last line"""
+    """Its first and its last line"""
     values: dict[bytes, bytes]
-    """each key's lines with those that belong to it; those before the first key under the empty key"""
+    """The lines of each key; lines above the first key have the empty key"""
 
 
-class FrontClash(NamedTuple):
+class FrontConflict(NamedTuple):
     """Two values for one key."""
 
     kept: bytes
-    other: bytes
+    dropped: bytes
 
 
 class FrontMerged(NamedTuple):
-    """What became of the front matter: its text without a last line end, None for no front matter."""
+    """The merged front matter without its last line end; None for no front matter."""
 
     text: bytes | None
-    clashes: list[FrontClash]
+    conflicts: list[FrontConflict]
 
 
-def read_front(texts: list[bytes]) -> Front | None:
-    """The front matter at the top; None where there is none, or something else between its edges."""
-    if not texts or not _edge(texts[0]):
+def read_front(lines: list[bytes]) -> Front | None:
+    """Return the front matter at the top; None where there is none, or it is not keys and values."""
+    if not lines or not _edge(lines[0]):
         return None
     values: dict[bytes, list[bytes]] = {}
     key = b""
-    for number in range(1, len(texts)):
-        text = texts[number]
-        if _end_edge(text):
-            joined = {name: b"\n".join(lines) for name, lines in values.items()}
-            return Front(number + 1, (texts[0], text), joined)
-        found = _key(text)
-        if found and found[1] not in values:
-            key = found[1]
-        elif found or (
-            text.strip()
-            and not text.startswith((b"#", b" ", b"\t", b"-" if key else b"#"))
-        ):
+    for number in range(1, len(lines)):
+        line = lines[number]
+        if _end_edge(line):
+            joined = {name: b"\n".join(rows) for name, rows in values.items()}
+            return Front(number + 1, (lines[0], line), joined)
+        match = _key(line)
+        if match:
+            key = match[1]
+            # Merging by key would lose one of two lines with the same key.
+            if key in values:
+                return None
+        elif line.strip() and not line.startswith(_CONTINUATION if key else _LEADING):
             return None
-        values.setdefault(key, []).append(text)
+        values.setdefault(key, []).append(line)
     return None
 
 
 def merge_front(
     base: Front | None, ours: Front | None, theirs: Front | None, mark: bytes | None
 ) -> FrontMerged:
-    """Key by key: who changed a key alone has it; a key that both changed stays theirs, and ours is told of.
+    """Merge key by key. A key that both changed keeps their value, and ours is a conflict.
 
-    With a `mark` ours also stays in the note, as a comment with that mark.
+    With a `mark` our value also stays in the note, as a comment with that mark.
     """
-    b, o, t = (front.values if front else {} for front in (base, ours, theirs))
-    kept: dict[bytes, bytes] = {}
-    clashes = []
-    for key in {**t, **o}:
-        value, other = _value(b.get(key), o.get(key), t.get(key))
-        if other is not None and value is not None:
-            clashes.append(FrontClash(value, other))
+    base_values = base.values if base else {}
+    our_values = ours.values if ours else {}
+    their_values = theirs.values if theirs else {}
+    merged: dict[bytes, bytes] = {}
+    conflicts: list[FrontConflict] = []
+    for key in {**their_values, **our_values}:
+        old, mine, yours = (
+            base_values.get(key),
+            our_values.get(key),
+            their_values.get(key),
+        )
+        value = _merge_value(old, mine, yours)
+        if value is None:
+            continue
+        if mine is not None and yours is not None and _is_conflict(old, mine, yours):
+            conflicts.append(FrontConflict(yours, mine))
             if mark is not None:
-                value += b"".join(
-                    b"\n# %s%s" % (line, mark) for line in other.split(b"\n")
-                )
-        if value is not None:
-            kept[key] = value
+                value += _commented(mine, mark)
+        merged[key] = value
+    edges = _edges(base, ours, theirs, is_empty=not merged)
+    if edges is None:
+        return FrontMerged(None, conflicts)
     order = interleave(
-        [key for key in t if key in kept],
-        [key for key in o if key in kept],
+        [key for key in their_values if key in merged],
+        [key for key in our_values if key in merged],
         lambda mine, waiting: True,
     )
-    there = theirs or ours if (ours and theirs) or kept or not base else None
-    if there is None:
-        return FrontMerged(None, clashes)
-    return FrontMerged(
-        b"\n".join([there.edges[0], *(kept[key] for key in order), there.edges[1]]),
-        clashes,
-    )
+    rows = [edges[0], *(merged[key] for key in order), edges[1]]
+    return FrontMerged(b"\n".join(rows), conflicts)
 
 
-def _value(
+def _merge_value(
     base: bytes | None, ours: bytes | None, theirs: bytes | None
-) -> tuple[bytes | None, bytes | None]:
-    """What a key has afterwards, and what it could not have as well."""
+) -> bytes | None:
+    """Return the value of a key: the one that changed; theirs where both did."""
     if ours in (base, theirs):
-        return theirs, None
-    if theirs == base:
-        return ours, None
-    if theirs is None or ours is None:
-        return theirs or ours, None
-    return theirs, ours
+        return theirs
+    if theirs in (base, None):
+        return ours
+    return theirs
+
+
+def _is_conflict(base: bytes | None, ours: bytes, theirs: bytes) -> bool:
+    return ours not in (base, theirs) and theirs != base
+
+
+def _commented(value: bytes, mark: bytes) -> bytes:
+    return b"".join(b"\n# %s%s" % (line, mark) for line in value.split(b"\n"))
+
+
+def _edges(
+    base: Front | None, ours: Front | None, theirs: Front | None, *, is_empty: bool
+) -> tuple[bytes, bytes] | None:
+    """Return the edge lines; None where the result has no front matter."""
+    # One side deleted the front matter, and no key is left.
+    if is_empty and base and not (ours and theirs):
+        return None
+    front = theirs or ours
+    return front.edges if front else None

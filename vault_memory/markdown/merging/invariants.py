@@ -1,4 +1,4 @@
-"""What must be true of a merge before anybody sees it, checked on lines alone: nothing lost, nothing twice."""
+"""Checks a merge before it is used, on lines alone: nothing is lost, and nothing is there twice."""
 
 import re
 from collections import Counter
@@ -16,90 +16,102 @@ Counts = Counter[bytes]
 
 
 def lines_of(raw: bytes) -> Counts:
-    """The lines that say something, without line ends."""
+    """Count the lines of a note, without line ends and BOM."""
     return Counter(raw.removeprefix(b"\xef\xbb\xbf").splitlines())
 
 
 def words_of(line: bytes) -> bytes:
-    """A line without marker, box, blanks around, and without the mark of another device's line."""
+    """Return the words of a line, without its marker, its box and the mark of another device."""
     line = MARK.sub(b"", line.strip(b" \t"))
-    line = line.removeprefix(b"# ") if b": " in line else line
+    if b": " in line:
+        line = line.removeprefix(b"# ")
     marker = _marker(line)
-    return b" ".join((line[marker.end() :] if marker else line).split())
+    if marker:
+        line = line[marker.end() :]
+    return b" ".join(line.split())
 
 
 def nothing_is_lost(
     base: bytes, ours: bytes, theirs: bytes, result: bytes, conflicts: Iterable[bytes]
 ) -> bool:
-    """Every line is in the result as often as it must be, or in a conflict, or folded into one that says the same."""
+    """Return whether each line is in the result often enough, or in a conflict.
+
+    A line may also be folded into one with the same normalised text.
+    """
     versions = [lines_of(raw) for raw in (base, ours, theirs, result)]
-    alike = _alike(*versions)
-    known: dict[bytes, bytes] = {}
-    b, o, t, r = (
-        _by_words(
-            ((line, n) for line, n in version.items() if line not in alike), known
-        )
-        for version in versions
-    )
-    for raw in conflicts:
-        r.update(_by_words(lines_of(raw).items(), known))
-    lacking = [
-        words
-        for words in o.keys() | t.keys()
-        if words and r[words] < _least(b[words], o[words], t[words])
+    unchanged = _unchanged(*versions)
+    cache: dict[bytes, bytes] = {}
+    base_words, our_words, their_words, result_words = [
+        _count_words(version, cache, without=unchanged) for version in versions
     ]
-    if not lacking:
+    for raw in conflicts:
+        result_words.update(_count_words(lines_of(raw), cache))
+    lost = [
+        words
+        for words in our_words.keys() | their_words.keys()
+        if words
+        and result_words[words]
+        < _least(base_words[words], our_words[words], their_words[words])
+    ]
+    if not lost:
         return True
-    said = {_said(words) for words in r} | {_said(words_of(line)) for line in alike}
-    return all(_said(words) in said for words in lacking)
+    normal = set(map(_normal, result_words))
+    normal.update(_normal(words_of(line)) for line in unchanged)
+    return normal.issuperset(map(_normal, lost))
 
 
-def _alike(base: Counts, ours: Counts, theirs: Counts, result: Counts) -> set[bytes]:
-    """The lines that all have equally often, of which nothing is to be asked."""
+def _unchanged(
+    base: Counts, ours: Counts, theirs: Counts, result: Counts
+) -> set[bytes]:
+    """Return the lines that all versions have equally often, which need no check."""
     return {
         line
-        for line, n in result.items()
-        if base.get(line) == n and ours.get(line) == n == theirs.get(line)
+        for line, count in result.items()
+        if base.get(line) == count and ours.get(line) == count == theirs.get(line)
     }
 
 
 def _least(base: int, ours: int, theirs: int) -> int:
-    """How often something must be there: what either took away is gone, what either added is there."""
-    return (
-        base
-        - max(base - ours, 0)
-        - max(base - theirs, 0)
-        + max(ours - base, theirs - base, 0)
-    )
+    """Return how often a line must be there: both deletions and the larger addition count."""
+    removed = max(base - ours, 0) + max(base - theirs, 0)
+    added = max(ours - base, theirs - base, 0)
+    return base - removed + added
 
 
-def _said(words: bytes) -> str:
+def _normal(words: bytes) -> str:
     return normalised(words.decode("utf-8", "replace"))
 
 
-def _by_words(lines: Iterable[tuple[bytes, int]], known: dict[bytes, bytes]) -> Counts:
-    found: Counts = Counter()
-    for line, count in lines:
-        words = known.get(line)
+def _count_words(
+    lines: Counts,
+    cache: dict[bytes, bytes],
+    without: frozenset[bytes] | set[bytes] = frozenset(),
+) -> Counts:
+    """Count the words of lines. `cache` has the words of each line that was seen."""
+    counts: Counts = Counter()
+    for line, count in lines.items():
+        if line in without:
+            continue
+        words = cache.get(line)
         if words is None:
-            words = known[line] = words_of(line)
-        found[words] += count
-    return found
+            words = cache[line] = words_of(line)
+        counts[words] += count
+    return counts
 
 
 def nothing_is_twice(
     ours: Iterable[bytes], theirs: Iterable[bytes], result: Iterable[bytes]
 ) -> bool:
-    """No item is there more often than in the version that has it most."""
-    o, t = Counter(ours), Counter(theirs)
+    """Return whether no item is there more often than in the version that has it most."""
+    our_counts, their_counts = Counter(ours), Counter(theirs)
     return all(
-        count == 1 or count <= max(o[text], t[text])
+        count == 1 or count <= max(our_counts[text], their_counts[text])
         for text, count in Counter(result).items()
     )
 
 
 def is_no_larger(ours: bytes, theirs: bytes, result: bytes, allowance: int) -> bool:
-    """The result is at most both together, line ends aside, and what the marks take."""
+    """Return whether the result has at most the bytes of both and the marks, without line ends."""
     return _size(result) <= _size(ours) + _size(theirs) + allowance
 
 

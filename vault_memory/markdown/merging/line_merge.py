@@ -1,17 +1,19 @@
-"""Three-way merge of lines, for text that has no structure. Cautious: changes that touch each other are a conflict."""
+"""Merges lines of text that has no structure. Changes that touch each other are a conflict."""
 
 from bisect import bisect_left
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from itertools import pairwise
 from typing import NamedTuple
 
 SMALL = 200
-"""Stretches without a line that is found once on both sides are compared in full up to so many lines"""
+"""Up to how many lines a stretch without an anchor is compared in full"""
+
+Lines = Sequence[bytes]
 
 
 class Hunk(NamedTuple):
-    """A stretch of the base, and the stretch of a side that stands for it."""
+    """A stretch of the base, and the stretch of a side that replaces it."""
 
     first: int
     end: int
@@ -19,115 +21,174 @@ class Hunk(NamedTuple):
     side_end: int
 
 
-class Taken(NamedTuple):
-    """A stretch of the result: lines of ours or theirs."""
+class Stretch(NamedTuple):
+    """Lines of ours or of theirs that are in the result."""
 
-    ours: bool
+    is_ours: bool
     first: int
     end: int
 
 
-def merge_lines(
-    base: Sequence[bytes], ours: Sequence[bytes], theirs: Sequence[bytes]
-) -> list[Taken] | None:
-    """The stretches that make up the result; None where both changed the same place."""
-    result: list[Taken] = []
-    mine, yours = _changes(base, ours), _changes(base, theirs)
-    at = shift = 0
-    while mine or yours:
-        o, t = (mine[0] if mine else None), (yours[0] if yours else None)
-        if o and t and o.first <= t.end and t.first <= o.end:
-            if (
-                o[:2] != t[:2]
-                or ours[o.side_first : o.side_end] != theirs[t.side_first : t.side_end]
-            ):
-                return None
-            o = None
-            mine.pop(0)
-        if t and (not o or t.first < o.first):
-            result.append(Taken(False, at + shift, t.side_end))
-            yours.pop(0)
-            at, shift = t.end, t.side_end - t.end
-        elif o:
-            result.append(Taken(False, at + shift, o.first + shift))
-            result.append(Taken(True, o.side_first, o.side_end))
-            mine.pop(0)
-            at = o.end
-    result.append(Taken(False, at + shift, len(theirs)))
-    return [taken for taken in result if taken.end > taken.first]
+class Run(NamedTuple):
+    """Equal lines of the base and of a side."""
+
+    first: int
+    side_first: int
+    length: int
 
 
-def _changes(base: Sequence[bytes], side: Sequence[bytes]) -> list[Hunk]:
-    """Where a side differs from the base."""
-    hunks = []
-    i = j = 0
-    for first, side_first, length in [*_same(base, side), (len(base), len(side), 0)]:
-        if first > i or side_first > j:
-            hunks.append(Hunk(i, first, j, side_first))
-        i, j = first + length, side_first + length
+class _Range(NamedTuple):
+    """A stretch of the base and a stretch of a side that are compared."""
+
+    first: int
+    end: int
+    side_first: int
+    side_end: int
+
+
+def merge_lines(base: Lines, ours: Lines, theirs: Lines) -> list[Stretch] | None:
+    """Return the stretches of the result in order; None where both sides changed one place."""
+    our_hunks, their_hunks = _hunks(base, ours), _hunks(base, theirs)
+    our_changes = _changes_only_in_ours(ours, theirs, our_hunks, their_hunks)
+    if our_changes is None:
+        return None
+    changes = sorted(
+        [(hunk, False) for hunk in their_hunks] + [(hunk, True) for hunk in our_changes]
+    )
+    result: list[Stretch] = []
+    position = 0
+    shift = 0
+    for hunk, is_ours in changes:
+        if is_ours:
+            result.append(Stretch(False, position + shift, hunk.first + shift))
+            result.append(Stretch(True, hunk.side_first, hunk.side_end))
+        else:
+            result.append(Stretch(False, position + shift, hunk.side_end))
+            shift = hunk.side_end - hunk.end
+        position = hunk.end
+    result.append(Stretch(False, position + shift, len(theirs)))
+    return [stretch for stretch in result if stretch.end > stretch.first]
+
+
+def _changes_only_in_ours(
+    ours: Lines, theirs: Lines, our_hunks: list[Hunk], their_hunks: list[Hunk]
+) -> list[Hunk] | None:
+    """Return our hunks without those that theirs has as well; None where two hunks conflict."""
+    changes: list[Hunk] = []
+    index = 0
+    for mine in our_hunks:
+        while index < len(their_hunks) and their_hunks[index].end < mine.first:
+            index += 1
+        if index == len(their_hunks) or their_hunks[index].first > mine.end:
+            changes.append(mine)
+        elif not _is_same_change(ours, theirs, mine, their_hunks[index]):
+            return None
+    return changes
+
+
+def _is_same_change(ours: Lines, theirs: Lines, mine: Hunk, yours: Hunk) -> bool:
+    if (mine.first, mine.end) != (yours.first, yours.end):
+        return False
+    our_lines = ours[mine.side_first : mine.side_end]
+    return our_lines == theirs[yours.side_first : yours.side_end]
+
+
+def _hunks(base: Lines, side: Lines) -> list[Hunk]:
+    """Return the stretches where a side differs from the base, in order."""
+    hunks: list[Hunk] = []
+    base_line = side_line = 0
+    for first, side_first, length in [*_runs(base, side), (len(base), len(side), 0)]:
+        if first > base_line or side_first > side_line:
+            hunks.append(Hunk(base_line, first, side_line, side_first))
+        base_line = first + length
+        side_line = side_first + length
     return hunks
 
 
-def _same(base: Sequence[bytes], side: Sequence[bytes]) -> list[tuple[int, int, int]]:
-    """Stretches that both have, in order: (in the base, in the side, length)."""
-    from difflib import SequenceMatcher
-
-    found: list[tuple[int, int, int]] = []
-    todo = [(0, len(base), 0, len(side))]
-    while todo:
-        first, end, side_first, side_end = todo.pop()
-        while first < end and side_first < side_end and base[first] == side[side_first]:
-            found.append((first, side_first, 1))
-            first, side_first = first + 1, side_first + 1
-        while (
-            first < end
-            and side_first < side_end
-            and base[end - 1] == side[side_end - 1]
-        ):
-            end, side_end = end - 1, side_end - 1
-            found.append((end, side_end, 1))
+def _runs(base: Lines, side: Lines) -> list[Run]:
+    """Return the equal stretches of the base and a side, in order."""
+    runs: list[Run] = []
+    pending = [_Range(0, len(base), 0, len(side))]
+    while pending:
+        stretch = _without_equal_edges(base, side, pending.pop(), runs)
+        first, end, side_first, side_end = stretch
         if first == end or side_first == side_end:
             continue
         anchors = _anchors(base[first:end], side[side_first:side_end])
         if anchors:
-            edges = [(0, 0), *anchors, (end - first, side_end - side_first)]
-            for (i, j), (next_i, next_j) in pairwise(edges):
-                todo.append(
-                    (first + i, first + next_i, side_first + j, side_first + next_j)
-                )
+            pending += _ranges_between(anchors, stretch)
+        # A full comparison is quadratic: a note of a million equal lines would take hours.
         elif end - first <= SMALL and side_end - side_first <= SMALL:
-            matcher = SequenceMatcher(
-                None, base[first:end], side[side_first:side_end], autojunk=False
-            )
-            found += [
-                (first + i, side_first + j, length)
-                for i, j, length in matcher.get_matching_blocks()
-                if length
-            ]
-    return sorted(found)
+            runs += _compare_in_full(base, side, stretch)
+    return sorted(runs)
 
 
-def _anchors(base: Sequence[bytes], side: Sequence[bytes]) -> list[tuple[int, int]]:
-    """Lines that stand once in both, in the longest row that has the same order in both."""
-    once = {line for line, count in Counter(base).items() if count == 1}
-    places = {line: number for number, line in enumerate(side)}
-    counts = Counter(side)
+def _without_equal_edges(
+    base: Lines, side: Lines, stretch: _Range, runs: list[Run]
+) -> _Range:
+    """Record the equal lines at both ends of a stretch; return the lines between them."""
+    first, end, side_first, side_end = stretch
+    while first < end and side_first < side_end and base[first] == side[side_first]:
+        runs.append(Run(first, side_first, 1))
+        first += 1
+        side_first += 1
+    while first < end and side_first < side_end and base[end - 1] == side[side_end - 1]:
+        end -= 1
+        side_end -= 1
+        runs.append(Run(end, side_end, 1))
+    return _Range(first, end, side_first, side_end)
+
+
+def _ranges_between(
+    anchors: list[tuple[int, int]], stretch: _Range
+) -> Iterator[_Range]:
+    """Yield the stretches from one anchor to the next, each with the anchor it begins at."""
+    first, end, side_first, side_end = stretch
+    edges = [(0, 0), *anchors, (end - first, side_end - side_first)]
+    for (i, j), (next_i, next_j) in pairwise(edges):
+        yield _Range(first + i, first + next_i, side_first + j, side_first + next_j)
+
+
+def _compare_in_full(base: Lines, side: Lines, stretch: _Range) -> Iterator[Run]:
+    from difflib import SequenceMatcher  # few merges need it, and it loads slowly
+
+    first, end, side_first, side_end = stretch
+    matcher = SequenceMatcher(
+        None, base[first:end], side[side_first:side_end], autojunk=False
+    )
+    for i, j, length in matcher.get_matching_blocks():
+        if length:
+            yield Run(first + i, side_first + j, length)
+
+
+def _anchors(base: Lines, side: Lines) -> list[tuple[int, int]]:
+    """Return lines that occur once in both: the longest series with the same order in both."""
+    base_counts, side_counts = Counter(base), Counter(side)
+    side_numbers = {line: number for number, line in enumerate(side)}
     pairs = [
-        (i, places[line])
-        for i, line in enumerate(base)
-        if line in once and counts[line] == 1
+        (number, side_numbers[line])
+        for number, line in enumerate(base)
+        if base_counts[line] == 1 and side_counts[line] == 1
     ]
-    tails: list[int] = []
-    rows: list[tuple[int, int | None]] = []
+    return _longest_rising(pairs)
+
+
+def _longest_rising(pairs: list[tuple[int, int]]) -> list[tuple[int, int]]:
+    """Return the longest series of pairs whose second numbers rise (patience sorting)."""
+    tops: list[int] = []
+    """The smallest last number of a series of each length"""
     ends: list[int] = []
-    for number, (_, j) in enumerate(pairs):
-        place = bisect_left(tails, j)
-        rows.append((number, ends[place - 1] if place else None))
-        tails[place : place + 1] = [j]
-        ends[place : place + 1] = [number]
-    row: list[tuple[int, int]] = []
-    at = ends[-1] if ends else None
-    while at is not None:
-        row.append(pairs[at])
-        at = rows[at][1]
-    return row[::-1]
+    """The index of the pair with that number"""
+    previous: list[int] = []
+    """For each pair, the index of the pair before it in its series, or -1"""
+    for index, (_, number) in enumerate(pairs):
+        length = bisect_left(tops, number)
+        previous.append(ends[length - 1] if length else -1)
+        tops[length : length + 1] = [number]
+        ends[length : length + 1] = [index]
+    series: list[tuple[int, int]] = []
+    index = ends[-1] if ends else -1
+    while index >= 0:
+        series.append(pairs[index])
+        index = previous[index]
+    return series[::-1]

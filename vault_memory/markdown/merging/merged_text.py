@@ -1,18 +1,24 @@
-"""The merged pieces as bytes: line ends, blank lines between them, BOM and final newline as the person has them."""
+"""Writes the units of a merge as bytes, with the line ends, gaps, BOM and final newline of the user.
+
+A gap is the run of blank lines between two units. Gaps are copied from the versions where they
+have the same neighbours.
+"""
 
 from typing import TYPE_CHECKING, NamedTuple
 
 from vault_memory.markdown.merging.alignment import NONE
-from vault_memory.markdown.merging.parsed_note import BOM, Page, read_page
+from vault_memory.markdown.merging.merged_unit import MergedUnit
+from vault_memory.markdown.merging.parsed_note import BOM, ParsedNote, parse_note
 
 if TYPE_CHECKING:
-    from vault_memory.markdown.merging.structural import Piece, StructuralMerge
+    from vault_memory.markdown.merging.structural import StructuralMerge
 
 START = -1
+LINE_ENDS = (b"\n", b"\r")
 
 
-class _At(NamedTuple):
-    """Where a piece stands in the versions."""
+class _Position(NamedTuple):
+    """The number of a unit in each version, NONE where a version does not have it."""
 
     kind: str
     base: int
@@ -21,219 +27,217 @@ class _At(NamedTuple):
 
 
 class _Writer:
-    """Writes one result. `style` is the version whose line ends, BOM and final newline hold."""
+    """Writes one result. `style` is the version whose line ends and final newline are used."""
 
-    def __init__(self, merged: "StructuralMerge") -> None:
-        self.merged = merged
-        base, ours, theirs = merged.base, merged.ours, merged.theirs
-        mine = ours.newline and (
-            not theirs.newline
-            or (theirs.newline == base.newline and ours.newline != base.newline)
-        )
-        self.style = ours if mine else theirs
-        self.newline = self.style.newline or ours.newline or b"\n"
+    def __init__(self, merge: "StructuralMerge") -> None:
+        self.merge = merge
+        self.style = merge.ours if _uses_our_newline(merge) else merge.theirs
+        self.newline = self.style.newline or merge.ours.newline or b"\n"
         self.lines: list[bytes] = []
 
-    def write(self, pieces: "list[Piece]", front: bytes | None) -> bytes:
-        merged = self.merged
+    def write(self, units: list[MergedUnit], front: bytes | None) -> bytes:
+        merge = self.merge
         if front is not None:
-            self._front(front)
-        before = None
-        for piece in pieces:
-            if before is None or not self._follows(before, piece):
-                self._gap(self._at(before), self._at(piece))
-            if piece.page is None:
-                self._text(piece.text)
+            self._write_front(front)
+        previous = None
+        for unit in units:
+            if previous is None or not self._follows(previous, unit):
+                self._write_gap(self._position(previous), self._position(unit))
+            if unit.source is None:
+                self._write_text(unit.text)
             else:
-                self._copy(piece.page, *piece.page.units[piece.unit][1:3])
-            before = piece
-        counts = [len(page.units) for page in (merged.base, merged.ours, merged.theirs)]
-        self._gap(self._at(before), _At("end", *counts))
-        raw = self._with_end(b"".join(self.lines))
-        bom = _three(merged.base.bom, merged.ours.bom, merged.theirs.bom)
+                _, first, end, _ = unit.source.units[unit.unit]
+                self._copy(unit.source, first, end)
+            previous = unit
+        counts = [
+            len(version.units) for version in (merge.base, merge.ours, merge.theirs)
+        ]
+        self._write_gap(self._position(previous), _Position("end", *counts))
+        raw = self._with_final_newline(b"".join(self.lines))
+        bom = _merge_flags(merge.base.bom, merge.ours.bom, merge.theirs.bom)
         return BOM + raw if bom else raw
 
-    def _follows(self, before: "Piece", after: "Piece") -> bool:
-        """Whether two units are neighbours without a blank line in both versions."""
-        if (
-            before.thread < 0
-            or after.thread < 0
-            or before.kind == "heading"
-            or after.kind == "heading"
-        ):
+    def _follows(self, before: MergedUnit, after: MergedUnit) -> bool:
+        """Return whether two units are neighbours without a gap in both versions."""
+        if before.thread < 0 or after.thread < 0:
             return False
-        ours, theirs = self.merged.units.ours, self.merged.units.theirs
-        o, t = ours[after.thread], theirs[after.thread]
-        if o != ours[before.thread] + 1 or t != theirs[before.thread] + 1:
+        if "heading" in (before.kind, after.kind):
             return False
-        return not self.merged.ours.has_gap(o) and not self.merged.theirs.has_gap(t)
+        merge = self.merge
+        our_numbers, their_numbers = merge.units.ours, merge.units.theirs
+        ours, theirs = our_numbers[after.thread], their_numbers[after.thread]
+        if ours != our_numbers[before.thread] + 1:
+            return False
+        if theirs != their_numbers[before.thread] + 1:
+            return False
+        return not merge.ours.has_gap(ours) and not merge.theirs.has_gap(theirs)
 
-    def _at(self, piece: "Piece | None") -> _At:
-        merged = self.merged
-        if piece is None:
-            return _At("start", START, START, START)
-        if piece.thread < 0:
-            return _At(piece.kind, NONE, NONE, NONE)
-        if piece.kind != "heading":
-            units = merged.units
-            return _At(
-                piece.kind,
-                units.base[piece.thread],
-                units.ours[piece.thread],
-                units.theirs[piece.thread],
+    def _position(self, unit: MergedUnit | None) -> _Position:
+        if unit is None:
+            return _Position("start", START, START, START)
+        thread = unit.thread
+        if thread < 0:
+            return _Position(unit.kind, NONE, NONE, NONE)
+        merge = self.merge
+        if unit.kind != "heading":
+            threads = merge.units
+            return _Position(
+                unit.kind,
+                threads.base[thread],
+                threads.ours[thread],
+                threads.theirs[thread],
             )
-        places = []
-        for page, numbers in (
-            (merged.base, merged.sections.base),
-            (merged.ours, merged.sections.ours),
-            (merged.theirs, merged.sections.theirs),
-        ):
-            section = numbers[piece.thread]
-            places.append(page.sections[section].unit if section != NONE else NONE)
-        return _At(
-            "heading" if piece.text.startswith((b"#", b" ")) else "underlined", *places
+        sections = merge.sections
+        is_underlined = not unit.text.startswith((b"#", b" "))
+        return _Position(
+            "underlined" if is_underlined else "heading",
+            _heading_unit(merge.base, sections.base[thread]),
+            _heading_unit(merge.ours, sections.ours[thread]),
+            _heading_unit(merge.theirs, sections.theirs[thread]),
         )
 
-    def _front(self, text: bytes) -> None:
-        for page in (self.style, self.merged.theirs, self.merged.ours):
-            if (
-                page.front
-                and b"".join(
-                    _ended(line, b"\n") for line in page.lines[: page.front.end]
-                )
-                == text + b"\n"
-            ):
-                self._copy(page, 0, page.front.end)
+    def _write_front(self, text: bytes) -> None:
+        """Copy the front matter from a version that has exactly this text, or write it."""
+        for version in (self.style, self.merge.theirs, self.merge.ours):
+            if version.front is None:
+                continue
+            lines = version.lines[: version.front.end]
+            if b"".join(_with_newlines(lines, b"\n")) == text + b"\n":
+                self._copy(version, 0, version.front.end)
                 return
-        self._text(text)
+        self._write_text(text)
 
-    def _text(self, text: bytes) -> None:
+    def _write_text(self, text: bytes) -> None:
         self.lines += [line + self.newline for line in text.split(b"\n")]
 
-    def _copy(self, page: Page, first: int, end: int) -> None:
-        lines = page.lines[first:end]
-        if page is self.style:
-            if not lines[-1].endswith((b"\n", b"\r")):
+    def _copy(self, version: ParsedNote, first: int, end: int) -> None:
+        lines = version.lines[first:end]
+        if version is self.style:
+            # The last line of a note may have no newline, and stay last no longer.
+            if not lines[-1].endswith(LINE_ENDS):
                 lines[-1] += self.newline
             self.lines += lines
-        elif self.newline == b"\n" and page.is_plain:
-            self.lines += [
-                line if line.endswith(b"\n") else line + b"\n" for line in lines
-            ]
+        elif self.newline == b"\n" and version.is_plain:
+            if not lines[-1].endswith(b"\n"):
+                lines[-1] += b"\n"
+            self.lines += lines
         else:
-            self.lines += [_ended(line, self.newline) for line in lines]
+            self.lines += _with_newlines(lines, self.newline)
 
-    def _gap(self, before: _At, after: _At) -> None:
-        merged = self.merged
-        ours = merged.ours.gap(after.ours) if before.ours + 1 == after.ours else None
-        theirs = (
-            merged.theirs.gap(after.theirs)
-            if before.theirs + 1 == after.theirs
-            else None
-        )
-        if ours is None and theirs is None:
-            self._made_gap(before, after)
-        elif theirs is None:
-            self._blank(merged.ours, ours or [])
-        elif (
-            ours is not None
-            and before.base + 1 == after.base
-            and _same(merged.base.gap(after.base), theirs)
-        ):
-            self._blank(merged.ours, ours)
-        else:
-            self._blank(merged.theirs, theirs)
+    def _write_gap(self, before: _Position, after: _Position) -> None:
+        """Write the gap that a version has between these units: theirs, or ours if only we changed it."""
+        merge = self.merge
+        ours = theirs = None
+        if before.ours + 1 == after.ours:
+            ours = merge.ours.gap(after.ours)
+        if before.theirs + 1 == after.theirs:
+            theirs = merge.theirs.gap(after.theirs)
+        if theirs is None:
+            if ours is None:
+                self._write_new_gap(before, after)
+            else:
+                self._write_blank(merge.ours, ours)
+            return
+        if ours is not None and before.base + 1 == after.base:
+            base = merge.base.gap(after.base)
+            if _with_newlines(base, b"") == _with_newlines(theirs, b""):
+                self._write_blank(merge.ours, ours)
+                return
+        self._write_blank(merge.theirs, theirs)
 
-    def _made_gap(self, before: _At, after: _At) -> None:
-        """Blank lines between what was never together: as there were before or after something alike."""
-        gap = None
-        for page, one, other in (
-            (self.merged.theirs, before.theirs, after.theirs),
-            (self.merged.ours, before.ours, after.ours),
-        ):
-            if (
-                gap is None
-                and other != NONE
-                and _kind_before(page, other) == before.kind
-            ):
-                gap = page.gap(other)
-            if (
-                gap is None
-                and one not in (NONE, len(page.units) - 1)
-                and page.units[one + 1].kind == after.kind
-            ):
-                gap = page.gap(one + 1)
+    def _write_new_gap(self, before: _Position, after: _Position) -> None:
+        """Write a gap between units that no version has together."""
+        gap = self._similar_gap(before, after)
         if gap is None:
-            listed = before.kind == after.kind == "item"
-            gap = (
-                [] if listed or "start" in before or "end" in after else [self.newline]
-            )
+            is_list = before.kind == after.kind == "item"
+            is_edge = before.kind == "start" or after.kind == "end"
+            gap = [] if is_list or is_edge else [self.newline]
+        # Without a blank line two paragraphs would be read as one.
         if not gap and not _may_touch(before.kind, after.kind):
             gap = [self.newline]
-        self._blank(self.merged.theirs, gap)
+        self._write_blank(self.merge.theirs, gap)
 
-    def _blank(self, page: Page, lines: list[bytes]) -> None:
-        if lines:
-            self.lines += (
-                lines
-                if page is self.style
-                else [_ended(line, self.newline) for line in lines]
-            )
+    def _similar_gap(self, before: _Position, after: _Position) -> list[bytes] | None:
+        """Return a gap that a version has beside one of these units, next to the other's kind."""
+        merge = self.merge
+        for version, first, second in (
+            (merge.theirs, before.theirs, after.theirs),
+            (merge.ours, before.ours, after.ours),
+        ):
+            if second != NONE and _kind_before(version, second) == before.kind:
+                return version.gap(second)
+            is_last = first == len(version.units) - 1
+            if first == NONE or is_last:
+                continue
+            if version.units[first + 1].kind == after.kind:
+                return version.gap(first + 1)
+        return None
 
-    def _with_end(self, raw: bytes) -> bytes:
-        ends = _three(
-            *(
-                p.ends_with_newline if p.lines else None
-                for p in (self.merged.base, self.merged.ours, self.merged.theirs)
-            )
-        )
-        if not raw.endswith((b"\n", b"\r")):
-            return raw + self.newline if raw and ends else raw
-        if ends or ends is None:
+    def _write_blank(self, version: ParsedNote, lines: list[bytes]) -> None:
+        if version is not self.style:
+            lines = _with_newlines(lines, self.newline)
+        self.lines += lines
+
+    def _with_final_newline(self, raw: bytes) -> bytes:
+        merge = self.merge
+        flags = [
+            version.ends_with_newline if version.lines else None
+            for version in (merge.base, merge.ours, merge.theirs)
+        ]
+        has_newline = _merge_flags(*flags)
+        if not raw.endswith(LINE_ENDS):
+            return raw + self.newline if raw and has_newline else raw
+        if has_newline or has_newline is None:
             return raw
         return raw[: -2 if raw.endswith(b"\r\n") else -1]
 
 
 def write(
-    merged: "StructuralMerge", pieces: "list[Piece]", front: bytes | None = None
+    merge: "StructuralMerge", units: list[MergedUnit], front: bytes | None = None
 ) -> bytes | None:
-    """The bytes of the result; None where they would be read as something else than these pieces."""
-    raw = _Writer(merged).write(pieces, front)
-    page = read_page(raw)
-    if page is None or (page.front is None) != (front is None):
+    """Return the bytes of the result; None where they would not be read as these units."""
+    raw = _Writer(merge).write(units, front)
+    # Units that no version has together may change their meaning: a line after a paragraph
+    # can become its continuation.
+    note = parse_note(raw)
+    if note is None or (note.front is None) != (front is None):
         return None
-    return (
-        raw
-        if [unit.text for unit in page.units] == [piece.text for piece in pieces]
-        else None
-    )
+    if [unit.text for unit in note.units] != [unit.text for unit in units]:
+        return None
+    return raw
 
 
-def _three(base: bool | None, ours: bool | None, theirs: bool | None) -> bool | None:
-    """What only one side changed is as that side has it; a side without lines has no say."""
+def _uses_our_newline(merge: "StructuralMerge") -> bool:
+    """Return whether the line ends are ours: they have none, or only we changed them."""
+    base, ours, theirs = merge.base.newline, merge.ours.newline, merge.theirs.newline
+    if not ours:
+        return False
+    return not theirs or (theirs == base and ours != base)
+
+
+def _merge_flags(
+    base: bool | None, ours: bool | None, theirs: bool | None
+) -> bool | None:
+    """Return their value, or ours if only we changed it. None is a version without lines."""
     if theirs is None or (theirs == base and ours is not None):
         return ours if ours is not None else base
     return theirs
 
 
-def _ended(line: bytes, newline: bytes) -> bytes:
-    return line.rstrip(b"\r\n") + newline
+def _heading_unit(version: ParsedNote, section: int) -> int:
+    return version.sections[section].unit if section != NONE else NONE
 
 
-def _same(one: list[bytes], other: list[bytes]) -> bool:
-    return len(one) == len(other) and [line.rstrip(b"\r\n") for line in one] == [
-        line.rstrip(b"\r\n") for line in other
-    ]
+def _with_newlines(lines: list[bytes], newline: bytes) -> list[bytes]:
+    return [line.rstrip(b"\r\n") + newline for line in lines]
 
 
-def _kind_before(page: Page, unit: int) -> str:
-    return page.units[unit - 1].kind if unit else "start"
+def _kind_before(version: ParsedNote, unit: int) -> str:
+    return version.units[unit - 1].kind if unit else "start"
 
 
 def _may_touch(before: str, after: str) -> bool:
-    return (
-        "start" in (before, after)
-        or after in ("end", "heading")
-        or before in ("heading", "underlined", "start")
-        or before == after == "item"
-    )
+    """Return whether two units may follow each other without a blank line."""
+    if before in ("start", "heading", "underlined") or after in ("end", "heading"):
+        return True
+    return after == "start" or before == after == "item"

@@ -1,71 +1,90 @@
-"""Where the contents of a section went when a side took its heading away."""
+"""Finds where the contents of a section went when a side deleted its heading."""
 
 from collections import Counter, defaultdict
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
 from vault_memory.markdown.merging.alignment import NONE
-from vault_memory.markdown.merging.parsed_note import Page
+from vault_memory.markdown.merging.parsed_note import ParsedNote
 
 if TYPE_CHECKING:
     from vault_memory.markdown.merging.structural import StructuralMerge
 
 
+class _Side(NamedTuple):
+    """One version of the note, with its numbers of sections and units by thread."""
+
+    note: ParsedNote
+    sections: list[int]
+    section_threads: list[int]
+    units: list[int]
+
+
 class Moves:
-    """Where the contents of a section went whose heading a side took away."""
+    """Where the contents of each deleted section went."""
 
     def __init__(self, structure: "StructuralMerge") -> None:
         self._structure = structure
-        self._went: dict[int, int] = {}
-        self._led: dict[int, int] = {}
+        self._unit_goals: dict[int, int] = {}
+        self._section_goals: dict[int, int] = {}
         self._units: defaultdict[int, list[int]] = defaultdict(list)
-        """of each section of the base its units"""
-        self._sections: defaultdict[int, list[int]] = defaultdict(list)
-        """of each section of the base those in it"""
+        """The units of each section of the base"""
+        self._children: defaultdict[int, list[int]] = defaultdict(list)
+        """The sections in each section of the base"""
         base = structure.base
         for unit, home in enumerate(base.home):
             if base.units[unit].kind != "heading":
                 self._units[home].append(unit)
         for section, heading in enumerate(base.sections):
-            self._sections[heading.parent].append(section)
+            self._children[heading.parent].append(section)
 
     def units_went(self, section: int) -> int:
-        """The section where most of its units are now, if at least half of them are in one; or itself."""
-        if section not in self._went:
-            self._went[section] = self._most_units(section)
-        return self._went[section]
+        """Return the section that now has at least half of its units; otherwise the section itself."""
+        if section not in self._unit_goals:
+            self._unit_goals[section] = self._goal_of_units(section)
+        return self._unit_goals[section]
 
-    def _most_units(self, section: int) -> int:
-        places, of_side, page, units = self._remover(section)
-        olds = self._units.get(section, [])
-        if not olds or places[section] != NONE:
+    def _goal_of_units(self, section: int) -> int:
+        side = self._side_that_deleted(section)
+        units = self._units.get(section, [])
+        if not units or side.sections[section] != NONE:
             return section
-        went = Counter(
-            of_side[page.home[units[old]]] for old in olds if units[old] != NONE
+        numbers = [side.units[unit] for unit in units]
+        counts = Counter(
+            side.section_threads[side.note.home[number]]
+            for number in numbers
+            if number != NONE
         )
-        best = max(went, key=lambda place: (went[place], -place), default=section)
-        return (
-            best
-            if best in self._structure.heads and went[best] * 2 >= len(olds)
-            else section
-        )
+        goal = _most_common(counts, section)
+        is_majority = counts[goal] * 2 >= len(units)
+        return goal if is_majority and goal in self._structure.headings else section
 
     def sections_went(self, parent: int) -> int:
-        """Where the sections in it are now, if any is still there; or itself."""
-        if parent not in self._led:
-            self._led[parent] = self._most_sections(parent)
-        return self._led[parent]
+        """Return the section that now has most sections of `parent`; otherwise the parent itself."""
+        if parent not in self._section_goals:
+            self._section_goals[parent] = self._goal_of_sections(parent)
+        return self._section_goals[parent]
 
-    def _most_sections(self, parent: int) -> int:
-        places, of_side, page, _ = self._remover(parent)
-        here = [
-            places[old] for old in self._sections.get(parent, ()) if places[old] != NONE
-        ]
-        went = Counter(of_side[page.sections[section].parent] for section in here)
-        best = max(went, key=lambda place: (went[place], -place), default=parent)
-        return best if best in self._structure.heads else parent
+    def _goal_of_sections(self, parent: int) -> int:
+        side = self._side_that_deleted(parent)
+        numbers = [side.sections[child] for child in self._children.get(parent, ())]
+        counts = Counter(
+            side.section_threads[side.note.sections[number].parent]
+            for number in numbers
+            if number != NONE
+        )
+        goal = _most_common(counts, parent)
+        return goal if goal in self._structure.headings else parent
 
-    def _remover(self, section: int) -> tuple[list[int], list[int], Page, list[int]]:
-        it = self._structure
-        if it.sections.theirs[section] == NONE:
-            return it.sections.theirs, it.sections.of_theirs, it.theirs, it.units.theirs
-        return it.sections.ours, it.sections.of_ours, it.ours, it.units.ours
+    def _side_that_deleted(self, section: int) -> _Side:
+        merge = self._structure
+        sections, units = merge.sections, merge.units
+        if sections.theirs[section] == NONE:
+            return _Side(
+                merge.theirs, sections.theirs, sections.of_theirs, units.theirs
+            )
+        return _Side(merge.ours, sections.ours, sections.of_ours, units.ours)
+
+
+def _most_common(counts: Counter[int], default: int) -> int:
+    """Return the most frequent section; of equally frequent ones the first."""
+    return max(counts, key=lambda section: (counts[section], -section), default=default)

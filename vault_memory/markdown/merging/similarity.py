@@ -1,4 +1,4 @@
-"""How alike two texts are, by their words, and which of many are meant by one another."""
+"""Compares texts by their words, and pairs the texts that are versions of each other."""
 
 import re
 from collections import Counter, defaultdict
@@ -9,9 +9,13 @@ from operator import itemgetter
 LIKE = 0.5
 """The share of words that two versions of one unit have in common, at least"""
 COMMON = 12
-"""A word in more units than this tells nothing about which of them is meant, where there are many"""
-FEW = 10_000
-"""Pairs that are all compared; where there are more, only those that share a rare word"""
+"""A word in more units than this does not help to find a version among many"""
+MAX_PAIRS = 10_000
+"""Up to so many pairs are all compared; of more pairs only those that share a rare word"""
+RARE_WORDS = 4
+"""How many of the rarest words of a text are used to find candidates"""
+
+Pair = tuple[int, int]
 
 _words = re.compile(
     r"[\u0e00-\u0eff\u3040-\u30ff\u3400-\u9fff\uac00-\ud7af]+|\w+"
@@ -22,35 +26,32 @@ _unspaced = re.compile(
 
 
 def words_in(text: str) -> Counter[str]:
-    """The words of a normalised text; where there are no blanks between them, all pairs of letters."""
-    found: Counter[str] = Counter()
+    """Return the words of a normalised text; in scripts without blanks all pairs of letters."""
+    counts: Counter[str] = Counter()
     for word in _words(text):
         if _unspaced(word):
-            found.update(map("".join, pairwise(word)))
+            counts.update(map("".join, pairwise(word)))
         else:
-            found[word] += 1
-    return found
+            counts[word] += 1
+    return counts
 
 
-def likeness(one: Counter[str], other: Counter[str]) -> float:
-    """The share of words in common, from 0 to 1."""
-    total = one.total() + other.total()
-    return (
-        2
-        * sum(min(count, other[word]) for word, count in one.items() if word in other)
-        / total
-        if total
-        else 0.0
-    )
+def likeness(left: Counter[str], right: Counter[str]) -> float:
+    """Return the share of words in common, from 0 to 1."""
+    total = left.total() + right.total()
+    if not total:
+        return 0.0
+    shared = sum(min(left[word], right[word]) for word in left.keys() & right.keys())
+    return 2 * shared / total
 
 
-def alike(one: str, other: str) -> bool:
-    """Whether two texts may be two versions of one."""
-    return likeness(words_in(one), words_in(other)) >= LIKE
+def alike(left: str, right: str) -> bool:
+    """Return whether two texts may be versions of one text."""
+    return likeness(words_in(left), words_in(right)) >= LIKE
 
 
 def made_of(text: str, olds: Iterable[str]) -> str | None:
-    """The text of which another one is most likely a version; of those that are equally alike the first."""
+    """Return the text that `text` is most likely a version of; of equally alike ones the first."""
     words = words_in(text)
     likes = [(likeness(words_in(old), words), old) for old in olds]
     like, old = max(likes, key=itemgetter(0), default=(0.0, ""))
@@ -59,44 +60,46 @@ def made_of(text: str, olds: Iterable[str]) -> str | None:
 
 def candidates(
     olds: dict[int, Counter[str]], news: dict[int, Counter[str]]
-) -> Iterable[tuple[int, int]]:
-    if len(olds) * len(news) <= FEW:
+) -> Iterable[Pair]:
+    """Return the pairs of texts that are worth comparing."""
+    if len(olds) * len(news) <= MAX_PAIRS:
         return ((old, new) for old in olds for new in news)
-    holders: defaultdict[str, list[int]] = defaultdict(list)
+    texts_with: defaultdict[str, list[int]] = defaultdict(list)
     for old, words in olds.items():
         for word in words:
-            holders[word].append(old)
-    found: set[tuple[int, int]] = set()
+            texts_with[word].append(old)
+    pairs: set[Pair] = set()
     for new, words in news.items():
-        rare = sorted(
-            (word for word in words if word in holders),
-            key=lambda word: len(holders[word]),
-        )[:4]
-        found.update(
-            (old, new)
-            for word in rare
-            if len(holders[word]) <= COMMON
-            for old in holders[word]
-        )
-    return sorted(found)
+        shared = [word for word in words if word in texts_with]
+        rarest = sorted(shared, key=lambda word: len(texts_with[word]))[:RARE_WORDS]
+        for word in rarest:
+            if len(texts_with[word]) <= COMMON:
+                pairs.update((old, new) for old in texts_with[word])
+    return sorted(pairs)
 
 
-def best_pairs(likes: list[tuple[float, int, int]]) -> list[tuple[int, int]]:
-    """The pairs that are each the best for both, the likest first; of equally good ones none."""
-    best: list[tuple[int, int]] = []
-    gone_old: set[int] = set()
-    gone_new: set[int] = set()
-    levels: defaultdict[float, list[tuple[int, int]]] = defaultdict(list)
+def best_pairs(likes: list[tuple[float, int, int]]) -> list[Pair]:
+    """Return the pairs that are the best for both texts, the most alike first.
+
+    Of pairs that are equally good for a text none is returned.
+    """
+    best: list[Pair] = []
+    used_olds: set[int] = set()
+    used_news: set[int] = set()
+    levels: defaultdict[float, list[Pair]] = defaultdict(list)
     for like, old, new in likes:
         levels[like].append((old, new))
     for like in sorted(levels, reverse=True):
         pairs = [
             (old, new)
             for old, new in levels[like]
-            if old not in gone_old and new not in gone_new
+            if old not in used_olds and new not in used_news
         ]
-        olds, news = Counter(old for old, _ in pairs), Counter(new for _, new in pairs)
-        best += [(old, new) for old, new in pairs if olds[old] == 1 and news[new] == 1]
-        gone_old.update(olds)
-        gone_new.update(news)
+        old_counts = Counter(old for old, _ in pairs)
+        new_counts = Counter(new for _, new in pairs)
+        best += [
+            (old, new) for old, new in pairs if old_counts[old] == new_counts[new] == 1
+        ]
+        used_olds.update(old_counts)
+        used_news.update(new_counts)
     return best

@@ -1,7 +1,8 @@
-"""Merging two versions of a note that came from one: by structure, else by lines, else not at all.
+"""Merges two versions of a note that have a common base: by structure, otherwise by lines.
 
-Bytes are moved, never written anew: what a person wrote stays as it is. What cannot stand is handed back as a conflict,
-and what has no safe answer is None: then the caller keeps both in a copy. Any bytes are a note.
+Bytes are moved and not rewritten, so what a person wrote stays as it is. A text that cannot stay is
+returned as a conflict. Where no merge is safe there is no result, and the caller keeps both versions
+in a conflict copy. Any bytes are a note.
 """
 
 from dataclasses import dataclass
@@ -11,31 +12,40 @@ from vault_memory.markdown.merging.block_merge import Kind
 from vault_memory.markdown.merging.front_matter import merge_front
 from vault_memory.markdown.merging.line_merge import merge_lines
 from vault_memory.markdown.merging.merged_text import write
-from vault_memory.markdown.merging.parsed_note import Page, majority_newline, read_page
+from vault_memory.markdown.merging.parsed_note import (
+    ParsedNote,
+    majority_newline,
+    parse_note,
+)
 from vault_memory.markdown.merging.structural import StructuralMerge
+
+LINE_ENDS = (b"\n", b"\r")
 
 
 @dataclass(frozen=True, slots=True)
 class Conflict:
-    """Something that both changed, or that came back though one had deleted it."""
+    """Something that both changed, or that came back though one side had deleted it."""
 
     kind: Kind
     section: str
-    """the name of the section it is in; empty above the first one"""
+    """The name of the section it is in; empty above the first one"""
     kept: bytes
-    """what stands in the note, line ends as ``\\n``"""
+    """The text in the note, line ends as ``\\n``"""
     other: bytes
-    """what does not, or stands beside it with a mark; empty for a section that came back"""
+    """The text that is not in the note, or follows with a mark; empty for a section that came back"""
     reason: str
 
 
 @dataclass(frozen=True, slots=True)
 class Merged:
-    """What became of two versions."""
+    """The outcome of a merge."""
 
     result: bytes | None
     """None: a conflict copy is needed"""
     conflicts: tuple[Conflict, ...] = ()
+
+
+NO_RESULT = Merged(None)
 
 
 def merge(
@@ -46,101 +56,105 @@ def merge(
     between_people: bool = False,
     date: str = "",
 ) -> Merged:
-    """Three-way merge; without a base a union in which nothing is deleted.
+    """Merge two versions; without a base the result is their union, in which nothing is deleted.
 
-    `theirs` is the person or the other device, `ours` the bot or this one. Where both changed one item theirs stays in
-    the note and ours is a conflict; `between_people` both stay, ours with a mark that has the `date`.
+    `theirs` is the person or the other device, `ours` is the bot or this device. Where both changed
+    one item, theirs stays in the note and ours is a conflict. `between_people` both stay, and ours
+    gets a mark that has the `date`.
     """
     if ours in (theirs, base):
         return Merged(theirs)
     if theirs == base:
         return Merged(ours)
-    pages = read_page(base or b""), read_page(ours), read_page(theirs)
-    mark = (
-        b" \xe2\x9a\xa0 (other device, %s)" % date.encode("utf-8", "replace")
-        if between_people
-        else None
+    mark = None
+    if between_people:
+        mark = b" \xe2\x9a\xa0 (other device, %s)" % date.encode("utf-8", "replace")
+    base_note = parse_note(base or b"")
+    our_note, their_note = parse_note(ours), parse_note(theirs)
+    if not base_note or not our_note or not their_note:
+        return _merge_by_lines(base, ours, theirs)
+    outcome = _merge_by_structure(base_note, our_note, their_note, mark)
+    if outcome.result is None:
+        return outcome
+    is_safe = invariants.nothing_is_lost(
+        base or b"",
+        ours,
+        theirs,
+        outcome.result,
+        (conflict.other for conflict in outcome.conflicts),
+    ) and invariants.is_no_larger(
+        ours, theirs, outcome.result, _mark_size(outcome.conflicts, mark)
     )
-    if pages[0] and pages[1] and pages[2]:
-        return _by_structure(
-            base or b"", ours, theirs, (pages[0], pages[1], pages[2]), mark
-        )
-    return _by_lines(base, ours, theirs)
+    return outcome if is_safe else NO_RESULT
 
 
-def _by_structure(
-    base: bytes,
-    ours: bytes,
-    theirs: bytes,
-    pages: tuple[Page, Page, Page],
-    mark: bytes | None,
+def _merge_by_structure(
+    base: ParsedNote, ours: ParsedNote, theirs: ParsedNote, mark: bytes | None
 ) -> Merged:
-    structure = StructuralMerge(*pages, mark)
-    front = merge_front(pages[0].front, pages[1].front, pages[2].front, mark)
-    pieces = structure.run()
-    result = write(structure, pieces, front.text) if pieces is not None else None
+    structure = StructuralMerge(base, ours, theirs, mark)
+    front = merge_front(base.front, ours.front, theirs.front, mark)
+    units = structure.run()
+    if units is None:
+        return NO_RESULT
+    result = write(structure, units, front.text)
+    if result is None:
+        return NO_RESULT
+    items = [unit.text for unit in units if unit.kind == "item" and unit.thread >= 0]
+    if not invariants.nothing_is_twice(_items(ours), _items(theirs), items):
+        return NO_RESULT
     conflicts = [
-        Conflict("front matter", "", kept, other, "both changed it")
-        for kept, other in front.clashes
+        Conflict("front matter", "", conflict.kept, conflict.dropped, "both changed it")
+        for conflict in front.conflicts
     ]
-    conflicts += [
-        Conflict(kind, name.decode("utf-8", "replace"), *clash)
-        for kind, name, clash in structure.found
-    ]
-    if pieces is None or result is None:
-        return Merged(None)
-    items = [
-        [unit.text for unit in page.units if unit.kind == "item"] for page in pages[1:]
-    ]
-    kept = [
-        piece.text for piece in pieces if piece.kind == "item" and piece.thread >= 0
-    ]
-    whole = (
-        invariants.nothing_is_lost(
-            base, ours, theirs, result, (conflict.other for conflict in conflicts)
-        )
-        and invariants.nothing_is_twice(items[0], items[1], kept)
-        and invariants.is_no_larger(ours, theirs, result, _allowance(conflicts, mark))
-    )
-    return Merged(result, tuple(conflicts)) if whole else Merged(None)
+    for kind, name, conflict in structure.conflicts:
+        section = name.decode("utf-8", "replace")
+        conflicts.append(Conflict(kind, section, *conflict))
+    return Merged(result, tuple(conflicts))
 
 
-def _allowance(conflicts: list[Conflict], mark: bytes | None) -> int:
-    return (
-        sum(
-            (len(mark) + 2) * (conflict.other.count(b"\n") + 1)
-            for conflict in conflicts
-        )
-        if mark
-        else 0
-    )
+def _items(note: ParsedNote) -> list[bytes]:
+    return [unit.text for unit in note.units if unit.kind == "item"]
 
 
-def _by_lines(base: bytes | None, ours: bytes, theirs: bytes) -> Merged:
+def _mark_size(conflicts: tuple[Conflict, ...], mark: bytes | None) -> int:
+    """Return how many bytes the marks may add: one for each line that stays beside another."""
+    if not mark:
+        return 0
+    lines = sum(conflict.other.count(b"\n") + 1 for conflict in conflicts)
+    return (len(mark) + 2) * lines
+
+
+def _merge_by_lines(base: bytes | None, ours: bytes, theirs: bytes) -> Merged:
+    """Merge notes whose structure is broken. Line ends are theirs."""
     if base is None:
-        return Merged(None)
-    texts = [raw.splitlines() for raw in (base, ours, theirs)]
-    taken = merge_lines(*texts)
-    if taken is None:
-        return Merged(None)
-    yours = theirs.splitlines(keepends=True)
+        return NO_RESULT
+    our_texts = ours.splitlines()
+    stretches = merge_lines(base.splitlines(), our_texts, theirs.splitlines())
+    if stretches is None:
+        return NO_RESULT
+    their_lines = theirs.splitlines(keepends=True)
     newline = (
-        majority_newline(yours)
+        majority_newline(their_lines)
         or majority_newline(ours.splitlines(keepends=True))
         or b"\n"
     )
     lines: list[bytes] = []
-    for mine, first, end in taken:
-        lines += (
-            [line + newline for line in texts[1][first:end]]
-            if mine
-            else yours[first:end]
-        )
-    lines = [
-        line if line.endswith((b"\n", b"\r")) else line + newline for line in lines[:-1]
-    ] + lines[-1:]
-    if lines and not theirs.endswith((b"\n", b"\r")):
+    for is_ours, first, end in stretches:
+        if is_ours:
+            lines += [line + newline for line in our_texts[first:end]]
+        else:
+            lines += their_lines[first:end]
+    lines = _with_newlines(lines, newline)
+    if lines and not theirs.endswith(LINE_ENDS):
         lines[-1] = lines[-1].rstrip(b"\r\n")
     result = b"".join(lines)
-    whole = invariants.nothing_is_lost(base, ours, theirs, result, ())
-    return Merged(result) if whole else Merged(None)
+    is_safe = invariants.nothing_is_lost(base, ours, theirs, result, ())
+    return Merged(result) if is_safe else NO_RESULT
+
+
+def _with_newlines(lines: list[bytes], newline: bytes) -> list[bytes]:
+    """End each line but the last: their last line may have no newline, and is last no longer."""
+    ended = [
+        line if line.endswith(LINE_ENDS) else line + newline for line in lines[:-1]
+    ]
+    return ended + lines[-1:]

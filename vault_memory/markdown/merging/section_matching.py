@@ -1,0 +1,163 @@
+"""Matches the sections of one version of a note to those of another."""
+
+from collections import Counter, defaultdict
+from collections.abc import Callable, Hashable, Sequence
+
+from vault_memory.markdown.merging.pairing import Pairing
+from vault_memory.markdown.merging.parsed_note import ParsedNote
+from vault_memory.markdown.merging.similarity import (
+    COMMON,
+    LIKE,
+    best_pairs,
+    likeness,
+    words_in,
+)
+
+MAX_RENAMED = 100
+"""How many sections of each version are compared by the likeness of their names"""
+
+Position = tuple[int, int, int]
+"""A level, and the matched sections right before and after"""
+
+
+def match_sections(base: ParsedNote, side: ParsedNote) -> list[int]:
+    """Return for each section of a side the section of the base that it was, or -1."""
+    matched = [0] + [-1] * (len(side.sections) - 1)
+    pairing = Pairing(len(base.sections), matched)
+    olds, news = paths(base), paths(side)
+    pairing.pair(olds.__getitem__, news.__getitem__, int.__eq__)
+    if pairing.base_left and pairing.side_left:
+        # Several sections with one path: those that share units belong together.
+        shared = _shared_units(base, side, pairing)
+        same_path = [pair for pair in shared if olds[pair[1]] == news[pair[2]]]
+        pairing.take(best_pairs(same_path))
+        pairing.forget()
+        pairing.pair(olds.__getitem__, news.__getitem__)
+    if pairing.base_left and pairing.side_left:
+        _match_renamed(base, side, pairing)
+    return matched
+
+
+def paths(note: ParsedNote) -> list[Hashable]:
+    """Return for each section its level and name, with those of the sections around it."""
+    result: list[Hashable] = []
+    for _, level, name, parent in note.sections:
+        result.append((result[parent] if parent >= 0 else None, level, name))
+    return result
+
+
+def _match_renamed(base: ParsedNote, side: ParsedNote, pairing: Pairing) -> None:
+    """Match sections by their units, their parents or children, their name, or their position."""
+    matched, olds, news = pairing.side, base.sections, side.sections
+    pairing.take(best_pairs(_shared_units(base, side, pairing)))
+    pairing.forget()
+    pairing.pair(
+        lambda old: olds[old][1:],
+        lambda new: (*news[new][1:3], matched[news[new].parent]),
+    )
+    parents = _parents_by_children(base, side, matched)
+    pairing.pair(lambda old: old, parents.get)
+    pairing.pair(
+        lambda old: olds[old][1:3], lambda new: news[new][1:3], _are_both_single
+    )
+    pairing.pair(
+        lambda old: olds[old].name.lower() or None,
+        lambda new: news[new].name.lower(),
+        _are_both_single,
+    )
+    old_positions = _positions(base, range(len(olds)))
+    new_positions = _positions(side, matched)
+    old_texts, new_texts = _texts(base), _texts(side)
+    pairing.pair(
+        lambda old: None if old_texts[old] else old_positions[old],
+        lambda new: None if new_texts[new] else new_positions[new],
+        _are_both_single,
+    )
+
+    def may_match(old: int, new: int) -> bool:
+        if old_positions[old] != new_positions[new]:
+            return False
+        if not old_texts[old] or not new_texts[new]:
+            return True
+        return not set(old_texts[old]).isdisjoint(new_texts[new])
+
+    _match_by_name(base, side, pairing, may_match)
+
+
+def _are_both_single(old_count: int, new_count: int) -> bool:
+    return old_count == new_count == 1
+
+
+def _match_by_name(
+    base: ParsedNote,
+    side: ParsedNote,
+    pairing: Pairing,
+    may_match: Callable[[int, int], bool],
+) -> None:
+    """Match sections whose names are alike."""
+    olds = {old: _name_words(base, old) for old in pairing.base_left[:MAX_RENAMED]}
+    likes: list[tuple[float, int, int]] = []
+    for new in pairing.side_left[:MAX_RENAMED]:
+        words = _name_words(side, new)
+        for old, old_words in olds.items():
+            like = likeness(old_words, words)
+            if like >= LIKE and may_match(old, new):
+                likes.append((like, old, new))
+    pairing.take(best_pairs(likes))
+    pairing.forget()
+
+
+def _name_words(note: ParsedNote, section: int) -> Counter[str]:
+    return words_in(note.sections[section].name.decode("utf-8", "replace").casefold())
+
+
+def _shared_units(
+    base: ParsedNote, side: ParsedNote, pairing: Pairing
+) -> list[tuple[float, int, int]]:
+    """Return sections that share at least half of their units, with the number of these units."""
+    olds, news = _texts(base), _texts(side)
+    sections_with: defaultdict[bytes, list[int]] = defaultdict(list)
+    for old in pairing.base_left:
+        for text in set(olds[old]):
+            sections_with[text].append(old)
+    likes: list[tuple[float, int, int]] = []
+    for new in pairing.side_left:
+        counts: Counter[int] = Counter()
+        for text in set(news[new]) & sections_with.keys():
+            # A text in many sections tells nothing, and would make this quadratic.
+            if len(sections_with[text]) <= COMMON:
+                counts.update(sections_with[text])
+        for old, count in sorted(counts.items()):
+            if count * 2 >= min(len(olds[old]), len(news[new])):
+                likes.append((float(count), old, new))
+    return likes
+
+
+def _texts(note: ParsedNote) -> list[list[bytes]]:
+    """Return the texts of the units of each section, without headings."""
+    texts: list[list[bytes]] = [[] for _ in note.sections]
+    for unit, home in zip(note.units, note.home, strict=True):
+        if unit.kind != "heading":
+            texts[home].append(unit.text)
+    return texts
+
+
+def _parents_by_children(
+    base: ParsedNote, side: ParsedNote, matched: Sequence[int]
+) -> dict[int, int]:
+    """Return for sections of a side the section of the base that their first matched child was in."""
+    parents: dict[int, int] = {}
+    for child, heading in enumerate(side.sections):
+        if matched[child] > 0:
+            parents.setdefault(heading.parent, base.sections[matched[child]].parent)
+    return parents
+
+
+def _positions(note: ParsedNote, matched: Sequence[int]) -> list[Position]:
+    positions: list[Position] = []
+    after = -1
+    for section in range(len(note.sections) - 1, -1, -1):
+        before = matched[section - 1] if section else -1
+        positions.append((note.sections[section].level, before, after))
+        after = matched[section]
+    return positions[::-1]
