@@ -161,7 +161,7 @@ class DropFolder:
             int(stamp) / 1e9 if stamp.isdecimal() else file.stat().st_mtime, UTC
         ).astimezone()
         made = hashlib.sha256(name + line.raw).hexdigest()[:15]
-        return read_dropped(line.raw, otherwise_id=made, otherwise_at=at)
+        return read_dropped(line.raw, default_id=made, default_time=at)
 
     def _reject(self, file: Path, line: _Line, reason: str) -> None:
         """Put a line aside, once."""

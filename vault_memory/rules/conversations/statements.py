@@ -1,4 +1,4 @@
-"""Tells turns that state something from those that only ask, and from empty answers. Pure."""
+"""Separates turns with statements from questions and empty answers. Pure."""
 
 import re
 from collections.abc import Collection
@@ -8,64 +8,65 @@ from vault_memory.rules.search import stopwords, tokens
 
 HALF = 0.5
 ENOUGH = 0.8
-"""Of the words of a turn that only repeats the query, at least this part stands in the query"""
+"""The share of a turn's words in the query from which the turn only repeats the query"""
 LONGEST_EMPTY = 400
-"""Letters: no sentence that answers nothing is longer"""
+"""Letters of the longest empty answer"""
 LONGEST_OF_A_PERSON = 80
-"""Letters: a person who says more says something"""
+"""Letters from which on a person's turn states something"""
 LATEST = 60
-"""Letters before which the words of an empty answer begin"""
+"""Letters before which the phrase of an empty answer begins"""
 BOTS = frozenset({"assistant", "bot"})
-"""Names under which the bot speaks"""
+"""Names of the bot as a speaker"""
 
 _speaker = re.compile(r"\A\s*(?:[-*+]\s+)?(?:\*\*[^*\n]{1,80}\*\*:\s)?")
-"""The beginning of a turn or an item, with who speaks"""
+"""The beginning of a turn or an item, with the speaker"""
 
 
 def without_speaker(text: str) -> str:
-    """Return what is said, without the mark of an item and the name of the speaker."""
+    """Returns a turn without the marker of an item and the name of the speaker."""
     return _speaker.sub("", text, count=1)
 
 
 def repeats(text: str, query: Collection[str]) -> bool:
-    """Whether a turn asks what the query asks, and says nothing beside it.
+    """Returns whether a turn asks the same as the query, and states nothing else.
 
-    `query` has the words of the query. A statement is never a repetition, however alike it is.
+    `query` has the words of the query. A statement is never a repetition.
     """
-    said = without_speaker(text)
-    if asking_part(said) <= HALF:
+    plain = without_speaker(text)
+    if asking_part(plain) <= HALF:
         return False
-    terms = tokens.terms(said)
-    known = sum(term in query for term in terms)
-    return known > 0 and known >= ENOUGH * len(terms)
+    terms = tokens.terms(plain)
+    shared = sum(term in query for term in terms)
+    return shared > 0 and shared >= ENOUGH * len(terms)
 
 
 def tells_nothing(turn: str, who: str) -> bool:
-    """Whether a turn, with its speaker before it, only asks or is an empty answer."""
+    """Returns whether a turn with its speaker only asks, or is an empty answer."""
     if not turn.startswith("**"):
         return False
-    said = without_speaker(turn)
-    return asking_part(said) == 1.0 or empty_part(said, who) == 1.0
+    plain = without_speaker(turn)
+    return asking_part(plain) == 1.0 or empty_part(plain, who) == 1.0
 
 
 def is_empty_answer(turn: str) -> bool:
-    """Whether a turn, with its speaker before it, answers nothing at all."""
+    """Returns whether a turn with its speaker is an empty answer."""
     match = _speaker.match(turn)
     who = match[0].strip("-+*: ") if match else ""
     return empty_part(without_speaker(turn), who) == 1.0
 
 
 def asking_part(text: str) -> float:
-    """Return which part of a text, by letters, asks; people leave question marks out."""
+    """Returns the share of a text, by letters, that asks."""
     if "?" in text or not text.isascii():
-        part = tokens.asking(text)
-        if part:
-            return part
+        share = tokens.asking(text)
+        if share:
+            return share
+    # People leave question marks out.
     return float(_begins_as_question(text))
 
 
 def _begins_as_question(text: str) -> bool:
-    """Whether a single sentence begins with a word such as `where`."""
+    """Returns whether a single sentence begins with a word such as `where`."""
     first = _first_word.match(text)
     if first is None or first[0].lower() not in _question_words():
         return False
@@ -81,10 +82,10 @@ def _question_words() -> frozenset[str]:
 
 
 def empty_part(text: str, who: str) -> float:
-    """Return which part of a text, by letters, answers nothing, such as `I do not know`.
+    """Returns the share of a text, by letters, that answers nothing, such as `I do not know`.
 
-    A sentence of the bot may name what it does not know. What a person does not know may be worth
-    finding, so their sentence has to say nothing else.
+    A sentence of the bot may name what it does not know. A person's sentence must say nothing else,
+    because search may want to find what a person does not know.
     """
     is_bot = who.casefold() in BOTS
     if (len(text) > LONGEST_OF_A_PERSON and not is_bot) or not _may_be_empty(text):
@@ -102,25 +103,25 @@ def _is_empty(sentence: str, *, is_bot: bool) -> bool:
     if len(plain) > LONGEST_EMPTY or tokens.is_question(plain):
         return False
     match = _no_answer().search(plain, 0, LONGEST_EMPTY)
-    if match is None or match.start() > LATEST or _goes_on().search(plain, match.end()):
+    if match is None or match.start() > LATEST:
         return False
-    return is_bot or not _tells_more(
-        plain[: match.start()] + " " + plain[match.end() :]
-    )
-
-
-def _tells_more(rest: str) -> bool:
-    return any(word not in _fillers() for word in tokens.words(rest))
+    # "I do not know, but the harbour office does" answers something.
+    if _contrast().search(plain, match.end()):
+        return False
+    remaining = plain[: match.start()] + " " + plain[match.end() :]
+    return is_bot or _fillers().issuperset(tokens.words(remaining))
 
 
 def _may_be_empty(text: str) -> bool:
-    """Tell quickly that a text has no words of an empty answer: most texts have none."""
-    if not _marks().isdisjoint(_apart.sub(" ", text.lower()).split()):
+    """Returns quickly whether a text has any word of an empty answer; most have none."""
+    if not _marks().isdisjoint(_non_words.sub(" ", text.lower()).split()):
         return True
-    return not text.isascii() and any(piece in text for piece in _pieces())
+    return not text.isascii() and any(
+        phrase in text for phrase in _phrases_without_spaces()
+    )
 
 
-_apart = re.compile(r"[^\w\u0900-\u0963\u0966-\u097f]+")
+_non_words = re.compile(r"[^\w\u0900-\u0963\u0966-\u097f]+")
 
 
 @cache
@@ -129,7 +130,7 @@ def _marks() -> frozenset[str]:
 
 
 @cache
-def _pieces() -> tuple[str, ...]:
+def _phrases_without_spaces() -> tuple[str, ...]:
     return tuple(stopwords.NO_ANSWER_PIECES.split())
 
 
@@ -139,7 +140,7 @@ def _no_answer() -> re.Pattern[str]:
 
 
 @cache
-def _goes_on() -> re.Pattern[str]:
+def _contrast() -> re.Pattern[str]:
     return _any_of(stopwords.CONTRAST)
 
 
@@ -149,7 +150,7 @@ def _fillers() -> frozenset[str]:
 
 
 def _any_of(listed: str) -> re.Pattern[str]:
-    """A pattern for phrases parted by ``|`` that stand alone: in parentheses no phrase has any."""
+    """Returns a pattern for phrases separated by ``|``, as complete words."""
     phrases = [phrase.strip() for phrase in " ".join(listed.split()).split(" | ")]
     spaced = [phrase for phrase in phrases if not tokens.is_run(phrase)]
     runs = [phrase for phrase in phrases if tokens.is_run(phrase)]

@@ -1,7 +1,8 @@
-"""What is said: a turn as a line of a transcript, where it belongs, and how it is found again.
+"""Turns of conversations: their lines in transcripts, their files, and their chunks for search.
 
-A transcript is JSON Lines, one turn a line. Whoever reads it passes over lines that are none: it may have been edited
-by hand, or torn by a crash. A turn in a channel stands once, in the channel; what a person said there is also hers.
+A transcript is JSON Lines, one turn a line. Readers skip other lines, because a person may have
+edited the file, or a crash may have cut it. A turn in a channel is recorded once, in the channel;
+search also finds it in the scope of the person who said it.
 """
 
 import json
@@ -23,10 +24,10 @@ else:
     splitter = lazy_module("vault_memory.markdown.chunking.splitter")
 
 ROLES = ("user", "assistant", "system", "tool")
-"""Who speaks: a person, the bot, whoever instructs the bot, and a tool that it uses"""
+"""The speakers: a person, the bot, its instructions, and a tool that it uses"""
 PERSON = "user"
 ORIGINS = ("owner", "person", "channel", "email", "web", "tool", "document")
-"""Where the words come from; only the owner's can become rules"""
+"""The origins of words; only the owner's can become rules"""
 AUTOMATED_SOURCES = frozenset(
     {
         "automation",
@@ -46,20 +47,21 @@ AUTOMATED_SOURCES = frozenset(
 )
 """Sources of turns that no person typed or spoke"""
 AUTOMATED_WORDS = AUTOMATED_SOURCES - {"job", "tool"}
-"""The same as one word of several, as in `cron-morning`; a `job-coach` or a `cli-tool` is a person's way to talk"""
+"""Those that count inside a compound, as in `cron-morning`; a person may talk through a `job-coach`
+or a `cli-tool`"""
 LONGEST = 1 << 20
 """Letters of one turn"""
 _WORD = re.compile(r"[a-z][a-z0-9_-]{0,39}")
 _ID = re.compile(r"[A-Za-z0-9][A-Za-z0-9._:@-]{0,79}")
-_PARTS = re.compile(r"[-_]")
+_WORD_BREAKS = re.compile(r"[-_]")
 _CONTROL = re.compile(r"[\x00-\x1f\x7f]+")
 _DIGITS = "0123456789abcdefghijklmnopqrstuvwxyz"
 _LONGEST_NAME = 40
-"""Letters of a speaker or a session, as far as a chunk says them"""
+"""Letters of the name of a speaker or session in a chunk"""
 
 
 class Turn(NamedTuple):
-    """Something that was said, once."""
+    """What a speaker said once."""
 
     id: str
     ts: str
@@ -68,7 +70,7 @@ class Turn(NamedTuple):
     role: str
     """one of `ROLES`"""
     user: str
-    """whose turn it is, or to whom the bot speaks; empty in a channel when nobody in particular is meant"""
+    """the person who speaks, or to whom the bot speaks; empty when the bot speaks to a channel"""
     channel: str
     """empty outside of channels"""
     text: str
@@ -77,36 +79,38 @@ class Turn(NamedTuple):
     """talk, email, cli, voice, web, cron, briefing, subtask, or another word"""
     device: str = ""
     automated: bool = False
-    """said by a scheduled job, a webhook or a subagent, whatever the role and the name"""
+    """said by a scheduled job, a webhook or a subagent, in any role"""
 
     @property
     def is_automated(self) -> bool:
-        """Whether no person said this: it is marked, or its source is one of a job."""
+        """Whether no person said this: it has the mark, or the source is a job"""
         if self.automated or self.source in AUTOMATED_SOURCES:
             return True
-        return not AUTOMATED_WORDS.isdisjoint(_PARTS.split(self.source))
+        return not AUTOMATED_WORDS.isdisjoint(_WORD_BREAKS.split(self.source))
 
     @property
     def at(self) -> datetime:
-        """When it was said; with a zone."""
-        return _time(self.ts) or datetime(1970, 1, 1, tzinfo=UTC)
+        """The time of the turn, with a zone; 1970 for an unreadable time"""
+        return _read_time(self.ts) or datetime(1970, 1, 1, tzinfo=UTC)
 
     def as_json(self) -> dict[str, object]:
-        """The line of the transcript."""
-        omitted = {name for name in ("device", "automated") if not getattr(self, name)}
-        return {
-            name: value for name, value in self._asdict().items() if name not in omitted
-        }
+        """Returns the object for its line in the transcript."""
+        fields = self._asdict()
+        if not self.device:
+            del fields["device"]
+        if not self.automated:
+            del fields["automated"]
+        return fields
 
 
 def new_id(at: datetime, chance: int) -> str:
-    """An id that sorts by time; `chance` is 30 bits that nobody else has in the same millisecond."""
-    return _in_digits(int(at.timestamp() * 1000) % 36**9, 9).lstrip("0") + _in_digits(
-        chance % 36**6, 6
-    )
+    """Returns an id that sorts by time; `chance` is 30 random bits, unique in a millisecond."""
+    milliseconds = int(at.timestamp() * 1000)
+    time_digits = _base_36(milliseconds % 36**9, 9).lstrip("0")
+    return time_digits + _base_36(chance % 36**6, 6)
 
 
-def _in_digits(number: int, length: int) -> str:
+def _base_36(number: int, length: int) -> str:
     digits = ""
     for _ in range(length):
         number, digit = divmod(number, 36)
@@ -115,103 +119,129 @@ def _in_digits(number: int, length: int) -> str:
 
 
 def read_turn(line: str | bytes) -> Turn | None:
-    """The turn that a line tells; None when it tells none. A line without an id has one made from itself."""
+    """Returns the turn on a line, or None. The id of a line without one is its hash."""
     try:
         text = line if isinstance(line, str) else line.decode()
-        said = json.loads(text)
+        fields = json.loads(text)
     except (ValueError, RecursionError):
         return None
-    if (
-        not isinstance(said, dict)
-        or not _is_text(said.get("text"))
-        or said.get("role") not in ROLES
-    ):
-        return None
-    if _time(said.get("ts")) is None:
+    if not _is_turn(fields):
         return None
 
-    def of(name: str, otherwise: str = "") -> str:
-        value = said.get(name)
-        return value if isinstance(value, str) and value else otherwise
+    def field(name: str, default: str = "") -> str:
+        value = fields.get(name)
+        return value if isinstance(value, str) and value else default
 
-    id_ = (
-        of("id")
-        or sha256(text.strip().encode("utf-8", "surrogatepass")).hexdigest()[:12]
-    )
+    turn_id = field("id")
+    if not turn_id:
+        content = text.strip().encode("utf-8", "surrogatepass")
+        turn_id = sha256(content).hexdigest()[:12]
     return Turn(
-        id_,
-        said["ts"],
-        of("session"),
-        said["role"],
-        of("user"),
-        of("channel"),
-        said["text"],
-        of("origin", "owner"),
-        of("source", "talk"),
-        of("device"),
-        bool(said.get("automated")),
+        id=turn_id,
+        ts=fields["ts"],
+        session=field("session"),
+        role=fields["role"],
+        user=field("user"),
+        channel=field("channel"),
+        text=fields["text"],
+        origin=field("origin", "owner"),
+        source=field("source", "talk"),
+        device=field("device"),
+        automated=bool(fields.get("automated")),
     )
+
+
+def _is_turn(fields: object) -> bool:
+    """Returns whether a JSON value has the text, role and time of a turn."""
+    if not isinstance(fields, dict) or fields.get("role") not in ROLES:
+        return False
+    text = fields.get("text")
+    if not isinstance(text, str) or not text.strip():
+        return False
+    return _read_time(fields.get("ts")) is not None
 
 
 def read_turns(raw: bytes) -> Iterator[Turn]:
-    """The turns of one transcript in its order, each id once."""
-    return (turn for _, turn in _numbered(raw, 1))
+    """Returns the turns of a transcript in its order, each id once."""
+    return (turn for _, turn in _numbered_turns(raw, 1))
 
 
 def union_of_turns(transcripts: Iterator[bytes]) -> list[Turn]:
-    """The turns of several files, each id once, in the order of time; those of one moment as they stand."""
-    found: dict[str, Turn] = {}
+    """Returns the turns of several files by time, each id once; equal times keep their order."""
+    turns: dict[str, Turn] = {}
     for raw in transcripts:
         for turn in read_turns(raw):
-            found.setdefault(turn.id, turn)
-    return sorted(found.values(), key=lambda turn: turn.at)
+            turns.setdefault(turn.id, turn)
+    return sorted(turns.values(), key=lambda turn: turn.at)
+
+
+_DROPPED_TEXTS = (
+    "id",
+    "ts",
+    "session",
+    "role",
+    "user",
+    "channel",
+    "text",
+    "origin",
+    "source",
+    "mode",
+)
+_DROPPED_FLAGS = ("silent", "automated")
 
 
 def read_dropped(
-    line: bytes, *, otherwise_id: str, otherwise_at: datetime
+    line: bytes, *, default_id: str, default_time: datetime
 ) -> dict[str, str | bool] | str:
-    """What a program says in the drop folder, as arguments of a turn; a text is the reason why it is none.
+    """Returns a line of the drop folder as arguments of a turn, or the reason why it is none.
 
-    `otherwise_id` and `otherwise_at` are taken where it names no id and no time.
+    The defaults replace a missing id and a missing time.
     """
     try:
-        said = json.loads(line.decode())
+        value = json.loads(line.decode())
     except (ValueError, RecursionError):
         return "it is no JSON in UTF-8"
-    if not isinstance(said, dict):
+    if not isinstance(value, dict):
         return "it is no JSON object"
-    known = (
-        "id",
-        "ts",
-        "session",
-        "role",
-        "user",
-        "channel",
-        "text",
-        "origin",
-        "source",
-        "mode",
-    )
-    wrong = [name for name in known if not isinstance(said.get(name) or "", str)]
-    flags = ("silent", "automated")
-    wrong += [name for name in flags if not isinstance(said.get(name, False), bool)]
-    if wrong:
-        return f"`{wrong[0]}` is of the wrong type"
-    found: dict[str, str | bool] = {name: said.get(name) or "" for name in known}
-    missing = [name for name in ("source", "role", "text") if not found[name]]
-    if missing or not (found["user"] or found["session"]):
-        return f"it has no `{(missing or ['user'])[0]}`"
-    if found["id"] and not _ID.fullmatch(str(found["id"])):
+    wrong_types = [
+        *(
+            name
+            for name in _DROPPED_TEXTS
+            if not isinstance(value.get(name) or "", str)
+        ),
+        *(
+            name
+            for name in _DROPPED_FLAGS
+            if not isinstance(value.get(name, False), bool)
+        ),
+    ]
+    if wrong_types:
+        return f"`{wrong_types[0]}` is of the wrong type"
+    texts: dict[str, str] = {name: value.get(name) or "" for name in _DROPPED_TEXTS}
+    problem = _problem_of_dropped(texts)
+    if problem:
+        return problem
+    texts["id"] = texts["id"] or default_id
+    texts["ts"] = texts["ts"] or default_time.isoformat()
+    flags: dict[str, bool] = {name: value.get(name, False) for name in _DROPPED_FLAGS}
+    return {**texts, **flags}
+
+
+def _problem_of_dropped(texts: Mapping[str, str]) -> str:
+    for name in ("source", "role", "text"):
+        if not texts[name]:
+            return f"it has no `{name}`"
+    if not texts["user"] and not texts["session"]:
+        return "it has no `user`"
+    if texts["id"] and not _ID.fullmatch(texts["id"]):
         return "`id` is no id: letters, digits and . _ : @ - are, up to 80 of them"
-    if found["ts"] and _time(found["ts"]) is None:
+    if texts["ts"] and _read_time(texts["ts"]) is None:
         return "`ts` is no time as 2026-01-31T18:30:00+01:00"
-    found["id"] = found["id"] or otherwise_id
-    found["ts"] = found["ts"] or otherwise_at.isoformat()
-    return found | {name: said.get(name, False) for name in flags}
+    return ""
 
 
 def checked(turn: Turn) -> Turn:
-    """The turn, when it can be recorded. Raises UsageError."""
+    """Returns the turn. Raises UsageError when it cannot be recorded."""
     if turn.role not in ROLES:
         raise UsageError(
             f"{turn.role!r} is no role", hint=f"known are {', '.join(ROLES)}"
@@ -243,115 +273,115 @@ def checked(turn: Turn) -> Turn:
 def transcript_path(
     layout: Layout, *, user: str, channel: str, day: date, workspace: bool
 ) -> str:
-    """The file that a turn of this day stands in. Raises UsageError for a name that no folder can have.
+    """Returns the file for a turn of this day. Raises UsageError for an impossible folder name.
 
-    `workspace`: what the layout's own user says stands in the transcripts of the workspace.
+    `workspace`: turns of the layout's own user go to the transcripts of the workspace.
     """
-    for kind, name in (("user", user), ("channel", channel)):
-        folder = "Users" if kind == "user" else "Channels"
-        place = (
-            layout.place(f"{folder}/{name}/transcripts/{day}.jsonl") if name else None
-        )
-        if name and (
-            place is None
-            or (place.kind, place.scope) != ("transcript", f"{kind}:{name}")
-        ):
-            raise UsageError(
-                f"{name!r} cannot be the name of a {kind}",
-                hint="it has to be one that a folder can have",
-            )
+    if user:
+        _check_folder_name(layout, "user", "Users", user, day)
     if channel:
+        _check_folder_name(layout, "channel", "Channels", channel, day)
         return f"Channels/{channel}/transcripts/{day}.jsonl"
-    return (
-        f"transcripts/{day}.jsonl"
-        if workspace and user == layout.user
-        else f"Users/{user}/transcripts/{day}.jsonl"
+    if workspace and user == layout.user:
+        return f"transcripts/{day}.jsonl"
+    return f"Users/{user}/transcripts/{day}.jsonl"
+
+
+def _check_folder_name(
+    layout: Layout, kind: str, parent: str, name: str, day: date
+) -> None:
+    """Raises UsageError when the transcript of a name would be in another scope, or in none."""
+    place = layout.place(f"{parent}/{name}/transcripts/{day}.jsonl")
+    if place and place.kind == "transcript" and place.scope == f"{kind}:{name}":
+        return
+    raise UsageError(
+        f"{name!r} cannot be the name of a {kind}",
+        hint="it has to be one that a folder can have",
     )
 
 
 def own_scope(turn: Turn, scope: str) -> str:
-    """The scope in which a turn is found besides that of its transcript; empty when there is none.
-
-    A transcript of one person says nothing in the name of another.
-    """
-    return (
-        f"user:{turn.user}"
-        if turn.role == PERSON and turn.user and not scope.startswith("user:")
-        else ""
-    )
+    """Returns the speaker's scope for a turn in a transcript of several people, or ``""``."""
+    # A transcript of one person must not speak in the name of another.
+    if scope.startswith("user:") or turn.role != PERSON or not turn.user:
+        return ""
+    return f"user:{turn.user}"
 
 
 class TurnChunk(NamedTuple):
-    """A turn, or a part of one, as search finds it."""
+    """A turn, or a section of a long one, for search."""
 
     chunk: Chunk
     also: str
-    """the scope it is in besides that of its transcript; often empty"""
+    """its second scope besides that of the transcript; often empty"""
 
 
 def turn_chunks(raw: bytes, scope: str, *, first_line: int = 1) -> list[TurnChunk]:
-    """What search reads of a transcript, or of its end that begins with `first_line`."""
+    """Returns the chunks of a transcript, or of its end that begins with `first_line`."""
     return [
-        part
-        for line, turn in _numbered(raw, first_line)
-        for part in _parts(turn, line, scope)
+        chunk
+        for line, turn in _numbered_turns(raw, first_line)
+        for chunk in _chunks_of_turn(turn, line, scope)
     ]
 
 
-def _parts(turn: Turn, line: int, scope: str) -> Iterator[TurnChunk]:
-    who = _name(turn.user if turn.role == PERSON and turn.user else turn.role)
-    heading = (session,) if (session := heading_of(turn.session)) else ()
-    day, also = turn.at.date(), clean(own_scope(turn, scope))
-    for piece in splitter.cut(clean(turn.text).replace("\r\n", "\n"), by_line=False):
-        yield TurnChunk(
-            Chunk(f"**{who}**: {piece.text}", heading, who, line, line, day, ""), also
-        )
+def _chunks_of_turn(turn: Turn, line: int, scope: str) -> Iterator[TurnChunk]:
+    speaker = turn.role
+    if turn.role == PERSON and turn.user:
+        speaker = turn.user
+    who = _short_name(speaker)
+    session = heading_of(turn.session)
+    headings = (session,) if session else ()
+    day = turn.at.date()
+    second_scope = clean(own_scope(turn, scope))
+    text = clean(turn.text).replace("\r\n", "\n")
+    for section in splitter.cut(text, by_line=False):
+        chunk = Chunk(f"**{who}**: {section.text}", headings, who, line, line, day, "")
+        yield TurnChunk(chunk, second_scope)
 
 
 def heading_of(session: str) -> str:
-    """The heading under which search has the turns of a session."""
-    return _name(session)
+    """Returns the heading of a session's chunks."""
+    return _short_name(session)
 
 
-def _name(name: str) -> str:
-    """On one line, and not too long to stand before each text."""
-    return (
-        _CONTROL.sub(" ", clean(name)).replace("*", "").strip()[:_LONGEST_NAME].strip()
-    )
+def _short_name(name: str) -> str:
+    """Returns a name on one line, short enough for the beginning of each chunk."""
+    line = _CONTROL.sub(" ", clean(name)).replace("*", "").strip()
+    return line[:_LONGEST_NAME].strip()
 
 
-def _numbered(raw: bytes, first_line: int) -> Iterator[tuple[int, Turn]]:
-    seen = set[str]()
+def _numbered_turns(raw: bytes, first_line: int) -> Iterator[tuple[int, Turn]]:
+    """Yields the turns with their line numbers, each id once."""
+    ids: set[str] = set()
     for number, line in enumerate(raw.split(b"\n"), start=first_line):
         turn = read_turn(line) if line.strip() else None
-        if turn is not None and turn.id not in seen:
-            seen.add(turn.id)
+        # A sync client may append a line twice.
+        if turn is not None and turn.id not in ids:
+            ids.add(turn.id)
             yield number, turn
 
 
-def _is_text(value: object) -> bool:
-    return isinstance(value, str) and bool(value.strip())
-
-
-def _time(said: object) -> datetime | None:
+def _read_time(value: object) -> datetime | None:
+    """Returns an ISO 8601 time, in UTC when it has no zone; None for an impossible one."""
+    if not isinstance(value, str):
+        return None
     try:
-        time = datetime.fromisoformat(said) if isinstance(said, str) else None
+        time = datetime.fromisoformat(value)
     except ValueError:
         return None
-    if time is None or not 1900 <= time.year <= 9000:
+    # Times near the ends of the calendar overflow when the zone changes.
+    if not 1900 <= time.year <= 9000:
         return None
     return time if time.tzinfo else time.replace(tzinfo=UTC)
 
 
-def turn_of(said: Mapping[str, object]) -> Turn:
-    """A turn from checked arguments; what is not given is as `Turn` has it."""
-    given = {
-        name: str(value)
-        for name, value in said.items()
-        if name in Turn._fields and value != ""
-    }
-    given.pop("automated", None)
-    automated = said.get("automated") is True
-    return Turn(
-        **{"session": "", "user": "", "channel": "", **given}, automated=automated
-    )
+def turn_of(arguments: Mapping[str, object]) -> Turn:
+    """Returns a turn from checked arguments; missing ones have the defaults of `Turn`."""
+    fields = {"session": "", "user": "", "channel": ""}
+    for name in Turn._fields:
+        value = arguments.get(name, "")
+        if value != "":
+            fields[name] = str(value)
+    fields.pop("automated", None)
+    return Turn(**fields, automated=arguments.get("automated") is True)

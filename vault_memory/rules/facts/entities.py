@@ -1,9 +1,10 @@
-"""Who and what a text is about: mentions by pattern and by known names, and which entity a name means. Pure."""
+"""Finds mentions of entities in a text, and resolves names to entities. Pure."""
 
 import re
 import unicodedata
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
+from operator import attrgetter
 
 from vault_memory.rules.facts.fact import ALIAS, SUMMARY, TYPE, Fact, folded
 from vault_memory.rules.search import tokens
@@ -29,9 +30,7 @@ _WORDS = {
     "concept": "concept idea topic method language",
     "event": "event meeting party trip conference holiday",
 }
-_TYPE_OF = {
-    word: type_ for type_, several in _WORDS.items() for word in several.split()
-}
+_TYPE_OF = {word: type_ for type_, words in _WORDS.items() for word in words.split()}
 _MONTH = "jan|feb|mar|apr|may|jun|jul|aug|sep|oct|nov|dec"
 _PATTERNS = (
     ("email", 0.98, re.compile(r"(?<![\w.+-])[\w.+-]+@[\w-]+(?:\.[\w-]+)+")),
@@ -47,7 +46,7 @@ _PATTERNS = (
     ),
 )
 KNOWN = 0.95
-"""How sure it is that a known name means what is known by it"""
+"""The confidence of a mention by a known name"""
 
 
 @dataclass(frozen=True, slots=True)
@@ -63,7 +62,7 @@ class Mention:
 
 @dataclass(frozen=True, slots=True)
 class Entity:
-    """Somebody or something that facts are about."""
+    """A person or another subject of facts."""
 
     name: str
     type: str = "other"
@@ -73,19 +72,19 @@ class Entity:
 
 @dataclass(frozen=True, slots=True)
 class Entities:
-    """All that are known in some scopes."""
+    """All entities of some scopes."""
 
     by_name: Mapping[str, tuple[Entity, ...]] = field(default_factory=dict)
-    """by folded canonical name; of one name there may be several types"""
+    """by folded canonical name; a name may have entities of several types"""
     by_alias: Mapping[str, Entity] = field(default_factory=dict)
 
     @classmethod
     def of(cls, facts: Iterable[Fact]) -> "Entities":
-        """Those that the facts tell of: each subject, with what `is_a` and `also_known_as` say of it."""
-        told: dict[str, list[Fact]] = {}
+        """Returns each subject of the facts, with its types and aliases."""
+        by_subject: dict[str, list[Fact]] = {}
         for fact in facts:
-            told.setdefault(folded(fact.subject), []).append(fact)
-        by_name = {name: (_entity(several),) for name, several in told.items()}
+            by_subject.setdefault(folded(fact.subject), []).append(fact)
+        by_name = {name: (_entity(group),) for name, group in by_subject.items()}
         by_alias: dict[str, Entity] = {}
         for [entity] in by_name.values():
             for alias in entity.aliases:
@@ -93,88 +92,85 @@ class Entities:
         return cls(by_name, by_alias)
 
     def resolve(self, name: str, type_: str = "") -> Entity:
-        """Whom a name means: by its name and type, else by an alias, else somebody new."""
-        wanted = folded(name.removeprefix("@"))
-        there = self.by_name.get(wanted, ())
-        fitting = [
-            entity
-            for entity in there
-            if not type_ or type_ == entity.type or "other" in (type_, entity.type)
-        ]
-        if fitting:
-            return fitting[0]
-        return self.by_alias.get(wanted) or Entity(name, type_ or "other")
+        """Returns the entity of a name: by name and type, else by alias, else a new entity."""
+        key = folded(name.removeprefix("@"))
+        for entity in self.by_name.get(key, ()):
+            if _types_fit(type_, entity.type):
+                return entity
+        return self.by_alias.get(key) or Entity(name, type_ or "other")
 
     def names(self) -> dict[str, Entity]:
-        """Every name that is known, as it is written, with whom it means."""
-        found = {
-            entity.name: entity
-            for several in self.by_name.values()
-            for entity in several
-        }
-        for entity in tuple(found.values()):
-            found |= {alias: entity for alias in entity.aliases if alias not in found}
-        return found
+        """Returns the entity for each name and alias, as they are written."""
+        entities = [entity for group in self.by_name.values() for entity in group]
+        names = {entity.name: entity for entity in entities}
+        # An alias must not hide an entity of that name.
+        for entity in tuple(names.values()):
+            for alias in entity.aliases:
+                names.setdefault(alias, entity)
+        return names
 
 
-def type_of(said: str) -> str:
-    """The type that an object of `is_a` means: `supply boat` is a product."""
-    last = folded(said).split()[-1:] or [""]
-    if folded(said) in TYPES:
-        return folded(said)
-    return _TYPE_OF.get(folded(said)) or _TYPE_OF.get(last[0], "other")
+def _types_fit(first: str, second: str) -> bool:
+    """Returns whether two types may be of the same entity; ``other`` fits any type."""
+    return not first or first == second or "other" in (first, second)
+
+
+def type_of(value: str) -> str:
+    """Returns the type of an object of `is_a`: `supply boat` is a product."""
+    name = folded(value)
+    if name in TYPES:
+        return name
+    last_word = name.split()[-1] if name else ""
+    return _TYPE_OF.get(name) or _TYPE_OF.get(last_word, "other")
 
 
 def _entity(facts: list[Fact]) -> Entity:
-    said: dict[str, list[str]] = {}
+    """Returns the entity that some facts with the same subject describe."""
+    values: dict[str, list[str]] = {}
     for fact in facts:
         if not fact.struck:
-            said.setdefault(fact.predicate, []).append(fact.object)
-    aliases = tuple(dict.fromkeys(said.get(ALIAS, [])))
-    types = [type_of(one) for one in said.get(TYPE, [])]
-    summary = said.get(SUMMARY, [""])[-1]
+            values.setdefault(fact.predicate, []).append(fact.object)
+    types = [type_of(value) for value in values.get(TYPE, [])]
     return Entity(
-        facts[0].subject,
-        next((one for one in types if one != "other"), "other"),
-        aliases,
-        summary,
+        name=facts[0].subject,
+        type=next((type_ for type_ in types if type_ != "other"), "other"),
+        aliases=tuple(dict.fromkeys(values.get(ALIAS, []))),
+        summary=values.get(SUMMARY, [""])[-1],
     )
 
 
 def extract(text: str, known: Entities | None = None) -> list[Mention]:
-    """Who and what the text mentions, in its order; where two overlap, the surer and then the longer one."""
-    found = [
-        mention
-        for type_, confidence, pattern in _PATTERNS
-        for mention in _by(pattern, type_, confidence, text)
-    ]
-    for name, entity in known.names().items() if known else ():
-        found += [
-            Mention(entity.name, entity.type, start, end, KNOWN)
-            for start, end in _places(name, text)
-        ]
-    return without_overlaps(found)
+    """Returns the mentions in a text, in order; of overlapping ones the surer, then the longer."""
+    mentions: list[Mention] = []
+    for type_, confidence, pattern in _PATTERNS:
+        mentions += _pattern_mentions(pattern, type_, confidence, text)
+    names = known.names() if known else {}
+    for name, entity in names.items():
+        for start, end in _name_spans(name, text):
+            mention = Mention(entity.name, entity.type, start, end, KNOWN)
+            mentions.append(mention)
+    return without_overlaps(mentions)
 
 
 def without_overlaps(mentions: Iterable[Mention]) -> list[Mention]:
-    """Of mentions that overlap the surest, then the longest, then the first."""
-    taken: list[Mention] = []
-    for one in sorted(
-        mentions,
-        key=lambda one: (
-            -one.confidence,
-            one.start - one.end,
-            one.start,
-            one.type,
-            one.name,
-        ),
-    ):
-        if all(one.end <= other.start or other.end <= one.start for other in taken):
-            taken.append(one)
-    return sorted(taken, key=lambda one: one.start)
+    """Returns mentions without overlaps: the surest, then the longest, then the first stay."""
+    chosen: list[Mention] = []
+    for mention in sorted(mentions, key=_priority):
+        if not any(_overlap(mention, rival) for rival in chosen):
+            chosen.append(mention)
+    return sorted(chosen, key=attrgetter("start"))
 
 
-def _by(
+def _priority(mention: Mention) -> tuple[float, int, int, str, str]:
+    length = mention.end - mention.start
+    return -mention.confidence, -length, mention.start, mention.type, mention.name
+
+
+def _overlap(first: Mention, second: Mention) -> bool:
+    return first.start < second.end and second.start < first.end
+
+
+def _pattern_mentions(
     pattern: re.Pattern[str], type_: str, confidence: float, text: str
 ) -> Iterable[Mention]:
     for match in pattern.finditer(text):
@@ -182,12 +178,12 @@ def _by(
         yield Mention(name, type_, match.start(), match.end(), confidence)
 
 
-def _places(name: str, text: str) -> Iterable[tuple[int, int]]:
-    """Where a name stands, as whole words where its script has them."""
-    wanted = unicodedata.normalize("NFC", name.strip())
-    if not wanted:
-        return ()
-    inner = re.escape(wanted)
-    if not tokens.is_run(wanted):
-        inner = rf"(?<!\w){inner}(?!\w)"
-    return [match.span() for match in re.finditer(inner, text, re.IGNORECASE)]
+def _name_spans(name: str, text: str) -> list[tuple[int, int]]:
+    """Returns the places of a name, as a complete word where its script has words."""
+    normal_name = unicodedata.normalize("NFC", name.strip())
+    if not normal_name:
+        return []
+    pattern = re.escape(normal_name)
+    if not tokens.is_run(normal_name):
+        pattern = rf"(?<!\w){pattern}(?!\w)"
+    return [match.span() for match in re.finditer(pattern, text, re.IGNORECASE)]

@@ -1,9 +1,10 @@
-"""What follows from the facts when they are read: edges the other way round, and how strong a relationship is. Pure."""
+"""Derives inverse facts and the strength of relationships when facts are read. Pure."""
 
 import math
 from collections.abc import Iterable
 from dataclasses import dataclass, replace
 from datetime import date
+from operator import attrgetter
 
 from vault_memory.rules.facts.fact import Fact, folded, identified
 
@@ -29,7 +30,7 @@ RELATIONSHIPS = (
     "sibling_of",
     "knows",
 )
-"""Suggested predicates between two things"""
+"""Suggested predicates between two entities"""
 SYMMETRIC = frozenset(
     {
         "friend_of",
@@ -50,12 +51,14 @@ INVERSE = {
     **{predicate: predicate for predicate in SYMMETRIC},
 }
 COUNT, RECENCY, CONFIDENCE = 0.4, 0.3, 0.3
-"""How much each part counts in the strength"""
+"""The weights in the strength of a relationship"""
+
+_Triple = tuple[str, str, str]
 
 
 @dataclass(frozen=True, slots=True)
 class Strength:
-    """A relationship between two things, and how strong it is: from 0 to 1."""
+    """A relationship between two entities with its strength, from 0 to 1."""
 
     subject: str
     predicate: str
@@ -64,64 +67,63 @@ class Strength:
 
 
 def with_inverse(facts: Iterable[Fact]) -> list[Fact]:
-    """The facts, and those that they say the other way round; what stands on a page itself is not said twice."""
+    """Returns the facts and their inverses, except those that the page states itself."""
     stated = list(facts)
-    there = {
-        (folded(fact.subject), fact.predicate, folded(fact.object)) for fact in stated
-    }
+    triples = set(map(_triple, stated))
     for fact in tuple(stated):
         predicate = INVERSE.get(fact.predicate)
-        turned = (folded(fact.object), predicate, folded(fact.subject))
-        if predicate and turned not in there:
-            there.add((turned[0], predicate, turned[2]))
-            stated.append(
-                identified(
-                    replace(
-                        fact,
-                        subject=fact.object,
-                        predicate=predicate,
-                        object=fact.subject,
-                        text="",
-                    )
-                )
-            )
+        if not predicate:
+            continue
+        inverse = (folded(fact.object), predicate, folded(fact.subject))
+        if inverse not in triples:
+            triples.add(inverse)
+            stated.append(_inverted(fact, predicate))
     return stated
 
 
+def _inverted(fact: Fact, predicate: str) -> Fact:
+    return identified(
+        replace(
+            fact,
+            subject=fact.object,
+            predicate=predicate,
+            object=fact.subject,
+            text="",
+        )
+    )
+
+
+def _triple(fact: Fact) -> _Triple:
+    return folded(fact.subject), fact.predicate, folded(fact.object)
+
+
 def strength(count: int, days: int, confidence: float) -> float:
-    """Of a relationship that was mentioned so often, so many days ago for the last time."""
+    """Returns the strength after `count` mentions, the latest of them `days` ago."""
     recency = 1 / (1 + math.log1p(max(0, days)))
     return COUNT * (1 - 1 / (1 + count)) + RECENCY * recency + CONFIDENCE * confidence
 
 
 def strengths(facts: Iterable[Fact], today: date) -> list[Strength]:
-    """How strong each relationship is that the facts tell of, the strongest first."""
-    told: dict[tuple[str, str, str], list[Fact]] = {}
+    """Returns the strength of each relationship in the facts, the strongest first."""
+    mentions: dict[_Triple, list[Fact]] = {}
     for fact in facts:
         if fact.predicate in RELATIONSHIPS:
-            told.setdefault(
-                (folded(fact.subject), fact.predicate, folded(fact.object)), []
-            ).append(fact)
-    found = []
-    for several in told.values():
-        last = max(_last_day(fact, today) for fact in several)
-        value = strength(
-            len(several), (today - last).days, max(fact.confidence for fact in several)
-        )
-        found.append(
-            Strength(
-                several[-1].subject,
-                several[-1].predicate,
-                several[-1].object,
-                round(value, 6),
-            )
-        )
-    return sorted(
-        found, key=lambda one: (-one.strength, one.subject, one.predicate, one.object)
-    )
+            mentions.setdefault(_triple(fact), []).append(fact)
+    relationships = [_relationship(group, today) for group in mentions.values()]
+    relationships.sort(key=attrgetter("subject", "predicate", "object"))
+    relationships.sort(key=attrgetter("strength"), reverse=True)
+    return relationships
+
+
+def _relationship(mentions: list[Fact], today: date) -> Strength:
+    last_day = max(_last_day(fact, today) for fact in mentions)
+    confidence = max(fact.confidence for fact in mentions)
+    value = strength(len(mentions), (today - last_day).days, confidence)
+    latest = mentions[-1]
+    return Strength(latest.subject, latest.predicate, latest.object, round(value, 6))
 
 
 def _last_day(fact: Fact, today: date) -> date:
-    """When it was last known to hold, as far as the page tells: of a fact without a day, today."""
+    """Returns the last day on which a fact held; today for a fact without a day."""
     last = fact.valid_until if fact.struck else None
     return min(last or fact.valid_from or today, today)

@@ -1,4 +1,4 @@
-"""Which facts a prompt is given: the person's own, and those whose subject or object it names. Pure."""
+"""Chooses the facts for a prompt: the person's own, and those about names in the prompt. Pure."""
 
 import unicodedata
 from collections.abc import Iterable
@@ -7,61 +7,53 @@ from vault_memory.rules.facts.fact import Fact, begins, folded
 from vault_memory.rules.search import tokens
 
 LEAD = 6
-"""By so many words of a name it is looked up"""
+"""The number of first words by which a name is looked up"""
 MOST_WORDS = 2_000
-"""Of a long prompt, the last ones are looked at"""
+"""Of a longer prompt, only so many of its last words are read"""
 
 
 class Prompt:
-    """A prompt, read once, and asked for many names: as whole words where a script has them."""
+    """A prompt that is read once and searched for many names, as complete words."""
 
     def __init__(self, text: str) -> None:
         self.text = unicodedata.normalize("NFC", tokens.clean(text)).casefold()
         self._folded = tokens.folded(text)
 
     def leads(self) -> frozenset[str]:
-        """The leads of all names that may stand in the prompt."""
-        found = self._folded.split()[-MOST_WORDS:]
-        letters = {word[0] for word in found if tokens.is_run(word)}
-        ends = range(1, LEAD + 1)
-        return frozenset(
-            letters
-            | {
-                " ".join(found[at : at + end])
-                for at in range(len(found))
-                for end in ends
-            }
-        )
+        """Returns the leads of all names that the prompt may contain."""
+        words = self._folded.split()[-MOST_WORDS:]
+        # Scripts without spaces have no words, so a name may begin with any letter.
+        leads = {word[0] for word in words if tokens.is_run(word)}
+        for start in range(len(words)):
+            for length in range(1, LEAD + 1):
+                leads.add(" ".join(words[start : start + length]))
+        return frozenset(leads)
 
     def names(self, name: str) -> bool:
-        """Whether the prompt names it."""
-        wanted = folded(name)
-        if tokens.is_run(wanted):
-            return wanted in self.text
-        sought = tokens.folded(wanted)
-        return sought.strip() != "" and sought in self._folded
+        """Returns whether the prompt contains a name."""
+        folded_name = folded(name)
+        if tokens.is_run(folded_name):
+            return folded_name in self.text
+        words = tokens.folded(folded_name)
+        return words.strip() != "" and words in self._folded
 
 
 def lead(name: str) -> str:
-    """The first words of a name, by which it is looked up; empty for a name without any."""
-    return " ".join(tokens.without_last_letters(tokens.folded(name).split())[:LEAD])
+    """Returns the first words of a name, by which it is looked up; ``""`` without any."""
+    words = tokens.without_last_letters(tokens.folded(name).split())
+    return " ".join(words[:LEAD])
 
 
 def relevant(facts: Iterable[Fact], user: str, most: int = 0) -> list[Fact]:
-    """The facts in the order in which a prompt gets them, at most so many (0: all): one's own first, then the latest.
+    """Returns at most `most` facts (0: all) in the order of a prompt: own ones, then the latest.
 
-    Facts that a person confirmed come before others of the same day.
+    Of the same day, facts that a person confirmed come first.
     """
-    mine = folded(user)
+    own_subject = folded(user)
 
-    def order(at_fact: tuple[int, Fact]) -> tuple[bool, int, bool, int]:
-        at, fact = at_fact
-        return (
-            folded(fact.subject) != mine,
-            -begins(fact).toordinal(),
-            not fact.confirmed,
-            at,
-        )
+    def rank(fact: Fact) -> tuple[bool, int, bool]:
+        is_foreign = folded(fact.subject) != own_subject
+        return is_foreign, -begins(fact).toordinal(), not fact.confirmed
 
-    ranked = [fact for _, fact in sorted(enumerate(facts), key=order)]
+    ranked = sorted(facts, key=rank)
     return ranked[:most] if most else ranked

@@ -1,14 +1,15 @@
-"""Where things are in a vault: from a path to its kind of note, its scope and its date.
+"""Layout of a vault: maps a path to its kind of note, its scope and its date.
 
-Two layouts are known and may live in one vault: the shared one (``Users/…``, ``Channels/…``) and the workspace
-(``USER.md``, ``MEMORY.md``, ``memory/…``, ``groups/…``). The configuration may add patterns. A path that nothing
-claims is left alone. Names of people, channels and groups are taken from whole segments of the path and compared
-exactly: ``alice`` and ``Alice`` are two scopes.
+There are two layouts, and a vault may have both: the shared one (``Users/…``, ``Channels/…``) and
+the workspace (``USER.md``, ``MEMORY.md``, ``memory/…``, ``groups/…``). The configuration may add
+patterns. A path that no pattern matches is left alone. Names of people, channels and groups are
+complete segments of the path and compared exactly: ``alice`` and ``Alice`` are two scopes.
 """
 
 import re
 from collections.abc import Callable, Iterable, Sequence
 from datetime import date
+from itertools import product
 from typing import NamedTuple
 
 from vault_memory.errors import ConfigError
@@ -33,10 +34,10 @@ CAPTURES = ("user", "bot", "channel", "group", "date", "name")
 
 
 class Pattern(NamedTuple):
-    """One rule of a layout, as it stands in the configuration's ``[layout]`` table."""
+    """A rule of a layout, as in the ``[layout]`` table of the configuration."""
 
     path: str
-    """With captures in braces, e.g. ``Journal/{user}/{date}.md``; ``{name}`` may reach over several folders."""
+    """With captures in braces, e.g. ``Journal/{user}/{date}.md``; ``{name}`` may span folders."""
     kind: str
     """One of `KINDS`."""
     scope: str
@@ -44,14 +45,14 @@ class Pattern(NamedTuple):
 
 
 class Place(NamedTuple):
-    """What a path means."""
+    """The meaning of a path."""
 
     kind: str
     scope: str
     date: date | None
-    """Of a dated note or a transcript; of a reflection the Monday of its week."""
+    """The day of a dated note or a transcript; of a reflection the Monday of its week."""
     name: str
-    """What ``{name}`` stood for, else the file's name without its ending."""
+    """The text of ``{name}``, else the file's name without its extension."""
     indexed: bool
     """Whether search reads it."""
 
@@ -69,7 +70,7 @@ def _notes(folder: str, scope: str) -> list[Pattern]:
 
 
 def _built_in() -> list[Pattern]:
-    """The table of the vault format; the first that fits wins, fixed names before those with a capture."""
+    """Returns the patterns of the vault format; the first match wins, fixed names first."""
     return [
         Pattern(_CONFIG + "USER.md", "user", "user:{user}"),
         Pattern(_CONFIG + "RULES.md", "rules", "user:{user}"),
@@ -128,15 +129,17 @@ _AUDIT = r"(?s)(.+\.md)\.audit(?:\.[^/]+)?\.jsonl"
 
 
 class _Rule:
-    """A pattern, compiled when it is first tried: most processes ask about few kinds of paths."""
+    """A pattern that is compiled at its first use, because most processes see few kinds of paths."""
 
     __slots__ = (
         "_pattern",
         "capture",
         "captures",
+        "folder",
         "indexed",
         "kind",
         "match",
+        "name",
         "prefix",
         "suffix",
     )
@@ -145,10 +148,22 @@ class _Rule:
         self._pattern = pattern
         self.kind = pattern.kind
         self.indexed = pattern.kind not in NOT_INDEXED
-        self.prefix, _, rest = pattern.scope.partition("{")
-        self.capture, _, self.suffix = rest.partition("}")
+        self.prefix, _, remainder = pattern.scope.partition("{")
+        self.capture, _, self.suffix = remainder.partition("}")
+        first, slash, _ = pattern.path.partition("/")
+        self.folder: str | None = first + slash if slash else ""
+        """the first folder of its paths; None stands for any"""
+        if slash and "{" in first:
+            self.folder = None
+        name = pattern.path.rpartition("/")[2]
+        self.name = None if "{" in name else name
+        """the file name of its paths; None stands for any"""
         self.captures: frozenset[str] = frozenset()
         self.match: Callable[[str], re.Match[str] | None] = self._first_match
+
+    def may_match(self, folder: str, name: str) -> bool:
+        """Returns whether a path in this first folder with this file name may match."""
+        return self.folder in (None, folder) and self.name in (None, name)
 
     def _first_match(self, path: str) -> re.Match[str] | None:
         if not path.endswith(self._pattern.path.rpartition("}")[2]):
@@ -160,41 +175,25 @@ class _Rule:
 
 
 def _expression(pattern: Pattern) -> str:
-    parts = _CAPTURE.split(pattern.path)
-    names = parts[1::2]
-    expression = ""
-    for index, part in enumerate(parts):
-        if index % 2 == 0:
-            expression += re.escape(part)
-        elif part == "date" and pattern.kind == "dated" and "name" not in names:
-            expression += _DATE_AND_NAME
-        else:
-            expression += _EXPRESSIONS[part]
+    """Returns the regular expression of a pattern."""
+    segments = _CAPTURE.split(pattern.path)
+    literals = segments[0::2]
+    captures = segments[1::2]
+    expressions = dict(_EXPRESSIONS)
+    if pattern.kind == "dated" and "name" not in captures:
+        expressions["date"] = _DATE_AND_NAME
+    expression = re.escape(literals[0])
+    for capture, literal in zip(captures, literals[1:], strict=True):
+        expression += expressions[capture] + re.escape(literal)
     return expression
 
 
+_SCOPE = r"(?:user|channel|group):[^{}]*(?:\{\w+\}[^{}]*)?"
+
+
 def check_pattern(pattern: Pattern) -> None:
-    """Raise ConfigError, saying which part of a configured pattern cannot be."""
-    captures = _CAPTURE.findall(pattern.path)
-    wanted = _CAPTURE.findall(pattern.scope)
-    problem = ""
-    if unknown := sorted({*captures, *wanted} - set(CAPTURES)):
-        problem = f"`{{{unknown[0]}}}` is no capture; known are {', '.join(CAPTURES)}"
-    elif len(set(captures)) < len(captures):
-        problem = "a capture stands in it twice"
-    elif pattern.kind not in KINDS:
-        problem = f"`{pattern.kind}` is no kind of note; known are {', '.join(KINDS)}"
-    elif (
-        not re.fullmatch(
-            r"(?:user|channel|group):[^{}]*(?:\{\w+\}[^{}]*)?", pattern.scope
-        )
-        or pattern.scope[-1] == ":"
-    ):
-        problem = f"scope `{pattern.scope}` is not `user:…`, `channel:…` or `group:…` with one capture at most"
-    elif missing := sorted(set(wanted) - set(captures) - {"user"}):
-        problem = f"`{{{missing[0]}}}` is in the scope and not in the path"
-    elif not pattern.path.endswith((".md", ".jsonl")) or pattern.path.startswith("/"):
-        problem = "a path is relative to the vault and ends in `.md` or `.jsonl`"
+    """Raises ConfigError when a configured pattern is invalid."""
+    problem = _problem_of(pattern)
     if problem:
         raise ConfigError(
             f"layout pattern `{pattern.path}`: {problem}",
@@ -202,13 +201,36 @@ def check_pattern(pattern: Pattern) -> None:
         )
 
 
-MOST_KNOWN = 20_000
-"""Paths of which it is remembered what they mean"""
-_UNKNOWN = ""
+def _problem_of(pattern: Pattern) -> str:
+    captures = _CAPTURE.findall(pattern.path)
+    scope_captures = _CAPTURE.findall(pattern.scope)
+    unknown = sorted({*captures, *scope_captures} - set(CAPTURES))
+    if unknown:
+        return f"`{{{unknown[0]}}}` is no capture; known are {', '.join(CAPTURES)}"
+    if len(set(captures)) < len(captures):
+        return "a capture stands in it twice"
+    if pattern.kind not in KINDS:
+        return f"`{pattern.kind}` is no kind of note; known are {', '.join(KINDS)}"
+    if not re.fullmatch(_SCOPE, pattern.scope) or pattern.scope.endswith(":"):
+        return (
+            f"scope `{pattern.scope}` is not `user:…`, `channel:…` or `group:…` "
+            "with one capture at most"
+        )
+    missing = sorted(set(scope_captures) - set(captures) - {"user"})
+    if missing:
+        return f"`{{{missing[0]}}}` is in the scope and not in the path"
+    if not pattern.path.endswith((".md", ".jsonl")) or pattern.path.startswith("/"):
+        return "a path is relative to the vault and ends in `.md` or `.jsonl`"
+    return ""
+
+
+MOST_CACHED = 20_000
+"""The number of paths whose places are cached"""
+_UNCACHED = ""
 
 
 class Layout:
-    """Knows the meaning of every path of a vault."""
+    """Maps every path of a vault to its place."""
 
     def __init__(
         self,
@@ -223,87 +245,85 @@ class Layout:
         self.bot = bot
         dated_first = sorted(patterns, key=lambda pattern: "{date}" not in pattern.path)
         self._rules = _by_folder_and_name([*dated_first, *_built_in()])
-        self._known: dict[str, Place | None] = {}
+        self._cache: dict[str, Place | None] = {}
 
     def place(self, path: str) -> Place | None:
-        """What the path means, or None when it is left alone."""
-        found = self._known.get(path, _UNKNOWN)
-        if isinstance(found, str):
-            found = self._found(path)
-            if len(self._known) >= MOST_KNOWN:
-                self._known.clear()
-            self._known[path] = found
-        return found
+        """Returns the place of a path, or None for a path that is left alone."""
+        place = self._cache.get(path, _UNCACHED)
+        if isinstance(place, str):
+            place = self._find_place(path)
+            if len(self._cache) >= MOST_CACHED:
+                self._cache.clear()
+            self._cache[path] = place
+        return place
 
-    def _found(self, path: str) -> Place | None:
+    def _find_place(self, path: str) -> Place | None:
         if not path.endswith((".md", ".jsonl")):
             return None
-        slash = path.find("/") + 1
+        folder = path[: path.find("/") + 1]
         name = path[path.rfind("/") + 1 :]
-        first = path[:slash]
-        rules = (
-            self._rules.get((first, name))
-            or self._rules.get((first, ""))
+        for rule in self._candidate_rules(folder, name):
+            match = rule.match(path)
+            place = self._place_of_match(rule, match, name) if match else None
+            if place:
+                return place
+        return self._place_of_audit(path) if path.endswith(".jsonl") else None
+
+    def _candidate_rules(self, folder: str, name: str) -> list[_Rule]:
+        return (
+            self._rules.get((folder, name))
+            or self._rules.get((folder, ""))
             or self._rules["", ""]
         )
-        for rule in rules:
-            if (match := rule.match(path)) and (
-                place := self._placed(rule, match, name)
-            ):
-                return place
-        return self._audit(path) if path.endswith(".jsonl") else None
 
-    def _placed(self, rule: _Rule, match: "re.Match[str]", name: str) -> Place | None:
+    def _place_of_match(
+        self, rule: _Rule, match: "re.Match[str]", name: str
+    ) -> Place | None:
         if ignored(name):
             return None
         captures = rule.captures
         day = _day(match, captures) if captures else None
+        # `2026-02-30.md` looks like a dated note, but has no day.
         if day is None and not captures.isdisjoint(_DAYS):
             return None
         if self.bot is not None and "bot" in captures and match["bot"] != self.bot:
             return None
-        scope = rule.prefix
-        if capture := rule.capture:
-            scope += (
-                match[capture] if capture in captures else self.user
-            ) + rule.suffix
-        title = (match["name"] if "name" in captures else None) or name[
-            : name.rfind(".")
-        ]
-        return Place(rule.kind, scope, day, title, rule.indexed)
+        title = match["name"] if "name" in captures else None
+        if not title:
+            title = name[: name.rfind(".")]
+        return Place(rule.kind, self._scope(rule, match), day, title, rule.indexed)
 
-    def _audit(self, path: str) -> Place | None:
-        """An audit file means what its note means, apart from its kind."""
-        note = re.fullmatch(_AUDIT, path)
-        place = self.place(note[1]) if note else None
-        return place and Place(
-            "audit", place.scope, place.date, place.name, indexed=False
-        )
+    def _scope(self, rule: _Rule, match: "re.Match[str]") -> str:
+        if not rule.capture:
+            return rule.prefix
+        # A workspace has no folder of its user: the configuration names them.
+        owner = match[rule.capture] if rule.capture in rule.captures else self.user
+        return rule.prefix + owner + rule.suffix
+
+    def _place_of_audit(self, path: str) -> Place | None:
+        """Returns the place of an audit file: that of its note, with another kind."""
+        match = re.fullmatch(_AUDIT, path)
+        place = self.place(match[1]) if match else None
+        if place is None:
+            return None
+        return Place("audit", place.scope, place.date, place.name, indexed=False)
 
 
 def _by_folder_and_name(
     patterns: Sequence[Pattern],
 ) -> dict[tuple[str, str], list[_Rule]]:
-    """The rules that may fit, in order, by first folder ("" at the top) and file name ("" for any other name).
+    """Returns the rules that may match, in order, by first folder and file name.
 
-    A rule whose first folder or file name is a capture stands in every list it may fit in.
+    The folder ``""`` is the top of the vault, the name ``""`` is any other name. A rule with a
+    capture in its first folder or file name is in every list that it may match.
     """
-    keys = {("", "")}
-    ends = []
-    for pattern in patterns:
-        first, slash, _ = pattern.path.partition("/")
-        folder = None if "{" in first and slash else first + slash if slash else ""
-        last = pattern.path.rpartition("/")[2]
-        ends.append((_Rule(pattern), folder, None if "{" in last else last))
-    folders = {folder or "" for _, folder, _ in ends}
-    keys |= {(folder, last or "") for folder in folders for _, _, last in ends}
+    rules = list(map(_Rule, patterns))
+    folders = {rule.folder or "" for rule in rules}
+    names = {rule.name or "" for rule in rules}
+    keys = {("", ""), *product(folders, names)}
     return {
-        (first, name): [
-            rule
-            for rule, folder, last in ends
-            if folder in (None, first) and (last is None or last == name)
-        ]
-        for first, name in keys
+        (folder, name): [rule for rule in rules if rule.may_match(folder, name)]
+        for folder, name in keys
     }
 
 
@@ -314,14 +334,17 @@ def _day(match: "re.Match[str]", captures: frozenset[str]) -> date | None:
     try:
         if "date" in captures:
             return date.fromisoformat(match["date"])
-        return date.fromisoformat(match["week"] + "-1") if "week" in captures else None
+        if "week" in captures:
+            return date.fromisoformat(match["week"] + "-1")
     except ValueError:
-        return None
+        pass
+    return None
 
 
 _BOT = rf"Users/{_SEGMENT}/{_EXPRESSIONS['bot']}/config/[^/]+\.md"
 
 
 def bots(paths: Iterable[str]) -> frozenset[str]:
-    """Whose folders lie in a shared vault. With more than one, the configuration should name the bot."""
-    return frozenset(match[1] for path in paths if (match := re.fullmatch(_BOT, path)))
+    """Returns the bots with folders in a shared vault. With several, the configuration names one."""
+    matches = (re.fullmatch(_BOT, path) for path in paths)
+    return frozenset(match[1] for match in matches if match)
