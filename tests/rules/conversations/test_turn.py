@@ -226,7 +226,7 @@ def test_the_union_has_each_turn_once_in_the_order_of_time(pairs):
     ],
 )
 def test_a_dropped_line_that_is_no_turn_is_refused_with_the_reason(said, reason):
-    refused = read_dropped(said, otherwise_id="o", otherwise_at=NOON)
+    refused = read_dropped(said, default_id="o", default_time=NOON)
 
     assert isinstance(refused, str)
     assert reason in refused

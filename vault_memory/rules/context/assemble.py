@@ -1,12 +1,13 @@
-"""What a prompt gets of the memory: one block of quotations in a fixed order, within a budget. Pure.
+"""Assembles the memory block of a prompt: quotations in a fixed order, within a budget. Pure.
 
-When the block is too long, the least worth goes first: recalled lines, then facts, dated notes, the reflection,
-MEMORY.md, rules, and what the caller gave. USER.md and CHANNEL.md are never cut.
+When the block is too long, the least important lines go first: recalled lines, then facts, dated
+notes, the reflection, MEMORY.md, rules, and texts of the caller. USER.md and CHANNEL.md are never
+cut.
 """
 
 import re
-from collections.abc import Iterable, Mapping, Sequence
-from operator import itemgetter
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from operator import attrgetter, itemgetter
 from types import MappingProxyType
 from typing import NamedTuple
 
@@ -23,7 +24,7 @@ ORDER = (
     "recalled",
     "confirmation",
 )
-"""The kinds of parts as they follow one another"""
+"""The kinds of quotations in the order of the block"""
 CUT_FIRST = (
     "recalled",
     "facts",
@@ -33,39 +34,42 @@ CUT_FIRST = (
     "rules",
     "confirmation",
 )
-"""What goes first when there is too little room; what is not named here never goes"""
+"""The order in which kinds are cut; other kinds are never cut"""
 GAP = "\n\n"
-"""Between two parts"""
+"""Between two quotations"""
 ANSWERING = "lines that answer the prompt"
-"""What the mark of a long MEMORY.md says of its lines; the same mark without a prompt says `beginning`"""
+"""The remark on a long MEMORY.md for a prompt; without a prompt the remark is `beginning`"""
 
 
 class Piece(NamedTuple):
     """Lines that go into a prompt together or not at all."""
 
     text: str
-    """as it goes in: unable to write a mark"""
+    """quoted, so that it cannot write a tag"""
     worth: float = 0.0
-    """the least goes first; of the same worth the last one"""
+    """the least goes first; of equal worth the last"""
 
 
 class Quotation(NamedTuple):
-    """What is quoted of one note."""
+    """The quoted lines of a note."""
 
     kind: str
     """one of `ORDER`"""
     note: str
-    """empty for what the caller gave"""
+    """empty for a text of the caller"""
     pieces: tuple[Piece, ...]
     about: Mapping[str, str] = MappingProxyType({})
-    """what its mark says besides, e.g. the date"""
+    """further attributes of its tag, e.g. the date"""
 
     @property
     def opening(self) -> str:
-        note = {"note": self.note} if self.note and self.kind != "recalled" else {}
-        return opening(self.kind, **note, **self.about)
+        """The opening tag."""
+        if self.note and self.kind != "recalled":
+            return opening(self.kind, note=self.note, **self.about)
+        return opening(self.kind, **self.about)
 
     def text(self, pieces: Iterable[Piece]) -> str:
+        """Returns the quotation with these pieces between its tags."""
         return "\n".join([self.opening, *(piece.text for piece in pieces), CLOSING])
 
 
@@ -76,38 +80,36 @@ class RecalledLine(NamedTuple):
     first: int
     last: int
     date: str
-    """ISO 8601; empty when it is not known"""
+    """ISO 8601, or empty"""
     origin: str
-    """who wrote it, e.g. ``person``, ``bot`` or ``mira (user)``"""
+    """the author, e.g. ``person``, ``bot`` or ``mira (user)``"""
     heading: str
     text: str
     score: float
 
     @property
     def place(self) -> str:
-        """Where it stands: ``note:line``."""
-        return f"{self.note}:{self.first}" + (
-            f"-{self.last}" if self.last != self.first else ""
-        )
+        """Its place as ``note:line`` or ``note:first-last``."""
+        if self.last == self.first:
+            return f"{self.note}:{self.first}"
+        return f"{self.note}:{self.first}-{self.last}"
 
     def piece(self) -> Piece:
-        """The lines behind a label; further lines are set in, so that none of them can pose as a label."""
-        label = one_line(
-            " · ".join(
-                filter(None, (f"{self.place} {self.origin}", self.date, self.heading))
-            )
-        )
-        [said] = quoted([f"[{label}]"])
+        """Returns the lines behind a label."""
+        fields = (f"{self.place} {self.origin}", self.date, self.heading)
+        label = one_line(" · ".join(filter(None, fields)))
+        [quoted_label] = quoted([f"[{label}]"])
         lines = quoted([one_line(line) for line in self.text.split("\n")])
-        return Piece(f"{said} " + "\n  ".join(lines), self.score)
+        # Further lines are indented, so that none of them can pose as a label.
+        return Piece(f"{quoted_label} " + "\n  ".join(lines), self.score)
 
 
 class Assembled(NamedTuple):
-    """The block."""
+    """The block, and what was left out of it."""
 
     text: str
     parts: tuple[tuple[str, str, int], ...]
-    """kind, note and length of each, in the order of the text"""
+    """kind, note and length of each quotation, in the order of the text"""
     cut: tuple[tuple[str, str], ...]
     """kind and reason"""
 
@@ -115,124 +117,134 @@ class Assembled(NamedTuple):
 def whole_note(
     kind: str, note: str, text: str, *, worth: float = 0.0, **about: str
 ) -> Quotation | None:
-    """A note, to be cut item by item from its end; None when nothing stands in it."""
-    lines = text.removeprefix("\ufeff").split("\n")
-    while lines and not lines[-1].strip():
-        lines.pop()
-    while lines and not lines[0].strip():
-        lines.pop(0)
-    pieces: list[list[str]] = []
+    """Returns a note that can be cut item by item from its end; None for an empty note."""
+    lines = _without_blank_ends(text.removeprefix("\ufeff").split("\n"))
+    blocks: list[list[str]] = []
     for line in quoted(lines):
-        if pieces and (not line.strip() or line[0] in " \t"):
-            pieces[-1].append(line)
+        continues_block = not line.strip() or line.startswith((" ", "\t"))
+        if blocks and continues_block:
+            blocks[-1].append(line)
         else:
-            pieces.append([line])
-    return (
-        Quotation(
-            kind, note, tuple(Piece("\n".join(one), worth) for one in pieces), about
-        )
-        if pieces
-        else None
-    )
+            blocks.append([line])
+    if not blocks:
+        return None
+    pieces = tuple(Piece("\n".join(block), worth) for block in blocks)
+    return Quotation(kind, note, pieces, about)
 
 
-def beginning(whole: Quotation, budget: int) -> Quotation:
-    """The first pieces of a quotation that the budget has room for."""
-    room, count = budget + 1, 0
-    for piece in whole.pieces:
-        room -= len(piece.text) + 1
-        if room < 0:
+def _without_blank_ends(lines: list[str]) -> list[str]:
+    numbers = [number for number, line in enumerate(lines) if line.strip()]
+    return lines[numbers[0] : numbers[-1] + 1] if numbers else []
+
+
+def beginning(quotation: Quotation, budget: int) -> Quotation:
+    """Returns the first pieces of a quotation that fit into the budget."""
+    length = -1
+    count = 0
+    for piece in quotation.pieces:
+        length += len(piece.text) + 1
+        if length > budget:
             break
         count += 1
-    return whole._replace(pieces=whole.pieces[:count])
+    return quotation._replace(pieces=quotation.pieces[:count])
 
 
 def recalled(
     lines: Iterable[RecalledLine], budget: int, kind: str = "recalled", **about: str
 ) -> tuple[list[Quotation], int]:
-    """The best lines that the budget has room for, by note, and how many it has no room for."""
+    """Returns the best lines that fit into the budget, by note, and the number of others."""
     groups: dict[str, list[tuple[int, Piece]]] = {}
-    room, left_out = budget, 0
-    for line in sorted(lines, key=lambda one: -one.score):
+    room = budget
+    left_out = 0
+    for line in sorted(lines, key=attrgetter("score"), reverse=True):
         piece = line.piece()
-        needs = len(piece.text) + 1
+        length = len(piece.text) + 1
         if line.note not in groups:
-            needs += len(Quotation(kind, line.note, (), about).text(())) + len(GAP)
-        if needs > room:
+            length += len(Quotation(kind, line.note, (), about).text(())) + len(GAP)
+        if length > room:
             left_out += 1
             continue
-        room -= needs
+        room -= length
         groups.setdefault(line.note, []).append((line.first, piece))
-    for group in groups.values():
+    quotations: list[Quotation] = []
+    for note, group in groups.items():
         group.sort(key=itemgetter(0))
-    return [
-        Quotation(kind, note, tuple(piece for _, piece in group), about)
-        for note, group in groups.items()
-    ], left_out
+        pieces = tuple(piece for _, piece in group)
+        quotations.append(Quotation(kind, note, pieces, about))
+    return quotations, left_out
 
 
 def assemble(quotations: Iterable[Quotation], budget: int = 0) -> Assembled:
-    """The block of these quotations, no longer than `budget` characters unless it is 0, or USER.md and CHANNEL.md alone
-    are longer."""
-    ordered = sorted(
-        (one for one in quotations if one.pieces), key=lambda one: ORDER.index(one.kind)
-    )
-    kept = [dict(enumerate(one.pieces)) for one in ordered]
-    room = budget - _length(ordered) if budget else 0
+    """Returns the block of these quotations, in at most `budget` characters; 0 sets no limit.
+
+    The block is longer only when USER.md and CHANNEL.md alone are longer.
+    """
+    drafts = [_Draft(quotation) for quotation in quotations if quotation.pieces]
+    drafts.sort(key=lambda draft: ORDER.index(draft.quotation.kind))
+    room = budget - _length(drafts) if budget else 0
     for kind in CUT_FIRST:
         if room < 0:
-            room = _cut(ordered, kept, kind, room)
-    parts = [
-        (one, one.text(pieces.values()))
-        for one, pieces in zip(ordered, kept, strict=True)
-        if pieces
+            room = _cut(drafts, kind, room)
+    texts = [(draft.quotation, draft.text()) for draft in drafts if draft.pieces]
+    block = GAP.join([INTRO, *(text for _, text in texts)]) if texts else ""
+    parts = [(quotation.kind, quotation.note, len(text)) for quotation, text in texts]
+    return Assembled(block, tuple(parts), tuple(_cuts(drafts, budget)))
+
+
+class _Draft:
+    """A quotation with the pieces that are left of it, by number."""
+
+    def __init__(self, quotation: Quotation) -> None:
+        self.quotation = quotation
+        self.pieces = dict(enumerate(quotation.pieces))
+
+    def text(self) -> str:
+        """Returns the quotation with its remaining pieces."""
+        return self.quotation.text(self.pieces.values())
+
+
+def _length(drafts: Sequence[_Draft]) -> int:
+    if not drafts:
+        return 0
+    return len(INTRO) + sum(len(GAP) + len(draft.text()) for draft in drafts)
+
+
+def _cut(drafts: Sequence[_Draft], kind: str, room: int) -> int:
+    """Cuts pieces of one kind until there is room; returns the room after that."""
+    candidates = [
+        (piece.worth, -index, -number)
+        for index, draft in enumerate(drafts)
+        if draft.quotation.kind == kind
+        for number, piece in draft.pieces.items()
     ]
-    return Assembled(
-        GAP.join([INTRO, *(text for _, text in parts)]) if parts else "",
-        tuple((one.kind, one.note, len(text)) for one, text in parts),
-        tuple(_missing(ordered, kept, budget)),
-    )
-
-
-def _length(quotations: Sequence[Quotation]) -> int:
-    return (
-        len(INTRO) + sum(len(GAP) + len(one.text(one.pieces)) for one in quotations)
-        if quotations
-        else 0
-    )
-
-
-def _cut(
-    ordered: Sequence[Quotation], kept: Sequence[dict[int, Piece]], kind: str, room: int
-) -> int:
-    """Take pieces of one kind away until there is room; how much there is then."""
-    least = sorted(
-        (piece.worth, -at, -number)
-        for at, one in enumerate(ordered)
-        if one.kind == kind
-        for number, piece in kept[at].items()
-    )
-    for _, at, number in least:
+    for _, index, number in sorted(candidates):
         if room >= 0:
             break
-        room += len(kept[-at].pop(-number).text) + 1
-        if not kept[-at]:
-            room += len(ordered[-at].text(())) + len(GAP)
-            room += 0 if any(kept) else len(INTRO)
+        draft = drafts[-index]
+        room += len(draft.pieces.pop(-number).text) + 1
+        if not draft.pieces:
+            room += len(draft.quotation.text(())) + len(GAP)
+            if not any(draft.pieces for draft in drafts):
+                room += len(INTRO)
     return room
 
 
-def _missing(
-    ordered: Sequence[Quotation], kept: Sequence[Mapping[int, Piece]], budget: int
-) -> Iterable[tuple[str, str]]:
-    for one, pieces in zip(ordered, kept, strict=True):
-        if missing := len(one.pieces) - len(pieces):
-            what = f"{missing} of {len(one.pieces)} pieces" if pieces else "all"
-            yield (
-                one.kind,
-                f"{what} of `{one.note or 'what was given'}`: the block has room for {budget:,} characters",
-            )
+def _cuts(drafts: Iterable[_Draft], budget: int) -> Iterator[tuple[str, str]]:
+    """Yields kind and reason of each quotation that was cut."""
+    for draft in drafts:
+        total = len(draft.quotation.pieces)
+        missing = total - len(draft.pieces)
+        if not missing:
+            continue
+        amount = f"{missing} of {total} pieces" if draft.pieces else "all"
+        source = draft.quotation.note or "what was given"
+        yield (
+            draft.quotation.kind,
+            f"{amount} of `{source}`: the block has room for {budget:,} characters",
+        )
 
+
+# --- Prompts ----------------------------------------------------------------------------------
 
 _DAY = r"(?:\d{4}-\d\d-\d\d|\d{1,2}[./]\d{1,2}[./]\d{2,4})"
 _CLOCK = r"\d{1,2}[:.]\d\d(?:[:.]\d\d)?(?: ?[AaPp][Mm])?"
@@ -240,17 +252,18 @@ _TIME = rf"(?:{_DAY},?[ T])?{_CLOCK}(?:, {_DAY})?"
 _WHO = r"(?:<[^<>\n]{1,40}>|[^\s:\[\]<>][^:\[\]<>\n]{0,39}:(?=\s|$))"
 _PREFIX = re.compile(rf"[ \t]*(?:\[{_TIME}\]|{_TIME} ?[-–—]?|(?=<))[ \t]*{_WHO}[ \t]*")
 LOG_LINES = 6
-"""Of a chat log, so many lines are the prompt, the last ones"""
+"""The number of last lines of a chat log that are its prompt"""
 
 
 def asked(prompt: str) -> str:
-    """What a prompt says, without the times and names of a chat; of a log only its last lines."""
+    """Returns a prompt without the times and names of a chat; of a chat log only its last lines."""
     lines = prompt.splitlines()
-    found = [_PREFIX.match(line) for line in lines]
-    said = [
-        line[match.end() :] if match else line
-        for line, match in zip(lines, found, strict=True)
+    prefixes = [_PREFIX.match(line) for line in lines]
+    texts = [
+        line[prefix.end() :] if prefix else line
+        for line, prefix in zip(lines, prefixes, strict=True)
     ]
-    if sum(match is not None for match in found) > 1:
-        said = [line for line in said if line.strip()][-LOG_LINES:]
-    return "\n".join(said)
+    # A single prefix may be a sentence of the person.
+    if sum(prefix is not None for prefix in prefixes) > 1:
+        texts = [text for text in texts if text.strip()][-LOG_LINES:]
+    return "\n".join(texts)
