@@ -1,5 +1,6 @@
 """A run reads, writes only what its ops name, records once, and tells the index."""
 
+from datetime import timedelta
 from hashlib import sha256
 from pathlib import Path
 from typing import Any
@@ -257,3 +258,56 @@ def test_any_json_as_ops_leaves_a_note_that_still_says_the_rest(
     assert desk.text().startswith("# Me\n")
     assert desk.text().rstrip("\n").find("All of them.") > 0
     assert len(desk.records()) == records + 1
+
+
+def test_the_record_of_a_write_that_waited_says_what_it_did_also_beside_a_later_run(
+    desk: Desk,
+):
+    desk.append("black", source="tool")
+    desk.ahead = timedelta()
+    desk.save(desk.text().replace("- green", "- green\n- jasmine"))
+    replacing = {"op": "replace", "heading": "Tea", "match": "black", "line": "white"}
+    [waits] = desk.do(replacing, source="nightly").pending
+    desk.ahead = timedelta(hours=1)
+
+    later = desk.do(
+        {"op": "append", "heading": "Tea", "line": "oolong"},
+        {
+            "op": "append",
+            "heading": "Tea",
+            "line": "black",
+        },  # the write that waited has just taken it away
+    )
+
+    assert "- green\n- jasmine\n- white\n- oolong\n- black\n" in desk.text()
+    first, second = desk.records()[-2:]
+    assert (first["id"], second["id"]) == (waits.id, later.audit_id)
+    assert [(done["op"], done["outcome"]) for done in first["applied"]] == [
+        (replacing, "applied")
+    ]
+    assert "proposed" not in first
+
+
+def test_the_record_of_a_write_that_waited_says_what_it_did_whatever_was_asked_meanwhile(
+    desk: Desk,
+):
+    loaded = desk.text()
+    desk.append("black", source="tool")
+    with_black = desk.text().replace("All of them.", "Some of them.")
+    desk.ahead = timedelta()
+    desk.save(with_black)
+    replacing = {"op": "replace", "heading": "Tea", "match": "black", "line": "white"}
+    [waits] = desk.do(replacing, source="nightly").pending
+    desk.save(loaded.replace("- green", "- jasmine"))
+    desk.ahead = timedelta(hours=2)
+    desk.curator.keep([desk.curator.folder.read("USER.md")], desk.now)
+    assert desk.records()[-1]["source"] == "proposal", "a person is asked about `black`"
+
+    desk.save(with_black)
+    desk.curator.tend(desk.now)
+
+    assert desk.text() == with_black.replace("- black", "- white")
+    [record] = [record for record in desk.records() if record["id"] == waits.id]
+    assert [(done["op"], done["outcome"]) for done in record["applied"]] == [
+        (replacing, "applied")
+    ]

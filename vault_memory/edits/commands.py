@@ -158,6 +158,8 @@ class EditCommand:
     """whose words the change goes back to"""
     owner_words: tuple[str, ...] = ()
     """keys of what the owner said in this session; see `rules.context.standing_rules`"""
+    planned_after: str | None = None
+    """id of the newest audit record that the plan used, empty when there was none; None: it used none"""
 
     @property
     def undone_record(self) -> str:
@@ -189,6 +191,7 @@ class EditCommand:
             "why": self.why,
             "origin": self.origin,
             "said": self.owner_words,
+            "planned_after": self.planned_after,
         }
         fields |= _action_fields(self.action)
         # An op is whatever the caller sent: `repr` makes a text of a value that JSON lacks.
@@ -210,6 +213,7 @@ class EditCommand:
                 why=fields.get("why", ""),
                 origin=fields.get("origin", "owner"),
                 owner_words=tuple(fields.get("said", ())),
+                planned_after=fields.get("planned_after"),
             )
         except (ValueError, TypeError, KeyError):
             return None

@@ -32,9 +32,10 @@ from vault_memory.edits.note_history import NoteHistory
 from vault_memory.edits.partial_save import meant, reappeared
 from vault_memory.edits.plans.edit_plan import plan_command
 from vault_memory.edits.plans.plan import Plan, PlanInputs
+from vault_memory.edits.plans.write_record import Records, plan_again, record_of
 from vault_memory.edits.stale_saves import StaleSaveDetector
 from vault_memory.edits.versions import Waiting, full_revision
-from vault_memory.errors import NoteNotFound, NoteUnreadable, VaultMemoryError
+from vault_memory.errors import NoteNotFound, NoteUnreadable
 from vault_memory.lazy import lazy_module
 from vault_memory.rules.edits.audit_record import Record
 from vault_memory.rules.edits.undo import NotUndoable
@@ -97,6 +98,8 @@ class NoteEditor:
         self._waiting: dict[str, WriteOp] = {}
         self._today = ""
         self._plans: dict[str, list[Plan]] = {}
+        self._newest: dict[str, str] = {}
+        """Note → id of its newest record, if a plan of this turn was made from its records"""
         self._known = PlanInputs(
             self._recorded,
             lambda revision: self.writer.snapshots.bytes_of(revision),
@@ -289,7 +292,7 @@ class NoteEditor:
         base: bytes | None,
         now: datetime,
     ) -> WriteResult:
-        kept = run.as_bytes()
+        kept = replace(run, planned_after=self._newest.get(run.note)).as_bytes()
         if plan.after is None:
             assert expected is not None, "a note that is not there cannot be taken away"
             return self.writer.trash(
@@ -352,14 +355,18 @@ class NoteEditor:
     def _finish(self) -> dict[str, Record]:
         """Write the records of writes that are done and have none; those that were written, by id."""
         records: dict[str, Record] = {}
+        failed: set[str] = set()
         for op in self.writer.finished():
             run = EditCommand.read(op.record)
             if run is None:
                 logger.warning("a write to %s has no record that can be read", op.path)
+            elif run.note in failed:
+                continue  # the record of an earlier run must not be made from that of a later one
             try:
                 note = self._append_record(run, op, records) if run else ""
             except (NotRecorded, NoteUnreadable) as error:
                 logger.warning("%s; it is tried again", error.message)
+                failed |= {run.note} if run else set()
                 continue
             self.writer.acknowledge([op.op_id], note)
         return records
@@ -403,7 +410,8 @@ class NoteEditor:
                 and run.note == note
                 and all(one.id != run.id for one in records)
             ):
-                records += (self._record_of(run, op),) if self._plan_of(run, op) else ()
+                records += (self._record_of(run, op, records),)
+        self._newest[note] = records[-1].id if records else ""
         return records
 
     def _plan_of(self, run: EditCommand, op: WriteOp) -> Plan | None:
@@ -413,32 +421,15 @@ class NoteEditor:
             (one for one in plans if _revision(one.before) == op.expected), None
         )
 
-    def _record_of(self, run: EditCommand, op: WriteOp) -> Record:
-        """What a write did, also when somebody else finds it after a crash."""
+    def _record_of(
+        self, run: EditCommand, op: WriteOp, earlier: Records | None = None
+    ) -> Record:
+        """What a write did; `earlier` are the records before it, by default those of the audit."""
         plan = self._plan_of(run, op)
         if plan is None:
-            before = self._known.bytes_of(op.expected)
-            try:
-                plan = plan_command(
-                    run, before, self._known, base=self._known.bytes_of(op.base)
-                )
-            except NoteUnreadable:
-                raise  # the audit: what was done can be told once it is read
-            except VaultMemoryError as error:
-                logger.warning(
-                    "what run %s did cannot be told: %s", run.id, error.message
-                )
-                plan = Plan(before, before)
-        after = (
-            plan.before if op.after == op.expected else self._known.bytes_of(op.after)
-        )
-        if plan.changes and op.after == op.expected:
-            plan = replace(plan, applied=())
-        if op.outcome == "copied":
-            run = replace(
-                run, why=f"{run.why} (it lies in a copy beside the note)".strip()
-            )
-        return plan.record(run, after)
+            records = self.trail.of(run.note) if earlier is None else earlier
+            plan = plan_again(run, op, self._known, records)
+        return record_of(run, op, plan, self._known)
 
     def _fold(self, now: datetime) -> dict[str, Record]:
         self.writer.tend(now)
@@ -512,6 +503,7 @@ class NoteEditor:
             yield list(self._finish().values())
         finally:
             self._plans.clear()
+            self._newest.clear()
             self._waiting.clear()
             os.close(fd)
 
