@@ -203,3 +203,29 @@ def test_an_engine_that_is_wrong_is_found_out(engine: Callable[[World], None]) -
 def test_the_merge_of_these_tests_keeps_what_either_side_has() -> None:
     assert merge_lines(OLD, NEW, note("a", "b", "ann")) == note("a", "b", "ann", "bot")
     assert merge_lines(OLD, note("a"), note("a", "b", "ann")) == note("a", "ann")
+
+
+def test_a_late_text_waits_while_somebody_else_saves_the_note_in_place() -> None:
+    """Merged into half of a save, it would leave a cut line in the note for good."""
+    world = begin(TEMPLATES[0])
+    files = world.files
+    files.leases = False  # the system does not tell who writes to the note
+    log = files.number_of(NOTE)
+    write(world)
+    files.person_writes(log, note("a", "b", "late"))
+    world.later(5)
+    world.writer.tend(world.now)
+    world.later(5)
+
+    editor = files.number_of(NOTE)
+    whole = note("a", "b, reworded", "bot", "ann and bob")
+    files.person_writes(editor, whole[:-5])
+    world.later(0.05)
+    world.writer.tend(world.now)
+
+    assert files.text(NOTE) == whole[:-5]
+    files.person_writes(editor, whole)
+    world.tend_until_quiet()
+    assert sorted((files.text(NOTE) or b"").splitlines()) == sorted(
+        [*whole.splitlines(), b"late"]
+    )

@@ -17,7 +17,10 @@ from vault_memory.vault.write.write_context import WriteContext
 LOOKS = (0.1, 0.4, 1.5, 8.0)
 """Seconds from one look to the next at first; afterwards a minute."""
 QUIET = 0.3
-"""Seconds for which a file that somebody has open must stay the same to be believed."""
+"""Seconds for which a file that somebody has open must stay the same to be believed.
+
+For as long the note must have been left alone before a late text goes into it.
+"""
 UNPROVED = 24 * 3600.0
 """Seconds for which a file lingers where the system does not tell who has it open."""
 
@@ -110,6 +113,8 @@ def _changed(
         means.put_off(_next(entry, now, seen))
         return None
     means.stage_content(op_id, seen.raw)
+    # Somebody else may be saving the note in place at this moment. Without `quiet` the late text
+    # would be merged into half of that save, and a cut line would stay in the note.
     return PendingWrite(
         op_id,
         entry.path,
@@ -118,6 +123,7 @@ def _changed(
         content=seen.revision,
         since=now,
         stamp=stamp,
+        quiet=QUIET,
         entry=entry.place,
     )
 
