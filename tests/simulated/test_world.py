@@ -20,8 +20,8 @@ from tests.simulated.world import live, run
 
 RUNS = 600
 PARTS = 6
-MOVING = 100
-"""Further lives, of which each long run tells others"""
+MOVING = 60
+"""Further lives, of which each run tells others"""
 DEEP = 100_000
 """Further lives, in the long run"""
 CATCH_WITHIN = 1000
@@ -65,14 +65,14 @@ def test_nothing_is_lost_in_any_life_of_a_vault(first: int, tmp_path: Path) -> N
     lives(range(first, first + RUNS // PARTS), real(tmp_path))
 
 
-@pytest.mark.deep  # one life in some thousands is still found wrong, of which seed 5944701 is an example
 def test_nothing_is_lost_in_lives_that_no_run_has_told(
     seeds_from: int, tmp_path: Path
 ) -> None:
     try:
         lives(range(seeds_from, seeds_from + MOVING), real(tmp_path))
     except AssertionError as error:
-        again = f"python -m pytest tests/simulated/test_world.py -m deep -k no_run_has_told --seeds-from {seeds_from}"
+        command = "python -m pytest tests/simulated/test_world.py -k no_run_has_told"
+        again = f"{command} --seeds-from {seeds_from}"
         raise AssertionError(f"{error}\nagain: {again}") from error
 
 
