@@ -55,6 +55,17 @@ class Save:
                 there = b"\n".join(self._content(taken) for taken in self.disk.taken())
             self.ledger.destroyed(self.who, self._content(number), there, b"")
 
+    def writing_over(self, number: int) -> None:
+        """What stood in this backup is not in this save.
+
+        The note may have it still, where the engine swapped away the new file of this save. Then it goes
+        as soon as the engine brings the save into the note, and the history must have it.
+        """
+        known = items_in(self.loaded) + items_in(self.text)
+        self.ledger.missed.update(
+            set(items_in(self._content(number))).difference(known)
+        )
+
     def _content(self, number: int) -> bytes:
         """With what it held before somebody began to write it."""
         return b"\n".join(
@@ -117,8 +128,10 @@ def vim(save: Save) -> Iterator[None]:
     disk.away.discard(save.who)
     save.replacing(disk.found(NOTE))
     yield from _written(save, disk.person_opens(NOTE))
-    if disk.found(BACKUP) is not None:
-        save.removing(disk.found(BACKUP))
+    backup = disk.found(BACKUP)
+    if backup is not None:
+        save.removing(backup)
+        save.writing_over(backup)
         disk.person_removes(BACKUP)
 
 

@@ -7,17 +7,26 @@ import re
 from dataclasses import dataclass, field
 
 _MARK = re.compile(rb" \xe2\x9a\xa0 \(.*\)$")
+_MARKER = re.compile(rb"- +")
 _GOES = re.compile(rb'- \[x\] (?:remove from|change in) [^"]*"([^"]*)"')
 
 
 def items_in(raw: bytes | None) -> list[bytes]:
-    """The items of a note in their order, without the mark of one that came from another device."""
+    """The items of a note in their order, each as `- text`.
+
+    The mark of an item that came from another device is left out.
+    """
     lines = (line.strip() for line in (raw or b"").split(b"\n"))
-    return [
-        _MARK.sub(b"", line) if b"\xe2" in line else line
-        for line in lines
-        if line.startswith(b"- ")
-    ]
+    return [_without_mark(_one_blank(line)) for line in lines if line.startswith(b"- ")]
+
+
+def _one_blank(item: bytes) -> bytes:
+    """The item with one blank after its marker: an appended item takes the wide marker of its list."""
+    return _MARKER.sub(b"- ", item, count=1) if item.startswith(b"-  ") else item
+
+
+def _without_mark(item: bytes) -> bytes:
+    return _MARK.sub(b"", item) if b"\xe2" in item else item
 
 
 @dataclass

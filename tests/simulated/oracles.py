@@ -72,8 +72,16 @@ def each_once(disk: Disk) -> None:
 
 
 def human_order(disk: Disk, ledger: Ledger) -> None:
-    """O6: neighbours that people wrote stand in an order in which somebody saved them, if anybody saved both."""
-    live = [item for item in items_in(disk.text(NOTE)) if item in ledger.by]
+    """O6: neighbours that people wrote stand in an order in which somebody saved them, if anybody saved both.
+
+    A line that a person deleted has no such place. It comes back where a save of many changes is nearer to
+    an older version than to the one that the editor had loaded: the texts do not tell which of them it was.
+    """
+    live = [
+        item
+        for item in items_in(disk.text(NOTE))
+        if item in ledger.by and item not in ledger.deleted
+    ]
     places = [
         {item: at for at, item in enumerate(items_in(text))} for text in ledger.texts
     ]
