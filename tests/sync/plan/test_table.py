@@ -42,7 +42,7 @@ file D ≠ 13 | KeepBoth(remote)
 file ≠ D 14 | KeepBoth(local)
 file - D 15 | MakeLocalDir Download/n
 file D - 16 | MakeRemoteDir Upload/n
-file D D 17 | Adopt Merge/n
+file D D 17 | RecordInSync Merge/n
 none - - 8  |
 none F - 21 | Upload
 none D - 21 | MakeRemoteDir Upload/n
@@ -51,7 +51,7 @@ none - D 22 | MakeLocalDir Download/n
 none F F 24 | Merge
 none F D 25 | KeepBoth(local)
 none D F 26 | KeepBoth(remote)
-none D D 27 | Adopt Merge/n
+none D D 27 | RecordInSync Merge/n
 dir  = = 27 |
 dir  = ≠ 27 | Download/c
 dir  ≠ = 27 | Upload/c
@@ -70,9 +70,9 @@ dir  F F 34b | ForgetBase/c Merge
 dir  - - 35 | ForgetBase ForgetBase/c
 """
 EQUAL = {
-    "file": ("4", "Adopt"),
-    "none": ("23", "Adopt"),
-    "dir": ("34b", "Adopt ForgetBase/c"),
+    "file": ("4", "RecordInSync"),
+    "none": ("23", "RecordInSync"),
+    "dir": ("34b", "RecordInSync ForgetBase/c"),
 }
 
 
