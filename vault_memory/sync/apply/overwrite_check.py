@@ -20,6 +20,7 @@ from vault_memory.remote.remote_errors import (
     RemoteLocked,
     RemoteMissing,
 )
+from vault_memory.sync.apply.known_versions import KnownList, KnownVersions
 from vault_memory.sync.apply.progress import ANEW, Done
 from vault_memory.sync.apply.session import (
     RECORDS,
@@ -51,7 +52,6 @@ REST_SECONDS = 600.0
 SAME_PASS = 1.0
 """A look so many seconds after the write is not late"""
 _FACT = "overwrote "
-_LISTED = "versions "
 JOINED = "another program wrote it on the server at the same moment as this device; both texts are in it now"
 ASIDE = "another program wrote it on the server at the same moment as this device; what that was is `{copy}`"
 LEFT = "this device wrote over a text that another program had just stored; it lies in the server's versions"
@@ -89,23 +89,12 @@ class Overwrite:
     """texts that a look has read before it broke off: the times and revisions of their versions"""
 
 
-@dataclass(frozen=True, slots=True)
-class Listed:
-    """The versions of a file as they were listed while one text was the last."""
-
-    revision: str
-    """of that text"""
-    sizes: dict[str, int]
-    """by id"""
-    modified: int = 0
-    """the time that the server gave that text; 0 when it is not known"""
-
-
 class Overwritten:
     """For one vault and one remote."""
 
     def __init__(self, sides: SyncSession) -> None:
         self._sides = sides
+        self._known = KnownVersions(sides.book)
 
     def suspects(self, now: datetime) -> frozenset[str]:
         """Paths whose tags other bytes may stand behind, and those that somebody else has just written."""
@@ -135,7 +124,7 @@ class Overwritten:
             return
         known = self._sides.book.last_seen(path)
         is_known = known is not None and known.etag in (was.tag, tag or was.tag)
-        listed = self._listed(path, was.hash)
+        listed = self._known.of(path, was.hash)
         size, modified = (
             (known.size, known.modified)
             if known and is_known
@@ -174,7 +163,7 @@ class Overwritten:
     def begin(self, path: str, revision: str) -> None:
         """A file is new on the server: what lies in its versions, be it older or not, was never here."""
         if self._sides.remote.traits.versions:
-            self._sides.book.say(_LISTED + path, asdict(Listed(revision, {})))
+            self._known.begin(path, revision)
 
     def list_before(self, path: str, now: datetime) -> None:
         """Before a text that somebody else has just stored is written over: which versions are there already?
@@ -184,11 +173,11 @@ class Overwritten:
         was = self._sides.book.agreed(path)
         if not (self._sides.remote.traits.versions and isinstance(was, BaseFile)):
             return
-        if self._listed(path, was.hash) is None:
+        if self._known.of(path, was.hash) is None:
             versions = self._sides.remote.versions(path, fileid=was.remote_id)
             entry = self._sides.book.last_seen(path)
             modified = entry.modified if entry and entry.etag == was.tag else 0
-            self._remember_listed(path, was.hash, versions, modified)
+            self._known.save(path, was.hash, versions, modified, before_write=True)
 
     def is_next(
         self, path: str, was: BaseFile, delivery: Delivery, fetched: Fetched
@@ -197,21 +186,35 @@ class Overwritten:
 
         Only such a device sends such a checksum. It has read what its text replaced; the versions tell which that is.
         """
-        listed = self._listed(path, was.hash)
+        listed = self._known.of(path, was.hash)
         if not 0 < delivery.modified < fetched.modified:
             return False  # a device gives its text a later time than that of the text that it replaces
-        if listed is None or fetched.checksum != revision_of(fetched.raw):
+        if listed is None or listed.before_write:
             return False
-        known = {
-            (delivery.modified, delivery.size),
-            (fetched.modified, len(fetched.raw)),
-        }
+        if fetched.checksum != revision_of(fetched.raw):
+            return False
+        last = (fetched.modified, len(fetched.raw))
+        ours = (delivery.modified, delivery.size)
         versions = self._sides.remote.versions(path, fileid=was.remote_id)
-        return bool(versions) and all(
-            (version.modified, version.size) in known
-            or listed.sizes.get(version.id) == version.size
+        known = [
+            version
             for version in versions
-        )
+            if (version.modified, version.size) in (last, ours) or listed.has(version)
+        ]
+        if not versions or len(known) < len(versions):
+            return False
+        entries = (one for one in known if (one.modified, one.size) == ours)
+        return all(self._holds(path, version, was.hash) for version in entries)
+
+    def _holds(self, path: str, version: FileVersion, revision: str) -> bool:
+        """Whether a version has these bytes: a text of the same time and length shares its entry."""
+        try:
+            raw = self._sides.remote.get_version(
+                path, version, max_bytes=self._sides.largest
+            )
+        except RemoteMissing:
+            return False
+        return revision_of(raw) == revision
 
     def search(
         self, done: Done, now: datetime, *, only: str | None = None
@@ -251,15 +254,14 @@ class Overwritten:
 
     def _look(self, one: Overwrite, done: Done, now: datetime) -> None:
         versions = self._sides.remote.versions(one.path, fileid=one.fileid)
-        unseen = self._unseen(
-            one, versions, now
-        )  # first of all: the next write could wipe it out
+        # First of all: the next write could wipe out a version.
+        unseen, unread = self._unseen(one, versions, now)
         if (size := short_size(one, versions)) is not None:
+            # Fault: a text of an earlier time may pass together with the second upload.
+            self._known.save(one.path, one.base, versions, one.modified, unread=unread)
             self._send_again(one, size, done, now)
             versions = self._sides.remote.versions(one.path, fileid=one.fileid)
-            more = self._unseen(
-                one, versions, now
-            )  # what passed together with the second upload
+            more, unread = self._unseen(one, versions, now)
             unseen += [raw for raw in more if raw not in unseen]
         if versions:
             self._sides.deliveries.confirm(
@@ -275,7 +277,7 @@ class Overwritten:
                 self._aside(one, unseen, done, now)
         elif unseen:
             self._aside(one, unseen, done, now)
-        self._remember_listed(one.path, one.ours, versions, one.ours_modified)
+        self._known.save(one.path, one.ours, versions, one.ours_modified, unread=unread)
 
     def _send_again(self, one: Overwrite, size: int, done: Done, now: datetime) -> None:
         """The server kept the first part of our text: put the whole one over it before anybody builds upon that."""
@@ -293,49 +295,38 @@ class Overwritten:
             self._sides.sent(one.path)
             done.again.add(one.path)  # somebody has already written upon the first part
 
-    def _remember_listed(
-        self, path: str, revision: str, versions: Sequence[FileVersion], modified: int
-    ) -> None:
-        """What comes in addition, as long as the text of now is the last one, was written over it."""
-        listed = Listed(
-            revision, {version.id: version.size for version in versions}, modified
-        )
-        with self._sides.book.writing():
-            self._sides.book.say(_LISTED + path, asdict(listed))
-
-    def _listed(self, path: str, revision: str) -> "Listed | None":
-        """The versions up to a text that was the last one when they were listed; None when they were not."""
-        fact = self._sides.book.said(_LISTED + path)
-        if (
-            not isinstance(fact, dict)
-            or fact["revision"] != revision
-            or "sizes" not in fact
-        ):
-            return None
-        return Listed(**fact)
-
     def _unseen(
         self, one: Overwrite, versions: Sequence[FileVersion], now: datetime
-    ) -> list[bytes]:
-        """What lay between the text that we replaced and ours and was never here, the oldest first."""
-        listed = self._listed(one.path, one.base)
+    ) -> tuple[list[bytes], set[str]]:
+        """What lay between the text that we replaced and ours and was never here, the oldest first.
+
+        And the ids of the versions that are not read yet: the content of now, and what others have written since.
+        """
+        listed = self._known.of(one.path, one.base)
         unseen = self._read_before(one)
         seen = [revision for revision in self._seen(one) if revision not in unseen]
         floor = earliest(one)
         reaches_base = floor > 0 or listed is not None or one.base == NOTHING.hash
-        for version in candidates(
-            one, versions, listed, passed=now.timestamp() - one.at
-        )[:DEEPEST]:
+        passed = now.timestamp() - one.at
+        chosen = candidates(one, versions, listed, passed=passed)
+        later = (version for version in versions if is_later(one, version, passed))
+        unread = {one.id for one in later if listed is None or not listed.has(one)}
+        unread |= {version.id for version in chosen}
+        for version in chosen[:DEEPEST]:
             try:
                 raw = self._sides.remote.get_version(
                     one.path, version, max_bytes=self._sides.largest
                 )
             except RemoteMissing:
                 # The content of now is listed and cannot be had here; what expired has nothing to tell.
+                if is_ours(one, version):
+                    unread.discard(version.id)
                 continue
+            unread.discard(version.id)
             revision = revision_of(raw)
             if revision == one.base and listed is None and floor in (0, one.modified):
                 reaches_base = True
+                unread -= {older.id for older in chosen[chosen.index(version) :]}
                 break  # what follows is older
             is_base = version.modified == one.modified
             is_old = (
@@ -351,9 +342,10 @@ class Overwritten:
                 unseen[revision] = (version.modified, raw)
                 self._keep_unseen(one, unseen, raw, now)
         if not reaches_base:
-            return []
+            return [], unread
         oldest_first = [*reversed(unseen.values())]
-        return [raw for _, raw in sorted(oldest_first, key=itemgetter(0))]
+        texts = [raw for _, raw in sorted(oldest_first, key=itemgetter(0))]
+        return texts, unread
 
     def _read_before(self, one: Overwrite) -> dict[str, tuple[int, bytes]]:
         """Unseen texts that an earlier look has read, by revision, each with the time of its version."""
@@ -518,10 +510,25 @@ def short_size(one: Overwrite, versions: Sequence[FileVersion]) -> int | None:
     return next((size for size in sizes if size < one.ours_size), None)
 
 
+def is_ours(one: Overwrite, version: FileVersion) -> bool:
+    """Whether a version has the time and the length of our write."""
+    return (version.size, version.modified) == (one.ours_size, one.ours_modified)
+
+
+def is_later(one: Overwrite, version: FileVersion, passed: float) -> bool:
+    """Whether others have written this version since, as far as its time tells. `passed`: seconds since our write."""
+    if not one.date or passed <= SAME_PASS:
+        return False
+    # Fault: our time may lie ahead. A text that comes to stand at that time shares the entry
+    # of ours, and the next write at another time wipes it out. An earlier one may lie below ours.
+    latest = max(one.date + 1, one.ours_modified)
+    return latest < version.modified <= one.date + passed + 1
+
+
 def candidates(
     one: Overwrite,
     versions: Sequence[FileVersion],
-    listed: Listed | None,
+    listed: KnownList | None,
     *,
     passed: float,
 ) -> list[FileVersion]:
@@ -533,27 +540,18 @@ def candidates(
     floor = earliest(one)
     for version in versions:
         is_base = version.modified == one.modified
-        is_ours = (version.size, version.modified) == (one.ours_size, one.ours_modified)
-        if is_ours and has_time_of_its_own(one) and not one.crossed:
+        if is_ours(one, version) and has_time_of_its_own(one) and not one.crossed:
             continue  # nothing shares its entry
         if is_base and version.size == one.size and not one.young:
             if listed is None and floor == one.modified:
                 break  # what follows is older
             continue
         # Another text may have come to stand in the entry of the one that we replaced: same length, same second.
-        if (
-            listed is not None
-            and listed.sizes.get(version.id) == version.size
-            and not is_base
-        ):
+        if listed is not None and listed.has(version) and not is_base:
             continue
         if listed is None and version.modified < floor:
             continue
-        # Fault: our time may lie ahead. A text that comes to stand at that time shares the entry
-        # of ours, and the next write at another time wipes it out. An earlier one may lie below ours.
-        latest = max(one.date + 1, one.ours_modified)
-        is_later = latest < version.modified <= one.date + passed + 1
-        if passed > SAME_PASS and one.date and is_later:
+        if is_later(one, version, passed):
             continue  # others have written since
         chosen.append(version)
     return chosen
