@@ -198,6 +198,9 @@ class Carrying:
             return
         self._sides.keep(action.path, fetched.raw, now, by="sync")
         self._sides.keep(action.path, note.raw, now)
+        # Fault: somebody saves the note at this moment. Then the text that goes up never stands
+        # here, and without its place among the versions nobody can tell which lines it brought.
+        self._sides.keep(action.path, joined, now, by="sync")
         if (
             joined != note.raw
             and self._sides.put(action.path, joined, action.hash, now) == "copied"
