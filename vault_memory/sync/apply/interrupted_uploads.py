@@ -64,7 +64,7 @@ def _settle(sides: SyncSession, sent: Sent, done: Done, now: datetime) -> None:
     ours, was = _bytes_of(sides, sent), sides.book.agreed(sent.path)
     before = hash_of(was)
     try:
-        there = sides.remote.get(sent.path, max_bytes=sides.largest)
+        there = _on_server(sides, sent.path)
     except RemoteMissing:
         # What arrived may lie under another name by now, be it a part of it.
         sides.deliveries.lose(sent.path, sent.hash)
@@ -114,7 +114,7 @@ def may_have_arrived(sides: SyncSession, path: str) -> bool:
         return False
     ours = sides.sent_bytes(sent.hash) or b""
     try:
-        there = sides.remote.get(path, max_bytes=sides.largest)
+        there = _on_server(sides, path)
         # A listing left it out, or only its tag is new. Ours may begin with it: that does not make it a part of ours.
         is_base = revision_of(there.raw) == hash_of(sides.book.agreed(path))
         is_ours = ours.startswith(there.raw)
@@ -124,6 +124,16 @@ def may_have_arrived(sides: SyncSession, path: str) -> bool:
     except RemoteError as error:
         is_certain = isinstance(error, RemoteMissing | Refused)
         return not is_certain  # else the next pass asks again
+
+
+def _on_server(sides: SyncSession, path: str) -> Fetched:
+    """What the server holds at a path. Only two answers in a row prove that nothing is there."""
+    try:
+        return sides.remote.get(path, max_bytes=sides.largest)
+    except RemoteMissing:
+        # Fault: a proxy cannot reach the server for a moment and calls every address missing.
+        # The upload would count as gone, and nobody would look for what it replaced.
+        return sides.remote.get(path, max_bytes=sides.largest)
 
 
 def _is_among_versions(sides: SyncSession, sent: Sent, size: int) -> bool:
