@@ -42,7 +42,7 @@ def steps_of(texts: list[set[bytes]]) -> list[Step]:
             note(text),
             note(before),
             frozenset[bytes]().union(*texts[: at + 1]),
-            by_us=True,
+            at_once=True,
         )
         for at, (before, text) in enumerate(pairwise(texts))
     ]
@@ -71,7 +71,7 @@ def test_whoever_keeps_the_newest_line_has_read_all(
 
 def test_of_a_text_that_others_wrote_all_new_lines_have_to_be_known():
     step = Step(
-        b"- one\n- two\n- three\n", b"- one\n", frozenset({b"- one"}), by_us=False
+        b"- one\n- two\n- three\n", b"- one\n", frozenset({b"- one"}), at_once=False
     )
 
     assert not has_read(b"- one\n- two\n", [step])
@@ -80,7 +80,7 @@ def test_of_a_text_that_others_wrote_all_new_lines_have_to_be_known():
 
 def test_a_line_that_was_joined_in_from_elsewhere_proves_nothing():
     step = Step(
-        b"- one\n- its\n", b"- one\n", frozenset({b"- one", b"- its"}), by_us=True
+        b"- one\n- its\n", b"- one\n", frozenset({b"- one", b"- its"}), at_once=True
     )
 
     assert not has_read(b"- its\n", [step])

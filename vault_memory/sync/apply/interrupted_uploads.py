@@ -97,7 +97,7 @@ def _settle(sides: SyncSession, sent: Sent, done: Done, now: datetime) -> None:
         ):  # another write may have passed together with this one, too
             Overwritten(sides).remember(half, stored, sent.path, ours, now, young=True)
         sides.agree(sent.path, ours, stored)
-        sides.deliveries.record(sent.path, ours, before, now)
+        sides.deliveries.record(sent.path, ours, before, now, in_parts=True)
     elif is_other:
         # The server may have kept a part of ours, or all of it, before somebody wrote what lies there now.
         sides.deliveries.lose(sent.path, sent.hash)

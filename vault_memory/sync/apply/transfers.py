@@ -154,7 +154,7 @@ class Carrying:
                 self._sides.sent_bytes(one) or b""
                 for one in (arrival.revision, arrival.before)
             )
-            steps.append(Step(raw, before, older, arrival.by_us))
+            steps.append(Step(raw, before, older, arrival.at_once))
         return steps
 
     def _swap_in(

@@ -32,6 +32,13 @@ class Arrival:
     at: float
     """when this device sent it or first read it"""
     by_us: bool
+    in_parts: bool = False
+    """whether the server kept only its first part before it was sent again: others may have read that part"""
+
+    @property
+    def at_once(self) -> bool:
+        """Whether all its lines came to the server in one moment, as far as this device knows."""
+        return self.by_us and not self.in_parts
 
 
 @dataclass(frozen=True, slots=True)
@@ -73,9 +80,11 @@ class Deliveries:
         *,
         modified: int = 0,
         tries: int = 1,
+        in_parts: bool = False,
     ) -> None:
         """The server has answered that it stored these bytes over those of a revision ("" for nothing)."""
-        arrival = Arrival(revision_of(raw), before, now.timestamp(), by_us=True)
+        revision, at = revision_of(raw), now.timestamp()
+        arrival = Arrival(revision, before, at, by_us=True, in_parts=in_parts)
         delivery = Delivery(
             path, arrival.revision, len(raw), arrival.at, modified, tries=tries
         )
@@ -98,7 +107,8 @@ class Deliveries:
         fact = self._book.said(FACT + delivery.path)
         older = _delivery(fact).arrivals if isinstance(fact, dict) else ()
         if older and older[0].revision == arrival.revision:  # sent once more
-            arrival, older = replace(arrival, before=older[0].before), older[1:]
+            before = older[0].before
+            arrival, older = replace(arrival, before=before, in_parts=True), older[1:]
         lately = [one for one in older if 0 <= arrival.at - one.at < UNNOTICED_SECONDS]
         self._book.say(
             FACT + delivery.path, asdict(replace(delivery, arrivals=(arrival, *lately)))

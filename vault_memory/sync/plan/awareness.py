@@ -19,16 +19,16 @@ class Step:
     before: bytes
     older: frozenset[bytes]
     """lines of all texts that were here before this one"""
-    by_us: bool
-    """whether this device uploaded it: then its new lines came to the server all at once"""
+    at_once: bool
+    """whether its new lines came to the server in one moment: this device uploaded it, and it arrived whole"""
 
 
 def has_read(raw: bytes, steps: Sequence[Step]) -> bool:
     """Whether the author of a text had read the latest of these, the newest first.
 
     A line that stood in no text before can only be known from the step that brought it, or from a later one. One that
-    was joined in from elsewhere proves nothing. A text of others may have come in several writes, of which its author
-    knew the first: of such a step all lines have to be known.
+    was joined in from elsewhere proves nothing. A text of others may have come in several writes, and one of this device
+    in two parts, of which the author knew the first: of such a step all lines have to be known.
     """
     mine = items_of(raw)
     for step in steps:
@@ -37,7 +37,7 @@ def has_read(raw: bytes, steps: Sequence[Step]) -> bool:
         if fresh:
             return (
                 not mine.isdisjoint(proof)
-                if step.by_us
+                if step.at_once
                 else bool(proof) and fresh <= mine
             )
     return True
