@@ -1,0 +1,126 @@
+"""Had the author of a text on the server read the line that it lacks? Runs of the crowd that lost such a line.
+
+Each is told step by step: what everybody does until the line would be gone.
+"""
+
+from pathlib import Path
+
+import pytest
+
+from tests.remote.servers.faults import NOT_FOUND, UNAVAILABLE, LoseAnswer, Meanwhile
+from tests.sync.clouded import bulk_upload
+from tests.sync.test_crowded_losses import BLACK, its, lines
+from tests.sync.test_scenarios_servers import TEXT, Cloud
+
+
+@pytest.fixture
+def cloud(base: Path) -> Cloud:
+    return Cloud(base)
+
+
+@pytest.mark.parametrize("seconds", [1, 10])
+def test_a_line_stays_when_the_text_over_it_lies_there_before_the_look_behind_the_line(
+    cloud: Cloud, seconds: int
+):
+    cloud.agreed()
+    cloud.fake.other_client_put("USER.md", BLACK.encode())
+    for device in (cloud.laptop, cloud.phone):
+        device.remote._lag = 0
+        device.turn()
+    cloud.laptop.save("USER.md", f"{BLACK}- mine\n")
+    # The laptop's text gets a time ahead of the server's clock, and the look behind it breaks off.
+    cloud.script.add(UNAVAILABLE, "PROPFIND", "/versions/", skip=1)
+    cloud.laptop.turn()
+    cloud.clock.pass_by(seconds)
+    cloud.fake.other_client_put("USER.md", its(upon=BLACK))
+    cloud.clock.pass_by(2)
+    cloud.laptop.turn(ask=False)
+    cloud.clock.pass_by(20)
+    cloud.phone.save("USER.md", f"- phone\n{BLACK}")
+    cloud.phone.turn()
+
+    cloud.laptop.turn()
+
+    assert {"- black", "- mine", "- its", "- phone"} <= lines(
+        cloud.together()["USER.md"]
+    )
+
+
+def test_a_line_stays_when_a_device_writes_upon_a_text_of_its_time_and_length(
+    cloud: Cloud,
+):
+    cloud.agreed()
+    cloud.laptop.save("USER.md", f"{TEXT}- mine\n")
+    cloud.laptop.turn()
+    time = cloud.fake.tree.file("USER.md").mtime
+    bulk_upload(cloud.fake, "USER.md", its("item"), mtime=time)
+    cloud.clock.pass_by(20)
+    cloud.phone.turn()
+    cloud.phone.save("USER.md", cloud.phone.text("USER.md") + "- phone\n")
+    cloud.phone.turn()
+
+    cloud.laptop.turn()
+
+    assert {"- green", "- mine", "- item", "- phone"} <= lines(
+        cloud.together()["USER.md"]
+    )
+
+
+def test_a_line_stays_when_a_proxy_says_that_the_note_of_an_unanswered_upload_is_gone(
+    cloud: Cloud,
+):
+    cloud.agreed()
+    cloud.laptop.save("USER.md", f"{TEXT}- mine\n")
+    cloud.fake.race_next_put(lambda: bulk_upload(cloud.fake, "USER.md", its()))
+    cloud.script.add(LoseAnswer(), "PUT")
+    cloud.script.add(NOT_FOUND, "GET", "USER.md")
+    for _ in range(2):
+        cloud.laptop.turn()
+        cloud.clock.pass_by(3)
+    assert NOT_FOUND in [fault for _, _, fault in cloud.script.happened]
+
+    assert {"- green", "- mine", "- its"} <= lines(cloud.together()["USER.md"])
+
+
+def test_a_line_stays_that_went_up_while_somebody_saved_the_note(cloud: Cloud):
+    cloud.agreed()
+    cloud.laptop.save("USER.md", f"{TEXT}- mine\n")
+    cloud.laptop.turn()
+    bulk_upload(cloud.fake, "USER.md", b"## Tea\n\n- its\n")
+    cloud.clock.pass_by(3)
+    more = f"{TEXT}- mine\n- more\n"
+    cloud.laptop.save("USER.md", more)
+    typed = Meanwhile(lambda: cloud.laptop.save("USER.md", f"{more}- typed\n"))
+    cloud.script.add(typed, "GET", "USER.md")
+    cloud.laptop.turn()
+    assert {"- mine", "- its"} <= lines(cloud.fake.files()["USER.md"])
+    bulk_upload(cloud.fake, "USER.md", its("its\n- next"))
+
+    cloud.clock.pass_by(3)
+    cloud.laptop.turn()
+
+    texts = lines(cloud.together()["USER.md"])
+    assert {"- green", "- mine", "- more", "- typed", "- its", "- next"} <= texts
+
+
+def test_a_line_stays_when_somebody_has_read_only_the_first_lines_of_its_upload(
+    cloud: Cloud,
+):
+    cloud.agreed()
+    begin = "## Tea\n\n- mine\n"
+    cloud.laptop.save("USER.md", f"{begin}- green\n- more\n")
+    cloud.fake.cut_next_put_short_at(len(begin))
+    readings: list[bytes] = []
+    reading = Meanwhile(lambda: readings.append(cloud.fake.files()["USER.md"]))
+    cloud.script.add(reading, "PROPFIND", "/versions/")
+    cloud.laptop.turn()
+    assert readings == [begin.encode()]
+    assert "- more" in lines(cloud.fake.files()["USER.md"])
+
+    bulk_upload(cloud.fake, "USER.md", its(upon=begin))
+    cloud.clock.pass_by(3)
+    cloud.laptop.turn()
+
+    assert {"- mine", "- green", "- more", "- its"} <= lines(
+        cloud.together()["USER.md"]
+    )
