@@ -10,9 +10,10 @@ from collections import Counter
 from collections.abc import Callable
 from dataclasses import dataclass, field
 from pathlib import Path
+from typing import TypedDict, Unpack
 
 from tests.remote.servers.nextcloud import FakeNextcloud
-from tests.remote.servers.nextcloud.tree import Folder
+from tests.remote.servers.nextcloud.tree import File, Folder
 from tests.sync.clouded import MINUTE, Others, bulk_upload, connected, flaky
 from tests.sync.conftest import MEMORY
 from tests.sync.devices import Clock
@@ -24,6 +25,14 @@ STALE_SECONDS = 20.0
 """Between what a client reads of the server and what it uploads upon that"""
 SKEWS = (0.0, 0.0, 3600.0, -3600.0, 7.3)
 """Seconds by which the server's clock differs from that of the devices"""
+
+
+class Stored(TypedDict, total=False):
+    """How a text is stored, besides its bytes."""
+
+    mtime: int | None
+    checksum: str
+    whole: bool
 
 
 @dataclass
@@ -211,6 +220,39 @@ class Crowd(Others):
         return node is not None and not isinstance(node, Folder) and node.raw == raw
 
 
+class WipedOut:
+    """Texts that the server wipes out before any device could ask for them: their lines are not asked for.
+
+    Writes of one second share one version id on the real server. What a device has overtaken lies under such an id,
+    and the next two writes of that second wipe it out. If no pass ends well between, nobody can read it.
+    """
+
+    def __init__(self, world: World, fake: FakeNextcloud) -> None:
+        self._world, self._tree, self._write = world, fake.tree, fake.tree.write
+        self._overtaken: dict[tuple[int, int], int] = {}
+        """how many passes had ended well for a file when a text of it became a version, by id and time"""
+        fake.tree.write = self._watched  # type: ignore[method-assign]
+
+    def _watched(
+        self, path: str, raw: bytes, **how: Unpack[Stored]
+    ) -> tuple[File, bool]:
+        file = self._tree.find(path)
+        if isinstance(file, File):
+            self._replaced(path, file, raw)
+        return self._write(path, raw, **how)
+
+    def _replaced(self, path: str, file: File, raw: bytes) -> None:
+        wiped = file.versions.get(file.mtime, file.raw)
+        passes, version = self._world.well[path], (file.id, file.mtime)
+        if wiped != file.raw and self._overtaken.get(version) == passes:
+            texts = [raw, file.raw]
+            texts += [text for at, text in file.versions.items() if at != file.mtime]
+            for device in self._world.devices:
+                texts += device.files().values()
+            self._world.ledger.saved -= lines_of([wiped]) - lines_of(texts)
+        self._overtaken[version] = passes
+
+
 def in_a_crowd(base: Path, seed: int, steps: int = STEPS) -> World:
     """Of every two runs one is over a line that breaks; of every four one leaves halves of uploads."""
     clock = Clock()
@@ -232,6 +274,7 @@ def in_a_crowd(base: Path, seed: int, steps: int = STEPS) -> World:
         return remote
 
     world = World(base, seed, connect, clock, trouble=0.08 if troubled else 0.0)
+    WipedOut(world, fake)
     world.halves = seed % 4 == 3
     if seed % 3:
         world.keep_all()

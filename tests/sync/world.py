@@ -5,6 +5,7 @@ or was taken away by somebody whose editor showed it, or lies in the trash or am
 """
 
 import random
+from collections import Counter
 from collections.abc import Callable
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -65,6 +66,8 @@ class World:
             Device(base, name, remote, clock)
             for name, remote in zip(("laptop", "phone"), self.remotes, strict=True)
         ]
+        self.well: Counter[str] = Counter()
+        """passes without an error, by the files on the server that they did not leave for later"""
         self._deep = 0
         self._busy: list[Device] = []
         """whose passes are under way: none of them begins another one before it has ended"""
@@ -268,6 +271,8 @@ class World:
             return None
         finally:
             self._busy.pop()
+        left = {path for path, _ in (*report.failed, *report.waiting, *report.held)}
+        self.well.update(device.files().keys() - left)
         self.files_deleted += report.deleted_local + report.deleted_remote
         return report
 
