@@ -124,3 +124,30 @@ def test_a_line_stays_when_somebody_has_read_only_the_first_lines_of_its_upload(
     assert {"- mine", "- green", "- more", "- its"} <= lines(
         cloud.together()["USER.md"]
     )
+
+
+def test_a_line_stays_when_a_device_writes_upon_a_text_of_an_earlier_time_and_length(
+    cloud: Cloud,
+):
+    cloud.agreed()
+    cloud.fake.other_client_put("USER.md", BLACK.encode())
+    time = cloud.fake.tree.file("USER.md").mtime
+    for device in (cloud.laptop, cloud.phone):
+        device.remote._lag = 0
+        device.turn()
+    cloud.laptop.save("USER.md", f"{BLACK}- mine\n")
+    cloud.laptop.turn()
+    stale = BLACK.replace("black", "white").encode()
+    cloud.fake.other_client_put("USER.md", stale, mtime=time)
+    cloud.clock.pass_by(10)
+    cloud.phone.save("USER.md", f"{BLACK}- phone\n")
+    for _ in range(2):
+        cloud.clock.pass_by(10)
+        cloud.phone.turn()
+    assert {"- white", "- phone"} <= lines(cloud.fake.files()["USER.md"])
+
+    cloud.laptop.turn()
+
+    assert {"- green", "- mine", "- white", "- phone"} <= lines(
+        cloud.together()["USER.md"]
+    )

@@ -4,7 +4,7 @@ Two writes can pass one precondition at once, and a second write in a second, or
 the tag as it was. Where the server keeps versions, they tell; what is found there becomes the other side's edit.
 """
 
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from dataclasses import asdict, dataclass, replace
 from datetime import datetime
 from operator import itemgetter
@@ -29,7 +29,7 @@ from vault_memory.sync.apply.session import (
     ActionOutdated,
     SyncSession,
 )
-from vault_memory.sync.apply.unproven_uploads import Delivery
+from vault_memory.sync.apply.unproven_uploads import UNNOTICED_SECONDS, Delivery
 from vault_memory.sync.plan.awareness import join_records
 from vault_memory.sync.plan.name_clashes import beside
 from vault_memory.sync.plan.safety_limits import stamp
@@ -40,6 +40,8 @@ from vault_memory.vault.version_distance import nearest
 
 DEEPEST = 12
 """Versions on the server that are looked at"""
+MOST_RECENT = 6
+"""So many versions are read to find out whether a device wrote upon our text; if there are more, it counts as not"""
 LATELY = 3
 """Seconds in which the times of several writes need not tell their order"""
 NOTHING = BaseFile("", "")
@@ -180,11 +182,17 @@ class Overwritten:
             self._known.save(path, was.hash, versions, modified, before_write=True)
 
     def is_next(
-        self, path: str, was: BaseFile, delivery: Delivery, fetched: Fetched
+        self,
+        path: str,
+        was: BaseFile,
+        delivery: Delivery,
+        fetched: Fetched,
+        texts: Collection[str],
     ) -> bool:
         """Whether a device like this one wrote a text upon the last one that is known here.
 
         Only such a device sends such a checksum. It has read what its text replaced; the versions tell which that is.
+        `texts`: the revisions that were here.
         """
         listed = self._known.of(path, was.hash)
         if not 0 < delivery.modified < fetched.modified:
@@ -196,25 +204,34 @@ class Overwritten:
         last = (fetched.modified, len(fetched.raw))
         ours = (delivery.modified, delivery.size)
         versions = self._sides.remote.versions(path, fileid=was.remote_id)
-        known = [
-            version
-            for version in versions
-            if (version.modified, version.size) in (last, ours) or listed.has(version)
-        ]
-        if not versions or len(known) < len(versions):
+        others = [one for one in versions if (one.modified, one.size) != last]
+        is_listed = all(
+            (one.modified, one.size) == ours or listed.has(one) for one in others
+        )
+        since = delivery.modified - UNNOTICED_SECONDS
+        recent = [one for one in others if one.modified >= since]
+        if not versions or not is_listed or len(recent) > MOST_RECENT:
             return False
-        entries = (one for one in known if (one.modified, one.size) == ours)
-        return all(self._holds(path, version, was.hash) for version in entries)
+        # Fault: a program writes with the time and the length of ours, or of a text before it,
+        # and its text shares the entry of that. Only the bytes tell which one lies there.
+        return all(
+            self._holds(
+                path, one, [was.hash] if (one.modified, one.size) == ours else texts
+            )
+            for one in recent
+        )
 
-    def _holds(self, path: str, version: FileVersion, revision: str) -> bool:
-        """Whether a version has these bytes: a text of the same time and length shares its entry."""
+    def _holds(
+        self, path: str, version: FileVersion, revisions: Collection[str]
+    ) -> bool:
+        """Whether a version has the bytes of one of these texts."""
         try:
             raw = self._sides.remote.get_version(
                 path, version, max_bytes=self._sides.largest
             )
         except RemoteMissing:
             return False
-        return revision_of(raw) == revision
+        return revision_of(raw) in revisions
 
     def search(
         self, done: Done, now: datetime, *, only: str | None = None

@@ -124,7 +124,9 @@ class Carrying:
         # The server may have kept half of an upload, upon which the other side wrote: what is missing was cut off.
         if delivery.whole and has_read(fetched.raw, self._steps(delivery, texts)):
             return None
-        if delivery.whole and self._overwritten.is_next(path, was, delivery, fetched):
+        if delivery.whole and self._overwritten.is_next(
+            path, was, delivery, fetched, texts
+        ):
             return None
         # What was written here since the upload can be nobody else's start.
         revisions = list(texts)
