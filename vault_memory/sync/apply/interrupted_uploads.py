@@ -16,7 +16,8 @@ from vault_memory.remote.remote_errors import (
     RemoteLocked,
     RemoteMissing,
 )
-from vault_memory.sync.apply.overwrite_check import NOTHING, Overwritten
+from vault_memory.sync.apply.overwrite_check import Overwritten
+from vault_memory.sync.apply.own_writes import NOTHING
 from vault_memory.sync.apply.progress import Done
 from vault_memory.sync.apply.session import (
     SECOND_LOOK,

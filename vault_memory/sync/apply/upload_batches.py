@@ -11,7 +11,8 @@ from vault_memory.remote.contract import Entry, PutResult
 from vault_memory.remote.remote_errors import RemoteChanged
 from vault_memory.sync.actions import Action, Upload
 from vault_memory.sync.apply.bulk_uploads import Bulk
-from vault_memory.sync.apply.overwrite_check import NOTHING, Overwritten
+from vault_memory.sync.apply.overwrite_check import Overwritten
+from vault_memory.sync.apply.own_writes import NOTHING
 from vault_memory.sync.apply.progress import Done
 from vault_memory.sync.apply.session import ActionOutdated, SyncSession
 from vault_memory.sync.trees import BaseFile, hash_of
