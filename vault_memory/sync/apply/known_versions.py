@@ -4,7 +4,7 @@ Clients give files what times they like, so a time does not tell whether a text 
 is in the server's list now, and was not there while a text of ours was the last one, was written over that text.
 """
 
-from collections.abc import Collection, Sequence
+from collections.abc import Sequence
 from dataclasses import asdict, dataclass
 
 from vault_memory.remote.contract import FileVersion
@@ -55,13 +55,10 @@ class KnownVersions:
         versions: Sequence[FileVersion],
         modified: int,
         *,
-        unread: Collection[str] = (),
         before_write: bool = False,
     ) -> None:
-        """Keep a list, without the versions that are still `unread`."""
-        # Fault: a text that somebody wrote over ours carries an earlier time. On the list it
-        # would count as older than ours, and whoever writes upon it as a reader of ours.
-        sizes = {one.id: one.size for one in versions if one.id not in unread}
+        """Keep a list of the versions whose bytes are known here."""
+        sizes = {one.id: one.size for one in versions}
         known = KnownList(revision, sizes, modified, before_write)
         with self._book.writing():
             self._book.say(_FACT + path, asdict(known))

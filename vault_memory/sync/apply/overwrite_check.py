@@ -247,13 +247,13 @@ class Overwritten:
     def _look(self, one: Overwrite, done: Done, now: datetime) -> None:
         versions = self._sides.remote.versions(one.path, fileid=one.fileid)
         # First of all: the next write could wipe out a version.
-        unseen, unread = self._unseen(one, versions, now)
+        unseen, read = self._unseen(one, versions, now)
         if (size := short_size(one, versions)) is not None:
             # Fault: a text of an earlier time may pass together with the second upload.
-            self._known.save(one.path, one.base, versions, one.modified, unread=unread)
+            self._known.save(one.path, one.base, read, one.modified)
             self._send_again(one, size, done, now)
             versions = self._sides.remote.versions(one.path, fileid=one.fileid)
-            more, unread = self._unseen(one, versions, now)
+            more, read = self._unseen(one, versions, now)
             unseen += [raw for raw in more if raw not in unseen]
         if versions:
             self._sides.deliveries.confirm(
@@ -269,7 +269,9 @@ class Overwritten:
                 self._aside(one, unseen, done, now)
         elif unseen:
             self._aside(one, unseen, done, now)
-        self._known.save(one.path, one.ours, versions, one.ours_modified, unread=unread)
+        # Fault: a text that somebody wrote over ours carries an earlier time. On the list it
+        # would count as older than ours, and whoever writes upon it as a reader of ours.
+        self._known.save(one.path, one.ours, read, one.ours_modified)
 
     def _send_again(self, one: Overwrite, size: int, done: Done, now: datetime) -> None:
         """The server kept the first part of our text: put the whole one over it before anybody builds upon that."""
@@ -289,10 +291,10 @@ class Overwritten:
 
     def _unseen(
         self, one: Overwrite, versions: Sequence[FileVersion], now: datetime
-    ) -> tuple[list[bytes], set[str]]:
+    ) -> tuple[list[bytes], list[FileVersion]]:
         """What lay between the text that we replaced and ours and was never here, the oldest first.
 
-        And the ids of the versions that are not read yet: the content of now, and what others have written since.
+        And the versions whose bytes are known, so without the content of now and what others have written since.
         """
         listed = self._known.of(one.path, one.base)
         unseen = self._read_before(one)
@@ -333,11 +335,12 @@ class Overwritten:
             ):
                 unseen[revision] = (version.modified, raw)
                 self._keep_unseen(one, unseen, raw, now)
+        read = [version for version in versions if version.id not in unread]
         if not reaches_base:
-            return [], unread
+            return [], read
         oldest_first = [*reversed(unseen.values())]
         texts = [raw for _, raw in sorted(oldest_first, key=itemgetter(0))]
-        return texts, unread
+        return texts, read
 
     def _read_before(self, one: Overwrite) -> dict[str, tuple[int, bytes]]:
         """Unseen texts that an earlier look has read, by revision, each with the time of its version."""
