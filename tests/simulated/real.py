@@ -138,9 +138,14 @@ class Real:
             for number in itertools.count(self.disk.calls * 1000 + self.disk._tick)
         )
         folder = SimulatedFolder(self.disk, self.state)
-        curator = NoteEditor(folder, _LAYOUT, self.state)  # type: ignore[arg-type]
-        curator.trail = SimulatedTrail(folder, self.state)
-        curator.files = self.disk
+        trail = SimulatedTrail(folder, self.state)
+        curator = NoteEditor(
+            folder,  # type: ignore[arg-type]
+            _LAYOUT,
+            self.state,
+            trail=trail,
+            files=self.disk,
+        )
         journal = TickingJournal(self.connection, self.disk)
         means = WriteContext(
             self.disk, journal, Snapshots(journal), lambda: next(tokens)

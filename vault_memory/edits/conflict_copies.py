@@ -42,10 +42,10 @@ from vault_memory.vault.snapshots import revision_of
 from vault_memory.vault.write.preconditions import editor_locks
 
 if TYPE_CHECKING:
-    from vault_memory.edits import editor
+    from vault_memory.edits import note_access
     from vault_memory.edits.editor import NoteEditor
 else:
-    editor = lazy_module("vault_memory.edits.editor")
+    note_access = lazy_module("vault_memory.edits.note_access")
 
 logger = logging.getLogger(__name__)
 
@@ -174,7 +174,7 @@ class Conflicts:
         self, copy: ConflictCopy, resolution: "_Resolution", now: datetime
     ) -> Resolved:
         """Write the note, then throw the copy away."""
-        if copy.kind not in editor.CURATED:
+        if copy.kind not in note_access.CURATED:
             reason = self._written(copy, now, resolution.action)
             return (
                 Resolved(copy, "pending", reason)

@@ -1,8 +1,7 @@
-"""Carries runs out: read, plan, write, record, and let the index know. Every change of a note by a program comes here.
+"""Executes commands: reads the note, plans, writes and records. Every change of a note by a program comes here.
 
-A note that somebody saves meanwhile gets the ops in its newer text. A write that cannot be made now waits. The record
-of a run is written after its text stands there, and the journal remembers that until it is: so a crash anywhere leaves
-one record for each run, not none and not two.
+When somebody saves a note meanwhile, its newer text gets the ops. A write that is not possible now waits in the
+journal. `note_access` reads, `plans` decides what a command does, and `audit_recorder` writes the records.
 """
 
 import fcntl
@@ -16,8 +15,9 @@ from datetime import datetime, timedelta
 from pathlib import Path
 from typing import TYPE_CHECKING, Literal
 
-from vault_memory.edits.audit_log import ENDING, AuditLog
-from vault_memory.edits.backup_detection import adopt_salvaged, after_opening, note_gap
+from vault_memory.edits.audit_log import AuditLog
+from vault_memory.edits.audit_recorder import AuditRecorder, Listeners
+from vault_memory.edits.backup_detection import adopt_salvaged, after_opening
 from vault_memory.edits.commands import (
     EditAction,
     EditCommand,
@@ -25,26 +25,24 @@ from vault_memory.edits.commands import (
     new_command_id,
 )
 from vault_memory.edits.device_lease import Lease
-from vault_memory.edits.edit_errors import NotCurated, NoteChanged, NotRecorded
+from vault_memory.edits.edit_errors import NoteChanged
 from vault_memory.edits.edit_result import Edit, edit_of, pending_of
 from vault_memory.edits.inbox import Inbox
+from vault_memory.edits.note_access import NoteAccess
 from vault_memory.edits.note_history import NoteHistory
-from vault_memory.edits.partial_save import meant, reappeared
 from vault_memory.edits.plans.edit_plan import plan_command
-from vault_memory.edits.plans.plan import Plan, PlanInputs
-from vault_memory.edits.plans.write_record import Records, plan_again, record_of
+from vault_memory.edits.plans.plan import Plan
 from vault_memory.edits.stale_saves import StaleSaveDetector
-from vault_memory.edits.versions import Waiting, full_revision
-from vault_memory.errors import NoteNotFound, NoteUnreadable
+from vault_memory.edits.versions import Waiting
 from vault_memory.lazy import lazy_module
 from vault_memory.rules.edits.audit_record import Record
 from vault_memory.rules.edits.undo import NotUndoable
 from vault_memory.rules.paths.layout import Layout, Place
 from vault_memory.vault.fs import Files, RealFiles
-from vault_memory.vault.reader import LARGEST_STORED, Folder, Note
+from vault_memory.vault.reader import Folder, Note
 from vault_memory.vault.snapshots import revision_of
-from vault_memory.vault.write.journal import PendingWrite as WriteOp
-from vault_memory.vault.write.writer import Writer, WriteResult, real_path
+from vault_memory.vault.write.journal import PendingWrite
+from vault_memory.vault.write.writer import Writer, WriteResult
 
 if TYPE_CHECKING:
     from vault_memory.markdown.merging import three_way
@@ -53,28 +51,28 @@ else:
 
 logger = logging.getLogger(__name__)
 
-CURATED = frozenset(
-    {"user", "channel", "memory", "note", "dated", "facts", "rules", "reflection"}
-)
-"""Kinds of notes that ops may change"""
-PERSONA = "persona"
-"""The kind of note that only a move of whole sections may change, and what takes that back"""
 UNATTENDED = frozenset({"nightly", "retention"})
-"""Sources for which nobody waits"""
+"""Sources of commands for which no user waits"""
 LOCK = "curate.lock"
 
 QUIET_SECONDS = 0.3
-"""For which a note must have been left alone before it is written while somebody waits"""
+"""A note must be unchanged for this long before it is written while a user waits"""
 UNATTENDED_QUIET_SECONDS = 2.0
 PATIENCE_SECONDS = 2.0
-"""How long a call waits for a note that is in use before it says that the write is pending"""
+"""How long a call waits for a note that is in use before it reports the write as pending"""
 PAUSE_SECONDS = 0.05
+SHORTEST_REVISION = 12
+"""Digits of a revision that name it"""
 PASSING = frozenset({"hot", "truncated", "in_editor", "busy"})
-"""Reasons to wait that may be over in a moment"""
+"""Reasons to wait that may pass in a moment"""
 
 
 class NoteEditor:
-    """For one vault; one call at a time. `learn` is told the path of each note that was written, `tell` each record."""
+    """Edits the notes of one vault, one call at a time.
+
+    `learn` gets the path of each note that was written, `tell` each new record. `trail` and `files` replace the parts
+    that the editor makes by itself.
+    """
 
     def __init__(
         self,
@@ -85,30 +83,32 @@ class NoteEditor:
         human_items: Literal["propose", "edit"] = "propose",
         learn: Callable[[str], None] = lambda path: None,
         tell: Callable[[Record], None] = lambda record: None,
+        trail: AuditLog | None = None,
+        files: Files | None = None,
     ) -> None:
         self.folder = folder
-        self.trail = AuditLog(folder, state)
-        self._layout, self._state, self._learn, self._tell = layout, state, learn, tell
+        self.files = files or RealFiles(folder.root)
+        self.trail = trail or AuditLog(folder, state)
         self.inbox = Inbox(self, folder, layout)
         self.past = NoteHistory(self)
-        self._returning = StaleSaveDetector(self)
-        self._lease = Lease(Path(folder.root), self.trail)
-        self._open: Writer | None = None
-        self.files: Files = RealFiles(folder.root)
-        self._waiting: dict[str, WriteOp] = {}
-        self._today = ""
-        self._plans: dict[str, list[Plan]] = {}
-        self._newest: dict[str, str] = {}
-        """Note → id of its newest record, if a plan of this turn was made from its records"""
-        self._known = PlanInputs(
-            self._recorded,
-            lambda revision: self.writer.snapshots.bytes_of(revision),
+        self._state = state
+        self._access = NoteAccess(folder, layout, self.trail, self.files)
+        self._recorder = AuditRecorder(
+            self.trail,
+            self.inbox,
+            lambda: self.writer,
+            Listeners(learn, tell),
             human_items,
         )
+        self._stale_saves = StaleSaveDetector(self)
+        self._lease = Lease(Path(folder.root), self.trail)
+        self._open: Writer | None = None
+        self._pending_writes: dict[str, PendingWrite] = {}
+        self._today = ""
 
     @property
     def writer(self) -> Writer:
-        """Opened when first needed: who only reads the audit needs no journal."""
+        """The writer, opened on first use: a reader of the audit log needs no journal."""
         if self._open is None:
             self._open = Writer.open(
                 self.folder.root, self._state, self._merge, barred=self._lease.barred
@@ -117,6 +117,7 @@ class NoteEditor:
         return self._open
 
     def close(self) -> None:
+        """Closes the journal and gives up the lease of this device."""
         if self._open is not None:
             self._open.close()
             self._open = None
@@ -140,17 +141,20 @@ class NoteEditor:
         )
 
     def place(self, note: str, *, persona: bool = False) -> Place:
-        """What kind of note this is. Raises NotCurated."""
-        place = self._layout.place(note)
-        if place is None or not (
-            place.kind in CURATED or (persona and place.kind == PERSONA)
-        ):
-            raise NotCurated(note, place.kind if place else "")
-        return place
+        """Returns the kind and scope of a note that commands may change. Raises NotCurated."""
+        return self._access.place(note, persona=persona)
+
+    def real(self, path: str) -> str:
+        """Resolves symlinks inside the vault."""
+        return self._access.real(path)
+
+    def there(self, path: str) -> Note | None:
+        """Returns the note, or None when it is absent. Raises NotCurated, NoteUnreadable."""
+        return self._access.read(path)
 
     def run(
         self,
-        run: EditCommand,
+        command: EditCommand,
         now: datetime,
         *,
         expected: str | None = None,
@@ -159,358 +163,251 @@ class NoteEditor:
         patient: bool = True,
         idle: bool = True,
     ) -> Edit:
-        """Carry a run out; `patient` waits a moment for a note that is in use. Without `idle`, a run that neither
-        changes nor proposes anything leaves no record.
+        """Executes a command.
+
+        A `patient` call waits a moment for a note that is in use. Without `idle`, a command that neither changes nor
+        proposes anything leaves no record. `expected` is the revision that the ops were made for: another one raises
+        NoteChanged, unless `merge`.
 
         Raises NoteChanged, NotUndoable, NotRecorded, NoteUnreadable, JournalUnavailable.
         """
-        with self._turn(now):
-            note = self._read(run.note)
-            if note is not None and not dry_run:
-                self._returning.notice(note, now)
-                if self._check_new_saves(now):
-                    note = self._read(run.note)
-            patience = (
-                PATIENCE_SECONDS if patient and run.source not in UNATTENDED else 0.0
+        waits = patient and command.source not in UNATTENDED
+        patience = PATIENCE_SECONDS if waits else 0.0
+        with self._locked(now):
+            note = self._read_judged(command.note, now, judge=not dry_run)
+            note = self._access.wait_for_complete_save(
+                command.note, note, self.writer.snapshots, now, patient=waits
             )
-            note = self._wait_for_complete_save(run.note, note, now, patience)
-            found = note.revision if note else None
-            expected = full_revision(expected, found)
-            if expected is not None and expected != found and not merge:
-                raise NoteChanged(run.note, expected, found)
-            base = (
-                self._known.bytes_of(expected)
-                if expected not in (None, found)
-                else None
-            )
-            plan = plan_command(run, note.raw if note else None, self._known, base=base)
+            current = note.revision if note else None
+            expected = _full_revision(expected, current)
+            base: bytes | None = None
+            if expected is not None and expected != current:
+                if not merge:
+                    raise NoteChanged(command.note, expected, current)
+                base = self._recorder.inputs.bytes_of(expected)
+            before = note.raw if note else None
+            plan = plan_command(command, before, self._recorder.inputs, base=base)
             if dry_run:
-                return edit_of(plan.record(run, plan.after), recorded=False)
+                return edit_of(plan.record(command, plan.after), recorded=False)
             if not plan.changes:
-                silent = not (idle or plan.proposed)
-                return (
-                    edit_of(plan.record(run, plan.after), recorded=False)
-                    if silent
-                    else self.record_without_change(run, plan)
-                )
-            edit = self._written(run, plan, found, base, now, patience)
+                if idle or plan.proposed:
+                    return self.record_without_change(command, plan)
+                return edit_of(plan.record(command, plan.after), recorded=False)
+            edit = self._write(command, plan, current, base, now, patience)
             self._check_new_saves(now)
             return edit
 
     def tend(self, now: datetime) -> list[Record]:
-        """What is due: writes that waited, records that were not yet written, displaced files. Returns new records."""
-        with self._turn(now) as records:
-            records += self._fold(now).values()
+        """Does what is due: pending writes, missing records, displaced files. Returns the new records."""
+        with self._locked(now) as records:
+            records += self._retry_pending(now).values()
             self._check_new_saves(now)
             return records
 
     def turn(self, now: datetime) -> AbstractContextManager[list[Record]]:
-        """Nobody else curates this vault meanwhile; for verbs that are more than one run."""
-        return self._turn(now)
+        """Returns a transaction for calls that are more than one command."""
+        return self._locked(now)
 
     def is_due(self, now: datetime) -> bool:
         """Whether `tend` has anything to do; cheap."""
-        waiting = (
+        has_work = (
             self.writer.pending()
             or self.writer.finished()
             or self.writer.snapshots.unjudged()
         )
-        return bool(waiting) or self.writer.is_due(now.timestamp())
+        return bool(has_work) or self.writer.is_due(now.timestamp())
 
     def waiting(self) -> list[Waiting]:
-        """The writes that wait for their notes."""
-        pending = self.writer.pending()
+        """Returns the pending writes."""
         return [
-            Waiting(op.path, op.reason, op.op_id, WriteResult.of(op).explanation)
-            for op in pending
+            Waiting(
+                write.path,
+                write.reason,
+                write.op_id,
+                WriteResult.of(write).explanation,
+            )
+            for write in self.writer.pending()
         ]
 
     def deciding(self) -> set[str]:
-        """The ids of proposals whose decisions wait for their notes."""
-        commands = (EditCommand.read(op.record) for op in self.writer.pending())
-        return set().union(*(it.decided_proposals for it in commands if it))
+        """Returns the ids of proposals whose decisions wait for their notes."""
+        commands = (EditCommand.read(write.record) for write in self.writer.pending())
+        return set().union(
+            *(command.decided_proposals for command in commands if command)
+        )
 
     def keep(self, notes: Sequence[Note], now: datetime) -> None:
-        """Keep these versions, which people saved, in the chains of their notes."""
-        fresh = [
+        """Stores these versions, which people saved, as versions of their notes."""
+        versions = [
             (note.path, note.raw)
             for note in notes
-            if (place := self._layout.place(note.path)) and _kept(place)
+            if self._access.keeps_versions_of(note.path)
         ]
-        if fresh:
-            self.writer.snapshots.record_all(fresh, at=now.timestamp())
+        if versions:
+            self.writer.snapshots.record_all(versions, at=now.timestamp())
             if self.writer.snapshots.unjudged():
-                with self._turn(now):
-                    self._returning.look(now)
+                with self._locked(now):
+                    self._stale_saves.look(now)
 
     def wants(self, path: str, revision: str) -> bool:
-        """Whether this version of a note is to be kept, and is not yet."""
-        place = self._layout.place(path)
-        if place is None or not _kept(place):
+        """Whether this version of a note should be stored and is not yet."""
+        if not self._access.keeps_versions_of(path):
             return False
         head = self.writer.snapshots.head(path)
         return head is None or head.revision != revision
 
-    def _written(
+    def carry_out(self, command: EditCommand, note: Note, now: datetime) -> None:
+        """Executes a command of the editor itself, inside a transaction, without waiting. Raises as `run`."""
+        plan = plan_command(command, note.raw, self._recorder.inputs)
+        if plan.changes:
+            self._write(command, plan, note.revision, None, now, 0.0)
+        elif plan.proposed:
+            self.record_without_change(command, plan)
+
+    def record_without_change(self, command: EditCommand, plan: Plan) -> Edit:
+        """Records a command that does not change its note; a command without any ops leaves no record."""
+        record = plan.record(command, plan.after)
+        is_empty = not (record.applied or record.rejected or record.proposed)
+        # A record beside a note that never existed would make its folder.
+        if is_empty or (
+            plan.before is None and not self._access.has_folder(command.note)
+        ):
+            return edit_of(record, recorded=False)
+        self._recorder.record_unwritten(record)
+        return edit_of(record, recorded=True)
+
+    def _read_judged(self, path: str, now: datetime, *, judge: bool) -> Note | None:
+        """Reads a note, after its last save was checked for lines of the bot that it lost."""
+        note = self._access.read(path)
+        if note is None or not judge:
+            return note
+        self._stale_saves.notice(note, now)
+        if self._check_new_saves(now):
+            return self._access.read(path)
+        return note
+
+    def _check_new_saves(self, now: datetime) -> bool:
+        """Judges saves over lines of the bot. Returns whether there were any."""
+        has_saves = bool(self.writer.snapshots.unjudged())
+        if has_saves:
+            self._stale_saves.look(now)
+        return has_saves
+
+    def _write(
         self,
-        run: EditCommand,
+        command: EditCommand,
         plan: Plan,
         expected: str | None,
         base: bytes | None,
         now: datetime,
         patience: float,
     ) -> Edit:
-        """Put the new text there, wait a moment if that is what it takes, and record what was done."""
-        began = time.monotonic()
-        self._plans[run.id] = [plan]
-        written = self._put(
-            run, plan, expected, plan.before if base is None else base, now
-        )
-        records = self._finish()
-        while (
-            run.id not in records
-            and written.reason in PASSING
-            and (spent := time.monotonic() - began) < patience
-        ):
+        """Writes a plan, for up to `patience` seconds while its note is in use, and records it."""
+        start = time.monotonic()
+        self._recorder.start(command, plan)
+        merge_base = plan.before if base is None else base
+        result = self._start_write(command, plan, expected, merge_base, now)
+        records = self._recorder.record_finished()
+        while command.id not in records and result.reason in PASSING:
+            spent = time.monotonic() - start
+            if spent >= patience:
+                break
             time.sleep(PAUSE_SECONDS)
-            records = self._fold(now + timedelta(seconds=spent))
-        if (record := records.get(run.id)) is not None:
+            records = self._retry_pending(now + timedelta(seconds=spent))
+        record = records.get(command.id)
+        if record is not None:
             return edit_of(record, recorded=True)
-        waiting = next((one for one in self.waiting() if one.id == run.id), None)
-        reason, words = (
-            (waiting.reason, waiting.explanation)
-            if waiting
-            else (written.reason, written.explanation)
-        )
-        return pending_of(plan, run, reason, words)
+        for pending in self.waiting():
+            if pending.id == command.id:
+                return pending_of(plan, command, pending.reason, pending.explanation)
+        return pending_of(plan, command, result.reason, result.explanation)
 
-    def _put(
+    def _start_write(
         self,
-        run: EditCommand,
+        command: EditCommand,
         plan: Plan,
         expected: str | None,
         base: bytes | None,
         now: datetime,
     ) -> WriteResult:
-        kept = replace(run, planned_after=self._newest.get(run.note)).as_bytes()
+        newest = self._recorder.planned_after(command.note)
+        record = replace(command, planned_after=newest).as_bytes()
         if plan.after is None:
-            assert expected is not None, "a note that is not there cannot be taken away"
+            assert expected is not None, "a missing note cannot be taken away"
             return self.writer.trash(
-                run.note, expected=expected, now=now, op_id=run.id, record=kept
+                command.note,
+                expected=expected,
+                now=now,
+                op_id=command.id,
+                record=record,
             )
-        quiet = UNATTENDED_QUIET_SECONDS if run.source in UNATTENDED else QUIET_SECONDS
+        is_unattended = command.source in UNATTENDED
         return self.writer.write(
-            run.note,
+            command.note,
             plan.after,
             expected=expected,
             now=now,
-            op_id=run.id,
-            quiet=quiet,
-            record=kept,
-            merge=lambda _, ours, theirs: self._on_newer(run, theirs, base),
+            op_id=command.id,
+            quiet=UNATTENDED_QUIET_SECONDS if is_unattended else QUIET_SECONDS,
+            record=record,
+            merge=lambda _, ours, theirs: self._plan_on_newer(command, theirs, base),
         )
 
-    def _on_newer(
-        self, run: EditCommand, theirs: bytes, base: bytes | None
+    def _plan_on_newer(
+        self, command: EditCommand, newer: bytes, base: bytes | None
     ) -> bytes | None:
-        """The text that the run makes of what somebody saved meanwhile."""
+        """Returns what the command makes of the text that somebody saved meanwhile."""
         try:
-            plan = plan_command(run, theirs, self._known, base=base)
+            plan = plan_command(command, newer, self._recorder.inputs, base=base)
         except NotUndoable:
-            plan = Plan(theirs, theirs)
-        self._plans.setdefault(run.id, []).append(plan)
+            plan = Plan(newer, newer)
+        self._recorder.revise(command, plan)
         return plan.after
 
-    def there(self, path: str) -> Note | None:
-        """The note as it stands; None when it is absent. Raises NotCurated, NoteUnreadable."""
-        return self._read(path)
-
-    def carry_out(self, run: EditCommand, note: Note, now: datetime) -> None:
-        """A run of our own, within a turn; it waits where the note is in use. Raises as `run`."""
-        plan = plan_command(run, note.raw, self._known)
-        if plan.changes:
-            self._written(run, plan, note.revision, None, now, 0.0)
-        elif plan.proposed:
-            self.record_without_change(run, plan)
-
-    def _check_new_saves(self, now: datetime) -> bool:
-        """Judge what people saved over the bot's lines; whether there was anything to judge."""
-        found = bool(self.writer.snapshots.unjudged())
-        if found:
-            self._returning.look(now)
-        return found
-
-    def record_without_change(self, run: EditCommand, plan: Plan) -> Edit:
-        """Of a run without effect: the note is not touched, and a run without ops leaves no record either."""
-        record = plan.record(run, plan.after)
-        said = bool(record.applied or record.rejected or record.proposed)
-        if not said or (plan.before is None and not self._has_folder(run.note)):
-            return edit_of(record, recorded=False)
-        self.trail.add(record)
-        self.inbox.show(record)
-        self.inbox.clear(record)
-        self._tell(record)
-        return edit_of(record, recorded=True)
-
-    def _finish(self) -> dict[str, Record]:
-        """Write the records of writes that are done and have none; those that were written, by id."""
-        records: dict[str, Record] = {}
-        failed: set[str] = set()
-        for op in self.writer.finished():
-            run = EditCommand.read(op.record)
-            if run is None:
-                logger.warning("a write to %s has no record that can be read", op.path)
-            elif run.note in failed:
-                continue  # the record of an earlier run must not be made from that of a later one
-            try:
-                note = self._append_record(run, op, records) if run else ""
-            except (NotRecorded, NoteUnreadable) as error:
-                logger.warning("%s; it is tried again", error.message)
-                failed |= {run.note} if run else set()
-                continue
-            self.writer.acknowledge([op.op_id], note)
-        return records
-
-    def _append_record(
-        self, run: EditCommand, op: WriteOp, records: dict[str, Record]
-    ) -> str:
-        """The note whose audit has the record of a write now, or "". Raises NotRecorded, NoteUnreadable."""
-        if (
-            run.id not in self._plans
-            and (held := self.trail.held(run.id, run.note)) is not None
-        ):
-            self.trail.fsync_log(
-                run.note
-            )  # who recorded it may have died before it was on the disk
-            self.inbox.clear(held)
-            return run.note
-        record = self._record_of(run, op)
-        if (
-            run.decided_proposals and not record.proposed
-        ):  # somebody else decided it while it waited
-            return ""
-        records[run.id] = record
-        self.inbox.show(record)
-        note_gap(self.writer, self.trail, run.note)
-        try:
-            self.trail.add(record)
-        finally:
-            self._learn(op.path)
-        self.inbox.clear(record)
-        self._tell(record)
-        return run.note
-
-    def _recorded(self, note: str) -> tuple[Record, ...]:
-        """The records of a note, and what becomes the records of writes that were done this moment."""
-        records = self.trail.of(note)
-        for op in self.writer.finished() if self._plans else ():
-            run = EditCommand.read(op.record)
-            if (
-                run is not None
-                and run.note == note
-                and all(one.id != run.id for one in records)
-            ):
-                records += (self._record_of(run, op, records),)
-        self._newest[note] = records[-1].id if records else ""
-        return records
-
-    def _plan_of(self, run: EditCommand, op: WriteOp) -> Plan | None:
-        """What this process planned for a write that is done."""
-        plans = reversed(self._plans.get(run.id, ()))
-        return next(
-            (one for one in plans if _revision(one.before) == op.expected), None
-        )
-
-    def _record_of(
-        self, run: EditCommand, op: WriteOp, earlier: Records | None = None
-    ) -> Record:
-        """What a write did; `earlier` are the records before it, by default those of the audit."""
-        plan = self._plan_of(run, op)
-        if plan is None:
-            records = self.trail.of(run.note) if earlier is None else earlier
-            plan = plan_again(run, op, self._known, records)
-        return record_of(run, op, plan, self._known)
-
-    def _fold(self, now: datetime) -> dict[str, Record]:
+    def _retry_pending(self, now: datetime) -> dict[str, Record]:
+        """Tries the pending writes that are due. Returns the new records by command id."""
         self.writer.tend(now)
-        return self._finish()
+        return self._recorder.record_finished()
 
     def _merge(self, base: bytes | None, ours: bytes, theirs: bytes) -> bytes | None:
-        """For writes that waited: their runs on the newer text; for what a person saved late: by structure."""
-        op = self._waiting_for(revision_of(ours))
-        run = EditCommand.read(op.record) if op else None
-        if run is not None:
-            return self._on_newer(run, theirs, base)
-        return three_way.merge(
+        """Merges for the writer: a pending command is planned on the newer text, a late save is merged by structure."""
+        write = self._find_pending(revision_of(ours))
+        command = EditCommand.read(write.record) if write else None
+        if command is not None:
+            return self._plan_on_newer(command, theirs, base)
+        merged = three_way.merge(
             base, ours, theirs, between_people=True, date=self._today
-        ).result
-
-    def _waiting_for(self, content: str) -> WriteOp | None:
-        """The write of this text that waited when this turn began, or when it was first asked for."""
-        if content not in self._waiting:
-            self._waiting |= {op.content: op for op in self.writer.pending()}
-        return self._waiting.get(content)
-
-    def _read(self, path: str) -> Note | None:
-        """The note as it stands, where a link within the vault leads; None when it is absent."""
-        self.place(path, persona=True)
-        try:
-            return self.folder.read(self.real(path), max_bytes=LARGEST_STORED)
-        except NoteNotFound:
-            return None
-
-    def _wait_for_complete_save(
-        self, path: str, note: Note | None, now: datetime, patience: float
-    ) -> Note | None:
-        """The note that a plan is made for."""
-        snapshots = self.writer.snapshots
-        known = snapshots.head(self.real(path)) is not None and not (
-            note is None and self._threw_away(path)
         )
-        if patience and (known if note is None else not (known or note.raw)):
-            note = (
-                reappeared(lambda: self._read(path), Path(self.folder.root, path), now)
-                or note
-            )
-        return None if note is None else meant(note, snapshots, now)
+        return merged.result
 
-    def _threw_away(self, path: str) -> bool:
-        """Whether the last that was done to an absent note was to take it away."""
-        last = self.trail.last_of(path + ENDING)
-        return last is not None and bool(last.before) and not last.after
-
-    def real(self, path: str) -> str:
-        """Where a link within the vault leads; the path itself where there is none."""
-        return real_path(self.files, path) or path
-
-    def _has_folder(self, path: str) -> bool:
-        folder = path.rpartition("/")[0]
-        return os.path.isdir(os.path.join(self.folder.root, folder))
+    def _find_pending(self, content: str) -> PendingWrite | None:
+        """Returns the write of this revision that was pending when this transaction first asked for it."""
+        if content not in self._pending_writes:
+            pending = {write.content: write for write in self.writer.pending()}
+            self._pending_writes |= pending
+        return self._pending_writes.get(content)
 
     @contextmanager
-    def _turn(self, now: datetime) -> Iterator[list[Record]]:
-        """Nobody else curates this vault meanwhile; what one who died left without a record gets it first."""
-        # Somebody may have deleted the state folder under a process that lives for long, such as `mcp`.
+    def _locked(self, now: datetime) -> Iterator[list[Record]]:
+        """Locks the vault against other editors, recovers what a crash interrupted, and yields the new records."""
+        # A user may delete the state folder under a process that lives for long, such as `mcp`.
         self._state.mkdir(mode=0o700, parents=True, exist_ok=True)
         fd = os.open(self._state / LOCK, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o600)
         try:
             fcntl.flock(fd, fcntl.LOCK_EX)
             self._today = f"{now:%Y-%m-%d}"
-            self.writer.recover_interrupted(
-                now
-            )  # its record is to be told from the audit as it was
+            # Before records are written: they are planned from the audit log as it was then.
+            self.writer.recover_interrupted(now)
             adopt_salvaged(self.writer, self.folder, now)
-            yield list(self._finish().values())
+            yield list(self._recorder.record_finished().values())
         finally:
-            self._plans.clear()
-            self._newest.clear()
-            self._waiting.clear()
+            self._recorder.forget_plans()
+            self._pending_writes.clear()
             os.close(fd)
 
 
-def _kept(place: Place) -> bool:
-    return place.kind in CURATED or place.kind == "inbox"
-
-
-def _revision(raw: bytes | None) -> str | None:
-    return None if raw is None else revision_of(raw)
+def _full_revision(expected: str | None, current: str | None) -> str | None:
+    """Returns the current revision where `expected` is a beginning of it: models get only the first digits."""
+    if not expected or not current or len(expected) < SHORTEST_REVISION:
+        return expected
+    return current if current.startswith(expected) else expected

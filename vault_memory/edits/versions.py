@@ -10,8 +10,6 @@ from vault_memory.rules.edits.audit_record import Record
 from vault_memory.vault.reader import Note
 from vault_memory.vault.snapshots import Version
 
-SHORTEST_REVISION = 12
-"""Digits of a revision that name it"""
 HISTORY = "`vault-memory history NOTE` lists the versions that are kept"
 
 
@@ -72,13 +70,6 @@ def revision_named(given: str, versions: Iterable[NoteVersion]) -> str:
     if not found.id:
         raise UnclearId("revision", given, found.candidates, HISTORY)
     return found.id
-
-
-def full_revision(expected: str | None, current: str | None) -> str | None:
-    """Returns the current revision where `expected` is a beginning of it: models get only the first digits."""
-    if not expected or not current or len(expected) < SHORTEST_REVISION:
-        return expected
-    return current if current.startswith(expected) else expected
 
 
 def _ts(at: float) -> str:

@@ -21,12 +21,12 @@ from vault_memory.edits.commands import (
     RedactText,
 )
 from vault_memory.edits.editor import (
-    CURATED,
     PASSING,
     PAUSE_SECONDS,
     QUIET_SECONDS,
     NoteEditor,
 )
+from vault_memory.edits.note_access import CURATED
 from vault_memory.errors import NoteNotFound, VaultMemoryError
 from vault_memory.rules.forgetting.matcher import TextMatcher
 from vault_memory.rules.forgetting.redact_notes import (
