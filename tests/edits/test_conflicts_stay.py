@@ -8,7 +8,7 @@ import pytest
 from tests.edits.conftest import Desk
 from vault_memory.edits.conflict_copies import Conflicts
 from vault_memory.edits.conflict_copy import ConflictCopy, Resolved
-from vault_memory.edits.copy_ancestors import lines_of
+from vault_memory.edits.plans.copy_ancestors import lines_of
 from vault_memory.rules.paths.layout import Layout
 
 COPY = "USER (conflicted copy 2026-11-21 203312).md"

@@ -17,9 +17,9 @@ from typing import TYPE_CHECKING
 
 from vault_memory.edits.commands import MergeCopy, RestoreVersion
 from vault_memory.edits.conflict_copy import ConflictCopy, Outcome, Resolved
-from vault_memory.edits.copy_ancestors import lines_of
 from vault_memory.edits.copy_verdicts import Verdicts
 from vault_memory.edits.edit_errors import UnclearId
+from vault_memory.edits.plans.copy_ancestors import lines_of
 from vault_memory.edits.plans.merge_copy import Folded, fold, fold_log, merged_text
 from vault_memory.errors import (
     NoteNotFound,

@@ -4,7 +4,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from vault_memory.edits.copy_ancestors import lines_of, possible_bases
+from vault_memory.edits.plans.copy_ancestors import lines_of, possible_bases
 from vault_memory.edits.plans.merge_copy import fold, fold_log
 
 ROOT = b"## Tea\n\n- green\n- black\n\n## Boats\n\n- Sula\n"

@@ -1,7 +1,7 @@
-"""What a run does that edits a note as a text, for the memory tool: bound by the policy that binds ops.
+"""Plans text edits of the memory tool, bound by the same policy as ops.
 
-The bot edits the lines that it wrote. What would change a line of a person is proposed where an op can say it, and
-refused where none can.
+The bot edits the lines that it wrote. A change of a person's line is proposed where ops can express it, and refused
+where they cannot.
 """
 
 import re
@@ -11,7 +11,12 @@ from dataclasses import dataclass
 from typing import Any
 
 from vault_memory.edits.commands import EditCommand
-from vault_memory.edits.plans.plan import Plan, PlanInputs, apply_by_policy
+from vault_memory.edits.plans.plan import (
+    Plan,
+    PlanInputs,
+    any_applied,
+    apply_by_policy,
+)
 from vault_memory.markdown.document import SectionedDoc, parse, render
 from vault_memory.markdown.note_items import NoteItem, items_of
 from vault_memory.rules.context.prompt_injection import shaped_like_instruction
@@ -31,9 +36,9 @@ from vault_memory.rules.edits.blame import (
 )
 from vault_memory.rules.edits.ops import Append, Op, Rejected, Remove, Replace, as_json
 from vault_memory.rules.edits.ownership import DELETED, replay
-from vault_memory.rules.edits.text_edits import Edited, Unfit, edit_text
+from vault_memory.rules.edits.text_edits import Unfit, edit_text
 
-A_PERSONS = "a_person_wrote_it"
+OF_A_PERSON = "a_person_wrote_it"
 LIKE_AN_INSTRUCTION = "looks_like_instruction"
 STANDING_RULE = "standing_rule"
 STRUCTURE = "would_change_structure"
@@ -48,128 +53,137 @@ class _Change:
 
     before: bytes
     after: bytes
-    """empty where the note goes"""
+    """empty when the edit takes the note away"""
 
-    def keys(self) -> tuple[list[list[str]], list[list[str]]]:
-        """The items that went and that came: section and normalised text."""
-        old, new = (
-            Counter(item.key for item in items_of(parse(raw)))
-            for raw in (self.before, self.after)
-        )
-        return [list(key) for key in old - new], [list(key) for key in new - old]
+    def removed_keys(self) -> list[list[str]]:
+        """Returns section and normalised text of the items that the edit removes."""
+        removed = _count_items(self.before) - _count_items(self.after)
+        return [list(key) for key in removed]
 
-    def fresh_items(self) -> list[NoteItem]:
-        """The items that came."""
-        old = {item.key for item in items_of(parse(self.before))}
-        return [item for item in items_of(parse(self.after)) if item.key not in old]
+    def added_keys(self) -> list[list[str]]:
+        """Returns section and normalised text of the items that the edit adds."""
+        new = _count_items(self.after) - _count_items(self.before)
+        return [list(key) for key in new]
+
+    def new_items(self) -> list[NoteItem]:
+        """Returns the items whose text was not in the note."""
+        old_keys = _count_items(self.before)
+        items = items_of(parse(self.after))
+        return [item for item in items if item.key not in old_keys]
 
 
 def plan_text_edit(
-    run: EditCommand, edit: object, before: bytes | None, known: PlanInputs
+    command: EditCommand, edit: object, before: bytes | None, inputs: PlanInputs
 ) -> Plan:
-    """The edit on this text, as far as the bot may make it by itself."""
+    """Returns the plan of an edit, as far as the bot may make it by itself."""
     if not isinstance(edit, Mapping):
         return Plan(before, before)
-    told: dict[str, Any] = {"op": edit.get("op")} | {
-        key: edit[key] for key in ("from", "to") if key in edit
-    }
-    made = edit_text(edit, before)
-    if isinstance(made, Unfit):
-        return Plan(before, before, (RecordedOp(told, "noop_no_match"),))
-    change = _Change(before or b"", made.after or b"")
-    moved = edit.get("op") == "rename" and made.after is not None
-    if not moved and (refusal := _refusal(run, change, known)):
-        asked = _asked(run, change, known) if made.after is not None else None
-        return asked or Plan(before, before, (), (Rejected(told, refusal),))
-    took, wrote = change.keys()
-    return Plan(
-        before,
-        made.after,
-        (RecordedOp(told | {"took": took, "wrote": wrote}, _outcome(before, made)),),
-    )
+    op: dict[str, Any] = {"op": edit.get("op")}
+    op |= {name: edit[name] for name in ("from", "to") if name in edit}
+    edited = edit_text(edit, before)
+    if isinstance(edited, Unfit):
+        return Plan(before, before, (RecordedOp(op, "noop_no_match"),))
+    change = _Change(before or b"", edited.after or b"")
+    takes_note_away = edited.after is None
+    # A renamed note keeps its lines: policy judged them when they were written.
+    is_arrival = edit.get("op") == "rename" and not takes_note_away
+    refusal = "" if is_arrival else _find_refusal(command, change, inputs)
+    if refusal:
+        proposal = None if takes_note_away else _propose_as_ops(command, change, inputs)
+        return proposal or Plan(before, before, (), (Rejected(op, refusal),))
+    outcome = "noop_dup" if edited.after == before else "applied"
+    op |= {"took": change.removed_keys(), "wrote": change.added_keys()}
+    return Plan(before, edited.after, (RecordedOp(op, outcome),))
 
 
-def _outcome(before: bytes | None, made: Edited) -> str:
-    return "noop_dup" if made.after == before else "applied"
+def _count_items(raw: bytes) -> Counter[tuple[str, str]]:
+    return Counter(item.key for item in items_of(parse(raw)))
 
 
-def _refusal(run: EditCommand, change: _Change, known: PlanInputs) -> str:
-    """Why the bot may not make this change by itself; empty when it may."""
-    records = known.records(run.note)
-    bots, owned = bots_lines(records), replay(records)
-    lines, fresh = added(change.before, change.after), change.fresh_items()
+def _find_refusal(command: EditCommand, change: _Change, inputs: PlanInputs) -> str:
+    """Returns why the bot may not make the change by itself, or an empty string."""
+    records = inputs.records(command.note)
+    bot_lines = bots_lines(records)
+    owners = replay(records)
+    lines = added(change.before, change.after)
     doc = parse(change.before)
-    if were_deleted(lines, change.before, bots) or any(
-        owned.deleted(doc, one.heading, one.text) for one in fresh
+    if were_deleted(lines, change.before, bot_lines) or any(
+        owners.deleted(doc, item.heading, item.text) for item in change.new_items()
     ):
         return DELETED
-    if _instructs(lines, change.after):
+    if _makes_instruction(lines, change.after):
         return LIKE_AN_INSTRUCTION
-    if run.source == "tool" and _writes_rule(run, lines, change.after):
+    if command.source == "tool" and _writes_rule(command, lines, change.after):
         return STANDING_RULE
-    if known.human_items == "edit":
+    if inputs.human_items == "edit":
         return ""
-    theirs = of_people(change.before, bots)
-    if theirs & taken_away(change.before, change.after):
-        return A_PERSONS
-    return STRUCTURE if _reads_otherwise(doc, change, theirs) else ""
+    human_lines = of_people(change.before, bot_lines)
+    if human_lines & taken_away(change.before, change.after):
+        return OF_A_PERSON
+    if _unmakes_human_item(doc, change, human_lines):
+        return STRUCTURE
+    return ""
 
 
-def _instructs(lines: list[bytes], after: bytes) -> bool:
-    """Whether a paragraph reads as an instruction now that these lines are in it, and does not without them."""
-    fresh = set(lines)
+def _makes_instruction(lines: list[bytes], after: bytes) -> bool:
+    """Whether a paragraph reads as an instruction with these lines, and does not without them."""
+    new_lines = set(lines)
     for block in after.replace(b"\r\n", b"\n").split(b"\n\n"):
         rows = [line.strip() for line in block.split(b"\n")]
-        old = [row for row in rows if row not in fresh]
-        if len(old) == len(rows) or shaped_like_instruction(_joined(old)):
+        old_rows = [row for row in rows if row not in new_lines]
+        if len(old_rows) == len(rows) or _is_instruction(old_rows):
             continue
-        if any(
-            shaped_like_instruction(_joined([row])) for row in rows
-        ) or shaped_like_instruction(_joined(rows)):
+        # One row may be an instruction, or several that wrap one sentence.
+        if any(_is_instruction([row]) for row in rows) or _is_instruction(rows):
             return True
     return False
 
 
-def _writes_rule(run: EditCommand, lines: list[bytes], after: bytes) -> bool:
-    """Whether one of these lines is a standing rule that the owner did not say: by its words or by its heading."""
-    fresh, said = set(lines), frozenset(run.owner_words)
-    below_rules, level, before = False, 0, ""
+def _is_instruction(rows: list[bytes]) -> bool:
+    return shaped_like_instruction(b" ".join(rows).decode("utf-8", "replace"))
+
+
+def _writes_rule(command: EditCommand, lines: list[bytes], after: bytes) -> bool:
+    """Whether a line is a standing rule, by its words or its heading, that the owner did not say."""
+    new_lines = set(lines)
+    owner_words = frozenset(command.owner_words)
+    is_rules_note = command.kind == "rules"
+    is_below_rules = False
+    level = 0
+    previous = ""
     for row in after.replace(b"\r", b"\n").split(b"\n"):
         text = row.strip().decode("utf-8", "replace")
         heading = _HEADING.match(text)
-        if heading and (not below_rules or len(heading[1]) <= level):
-            below_rules, level = is_rules_heading(heading[2]), len(heading[1])
-        if row.strip() in fresh and not was_said(text, said):
-            in_rules = not heading and (below_rules or run.kind == "rules")
-            if in_rules or reads_like_rule(text) or _completes_rule(before, text):
+        if heading and (not is_below_rules or len(heading[1]) <= level):
+            is_below_rules = is_rules_heading(heading[2])
+            level = len(heading[1])
+        if row.strip() in new_lines and not was_said(text, owner_words):
+            is_among_rules = not heading and (is_below_rules or is_rules_note)
+            if is_among_rules or _is_rule(text, previous):
                 return True
-        before = text
+        previous = text
     return False
 
 
-def _completes_rule(before: str, text: str) -> bool:
-    """Whether a line is a rule together with the one before it: a wrapped sentence."""
-    return (
-        bool(before)
-        and not reads_like_rule(before)
-        and reads_like_rule(f"{before} {text.lstrip(_MARKERS)}")
-    )
+def _is_rule(text: str, previous: str) -> bool:
+    """Whether a line reads as a rule, by itself or as the end of a sentence that the previous line begins."""
+    if reads_like_rule(text):
+        return True
+    if not previous or reads_like_rule(previous):
+        return False
+    return reads_like_rule(f"{previous} {text.lstrip(_MARKERS)}")
 
 
-def _joined(rows: list[bytes]) -> str:
-    return b" ".join(rows).decode("utf-8", "replace")
-
-
-def _reads_otherwise(
-    doc: SectionedDoc, change: _Change, theirs: frozenset[bytes]
+def _unmakes_human_item(
+    doc: SectionedDoc, change: _Change, human_lines: frozenset[bytes]
 ) -> bool:
-    """Whether an item of a person would be none any more, though its lines stay: in a code fence, or elsewhere."""
-    people = Counter(
+    """Whether an item of a person stops being one, though its lines stay: in a code fence, for example."""
+    human_items = Counter(
         item.key
         for item in items_of(doc)
-        if not theirs.isdisjoint(_own_lines(doc, item))
+        if not human_lines.isdisjoint(_own_lines(doc, item))
     )
-    return bool(people - Counter(item.key for item in items_of(parse(change.after))))
+    return bool(human_items - _count_items(change.after))
 
 
 def _own_lines(doc: SectionedDoc, item: NoteItem) -> list[bytes]:
@@ -177,34 +191,38 @@ def _own_lines(doc: SectionedDoc, item: NoteItem) -> list[bytes]:
     return [line.strip() for line in own.split(b"\n")]
 
 
-def _asked(run: EditCommand, change: _Change, known: PlanInputs) -> Plan | None:
-    """The plan that carries the same change out as ops, so that what a person must decide is proposed to them."""
-    ops = _as_ops(change)
+def _propose_as_ops(
+    command: EditCommand, change: _Change, inputs: PlanInputs
+) -> Plan | None:
+    """Returns a plan of the same change as ops, which proposes what a person must decide; None where there is none."""
+    ops = _express_as_ops(change)
     if not ops:
         return None
-    outcome, proposed = apply_by_policy(
-        run, change.before, tuple(map(as_json, ops)), known
-    )
-    did = any(done.outcome == "applied" for done in outcome.applied)
-    if not did and not proposed:
+    json_ops = tuple(map(as_json, ops))
+    outcome, proposed = apply_by_policy(command, change.before, json_ops, inputs)
+    is_changed = any_applied(outcome.applied)
+    if not is_changed and not proposed:
         return None
-    after = render(outcome.doc) if did else change.before
+    after = render(outcome.doc) if is_changed else change.before
     return Plan(change.before, after, outcome.applied, outcome.rejected, proposed)
 
 
-def _as_ops(change: _Change) -> list[Op]:
-    """Ops that make just this change; none when ops cannot say it."""
-    old, new = items_of(parse(change.before)), items_of(parse(change.after))
-    came_keys = Counter(item.key for item in new) - Counter(item.key for item in old)
-    went_keys = Counter(item.key for item in old) - Counter(item.key for item in new)
-    came = [item for item in new if item.key in came_keys]
-    went = [item for item in old if item.key in went_keys]
-    if len(came) == len(went) == 1 and came[0].heading == went[0].heading:
-        tries: list[Op] = [Replace(went[0].heading, went[0].text, came[0].text)]
-    else:
-        tries = [
-            *(Remove(item.heading, item.text) for item in went),
-            *(Append(item.heading, item.text) for item in came),
-        ]
-    done = apply_ops(parse(change.before), tries)
-    return tries if render(done.doc) == change.after else []
+def _express_as_ops(change: _Change) -> list[Op]:
+    """Returns ops that make exactly this change; none where ops cannot express it."""
+    old_items = items_of(parse(change.before))
+    new_items = items_of(parse(change.after))
+    old_keys = Counter(item.key for item in old_items)
+    new_keys = Counter(item.key for item in new_items)
+    added_keys, removed_keys = new_keys - old_keys, old_keys - new_keys
+    added_items = [item for item in new_items if item.key in added_keys]
+    removed_items = [item for item in old_items if item.key in removed_keys]
+    ops: list[Op] = [
+        *(Remove(item.heading, item.text) for item in removed_items),
+        *(Append(item.heading, item.text) for item in added_items),
+    ]
+    if len(added_items) == len(removed_items) == 1:
+        [removed_item], [added_item] = removed_items, added_items
+        if removed_item.heading == added_item.heading:
+            ops = [Replace(removed_item.heading, removed_item.text, added_item.text)]
+    outcome = apply_ops(parse(change.before), ops)
+    return ops if render(outcome.doc) == change.after else []

@@ -1,16 +1,21 @@
-"""What a run does to a page of facts: each wish is worked out on the text that stands there, then bound by policy.
+"""Plans changes of a page of facts: each wish is worked out on the present text, then bound by policy.
 
-A wish is JSON, for it waits in the journal like any run: `{"do": "add", "scope", "today", "single", "conflicts", …}`
-with the parts of a fact, or `{"do": "invalidate" | "delete" | "confirm" | "correct", "id", …}`.
+A wish is JSON, because it waits in the journal like any command: `{"do": "add", "scope", "today", "single",
+"conflicts", …}` with the fields of a fact, or `{"do": "invalidate" | "delete" | "confirm" | "correct", "id", …}`.
 """
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from datetime import date
 from typing import Any
 
 from vault_memory.edits.commands import EditCommand
-from vault_memory.edits.plans.plan import Plan, PlanInputs, apply_by_policy
+from vault_memory.edits.plans.plan import (
+    Plan,
+    PlanInputs,
+    any_applied,
+    apply_by_policy,
+)
 from vault_memory.markdown.document import SectionedDoc, parse, render
 from vault_memory.rules.edits.apply_ops import apply_ops
 from vault_memory.rules.edits.audit_record import (
@@ -39,22 +44,27 @@ from vault_memory.rules.facts.fact_page import (
 )
 
 ABOUT = "fact"
-"""With this word begins the remark of the op that a wish ended in: `fact ID outcome`"""
+"""First word of the remark of the last op of a wish: `fact ID outcome`"""
+
+Wish = Mapping[str, Any]
+Statement = tuple[str, str, str]
+"""Subject, predicate and object, folded"""
 
 
 def wish_of(
     do: str, scope: str, rules: FactRules, *, id: str = "", fact: Fact | None = None
 ) -> dict[str, Any]:
-    """A wish as it stands in a run."""
-    said: dict[str, Any] = {
+    """Returns a wish in the form that a command stores."""
+    wish: dict[str, Any] = {
         "do": do,
         "scope": scope,
         "id": id,
         "today": rules.today.isoformat(),
+        "single": sorted(rules.single),
+        "conflicts": rules.conflicts,
     }
-    said |= {"single": sorted(rules.single), "conflicts": rules.conflicts}
     if fact is not None:
-        said["fact"] = {
+        wish["fact"] = {
             "subject": fact.subject,
             "predicate": fact.predicate,
             "object": fact.object,
@@ -69,22 +79,22 @@ def wish_of(
             "confirmed": fact.confirmed,
             "topic": fact.topic,
         }
-    return said
+    return wish
 
 
-def fact_of(wish: Mapping[str, Any]) -> Fact:
-    """The fact that a wish is about."""
-    said = dict(wish["fact"])
-    for edge in ("valid_from", "valid_until"):
-        said[edge] = date.fromisoformat(said[edge]) if said[edge] else None
-    return identified(Fact("", scope=wish["scope"], **said))
+def fact_of(wish: Wish) -> Fact:
+    """Returns the fact of a wish that adds or corrects one."""
+    fields = dict(wish["fact"])
+    for name in ("valid_from", "valid_until"):
+        day = fields[name]
+        fields[name] = date.fromisoformat(day) if day else None
+    return identified(Fact("", scope=wish["scope"], **fields))
 
 
-def change_of(doc: SectionedDoc, wish: Mapping[str, Any]) -> Change:
-    """What becomes of this text when the wish is done."""
-    rules = FactRules(
-        date.fromisoformat(wish["today"]), frozenset(wish["single"]), wish["conflicts"]
-    )
+def change_of(doc: SectionedDoc, wish: Wish) -> Change:
+    """Returns the ops that fulfil a wish on this text."""
+    today = date.fromisoformat(wish["today"])
+    rules = FactRules(today, frozenset(wish["single"]), wish["conflicts"])
     match wish["do"]:
         case "add":
             return add_fact(doc, fact_of(wish), rules)
@@ -98,118 +108,124 @@ def change_of(doc: SectionedDoc, wish: Mapping[str, Any]) -> Change:
 
 
 def plan_facts(
-    run: EditCommand,
-    wishes: tuple[Mapping[str, Any], ...],
+    command: EditCommand,
+    wishes: tuple[Wish, ...],
     before: bytes | None,
-    known: PlanInputs,
+    inputs: PlanInputs,
 ) -> Plan:
-    """All wishes of a run on this text. What the bot may not do by itself is proposed."""
+    """Returns the plan of all wishes. What the bot may not do by itself is proposed."""
+    is_bot = command.source in BOT_SOURCES
     start = parse(before or b"")
     doc = start
+    deleted = _statements_deleted_by_people(command, wishes, start, inputs)
     changes: list[Change] = []
     refused: list[Rejected] = []
-    gone = _deleted(run, wishes, start, known)
-    bound = run.source in BOT_SOURCES
-    done: list[Outcome] = []
-    for wish in wishes:
+    outcomes: list[Outcome] = []
+    for index, wish in enumerate(wishes):
         change = change_of(doc, wish)
-        if (
-            wish["do"] == "add"
-            and change.outcome != "duplicate"
-            and _statement(fact_of(wish)) in gone
-        ):
-            refused += [
-                Rejected(as_json(op), "deleted_by_person") for op in change.ops[-1:]
-            ]
+        if _repeats_deleted(wish, change, deleted):
+            refused += _reject_last_op(change)
             continue
         changes.append(change)
-        if not bound or wish is not wishes[-1]:
-            done.append(apply_ops(doc, map(as_json, change.ops)))
-            doc = done[-1].doc
-    if bound:
-        said = tuple(as_json(op) for change in changes for op in change.ops)
-        outcome, proposed = apply_by_policy(run, before, said, known)
-    else:  # nothing stands between a person and what was just worked out
-        outcome, proposed = _joined(doc, done), ()
-    applied = _remarked(outcome.applied, changes)
-    asked = tuple(_asked(run, op, change) for change in changes for op in change.asks)
-    did = any(done.outcome == "applied" for done in applied)
-    after = render(outcome.doc) if did else before
+        # The next wish is worked out on the text that this one makes.
+        is_last = index == len(wishes) - 1
+        if not is_bot or not is_last:
+            outcomes.append(apply_ops(doc, map(as_json, change.ops)))
+            doc = outcomes[-1].doc
+    if is_bot:
+        ops = tuple(as_json(op) for change in changes for op in change.ops)
+        outcome, proposed = apply_by_policy(command, before, ops, inputs)
+    else:
+        outcome, proposed = _join_outcomes(doc, outcomes), ()
+    applied = _add_remarks(outcome.applied, changes)
+    questions = tuple(
+        propose(command.note, op, f"another value was stated (fact {change.id})")
+        for change in changes
+        for op in change.asks
+    )
+    after = render(outcome.doc) if any_applied(applied) else before
     return Plan(
         before,
         after,
         applied,
         (*outcome.rejected, *refused),
-        _open((*proposed, *asked), run, known),
+        _without_rejected((*proposed, *questions), command.note, inputs),
     )
 
 
-def _joined(doc: SectionedDoc, done: list[Outcome]) -> Outcome:
-    """What several changes did, one after the other, which ended in this text."""
-    return Outcome(
-        doc,
-        tuple(one for outcome in done for one in outcome.applied),
-        tuple(one for outcome in done for one in outcome.rejected),
-    )
+def _repeats_deleted(wish: Wish, change: Change, deleted: frozenset[Statement]) -> bool:
+    """Whether a wish states again what a person deleted."""
+    if wish["do"] != "add" or change.outcome == "duplicate":
+        return False
+    return _statement(fact_of(wish)) in deleted
 
 
-def _remarked(
-    applied: tuple[Applied, ...], changes: list[Change]
+def _reject_last_op(change: Change) -> list[Rejected]:
+    return [Rejected(as_json(op), "deleted_by_person") for op in change.ops[-1:]]
+
+
+def _join_outcomes(doc: SectionedDoc, outcomes: Sequence[Outcome]) -> Outcome:
+    """Returns the outcome of several changes in a row, the last of which left this text."""
+    applied = tuple(op for outcome in outcomes for op in outcome.applied)
+    rejected = tuple(op for outcome in outcomes for op in outcome.rejected)
+    return Outcome(doc, applied, rejected)
+
+
+def _add_remarks(
+    applied: tuple[Applied, ...], changes: Sequence[Change]
 ) -> tuple[Applied, ...]:
-    """What was applied, with what became of each wish beside the op that it ended in."""
-    ends: dict[Op, Change] = {
+    """Adds the outcome of each wish to its last op."""
+    change_of_op: dict[Op, Change] = {
         change.ops[-1]: change for change in changes if change.ops
     }
-    told = []
-    for done in applied:
-        change = ends.get(done.op)
-        remark = f"{ABOUT} {change.id} {change.outcome}" if change else done.remark
-        told.append(replace(done, remark=remark))
-    return tuple(told)
+    with_remarks = []
+    for op in applied:
+        change = change_of_op.get(op.op)
+        remark = f"{ABOUT} {change.id} {change.outcome}" if change else op.remark
+        with_remarks.append(replace(op, remark=remark))
+    return tuple(with_remarks)
 
 
-def _deleted(
-    run: EditCommand,
-    wishes: tuple[Mapping[str, Any], ...],
+def _statements_deleted_by_people(
+    command: EditCommand,
+    wishes: tuple[Wish, ...],
     doc: SectionedDoc,
-    known: PlanInputs,
-) -> frozenset[tuple[str, str, str]]:
-    """What the bot once stated and a person took off the page: it stays away, whatever its day."""
-    if run.source not in BOT_SOURCES or all(wish["do"] != "add" for wish in wishes):
-        return frozenset()
+    inputs: PlanInputs,
+) -> frozenset[Statement]:
+    """Returns what the bot once stated and a person deleted: the bot never states it again, on no day."""
     subjects = {
         folded(wish["fact"]["subject"]) for wish in wishes if wish["do"] == "add"
     }
-    owned = replay(known.records(run.note))
-    once = (
-        read_fact(text, name)
-        for name, text in owned.written | owned.buried
-        if folded(name) in subjects
+    if command.source not in BOT_SOURCES or not subjects:
+        return frozenset()
+    owners = replay(inputs.records(command.note))
+    written = (
+        read_fact(text, heading)
+        for heading, text in owners.written | owners.buried
+        if folded(heading) in subjects
     )
-    sections = (section for section in doc.sections if folded(section.name) in subjects)
-    there = {
-        _statement(fact) for section in sections for fact in section_facts(section)
+    present = {
+        _statement(fact)
+        for section in doc.sections
+        if folded(section.name) in subjects
+        for fact in section_facts(section)
     }
-    return frozenset(_statement(fact) for fact in once if fact) - there
+    return frozenset(_statement(fact) for fact in written if fact) - present
 
 
-def _statement(fact: Fact) -> tuple[str, str, str]:
+def _statement(fact: Fact) -> Statement:
     return folded(fact.subject), folded(fact.predicate), folded(fact.object)
 
 
-def _asked(run: EditCommand, op: Op, change: Change) -> Proposal:
-    return propose(run.note, op, f"another value was stated (fact {change.id})")
-
-
-def _open(
-    proposals: tuple[Proposal, ...], run: EditCommand, known: PlanInputs
+def _without_rejected(
+    proposals: tuple[Proposal, ...], note: str, inputs: PlanInputs
 ) -> tuple[Proposal, ...]:
-    """Without what a person turned down before."""
+    """Leaves out what a person rejected before."""
     if not proposals:
         return ()
-    before = proposals_of(known.records(run.note))
+    previous = proposals_of(inputs.records(note))
     return tuple(
-        one
-        for one in proposals
-        if one.id not in before or before[one.id].state != "rejected"
+        proposal
+        for proposal in proposals
+        if proposal.id not in previous or previous[proposal.id].state != "rejected"
     )

@@ -1,9 +1,8 @@
-"""What becomes of a note when a conflict copy of it is folded in. Pure.
+"""Decides what merging a conflict copy into its note would give, and plans the merge. Pure.
 
-A copy and its note both go back to some earlier version. Which one it is cannot be known, so each
-version that is possible (`ancestors`) is tried. Only where all of them lead to the same text, and none
-to a conflict, is the copy merged without asking: otherwise a merge could replace what a person wrote
-after the two texts parted.
+A copy and its note both go back to some earlier version. Which version is unknown, so each possible version
+(`copy_ancestors`) is tried. The copy is merged without asking only where all of them lead to the same text, and none
+to a conflict. Otherwise a merge could replace what a person wrote after the two texts parted.
 """
 
 from codecs import BOM_UTF8
@@ -14,7 +13,7 @@ from difflib import SequenceMatcher
 from typing import Literal
 
 from vault_memory.edits.commands import MergeCopy
-from vault_memory.edits.copy_ancestors import (
+from vault_memory.edits.plans.copy_ancestors import (
     MOST_BASES,
     Bases,
     Version,
@@ -29,35 +28,39 @@ from vault_memory.rules.edits.audit_record import RecordedOp
 from vault_memory.vault.jsonl_log import read_records
 
 MOST_GONE = 5
-"""Lines that a merge takes out of a note without asking"""
+"""Lines that a merge may take out of a note without asking"""
 SHARE_GONE = 0.3
+"""Share of the lines of a note that a merge may take out without asking"""
 PAIRS = 2000
-"""Of differing lines that are compared; where there are more, a person looks"""
+"""Pairs of differing lines that are compared; where there are more, a person decides"""
 
-HARDLY = 0.85
-"""The share of letters that two lines have in common of which one corrects the other"""
+CORRECTION_RATIO = 0.85
+"""Share of letters that two lines have in common when one corrects the other"""
 
-_UNCERTAIN = "the copy lacks lines of the note, and nobody can tell whether they were removed there or never seen"
+_UNCERTAIN = (
+    "the copy lacks lines of the note, and it is unknown whether they were removed"
+    " there or never seen"
+)
 
-Same = Callable[[str, str], bool]
+IsRival = Callable[[str, str], bool]
 State = Literal["identical", "contained", "mergeable", "conflict"]
 
 
 @dataclass(frozen=True, slots=True)
 class Folded:
-    """What a note and a copy make together."""
+    """Result of merging a copy into its note."""
 
     state: State
-    """identical; contained: the note says all that the copy says; mergeable; conflict: a person decides"""
+    """`contained`: the note has all lines of the copy; `conflict`: a person decides"""
     result: bytes | None = field(default=None, repr=False)
-    """the text with both; None where there is none, or nothing is to be written"""
+    """the merged text; None where there is none, or nothing to write"""
     base: str = ""
-    """revision of the version that both go back to; empty when none is kept"""
+    """revision of the common ancestor; empty when none is stored"""
     conflicts: tuple[Conflict, ...] = ()
     why: str = ""
-    """for a person"""
+    """the reason, for a person"""
     certain: bool = False
-    """mergeable without asking anybody"""
+    """mergeable without asking"""
 
 
 def fold(
@@ -68,9 +71,9 @@ def fold(
     day: str,
     is_page_of_ours: bool = False,
 ) -> Folded:
-    """Fold a copy into its note; `versions` are the note's, saved before the copy came, the newest first.
+    """Merges a copy into its note; `versions` are the note's from before the copy came, the newest first.
 
-    A page that we write, such as INBOX, holds no text of a person but ticks: there the last possible version serves.
+    A page of the program, such as INBOX, has no text of a person but ticks: there the last possible version is enough.
     """
     if note == copy:
         return Folded("identical", why="it says the same as the note")
@@ -79,128 +82,120 @@ def fold(
     if is_page_of_ours:
         bases = Bases(bases.versions[-1:])
     if len(bases.versions) > MOST_BASES:
-        return _union(note, copy, day, "nobody can tell from which version it was made")
-    same = _hardly_differ if any(raw == copy for _, raw in history) else None
+        return _union(note, copy, day, "it is unknown from which version it was made")
+    was_the_note = any(raw == copy for _, raw in history)
+    is_rival = _is_correction if was_the_note else None
     attempts = [
-        _attempt(note, copy, raw, revision, day, same)
+        _attempt(note, copy, (revision, raw), day, is_rival)
         for revision, raw in bases.versions
     ]
     if not attempts:
-        attempts = [_attempt(note, copy, None, "", day, alike)]
-    others = (
-        [_attempt(note, copy, bases.older, "", day, same)]
-        if bases.older is not None
-        else []
-    )
+        attempts = [_attempt(note, copy, None, day, alike)]
+    older_attempts = []
+    if bases.older is not None:
+        older_attempts.append(_attempt(note, copy, ("", bases.older), day, is_rival))
     for attempt in attempts:
         if attempt.state == "conflict":
             return attempt
-    if not _all_say_the_same([*attempts, *others], note):
+    if not _all_agree([*attempts, *older_attempts], note):
         return _union(note, copy, day, _UNCERTAIN)
-    # A change or removal is only carried out unasked where a kept version shows that it is one.
+    # Only a stored version shows whether a missing line was removed.
     certain = bool(bases.versions) or not lines_of(note) - lines_of(copy)
     return replace(attempts[0], certain=certain)
 
 
 def _attempt(
-    note: bytes,
-    copy: bytes,
-    base: bytes | None,
-    revision: str,
-    day: str,
-    same: Same | None,
+    note: bytes, copy: bytes, base: Version | None, day: str, is_rival: IsRival | None
 ) -> Folded:
-    """What a note and a copy make together if this is the version that both go back to."""
-    merged = merge(base, copy, note, between_people=True, date=day)
+    """Merges a note and a copy as if `base` were their common ancestor."""
+    revision, base_text = base or ("", None)
+    merged = merge(base_text, copy, note, between_people=True, date=day)
     if merged.result is None:
         return Folded("conflict", None, revision, why="the two texts cannot be merged")
     if merged.result == note and not merged.conflicts:
         return Folded("contained", None, revision, why="the note has all that it says")
-    why = _doubt(note, copy, merged.result, merged.conflicts, same)
-    state: State = "conflict" if why else "mergeable"
-    return Folded(
-        state,
-        merged.result,
-        revision,
-        merged.conflicts,
-        why or "both changed other lines",
-    )
+    doubt = _find_doubt(note, copy, merged.result, merged.conflicts, is_rival)
+    state: State = "conflict" if doubt else "mergeable"
+    why = doubt or "both changed other lines"
+    return Folded(state, merged.result, revision, merged.conflicts, why)
 
 
 def _union(note: bytes, copy: bytes, day: str, why: str) -> Folded:
-    """A conflict in which both texts stay whole for whoever keeps both."""
+    """Returns a conflict whose result keeps all lines of both texts."""
     merged = merge(None, copy, note, between_people=True, date=day)
     return Folded("conflict", merged.result, "", merged.conflicts, why)
 
 
-def _all_say_the_same(attempts: Sequence[Folded], note: bytes) -> bool:
-    """Whether all bases lead to one text, but for the order of lines within a section."""
+def _all_agree(attempts: Sequence[Folded], note: bytes) -> bool:
+    """Whether all bases lead to one text, apart from the order of lines within a section."""
     if any(attempt.state == "conflict" for attempt in attempts):
         return False
     texts = [note if attempt.result is None else attempt.result for attempt in attempts]
-    first = _by_section(texts[0])
-    return all(text == texts[0] or _by_section(text) == first for text in texts[1:])
+    first = _lines_by_section(texts[0])
+    return all(
+        text == texts[0] or _lines_by_section(text) == first for text in texts[1:]
+    )
 
 
-def _by_section(raw: bytes) -> list[tuple[bytes, Counter[bytes]]]:
+def _lines_by_section(raw: bytes) -> list[tuple[bytes, Counter[bytes]]]:
     doc = parse(raw)
-    return [
-        (b"", lines_of(doc.preamble)),
-        *((part.heading, lines_of(part.body)) for part in doc.sections),
-    ]
+    sections = [(section.heading, lines_of(section.body)) for section in doc.sections]
+    return [(b"", lines_of(doc.preamble)), *sections]
 
 
-def _doubt(
+def _find_doubt(
     note: bytes,
     copy: bytes,
     result: bytes,
     conflicts: Sequence[Conflict],
-    same: Same | None,
+    is_rival: IsRival | None,
 ) -> str:
-    """Why a person is to look at this first; empty when there is no need.
+    """Returns why a person should look at the merge first, or an empty string.
 
-    `same` tells whether two lines may be versions of one, where the version that both go back to does not.
+    `is_rival` compares two lines where the common ancestor does not show whether one replaces the other.
     """
+    if len(conflicts) == 1:
+        return "both changed the same place"
     if conflicts:
-        number = len(conflicts)
-        return (
-            "both changed the same place"
-            if number == 1
-            else f"both changed the same {number} places"
-        )
-    if same and _rivals(note, copy, same):
-        return "nobody can tell which of two lines that are alike replaces the other"
-    before, after = _lines(note), _lines(result)
-    gone = (before - after).total() - (after - before).total()
-    if gone > MOST_GONE or (gone > 1 and gone > SHARE_GONE * before.total()):
-        return f"it would take {gone} lines out of the note"
+        return f"both changed the same {len(conflicts)} places"
+    if is_rival and _has_rivals(note, copy, is_rival):
+        return "it is unknown which of two similar lines replaces the other"
+    before, after = _count_lines(note), _count_lines(result)
+    removed = (before - after).total() - (after - before).total()
+    most_removed = min(MOST_GONE, max(1, SHARE_GONE * before.total()))
+    if removed > most_removed:
+        return f"it would take {removed} lines out of the note"
     return ""
 
 
-def _rivals(note: bytes, copy: bytes, same: Same) -> bool:
-    mine, its = _lines(note), _lines(copy)
-    ours, theirs = [*(mine - its)], [*(its - mine)]
-    if len(ours) * len(theirs) > PAIRS:
+def _has_rivals(note: bytes, copy: bytes, is_rival: IsRival) -> bool:
+    """Whether a line of only the note and a line of only the copy may be versions of one line."""
+    note_lines, copy_lines = _count_lines(note), _count_lines(copy)
+    only_note = [_text(line) for line in note_lines - copy_lines]
+    only_copy = [_text(line) for line in copy_lines - note_lines]
+    if len(only_note) * len(only_copy) > PAIRS:
         return True
-    return any(same(_text(one), _text(other)) for one in ours for other in theirs)
+    return any(is_rival(ours, theirs) for ours in only_note for theirs in only_copy)
 
 
-def _hardly_differ(one: str, other: str) -> bool:
-    """A copy that once was the note is rather what a sync program put aside than an old version of what replaced it."""
-    matcher = SequenceMatcher(None, one, other, autojunk=False)
+def _is_correction(line: str, other_line: str) -> bool:
+    """Whether one line corrects the other.
+
+    A copy that was the note once is what a sync program set aside, and hardly an old version of what replaced it. So
+    only lines that are nearly equal count as rivals.
+    """
+    matcher = SequenceMatcher(None, line, other_line, autojunk=False)
+    # The quick ratios are upper bounds, and much cheaper.
     return (
-        matcher.real_quick_ratio() >= HARDLY
-        and matcher.quick_ratio() >= HARDLY
-        and matcher.ratio() >= HARDLY
+        matcher.real_quick_ratio() >= CORRECTION_RATIO
+        and matcher.quick_ratio() >= CORRECTION_RATIO
+        and matcher.ratio() >= CORRECTION_RATIO
     )
 
 
-def _lines(raw: bytes) -> Counter[bytes]:
-    return Counter(
-        line
-        for line in (line.strip() for line in raw.removeprefix(BOM_UTF8).splitlines())
-        if line
-    )
+def _count_lines(raw: bytes) -> Counter[bytes]:
+    lines = (line.strip() for line in raw.removeprefix(BOM_UTF8).splitlines())
+    return Counter(line for line in lines if line)
 
 
 def _text(line: bytes) -> str:
@@ -208,23 +203,17 @@ def _text(line: bytes) -> str:
 
 
 def plan_merge(action: MergeCopy, before: bytes | None, inputs: PlanInputs) -> Plan:
-    """Returns the plan that merges a copy into its note, or a plan without effect where both changed the same."""
+    """Returns the plan that merges a copy, or a plan without effect where both changed the same line."""
     copy = inputs.bytes_of(action.revision)
     base = inputs.bytes_of(action.base or None)
-    after = (
-        None
-        if before is None or copy is None
-        else merged_text(before, copy, base, action.day, keep_both=action.keep_both)
-    )
-    outcome = (
-        "noop_no_match"
-        if after is None
-        else "noop_dup"
-        if after == before
-        else "applied"
-    )
+    after: bytes | None = None
+    if before is not None and copy is not None:
+        after = merged_text(before, copy, base, action.day, keep_both=action.keep_both)
     op = {"op": "merge", "copy": action.path, "revision": action.revision}
-    return Plan(before, before if after is None else after, (RecordedOp(op, outcome),))
+    if after is None:
+        return Plan(before, before, (RecordedOp(op, "noop_no_match"),))
+    outcome = "noop_dup" if after == before else "applied"
+    return Plan(before, after, (RecordedOp(op, outcome),))
 
 
 def merged_text(
@@ -236,35 +225,30 @@ def merged_text(
 
 
 def fold_log(log: bytes, copy: bytes) -> Folded:
-    """What a log lacks of a copy of it, by the ids of the records; the result are the lines to be added.
+    """Merges a copy of an audit log by the ids of its records; the result has only the missing lines.
 
-    A record that one redacted stays so; one that says two things is for a person to judge.
+    A redacted record stays redacted. A record that differs between log and copy is a conflict.
     """
     if log == copy:
         return Folded("identical", why="it says the same as the log")
-    here = {_id(record): record for record in read_records(log).records}
-    lines = set(log.split(b"\n"))
-    missing = []
+    records = {_record_id(record): record for record in read_records(log).records}
+    log_lines = log.split(b"\n")
+    missing: list[bytes] = []
     for line in copy.split(b"\n"):
-        records = read_records(line).records
-        known = here.get(_id(records[0])) if records else None
-        if records and (
-            known is None or (records[0].get("redacted") and not known.get("redacted"))
-        ):
+        line_records = read_records(line).records
+        if not line_records:
+            if not _is_fragment(line, log_lines):
+                why = "it has a line that is no record, and that is not in the log"
+                return Folded("conflict", why=why)
+            continue
+        record = line_records[0]
+        ours = records.get(_record_id(record))
+        if ours is None or (record.get("redacted") and not ours.get("redacted")):
             missing.append(line)
-        elif records and known != records[0] and not (known and known.get("redacted")):
+        elif ours != record and not ours.get("redacted"):
             return Folded(
                 "conflict",
-                why=f"the record {records[0].get('id')} says one thing here and another there",
-            )
-        elif (
-            not records
-            and line.strip(b"\0 \t\r")
-            and not any(other.startswith(line) for other in lines)
-        ):
-            return Folded(
-                "conflict",
-                why="it has a line that is no record, and that is not in the log",
+                why=f"the record {record.get('id')} differs between the log and the copy",
             )
     if not missing:
         return Folded("contained", why="the log has all its records")
@@ -272,10 +256,15 @@ def fold_log(log: bytes, copy: bytes) -> Folded:
     return Folded("mergeable", b"\n".join(missing), why=why, certain=True)
 
 
-def _id(record: dict[str, object]) -> object:
-    found = record.get("id")
-    return (
-        found
-        if isinstance(found, str)
-        else repr(sorted(record.items(), key=lambda one: one[0]))
-    )
+def _is_fragment(line: bytes, log_lines: Sequence[bytes]) -> bool:
+    """Whether a line is blank, or the torn beginning of a line that the log has in full."""
+    if not line.strip(b"\0 \t\r"):
+        return True
+    return any(log_line.startswith(line) for log_line in log_lines)
+
+
+def _record_id(record: dict[str, object]) -> object:
+    record_id = record.get("id")
+    if isinstance(record_id, str):
+        return record_id
+    return repr(sorted(record.items(), key=lambda item: item[0]))

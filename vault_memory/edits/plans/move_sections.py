@@ -1,14 +1,14 @@
-"""Whole sections that go from one note to another, byte for byte but for their line ends. Pure.
+"""Plans moves of whole sections between notes; the bytes stay, except for line ends.
 
-Two runs do it: the first puts them at the end of the note they come to, the second takes them out of the one they
-leave. A section that stands there already is not put again, so both may be begun anew after a crash.
+A move is two commands: the first puts the sections at the end of their target, the second takes them out of their
+source. A section that the target has already is not put there again, so both commands may be repeated after a crash.
 """
 
 from collections import Counter
 from collections.abc import Iterable
 
 from vault_memory.edits.commands import EditCommand, SectionMove
-from vault_memory.edits.plans.plan import Plan
+from vault_memory.edits.plans.plan import Plan, any_applied
 from vault_memory.markdown.document import Section, SectionedDoc, is_text, parse, render
 from vault_memory.markdown.note_items import line_end
 from vault_memory.rules.edits.audit_record import RecordedOp
@@ -16,109 +16,110 @@ from vault_memory.rules.edits.ops import Rejected
 from vault_memory.rules.edits.ownership import MOVE
 from vault_memory.rules.edits.reinsert import without_section
 
+_Step = tuple[SectionedDoc, RecordedOp] | Rejected
+"""The text after a move and the op to record, or the reason for a refusal"""
+
 
 def moves_of(
     sections: Iterable[Section], source: str, target: str
 ) -> tuple[SectionMove, ...]:
-    """The sections as a run has them."""
+    """Returns the moves of these sections from one note to another."""
     return tuple(
-        SectionMove(_text(section.heading + section.body), source, target)
+        SectionMove(_decode(section.heading + section.body), source, target)
         for section in sections
     )
 
 
 def stands_in(raw: bytes, move: SectionMove) -> bool:
-    """Whether a note has the section with all of its lines; it may say more."""
-    return any(
-        _holds(parse(raw), section) for section in parse(_bytes(move.text)).sections
-    )
+    """Whether a note has the moved section with all of its lines; it may have more."""
+    doc = parse(raw)
+    sections = parse(_encode(move.text)).sections
+    return any(_contains_section(doc, section) for section in sections)
 
 
 def plan_moves(
     command: EditCommand, moves: tuple[SectionMove, ...], before: bytes | None
 ) -> Plan:
-    """All sections of a run, in this text of the note that they come to, or leave."""
+    """Returns the plan for the note of the command, which is the target or the source of the moves."""
     doc = parse(before or b"")
     applied: list[RecordedOp] = []
     rejected: list[Rejected] = []
-    for text, source, target in moves:
-        piece = _bytes(text)
-        op: dict[str, object] = {
-            "op": MOVE,
-            "heading": parse(piece).sections[0].name,
-            "from": source,
-            "to": target,
-        }
-        done = (
-            _put(doc, piece, op) if command.note == target else _taken(doc, piece, op)
-        )
-        if isinstance(done, Rejected):
-            rejected.append(done)
+    for move in moves:
+        step = _plan_move(doc, move, is_target=command.note == move.target)
+        if isinstance(step, Rejected):
+            rejected.append(step)
         else:
-            doc, told = done
-            applied.append(told)
-    did = any(done.outcome == "applied" for done in applied)
-    return Plan(before, render(doc) if did else before, tuple(applied), tuple(rejected))
+            doc, op = step
+            applied.append(op)
+    after = render(doc) if any_applied(applied) else before
+    return Plan(before, after, tuple(applied), tuple(rejected))
 
 
-def _put(
-    doc: SectionedDoc, piece: bytes, op: dict[str, object]
-) -> tuple[SectionedDoc, RecordedOp] | Rejected:
-    """At the end of the note, after a blank line."""
-    section = parse(piece).sections[0]
-    if _holds(doc, section):
+def _plan_move(doc: SectionedDoc, move: SectionMove, *, is_target: bool) -> _Step:
+    raw = _encode(move.text)
+    op: dict[str, object] = {
+        "op": MOVE,
+        "heading": parse(raw).sections[0].name,
+        "from": move.source,
+        "to": move.target,
+    }
+    return _put_section(doc, raw, op) if is_target else _take_section(doc, raw, op)
+
+
+def _put_section(doc: SectionedDoc, raw: bytes, op: dict[str, object]) -> _Step:
+    """Adds a section at the end of the note, after a blank line."""
+    section = parse(raw).sections[0]
+    if _contains_section(doc, section):
         return doc, RecordedOp(op, "noop_dup")
-    if not is_text(piece):
+    if not is_text(raw):
         return Rejected(op, "not_text")
-    raw = render(doc)
-    eol = line_end(raw or piece)
-    piece = eol.join(piece.rstrip(b"\r\n").splitlines()) + eol
-    gap = (
-        b""
-        if not raw.strip() or raw.endswith(eol * 2)
-        else eol
-        if raw.endswith((b"\n", b"\r"))
-        else eol * 2
-    )
-    fresh = parse(raw + gap + piece)
-    names = [one.name for one in (*doc.sections, section)]
-    if [one.name for one in fresh.sections] != names or not _holds(fresh, section):
+    note = render(doc)
+    eol = line_end(note or raw)
+    raw = eol.join(raw.rstrip(b"\r\n").splitlines()) + eol
+    new_doc = parse(note + _gap(note, eol) + raw)
+    names = [section.name for section in (*doc.sections, section)]
+    # An open code fence at the end of the note would swallow the section.
+    has_same_structure = [section.name for section in new_doc.sections] == names
+    if not has_same_structure or not _contains_section(new_doc, section):
         return Rejected(op, "would_change_structure")
-    return fresh, RecordedOp(op, "applied", added=piece)
+    return new_doc, RecordedOp(op, "applied", added=raw)
 
 
-def _taken(
-    doc: SectionedDoc, piece: bytes, op: dict[str, object]
-) -> tuple[SectionedDoc, RecordedOp] | Rejected:
-    """Only where it stands just as it was: what a person wrote into it meanwhile is not elsewhere."""
-    at = next(
-        (at for at, one in enumerate(doc.sections) if one.heading + one.body == piece),
-        None,
-    )
-    if at is None:
-        return doc, RecordedOp(op, "noop_no_match")
-    step = without_section(doc, at)
-    return (
-        Rejected(op, "would_change_structure")
-        if step is None
-        else (step.doc, RecordedOp(op, "applied", step.removed))
-    )
+def _gap(note: bytes, eol: bytes) -> bytes:
+    """Returns the line ends that make a blank line after the note."""
+    if not note.strip() or note.endswith(eol * 2):
+        return b""
+    if note.endswith((b"\n", b"\r")):
+        return eol
+    return eol * 2
 
 
-def _holds(doc: SectionedDoc, section: Section) -> bool:
-    wanted = _lines(section)
+def _take_section(doc: SectionedDoc, raw: bytes, op: dict[str, object]) -> _Step:
+    """Removes a section, only where it is unchanged: what a person added to it meanwhile is nowhere else."""
+    for index, section in enumerate(doc.sections):
+        if section.heading + section.body == raw:
+            step = without_section(doc, index)
+            if step is None:
+                return Rejected(op, "would_change_structure")
+            return step.doc, RecordedOp(op, "applied", step.removed)
+    return doc, RecordedOp(op, "noop_no_match")
+
+
+def _contains_section(doc: SectionedDoc, section: Section) -> bool:
+    lines = _count_lines(section)
     return any(
-        one.name == section.name and wanted <= _lines(one) for one in doc.sections
+        candidate.name == section.name and lines <= _count_lines(candidate)
+        for candidate in doc.sections
     )
 
 
-def _lines(section: Section) -> Counter[bytes]:
+def _count_lines(section: Section) -> Counter[bytes]:
     return Counter(line.strip() for line in section.body.splitlines() if line.strip())
 
 
-def _text(raw: bytes) -> str:
+def _decode(raw: bytes) -> str:
     return raw.decode("utf-8", "surrogateescape")
 
 
-def _bytes(text: str) -> bytes:
+def _encode(text: str) -> bytes:
     return text.encode("utf-8", "surrogateescape")

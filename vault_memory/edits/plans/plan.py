@@ -1,6 +1,6 @@
 """Plans: what a command will do to a note, computed without effects."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Literal
 
@@ -119,6 +119,6 @@ def apply_by_policy(
     return decision.outcome, decision.proposed
 
 
-def any_applied(applied: tuple[Applied | RecordedOp, ...]) -> bool:
+def any_applied(applied: Sequence[Applied | RecordedOp]) -> bool:
     """Whether at least one op changed the note."""
     return any(op.outcome == "applied" for op in applied)
