@@ -82,7 +82,7 @@ def test_every_chunk_stands_where_the_index_says(tmp_path, raw):
     here = notes(tmp_path)
 
     for hit in hits(NOTE, raw):
-        found = here.standing(hit)
+        found = here.current_lines(hit)
         assert found is not None
         assert (found.first, found.last, found.text) == (*hit.lines, hit.text)
 
@@ -92,7 +92,7 @@ def test_all_of_the_sample_vault_stands_where_the_index_says():
     for file in SAMPLE.rglob("*.md"):
         path = file.relative_to(SAMPLE).as_posix()
         for hit in hits(path, file.read_bytes()):
-            found = here.standing(hit)
+            found = here.current_lines(hit)
             assert found is not None
             assert (found.first, found.last) == hit.lines
 
@@ -103,19 +103,19 @@ def test_lines_that_moved_are_found_where_they_stand_and_lines_that_went_are_not
     (tmp_path / "memory").mkdir()
     (tmp_path / NOTE).write_text("# New\n\n- other\n- tea\n  with milk\n")
 
-    moved = notes(tmp_path).standing(
+    moved = notes(tmp_path).current_lines(
         Hit(NOTE, (1, 2), (), None, "group:main", "note", "- tea\n  with milk", 1.0)
     )
     assert moved is not None
     assert (moved.first, moved.last) == (4, 5)
     assert (
-        notes(tmp_path).standing(
+        notes(tmp_path).current_lines(
             Hit(NOTE, (3, 3), (), None, "group:main", "note", "- coffee", 1.0)
         )
         is None
     )
     assert (
-        notes(tmp_path).standing(
+        notes(tmp_path).current_lines(
             Hit("memory/gone.md", (1, 1), (), None, "group:main", "note", "- tea", 1.0)
         )
         is None
@@ -156,7 +156,7 @@ def test_an_audit_that_is_read_once_is_read_again_when_it_changes(tmp_path):
     hit = Hit(NOTE, (1, 1), (), None, "group:main", "note", "- tea", 1.0)
 
     def origin() -> str:
-        found = LiveNotes(Folder(tmp_path), authors).standing(hit)
+        found = LiveNotes(Folder(tmp_path), authors).current_lines(hit)
         assert found is not None
         return found.origin
 

@@ -1,4 +1,4 @@
-"""What a prompt is given: frozen values, named as in the JSON contract."""
+"""The memory block of a prompt: frozen values, named as in the JSON contract."""
 
 from typing import TYPE_CHECKING, NamedTuple
 
@@ -7,28 +7,28 @@ if TYPE_CHECKING:
 
 
 class Part(NamedTuple):
-    """One part of what a prompt is given."""
+    """One part of a block."""
 
     kind: str
     """user, facts, channel, memory, rules, dated, reflection, recalled or confirmation"""
     note: str
-    """where it stands; empty for what the caller gave"""
+    """path of the note; empty for text from the caller"""
     chars: int
     """of `text`, with its marks"""
 
 
 class Cut(NamedTuple):
-    """What a prompt is not given, though it was there."""
+    """Text that was left out of a block."""
 
     kind: str
     reason: str
 
 
 class ContextBlock(NamedTuple):
-    """What a bot puts into its prompt. All that people and others wrote stands in it as quoted data."""
+    """The block that a bot puts into its prompt. Text of people is in it as quoted data."""
 
     text: str
-    """empty when there is nothing to give"""
+    """empty when the vault has nothing for the prompt"""
     parts: tuple[Part, ...]
     """in the order of `text`"""
     cut: tuple[Cut, ...]

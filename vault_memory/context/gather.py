@@ -1,19 +1,19 @@
-"""What a prompt gets of a vault: the notes that always go in, the facts, and the lines that have to do with it.
+"""Gathers the memory block of a prompt: notes that always go in, facts, and recalled lines.
 
-The index says which notes there are and which lines may answer; what goes in is read from the files themselves, as they
-stand at this moment.
+The index says which notes exist and which lines may answer the prompt. The quoted text comes
+from the files, as they are at this moment.
 """
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from datetime import date, timedelta
 from typing import TYPE_CHECKING, NamedTuple, Protocol
 
 from vault_memory.context.live_notes import LiveLines, LiveNotes
-from vault_memory.index import fact_queries as rows
+from vault_memory.index import fact_queries
 from vault_memory.index.filters import listed
 from vault_memory.index.store import Index
 from vault_memory.lazy import lazy_module
-from vault_memory.rules.context import assemble as rules
+from vault_memory.rules.context import assemble
 from vault_memory.rules.context.assemble import (
     Assembled,
     Piece,
@@ -27,21 +27,24 @@ if TYPE_CHECKING:
     from vault_memory.rules.conversations import statements
     from vault_memory.rules.facts import fact as facts_fact
     from vault_memory.rules.facts import relevance
+    from vault_memory.rules.facts.fact import Fact
     from vault_memory.search.results import Answer, Hit
 else:
     statements = lazy_module("vault_memory.rules.conversations.statements")
     facts_fact = lazy_module("vault_memory.rules.facts.fact")
     relevance = lazy_module("vault_memory.rules.facts.relevance")
 
-MORE = 30
-"""Hits that are asked for beside those wanted, since some are left out"""
-MOST = 240
+EXTRA_HITS = 30
+"""Hits to request beyond the lines that go in, because some hits are left out"""
+MOST_HITS = 240
 HEADING_STEP = " › "
 MAIN = "group:main"
 """The group of the workspace at the root"""
 ALWAYS = ("user", "channel", "memory", "rules", "dated", "reflection")
 PERSONAL_IN_MAIN = frozenset({"dated", "reflection", "transcript", "user", "rules"})
-"""What in the group of the workspace at the root is its owner's own"""
+"""Kinds of notes in the workspace at the root that belong to its owner alone"""
+NO_DAY = "9999"
+"""Sorts after every date"""
 
 OTHERS_READ = (
     "what is {name}'s own: others read the answer in a channel; `private` includes it"
@@ -49,17 +52,17 @@ OTHERS_READ = (
 
 
 class Ask(Protocol):
-    """A search for what has to do with a text."""
+    """A search for lines related to a text."""
 
     def __call__(
         self, text: str, scopes: Sequence[str], limit: int, kinds: Sequence[str] = ()
     ) -> "Answer":
-        """So many hits at most in these scopes; only these kinds of notes when any is named."""
+        """Returns at most `limit` hits of these scopes. `kinds`: only notes of these kinds."""
         ...
 
 
 class ContextRequest(NamedTuple):
-    """What a prompt is to be given."""
+    """What a prompt asks of the vault, and the limits of the block."""
 
     prompt: str
     scopes: tuple[str, ...]
@@ -71,17 +74,17 @@ class ContextRequest(NamedTuple):
     """the conversation whose own turns are left out"""
     confirmation: str = ""
     budget: int = 0
-    """characters of the whole block; 0: as long as it is"""
+    """characters of the whole block; 0: no limit"""
     dated_days: int = 3
     most_facts: int = 0
-    """0: all that have to do with the prompt"""
+    """0: all facts related to the prompt"""
     single: tuple[str, ...] = ()
     """predicates that have one value at a time, in any spelling"""
     most_lines: int = 10
     """recalled lines; 0: none"""
     recall_budget: int = 4_000
     whole_memory: int = 6_000
-    """characters up to which a MEMORY.md goes in whole; 0: always"""
+    """longest MEMORY.md, in characters, that goes in complete; 0: no limit"""
     only_excerpts: bool = False
     """of each MEMORY.md only the lines that answer the prompt, however short it is"""
     private: bool = False
@@ -89,7 +92,7 @@ class ContextRequest(NamedTuple):
 
     @property
     def people(self) -> tuple[str, ...]:
-        """Whose memory this is."""
+        """The names of the persons among the scopes."""
         return tuple(
             scope.partition(":")[2]
             for scope in self.scopes
@@ -99,83 +102,61 @@ class ContextRequest(NamedTuple):
     @property
     def in_shared_room(self) -> bool:
         """Whether the answer goes to a channel, whose members all read it."""
-        return not self.private and any(
-            scope.startswith("channel:") for scope in self.scopes
-        )
+        if self.private:
+            return False
+        return any(scope.startswith("channel:") for scope in self.scopes)
 
     @property
     def closed_people(self) -> tuple[str, ...]:
-        """Persons whose own memory is left out, because they are named beside a channel."""
-        return self.people if self.in_shared_room and not self.briefing else ()
+        """Persons whose own memory is left out, because a channel is among the scopes."""
+        if self.in_shared_room and not self.briefing:
+            return self.people
+        return ()
 
     @property
     def open(self) -> tuple[str, ...]:
-        """The scopes that may go in: others read a briefing, and an answer in a channel."""
-        others_read = self.briefing or self.in_shared_room
-        return tuple(
-            scope
-            for scope in self.scopes
-            if not (others_read and scope.startswith("user:"))
-        )
+        """The scopes that may go in. Others read a briefing, and an answer in a channel."""
+        if not (self.briefing or self.in_shared_room):
+            return self.scopes
+        return tuple(scope for scope in self.scopes if not scope.startswith("user:"))
 
     @property
     def fact_scopes(self) -> tuple[str, ...]:
-        """The scopes whose facts may go in. In a channel, those of the workspace are its owner's own."""
-        return tuple(
-            scope for scope in self.open if scope != MAIN or not self.in_shared_room
-        )
+        """The scopes whose facts may go in. In a channel, those of MAIN are its owner's own."""
+        if not self.in_shared_room:
+            return self.open
+        return tuple(scope for scope in self.open if scope != MAIN)
 
     def is_personal(self, kind: str, scope: str) -> bool:
-        """Whether a note is one person's own, and others would read it; a page of facts may be about anybody."""
-        own = scope.startswith("user:") or (scope == MAIN and kind in PERSONAL_IN_MAIN)
+        """Whether a note is personal and others would read it. A fact page may be about anybody."""
+        in_main = scope == MAIN
+        belongs_to_person = scope.startswith("user:") or (
+            in_main and kind in PERSONAL_IN_MAIN
+        )
         if self.briefing:
-            return own or kind == "facts"
-        return self.in_shared_room and (own or (scope == MAIN and kind == "facts"))
+            return belongs_to_person or kind == "facts"
+        if not self.in_shared_room:
+            return False
+        return belongs_to_person or (in_main and kind == "facts")
 
 
 def build(
-    index: Index, notes: LiveNotes, wanted: ContextRequest, ask: Ask | None
+    index: Index, notes: LiveNotes, request: ContextRequest, ask: Ask | None
 ) -> Assembled:
-    """The block for a prompt. `ask` None: nothing is recalled."""
-    cut = [("user", OTHERS_READ.format(name=name)) for name in wanted.closed_people]
-    text = rules.asked(wanted.prompt)
-    if not wanted.most_lines or not text.strip():
-        ask = None
-    quotations = list(_always(index, notes, wanted, text, ask, cut))
-    quotations += _facts(index, notes, wanted, cut)
-    if wanted.confirmation.strip():
-        given = rules.whole_note(
-            "confirmation", "", wanted.confirmation.replace("\r\n", "\n")
-        )
-        quotations += [given] if given else []
-    if ask is not None:
-        quotations += _recalled(notes, wanted, text, ask, _shown(quotations), cut)
-    block = rules.assemble(quotations, wanted.budget)
-    is_memory_cut = any(kind == "memory" for kind, _ in block.cut)
-    if (
-        is_memory_cut
-        and ask is not None
-        and wanted.whole_memory
-        and not wanted.only_excerpts
-    ):
-        # cut from its end, MEMORY.md could lose just the line that was asked for
-        shorter = build(index, notes, wanted._replace(only_excerpts=True), ask)
+    """Builds the block for a prompt. With `ask` None nothing is recalled."""
+    gatherer = _Gatherer(index, notes, request, ask)
+    block = assemble.assemble(gatherer.quotations(), request.budget)
+    if gatherer.may_shorten_memory and "memory" in dict(block.cut):
+        # The budget cuts MEMORY.md from its end, where the line that answers may be.
+        excerpts = request._replace(only_excerpts=True)
+        shorter = build(index, notes, excerpts, gatherer.ask)
         if any(kind == "memory" for kind, _, _ in shorter.parts):
             return shorter
-    cut += [(_kind_of(index, path), reason) for path, reason in notes.trouble.items()]
-    return Assembled(block.text, block.parts, (*cut, *block.cut))
-
-
-def _shown(quotations: Iterable[Quotation]) -> set[tuple[str, int]]:
-    """What recall leaves out: notes that have their part, with line 0, and lines of pages of facts.
-
-    The part of a long MEMORY.md has its best lines; those that rank behind them have no place among recalled lines.
-    """
-    return {
-        (one.note, int(piece.text.partition(":")[0]) if one.kind == "facts" else 0)
-        for one in quotations
-        for piece in one.pieces
-    }
+    unreadable = [
+        (_kind_of(index, path), reason) for path, reason in notes.unreadable.items()
+    ]
+    cut = (*gatherer.omitted, *unreadable, *block.cut)
+    return Assembled(block.text, block.parts, cut)
 
 
 def _kind_of(index: Index, path: str) -> str:
@@ -185,242 +166,329 @@ def _kind_of(index: Index, path: str) -> str:
     return str(row[0]) if row else "recalled"
 
 
-def _always(
-    index: Index,
-    notes: LiveNotes,
-    wanted: ContextRequest,
-    prompt: str,
-    ask: Ask | None,
-    cut: list[tuple[str, str]],
-) -> Iterable[Quotation]:
-    """The notes that go in whatever the prompt is about."""
-    in_channel = any(scope.startswith("channel:") for scope in wanted.open)
-    reflected = False
-    for kind, scope, day, path in _there(index, wanted):
-        if (
-            wanted.is_personal(kind, scope)
-            or (kind == "memory" and in_channel)
-            or (kind == "reflection" and reflected)
-        ):
-            continue
-        about = {"date": day} if day else {}
-        worth = float(date.fromisoformat(day).toordinal()) if day else 0.0
-        text = (
-            without_archive(notes.text(path)) if kind == "rules" else notes.text(path)
-        )
-        if kind == "memory" and (
-            wanted.only_excerpts or 0 < wanted.whole_memory < len(text)
-        ):
-            yield from _excerpt(notes, wanted, path, prompt, ask, cut)
-            continue
-        if quotation := rules.whole_note(kind, path, text, worth=worth, **about):
-            reflected |= kind == "reflection"
-            yield quotation
+class _NoteRow(NamedTuple):
+    """A note that may go in, as the index lists it."""
+
+    kind: str
+    scope: str
+    day: str | None
+    path: str
 
 
-def _excerpt(
-    notes: LiveNotes,
-    wanted: ContextRequest,
-    path: str,
-    prompt: str,
-    ask: Ask | None,
-    cut: list[tuple[str, str]],
-) -> Iterable[Quotation]:
-    """What of a long MEMORY.md goes in: the lines that answer the prompt; its beginning when nothing can be asked."""
-    limit, page = wanted.whole_memory, notes.text(path)
-    quotations: list[Quotation] = []
-    if ask is None:
-        whole = rules.whole_note("memory", path, page, excerpt="beginning")
-        quotations = [rules.beginning(whole, limit)] if whole else []
-        what = "its beginning is given"
-    else:
-        hits = (
-            hit
-            for hit in ask(prompt, wanted.open, MOST, ("memory",)).hits
-            if hit.note == path
-        )
-        standing = ((hit, notes.standing(hit)) for hit in hits)
-        lines = [_line(hit, now) for hit, now in standing if now is not None][
-            : wanted.most_lines
+class _Gatherer:
+    """Collects the quotations of one block. `omitted` says what was left out, and why."""
+
+    def __init__(
+        self, index: Index, notes: LiveNotes, request: ContextRequest, ask: Ask | None
+    ) -> None:
+        self._index = index
+        self._notes = notes
+        self._request = request
+        self._query = assemble.asked(request.prompt)
+        can_recall = request.most_lines and self._query.strip()
+        self.ask = ask if can_recall else None
+        """None when there is nothing to look up"""
+        self.omitted = [
+            ("user", OTHERS_READ.format(name=name)) for name in request.closed_people
         ]
-        quotations, _ = rules.recalled(
-            lines, limit, kind="memory", excerpt=rules.ANSWERING
+
+    @property
+    def may_shorten_memory(self) -> bool:
+        """Whether excerpts of MEMORY.md can replace the complete note."""
+        request = self._request
+        return (
+            self.ask is not None
+            and request.whole_memory > 0
+            and not request.only_excerpts
         )
-        what = (
-            "the lines that answer the prompt are given"
-            if quotations
-            else "no line of it answers the prompt"
-        )
-    why = f"`[recall] whole_memory_chars` is {wanted.whole_memory:,}"
-    if len(page) <= wanted.whole_memory:
-        why = f"the block has room for {wanted.budget:,}"
-    cut.append(("memory", f"`{path}` has {len(page):,} characters, and {why}: {what}"))
-    return quotations
 
+    def quotations(self) -> list[Quotation]:
+        """Returns all quotations; `assemble` puts them in order."""
+        quotations = list(self._always())
+        quotations += self._facts()
+        if self._request.confirmation.strip():
+            text = self._request.confirmation.replace("\r\n", "\n")
+            confirmation = assemble.whole_note("confirmation", "", text)
+            quotations += [confirmation] if confirmation else []
+        if self.ask is not None:
+            quotations += self._recalled(self.ask, _quoted_places(quotations))
+        return quotations
 
-def _there(
-    index: Index, wanted: ContextRequest
-) -> list[tuple[str, str, str | None, str]]:
-    """Kind, scope, day and path of the notes that may go in, the newest first."""
-    ids = index.scope_ids(wanted.open)
-    if not ids:
-        return []
-    since = (
-        (wanted.today - timedelta(days=wanted.dated_days)).isoformat()
-        if wanted.dated_days
-        else "9999"
-    )
-    until = (wanted.today + timedelta(days=1)).isoformat()
-    kinds = ", ".join(f"'{kind}'" for kind in ALWAYS)
-    found = index.connection.execute(
-        f"SELECT n.kind, s.name, n.date, n.path FROM note n JOIN scope s ON s.id = n.scope"
-        f" WHERE n.scope IN {listed(ids)} AND n.kind IN ({kinds}) AND (n.kind <> 'dated' OR n.date BETWEEN ? AND ?)",
-        (since, until),
-    )
-    order = {scope: at for at, scope in enumerate(wanted.open)}
-    by_scope = sorted(found, key=lambda row: (order[row[1]], row[3]))
-    return sorted(by_scope, key=lambda row: row[2] or "", reverse=True)
+    # ---- notes that always go in -------------------------------------------------------------
 
-
-def _facts(
-    index: Index, notes: LiveNotes, wanted: ContextRequest, cut: list[tuple[str, str]]
-) -> Iterable[Quotation]:
-    """The person's own facts, and those about whom or what the prompt names."""
-    ids = index.scope_ids(wanted.fact_scopes)
-    if not rows.has_facts(index.connection, ids):
-        return []
-    people = {facts_fact.folded(name) for name in wanted.people}
-    if wanted.briefing:
-        people = _by_all_names(
-            index, wanted, {*people, facts_fact.folded(wanted.owner)}
-        )
-    keys = rows.entities_in(
-        index.connection, ids, relevance.Prompt(rules.asked(wanted.prompt))
-    )
-    if wanted.briefing:
-        keys -= people
-    elif not wanted.in_shared_room:
-        keys |= people
-    by_scope: dict[str, list[tuple[str, facts_fact.Fact]]] = {}
-    for path, fact in rows.facts_about(index.connection, ids, keys):
-        by_scope.setdefault(fact.scope, []).append((path, fact))
-    paths = {fact: path for found in by_scope.values() for path, fact in found}
-    single = frozenset(map(facts_fact.snake_case, wanted.single))
-    holding = [
-        fact
-        for found in by_scope.values()
-        for fact in facts_fact.current([one for _, one in found], wanted.today, single)
-    ]
-    about = [
-        fact
-        for fact in holding
-        if not keys.isdisjoint(
-            (facts_fact.folded(fact.subject), facts_fact.folded(fact.object))
-        )
-    ]
-    if wanted.briefing:
-        about = [
-            fact
-            for fact in about
-            if people.isdisjoint(
-                (facts_fact.folded(fact.subject), facts_fact.folded(fact.object))
-            )
-        ]
-    ranked = sorted(
-        relevance.relevant(about, ""),
-        key=lambda fact: facts_fact.folded(fact.subject) not in people,
-    )
-    standing = [
-        (fact, paths[fact], line)
-        for fact in ranked
-        if (line := notes.line_of(paths[fact], fact.subject, fact.text))
-    ]
-    if wanted.most_facts and len(standing) > wanted.most_facts:
-        cut.append(
-            (
-                "facts",
-                f"{len(standing) - wanted.most_facts} more: `max_knowledge_facts` is {wanted.most_facts}",
-            )
-        )
-        standing = standing[: wanted.most_facts]
-    pages: dict[str, list[Piece]] = {}
-    for rank, (fact, path, line) in enumerate(standing):
-        [text] = quoted([one_line(f"{fact.subject} · {fact.line()}")])
-        pages.setdefault(path, []).append(Piece(f"{line}: {text}", -float(rank)))
-    return [Quotation("facts", path, tuple(pieces)) for path, pieces in pages.items()]
-
-
-def _by_all_names(index: Index, wanted: ContextRequest, people: set[str]) -> set[str]:
-    """The folded names of people, with those that they are also known by."""
-    pairs = rows.aliases(index.connection, index.scope_ids(wanted.scopes))
-    meant = {
-        entity for pair in pairs if not people.isdisjoint(pair) for entity in pair[1:]
-    }
-    return people | meant | {alias for alias, entity in pairs if entity in meant}
-
-
-def _recalled(
-    notes: LiveNotes,
-    wanted: ContextRequest,
-    text: str,
-    ask: Ask,
-    shown: set[tuple[str, int]],
-    cut: list[tuple[str, str]],
-) -> Iterable[Quotation]:
-    """The lines that have to do with the prompt, as far as they still stand where they were found."""
-    lines: list[RecalledLine] = []
-    limit = wanted.most_lines + MORE
-    while True:
-        hits, gone = ask(text, wanted.open, limit).hits, 0
-        lines.clear()
-        for hit in hits:
-            is_shown = not shown.isdisjoint(((hit.note, 0), (hit.note, hit.lines[0])))
-            if is_shown or wanted.is_personal(hit.kind, hit.scope) or _is_archived(hit):
+    def _always(self) -> Iterator[Quotation]:
+        """Yields the notes that go in whatever the prompt is about."""
+        has_reflection = False
+        for row in self._note_rows():
+            if row.kind == "reflection" and has_reflection:
                 continue
-            standing = notes.standing(hit)
-            if standing is None:
-                gone += 1
-            elif _is_news(hit, standing, wanted, text):
-                lines.append(_line(hit, standing))
-            if len(lines) == wanted.most_lines:
-                break
-        if len(lines) == wanted.most_lines or len(hits) < limit or limit >= MOST:
-            break
-        limit *= 2
-    quotations, left_out = rules.recalled(lines, wanted.recall_budget)
-    if gone:
-        cut.append(("recalled", f"{gone} of them no longer stand in their notes"))
-    if left_out:
-        cut.append(
-            (
-                "recalled",
-                f"{left_out} more: `[recall] budget` is {wanted.recall_budget:,} characters",
-            )
+            for quotation in self._note_quotations(row):
+                has_reflection |= row.kind == "reflection"
+                yield quotation
+
+    def _note_quotations(self, row: _NoteRow) -> list[Quotation]:
+        text = self._notes.text(row.path)
+        if row.kind == "rules":
+            text = without_archive(text)
+        if row.kind == "memory" and self._needs_excerpt(text):
+            return self._memory_excerpt(row.path, text)
+        about: dict[str, str] = {}
+        worth = 0.0
+        if row.day:
+            about["date"] = row.day
+            worth = float(date.fromisoformat(row.day).toordinal())
+        quotation = assemble.whole_note(row.kind, row.path, text, worth=worth, **about)
+        return [quotation] if quotation else []
+
+    def _note_rows(self) -> list[_NoteRow]:
+        """Lists the notes that always go in, the newest first."""
+        request = self._request
+        scope_ids = self._index.scope_ids(request.open)
+        if not scope_ids:
+            return []
+        since = NO_DAY
+        if request.dated_days:
+            since = (request.today - timedelta(days=request.dated_days)).isoformat()
+        until = (request.today + timedelta(days=1)).isoformat()
+        kinds = ", ".join(f"'{kind}'" for kind in ALWAYS)
+        cursor = self._index.connection.execute(
+            "SELECT n.kind, s.name, n.date, n.path FROM note n JOIN scope s ON s.id = n.scope"
+            f" WHERE n.scope IN {listed(scope_ids)} AND n.kind IN ({kinds})"
+            " AND (n.kind <> 'dated' OR n.date BETWEEN ? AND ?)",
+            (since, until),
         )
-    return quotations
+        rows = [row for row in map(_NoteRow._make, cursor) if self._may_go_in(row)]
+        order = {scope: position for position, scope in enumerate(request.open)}
+        rows.sort(key=lambda row: (order[row.scope], row.path))
+        return sorted(rows, key=lambda row: row.day or "", reverse=True)
+
+    def _may_go_in(self, row: _NoteRow) -> bool:
+        if self._request.is_personal(row.kind, row.scope):
+            return False
+        # The MEMORY.md of a workspace is not for the members of a channel.
+        in_channel = any(scope.startswith("channel:") for scope in self._request.open)
+        return not (in_channel and row.kind == "memory")
+
+    def _needs_excerpt(self, memory: str) -> bool:
+        limit = self._request.whole_memory
+        return self._request.only_excerpts or 0 < limit < len(memory)
+
+    def _memory_excerpt(self, path: str, text: str) -> list[Quotation]:
+        """Quotes of a long MEMORY.md the lines that answer the prompt.
+
+        Without a search it quotes the beginning.
+        """
+        if self.ask is None:
+            quotations = self._memory_beginning(path, text)
+            outcome = "its beginning is given"
+        else:
+            quotations = self._answering_lines(self.ask, path)
+            outcome = "no line of it answers the prompt"
+            if quotations:
+                outcome = "the lines that answer the prompt are given"
+        limit = self._request.whole_memory
+        why = f"`[recall] whole_memory_chars` is {limit:,}"
+        if len(text) <= limit:
+            why = f"the block has room for {self._request.budget:,}"
+        reason = f"`{path}` has {len(text):,} characters, and {why}: {outcome}"
+        self.omitted.append(("memory", reason))
+        return quotations
+
+    def _memory_beginning(self, path: str, text: str) -> list[Quotation]:
+        quotation = assemble.whole_note("memory", path, text, excerpt="beginning")
+        if quotation is None:
+            return []
+        return [assemble.beginning(quotation, self._request.whole_memory)]
+
+    def _answering_lines(self, ask: Ask, path: str) -> list[Quotation]:
+        request = self._request
+        lines: list[RecalledLine] = []
+        for hit in ask(self._query, request.open, MOST_HITS, ("memory",)).hits:
+            if len(lines) == request.most_lines:
+                break
+            if hit.note != path:
+                continue
+            current = self._notes.current_lines(hit)
+            if current is not None:
+                lines.append(_line(hit, current))
+        quotations, _ = assemble.recalled(
+            lines, request.whole_memory, kind="memory", excerpt=assemble.ANSWERING
+        )
+        return quotations
+
+    # ---- facts -------------------------------------------------------------------------------
+
+    def _facts(self) -> list[Quotation]:
+        """Quotes the person's own facts, and those about whom or what the prompt names."""
+        request = self._request
+        scope_ids = self._index.scope_ids(request.fact_scopes)
+        if not fact_queries.has_facts(self._index.connection, scope_ids):
+            return []
+        people = self._people()
+        keys = self._entity_keys(scope_ids, people)
+        pairs = fact_queries.facts_about(self._index.connection, scope_ids, keys)
+        paths = {fact: path for path, fact in pairs}
+        facts = [fact for fact in self._valid_facts(paths) if _mentions(fact, keys)]
+        if request.briefing:
+            # Others read a briefing: a fact about a contact may still name the person.
+            facts = [fact for fact in facts if not _mentions(fact, people)]
+        ranked = sorted(
+            relevance.relevant(facts, ""),
+            key=lambda fact: facts_fact.folded(fact.subject) not in people,
+        )
+        return self._fact_quotations(ranked, paths)
+
+    def _people(self) -> set[str]:
+        """Returns the folded names of the persons; in a briefing all their names."""
+        request = self._request
+        people = {facts_fact.folded(name) for name in request.people}
+        if not request.briefing:
+            return people
+        people.add(facts_fact.folded(request.owner))
+        pairs = fact_queries.aliases(
+            self._index.connection, self._index.scope_ids(request.scopes)
+        )
+        entities = {
+            entity for alias, entity in pairs if alias in people or entity in people
+        }
+        aliases = {alias for alias, entity in pairs if entity in entities}
+        return people | entities | aliases
+
+    def _entity_keys(self, scope_ids: Sequence[int], people: set[str]) -> set[str]:
+        """Returns the folded names of the entities whose facts may go in."""
+        request = self._request
+        prompt = relevance.Prompt(self._query)
+        keys = fact_queries.entities_in(self._index.connection, scope_ids, prompt)
+        if request.briefing:
+            return keys - people
+        return keys if request.in_shared_room else keys | people
+
+    def _valid_facts(self, facts: Iterable["Fact"]) -> Iterator["Fact"]:
+        """Yields the facts that are valid today, each scope by itself."""
+        by_scope: dict[str, list[Fact]] = {}
+        for fact in facts:
+            by_scope.setdefault(fact.scope, []).append(fact)
+        single = frozenset(map(facts_fact.snake_case, self._request.single))
+        for group in by_scope.values():
+            yield from facts_fact.current(group, self._request.today, single)
+
+    def _fact_quotations(
+        self, facts: Iterable["Fact"], paths: dict["Fact", str]
+    ) -> list[Quotation]:
+        """Quotes the facts that are still on their pages, as many as the limit allows."""
+        lines: list[tuple[Fact, int]] = []
+        for fact in facts:
+            line = self._notes.line_of(paths[fact], fact.subject, fact.text)
+            if line:
+                lines.append((fact, line))
+        limit = self._request.most_facts or len(lines)
+        surplus = len(lines) - limit
+        if surplus > 0:
+            reason = f"{surplus} more: `max_knowledge_facts` is {limit}"
+            self.omitted.append(("facts", reason))
+        pages: dict[str, list[Piece]] = {}
+        for rank, (fact, line) in enumerate(lines[:limit]):
+            [text] = quoted([one_line(f"{fact.subject} · {fact.line()}")])
+            piece = Piece(f"{line}: {text}", -float(rank))
+            pages.setdefault(paths[fact], []).append(piece)
+        return [
+            Quotation("facts", path, tuple(pieces)) for path, pieces in pages.items()
+        ]
+
+    # ---- recalled lines ----------------------------------------------------------------------
+
+    def _recalled(self, ask: Ask, places: set[tuple[str, int]]) -> list[Quotation]:
+        """Quotes the lines related to the prompt that are still in their notes.
+
+        `places` are in the block already. Asks for more hits until enough lines remain.
+        """
+        request = self._request
+        limit = request.most_lines + EXTRA_HITS
+        while True:
+            hits = ask(self._query, request.open, limit).hits
+            lines, missing = self._current_lines(hits, places)
+            if len(lines) == request.most_lines or len(hits) < limit:
+                break
+            if limit >= MOST_HITS:
+                break
+            limit *= 2
+        quotations, surplus = assemble.recalled(lines, request.recall_budget)
+        if missing:
+            reason = f"{missing} of them no longer stand in their notes"
+            self.omitted.append(("recalled", reason))
+        if surplus:
+            budget = f"`[recall] budget` is {request.recall_budget:,} characters"
+            self.omitted.append(("recalled", f"{surplus} more: {budget}"))
+        return quotations
+
+    def _current_lines(
+        self, hits: Iterable["Hit"], places: set[tuple[str, int]]
+    ) -> tuple[list[RecalledLine], int]:
+        """Returns the lines of the hits that may go in, and how many left their notes."""
+        lines: list[RecalledLine] = []
+        missing = 0
+        for hit in hits:
+            if not self._may_recall(hit, places):
+                continue
+            current = self._notes.current_lines(hit)
+            if current is None:
+                # Someone edited the note after the index read it.
+                missing += 1
+            elif self._is_news(hit, current):
+                lines.append(_line(hit, current))
+            if len(lines) == self._request.most_lines:
+                break
+        return lines, missing
+
+    def _may_recall(self, hit: "Hit", places: set[tuple[str, int]]) -> bool:
+        if not places.isdisjoint(((hit.note, 0), (hit.note, hit.lines[0]))):
+            return False
+        if self._request.is_personal(hit.kind, hit.scope):
+            return False
+        # A model would follow a rule of the archive, which is no longer valid.
+        return not (hit.kind == "rules" and any(map(is_archive, hit.heading)))
+
+    def _is_news(self, hit: "Hit", current: LiveLines) -> bool:
+        """Whether a line is not of this conversation, no copy of the prompt, no empty answer."""
+        if hit.kind != "transcript":
+            return True
+        if statements.is_empty_answer(hit.text):
+            return False
+        session = self._request.session
+        if session and current.session == session:
+            return False
+        prompts = {_words(self._query), _words(self._request.prompt)}
+        return _words(current.text) not in prompts
 
 
-def _is_archived(hit: "Hit") -> bool:
-    """Whether a line is a rule that holds no more: a model would follow it."""
-    return hit.kind == "rules" and any(map(is_archive, hit.heading))
+def _mentions(fact: "Fact", keys: set[str]) -> bool:
+    """Whether the fact's subject or object is one of these folded names."""
+    names = (facts_fact.folded(fact.subject), facts_fact.folded(fact.object))
+    return not keys.isdisjoint(names)
 
 
-def _is_news(
-    hit: "Hit", standing: LiveLines, wanted: ContextRequest, text: str
-) -> bool:
-    """Whether a line is not of the conversation itself, nor the prompt once more, nor an empty answer."""
-    if hit.kind != "transcript":
-        return True
-    if statements.is_empty_answer(hit.text):
-        return False
-    own = wanted.session and standing.session == wanted.session
-    return not own and " ".join(standing.text.split()) not in (
-        " ".join(text.split()),
-        " ".join(wanted.prompt.split()),
-    )
+def _quoted_places(quotations: Iterable[Quotation]) -> set[tuple[str, int]]:
+    """Lists what recall leaves out: quoted notes, with line 0, and lines of fact pages.
+
+    A quoted excerpt of a MEMORY.md has its best lines. Its weaker lines must not come in
+    through recall.
+    """
+    places: set[tuple[str, int]] = set()
+    for quotation in quotations:
+        if quotation.kind != "facts":
+            places.update((quotation.note, 0) for _ in quotation.pieces)
+            continue
+        for piece in quotation.pieces:
+            number = piece.text.partition(":")[0]
+            places.add((quotation.note, int(number)))
+    return places
 
 
-def _line(hit: "Hit", standing: LiveLines) -> RecalledLine:
+def _words(text: str) -> str:
+    return " ".join(text.split())
+
+
+def _line(hit: "Hit", current: LiveLines) -> RecalledLine:
     heading = HEADING_STEP.join(hit.heading) if hit.kind != "transcript" else ""
-    place = (hit.note, standing.first, standing.last, hit.date or "")
-    return RecalledLine(*place, standing.origin, heading, standing.text, hit.score)
+    place = (hit.note, current.first, current.last, hit.date or "")
+    return RecalledLine(*place, current.origin, heading, current.text, hit.score)

@@ -1,7 +1,8 @@
-"""Notes as they stand in their files at this moment, and who wrote each of their lines, as far as that is known."""
+"""Reads notes as they are in their files at this moment, and says who wrote each line."""
 
+import os
 import re
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from typing import TYPE_CHECKING, NamedTuple
 
 from vault_memory.errors import NoteNotFound, VaultError
@@ -13,7 +14,9 @@ if TYPE_CHECKING:
     from vault_memory.markdown import items, note_items
     from vault_memory.markdown.chunking import chunker
     from vault_memory.rules.conversations import turn as conversations_turn
+    from vault_memory.rules.conversations.turn import Turn
     from vault_memory.rules.edits import audit_reader, audit_record, ownership
+    from vault_memory.rules.edits.audit_record import Record
     from vault_memory.search.results import Hit
 else:
     chunker = lazy_module("vault_memory.markdown.chunking.chunker")
@@ -25,30 +28,33 @@ else:
     ownership = lazy_module("vault_memory.rules.edits.ownership")
 
 LARGEST = 64 << 20
-"""Bytes of a transcript or an audit that is read"""
+"""Bytes of the longest transcript or audit log that is read"""
 MOST_LINES = 8
-"""Of an item that is looked for"""
-MOST_KEPT = 1_000
-"""Of so many notes it is kept who wrote what"""
+"""Lines of an item that `line_of` compares"""
+MOST_CACHED = 1_000
+"""Notes whose authors are cached"""
 AUDIT = ".md.audit."
 _BREAK = re.compile(rb"\r\n|\r|\n")
 _ORIGIN = re.compile(r"\((?:[^()]*[ ,])?origin:([a-z][a-z0-9_-]*)[^()]*\)")
 _SPEAKER = re.compile(r"\*\*[^*]*\*\*: ")
 
+Sections = dict[str, dict[str, int]]
+"""By folded heading, the text of each item with the number of its first line"""
+
 
 class LiveLines(NamedTuple):
-    """Lines of a hit as they stand now."""
+    """The lines of a hit as they are now."""
 
     first: int
     last: int
     text: str
     origin: str
     session: str = ""
-    """the conversation that a turn is of"""
+    """the conversation of a turn"""
 
 
 class LiveNotes:
-    """Reads each note once; for one question."""
+    """Reads each note at most once. Make a new object for each query."""
 
     def __init__(
         self,
@@ -56,139 +62,128 @@ class LiveNotes:
         authors: "Authors",
         indexed: Callable[[str], str] = lambda path: "",
     ) -> None:
-        """`indexed` says which revision of a note hits are from."""
-        self._folder, self._authors, self._indexed = folder, authors, indexed
-        self._raw: dict[str, Note | None] = {}
+        """`indexed` returns the revision of a note that its hits come from."""
+        self._folder = folder
+        self._authors = authors
+        self._indexed = indexed
+        self._notes: dict[str, Note | None] = {}
         self._lines: dict[str, list[bytes]] = {}
-        self._sections: dict[str, dict[str, dict[str, int]]] = {}
+        self._sections: dict[str, Sections] = {}
         self._audits: dict[str, dict[str, list[str]]] = {}
-        """by folder, which files are the audit of which note"""
-        self.trouble: dict[str, str] = {}
-        """why a note cannot be read now, by path"""
+        """by folder, the audit files of each note"""
+        self.unreadable: dict[str, str] = {}
+        """by path, why a note cannot be read now"""
 
     def _note(self, path: str) -> Note | None:
-        if path not in self._raw:
-            self._raw[path] = None
-            try:
-                self._raw[path] = self._folder.read(path, max_bytes=LARGEST)
-            except NoteNotFound:
-                pass
-            except VaultError as error:
-                self.trouble[path] = error.message
-        return self._raw[path]
+        if path not in self._notes:
+            self._notes[path] = self._read(path)
+        return self._notes[path]
+
+    def _read(self, path: str) -> Note | None:
+        try:
+            return self._folder.read(path, max_bytes=LARGEST)
+        except NoteNotFound:
+            return None
+        except VaultError as error:
+            self.unreadable[path] = error.message
+            return None
 
     def lines(self, path: str) -> list[bytes]:
-        """The lines of a note without their ends; none when it cannot be read."""
+        """Returns the lines of a note without their ends; no lines when it is unreadable."""
         if path not in self._lines:
             note = self._note(path)
             raw = note.raw if note else b""
-            self._lines[path] = (
-                raw.split(b"\n") if path.endswith(".jsonl") else _BREAK.split(raw)
-            )
+            is_log = path.endswith(".jsonl")
+            self._lines[path] = raw.split(b"\n") if is_log else _BREAK.split(raw)
         return self._lines[path]
 
     def text(self, path: str) -> str:
-        """A whole note, with ``\\n`` at the line ends."""
+        """Returns the text of a note, with ``\\n`` as line ends."""
         return b"\n".join(self.lines(path)).decode("utf-8", "replace")
 
-    def standing(self, hit: "Hit") -> LiveLines | None:
-        """The lines of a hit where they stand now; None when they no longer stand in its note."""
-        return self._said(hit) if hit.kind == "transcript" else self._written(hit)
+    def current_lines(self, hit: "Hit") -> LiveLines | None:
+        """Finds the lines of a hit in its note now; None when the note lost them."""
+        if hit.kind == "transcript":
+            return self._turn_lines(hit)
+        return self._note_lines(hit)
 
-    def _said(self, hit: "Hit") -> LiveLines | None:
-        lines, number = self.lines(hit.note), hit.lines[0]
+    def _turn_lines(self, hit: "Hit") -> LiveLines | None:
+        lines = self.lines(hit.note)
+        number = hit.lines[0]
         line = lines[number - 1] if 0 < number <= len(lines) else b""
         turn = conversations_turn.read_turn(line)
-        if turn is None or all(
-            one.chunk.text != hit.text
-            for one in conversations_turn.turn_chunks(line, hit.scope)
-        ):
+        if turn is None:
+            return None
+        turn_chunks = conversations_turn.turn_chunks(line, hit.scope)
+        if all(chunk.chunk.text != hit.text for chunk in turn_chunks):
             return None
         speaker = _SPEAKER.match(hit.text)
-        said = hit.text[speaker.end() :] if speaker else hit.text
-        who = (
-            turn.role
-            if turn.role != conversations_turn.PERSON or not turn.user
-            else f"{turn.user} ({turn.role})"
-        )
-        origin = who if turn.origin == "owner" else f"{who}, from {turn.origin}"
-        origin += ", automated" if turn.is_automated else ""
-        return LiveLines(number, number, said, origin, turn.session)
+        words = hit.text[speaker.end() :] if speaker else hit.text
+        return LiveLines(number, number, words, _turn_origin(turn), turn.session)
 
-    def _written(self, hit: "Hit") -> LiveLines | None:
-        """As it was found when the note is still the one that was read; else where a chunk of it says the same."""
+    def _note_lines(self, hit: "Hit") -> LiveLines | None:
+        """Takes the lines of the index if the note is unchanged, else the nearest equal chunk."""
         note = self._note(hit.note)
         if note is None:
             return None
         first, last = hit.lines
         if note.revision != self._indexed(hit.note):
-            same = [one for one in chunker.chunk(note.raw) if one.text == hit.text]
-            if not same:
+            chunks = [
+                chunk for chunk in chunker.chunk(note.raw) if chunk.text == hit.text
+            ]
+            if not chunks:
                 return None
             nearest = min(
-                same,
-                key=lambda one: (
-                    one.heading != hit.heading,
-                    abs(one.first_line - first),
+                chunks,
+                key=lambda chunk: (
+                    chunk.heading != hit.heading,
+                    abs(chunk.first_line - first),
                 ),
             )
             first, last = nearest.first_line, nearest.last_line
         return LiveLines(first, last, hit.text, self._origin(hit.note, first, last))
 
     def line_of(self, path: str, heading: str, text: str) -> int:
-        """The line in which an item of a section begins that says this; 0 when none does."""
-        sections = self._sections_of(path)
-        here = sections.get(note_items.folded(heading), {})
-        if text in here:
-            return here[text]
-        everywhere = [
-            one for section in (here, *sections.values()) for one in section.items()
-        ]
-        lines = self.lines(path)
-        return next(
-            (
-                at
-                for said, at in everywhere
-                if _says(lines[at - 1 : at - 1 + MOST_LINES], said, text)
-            ),
-            0,
-        )
+        """Returns the number of the line where an item with this text begins; 0 for none.
 
-    def _sections_of(self, path: str) -> dict[str, dict[str, int]]:
-        """By folded heading, what the lines of a note say as items, and where."""
+        An item below `heading` comes first, then items of other sections.
+        """
+        sections = self._sections_of(path)
+        section = sections.get(note_items.folded(heading), {})
+        if text in section:
+            return section[text]
+        lines = self.lines(path)
+        for candidates in (section, *sections.values()):
+            for first_line, number in candidates.items():
+                following = lines[number - 1 : number - 1 + MOST_LINES]
+                if _is_item(following, first_line, text):
+                    return number
+        return 0
+
+    def _sections_of(self, path: str) -> Sections:
         if path not in self._sections:
-            here: dict[str, int] = {}
-            found = self._sections[path] = {"": here}
-            for at, line in enumerate(self.lines(path), start=1):
-                if line.startswith(b"## "):
-                    here = found.setdefault(
-                        note_items.folded(
-                            line.decode("utf-8", "replace").strip("# \t")
-                        ),
-                        {},
-                    )
-                elif line and not line.isspace():
-                    here.setdefault(note_items.text_of(line), at)
+            self._sections[path] = _parse_sections(self.lines(path))
         return self._sections[path]
 
-    def _decoded(self, path: str, first: int, last: int) -> str:
-        return b"\n".join(self.lines(path)[first - 1 : last]).decode("utf-8", "replace")
-
     def _origin(self, path: str, first: int, last: int) -> str:
-        lines = [line for line in self.lines(path)[first - 1 : last] if line.strip()]
-        bots = self._bots(path)
-        wrote = (
-            {"bot" if _said_by(line) in bots else "person" for line in lines}
-            if bots
-            else {"person"}
-        )
-        if bots and _said_by(b"\n".join(lines)) in bots:
-            wrote = {"bot"}
-        who = wrote.pop() if len(wrote) == 1 else "person and bot"
-        mark = _ORIGIN.search(self._decoded(path, first, last))
-        return f"{who}, from {mark[1]}" if mark else who
+        """Says who wrote these lines, and where they come from if a mark tells it."""
+        lines = self.lines(path)[first - 1 : last]
+        author = self._author(path, [line for line in lines if line.strip()])
+        mark = _ORIGIN.search(b"\n".join(lines).decode("utf-8", "replace"))
+        return f"{author}, from {mark[1]}" if mark else author
 
-    def _bots(self, path: str) -> frozenset[str]:
+    def _author(self, path: str, lines: list[bytes]) -> str:
+        bot_items = self._bot_items(path)
+        if not bot_items:
+            return "person"
+        if _normalised(b"\n".join(lines)) in bot_items:
+            return "bot"
+        by_bot = {_normalised(line) in bot_items for line in lines}
+        if len(by_bot) != 1:
+            return "person and bot"
+        return "bot" if True in by_bot else "person"
+
+    def _bot_items(self, path: str) -> frozenset[str]:
         folder = path.rpartition("/")[0]
         if folder not in self._audits:
             self._audits[folder] = _audits_in(self._folder, folder)
@@ -196,9 +191,37 @@ class LiveNotes:
         return self._authors.bots(path, audits) if audits else frozenset()
 
 
-def _says(lines: list[bytes], first: str, text: str) -> bool:
-    """Whether an item that begins in the first of these lines, which says `first`, says this."""
-    if not text.startswith(first):
+def _turn_origin(turn: "Turn") -> str:
+    """Says who spoke, and where the text of a turn comes from."""
+    origin = str(turn.role)
+    if turn.role == conversations_turn.PERSON and turn.user:
+        origin = f"{turn.user} ({turn.role})"
+    if turn.origin != "owner":
+        origin += f", from {turn.origin}"
+    if turn.is_automated:
+        origin += ", automated"
+    return origin
+
+
+def _parse_sections(lines: Iterable[bytes]) -> Sections:
+    """Reads each line as an item. Lines before the first heading are below an empty one."""
+    section: dict[str, int] = {}
+    sections: Sections = {"": section}
+    for number, line in enumerate(lines, start=1):
+        if line.startswith(b"## "):
+            heading = line.decode("utf-8", "replace").strip("# \t")
+            section = sections.setdefault(note_items.folded(heading), {})
+        elif line and not line.isspace():
+            section.setdefault(note_items.text_of(line), number)
+    return sections
+
+
+def _is_item(lines: list[bytes], first_line: str, text: str) -> bool:
+    """Whether an item that begins at the first of these lines has this text.
+
+    `first_line` is the text of its first line.
+    """
+    if not text.startswith(first_line):
         return False
     return any(
         note_items.text_of(b"\n".join(lines[:end])) == text
@@ -206,68 +229,73 @@ def _says(lines: list[bytes], first: str, text: str) -> bool:
     )
 
 
-def _said_by(own: bytes) -> str:
-    """What an item says, as the audit knows it again."""
-    return items.normalised(note_items.text_of(own))
+def _normalised(item: bytes) -> str:
+    """Returns the text of an item in the form that the audit log compares."""
+    return items.normalised(note_items.text_of(item))
 
 
 class Authors:
-    """What the bot wrote, by the audit beside each note; kept as long as the files of the audit are the same."""
+    """Finds what the bot wrote by the audit log of each note. Caches while its files are equal."""
 
     def __init__(self, folder: Folder) -> None:
         self._folder = folder
-        self._kept: dict[str, tuple[object, frozenset[str]]] = {}
+        self._cache: dict[str, tuple[object, frozenset[str]]] = {}
 
     def bots(self, note: str, audits: Sequence[str]) -> frozenset[str]:
-        """The items of a note that the bot wrote and nobody changed since, normalised, by these files."""
-        stamps = {path: self._folder.stat(path) for path in audits}
-        kept = self._kept.get(note)
-        if kept is None or kept[0] != stamps:
-            if len(self._kept) >= MOST_KEPT:
-                self._kept.clear()
-            kept = self._kept[note] = (stamps, self._read(stamps))
-        return kept[1]
+        """Returns the normalised items that the bot wrote and no person changed since.
+
+        `audits` are the paths of the note's audit files.
+        """
+        stats = {path: self._folder.stat(path) for path in audits}
+        cached = self._cache.get(note)
+        if cached is not None and cached[0] == stats:
+            return cached[1]
+        if len(self._cache) >= MOST_CACHED:
+            self._cache.clear()
+        bot_items = self._read(stats)
+        self._cache[note] = (stats, bot_items)
+        return bot_items
 
     def _read(self, paths: Iterable[str]) -> frozenset[str]:
-        read = []
+        logs = []
         for path in paths:
             try:
                 raw = self._folder.read(path, max_bytes=LARGEST).raw
             except VaultError:
+                # Another device may remove its audit file while this one is read.
                 continue
-            read.append(
-                [
-                    record
-                    for line in raw.split(b"\n")
-                    if line.strip() and (record := audit_reader.read_line(line))
-                ]
-            )
-        return frozenset(
-            text for _, text in ownership.replay(audit_record.union(*read)).written
-        )
+            logs.append(list(_read_log(raw)))
+        history = ownership.replay(audit_record.union(*logs))
+        return frozenset(text for _, text in history.written)
+
+
+def _read_log(raw: bytes) -> Iterator["Record"]:
+    for line in raw.split(b"\n"):
+        if line.strip():
+            record = audit_reader.read_line(line)
+            # A crash may leave a torn line at the end of a log.
+            if record is not None:
+                yield record
 
 
 def _audits_in(folder: Folder, path: str) -> dict[str, list[str]]:
-    """By note, the audit files in one folder: those of this device and of others."""
-    import os
+    """Lists by note the audit files in one folder, those of this device and of others."""
+    prefix = f"{path}/" if path else ""
+    audits: dict[str, list[str]] = {}
+    for name in sorted(_names_in(folder, path)):
+        if AUDIT in name and name.endswith(".jsonl"):
+            note = f"{prefix}{name.rpartition(AUDIT)[0]}.md"
+            audits.setdefault(note, []).append(prefix + name)
+    return audits
 
+
+def _names_in(folder: Folder, path: str) -> list[str]:
     files = RealFiles(folder.root)
     try:
-        opened = files.open_folder(path)
+        descriptor = files.open_folder(path)
     except OSError:
-        return {}
+        return []
     try:
-        names = [
-            name
-            for name in os.listdir(opened)
-            if AUDIT in name and name.endswith(".jsonl")
-        ]
+        return os.listdir(descriptor)
     finally:
-        files.close(opened)
-    found: dict[str, list[str]] = {}
-    within = f"{path}/" if path else ""
-    for name in sorted(names):
-        found.setdefault(f"{within}{name.rpartition(AUDIT)[0]}.md", []).append(
-            within + name
-        )
-    return found
+        files.close(descriptor)

@@ -1,1 +1,1 @@
-"""Finds the lines of the vault that answer a query, without asking a model."""
+"""Finds the lines of the vault that answer a query."""

@@ -1,14 +1,13 @@
-"""The arms of a search: each brings candidates, by words, by vectors, by days. Nothing is ranked here."""
+"""The arms of a search: each finds candidates by words, vectors, days or names. Ranks nothing."""
 
-from collections.abc import Callable, Collection, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
-from itertools import pairwise
+from itertools import chain, pairwise
 from operator import itemgetter
 from typing import TYPE_CHECKING, Any, NamedTuple, TypeVar
 
 from vault_memory.database.connection import Connection
-from vault_memory.index import fact_queries
-from vault_memory.index import fts_search as text
+from vault_memory.index import fact_queries, fts_search
 from vault_memory.index.exclusion import Exclusion, among_turns, exclusion
 from vault_memory.index.filters import Filters
 from vault_memory.index.query_cache import Row
@@ -28,51 +27,57 @@ else:
     vectors = lazy_module("vault_memory.index.vectors")
 
 DIGITS = 6
-"""Two scores that differ less than this are the same"""
+"""Scores that are equal when rounded to so many digits share a rank"""
 MOST_ROUNDS = 5
-"""So often a search begins again because turns repeat the query"""
+"""Searches by words, at most, until all turns that repeat the query are known"""
 MOST = 100
-"""So many chunks each arm brings"""
+"""Chunks that each arm contributes"""
 NEAR_BEST, BESIDE = 100, 20
-"""Of so many of the best, so many chunks are looked at that only stand beside words of the query"""
+"""Of the NEAR_BEST chunks, at most BESIDE have no word of the query and only neighbours that do"""
 
 Scored = TypeVar("Scored", bound=tuple[Any, ...])
-"""A score below zero, a place, and perhaps more"""
-_SCORE_PLACE = itemgetter(0, 1)
+"""A negative score, a place, and perhaps more"""
+_SCORE_AND_PLACE = itemgetter(0, 1)
 
 Embed = Callable[[str], bytes]
-"""A query as a vector: float32, little-endian, of unit length"""
+"""Returns a query as a vector: float32, little-endian, of unit length"""
 
 
 class Request(NamedTuple):
-    """A search, understood."""
+    """A parsed search. A place is a chunk's note and its position there, as one number."""
 
     connection: Connection
     scope_ids: Sequence[int]
     sentences: Sequence[Sequence[str]]
-    """the words of each sentence that is asked"""
+    """the words of each sentence of the query"""
     filters: Filters
-    asked: QueryFeatures
+    features: QueryFeatures
     weights: Weights
     most: int
     waiting: PendingHits | None = None
-    without: Exclusion = text.NO_CHUNKS
+    without: Exclusion = fts_search.NO_CHUNKS
     """the turns of the open conversation"""
+
+    @property
+    def words(self) -> list[str]:
+        """The words of all sentences, each once, in their order."""
+        return list(dict.fromkeys(chain.from_iterable(self.sentences)))
 
 
 @dataclass(slots=True)
 class Candidates:
-    """What the arms brought, by place."""
+    """The candidates of all arms, by place."""
 
     rows: dict[int, Row] = field(default_factory=dict)
-    without: Exclusion = text.NO_CHUNKS
-    """the turns that are passed over: of the open conversation, and those that repeat the query"""
+    without: Exclusion = fts_search.NO_CHUNKS
+    """ignored turns: those of the open conversation, and those that repeat the query"""
     asked_before: frozenset[int] = frozenset()
-    """the places of turns that repeat the query: no candidates, but they speak for those beside them"""
+    """places of turns that repeat the query: no candidates, but evidence for their neighbours"""
     by_word: Mapping[str, Mapping[int, float]] = field(default_factory=dict)
     """for each word, its BM25 scores by place"""
     text: Mapping[int, TextTerms] = field(default_factory=dict)
     likeness: Mapping[int, tuple[float, float]] = field(default_factory=dict)
+    """scaled similarity of each chunk, and of its neighbours"""
     cosines: Mapping[int, float] = field(default_factory=dict)
     arms: dict[str, dict[int, float]] = field(default_factory=dict)
     """the candidates of each arm with their scores there, the higher the better"""
@@ -88,249 +93,263 @@ def gather(
     *,
     words_too: bool,
 ) -> Candidates:
-    """The candidates of all arms; without `embed` those of vectors are absent."""
-    found = Candidates(without=request.without)
-    said: list[QueryTerms] = []
+    """Returns the candidates of all arms; those of vectors only with `embed`."""
+    candidates = Candidates(without=request.without)
+    sentence_terms: list[QueryTerms] = []
     if words_too:
-        said = _by_words(request, found)
-        _by_days(request, found)
-        _by_entities(request, found, query)
+        sentence_terms = _by_words(request, candidates)
+        _by_days(request, candidates)
+        _by_entities(request, candidates, query)
     if embed and query.strip():
         number = vectors.find_model(request.connection, model)
-        if number is not None and matrices:
-            _by_vectors(
-                request,
-                found,
-                matrices.like(
-                    index, request.scope_ids, number, embed(query), found.rows
-                ),
+        if number is not None:
+            vector = embed(query)
+            likeness = (
+                matrices.like(index, request.scope_ids, number, vector, candidates.rows)
+                if matrices
+                else vectors.like(request.connection, request.scope_ids, number, vector)
             )
-        elif number is not None:
-            _by_vectors(
-                request,
-                found,
-                vectors.like(
-                    request.connection, request.scope_ids, number, embed(query)
-                ),
-            )
-    found.text = scoring.fused(said, found.rows, request.weights)
-    return found
+            _by_vectors(request, candidates, likeness)
+    candidates.text = scoring.fused(sentence_terms, candidates.rows, request.weights)
+    return candidates
 
 
-def _by_words(request: Request, found: Candidates) -> list[QueryTerms]:
-    """What each sentence says; `found` gets the chunks with its words, and the best of those beside them."""
-    every = list(
-        dict.fromkeys(word for sentence in request.sentences for word in sentence)
-    )
-    matches = _without_repetitions(request, found, every)
+def _by_words(request: Request, candidates: Candidates) -> list[QueryTerms]:
+    """Adds the chunks with words of the query, and the best of their neighbours.
+
+    Returns the terms of each sentence.
+    """
+    words = request.words
+    matches = _without_repetitions(request, candidates, words)
     if request.waiting:
-        request.waiting.join(
-            Notes(request.connection, request.scope_ids),
-            every,
-            request.filters,
-            matches,
-        )
-    if not matches.found:
+        notes = Notes(request.connection, request.scope_ids)
+        request.waiting.join(notes, words, request.filters, matches)
+    rows = matches.found
+    if not rows:
         return []
-    by_word = found.by_word = matches.by_word
-    parts = [
-        [by_word[word] for word in sentence if word in by_word]
-        for sentence in request.sentences
-    ]
-    found.asked_before = frozenset(
-        place for place, row in matches.found.items() if row[1] in found.without.ids
+    candidates.by_word = matches.by_word
+    candidates.asked_before = frozenset(
+        place for place, row in rows.items() if row[1] in candidates.without.ids
     )
-    said = [scoring.said(part, found.asked_before) for part in parts if part]
-    scores = said[0].text
-    for other in said[1:]:
-        scores = {
-            place: max(scores.get(place, 0.0), other.text.get(place, 0.0))
-            for place in scores | other.text
-        }
+    sentence_terms = _sentence_terms(request, candidates)
+    scores = _best_scores(terms.text for terms in sentence_terms)
     best = in_order(request, [(-score, place) for place, score in scores.items()])
     places = [place for _, place in best[: request.most]]
-    lonely = [place for place in places[:NEAR_BEST] if place not in matches.found][
-        :BESIDE
-    ]
-    found.rows = _news(request, found, matches.found) | _read(request, found, lonely)
-    found.arms["text"] = {
-        place: scores[place] for place in places if place in found.rows
+    neighbours = [place for place in places[:NEAR_BEST] if place not in rows]
+    candidates.rows = _news(request, candidates, rows)
+    candidates.rows |= _read(request, candidates, neighbours[:BESIDE])
+    candidates.arms["text"] = {
+        place: scores[place] for place in places if place in candidates.rows
     }
-    return said
+    return sentence_terms
+
+
+def _sentence_terms(request: Request, candidates: Candidates) -> list[QueryTerms]:
+    """Returns the terms of each sentence that has a word of some chunk."""
+    by_word = candidates.by_word
+    sentence_terms = []
+    for sentence in request.sentences:
+        word_scores = [by_word[word] for word in sentence if word in by_word]
+        if word_scores:
+            sentence_terms.append(scoring.said(word_scores, candidates.asked_before))
+    return sentence_terms
+
+
+def _best_scores(sentences: Iterable[dict[int, float]]) -> dict[int, float]:
+    """Returns for each place the highest of its scores in any sentence."""
+    scores, *following = sentences
+    for sentence in following:
+        scores = {
+            place: max(scores.get(place, 0.0), sentence.get(place, 0.0))
+            for place in scores | sentence
+        }
+    return scores
 
 
 def _without_repetitions(
-    request: Request, found: Candidates, every: Sequence[str]
-) -> text.Matches:
-    """Look for the words, again and again until all turns that repeat the query are known.
+    request: Request, candidates: Candidates, words: Sequence[str]
+) -> fts_search.Matches:
+    """Looks for the words until all turns that repeat the query are known.
 
     Such a turn is left out of the statistics: it makes the words of the query look frequent. It
-    stays among the matches, for what stands beside it. `found` gets what is left out.
+    stays among the matches, because its neighbours may answer. Updates `candidates.without`.
     """
     for _ in range(MOST_ROUNDS):
-        matches = text.find(
+        without = candidates.without
+        matches = fts_search.find(
             request.connection,
             request.scope_ids,
-            every,
+            words,
             request.filters,
-            most=request.most + len(found.without.repetitions),
-            without=found.without,
+            most=request.most + len(without.repetitions),
+            without=without,
         )
-        new = _repetitions(request, matches.found) - found.without.repetitions
+        new = _repetitions(request, matches.found) - without.repetitions
         if not new:
             break
-        repetitions = found.without.repetitions | new
-        ids = found.without.ids | repetitions
-        found.without = exclusion(
-            request.connection, request.scope_ids, ids, repetitions
+        repetitions = without.repetitions | new
+        candidates.without = exclusion(
+            request.connection,
+            request.scope_ids,
+            without.ids | repetitions,
+            repetitions,
         )
     return matches
 
 
 def _repetitions(request: Request, rows: Mapping[int, Row]) -> set[int]:
-    """Return the ids of the turns that ask the same as the query, and so answer nothing."""
+    """Returns the ids of the turns that ask the same as the query, and so answer nothing."""
+    names = request.features.names
     ids = [
         id_
         for _, id_, _, _, body in rows.values()
-        if body.startswith("**") and statements.repeats(body, request.asked.names)
+        if body.startswith("**") and statements.repeats(body, names)
     ]
     return among_turns(request.connection, ids) if ids else set()
 
 
-def _news(request: Request, found: Candidates, rows: dict[int, Row]) -> dict[int, Row]:
-    """Return the rows that are not passed over."""
-    dropped = found.without.ids | _repetitions(request, rows)
-    if not dropped:
+def _news(
+    request: Request, candidates: Candidates, rows: dict[int, Row]
+) -> dict[int, Row]:
+    """Returns the rows that are not ignored."""
+    ignored = candidates.without.ids | _repetitions(request, rows)
+    if not ignored:
         return rows
-    return {place: row for place, row in rows.items() if row[1] not in dropped}
+    return {place: row for place, row in rows.items() if row[1] not in ignored}
 
 
-def _read(request: Request, found: Candidates, places: Sequence[int]) -> dict[int, Row]:
-    """Read the chunks at these places, as far as filters let them through and they are news."""
-    rows = text.beside(request.connection, request.scope_ids, places, request.filters)
-    return _news(request, found, rows)
+def _read(
+    request: Request, candidates: Candidates, places: Sequence[int]
+) -> dict[int, Row]:
+    """Reads the chunks at these places that pass the filters and are not ignored."""
+    rows = fts_search.beside(
+        request.connection, request.scope_ids, places, request.filters
+    )
+    return _news(request, candidates, rows)
 
 
-def _by_days(request: Request, found: Candidates) -> None:
-    if not request.asked.days:
+def _by_days(request: Request, candidates: Candidates) -> None:
+    """Adds the chunks of days that the query names."""
+    if not request.features.days:
         return
-    dated = text.dated(
+    dated = fts_search.dated(
         request.connection,
         request.scope_ids,
-        request.asked.days,
+        request.features.days,
         request.filters,
         most=request.most,
     )
-    dated = _news(request, found, dated)
-    found.rows.update(dated)
-    found.arms["date"] = {place: -float(at) for at, place in enumerate(dated)}
+    rows = _news(request, candidates, dated)
+    candidates.rows.update(rows)
+    candidates.arms["date"] = {place: -float(rank) for rank, place in enumerate(rows)}
 
 
-def _by_entities(request: Request, found: Candidates, query: str) -> None:
-    """Chunks that name somebody by another name than the query does."""
-    places: dict[int, float] = {}
+def _by_entities(request: Request, candidates: Candidates, query: str) -> None:
+    """Adds the chunks that name an entity by another name than the query does."""
+    scores: dict[int, float] = {}
     for name in other_names(request, query):
-        asked = tokens.without_last_letters(tokens.words(name))
-        rows = text.find(
+        rows = fts_search.find(
             request.connection,
             request.scope_ids,
-            asked,
+            tokens.without_last_letters(tokens.words(name)),
             request.filters,
             most=request.most,
-            without=found.without,
+            without=candidates.without,
         ).found
-        named = {
+        with_name = {
             place: row
             for place, row in rows.items()
             if tokens.names(name, row[3], row[4])
         }
-        named = _news(request, found, named)
-        found.rows.update(named)
-        places.update(dict.fromkeys(named, 1.0))
-    if places:
-        found.arms["entity"] = places
+        with_name = _news(request, candidates, with_name)
+        candidates.rows.update(with_name)
+        scores.update(dict.fromkeys(with_name, 1.0))
+    if scores:
+        candidates.arms["entity"] = scores
 
 
 def other_names(request: Request, query: str) -> list[str]:
-    """Of everybody whom the query names, the names that it does not."""
-    known: dict[str, list[str]] = {}
+    """Returns the other names of every entity that the query names."""
+    names_of: dict[str, list[str]] = {}
     for alias, entity in fact_queries.aliases(request.connection, request.scope_ids):
-        known.setdefault(entity, [entity]).append(alias)
-    others: list[str] = []
-    for names in known.values():
-        said = [name for name in names if tokens.names(name, query)]
-        others += [name for name in names if name not in said] if said else []
-    return others
+        names_of.setdefault(entity, [entity]).append(alias)
+    missing: list[str] = []
+    for names in names_of.values():
+        in_query = [name for name in names if tokens.names(name, query)]
+        if in_query:
+            missing += [name for name in names if name not in in_query]
+    return missing
 
 
-def _by_vectors(request: Request, found: Candidates, likeness: "Likeness") -> None:
-    among = (
-        text.passing(request.connection, request.scope_ids, request.filters)
+def _by_vectors(request: Request, candidates: Candidates, likeness: "Likeness") -> None:
+    """Adds the chunks whose vectors, or whose neighbours' vectors, are like the query's."""
+    weights = request.weights
+    passing = (
+        fts_search.passing(request.connection, request.scope_ids, request.filters)
         if request.filters
         else None
     )
-    places = likeness.best(
-        request.most + len(found.without.ids), among, request.weights
+    most = request.most + len(candidates.without.ids)
+    places = likeness.best(most, passing, weights)
+    unread = [place for place in places if place not in candidates.rows]
+    rows = {**candidates.rows, **_read(request, candidates, unread)}
+    values = likeness.at(place for place in places if place in rows)
+    scored = [
+        (-(weights.vector * own + weights.vector_beside * beside), place)
+        for place, (own, beside) in values.items()
+    ]
+    best = in_order(request, scored)[: request.most]
+    candidates.rows.update((place, rows[place]) for _, place in best)
+    candidates.likeness = likeness.at(candidates.rows)
+    candidates.cosines = likeness.cosines(
+        place for _, place in best if place in candidates.rows
     )
-    unread = [place for place in places if place not in found.rows]
-    read = {**found.rows, **_read(request, found, unread)}
-    weights, values = (
-        request.weights,
-        likeness.at(place for place in places if place in read),
-    )
-    best = in_order(
-        request,
-        [
-            (-(weights.vector * own + weights.vector_beside * beside), place)
-            for place, (own, beside) in values.items()
-        ],
-    )[: request.most]
-    found.rows.update((place, read[place]) for _, place in best)
-    found.likeness = likeness.at(found.rows)
-    found.cosines = likeness.cosines(place for _, place in best if place in found.rows)
-    found.arms["vector"] = {
-        place: -turned for turned, place in best if place in found.cosines
+    candidates.arms["vector"] = {
+        place: -score for score, place in best if place in candidates.cosines
     }
 
 
 def in_order(request: Request, scored: list[Scored]) -> list[Scored]:
-    """Sorted by what comes first, a score below zero, so that the best is first; then by path and line.
+    """Sorts by negative score, so that the best comes first; then by path and line.
 
-    A place has the id of its note in it, which depends on the order in which notes were read.
+    A place contains the id of its note, which depends on the order in which notes were read.
     """
-    scored.sort(key=_SCORE_PLACE)
+    scored.sort(key=_SCORE_AND_PLACE)
     tied: set[int] = set()
     for before, after in pairwise(scored):
         if before[0] == after[0]:
-            tied.update((before[1] // scoring.ORDINALS, after[1] // scoring.ORDINALS))
+            tied.add(before[1] // scoring.ORDINALS)
+            tied.add(after[1] // scoring.ORDINALS)
     if len(tied) > 1:
         paths = _paths(request, tied)
 
-        def order(one: Scored) -> tuple[float, str, int, int]:
-            note, ordinal = divmod(one[1], scoring.ORDINALS)
-            return one[0], paths.get(note, ""), ordinal, note
+        def order(candidate: Scored) -> tuple[float, str, int, int]:
+            note, ordinal = divmod(candidate[1], scoring.ORDINALS)
+            return candidate[0], paths.get(note, ""), ordinal, note
 
         scored.sort(key=order)
     return scored
 
 
 def _paths(request: Request, notes: Collection[int]) -> dict[int, str]:
-    """The paths of these notes, some of which may wait to be written."""
+    """Returns the paths of these notes; text of some may still wait to be written."""
     written = [note for note in notes if note < BEYOND // scoring.ORDINALS]
-    paths = text.paths(request.connection, request.scope_ids, written)
+    paths = fts_search.paths(request.connection, request.scope_ids, written)
     if request.waiting and len(written) < len(notes):
         paths |= request.waiting.paths(notes)
     return paths
 
 
 def ranks(scores: Mapping[int, float]) -> dict[int, int]:
-    """The rank of each place by its score, 1 for the highest; those as good as one another share one."""
-    ranked: dict[int, int] = {}
-    rank, before = 0, None
-    for at, (place, score) in enumerate(
-        sorted(scores.items(), key=lambda one: -one[1]), start=1
-    ):
-        if (rounded := round(score, DIGITS)) != before:
-            rank, before = at, rounded
-        ranked[place] = rank
-    return ranked
+    """Ranks places by score, 1 for the highest. Equal scores share a rank."""
+    rank_of: dict[int, int] = {}
+    rank = 0
+    previous: float | None = None
+    ordered = sorted(scores.items(), key=lambda item: -item[1])
+    for position, (place, score) in enumerate(ordered, start=1):
+        rounded = round(score, DIGITS)
+        if rounded != previous:
+            rank = position
+            previous = rounded
+        rank_of[place] = rank
+    return rank_of

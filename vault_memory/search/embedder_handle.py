@@ -1,4 +1,4 @@
-"""The embedder's life: absent until somebody warms it, then kept; broken means keywords, and is tried again."""
+"""Loads the embedder on demand. Without it search uses keywords; loading is retried later."""
 
 import threading
 import time
@@ -20,7 +20,7 @@ Notify = Callable[[str, int, int], None]
 
 
 class Semantic:
-    """Holds at most one embedder. Any thread may ask; loading happens in the thread that calls `warm`."""
+    """At most one embedder. Any thread may read it; the thread that calls `warm` loads it."""
 
     def __init__(
         self, config: Embedding, cache: Path, *, reason: str, vault: Path
@@ -36,23 +36,24 @@ class Semantic:
 
     @property
     def state(self) -> Literal["ready", "warming", "off"]:
-        """ready here means that a query can be embedded; whether all notes are is for the index to say."""
+        """`ready`: a query can be embedded. The index knows whether all notes are."""
         if self.embedder is not None:
             return "ready"
         return "warming" if self.loading else "off"
 
     def warm(self, progress: Notify | None = None) -> "Embedder | None":
-        """Load the embedder if it is not there. None, and `reason`, when there is none to be had now."""
+        """Loads the embedder if it is missing. Returns None, and sets `reason`, when that fails."""
         with self._lock:
             if self.embedder is not None or self._config.kind == "off":
                 return self.embedder
+            # A server that is down must not delay every search by a timeout.
             if time.monotonic() - self._tried < self._config.retry_seconds:
                 return None
             self._load(progress)
             return self.embedder
 
     def drop(self, reason: str) -> None:
-        """The embedder failed: go on without it, and try again in a while."""
+        """Goes on without the embedder after a failure. A later `warm` tries again."""
         with self._lock:
             self.embedder = None
             self.reason = reason

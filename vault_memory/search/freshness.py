@@ -1,4 +1,4 @@
-"""What a search gets back, and how fresh any answer is: frozen values, named as in the JSON contract."""
+"""Answers of a search call, and how current they are: frozen values of the JSON contract."""
 
 from collections.abc import Mapping
 from typing import TYPE_CHECKING, Literal, NamedTuple
@@ -8,19 +8,19 @@ if TYPE_CHECKING:
 
 
 class Freshness(NamedTuple):
-    """How far an answer can be trusted to be of now."""
+    """How current an answer is."""
 
     stale_files: tuple[str, ...]
-    """notes whose file is newer than, or missing from, what was searched"""
+    """notes whose file is missing, or newer than the index"""
     semantic: Literal["ready", "warming", "off"]
     reason: str
     """why `semantic` is not ready; empty when it is"""
 
 
 class SearchAnswer(NamedTuple):
-    """Hits, best first, and how fresh they are."""
+    """Hits, best first, and how current they are."""
 
     hits: "tuple[Hit, ...]"
     freshness: Freshness
     left_out: Mapping[str, int]
-    """how many candidates each filter left out; empty unless `why` was asked for"""
+    """how many candidates each filter excluded; empty without `why`"""

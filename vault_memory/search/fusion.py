@@ -1,108 +1,120 @@
-"""From candidates to an order: the sum of `rules.search.scoring`, or one of the plainer modes."""
+"""Orders candidates: by the sum of `rules.search.scoring`, or by one of the plainer modes."""
 
 from collections.abc import Iterator
 
 from vault_memory.rules.search import query_features, scoring
-from vault_memory.search import candidates
-from vault_memory.search.candidates import Candidates, Request
+from vault_memory.search.candidates import Candidates, Request, in_order, ranks
 
 RESCORED = 60
-"""So many of the best chunks are looked at for the cues that need their text"""
+"""Of so many of the best chunks the text is read for cues"""
 DIGITS = 9
-_NONE: scoring.TextTerms = (0.0, 0.0, 0.0)
+RANKED_ARMS = ("text", "vector", "entity")
+_NO_TERMS: scoring.TextTerms = (0.0, 0.0, 0.0)
 
 
 Ranked = tuple[float, int, dict[str, float]]
-"""A candidate: its score below zero, so that tuples sort best first; its place; the terms that are known by then"""
+"""A candidate: its negative score, so that tuples sort best first; its place; terms so far"""
 
 
-def ranked(request: Request, found: Candidates, mode: str) -> list[Ranked]:
-    """All candidates of the mode, best first; those with the same score by path and line."""
+def ranked(request: Request, candidates: Candidates, mode: str) -> list[Ranked]:
+    """Returns all candidates of the mode, best first; equal scores by path and line."""
     if mode == "rrf":
-        return candidates.in_order(request, _by_ranks(found))
+        return in_order(request, _by_ranks(candidates))
     if mode == "semantic":
-        alike = [
-            (_turned(cosine), place, {"cosine": cosine})
-            for place, cosine in found.cosines.items()
-        ]
-        return candidates.in_order(request, alike)
-    return _by_sums(request, found)
+        return in_order(request, _by_cosines(candidates))
+    return _by_sums(request, candidates)
 
 
-def _turned(score: float) -> float:
-    """Rounded, so that the order in which a sum was added up does not tell two scores apart."""
+def _negative(score: float) -> float:
+    """Rounds, so that the order of an addition does not make two equal scores differ."""
     return -round(score, DIGITS)
 
 
-def _by_ranks(found: Candidates) -> list[Ranked]:
-    terms: dict[int, dict[str, float]] = {}
-    for arm in ("text", "vector", "entity"):
-        for place, rank in candidates.ranks(found.arms.get(arm, {})).items():
-            terms.setdefault(place, {})[arm] = 1 / (scoring.RRF + rank)
+def _by_cosines(candidates: Candidates) -> list[Ranked]:
     return [
-        (_turned(sum(parts.values())), place, parts) for place, parts in terms.items()
+        (_negative(cosine), place, {"cosine": cosine})
+        for place, cosine in candidates.cosines.items()
     ]
 
 
-def _by_sums(request: Request, found: Candidates) -> list[Ranked]:
-    best = candidates.in_order(request, list(_bases(request, found)))
-    whole: list[Ranked] = []
-    for turned, place in best[:RESCORED]:
-        who, body = found.rows[place][3:5]
-        more = query_features.of_text(body, request.asked, request.weights, who=who)
-        whole.append(
-            (_turned((sum(more.values()) if more else 0.0) - turned), place, more)
-        )
-    whole += [(_turned(-turned), place, {}) for turned, place in best[RESCORED:]]
-    return candidates.in_order(request, whole)
+def _by_ranks(candidates: Candidates) -> list[Ranked]:
+    terms: dict[int, dict[str, float]] = {}
+    for arm in RANKED_ARMS:
+        for place, rank in ranks(candidates.arms.get(arm, {})).items():
+            terms.setdefault(place, {})[arm] = 1 / (scoring.RRF + rank)
+    return [
+        (_negative(sum(by_arm.values())), place, by_arm)
+        for place, by_arm in terms.items()
+    ]
 
 
-def _bases(request: Request, found: Candidates) -> Iterator[tuple[float, int]]:
-    """For each candidate the sum, turned round, as far as its text need not be looked at; and its place."""
-    weights, asked = request.weights, request.asked
-    speaks: dict[str, float] = {"": 0.0}
-    weigh, length_term, length = scoring.weigh, scoring.length_term, weights.length
-    terms, likeness, near = found.text, found.likeness, asked.days
-    named = found.arms.get("entity", {})
-    for place, _, date, who, text in found.rows.values():
-        score = length * length_term(len(text))
+def _by_sums(request: Request, candidates: Candidates) -> list[Ranked]:
+    best = in_order(request, list(_bases(request, candidates)))
+    rescored: list[Ranked] = []
+    for negative, place in best[:RESCORED]:
+        who, body = candidates.rows[place][3:5]
+        cues = query_features.of_text(body, request.features, request.weights, who=who)
+        cue_sum = sum(cues.values()) if cues else 0.0
+        rescored.append((_negative(cue_sum - negative), place, cues))
+    rescored += [
+        (_negative(-negative), place, {}) for negative, place in best[RESCORED:]
+    ]
+    return in_order(request, rescored)
+
+
+def _bases(request: Request, candidates: Candidates) -> Iterator[tuple[float, int]]:
+    """Yields for each candidate the negative sum of terms that need no text, and its place."""
+    weights, days = request.weights, request.features.days
+    # Local names: this loop runs for each of thousands of candidates.
+    weigh, length_term = scoring.weigh, scoring.length_term
+    terms, likeness = candidates.text, candidates.likeness
+    entities = candidates.arms.get("entity", {})
+    speaker_terms: dict[str, float] = {"": 0.0}
+    for place, _, date, who, text in candidates.rows.values():
+        score = weights.length * length_term(len(text))
         if place in terms:
             score += weigh(terms[place], weights)
         if place in likeness:
             own, beside = likeness[place]
             score += weights.vector * own + weights.vector_beside * beside
-        if who not in speaks:
-            speaks[who] = weights.speaker * query_features.names_speaker(
-                who, asked.names
-            )
-        score += speaks[who]
-        if near and query_features.is_near(date, near):
+        if who not in speaker_terms:
+            speaker_terms[who] = _speaker_term(request, who)
+        score += speaker_terms[who]
+        if days and query_features.is_near(date, days):
             score += weights.date
-        if named and place in named:
+        if place in entities:
             score += weights.entity
         yield -score, place
 
 
-def explained(request: Request, found: Candidates, one: Ranked) -> dict[str, float]:
-    """All terms of a hit's sum, by name."""
-    _, place, known = one
-    if "cosine" in known or not known.keys().isdisjoint(("text", "vector", "entity")):
-        return known
+def _speaker_term(request: Request, who: str) -> float:
+    names_speaker = query_features.names_speaker(who, request.features.names)
+    return request.weights.speaker * names_speaker
+
+
+def explained(
+    request: Request, candidates: Candidates, candidate: Ranked
+) -> dict[str, float]:
+    """Returns all terms of a hit's sum that are not zero, by name."""
+    _, place, cues = candidate
+    if not cues.keys().isdisjoint(("cosine", *RANKED_ARMS)):
+        return cues
     weights = request.weights
-    _, _, date, who, text = found.rows[place]
-    terms = found.text.get(place, _NONE)
-    own, beside = found.likeness.get(place, (0.0, 0.0))
+    _, _, date, who, text = candidates.rows[place]
+    terms = candidates.text.get(place, _NO_TERMS)
+    own, beside = candidates.likeness.get(place, (0.0, 0.0))
+    is_near = query_features.is_near(date, request.features.days)
+    has_entity = place in candidates.arms.get("entity", {})
     sums = {
         "text": weights.text * terms[0],
         "note": weights.note * terms[1],
         "best": weights.best * terms[2],
         "vector": weights.vector * own,
         "beside": weights.vector_beside * beside,
-        "speaker": weights.speaker
-        * query_features.names_speaker(who, request.asked.names),
-        "date": weights.date * query_features.is_near(date, request.asked.days),
-        "entity": weights.entity * (place in found.arms.get("entity", {})),
+        "speaker": _speaker_term(request, who),
+        "date": weights.date * is_near,
+        "entity": weights.entity * has_entity,
         "length": weights.length * scoring.length_term(len(text)),
-        **known,
+        **cues,
     }
     return {name: term for name, term in sums.items() if term}

@@ -1,8 +1,8 @@
-"""From an order to hits: what a chunk is in its note, where its words are, and why it was found."""
+"""Turns ranked candidates into hits: where a chunk is, its text, and why it matches."""
 
 import math
 import re
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 
 from vault_memory.database.connection import Connection
 from vault_memory.index import fts_search
@@ -16,145 +16,178 @@ from vault_memory.search.pending_hits import is_waiting, own_ids
 from vault_memory.search.results import Answer, Hit, Why
 
 MOST_TIES = 100
-"""Hits with the same score as the last one, of which the first by note and line are taken"""
+"""Hits with the score of the last one; the first of them by note and line are returned"""
 SNIPPET = 240
 """Letters"""
+
+_Details = tuple[str, int, int, str, str | None, str, str, str]
+"""Path, first and last line, headings, date, scope, kind and text of a chunk"""
+
+_DETAILS_SQL = """
+    SELECT c.id, note.path, c.first_line, c.last_line, c.heading, c.date, scope.name,
+        note.kind, c.text
+    FROM json_each(?) wanted CROSS JOIN chunk c ON c.id = wanted.value
+    JOIN note ON note.id = c.note
+    JOIN scope ON scope.id = iif(c.scope IN {scopes}, c.scope, c.also)
+    WHERE {condition}
+"""
 
 
 def answer(
     request: Request,
-    found: Candidates,
+    candidates: Candidates,
     ranked: Sequence[Ranked],
     *,
     limit: int,
     why: bool,
 ) -> Answer:
-    """The best `limit` of `ranked` as hits, those with the same score by note and line, and what the arms brought."""
-    asked = list(
-        dict.fromkeys(word for sentence in request.sentences for word in sentence)
-    )
-    last = ranked[limit - 1][0] if len(ranked) > limit else math.inf
-    best = [one for one in ranked[: limit + MOST_TIES] if one[0] <= last]
-    details = _all_details(request, [found.rows[place][1] for _, place, _ in best])
-    hits = []
-    for one in best:
-        row = details.get(found.rows[one[1]][1])
-        if row is None:
-            continue
-        path, first, last, heading, date, scope, kind, body = row
-        names = tuple(heading.split(SEPARATOR)) if heading else ()
-        reason = _why(request, found, one) if why else None
-        pending = is_waiting(found.rows[one[1]][1])
-        hits.append(
-            Hit(
-                path,
-                (first, last),
-                names,
-                date,
-                scope,
-                kind,
-                body,
-                -one[0],
-                reason,
-                pending,
-            )
-        )
+    """Returns the best `limit` of `ranked` as hits; equal scores by note and line."""
+    last_score = ranked[limit - 1][0] if len(ranked) > limit else math.inf
+    best = [
+        candidate
+        for candidate in ranked[: limit + MOST_TIES]
+        if candidate[0] <= last_score
+    ]
+    hits = _hits(request, candidates, best, why=why)
     if request.waiting:
-        hits = _once(hits)
+        hits = _without_written(hits)
     hits.sort(key=lambda hit: (-hit.score, hit.note, hit.lines))
-    arms = {arm: len(scores) for arm, scores in found.arms.items()}
     return Answer(
-        tuple(hits[:limit]), arms, left_out(request) if why else {}, tuple(asked)
+        tuple(hits[:limit]),
+        {arm: len(scores) for arm, scores in candidates.arms.items()},
+        left_out(request) if why else {},
+        tuple(request.words),
     )
 
 
-def _once(hits: list[Hit]) -> list[Hit]:
-    """Without what waits and stands there by now all the same: it was written this moment, or by a person."""
-    there = {(hit.note, hit.heading, hit.text) for hit in hits if not hit.pending}
+def _hits(
+    request: Request, candidates: Candidates, best: Sequence[Ranked], *, why: bool
+) -> list[Hit]:
+    """Reads the chunks of these candidates. Skips one that is in none of the scopes."""
+    ids = {place: candidates.rows[place][1] for _, place, _ in best}
+    details = _all_details(request, list(ids.values()))
+    hits = []
+    for candidate in best:
+        score, place, _ = candidate
+        chunk_id = ids[place]
+        if chunk_id in details:
+            hit = _hit(
+                details[chunk_id],
+                -score,
+                _why(request, candidates, candidate) if why else None,
+                pending=is_waiting(chunk_id),
+            )
+            hits.append(hit)
+    return hits
+
+
+def _hit(details: _Details, score: float, why: Why | None, *, pending: bool) -> Hit:
+    path, first, last, heading, date, scope, kind, body = details
+    return Hit(
+        note=path,
+        lines=(first, last),
+        heading=tuple(heading.split(SEPARATOR)) if heading else (),
+        date=date,
+        scope=scope,
+        kind=kind,
+        text=body,
+        score=score,
+        why=why,
+        pending=pending,
+    )
+
+
+def _without_written(hits: list[Hit]) -> list[Hit]:
+    """Drops pending hits whose text is in the note already.
+
+    The write may finish during the search, or a person may write the same line.
+    """
+    written = {(hit.note, hit.heading, hit.text) for hit in hits if not hit.pending}
     return [
         hit
         for hit in hits
-        if not hit.pending or (hit.note, hit.heading, hit.text) not in there
+        if not hit.pending or (hit.note, hit.heading, hit.text) not in written
     ]
 
 
-def _all_details(request: Request, ids: list[int]) -> "dict[int, _Details]":
-    found = _details(
-        request.connection,
-        request.scope_ids,
-        [one for one in ids if not is_waiting(one)],
-    )
-    if request.waiting:
-        waiting = _details(
-            request.waiting.connection, request.waiting.scope_ids, own_ids(ids)
-        )
-        found |= {-one: details for one, details in waiting.items()}
-    return found
-
-
-_Details = tuple[str, int, int, str, str | None, str, str, str]
+def _all_details(request: Request, ids: list[int]) -> dict[int, _Details]:
+    """Reads chunks of the notes and of the text that waits, by id."""
+    written = [chunk_id for chunk_id in ids if not is_waiting(chunk_id)]
+    details = _details(request.connection, request.scope_ids, written)
+    waiting = request.waiting
+    if waiting:
+        of_waiting = _details(waiting.connection, waiting.scope_ids, own_ids(ids))
+        details |= {-chunk_id: row for chunk_id, row in of_waiting.items()}
+    return details
 
 
 def _details(
-    connection: Connection, scope_ids: Sequence[int], ids: list[int]
+    connection: Connection, scope_ids: Sequence[int], ids: Iterable[int]
 ) -> dict[int, _Details]:
-    """What is told of each of these chunks, when it is in the scopes."""
-    rows = connection.execute(
-        "SELECT c.id, note.path, c.first_line, c.last_line, c.heading, c.date, scope.name, note.kind, c.text"
-        " FROM json_each(?) wanted CROSS JOIN chunk c ON c.id = wanted.value"
-        f" JOIN note ON note.id = c.note JOIN scope ON scope.id = iif(c.scope IN {marks(scope_ids)}, c.scope, c.also)"
-        f" WHERE {chunks_in(scope_ids)}",
-        (f"[{','.join(map(str, ids))}]", *scope_ids),
-    )
+    """Reads those of these chunks that are in the scopes."""
+    sql = _DETAILS_SQL.format(scopes=marks(scope_ids), condition=chunks_in(scope_ids))
+    rows = connection.execute(sql, (f"[{','.join(map(str, ids))}]", *scope_ids))
     return {row[0]: row[1:] for row in rows}
 
 
-def _why(request: Request, found: Candidates, one: Ranked) -> Why:
-    place = one[1]
+def _why(request: Request, candidates: Candidates, candidate: Ranked) -> Why:
+    place = candidate[1]
     arms = {
         arm: ranks(scores)[place]
-        for arm, scores in found.arms.items()
+        for arm, scores in candidates.arms.items()
         if place in scores
     }
-    return Why(fusion.explained(request, found, one), arms)
+    return Why(fusion.explained(request, candidates, candidate), arms)
 
 
 def left_out(request: Request) -> dict[str, int]:
-    """By filter, how many chunks of the scopes it leaves out by itself."""
-    given = request.filters
-    alone = {
-        "topic": Filters(topic=given.topic),
-        "entity": Filters(entity=given.entity, also=given.also),
-        "since": Filters(since=given.since),
-        "until": Filters(until=given.until),
-        "kind": Filters(kinds=given.kinds),
+    """Counts for each filter the chunks of the scopes that it excludes by itself."""
+    filters = request.filters
+    single_filters = {
+        "topic": Filters(topic=filters.topic),
+        "entity": Filters(entity=filters.entity, also=filters.also),
+        "since": Filters(since=filters.since),
+        "until": Filters(until=filters.until),
+        "kind": Filters(kinds=filters.kinds),
     }
-    everything = fts_search.count(request.connection, request.scope_ids, Filters())
+    total = _count(request, Filters())
     return {
-        name: everything
-        - fts_search.count(request.connection, request.scope_ids, filters)
-        for name, filters in alone.items()
-        if filters
+        name: total - _count(request, single)
+        for name, single in single_filters.items()
+        if single
     }
+
+
+def _count(request: Request, filters: Filters) -> int:
+    return fts_search.count(request.connection, request.scope_ids, filters)
 
 
 def excerpt(body: str, terms: Sequence[str]) -> tuple[str, tuple[tuple[int, int], ...]]:
-    """The part of a hit's text where words of the query are, and their places in it: (start, end)."""
-    patterns = [
-        re.escape(word) if tokens.is_run(word) else rf"(?<!\w){re.escape(word)}\w*"
-        for word in terms
-    ]
-    spans = (
-        [found.span() for found in re.finditer("|".join(patterns), body, re.IGNORECASE)]
-        if patterns
-        else []
-    )
-    start = max(0, spans[0][0] - SNIPPET // 4) if spans and spans[0][1] > SNIPPET else 0
-    if start:
-        start = body.rfind(" ", 0, start) + 1 or start
+    """Cuts a hit's text around the words of the query.
+
+    Returns the cut text, and the (start, end) of each word in it.
+    """
+    spans = _spans(body, terms)
+    start = 0
+    if spans and spans[0][1] > SNIPPET:
+        start = max(0, spans[0][0] - SNIPPET // 4)
+        space = body.rfind(" ", 0, start)
+        start = space + 1 or start
     inside = tuple(
         (first - start, last - start)
         for first, last in spans
         if start <= first and last - start <= SNIPPET
     )
     return body[start : start + SNIPPET], inside
+
+
+def _spans(body: str, terms: Sequence[str]) -> list[tuple[int, int]]:
+    """Finds words that begin with one of the terms, and runs of letters without spaces."""
+    if not terms:
+        return []
+    patterns = [
+        re.escape(word) if tokens.is_run(word) else rf"(?<!\w){re.escape(word)}\w*"
+        for word in terms
+    ]
+    matches = re.finditer("|".join(patterns), body, re.IGNORECASE)
+    return [match.span() for match in matches]

@@ -1,7 +1,8 @@
-"""Text that waits to be written into its note: found by its words like what stands in the notes, and told apart.
+"""Finds text that waits to be written into its note, and marks its hits as pending.
 
-It lies in an index of its own, which is asked the same; its places and ids are moved out of the way of the others. How
-much a word says is taken from the notes: among the few texts that wait, no word is rare.
+Waiting text is in an index of its own, which is searched in the same way. Its places and ids are
+moved out of the range of the others. The weight of a word comes from the notes: among the few
+texts that wait, no word is rare.
 """
 
 from collections.abc import Collection, Iterable, Sequence
@@ -15,20 +16,21 @@ if TYPE_CHECKING:
     from vault_memory.database.connection import Connection
     from vault_memory.index.filters import Filters
     from vault_memory.index.fts_search import Matches
+    from vault_memory.index.query_cache import Row
 
 BEYOND = (1 << 30) * scoring.ORDINALS
-"""More than any place in an index"""
+"""Higher than any place in an index"""
 
 
 class Notes(NamedTuple):
-    """The notes that a search asks."""
+    """The written notes that a search reads."""
 
     connection: "Connection"
     scope_ids: Sequence[int]
 
 
 class PendingHits(NamedTuple):
-    """What a search needs of it."""
+    """The waiting text of some scopes."""
 
     connection: "Connection"
     scope_ids: tuple[int, ...]
@@ -37,71 +39,71 @@ class PendingHits(NamedTuple):
     def of(
         cls, index: Index | None, scopes: Sequence[str], filters: "Filters"
     ) -> "PendingHits | None":
-        """None when nothing waits in these scopes."""
-        scope_ids = tuple(index.scope_ids(scopes)) if index is not None else ()
-        if index is None or not scope_ids:
+        """Opens the waiting text of these scopes; None when there is no such text."""
+        if index is None:
+            return None
+        scope_ids = tuple(index.scope_ids(scopes))
+        if not scope_ids:
             return None
         filters.prepare(index.connection)
         return cls(index.connection, scope_ids)
 
     def join(
-        self, notes: Notes, asked: Iterable[str], filters: "Filters", matches: "Matches"
+        self, notes: Notes, words: Iterable[str], filters: "Filters", matches: "Matches"
     ) -> None:
-        """Add the chunks that have any of the words to those which were found in the notes."""
+        """Adds the waiting chunks that have any of the words to the matches in the notes."""
         highest = {
             word: max(scores.values(), default=0.0)
             for word, scores in matches.by_word.items()
         }
         rarest = max(highest.values(), default=0.0) or 1.0
-        for word in asked:
-            rows = fts_search.find(
-                self.connection,
-                self.scope_ids,
-                [word],
-                filters,
-                most=fts_search.MOST_ROWS,
-            ).found
-            if not rows or not (
-                score := highest.get(word) or _rare(notes, word, filters, rarest)
-            ):
+        for word in words:
+            rows = self._rows(word, filters)
+            if not rows:
                 continue
-            matches.by_word.setdefault(word, {}).update(
-                dict.fromkeys((place + BEYOND for place in rows), score)
-            )
-            for place, id_, date, who, body in rows.values():
+            score = highest.get(word) or _rare_score(notes, word, filters, rarest)
+            if not score:
+                continue
+            scores = matches.by_word.setdefault(word, {})
+            for place, id_, date, who, body in rows:
+                scores[place + BEYOND] = score
                 matches.found[place + BEYOND] = (place + BEYOND, -id_, date, who, body)
 
+    def _rows(self, word: str, filters: "Filters") -> "Collection[Row]":
+        matches = fts_search.find(
+            self.connection,
+            self.scope_ids,
+            [word],
+            filters,
+            most=fts_search.MOST_ROWS,
+        )
+        return matches.found.values()
+
     def paths(self, notes: Iterable[int]) -> dict[int, str]:
-        """The paths of those of these notes that wait, by the ids that they have among the others."""
+        """Returns the paths of the waiting notes among these, by their shifted ids."""
         first = BEYOND // scoring.ORDINALS
-        own = [note - first for note in notes if note >= first]
-        return {
-            note + first: path
-            for note, path in fts_search.paths(
-                self.connection, self.scope_ids, own
-            ).items()
-        }
+        own_notes = [note - first for note in notes if note >= first]
+        paths = fts_search.paths(self.connection, self.scope_ids, own_notes)
+        return {note + first: path for note, path in paths.items()}
 
 
 def is_waiting(chunk_id: int) -> bool:
-    """Whether a chunk that was found is one of these."""
+    """Whether the chunk of a hit waits to be written."""
     return chunk_id < 0
 
 
 def own_ids(chunk_ids: Collection[int]) -> list[int]:
-    """The ids that those of the found chunks have here which are of these."""
-    return [-one for one in chunk_ids if is_waiting(one)]
+    """Returns the ids that the waiting chunks among these have in their own index."""
+    return [-chunk_id for chunk_id in chunk_ids if is_waiting(chunk_id)]
 
 
-def _rare(notes: Notes, word: str, filters: "Filters", score: float) -> float:
-    """What a word says that no chunk was found by: the most when none has it, nothing when very many do.
+def _rare_score(notes: Notes, word: str, filters: "Filters", score: float) -> float:
+    """Weighs a word without a score in the notes: `score` when no chunk has it, else 0.
 
-    Only the notes that are asked count. A word in somebody else's note must neither hide what waits
-    here, nor be told by that.
+    A word that very many chunks have gets no score there. Only the notes of the search count: a
+    word in a note of another scope must neither hide waiting text, nor be revealed by it.
     """
-    is_frequent = bool(
-        fts_search.find(
-            notes.connection, notes.scope_ids, [word], filters, most=1
-        ).found
-    )
-    return 0.0 if is_frequent else score
+    frequent = fts_search.find(
+        notes.connection, notes.scope_ids, [word], filters, most=1
+    ).found
+    return 0.0 if frequent else score

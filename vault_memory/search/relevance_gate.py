@@ -1,9 +1,9 @@
-"""Whether a vault has anything to say to somebody who did not search, but only wrote a prompt.
+"""Decides whether a vault has lines related to a prompt that nobody searched for.
 
-A search gives its best, however little that is. A prompt that is about something else is to be given nothing: so one of
-the best chunks must have a good part of what some sentence of the prompt is about, the rare words counting more, or be
-of a day that the prompt names, or be far more like the prompt than the vault is on the whole. One that does vouches for
-the others: what answers a question often stands beside its words.
+A search returns its best lines, however weak they are. A prompt about another subject must get
+no lines. So one of the best chunks must have a good share of the words of some sentence, where
+rare words count more; or be of a day that the prompt names; or be far more like the prompt than
+the vault in general. Then the other hits go in too: an answer is often next to its words.
 """
 
 from collections.abc import Mapping, Sequence
@@ -16,126 +16,132 @@ from vault_memory.rules.search.scoring import LOWEST
 from vault_memory.search.candidates import Candidates, Request
 from vault_memory.search.fusion import Ranked
 
-PART = 0.4
-"""Of the weight of a sentence's words, so much is a good part of it"""
+SHARE = 0.4
+"""Of the weight of a sentence's words, a good share"""
 ENOUGH = 2.0
-"""Of a long sentence, the weight of so many of its rarest words is enough"""
+"""Of a long sentence, the weight of so many of its rarest words suffices"""
 UNKNOWN_PAIR = 0.25
-"""What a pair of letters weighs that stands nowhere: it may reach from one word into the next"""
+"""Weight of an unknown pair of letters, which may reach from one word into the next"""
 YOUNG = 5
-"""In a vault of so many chunks, an unknown word weighs half: it is unknown because little was written yet"""
-LOOKED_AT = 20
-"""So many of the best chunks"""
+"""In a vault of so many chunks an unknown word weighs half: little was written yet"""
+MOST_CHECKED = 20
+"""Of the best chunks"""
 MORE_ALIKE = 0.3
-"""Cosines above the middle of the vault that say by themselves that a chunk has to do with the prompt"""
+"""Cosine above the middle of the vault that alone makes a chunk related"""
 
 
 class RelevanceGate:
-    """For one search."""
+    """The decision for one search."""
 
-    def __init__(self, request: Request, found: Candidates) -> None:
-        self._request, self._found = request, found
-        self._around = fts_search.within_scopes(request.connection, request.scope_ids)
-        chunks = (
-            term_volumes.of(request.connection, request.scope_ids).chunks
-            - found.without.volume.chunks
+    def __init__(self, request: Request, candidates: Candidates) -> None:
+        self._request = request
+        self._candidates = candidates
+        self._scope_terms = fts_search.within_scopes(
+            request.connection, request.scope_ids
         )
-        self._unknown = chunks / (chunks + YOUNG)
-        self._sentences = [
-            weighed for one in request.sentences if (weighed := self._weighed(one))
-        ]
-        self._alike = _alike(found)
+        volume = term_volumes.of(request.connection, request.scope_ids)
+        chunks = volume.chunks - candidates.without.volume.chunks
+        self._unknown_weight = chunks / (chunks + YOUNG)
+        weighed = map(self._word_weights, request.sentences)
+        self._sentences = [weights for weights in weighed if weights]
+        self._similar = _similar(candidates)
 
     def is_open(self, best: Sequence[Ranked]) -> bool:
-        """Whether one of these has to do with the prompt."""
-        return any(self._lets(place) for _, place, _ in best[:LOOKED_AT])
+        """Whether one of the best candidates is related to the prompt."""
+        return any(self._is_related(place) for _, place, _ in best[:MOST_CHECKED])
 
-    def _lets(self, place: int) -> bool:
-        if self._request.asked.days and query_features.is_near(
-            self._found.rows[place][2], self._request.asked.days
-        ):
+    def _is_related(self, place: int) -> bool:
+        days = self._request.features.days
+        if days and query_features.is_near(self._candidates.rows[place][2], days):
             return True
-        return place in self._alike or (
-            not self._tells_nothing(place) and self._has_words(place)
-        )
+        if place in self._similar:
+            return True
+        return not self._says_nothing(place) and self._has_words(place)
 
     def _has_words(self, place: int) -> bool:
-        """Whether the chunk has enough of the words, or answers a question that has them."""
-        asked = [
-            at
-            for at in (place - 1, place - 2)
-            if at in self._found.asked_before or self._tells_nothing(at)
+        """Whether the chunk has enough of the words, or follows a question that has them."""
+        questions = [
+            before
+            for before in (place - 1, place - 2)
+            if before in self._candidates.asked_before or self._says_nothing(before)
         ]
         return any(
-            self._says_enough(at, weights)
-            for at in (place, *asked)
+            self._has_enough(chunk, weights)
+            for chunk in (place, *questions)
             for weights in self._sentences
         )
 
-    def _tells_nothing(self, place: int) -> bool:
-        """Whether the chunk is a turn that only asks, or answers nothing: a prompt gains nothing by it."""
-        row = self._found.rows.get(place)
+    def _says_nothing(self, place: int) -> bool:
+        """Whether the chunk is a turn that only asks, or an empty answer."""
+        row = self._candidates.rows.get(place)
         return row is not None and statements.tells_nothing(row[4], row[3])
 
-    def _says_enough(self, place: int, weights: Mapping[str, float]) -> bool:
-        highest, total = max(weights.values()), sum(weights.values())
-        by_word = self._found.by_word
-        has = sum(
+    def _has_enough(self, place: int, weights: Mapping[str, float]) -> bool:
+        highest = max(weights.values())
+        total = sum(weights.values())
+        by_word = self._candidates.by_word
+        weight = sum(
             weight for word, weight in weights.items() if place in by_word.get(word, ())
         )
-        if place in self._found.arms.get("entity", ()):
-            has += highest
-        return has > 0 and has >= min(PART * total, ENOUGH * highest)
+        if place in self._candidates.arms.get("entity", ()):
+            weight += highest
+        return weight > 0 and weight >= min(SHARE * total, ENOUGH * highest)
 
-    def _weighed(self, sentence: Sequence[str]) -> dict[str, float]:
-        """What each word of a sentence weighs; nothing when it asks nothing."""
-        stop = tokens.stop_words(list(sentence))
-        said = [word for word in sentence if word not in stop]
-        if asks_nothing(said):
+    def _word_weights(self, sentence: Sequence[str]) -> dict[str, float]:
+        """Weighs each word of a sentence. Empty when the sentence asks nothing."""
+        stop_words = tokens.stop_words(list(sentence))
+        words = [word for word in sentence if word not in stop_words]
+        if asks_nothing(words):
             return {}
-        best = {word: self._best(word) for word in said}
-        known = {word: score for word, score in best.items() if score}
-        highest = max(known.values(), default=1.0)
+        scores = {word: self._best_score(word) for word in words}
+        highest = max(scores.values(), default=0.0) or 1.0
         return {
-            word: known[word] if word in known else self._absent(word) * highest
-            for word in said
+            word: score or self._absent_weight(word) * highest
+            for word, score in scores.items()
         }
 
-    def _best(self, word: str) -> float:
-        """The highest score of a word; a turn that repeats the prompt makes no word a known one."""
-        scores, apart = self._found.by_word.get(word, {}), self._found.asked_before
+    def _best_score(self, word: str) -> float:
+        """Returns the highest score of a word. Ignores turns that repeat the prompt."""
+        ignored = self._candidates.asked_before
+        scores = self._candidates.by_word.get(word, {})
         return max(
-            (score for place, score in scores.items() if place not in apart),
+            (score for place, score in scores.items() if place not in ignored),
             default=0.0,
         )
 
-    def _absent(self, word: str) -> float:
-        """Of a word that was not found: a frequent one weighs nothing, an unknown one as much as the rarest.
+    def _absent_weight(self, word: str) -> float:
+        """Weighs a word without matches: 0 for a frequent one, up to 1 for an unknown one.
 
         In a young vault an unknown word weighs less.
         """
-        if fts_search.has(
-            self._request.connection, word, self._around, self._found.without.ids
-        ):
+        is_frequent = fts_search.has(
+            self._request.connection,
+            word,
+            self._scope_terms,
+            self._candidates.without.ids,
+        )
+        if is_frequent:
             return 0.0
-        return self._unknown * (UNKNOWN_PAIR if tokens.is_run(word) else 1.0)
+        return self._unknown_weight * (UNKNOWN_PAIR if tokens.is_run(word) else 1.0)
 
 
-def _alike(found: Candidates) -> frozenset[int]:
-    """The places whose cosine is far above that of the middle one, which follows from two of the scaled values."""
-    known = {
-        at: found.likeness[at][0]
-        for at in found.cosines
-        if found.likeness.get(at, (LOWEST,))[0] > LOWEST
-    }
-    if len(known) < 2:
+def _similar(candidates: Candidates) -> frozenset[int]:
+    """Returns the places whose cosine is far above the middle one of the vault.
+
+    A scaled value is 0 at the middle. So the middle cosine follows from two chunks.
+    """
+    cosines = candidates.cosines
+    scaled = {}
+    for place in cosines:
+        value = candidates.likeness.get(place, (LOWEST,))[0]
+        if value > LOWEST:
+            scaled[place] = value
+    if len(scaled) < 2:
         return frozenset()
-    ranked = sorted(
-        (value, found.cosines[place], place) for place, value in known.items()
-    )
+    ranked = sorted((value, cosines[place], place) for place, value in scaled.items())
     least, best = ranked[0][2], ranked[-1][2]
-    if known[best] == known[least]:
+    if scaled[best] == scaled[least]:
         return frozenset()
-    span = (found.cosines[best] - found.cosines[least]) / (known[best] - known[least])
-    middle = found.cosines[best] - known[best] * span
-    return frozenset(at for at in known if found.cosines[at] - middle >= MORE_ALIKE)
+    span = (cosines[best] - cosines[least]) / (scaled[best] - scaled[least])
+    middle = cosines[best] - scaled[best] * span
+    return frozenset(place for place in scaled if cosines[place] - middle >= MORE_ALIKE)

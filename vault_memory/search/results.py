@@ -1,4 +1,4 @@
-"""What a search gives back."""
+"""Results of a search: hits, and how each one was scored."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
@@ -8,18 +8,17 @@ MODES = ("balanced", "keyword", "semantic", "rrf")
 
 @dataclass(frozen=True, slots=True)
 class Why:
-    """How a hit came by its score."""
+    """How the score of a hit came about."""
 
     terms: Mapping[str, float]
-    """the parts of the sum, by name; their sum is the score"""
+    """the terms of the score, by name; their sum is the score"""
     arms: Mapping[str, int]
-    """which arm found it, and as which of its candidates, 1 being the best"""
+    """the arms that brought the hit, with its rank there from 1"""
 
     def as_json(self) -> dict[str, object]:
-        return {
-            "terms": {name: round(term, 4) for name, term in self.terms.items()},
-            "arms": dict(self.arms),
-        }
+        """Returns the values of the JSON contract, rounded."""
+        terms = {name: round(term, 4) for name, term in self.terms.items()}
+        return {"terms": terms, "arms": dict(self.arms)}
 
 
 @dataclass(frozen=True, slots=True)
@@ -37,21 +36,21 @@ class Hit:
     scope: str
     kind: str
     text: str
-    """the lines as they stand"""
+    """the unchanged lines"""
     score: float
     why: Why | None = None
     pending: bool = False
-    """it waits to be written into the note, where it does not stand yet; `lines` is where it is to stand"""
+    """waits to be written into the note; `lines` is where it will be"""
 
 
 @dataclass(frozen=True, slots=True)
 class Answer:
-    """The hits, best first, and how they were found."""
+    """The hits, best first, and how the search found them."""
 
     hits: tuple[Hit, ...] = ()
     arms: Mapping[str, int] = field(default_factory=dict)
     """how many candidates each arm brought"""
     left_out: Mapping[str, int] = field(default_factory=dict)
-    """with `why`: by filter, how many chunks of the scopes it alone leaves out"""
+    """with `why`: for each filter, how many chunks of the scopes it excludes by itself"""
     terms: tuple[str, ...] = ()
-    """the words that were looked for; `excerpt` finds them in a hit"""
+    """the words of the query; `excerpt` finds them in a hit"""
