@@ -18,12 +18,12 @@ def plan(
     *,
     unknown=None,
     parked=None,
-    wanted=lambda path: path.endswith(".md"),
+    is_memory=lambda path: path.endswith(".md"),
 ):
     listing = Listing()
     listing.entries.update(entries)
     listing.unknown.update(unknown or {})
-    return plan_ingest(held, listing, wanted=wanted, parked=parked or {})
+    return plan_ingest(held, listing, is_memory=is_memory, parked=parked or {})
 
 
 def test_a_note_that_is_as_it_was_is_not_read_again():

@@ -72,7 +72,7 @@ def test_no_change_escapes_a_sweep(
     for _ in range(draw.randrange(1, 8)):
         change(root, draw)
     plan = plan_ingest(
-        ingest.index.files(), ingest.folder.listing(), wanted=ingest.wants, parked={}
+        ingest.index.files(), ingest.folder.listing(), is_memory=ingest.wants, parked={}
     )
     assert set(swept(ingest).suspects) == {*plan.changed, *plan.removed, *plan.unseen}
 

@@ -1,8 +1,9 @@
-"""What is being read just now, so that a note that ended the program twice is left alone, and the others are read.
+"""Crash guard: a note that crashed the process twice while being parsed is skipped.
 
-A program that runs out of memory is killed, and would be killed again at each start. So before a large note is taken
-apart its path and revision are written down, and crossed out afterwards. Who finds them there twice reads it no more,
-until it has other bytes or somebody asks for it. Small notes end nothing, and leave no crumb.
+A process that runs out of memory is killed, and would be killed again after each start. So the
+path and revision of a large note are written to a file, the crumb, before it is parsed, and the
+crumb is removed afterwards. A note with a crumb that counts two crashes is not parsed until it
+has other bytes, or until the user asks for it. Small notes leave no crumb.
 """
 
 import fcntl
@@ -18,14 +19,14 @@ from vault_memory.vault.reader import Note
 
 LARGE = 64 << 10
 """Bytes from which a note leaves a crumb"""
-OFTEN = 2
-"""Times that it may end the program"""
+MOST_CRASHES = 2
+"""After so many crashes a note is skipped"""
 FOLDER = "reading"
 ENDED_TWICE = "the program ended twice while it was read"
 
 
 class EndedTwice(NoteUnreadable):
-    """Reading the note ended the program twice; it is not tried again by itself."""
+    """Parsing the note crashed the process twice. It is not tried again automatically."""
 
     def __init__(self, path: str) -> None:
         super().__init__(
@@ -37,67 +38,71 @@ class EndedTwice(NoteUnreadable):
 
 @contextmanager
 def reading(index: Index, note: Note) -> Iterator[None]:
-    """While a note is taken apart. Raises EndedTwice."""
-    fd = _begun(index, note) if len(note.raw) >= LARGE else None
+    """Guards the parsing of a note. Raises EndedTwice."""
+    descriptor = _leave_crumb(index, note) if len(note.raw) >= LARGE else None
     try:
         yield
     finally:
-        if fd is not None:
+        if descriptor is not None:
             with suppress(OSError):
                 os.unlink(_crumb(index, note.path))
-            os.close(fd)
+            os.close(descriptor)
 
 
 def forget_crumb(index: Index, path: str) -> None:
-    """Let it be read once more."""
+    """Lets a note be parsed again."""
     with suppress(OSError):
         os.unlink(_crumb(index, path))
 
 
-def _begun(index: Index, note: Note) -> int | None:
-    """The crumb, locked; None where none can be left, or another process reads the note at this moment."""
+def _leave_crumb(index: Index, note: Note) -> int | None:
+    """Writes the crumb and locks it. Returns its descriptor; None if that is impossible.
+
+    Another process may hold the lock because it parses the note at this moment.
+    """
     if index.path in ("", ":memory:"):
         return None
     crumb = _crumb(index, note.path)
     try:
         crumb.parent.mkdir(mode=0o700, exist_ok=True)
-        fd = os.open(crumb, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o600)
+        descriptor = os.open(crumb, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o600)
     except OSError:
+        # A full disk or a read-only folder must not keep the note out of the index.
         return None
     try:
-        fcntl.flock(fd, fcntl.LOCK_EX | fcntl.LOCK_NB)
-        times = _times(fd, note)
-        if times < OFTEN:
-            raw = json.dumps(
-                {"note": note.path, "revision": note.revision, "times": times + 1}
-            ).encode()
-            os.pwrite(fd, raw, 0)
-            os.ftruncate(fd, len(raw))
+        fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        crashes = _crashes(descriptor, note)
+        if crashes < MOST_CRASHES:
+            _write_crumb(descriptor, note, crashes + 1)
     except OSError:
-        os.close(fd)
+        os.close(descriptor)
         return None
-    if times >= OFTEN:
-        os.close(fd)
+    if crashes >= MOST_CRASHES:
+        os.close(descriptor)
         raise EndedTwice(note.path)
-    return fd
+    return descriptor
 
 
-def _times(fd: int, note: Note) -> int:
-    """How often reading these bytes was begun and not ended."""
+def _write_crumb(descriptor: int, note: Note, times: int) -> None:
+    record = {"note": note.path, "revision": note.revision, "times": times}
+    raw = json.dumps(record).encode()
+    os.pwrite(descriptor, raw, 0)
+    os.ftruncate(descriptor, len(raw))
+
+
+def _crashes(descriptor: int, note: Note) -> int:
+    """Counts how often parsing these bytes was started and not finished."""
     try:
-        said = json.loads(os.pread(fd, 1 << 16, 0))
-        return int(said["times"]) if said["revision"] == note.revision else 0
+        record = json.loads(os.pread(descriptor, 1 << 16, 0))
+        return int(record["times"]) if record["revision"] == note.revision else 0
     except (ValueError, TypeError, KeyError, OverflowError):
+        # The crash may have torn the crumb itself.
         return 0
 
 
 def _crumb(index: Index, path: str) -> Path:
-    from hashlib import (
-        sha256,  # only here: loading it costs 4 ms, and most searches read no note
-    )
+    # Loading hashlib costs 4 ms, and most searches parse no large note.
+    from hashlib import sha256
 
-    return (
-        Path(index.path).parent
-        / FOLDER
-        / sha256(path.encode("utf-8", "surrogateescape")).hexdigest()[:24]
-    )
+    name = sha256(path.encode("utf-8", "surrogateescape")).hexdigest()[:24]
+    return Path(index.path).parent / FOLDER / name

@@ -1,4 +1,4 @@
-"""Vectors for what is settled and has none yet: one text at a time, resumable, never in the way of a search."""
+"""Computes missing vectors of settled notes in small batches. Can be interrupted and resumed."""
 
 from collections.abc import Callable
 from typing import TYPE_CHECKING
@@ -11,10 +11,10 @@ if TYPE_CHECKING:
 
 
 BATCH = 16
-"""Texts between two looks at the clock and two commits; an API embedder gets them in one request."""
+"""Texts between two checks of `go_on` and two commits; an API gets them in one request"""
 
 LOOKED_UP = 128
-"""Texts that are looked up at once: that takes 1 ms for each 1,000 chunks of the index, and newer ones wait for it"""
+"""Texts that one query looks up. It takes 1 ms for each 1,000 chunks; newer texts wait for it"""
 
 
 def embed_pending(
@@ -24,45 +24,56 @@ def embed_pending(
     go_on: Callable[[], bool] = lambda: True,
     progress: Callable[[int, int], None] | None = None,
 ) -> int:
-    """Embed chunks of settled notes until none is missing or `go_on` says no. Returns how many were embedded.
+    """Embeds chunks of settled notes until none is missing or `go_on` returns false.
 
-    The text is embedded outside of any transaction; a vector that another process computed meanwhile is kept. When the
-    last one is there, those of other models are dropped, and of those that no chunk uses the oldest beyond a number.
+    Returns how many were embedded. Embedding runs outside of any transaction; a vector that
+    another process computed meanwhile is kept. At the end the vectors of other models are
+    removed, and the oldest unused vectors beyond a limit.
     """
     with index.transaction():
         model = vectors.model_id(
-            index.connection, embedder.fingerprint, embedder.name, embedder.dimensions
+            index.connection,
+            embedder.fingerprint,
+            embedder.name,
+            embedder.dimensions,
         )
-    done = 0
+    count = 0
     total = vectors.missing_count(index.connection, model) if progress else 0
     waiting: list[tuple[bytes, str]] = []
-    swept = ""
+    sweep = ""
     while go_on():
         if not waiting:
-            swept = index.get(vectors.SWEPT)
+            sweep = index.get(vectors.SWEPT)
             waiting = vectors.pending(index.connection, model, LOOKED_UP)
         if not waiting:
-            if done:
+            if count:
                 with index.transaction():
                     vectors.prune(index.connection, model)
             break
-        pending, waiting = waiting[:BATCH], waiting[BATCH:]
-        embeddings = embedder.embed([text for _, text in pending])
-        with index.transaction():
-            if (
-                index.get(vectors.SWEPT) != swept
-            ):  # something was forgotten meanwhile, and may be among these
-                waiting = []
-                continue
-            vectors.put(
-                index.connection,
-                model,
-                [
-                    (key, vector)
-                    for (key, _), vector in zip(pending, embeddings, strict=True)
-                ],
-            )
-        done += len(pending)
+        batch, waiting = waiting[:BATCH], waiting[BATCH:]
+        if not _embed_batch(index, embedder, model, batch, sweep):
+            waiting = []
+            continue
+        count += len(batch)
         if progress:
-            progress(done, max(total, done))
-    return done
+            progress(count, max(total, count))
+    return count
+
+
+def _embed_batch(
+    index: Index,
+    embedder: "Embedder",
+    model: int,
+    batch: list[tuple[bytes, str]],
+    sweep: str,
+) -> bool:
+    """Embeds and stores a batch. Returns False, and stores nothing, after a newer `sweep`."""
+    embeddings = embedder.embed([text for _, text in batch])
+    keys = [key for key, _ in batch]
+    with index.transaction():
+        if index.get(vectors.SWEPT) != sweep:
+            # The user forgot something meanwhile: a vector of that text must not come back.
+            return False
+        rows = zip(keys, embeddings, strict=True)
+        vectors.put(index.connection, model, list(rows))
+    return True

@@ -1,4 +1,4 @@
-"""What to read and what to forget: a pure decision from what is held and what is there."""
+"""Decides which notes to read and which to remove: a pure comparison of index and listing."""
 
 from collections.abc import Callable, Mapping
 from typing import NamedTuple
@@ -8,42 +8,48 @@ from vault_memory.vault.listing import Listing, Stat
 
 
 class IngestPlan(NamedTuple):
-    """The difference between the index and a listing of the vault. Paths are relative to the vault."""
+    """The difference between the index and a listing of the vault. Paths are relative to it."""
 
     changed: tuple[str, ...]
-    """new, or not settled when it was read, or of another size, time or inode since"""
+    """new, not settled when last read, or of another size, time or inode since"""
     removed: tuple[str, ...]
-    """held, and positively absent"""
+    """indexed, and certainly absent"""
     unseen: tuple[str, ...]
-    """held, and it cannot be told what is there: unknown is not absent"""
+    """indexed, in a folder that cannot be listed: the note may still exist"""
 
 
 def plan_ingest(
-    held: Mapping[str, IndexedFile],
+    indexed: Mapping[str, IndexedFile],
     listing: Listing,
     *,
-    wanted: Callable[[str], bool],
+    is_memory: Callable[[str], bool],
     parked: Mapping[str, str],
 ) -> IngestPlan:
-    """Compare what is `held` with what is there.
+    """Compares the index with a listing.
 
-    `wanted` says whether a path is memory that search reads.
-    `parked`: files not read on purpose, with the `stamp` they had then.
+    `is_memory`: whether search reads a path. `parked`: files that are skipped on purpose, with
+    the `stamp` they had then.
     """
     changed: list[str] = []
     for path, stat in listing.entries.items():
-        known = held.get(path)
-        if known is None:
-            if parked.get(path) != stamp(stat) and wanted(path):
+        previous = indexed.get(path)
+        if previous is not None:
+            if differs(previous, stat):
                 changed.append(path)
-        elif known[:4] != stat[:4] or known.state != State.SETTLED:
+        elif parked.get(path) != stamp(stat) and is_memory(path):
             changed.append(path)
-    missing = [path for path in held if path not in listing.entries]
+    missing = [path for path in indexed if path not in listing.entries]
+    # A folder that cannot be listed is no proof that its notes were deleted.
     removed = [path for path in missing if listing.covers(path)]
     unseen = [path for path in missing if not listing.covers(path)]
     return IngestPlan(tuple(changed), tuple(removed), tuple(unseen))
 
 
+def differs(previous: IndexedFile, stat: tuple[int, ...]) -> bool:
+    """Whether a file may differ from the index: by size, times or inode, or not settled yet."""
+    return previous[:4] != stat[:4] or previous.state != State.SETTLED
+
+
 def stamp(stat: Stat) -> str:
-    """What tells one state of a file from the next without reading it."""
+    """Returns a text that changes with the state of a file. Reads no bytes."""
     return f"{stat.size}-{stat.mtime_ns}-{stat.ctime_ns}-{stat.ino}"

@@ -1,4 +1,4 @@
-"""Keeps one index up to date with one vault: opens the generation that serves, or builds the next."""
+"""Keeps the index of a vault up to date: opens the current generation, or builds the next one."""
 
 import json
 import time
@@ -32,19 +32,19 @@ else:
     scan = lazy_module("vault_memory.ingest.scan")
 
 PATIENCE_SECONDS = 0.3
-"""How long a one-shot command waits before it looks again at what was absent, empty or saved just now"""
+"""Pause of a command before it looks again at notes that are absent, empty or newly saved"""
 
 BUSY_PATIENCE_MILLISECONDS = 1000
-"""How long a refresh waits for another process that writes; then it is answered from what is there"""
+"""How long a refresh waits for a writing process; then answers come from the old index"""
 
 CATCH_UP = 5
-"""How often a generation that was built looks for what was saved meanwhile, before it serves"""
+"""Scans for notes saved during a build, at most, before the new generation is used"""
 
 Progress = Callable[[str, int, int], None]
 
 
 class Indexing:
-    """The index of a vault for one thread at a time; the daemon's threads have one each."""
+    """The index of a vault, for one thread at a time. Each thread of the daemon has its own."""
 
     def __init__(
         self,
@@ -61,47 +61,54 @@ class Indexing:
         self.rules = json.dumps(
             [CHUNKING, ANALYSIS, settings._asdict()], sort_keys=True
         )
-        """What an index must have been built by to be of use"""
+        """the versions and settings that the index must have been built with"""
         self.leave: Callable[[Index, Note], bool] = lambda index, note: False
-        """says which notes a scan leaves to somebody else; a daemon sets it"""
+        """returns true for notes that a scan leaves to another thread; a daemon sets it"""
         self.behind: tuple[str, ...] = ()
-        """notes that are newer than the index, which could not be written when it was last refreshed"""
+        """notes newer than the index, after a refresh that could not write it"""
         self._index: Index | None = None
-        self._number = self._ino = 0
+        self._number = 0
+        self._ino = 0
         self._pointer_stamp = (-1, -1, -1)
-        """of the pointer when it named what is open"""
+        """of the pointer file when it named the open generation"""
 
     def close(self) -> None:
+        """Closes the index. The next call opens it again."""
         if self._index is not None:
             self._index.close()
             self._index = None
 
     def index(self) -> Index:
-        """The index that serves, built now when there is none. A generation that another process built is taken up."""
-        if self._index is None or not self._serves():
+        """Returns the current index; builds one if there is none.
+
+        Switches to a newer generation that another process built.
+        """
+        if self._index is None or not self._is_current():
             self.close()
-            self._take(self.generations.open() or self.build(anyway=False)[0])
+            self._use(self.generations.open() or self.build(anyway=False)[0])
             assert self._index is not None
         return self._index
 
-    def _serves(self) -> bool:
-        """Whether what is open is what serves. Numbers begin again in a folder made anew; inodes do not."""
+    def _is_current(self) -> bool:
+        """Whether the open generation is the current one."""
         stamp = self.generations.pointer_stamp
         if stamp != self._pointer_stamp:
             if self._number != self.generations.current:
                 return False
             self._pointer_stamp = stamp
+        # In a folder that was deleted and made again, numbers repeat. Inodes differ.
         return self._ino == self.generations.ino(self._number)
 
-    def _take(self, index: Index) -> None:
-        """Serve this one; its number is that of its own file, since the pointer may have moved on already."""
+    def _use(self, index: Index) -> None:
+        """Makes this index the open one."""
         self._index = index
         self._pointer_stamp = (-1, -1, -1)
+        # Another process may have moved the pointer already: ask the file for its number.
         self._number = self.generations.number_of(index)
         self._ino = self.generations.ino(self._number)
 
     def recover(self, error: DatabaseError) -> None:
-        """After an error of the database: open it anew; a file that is damaged is set aside, and built again."""
+        """Reopens the database after an error. A damaged file is set aside and built again."""
         number = self._number
         self.close()
         self._number = 0
@@ -110,7 +117,7 @@ class Indexing:
 
     @property
     def is_outdated(self) -> bool:
-        """Whether the index that serves was built by other rules than today's."""
+        """Whether the current index was built with other versions or settings."""
         return self.index().get(RULES) != self.rules
 
     def ingest(
@@ -119,6 +126,7 @@ class Indexing:
         *,
         leave: Callable[[Index, Note], bool] | None = None,
     ) -> "Ingest":
+        """Returns the scanner for `index`, or for the current one."""
         index = index or self.index()
         return scan.Ingest(
             self.folder,
@@ -131,28 +139,27 @@ class Indexing:
     def build(
         self, progress: Progress | None = None, *, anyway: bool = True
     ) -> "tuple[Index, ScanReport]":
-        """Build the next generation while the present one serves, then let the new one serve.
+        """Builds the next generation while the current one stays in use, then switches to it.
 
-        Of two processes that would build at once, the second waits, and takes what the first built unless `anyway`.
+        Of two processes that build at once, the second waits, and uses the index of the first
+        unless `anyway`.
         """
-        import filelock  # only here: it costs 59 ms, and most starts build nothing
+        # Loading filelock costs 59 ms, and most starts build no index.
+        import filelock
 
         self.folder.check_identity(self.marker.vault)
         reports: list[ScanReport] = []
 
         def fill(index: Index) -> None:
-            reports.append(self.ingest(index).scan(progress=_telling(progress)))
+            reports.append(self.ingest(index).scan(progress=_scan_progress(progress)))
             for _ in range(CATCH_UP):
                 if not self.ingest(index).scan().changed:
                     break
 
         self.generations.folder.mkdir(parents=True, exist_ok=True, mode=0o700)
         with filelock.FileLock(self.generations.folder / "build.lock"):
-            if (
-                not anyway
-                and (index := self.generations.open()) is not None
-                and index.get(RULES) == self.rules
-            ):
+            index = None if anyway else self.generations.open()
+            if index is not None and index.get(RULES) == self.rules:
                 return index, self.ingest(index).scan()
             return self.generations.build(self.rules, fill), reports[0]
 
@@ -163,17 +170,17 @@ class Indexing:
         rebuild: bool = False,
         progress: Progress | None = None,
     ) -> "ScanReport":
-        """Scan, and after a moment look again at what could not be concluded at once."""
+        """Scans, and looks again after a moment at notes whose state is ambiguous."""
         if rebuild or self.generations.current == 0 or self.is_outdated:
             self.close()
             index, report = self.build(progress, anyway=rebuild)
-            self._take(index)
+            self._use(index)
         else:
             self.folder.check_identity(self.marker.vault)
             for path in paths:
                 self.ingest().try_again(path)
             report = self.ingest().scan(
-                within=tuple(paths) or ("",), progress=_telling(progress)
+                within=tuple(paths) or ("",), progress=_scan_progress(progress)
             )
         if report.young or report.doubtful:
             time.sleep(PATIENCE_SECONDS)
@@ -183,13 +190,14 @@ class Indexing:
     def refresh(
         self, progress: Progress | None = None, *, briefly: bool = False
     ) -> None:
-        """Bring the text up to date; waits only for what is absent or empty.
+        """Brings the text up to date; waits only for notes that are absent or empty.
 
-        `briefly` takes in large notes for less than a second. `behind` names those that are left. It names all notes
-        that are newer where the index cannot be written now; then what it has serves on.
+        `briefly` indexes large notes for less than a second. Then `behind` names the other large
+        notes. If the index cannot be written, it stays in use, and `behind` names all newer notes.
         """
         if self._index is not None and self._index.alone:
-            self.close()  # there may be room again, and others may want it
+            # A full disk left this process an index of its own. There may be room again.
+            self.close()
         try:
             self.behind = self._refresh(progress, briefly)
         except DatabaseUnwritable:
@@ -202,7 +210,7 @@ class Indexing:
             self.behind = self.ingest().newer_notes()
 
     def _refresh(self, progress: Progress | None, briefly: bool) -> tuple[str, ...]:
-        """Gives the large notes that are left for another time."""
+        """Returns the large notes that are left for another query."""
         if self.generations.current == 0 or self.is_outdated:
             self.update(progress=progress)
             return ()
@@ -211,7 +219,7 @@ class Indexing:
         connection = ingest.index.connection
         connection.set_busy_timeout(BUSY_PATIENCE_MILLISECONDS)
         try:
-            report = ingest.scan(progress=_telling(progress))
+            report = ingest.scan(progress=_scan_progress(progress))
             if report.doubtful:
                 time.sleep(PATIENCE_SECONDS)
                 ingest.look_again(report, conclude_young=False)
@@ -226,9 +234,5 @@ class Indexing:
         )
 
 
-def _telling(progress: Progress | None) -> Callable[[int, int], None] | None:
-    return (
-        None
-        if progress is None
-        else lambda done, total: progress("reading notes", done, total)
-    )
+def _scan_progress(progress: Progress | None) -> Callable[[int, int], None] | None:
+    return partial(progress, "reading notes") if progress else None

@@ -1,4 +1,4 @@
-"""One note into the index, whole: parse, cut into chunks, keep what is the same, one transaction."""
+"""Indexes one complete note: parse, cut into chunks, keep equal chunks, in one transaction."""
 
 from collections.abc import Iterable, Sequence
 from typing import TYPE_CHECKING, NamedTuple
@@ -24,34 +24,31 @@ else:
     fact = lazy_module("vault_memory.rules.facts.fact")
 
 CLOCK_TICK_NS = 50_000_000
-"""File times move in ticks of up to 10 ms. A file read so soon after its own time may change again within the tick."""
+"""Longer than a tick of file times, which is up to 10 ms"""
 
 FACTS, TRANSCRIPT = "facts", "transcript"
 LARGEST_TRANSCRIPT = 64 << 20
-"""In bytes: of one file; its lines are read one by one, so that it may be larger than a note"""
+"""In bytes: of one file. Its lines are read one by one, so it may be larger than a note"""
 
 NEVER = Stat(-1, -1, -1, -1, -1)
-"""Equals no file: whoever compares with it looks again"""
+"""Equals no file, so a comparison with it always reports a change"""
 
 
 def largest(place: Place | None) -> int:
-    """How many bytes of a file are read, at most."""
-    return (
-        LARGEST_TRANSCRIPT
-        if place is not None and place.kind == TRANSCRIPT
-        else LARGEST_PARSED
-    )
+    """Returns how many bytes of a file are read at most."""
+    if place is not None and place.kind == TRANSCRIPT:
+        return LARGEST_TRANSCRIPT
+    return LARGEST_PARSED
 
 
 def entry_of(note: Note, place: Place, state: State, *, read_ns: int) -> IndexEntry:
-    """What the index is to hold of `note`, read at wall-clock time `read_ns`."""
-    return entry_from(
-        note, place, parts_of(note.raw, place), held_of(note, state, read_ns=read_ns)
-    )
+    """Parses `note`, read at wall-clock time `read_ns`, into an entry of the index."""
+    file = held_of(note, state, read_ns=read_ns)
+    return entry_from(note, place, parts_of(note.raw, place), file)
 
 
 class Parts(NamedTuple):
-    """What is read from the bytes of a note."""
+    """The parsed content of a note."""
 
     chunks: "Sequence[Chunk]"
     also: Sequence[str] = ()
@@ -59,21 +56,19 @@ class Parts(NamedTuple):
 
 
 def parts_of(raw: bytes, place: Place) -> Parts:
-    """Take a note apart. Another process may do this for a large one; see `worker`."""
+    """Parses the bytes of a note. For a large one a separate process does it; see `worker`."""
     if place.kind == TRANSCRIPT:
         turns = conversations_turn.turn_chunks(raw, place.scope)
         return Parts([turn.chunk for turn in turns], tuple(turn.also for turn in turns))
-    return Parts(
-        chunker.chunk(raw), facts=_facts_of(raw, place) if place.kind == FACTS else ()
-    )
+    facts = _facts_of(raw, place) if place.kind == FACTS else ()
+    return Parts(chunker.chunk(raw), facts=facts)
 
 
-def entry_from(note: Note, place: Place, parts: Parts, held: IndexedFile) -> IndexEntry:
-    """What the index is to hold of a note that was taken apart."""
+def entry_from(note: Note, place: Place, parts: Parts, file: IndexedFile) -> IndexEntry:
+    """Builds the entry of a parsed note."""
     date = place.date.isoformat() if place.date else None
-    return IndexEntry(
-        note.path, place.scope, place.kind, date, len(note.raw), held, *parts
-    )
+    size = len(note.raw)
+    return IndexEntry(note.path, place.scope, place.kind, date, size, file, *parts)
 
 
 def _facts_of(raw: bytes, place: Place) -> "Sequence[Fact]":
@@ -81,23 +76,34 @@ def _facts_of(raw: bytes, place: Place) -> "Sequence[Fact]":
 
 
 def held_of(note: Note, state: State, *, read_ns: int) -> IndexedFile:
-    """The facts by which the next change is noticed; a racy time is not remembered."""
-    racy = read_ns - note.stat.ctime_ns < CLOCK_TICK_NS
-    stat = NEVER if racy else note.stat
+    """Returns the size, times, inode and revision that reveal the next change of a file."""
+    # A file read so soon after its own time may change again within the same tick of the clock.
+    is_racy = read_ns - note.stat.ctime_ns < CLOCK_TICK_NS
+    stat = NEVER if is_racy else note.stat
     return IndexedFile(
-        stat.size, stat.mtime_ns, stat.ctime_ns, stat.ino, note.revision, state
+        stat.size,
+        stat.mtime_ns,
+        stat.ctime_ns,
+        stat.ino,
+        note.revision,
+        state,
     )
 
 
 def ingest_note(
-    index: Index, note: Note, place: Place, state: State, *, read_ns: int
+    index: Index,
+    note: Note,
+    place: Place,
+    state: State,
+    *,
+    read_ns: int,
 ) -> Delta | None:
-    """Bring the index up to date with `note`. None: it held these bytes already."""
-    held = index.file(note.path)
-    if held is not None and held.revision == note.revision:
-        now = held_of(note, state, read_ns=read_ns)
-        if held != now:
-            index.touch(note.path, now)
+    """Brings the index up to date with `note`. None: it had these bytes already."""
+    previous = index.file(note.path)
+    if previous is not None and previous.revision == note.revision:
+        current = held_of(note, state, read_ns=read_ns)
+        if previous != current:
+            index.touch(note.path, current)
         return None
     entry = entry_of(note, place, state, read_ns=read_ns)
     with index.transaction():
@@ -106,7 +112,7 @@ def ingest_note(
 
 
 def ingest_entries(index: Index, entries: Iterable[IndexEntry]) -> Delta:
-    """Many notes in one transaction: each is in it whole, and a crash loses the batch, not a part of a note."""
+    """Writes many notes in one transaction. A crash loses the batch, never half a note."""
     delta = Delta()
     with index.transaction():
         parked = index.parked()
@@ -118,7 +124,7 @@ def ingest_entries(index: Index, entries: Iterable[IndexEntry]) -> Delta:
 
 
 def forget_note(index: Index, path: str) -> Delta:
-    """The note is gone for good: so is what was read from it."""
+    """Removes a deleted note and everything that was read from it."""
     with index.transaction():
         index.unpark(path)
         return index.remove(path)

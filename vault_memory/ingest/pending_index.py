@@ -1,7 +1,7 @@
-"""What waits to be written, searchable at once: an index of its own in memory, made anew when what waits changes.
+"""Makes text that waits to be written searchable, in an index of its own in memory.
 
-Nothing of it goes into the index of the vault, which says what the notes say; so there is nothing to take out again
-when a write is folded into its note, or given up.
+The text never enters the index of the vault, which mirrors the notes. So there is nothing to
+remove there when a write is merged into its note, or given up.
 """
 
 from collections.abc import Iterable
@@ -21,27 +21,34 @@ if TYPE_CHECKING:
 else:
     chunker = lazy_module("vault_memory.markdown.chunking.chunker")
 
+_UNKNOWN_FILE = IndexedFile(-1, -1, -1, -1, "", State.HOT)
+
 
 class PendingIndex:
-    """For one vault, and one thread at a time. While nothing waits, it costs one look at the journal."""
+    """The waiting text of one vault, for one thread at a time.
+
+    While no text waits, a call costs one look at the journal.
+    """
 
     def __init__(self, state: Path, folder: Folder, layout: Layout) -> None:
-        self._texts, self._folder, self._layout = PendingTexts(state), folder, layout
+        self._texts = PendingTexts(state)
+        self._folder = folder
+        self._layout = layout
         self._index: Index | None = None
-        self._of: tuple[PendingText, ...] = ()
+        self._indexed: tuple[PendingText, ...] = ()
 
     def index(self) -> Index | None:
-        """What waits now; None when that is nothing."""
+        """Returns the index of the text that waits now; None when no text waits."""
         waiting = self._texts.listed()
-        if waiting != self._of:
+        if waiting != self._indexed:
             self._drop()
             if waiting:
-                self._index = self._made(waiting)
-            self._of = waiting
+                self._index = self._build(waiting)
+            self._indexed = waiting
         return self._index
 
     def close(self) -> None:
-        """Give back what it holds."""
+        """Closes the journal and the index."""
         self._texts.close()
         self._drop()
 
@@ -49,51 +56,47 @@ class PendingIndex:
         if self._index is not None:
             self._index.close()
             self._index = None
-        self._of = ()
+        self._indexed = ()
 
-    def _made(self, waiting: Iterable[PendingText]) -> Index:
-        """Of each text that which it adds to the one it was made from."""
-        added: dict[str, dict[tuple[tuple[str, ...], str], Chunk]] = {}
+    def _build(self, waiting: Iterable[PendingText]) -> Index:
+        """Indexes what each text adds to the version it is based on."""
+        new_chunks: dict[str, dict[tuple[tuple[str, ...], str], Chunk]] = {}
         for text in map(self._texts.read, waiting):
-            if (
-                text is not None
-                and (place := self._layout.place(text.path))
-                and place.indexed
-            ):
-                of_note = added.setdefault(text.path, {})
-                of_note.update({_words(one): one for one in self._added(text)})
+            if text is not None and self._is_memory(text.path):
+                by_words = new_chunks.setdefault(text.path, {})
+                by_words.update(
+                    (_words(chunk), chunk) for chunk in self._new_chunks(text)
+                )
         index = Index(":memory:")
         with index.transaction():
-            for path, chunks in added.items():
+            for path, chunks in new_chunks.items():
                 index.put(self._entry(path, list(chunks.values())))
         return index
 
-    def _added(self, text: PendingText) -> "list[Chunk]":
-        known = {_words(one) for one in chunker.chunk(self._before(text))}
-        return [one for one in chunker.chunk(text.raw) if _words(one) not in known]
+    def _is_memory(self, path: str) -> bool:
+        place = self._layout.place(path)
+        return place is not None and place.indexed
 
-    def _before(self, text: PendingText) -> bytes:
-        """What it was made from, else what stands there now."""
+    def _new_chunks(self, text: PendingText) -> "list[Chunk]":
+        previous = {_words(chunk) for chunk in chunker.chunk(self._base(text))}
+        chunks = chunker.chunk(text.raw)
+        return [chunk for chunk in chunks if _words(chunk) not in previous]
+
+    def _base(self, text: PendingText) -> bytes:
+        """Returns the version that the text is based on, else the note as it is now."""
         if text.base is None or text.before is not None:
             return text.before or b""
         try:
             return self._folder.read(text.path).raw
         except VaultError:
+            # A person may delete the note while the write waits.
             return b""
 
     def _entry(self, path: str, chunks: "list[Chunk]") -> IndexEntry:
         place = self._layout.place(path)
-        assert place is not None, "only notes that search reads are taken in"
+        assert place is not None, "only notes that search reads are indexed"
         date = place.date.isoformat() if place.date else None
-        return IndexEntry(
-            path,
-            place.scope,
-            place.kind,
-            date,
-            0,
-            IndexedFile(-1, -1, -1, -1, "", State.HOT),
-            chunks,
-        )
+        return IndexEntry(path, place.scope, place.kind, date, 0, _UNKNOWN_FILE, chunks)
 
 
 def _words(chunk: "Chunk") -> tuple[tuple[str, ...], str]:

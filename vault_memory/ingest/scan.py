@@ -1,7 +1,8 @@
-"""The whole vault, or a part of it, brought into the index: list, plan, read, write.
+"""Scans the vault, or some of its paths, into the index: list, plan, read, write.
 
-What has stood still for a moment is settled. What was saved just now, and what is absent or empty, is named in
-the report: a daemon hands it to its settling table, a one-shot command looks again after a moment (`look_again`).
+A note is settled when it has not changed for a moment. The report names notes that were saved a
+moment ago, and notes that are absent or empty. A daemon passes these to its debounce table; a
+command that runs once looks again after a moment (`look_again`).
 """
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
@@ -28,11 +29,11 @@ from vault_memory.vault.reader import Folder, Note, NoteTooLarge
 logger = Logger(__name__)
 
 YOUNG_NS = 3_000_000_000
-"""A file changed less than this before it was read may still be being written"""
+"""A program may still write to a file that changed less than this before it was read"""
 BATCH = 500
 """Notes in one transaction of a bulk load"""
 BATCH_NS = 500_000_000
-"""After which such a transaction is written with fewer notes"""
+"""Time after which such a transaction is written with fewer notes"""
 
 NOTHING = Delta()
 
@@ -41,35 +42,44 @@ Clock = Callable[[], int]
 
 
 class ScanReport(NamedTuple):
-    """What a scan did, and what it would not conclude yet."""
+    """Result of a scan: applied changes, and paths whose state is still ambiguous."""
 
     changed: tuple[str, ...] = ()
     """paths whose text is new to the index"""
     removed: tuple[str, ...] = ()
     delta: Delta = NOTHING
     young: tuple[str, ...] = ()
-    """searchable, and changed so lately that nothing more is concluded"""
+    """searchable, and changed so recently that a save may still go on"""
     doubtful: tuple[str, ...] = ()
-    """absent or empty now: the old text is held"""
+    """absent or empty now: the index keeps the old text"""
     unread: tuple[str, ...] = ()
-    """files that are there and that search does not read: INBOX pages, audit files"""
+    """files that search does not read: INBOX pages, audit files"""
     copies: tuple[str, ...] = ()
-    """conflict copies that are there"""
+    """conflict copies"""
     left: tuple[str, ...] = ()
-    """paths that the caller takes in by itself"""
+    """paths that the caller reads by itself"""
 
 
-class _Later:
-    """Paths on which something stays open after a scan; see `ScanReport`."""
+class _Ambiguous:
+    """Paths whose state a scan leaves open; see `ScanReport`."""
 
     def __init__(self) -> None:
         self.young: list[str] = []
         self.doubtful: list[str] = []
         self.left: list[str] = []
 
+    def report(self, changed: Iterable[str], delta: Delta) -> ScanReport:
+        return ScanReport(
+            changed=tuple(changed),
+            delta=delta,
+            young=tuple(self.young),
+            doubtful=tuple(self.doubtful),
+            left=tuple(self.left),
+        )
+
 
 class Ingest:
-    """What it takes to bring one index up to date with one vault. `clock` gives wall time in ns."""
+    """Brings one index up to date with one vault. `clock` gives wall time in ns."""
 
     __slots__ = ("clock", "folder", "index", "layout", "leave")
 
@@ -86,73 +96,79 @@ class Ingest:
         self.layout = layout
         self.clock = clock
         self.leave = leave
-        """says which notes a scan does not take in, because the caller does so by itself"""
+        """returns true for a note that the caller reads by itself"""
 
     def scan(
         self, *, within: Sequence[str] = ("",), progress: Progress | None = None
     ) -> ScanReport:
-        """Bring the index up to date with what lies under `within` (paths; "" is the vault)."""
-        held = self.index.files_within(within)
-        parked = {path: mark for path, (_, mark) in self.index.parked().items()}
-        if "" not in within:
-            parked = {
-                path: mark for path, mark in parked.items() if _is_within(path, within)
-            }
+        """Brings the index up to date with the paths `within` ("" is the vault)."""
+        indexed = self.index.files_within(within)
+        parked = self._parked(within)
         listing = self._list(within)
-        plan = plan_ingest(held, listing, wanted=self.wants, parked=parked)
-        report = self._read_all(plan.changed, held, progress)
+        plan = plan_ingest(indexed, listing, is_memory=self.wants, parked=parked)
+        report = self._read_all(plan.changed, indexed, progress)
         for path in (*plan.removed, *plan.unseen):
             self.index.set_state(path, State.MISSING)
         for path in parked:
             if path not in listing.entries and listing.covers(path):
                 self.index.unpark(path)
-        doubtful = (*report.doubtful, *plan.removed)
-        unread = tuple(
+        unread = [
             path
             for path in listing.entries
-            if path not in held and not self.wants(path)
+            if path not in indexed and not self.wants(path)
+        ]
+        return report._replace(
+            doubtful=(*report.doubtful, *plan.removed),
+            unread=tuple(unread),
+            copies=tuple(listing.copies),
         )
-        copies = tuple(listing.copies)
-        return report._replace(doubtful=doubtful, unread=unread, copies=copies)
 
     def newer_notes(self) -> tuple[str, ...]:
-        """The notes that are not as the index has them. Writes nothing."""
-        held = self.index.files()
-        parked = {path: mark for path, (_, mark) in self.index.parked().items()}
-        plan = plan_ingest(held, self._list(("",)), wanted=self.wants, parked=parked)
-        return tuple(
-            sorted(
-                {
-                    *plan.removed,
-                    *(path for path in plan.changed if self._is_newer(path, held)),
-                }
-            )
-        )
+        """Returns the notes that differ from the index. Writes nothing."""
+        indexed = self.index.files()
+        listing = self._list(("",))
+        parked = self._parked(("",))
+        plan = plan_ingest(indexed, listing, is_memory=self.wants, parked=parked)
+        newer = {path for path in plan.changed if self._is_newer(path, indexed)}
+        return tuple(sorted(newer.union(plan.removed)))
 
-    def _is_newer(self, path: str, held: Mapping[str, IndexedFile]) -> bool:
+    def _parked(self, within: Sequence[str]) -> dict[str, str]:
+        """Returns the parked paths `within`, with the stamp of each file."""
+        parked = self.index.parked().items()
+        return {path: mark for path, (_, mark) in parked if _is_within(path, within)}
+
+    def _is_newer(self, path: str, indexed: Mapping[str, IndexedFile]) -> bool:
         try:
             note = self.folder.read(path, max_bytes=largest(self.layout.place(path)))
         except (NoteNotFound, NoteUnreadable):
             return True
-        return path not in held or note.revision != held[path].revision
+        return path not in indexed or note.revision != indexed[path].revision
 
     def look_again(self, report: ScanReport, *, conclude_young: bool) -> ScanReport:
-        """A moment later: what is still absent or empty is believed, and what stood still is settled."""
+        """Concludes a scan a moment later: absent notes are removed, unchanged ones settled.
+
+        `conclude_young`: also settles the notes that were saved right before the scan.
+        """
         delta = report.delta
         removed: list[str] = []
-        for path in (*report.doubtful, *(report.young if conclude_young else ())):
+        paths = report.doubtful
+        if conclude_young:
+            paths += report.young
+        for path in paths:
             try:
                 note = self.read(path)
             except NoteUnreadable:
                 continue
-            if note is None:
-                if self._absent(path):
-                    delta += forget_note(self.index, path)
-                    removed.append(path)
-                continue
-            delta += self.ingest(note, State.SETTLED) or Delta()
+            if note is not None:
+                delta += self.ingest(note, State.SETTLED) or Delta()
+            elif self._absent(path):
+                delta += forget_note(self.index, path)
+                removed.append(path)
         return report._replace(
-            removed=tuple(removed), delta=delta, young=(), doubtful=()
+            removed=tuple(removed),
+            delta=delta,
+            young=(),
+            doubtful=(),
         )
 
     def wants(self, path: str) -> bool:
@@ -161,10 +177,10 @@ class Ingest:
         return place is not None and place.indexed
 
     def read(self, path: str) -> Note | None:
-        """The note as it is now, None when it is absent.
+        """Reads the note as it is now; None when it is absent.
 
-        Raises NoteUnreadable, and the index remembers it: a note that is too large is parked, without its text; of
-        any other the text is held, since unknown is not absent.
+        Raises NoteUnreadable, and the index remembers it: a note that is too large is parked,
+        without its text. Of any other note the index keeps the old text.
         """
         try:
             return self.folder.read(path, max_bytes=largest(self.layout.place(path)))
@@ -174,11 +190,12 @@ class Ingest:
             self.park(path, error.reason)
             raise
         except NoteUnreadable:
+            # A folder without permissions or a lost mount is no proof of a deletion.
             self.index.set_state(path, State.MISSING)
             raise
 
     def ingest(self, note: Note, state: State) -> Delta | None:
-        """One note that was read just now; None when the index held these bytes already."""
+        """Indexes one note; None when the index has these bytes already."""
         place = self.layout.place(note.path)
         if place is None or not place.indexed:
             return None
@@ -190,7 +207,7 @@ class Ingest:
             return None
 
     def try_again(self, path: str) -> None:
-        """Somebody asks for a note that is parked: read it once more."""
+        """Lets a parked note be read again, because the user asks for it."""
         forget_crumb(self.index, path)
         if path in self.index.parked():
             self.index.unpark(path)
@@ -199,78 +216,74 @@ class Ingest:
         if within == ("",):
             return self.folder.listing()
         merged = Listing()
-        for part in within:
-            if (stat := self._stat(part)) is not None:
-                merged.entries[part] = stat
+        for path in within:
+            stat = self._stat(path)
+            if stat is not None:
+                merged.entries[path] = stat
                 continue
-            found = self.folder.listing(part)
-            merged.entries.update(found.entries)
-            merged.unknown.update(found.unknown)
-            merged.copies.extend(found.copies)
+            listing = self.folder.listing(path)
+            merged.entries.update(listing.entries)
+            merged.unknown.update(listing.unknown)
+            merged.copies.extend(listing.copies)
         return merged
 
     def _stat(self, path: str) -> Stat | None:
+        if not path.endswith((".md", ".jsonl")):
+            return None
         try:
-            return self.folder.stat(path) if path.endswith((".md", ".jsonl")) else None
+            return self.folder.stat(path)
         except NoteUnreadable:
             return None
 
     def _read_all(
         self,
         paths: Sequence[str],
-        known: Mapping[str, IndexedFile],
+        indexed: Mapping[str, IndexedFile],
         progress: Progress | None,
     ) -> ScanReport:
         delta = Delta()
         changed: list[str] = []
-        later = _Later()
-        done = 0
-        while done < len(paths):
+        ambiguous = _Ambiguous()
+        position = 0
+        while position < len(paths):
             with self.folder.held():
-                done, entries = self._batch(paths, done, known, later)
+                position, entries = self._batch(paths, position, indexed, ambiguous)
             delta += ingest_entries(self.index, entries)
             changed += [entry.path for entry in entries]
             if progress:
-                progress(done, len(paths))
-        young, doubtful, left = (
-            tuple(later.young),
-            tuple(later.doubtful),
-            tuple(later.left),
-        )
-        return ScanReport(
-            changed=tuple(changed),
-            delta=delta,
-            young=young,
-            doubtful=doubtful,
-            left=left,
-        )
+                progress(position, len(paths))
+        return ambiguous.report(changed, delta)
 
     def _batch(
         self,
         paths: Sequence[str],
         start: int,
-        known: Mapping[str, IndexedFile],
-        later: "_Later",
+        indexed: Mapping[str, IndexedFile],
+        ambiguous: _Ambiguous,
     ) -> tuple[int, list[IndexEntry]]:
-        """The next entries to write, and how many paths are done with them.
+        """Reads paths from `start` on; returns the position after the last one, and entries.
 
-        It ends early after long notes, so that whoever is told of the progress can stop.
+        It ends early after long notes, so that the callback of progress can stop the scan.
         """
         entries: list[IndexEntry] = []
         began = self.clock()
-        for place in range(start, min(start + BATCH, len(paths))):
-            path = paths[place]
-            entry = self._entry(path, known.get(path), later)
+        end = min(start + BATCH, len(paths))
+        for position in range(start, end):
+            path = paths[position]
+            entry = self._entry(path, indexed.get(path), ambiguous)
             if entry is not None:
                 entries.append(entry)
             if self.clock() - began > BATCH_NS:
-                return place + 1, entries
-        return min(start + BATCH, len(paths)), entries
+                return position + 1, entries
+        return end, entries
 
     def _entry(
-        self, path: str, held: IndexedFile | None, later: "_Later"
+        self,
+        path: str,
+        previous: IndexedFile | None,
+        ambiguous: _Ambiguous,
     ) -> IndexEntry | None:
-        """What is to be written for `path`: None when that is nothing, or not yet."""
+        """Returns what to write for `path`; None when there is nothing to write now."""
         place = self.layout.place(path)
         try:
             note = self.read(path)
@@ -279,27 +292,32 @@ class Ingest:
         now = self.clock()
         if note is None or place is None:
             return None
-        settled = note.stable and now - note.stat.ctime_ns > YOUNG_NS
-        state = State.SETTLED if settled else State.HOT
-        same = held is not None and held.revision == note.revision
-        if held is not None and not note.raw and not same:
+        is_settled = note.stable and now - note.stat.ctime_ns > YOUNG_NS
+        state = State.SETTLED if is_settled else State.HOT
+        is_known = previous is not None and previous.revision == note.revision
+        if previous is not None and not note.raw and not is_known:
+            # An editor that truncates before it writes leaves the note empty for a moment.
             self.index.set_state(path, State.MISSING)
-            later.doubtful.append(path)
+            ambiguous.doubtful.append(path)
             return None
-        if not settled:
-            later.young.append(path)
-        if same:
+        if not is_settled:
+            ambiguous.young.append(path)
+        if is_known:
             self.index.touch(path, held_of(note, state, read_ns=now))
             return None
         if self.leave(note):
-            later.left.append(path)
+            ambiguous.left.append(path)
             return None
-        return self._taken_in(note, place, state, now)
+        return self._parse(note, place, state, now)
 
-    def _taken_in(
-        self, note: Note, place: Place, state: State, now: int
+    def _parse(
+        self,
+        note: Note,
+        place: Place,
+        state: State,
+        now: int,
     ) -> IndexEntry | None:
-        """The entry; a fault of ours over one note must not cost the others, so that note is parked with its reason."""
+        """Parses a note. One that cannot be parsed is parked with its reason."""
         try:
             with reading(self.index, note):
                 return entry_of(note, place, state, read_ns=now)
@@ -308,20 +326,19 @@ class Ingest:
             self.park(note.path, error.reason)
             return None
         except Exception as error:
-            logger.exception("%s cannot be taken in", note.path)
-            self.park(
-                note.path,
-                f"it cannot be taken in: {type(error).__name__}; this is a bug",
-            )
+            # A bug that one note triggers must not keep all others out of the index.
+            logger.exception("%s cannot be read into the index", note.path)
+            name = type(error).__name__
+            self.park(note.path, f"it cannot be taken in: {name}; this is a bug")
             return None
 
     def _absent(self, path: str) -> bool:
-        """Positively absent: the system says that it is not there, and nothing above it is unknown."""
-        found = self.folder.listing(path.rpartition("/")[0])
-        return path not in found.entries and found.covers(path)
+        """Whether the file is certainly absent: its folder can be listed without it."""
+        listing = self.folder.listing(path.rpartition("/")[0])
+        return path not in listing.entries and listing.covers(path)
 
     def park(self, path: str, reason: str) -> None:
-        """Leave a note out of the index until its file is another one, for a reason that a person is told."""
+        """Leaves a note out of the index until its file changes. A person sees the reason."""
         stat = self._stat(path)
         with self.index.transaction():
             self.index.remove(path)
@@ -329,6 +346,4 @@ class Ingest:
 
 
 def _is_within(path: str, within: Iterable[str]) -> bool:
-    return any(
-        not part or path == part or path.startswith(part + "/") for part in within
-    )
+    return any(not top or path == top or path.startswith(top + "/") for top in within)

@@ -1,15 +1,14 @@
-"""A look at the whole vault in slices: which notes differ from what the index holds, or are not in it.
+"""Compares the whole vault with the index in slices, and names the notes that differ.
 
-A sweep changes nothing. It goes through the notes that the index holds and compares size, times and inode, then through
-the folders for notes that the index does not hold. What differs is named, to be looked at as a change is. Between two
-slices anything may happen: a note that comes behind the sweep was announced by an event, or the next sweep finds it.
+A sweep changes nothing. It goes through the indexed notes and compares size, times and inode,
+then through the folders for notes that are not indexed. Each path that differs is then handled
+as a change. A note that changes behind the sweep is reported by an event, or by the next sweep.
 """
 
 from dataclasses import dataclass, field
 from itertools import groupby
 
-from vault_memory.index.store import IndexedFile, State
-from vault_memory.ingest.ingest_plan import stamp
+from vault_memory.ingest.ingest_plan import differs, stamp
 from vault_memory.ingest.scan import Ingest
 from vault_memory.rules.paths.conflict_names import conflict_copy
 from vault_memory.vault.listing import DEEPEST, SUFFIXES
@@ -20,7 +19,7 @@ SLICE = 250
 
 @dataclass(slots=True)
 class Findings:
-    """What one slice has found."""
+    """Paths that one slice reports."""
 
     suspects: list[str] = field(default_factory=list)
     """notes to look at"""
@@ -29,11 +28,11 @@ class Findings:
     copies: list[str] = field(default_factory=list)
     """conflict copies"""
 
-    def add(self, other: "Findings") -> None:
-        """What another slice has found, too."""
-        self.suspects += other.suspects
-        self.unread += other.unread
-        self.copies += other.copies
+    def add(self, findings: "Findings") -> None:
+        """Adds the paths of another slice."""
+        self.suspects += findings.suspects
+        self.unread += findings.unread
+        self.copies += findings.copies
 
 
 @dataclass(slots=True)
@@ -41,23 +40,20 @@ class Sweep:
     """One round through a vault."""
 
     _after: str | None = ""
-    """the last note that was compared; None when all were"""
+    """the last note that was compared; None after all of them"""
     _parked_done: bool = False
     _folders: list[str] = field(default_factory=lambda: [""])
-    """still to be listed"""
+    """folders to list"""
     _names: list[str] = field(default_factory=list)
-    """paths that were listed, and not yet looked up in the index"""
+    """listed paths to look up in the index"""
 
     @property
     def is_done(self) -> bool:
-        return (
-            self._after is None
-            and self._parked_done
-            and not (self._folders or self._names)
-        )
+        is_pending = self._folders or self._names or not self._parked_done
+        return self._after is None and not is_pending
 
     def slice(self, ingest: Ingest) -> Findings:
-        """The next slice."""
+        """Compares the next slice."""
         findings = Findings()
         if self._after is not None:
             self._compare(ingest, self._after, findings)
@@ -72,44 +68,40 @@ class Sweep:
     def _compare(self, ingest: Ingest, after: str, findings: Findings) -> None:
         rows = ingest.index.files_after(after, SLICE)
         self._after = rows[-1][0] if rows else None
-        for folder, notes in groupby(rows, lambda row: row[0].rpartition("/")[0]):
-            held = dict(notes)
-            stats = ingest.folder.stats(
-                folder, [path.rpartition("/")[2] for path in held]
-            )
-            for path, known in held.items():
-                stat = stats.get(path.rpartition("/")[2])
-                if stat is None or not _is_same(known, stat):
-                    findings.suspects.append(path)
+        for folder, notes in groupby(rows, lambda row: _folder_and_name(row[0])[0]):
+            indexed = {_folder_and_name(path)[1]: file for path, file in notes}
+            stats = ingest.folder.stats(folder, list(indexed))
+            for name, file in indexed.items():
+                stat = stats.get(name)
+                if stat is None or differs(file, stat):
+                    findings.suspects.append(_join(folder, name))
 
     def _compare_parked(self, ingest: Ingest, findings: Findings) -> None:
         for path, (_, mark) in ingest.index.parked().items():
-            folder, _, name = path.rpartition("/")
+            folder, name = _folder_and_name(path)
             stat = ingest.folder.stats(folder, [name]).get(name)
             if stat is None or stamp(stat) != mark:
                 findings.suspects.append(path)
         self._parked_done = True
 
     def _list(self, ingest: Ingest, folder: str, findings: Findings) -> None:
-        prefix = f"{folder}/" if folder else ""
         files, folders = ingest.folder.names(folder)
+        prefix = _join(folder, "")
         if prefix.count("/") < DEEPEST:
-            self._folders += [
-                prefix + name for name in folders if not name.startswith(".")
-            ]
+            visible = (name for name in folders if not name.startswith("."))
+            self._folders += [prefix + name for name in visible]
         for name in files:
-            if name.endswith(SUFFIXES):
-                if conflict_copy(name):
-                    findings.copies.append(prefix + name)
-                else:
-                    self._names.append(prefix + name)
+            if not name.endswith(SUFFIXES):
+                continue
+            paths = findings.copies if conflict_copy(name) else self._names
+            paths.append(prefix + name)
 
     def _look_up(self, ingest: Ingest, findings: Findings) -> None:
         paths = self._names[-SLICE:]
         del self._names[-SLICE:]
-        known = ingest.index.indexed_paths(paths)
+        indexed = ingest.index.indexed_paths(paths)
         for path in paths:
-            if path in known:
+            if path in indexed:
                 continue
             if ingest.wants(path):
                 findings.suspects.append(path)
@@ -117,5 +109,10 @@ class Sweep:
                 findings.unread.append(path)
 
 
-def _is_same(known: IndexedFile, stat: tuple[int, ...]) -> bool:
-    return known[:4] == stat[:4] and known.state == State.SETTLED
+def _folder_and_name(path: str) -> tuple[str, str]:
+    folder, _, name = path.rpartition("/")
+    return folder, name
+
+
+def _join(folder: str, name: str) -> str:
+    return f"{folder}/{name}" if folder else name

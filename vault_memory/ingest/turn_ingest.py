@@ -1,7 +1,8 @@
-"""What was just said into the index, at once: the end of a transcript is added, and the rest is not read again.
+"""Indexes new turns at once: only the lines appended to a transcript are parsed.
 
-The index says of which bytes it was made. When those are the ones before the new lines, the lines are all that is
-new; when the index is behind, what it lacks is read; else the file is taken in whole, as every other note is.
+The index knows the digest of the bytes it was built from. When these are the bytes before the
+new lines, only the lines are parsed. When the index is behind, the missing lines are read too.
+Otherwise the complete file is indexed, like any other note.
 """
 
 import hashlib
@@ -18,25 +19,30 @@ from vault_memory.vault.reader import Folder
 
 MOST_ENDS = 64
 PATIENCE_MILLISECONDS = 50
-"""For another process that writes into the index; after that the next look at the vault finds the lines"""
+"""For another process that writes into the index; after that the next scan indexes the lines"""
 
 
 class _End(NamedTuple):
-    """How far a transcript is known."""
+    """The indexed end of a transcript."""
 
     size: int
     lines: int
     digest: Any
-    """of hashlib, of all bytes up to here"""
+    """of hashlib, of all bytes before the end"""
 
     def after(self, raw: bytes) -> "_End":
+        """Returns the end after these bytes are appended."""
         digest = self.digest.copy()
         digest.update(raw)
         return _End(self.size + len(raw), self.lines + raw.count(b"\n"), digest)
 
+    def is_of(self, file: IndexedFile | None) -> bool:
+        """Whether the index was built from exactly the bytes before this end."""
+        return file is not None and file.revision == self.digest.hexdigest()
+
 
 class TurnIngest:
-    """For one vault; remembers how far it has seen the transcripts that it added to."""
+    """Indexes the turns of one vault. Remembers the ends of recent transcripts."""
 
     __slots__ = ("_ends", "_folder", "_layout")
 
@@ -46,74 +52,86 @@ class TurnIngest:
         self._ends: dict[str, _End] = {}
 
     def ingest(
-        self, index: Index, path: str, added: Appended, *, read_ns: int
+        self,
+        index: Index,
+        path: str,
+        added: Appended,
+        *,
+        read_ns: int,
     ) -> Delta | None:
-        """The index takes in the lines that were `added` to the transcript; None when it holds them already."""
+        """Indexes the lines `added` to a transcript; None when the index has them already."""
         place = self._layout.place(path)
         if place is None or not place.indexed:
             return None
         index.connection.set_busy_timeout(PATIENCE_MILLISECONDS)
         try:
-            with index.transaction():  # nobody else reads an older state of the file and writes it after this one
-                held = index.file(path)
-                known = self._ends.get(path) or _start()
-                if (
-                    held
-                    and known.size == added.offset
-                    and held.revision == known.digest.hexdigest()
-                ):
-                    return self._extend(index, path, place, known, added.raw)
-                return self._read(index, path, place, held, read_ns)
+            # Another process could read an older state of the file and write it after this one.
+            with index.transaction():
+                file = index.file(path)
+                end = self._ends.get(path) or _start()
+                if end.size == added.offset and end.is_of(file):
+                    return self._extend(index, path, place, end, added.raw)
+                return self._catch_up(index, path, place, file, read_ns)
         finally:
             index.connection.set_busy_timeout(BUSY_MILLISECONDS)
 
-    def _read(
+    def _catch_up(
         self,
         index: Index,
         path: str,
         place: Place,
-        held: IndexedFile | None,
+        file: IndexedFile | None,
         read_ns: int,
     ) -> Delta | None:
-        """The index knows less than was there before, or more, or something else: what it lacks is read."""
+        """Reads the lines that the index lacks, or the complete file if other bytes differ."""
         note = self._folder.read(path, max_bytes=largest(place))
-        if held is not None:
-            known = _start().after(note.raw[: index.bytes_of(path)])
-            if known.digest.hexdigest() == held.revision and note.raw[
-                : known.size
-            ].endswith(b"\n"):
-                rest = note.raw[known.size : note.raw.rfind(b"\n") + 1]
-                return self._extend(index, path, place, known, rest) if rest else None
+        if file is not None:
+            indexed = note.raw[: index.bytes_of(path)]
+            end = _start().after(indexed)
+            if indexed.endswith(b"\n") and end.is_of(file):
+                # The last line may be torn: another process may append at this moment.
+                missing = note.raw[end.size : note.raw.rfind(b"\n") + 1]
+                if not missing:
+                    return None
+                return self._extend(index, path, place, end, missing)
         self._remember(path, _start().after(note.raw))
         index.unpark(path)
         return index.put(entry_of(note, place, State.SETTLED, read_ns=read_ns))
 
     def _extend(
-        self, index: Index, path: str, place: Place, known: _End, raw: bytes
+        self,
+        index: Index,
+        path: str,
+        place: Place,
+        end: _End,
+        raw: bytes,
     ) -> Delta:
-        end = self._remember(path, known.after(raw))
-        said = turn_chunks(raw, place.scope, first_line=known.lines + 1)
-        held = IndexedFile(
-            NEVER.size,
-            NEVER.mtime_ns,
-            NEVER.ctime_ns,
-            NEVER.ino,
-            end.digest.hexdigest(),
-            State.SETTLED,
+        """Adds the chunks of these lines, which follow `end`."""
+        turns = turn_chunks(raw, place.scope, first_line=end.lines + 1)
+        new_end = end.after(raw)
+        self._remember(path, new_end)
+        entry = IndexEntry(
+            path,
+            place.scope,
+            place.kind,
+            place.date.isoformat() if place.date else None,
+            new_end.size,
+            _file_of(new_end),
+            [turn.chunk for turn in turns],
+            tuple(turn.also for turn in turns),
         )
-        chunks, also = [part.chunk for part in said], tuple(part.also for part in said)
-        date = place.date.isoformat() if place.date else None
-        return index.extend(
-            IndexEntry(
-                path, place.scope, place.kind, date, end.size, held, chunks, also
-            )
-        )
+        return index.extend(entry)
 
-    def _remember(self, path: str, end: _End) -> _End:
+    def _remember(self, path: str, end: _End) -> None:
         if len(self._ends) >= MOST_ENDS:
             self._ends.clear()
         self._ends[path] = end
-        return end
+
+
+def _file_of(end: _End) -> IndexedFile:
+    """Describes the file without its times, so that the next scan compares it again."""
+    stat = (NEVER.size, NEVER.mtime_ns, NEVER.ctime_ns, NEVER.ino)
+    return IndexedFile(*stat, end.digest.hexdigest(), State.SETTLED)
 
 
 def _start() -> _End:

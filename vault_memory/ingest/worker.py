@@ -1,7 +1,7 @@
-"""Takes large notes apart in a process of its own, with a budget of CPU time.
+"""Parses large notes in a separate process, with a budget of CPU time.
 
-A hostile note of 1 MiB takes seconds of the interpreter, in which a daemon could answer nobody. A process gives back
-its memory when it ends, and can be ended at any moment.
+A hostile note of 1 MiB blocks the interpreter for seconds, and a daemon could not answer
+meanwhile. A process can be killed at any moment, and frees its memory when it ends.
 """
 
 import os
@@ -20,29 +20,30 @@ from vault_memory.rules.paths.layout import Place
 BUDGET_SECONDS = 10
 """Of CPU time, for one note"""
 WAIT_SECONDS = 2.0
-"""For a process that was told to end"""
+"""For a process that was killed to end"""
 _LENGTH = struct.Struct(">Q")
 
 
 class NoteTooSlow(VaultMemoryError):
-    """The note could not be taken apart within the budget, or its process died of it."""
+    """The note could not be parsed within the budget, or its process died."""
 
 
 class Worker:
-    """One process, started for the first note. One thread at a time asks; any thread may `stop` it."""
+    """One process, started for the first note. One thread at a time uses it; any may `stop` it."""
 
     def __init__(self) -> None:
         self._process: subprocess.Popen[bytes] | None = None
 
     def parts_of(self, raw: bytes, place: Place) -> Parts:
-        """What `notes.parts_of` gives. Raises NoteTooSlow; then the next note gets a new process."""
-        process = self._process = self._process or _started()
+        """Calls `note.parts_of` there. Raises NoteTooSlow; the next note gets a new process."""
+        process = self._process = self._process or _start()
         assert process.stdin is not None
         assert process.stdout is not None
         try:
             _send(process.stdin, (raw, place))
             answer = _receive(process.stdout)
         except (OSError, EOFError):
+            # The system killed the process: out of CPU time or memory.
             self.stop()
             raise NoteTooSlow(
                 f"it takes more than {BUDGET_SECONDS} s, or too much memory, to read"
@@ -52,7 +53,7 @@ class Worker:
         raise NoteTooSlow(f"it cannot be taken in: {answer}; this is a bug")
 
     def stop(self) -> None:
-        """End the process, whatever it does; its memory is free again."""
+        """Kills the process and frees its memory."""
         process, self._process = self._process, None
         if process is not None:
             process.kill()
@@ -63,7 +64,7 @@ class Worker:
                 process.wait(WAIT_SECONDS)
 
 
-def _started() -> "subprocess.Popen[bytes]":
+def _start() -> "subprocess.Popen[bytes]":
     return subprocess.Popen(
         [sys.executable, "-m", "vault_memory.ingest.worker"],
         stdin=subprocess.PIPE,
@@ -79,7 +80,7 @@ def _send(pipe: IO[bytes], value: object) -> None:
 
 
 def _receive(pipe: IO[bytes]) -> object:
-    """A value of our own process at the other end of a pipe that nobody else has. Raises EOFError."""
+    """Reads a value. Safe to unpickle: only our own process has the other end. Raises EOFError."""
     [length] = _LENGTH.unpack(_read(pipe, _LENGTH.size))
     return pickle.loads(_read(pipe, length))
 
@@ -92,7 +93,7 @@ def _read(pipe: IO[bytes], length: int) -> bytes:
 
 
 def _limit() -> None:
-    """Let the system end this process when the next note takes too long."""
+    """Lets the system kill this process when the next note takes too long."""
     import resource
 
     used = resource.getrusage(resource.RUSAGE_SELF)
@@ -103,7 +104,7 @@ def _limit() -> None:
 
 
 def serve(requests: IO[bytes], answers: IO[bytes]) -> None:
-    """Answer one request after another until the other end goes away."""
+    """Answers one request after another until the pipe is closed."""
     while True:
         try:
             request: Any = _receive(requests)
@@ -120,9 +121,9 @@ def serve(requests: IO[bytes], answers: IO[bytes]) -> None:
 
 
 if __name__ == "__main__":
-    signal.signal(
-        signal.SIGINT, signal.SIG_IGN
-    )  # Ctrl-C is for the daemon, which then closes the pipe
+    # Ctrl-C reaches the whole process group. The daemon handles it, and closes the pipe.
+    signal.signal(signal.SIGINT, signal.SIG_IGN)
     with suppress(OSError):
-        os.nice(5)  # questions and small notes come first
+        # Queries and small notes have priority.
+        os.nice(5)
     serve(sys.stdin.buffer, sys.stdout.buffer)

@@ -167,7 +167,9 @@ def _best_scores(sentences: Iterable[dict[int, float]]) -> dict[int, float]:
 
 
 def _without_repetitions(
-    request: Request, candidates: Candidates, words: Sequence[str]
+    request: Request,
+    candidates: Candidates,
+    words: Sequence[str],
 ) -> fts_search.Matches:
     """Looks for the words until all turns that repeat the query are known.
 
@@ -209,7 +211,9 @@ def _repetitions(request: Request, rows: Mapping[int, Row]) -> set[int]:
 
 
 def _news(
-    request: Request, candidates: Candidates, rows: dict[int, Row]
+    request: Request,
+    candidates: Candidates,
+    rows: dict[int, Row],
 ) -> dict[int, Row]:
     """Returns the rows that are not ignored."""
     ignored = candidates.without.ids | _repetitions(request, rows)
@@ -219,11 +223,16 @@ def _news(
 
 
 def _read(
-    request: Request, candidates: Candidates, places: Sequence[int]
+    request: Request,
+    candidates: Candidates,
+    places: Sequence[int],
 ) -> dict[int, Row]:
     """Reads the chunks at these places that pass the filters and are not ignored."""
     rows = fts_search.beside(
-        request.connection, request.scope_ids, places, request.filters
+        request.connection,
+        request.scope_ids,
+        places,
+        request.filters,
     )
     return _news(request, candidates, rows)
 

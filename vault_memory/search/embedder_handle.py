@@ -23,7 +23,12 @@ class Semantic:
     """At most one embedder. Any thread may read it; the thread that calls `warm` loads it."""
 
     def __init__(
-        self, config: Embedding, cache: Path, *, reason: str, vault: Path
+        self,
+        config: Embedding,
+        cache: Path,
+        *,
+        reason: str,
+        vault: Path,
     ) -> None:
         self._config = config
         self._vault = vault
@@ -64,7 +69,10 @@ class Semantic:
         self.reason = "the model is being loaded"
         try:
             self.embedder = embedders.load_embedder(
-                self._config, cache=self.cache, progress=progress, vault=self._vault
+                self._config,
+                cache=self.cache,
+                progress=progress,
+                vault=self._vault,
             )
             self.reason = "" if self.embedder else "switched off"
         except VaultMemoryError as error:

@@ -93,7 +93,9 @@ def _speaker_term(request: Request, who: str) -> float:
 
 
 def explained(
-    request: Request, candidates: Candidates, candidate: Ranked
+    request: Request,
+    candidates: Candidates,
+    candidate: Ranked,
 ) -> dict[str, float]:
     """Returns all terms of a hit's sum that are not zero, by name."""
     _, place, cues = candidate

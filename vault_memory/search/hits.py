@@ -61,7 +61,11 @@ def answer(
 
 
 def _hits(
-    request: Request, candidates: Candidates, best: Sequence[Ranked], *, why: bool
+    request: Request,
+    candidates: Candidates,
+    best: Sequence[Ranked],
+    *,
+    why: bool,
 ) -> list[Hit]:
     """Reads the chunks of these candidates. Skips one that is in none of the scopes."""
     ids = {place: candidates.rows[place][1] for _, place, _ in best}
@@ -122,7 +126,9 @@ def _all_details(request: Request, ids: list[int]) -> dict[int, _Details]:
 
 
 def _details(
-    connection: Connection, scope_ids: Sequence[int], ids: Iterable[int]
+    connection: Connection,
+    scope_ids: Sequence[int],
+    ids: Iterable[int],
 ) -> dict[int, _Details]:
     """Reads those of these chunks that are in the scopes."""
     sql = _DETAILS_SQL.format(scopes=marks(scope_ids), condition=chunks_in(scope_ids))

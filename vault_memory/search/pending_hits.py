@@ -37,7 +37,10 @@ class PendingHits(NamedTuple):
 
     @classmethod
     def of(
-        cls, index: Index | None, scopes: Sequence[str], filters: "Filters"
+        cls,
+        index: Index | None,
+        scopes: Sequence[str],
+        filters: "Filters",
     ) -> "PendingHits | None":
         """Opens the waiting text of these scopes; None when there is no such text."""
         if index is None:
@@ -49,7 +52,11 @@ class PendingHits(NamedTuple):
         return cls(index.connection, scope_ids)
 
     def join(
-        self, notes: Notes, words: Iterable[str], filters: "Filters", matches: "Matches"
+        self,
+        notes: Notes,
+        words: Iterable[str],
+        filters: "Filters",
+        matches: "Matches",
     ) -> None:
         """Adds the waiting chunks that have any of the words to the matches in the notes."""
         highest = {
@@ -104,6 +111,10 @@ def _rare_score(notes: Notes, word: str, filters: "Filters", score: float) -> fl
     word in a note of another scope must neither hide waiting text, nor be revealed by it.
     """
     frequent = fts_search.find(
-        notes.connection, notes.scope_ids, [word], filters, most=1
+        notes.connection,
+        notes.scope_ids,
+        [word],
+        filters,
+        most=1,
     ).found
     return 0.0 if frequent else score

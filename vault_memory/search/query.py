@@ -111,7 +111,9 @@ def _without_session(request: Request, session: str) -> Request:
 
 
 def _aliases(
-    index: Index, scope_ids: Sequence[int], entity: str | None
+    index: Index,
+    scope_ids: Sequence[int],
+    entity: str | None,
 ) -> tuple[str, ...]:
     """Returns the other names of an entity in these scopes."""
     if entity is None:
