@@ -1,9 +1,113 @@
-"""The memory block of a prompt: frozen values, named as in the JSON contract."""
+"""What a prompt asks of a vault, and the memory block that it gets: frozen values.
 
-from typing import TYPE_CHECKING, NamedTuple
+The names of the block are those of the JSON contract.
+"""
+
+from collections.abc import Sequence
+from datetime import date
+from typing import TYPE_CHECKING, NamedTuple, Protocol
 
 if TYPE_CHECKING:
     from vault_memory.search.freshness import Freshness
+    from vault_memory.search.results import Answer
+
+MAIN = "group:main"
+"""The group of the workspace at the root"""
+PERSONAL_IN_MAIN = frozenset({"dated", "reflection", "transcript", "user", "rules"})
+"""Kinds of notes in the workspace at the root that belong to its owner alone"""
+
+
+class Ask(Protocol):
+    """A search for lines related to a text."""
+
+    def __call__(
+        self,
+        text: str,
+        scopes: Sequence[str],
+        limit: int,
+        kinds: Sequence[str] = (),
+    ) -> "Answer":
+        """Returns at most `limit` hits of these scopes. `kinds`: only notes of these kinds."""
+        ...
+
+
+class ContextRequest(NamedTuple):
+    """What a prompt asks of the vault, and the limits of the block."""
+
+    prompt: str
+    scopes: tuple[str, ...]
+    today: date
+    owner: str
+    """the person of the workspace at the root"""
+    briefing: bool = False
+    session: str = ""
+    """the conversation whose own turns are left out"""
+    confirmation: str = ""
+    budget: int = 0
+    """characters of the whole block; 0: no limit"""
+    dated_days: int = 3
+    most_facts: int = 0
+    """0: all facts related to the prompt"""
+    single: tuple[str, ...] = ()
+    """predicates that have one value at a time, in any spelling"""
+    most_lines: int = 10
+    """recalled lines; 0: none"""
+    recall_budget: int = 4_000
+    whole_memory: int = 6_000
+    """longest MEMORY.md, in characters, that goes in complete; 0: no limit"""
+    only_excerpts: bool = False
+    """of each MEMORY.md only the lines that answer the prompt, however short it is"""
+    private: bool = False
+    """whether the person's own memory goes in although a channel is among the scopes"""
+
+    @property
+    def people(self) -> tuple[str, ...]:
+        """The names of the persons among the scopes."""
+        return tuple(
+            scope.partition(":")[2]
+            for scope in self.scopes
+            if scope.startswith("user:")
+        )
+
+    @property
+    def in_shared_room(self) -> bool:
+        """Whether the answer goes to a channel, whose members all read it."""
+        if self.private:
+            return False
+        return any(scope.startswith("channel:") for scope in self.scopes)
+
+    @property
+    def closed_people(self) -> tuple[str, ...]:
+        """Persons whose own memory is left out, because a channel is among the scopes."""
+        if self.in_shared_room and not self.briefing:
+            return self.people
+        return ()
+
+    @property
+    def open(self) -> tuple[str, ...]:
+        """The scopes that may go in. Others read a briefing, and an answer in a channel."""
+        if not (self.briefing or self.in_shared_room):
+            return self.scopes
+        return tuple(scope for scope in self.scopes if not scope.startswith("user:"))
+
+    @property
+    def fact_scopes(self) -> tuple[str, ...]:
+        """The scopes whose facts may go in. In a channel, those of MAIN are its owner's own."""
+        if not self.in_shared_room:
+            return self.open
+        return tuple(scope for scope in self.open if scope != MAIN)
+
+    def is_personal(self, kind: str, scope: str) -> bool:
+        """Whether a note is personal and others would read it. A fact page may be about anybody."""
+        in_main = scope == MAIN
+        belongs_to_person = scope.startswith("user:") or (
+            in_main and kind in PERSONAL_IN_MAIN
+        )
+        if self.briefing:
+            return belongs_to_person or kind == "facts"
+        if not self.in_shared_room:
+            return False
+        return belongs_to_person or (in_main and kind == "facts")
 
 
 class Part(NamedTuple):

@@ -12,9 +12,8 @@ from vault_memory.index.retry_on_corruption import rebuild_if_damaged
 from vault_memory.lazy import lazy_module
 
 if TYPE_CHECKING:
-    from vault_memory.context import blocks, context_request, gather, live_notes
-    from vault_memory.context.blocks import ContextBlock
-    from vault_memory.context.context_request import Ask, ContextRequest
+    from vault_memory.context import blocks, gather, live_notes
+    from vault_memory.context.blocks import Ask, ContextBlock, ContextRequest
     from vault_memory.context.live_notes import Authors
     from vault_memory.index.store import Index
     from vault_memory.search import query
@@ -22,7 +21,6 @@ if TYPE_CHECKING:
     from vault_memory.search.results import Answer
 else:
     blocks = lazy_module("vault_memory.context.blocks")
-    context_request = lazy_module("vault_memory.context.context_request")
     gather = lazy_module("vault_memory.context.gather")
     live_notes = lazy_module("vault_memory.context.live_notes")
     query = lazy_module("vault_memory.search.query")
@@ -91,7 +89,7 @@ class ContextCalls(FactCalls):
     def _wanted(self, **asked: Any) -> "ContextRequest":
         """What is asked for, and what the configuration says to it."""
         settings = self.config
-        return context_request.ContextRequest(
+        return blocks.ContextRequest(
             owner=settings.layout.user,
             dated_days=settings.sleep_cycle.auto_load_dated_days,
             most_facts=settings.facts.max_knowledge_facts,

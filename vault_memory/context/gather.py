@@ -8,7 +8,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from datetime import date, timedelta
 from typing import TYPE_CHECKING, NamedTuple
 
-from vault_memory.context.context_request import Ask, ContextRequest
+from vault_memory.context.blocks import Ask, ContextRequest
 from vault_memory.context.live_notes import LiveLines, LiveNotes
 from vault_memory.index import fact_queries
 from vault_memory.index.filters import listed
