@@ -182,7 +182,7 @@ def test_killed_in_the_midst_it_is_finished_by_whoever_comes_next(bedroom):
                     memory.learn_from_ended(now=NOON)
             finally:
                 CheckpointStore.close = real
-            assert shelf.open(SCOPE).session == "tea"
+            assert shelf.open_cycle(SCOPE).session == "tea"
         assert "mackerel" in bedroom.text(NOTE)
         said(bedroom, "I love sour cherries.", "walk", "11:00")
 

@@ -159,7 +159,7 @@ def test_what_an_older_version_had_read_is_not_read_again_and_what_came_late_is(
     newest = house.waiting["phone"][
         0
     ].id  # not here: this version had read up to the third by its time
-    house.shelf.keep(
+    house.shelf.save(
         SCOPE,
         LastCycle(SCOPE, "2026-05-01", "t1", house.said["t1"].isoformat(), serial=7),
     )

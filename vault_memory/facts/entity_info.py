@@ -1,9 +1,9 @@
-"""Facts as the calls of VaultMemory give them back, and how they are made of what the index holds.
+"""Answers of the fact calls of `VaultMemory`, built from the rows of the index.
 
-Apart from the calls, so that a program which asks for no fact loads none of it.
+A module apart from the calls, so that a program without fact calls does not load it.
 """
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
 from datetime import date
 from typing import TYPE_CHECKING
@@ -60,7 +60,7 @@ MOST_CANDIDATES = 10
 
 
 class UnclearFact(UnclearId):
-    """An id that stands for no fact, or for several; nothing was changed."""
+    """The id matches no fact, or several facts. Nothing was changed."""
 
     def __init__(
         self, given: str, candidates: Sequence[Fact], *, several: bool
@@ -71,13 +71,13 @@ class UnclearFact(UnclearId):
             [fact.id for fact in candidates],
             "`vault-memory facts` lists them with their ids",
         )
-        said = "\n".join(f"  {fact.id}  {in_words(fact)}" for fact in candidates)
+        lines = "\n".join(f"  {fact.id}  {in_words(fact)}" for fact in candidates)
         if several:
-            self.message = f"{given!r} may be any of these facts:\n{said}"
+            self.message = f"{given!r} may be any of these facts:\n{lines}"
         else:
-            self.message = f"there is no fact {given!r}" + (
-                f"; there are\n{said}" if said else ""
-            )
+            self.message = f"there is no fact {given!r}"
+            if lines:
+                self.message += f"; there are\n{lines}"
         self.args = (self.message,)
         self.details["facts"] = [in_words(fact) for fact in candidates]
 
@@ -88,7 +88,7 @@ class UnclearFact(UnclearId):
 
 @dataclass(frozen=True, slots=True)
 class FactChange:
-    """What became of a fact that was stated or changed."""
+    """The result of a statement or a change of a fact."""
 
     outcome: str
     """added, duplicate, refined, superseded; corrected, invalidated, deleted, confirmed; proposed, rejected, pending"""
@@ -99,41 +99,43 @@ class FactChange:
 
 @dataclass(frozen=True, slots=True)
 class About:
-    """What is known of somebody or something."""
+    """Everything that the vault knows of a person or a thing."""
 
     name: str
     type: str
     aliases: tuple[str, ...]
     summary: str
     facts: tuple[Fact, ...]
-    """with those that follow the other way round, which stand on no page and have no `text`"""
+    """with inverse facts, which are on no page and have no `text`"""
     relationships: tuple[Strength, ...]
     mentions: int
-    """in how many chunks of notes it is named"""
+    """number of chunks that name it"""
     hits: "tuple[Hit, ...]"
 
 
 def in_words(fact: Fact) -> str:
-    """A fact on one line."""
+    """Formats a fact on one line."""
     return f"{fact.subject} · {fact.line()}"
 
 
 def holding(facts: Iterable[Fact], day: date, single: Iterable[str]) -> list[Fact]:
-    """Those that hold on a day, each scope by itself."""
+    """Returns the facts that are valid on a day, each scope by itself."""
     return [fact for group in by_scope(facts) for fact in current(group, day, single)]
 
 
 def held_on(facts: Iterable[Fact], day: date, single: Iterable[str]) -> list[Fact]:
-    """Those that held on a day, by what is known now, each scope by itself."""
+    """Returns the facts that were valid on a day, as known today, each scope by itself."""
     return [fact for group in by_scope(facts) for fact in valid_on(group, day, single)]
 
 
 def in_time(facts: Iterable[Fact], day: date, single: Iterable[str]) -> list[Fact]:
-    """All, the oldest first, as they hold or no longer hold on a day."""
-    told = [
+    """Returns all facts with their validity on a day, the oldest first."""
+    history = [
         fact for group in by_scope(facts) for fact in folded_facts(group, day, single)
     ]
-    return sorted(told, key=lambda fact: (begins(fact), fact.valid_until or date.max))
+    return sorted(
+        history, key=lambda fact: (begins(fact), fact.valid_until or date.max)
+    )
 
 
 def about(
@@ -143,6 +145,7 @@ def about(
     hits: "tuple[Hit, ...]",
     today: date,
 ) -> About:
+    """Builds the answer about an entity."""
     return About(
         entity.name,
         entity.type,
@@ -156,20 +159,22 @@ def about(
 
 
 def told(edit: "Edit", note: str, fact_id: str) -> FactChange:
-    """From the remark of the op that a wish ended in."""
-    for done in reversed(edit.applied):
-        about, _, rest = done.remark.partition(" ")
-        if about == fact_edits.ABOUT:
-            id_, _, outcome = rest.partition(" ")
+    """Reads the result from the remark of the last op that states a fact."""
+    for op in reversed(edit.applied):
+        subject, _, result = op.remark.partition(" ")
+        if subject == fact_edits.ABOUT:
+            id_, _, outcome = result.partition(" ")
             return FactChange(outcome, id_, note, edit)
-    waits: Mapping[bool, str] = {
-        bool(edit.pending): "pending",
-        bool(edit.proposed): "proposed",
-    }
-    return FactChange(waits.get(True, "rejected"), fact_id, note, edit)
+    outcome = "rejected"
+    if edit.proposed:
+        outcome = "proposed"
+    elif edit.pending:
+        outcome = "pending"
+    return FactChange(outcome, fact_id, note, edit)
 
 
 def by_scope(facts: Iterable[Fact]) -> list[list[Fact]]:
+    """Groups facts by scope."""
     groups: dict[str, list[Fact]] = {}
     for fact in facts:
         groups.setdefault(fact.scope, []).append(fact)
@@ -177,6 +182,7 @@ def by_scope(facts: Iterable[Fact]) -> list[list[Fact]]:
 
 
 def about_these(facts: Iterable[Fact], keys: set[str]) -> list[Fact]:
+    """Returns the facts whose subject or object is one of these folded names."""
     return [
         fact
         for fact in facts
@@ -185,8 +191,9 @@ def about_these(facts: Iterable[Fact], keys: set[str]) -> list[Fact]:
 
 
 def check(fact: Fact) -> None:
-    """Raise UsageError for what cannot stand on a page of facts."""
-    if not all(part.strip() for part in (fact.subject, fact.predicate, fact.object)):
+    """Raises UsageError for a fact that cannot be written on a page of facts."""
+    words = (fact.subject, fact.predicate, fact.object)
+    if not all(map(str.strip, words)):
         raise UsageError(
             "a fact has a subject, a predicate and an object",
             hint="such as alice works_at Acme",
@@ -209,11 +216,11 @@ def check(fact: Fact) -> None:
 
 
 def unclear(given: str, everything: Sequence[Fact]) -> UnclearFact:
-    """Of an id that stands for no fact: those that the words of it may mean, else some of all."""
-    wanted = Prompt(given).text
+    """Returns the error for an unknown id. It lists facts that its words may mean, else any."""
+    text = Prompt(given).text
     near = [
         fact
         for fact in everything
-        if Prompt(f"{fact.subject} {fact.object}").names(wanted)
+        if Prompt(f"{fact.subject} {fact.object}").names(text)
     ]
     return UnclearFact(given, (near or everything)[:MOST_CANDIDATES], several=False)

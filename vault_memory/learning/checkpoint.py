@@ -1,14 +1,15 @@
-"""What nights remember between themselves, outside the vault: what they have read, and what one is about to do.
+"""Saves the progress of learning outside the vault: what was read, and the open cycle.
 
-The marks of what was read are added to a file, a line for each time, which counts once that time is done. Each other
-file is replaced as a whole. The open night's file is written before each step that changes something, so that a
-night that was killed goes on with the very same turns, the same answer of the brain, and the same ids in the audit.
+Marks of read turns are appended to a file, one line for each cycle; a line counts once its cycle
+is finished. Each other file is replaced as a whole. The file of the open cycle is written before
+each step that changes something. So a cycle that was killed continues with the same turns, the
+same answer of the brain, and the same ids in the audit log.
 """
 
 import fcntl
 import json
 import os
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Mapping
 from contextlib import contextmanager, suppress
 from dataclasses import asdict, dataclass, field, fields
 from pathlib import Path
@@ -20,10 +21,12 @@ from vault_memory.markdown.note_items import short_hash
 FOLDER = "nights"
 LOCK = "nights.lock"
 READ = "read"
+LAST = "last.json"
+OPEN = "open.json"
 
 
 class NightRuns(Locked):
-    """Another process is at the night's work."""
+    """Another process runs a learning cycle."""
 
     def __init__(self) -> None:
         super().__init__(
@@ -32,20 +35,20 @@ class NightRuns(Locked):
         )
 
 
-class _Kept:
-    """Reads itself from JSON, whatever an older or newer version put there."""
+class _JsonFields:
+    """Reads a dataclass from JSON. Ignores fields of older and newer versions."""
 
     @classmethod
-    def read(cls, said: object) -> Self:
-        if not isinstance(said, dict):
+    def read(cls, value: object) -> Self:
+        if not isinstance(value, dict):
             return cls()
-        known = {one.name: one.type for one in fields(cls)}  # type: ignore[arg-type]
-        return cls(**{name: value for name, value in said.items() if name in known})
+        names = {item.name for item in fields(cls)}  # type: ignore[arg-type]
+        return cls(**{name: value[name] for name in names & value.keys()})
 
 
 @dataclass(slots=True)
-class LastCycle(_Kept):
-    """Of one scope: the last night that was done."""
+class LastCycle(_JsonFields):
+    """The last finished cycle of one scope."""
 
     scope: str = ""
     night: str = ""
@@ -54,146 +57,149 @@ class LastCycle(_Kept):
     """the id of the newest turn that was read"""
     newest_ts: str = ""
     since: str = ""
-    """what was said before is not ours: from where the very first night looked back; empty in files of older versions,
-    which knew the newest turn alone"""
+    """older turns are ignored: where the first night began to look back. Empty in files of older
+    versions, which know the newest turn only"""
     files: dict[str, str] = field(default_factory=dict)
-    """of the transcripts that were read to their end: the signature"""
+    """signatures of the transcripts without unread turns"""
     reflected: str = ""
     """the night of the last reflection"""
     serial: int = 0
-    """how many nights were done, and conversations learned from"""
+    """number of finished cycles: nights and conversations"""
     idle: int = 0
     """nights in a row in which nothing was learned"""
     outcome: dict[str, Any] = field(default_factory=dict)
-    """as `sleep` told it"""
+    """as `sleep` reported it"""
     by_day: dict[str, Any] = field(default_factory=dict)
     """what was learned since, at the ends of conversations"""
     heard: list[str] = field(default_factory=list)
-    """the ids of the turns of which that was"""
+    """the ids of the turns that `by_day` comes from"""
 
 
 @dataclass(slots=True)
-class OpenCycle(_Kept):
-    """Of one scope: the night that is being done."""
+class OpenCycle(_JsonFields):
+    """The unfinished cycle of one scope."""
 
     scope: str = ""
     night: str = ""
     serial: int = 0
     began: str = ""
     session: str = ""
-    """of a conversation that has ended, and is learned from before the night; empty in a night"""
+    """a conversation that has ended, learned from before the night; empty for a night"""
     newest: str = ""
-    """older versions: the id of the last turn that it took in"""
+    """older versions: the id of the last turn in the question"""
     taken: list[str] = field(default_factory=list)
-    """the marks of the turns that it took in; others are the next night's"""
+    """the marks of the turns in the question; other turns wait for the next cycle"""
     room: int = 0
-    """characters for the lines of these turns; decided once, since the notes beside them may grow meanwhile"""
+    """characters for the turns; decided once, because the notes beside them may grow"""
     answers: dict[str, dict[str, Any]] = field(default_factory=dict)
-    """what the brain said, by step"""
+    """the brain's answers, by step"""
     runs: dict[str, str] = field(default_factory=dict)
     """the ids of audit records, by step"""
 
 
 class CheckpointStore:
-    """The files of all scopes."""
+    """The checkpoint files of all scopes."""
 
     def __init__(self, state: Path) -> None:
         self.folder = state / FOLDER
 
     def last(self, scope: str) -> LastCycle:
-        return LastCycle.read(self._read(self._file(scope, "last")))
+        """Returns the last finished cycle; an empty one for a new scope."""
+        return LastCycle.read(_read_json(self._file(scope, LAST)))
 
-    def open(self, scope: str) -> OpenCycle | None:
-        """The night that was begun and not done; None when there is none."""
-        said = self._read(self._file(scope, "open"))
-        return OpenCycle.read(said) if said is not None else None
+    def open_cycle(self, scope: str) -> OpenCycle | None:
+        """Returns the unfinished cycle; None when there is none."""
+        value = _read_json(self._file(scope, OPEN))
+        return None if value is None else OpenCycle.read(value)
 
-    def keep(self, scope: str, what: LastCycle | OpenCycle) -> None:
-        """On the disk when this returns."""
-        self._write(
-            self._file(scope, "last" if isinstance(what, LastCycle) else "open"),
-            json.dumps(asdict(what)),
-        )
+    def save(self, scope: str, cycle: LastCycle | OpenCycle) -> None:
+        """Saves a cycle. It is on the disk on return."""
+        name = LAST if isinstance(cycle, LastCycle) else OPEN
+        _replace(self._file(scope, name), json.dumps(asdict(cycle)))
 
     def close(self, scope: str, last: LastCycle) -> None:
-        """The open night is done."""
-        self.keep(scope, last)
-        self._file(scope, "open").unlink(missing_ok=True)
+        """Finishes the open cycle."""
+        self.save(scope, last)
+        self._file(scope, OPEN).unlink(missing_ok=True)
 
     def read(self, scope: str, serial: int) -> set[str]:
-        """The marks of all turns that were read by the time with this number."""
-        found = set[str]()
-        with suppress(OSError):
-            for line in (
-                self._file(scope, READ)
-                .read_text(encoding="ascii", errors="replace")
-                .splitlines()
-            ):
-                number, *marks = line.split() or ["none"]
-                if number.isdecimal() and int(number) <= serial:
-                    found.update(marks)
-        return found
+        """Returns the marks of all turns that the cycles up to this number read."""
+        marks = set[str]()
+        try:
+            text = self._file(scope, READ).read_text("ascii", errors="replace")
+        except OSError:
+            return marks
+        for line in text.splitlines():
+            number, *line_marks = line.split() or ["none"]
+            # A line of a later number belongs to a cycle that was killed.
+            if number.isdecimal() and int(number) <= serial:
+                marks.update(line_marks)
+        return marks
 
     def add_read(self, scope: str, serial: int, marks: Iterable[str]) -> None:
-        """These are read once that time is done. On the disk when this returns; to say it again does no harm."""
-        if told := " ".join(marks):
-            # a line that was torn by a crash is ended first
-            self._add(self._file(scope, READ), f"\n{serial} {told}\n")
+        """Adds marks that count once the cycle is finished. May be repeated.
+
+        They are on the disk on return.
+        """
+        line = " ".join(marks)
+        if line:
+            # A crash may have torn the last line: end it first.
+            _append(self._file(scope, READ), f"\n{serial} {line}\n")
 
     def report(self, night: str, text: str) -> Path:
-        """Keep a report that a person may read in the morning."""
+        """Saves the morning report. Returns its path."""
         file = self.folder / "reports" / f"{night}.md"
-        self._write(file, text)
+        _replace(file, text)
         return file
 
     def lasts(self) -> list[LastCycle]:
-        """The last night of each scope."""
-        found = [
-            LastCycle.read(self._read(file))
-            for file in sorted(self.folder.glob("*.last.json"))
-        ]
-        return [one for one in found if one.scope]
+        """Returns the last finished cycle of each scope."""
+        files = sorted(self.folder.glob(f"*.{LAST}"))
+        cycles = [LastCycle.read(_read_json(file)) for file in files]
+        return [cycle for cycle in cycles if cycle.scope]
 
-    def note(self, record: dict[str, object]) -> None:
-        """One line in the log of what aged out, on the disk before anything is thrown away."""
-        self._add(self.folder / "aged-out.jsonl", json.dumps(record) + "\n")
+    def log_removal(self, record: Mapping[str, object]) -> None:
+        """Logs a file that is too old. The line is on the disk before the file is removed."""
+        _append(self.folder / "aged-out.jsonl", json.dumps(record) + "\n")
 
     @contextmanager
     def held(self) -> Iterator[None]:
-        """Nobody else does the night's work meanwhile. Raises NightRuns."""
+        """Keeps other processes from learning meanwhile. Raises NightRuns."""
         self.folder.mkdir(parents=True, exist_ok=True, mode=0o700)
-        fd = os.open(self.folder / LOCK, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o600)
+        flags = os.O_RDWR | os.O_CREAT | os.O_CLOEXEC
+        descriptor = os.open(self.folder / LOCK, flags, 0o600)
         try:
             try:
-                fcntl.flock(fd, fcntl.LOCK_EX | fcntl.LOCK_NB)
+                fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
             except BlockingIOError:
                 raise NightRuns from None
             yield
         finally:
-            os.close(fd)
+            os.close(descriptor)
 
-    def _file(self, scope: str, what: str) -> Path:
-        return (
-            self.folder / f"{short_hash(scope)}.{what}{'' if what == READ else '.json'}"
-        )
+    def _file(self, scope: str, name: str) -> Path:
+        return self.folder / f"{short_hash(scope)}.{name}"
 
-    def _read(self, file: Path) -> object:
-        with suppress(OSError, ValueError):
-            return json.loads(file.read_text(encoding="utf-8"))
-        return None
 
-    def _add(self, file: Path, text: str) -> None:
-        file.parent.mkdir(parents=True, exist_ok=True, mode=0o700)
-        with file.open("a", encoding="utf-8") as log:
-            log.write(text)
-            log.flush()
-            os.fsync(log.fileno())
+def _read_json(file: Path) -> object:
+    with suppress(OSError, ValueError):
+        return json.loads(file.read_text(encoding="utf-8"))
+    return None
 
-    def _write(self, file: Path, text: str) -> None:
-        file.parent.mkdir(parents=True, exist_ok=True, mode=0o700)
-        fresh = file.with_name(file.name + ".new")
-        with fresh.open("w", encoding="utf-8") as stream:
-            stream.write(text)
-            stream.flush()
-            os.fsync(stream.fileno())
-        os.replace(fresh, file)
+
+def _append(file: Path, text: str) -> None:
+    file.parent.mkdir(parents=True, exist_ok=True, mode=0o700)
+    with file.open("a", encoding="utf-8") as log:
+        log.write(text)
+        log.flush()
+        os.fsync(log.fileno())
+
+
+def _replace(file: Path, text: str) -> None:
+    file.parent.mkdir(parents=True, exist_ok=True, mode=0o700)
+    new_file = file.with_name(file.name + ".new")
+    with new_file.open("w", encoding="utf-8") as stream:
+        stream.write(text)
+        stream.flush()
+        os.fsync(stream.fileno())
+    os.replace(new_file, file)

@@ -1,7 +1,8 @@
-"""One night of one scope: learn from what was said, write it down, tidy up. The steps stand in `STEPS`, in their order.
+"""Runs one learning cycle of a scope: reads new turns, writes what they teach, prunes.
 
-A night may be killed anywhere and done again: what the brain said is kept before it is used, each change of a note has
-its id in the audit written down before it is made, and where the night ends is kept last of all.
+The steps are in `STEPS`. A cycle may be killed at any moment and run again: the brain's answer is
+saved before it is used, the id of each edit is saved before the edit, and the end of the cycle is
+saved last.
 """
 
 import logging
@@ -12,7 +13,7 @@ from datetime import date, datetime, timedelta, tzinfo
 from hashlib import sha256
 from typing import TYPE_CHECKING, Any
 
-from vault_memory.edits.commands import ApplyOps, EditAction
+from vault_memory.edits.commands import ApplyOps, ChangeFacts, EditAction
 from vault_memory.errors import VaultMemoryError
 from vault_memory.lazy import lazy_module
 from vault_memory.learning.checkpoint import CheckpointStore, OpenCycle
@@ -35,35 +36,35 @@ else:
 logger = logging.getLogger(__name__)
 
 PATIENCE_SECONDS = 6.0
-"""For notes that somebody works on; what is not written by then waits, and is written when they are left alone"""
+"""For notes that a person edits; later writes wait until the notes are free"""
 PAUSE_SECONDS = 0.1
 NOTHING = "nothing"
-"""In the place of a record's id: the run left none"""
+"""In place of a record's id: the edit left no record"""
 
 
 @dataclass(frozen=True, slots=True)
 class CycleDeps:
-    """What a night works with."""
+    """The dependencies of a cycle."""
 
-    curator: "NoteEditor"
-    shelf: CheckpointStore
+    editor: "NoteEditor"
+    store: CheckpointStore
     places: Callable[[str], Places]
-    """the notes of a scope, as they are now"""
+    """returns the notes of a scope, as they are now"""
     logs: Callable[[str, Mapping[str, str]], dict[str, Log]]
-    """the transcripts of a scope by path; those whose signatures are given and still right are not read"""
+    """reads the transcripts of a scope by path, except those with these signatures"""
     brain: Callable[["Role"], "Brain"]
     instructions: Callable[["Role"], str]
     fact_rules: Callable[[date], "FactRules"]
-    """as of the day on which something was said"""
+    """returns the rules for facts stated on a day"""
     discard: Callable[[str, datetime], bool]
-    """throws a file that is no note away; whether it is gone"""
+    """moves a file that is no note to the trash; returns whether it is gone"""
     changed: Callable[[str], None] = lambda path: None
-    """a note was written, made or thrown away"""
+    """is called after a note was written, created or deleted"""
 
 
 @dataclass(frozen=True, slots=True)
 class CycleRequest:
-    """What is asked of a night."""
+    """What a cycle shall do, and its limits."""
 
     scope: str
     night: date
@@ -75,14 +76,14 @@ class CycleRequest:
     curate: bool = False
     dry_run: bool = False
     session: str = ""
-    """only this conversation, which has ended; the night is still to come"""
+    """only this conversation, which has ended; the night follows later"""
     room: int = ROOM
-    """characters of one question to the brain, beside its instructions"""
+    """characters of one question to the brain, without its instructions"""
 
 
 @dataclass(slots=True)
 class Outcome:
-    """What a night did."""
+    """What a cycle did. The names are those of the JSON contract."""
 
     scope: str
     night: str
@@ -96,30 +97,30 @@ class Outcome:
     pruned: int = 0
     reflected: int = 0
     more: int = 0
-    """turns for which there was no room; the next question of the night begins with them"""
+    """turns that did not fit; the next question of the night begins with them"""
     waiting: int = 0
-    """writes that wait until their notes are left alone"""
+    """writes that wait until their notes are free"""
     rung: str = ""
-    """how the brain's answer was had; empty when nothing was asked"""
+    """how the brain answered; empty without a question"""
     model: str = ""
     reason: str = ""
-    """why it was not had better"""
+    """why there was no better answer"""
     state: str = "done"
-    """done, quiet (nothing was said), partial (there was more than fits), or failed"""
+    """done, quiet (no turns), partial (more turns than fit), or failed"""
     idle: int = 0
     session: str = ""
-    """the conversation, when it was no night"""
+    """the conversation; empty for a night"""
     heard: int = 0
     """turns that were read before, when their conversations ended"""
     learned: list[str] = field(default_factory=list)
-    """the lines that were written, for the report; they are in the notes, too"""
+    """the written lines, for the report; they are in the notes, too"""
     notes: list[str] = field(default_factory=list)
-    """the notes that were written"""
+    """the written notes"""
 
 
 @dataclass(frozen=True, slots=True)
 class RunOutcome:
-    """What became of one run."""
+    """The result of one edit."""
 
     applied: tuple[Mapping[str, Any], ...] = ()
     """the ops that had an effect"""
@@ -130,24 +131,28 @@ class RunOutcome:
 
 
 class LearningCycle:
-    """Does the steps. `after` is told the name of each step that is done."""
+    """Runs the steps. Calls `after` with the name of each finished step."""
 
     def __init__(
         self,
-        desk: CycleDeps,
-        wanted: CycleRequest,
+        deps: CycleDeps,
+        request: CycleRequest,
         after: Callable[[str], None] = lambda step: None,
     ) -> None:
-        self.desk, self.wanted, self._after = desk, wanted, after
-        self.scope, self.zone, self.now = wanted.scope, wanted.zone, wanted.now
-        self.kind, _, self.name = wanted.scope.partition(":")
-        self.last = desk.shelf.last(self.scope)
-        self.out = Outcome(self.scope, wanted.night.isoformat())
-        self.open = OpenCycle()
-        self.read = set[str]()
-        """the marks of what was read before"""
-        self.read_out: dict[str, str] = {}
-        """the transcripts that are read to their end with this"""
+        self.deps = deps
+        self.request = request
+        self._after = after
+        self.scope = request.scope
+        self.zone = request.zone
+        self.now = request.now
+        self.kind, _, self.name = request.scope.partition(":")
+        self.last = deps.store.last(self.scope)
+        self.outcome = Outcome(self.scope, request.night.isoformat())
+        self.checkpoint = OpenCycle()
+        self.read_marks = set[str]()
+        """the marks of turns that earlier cycles read"""
+        self.finished_logs: dict[str, str] = {}
+        """signatures of the transcripts without unread turns after this cycle"""
         self.gathered = Gathered()
         self.extraction = Extraction()
         self._patience = PATIENCE_SECONDS
@@ -155,180 +160,205 @@ class LearningCycle:
 
     @property
     def night(self) -> date:
-        """The local date of the night that is done, which may have been begun by a process that was killed."""
-        return date.fromisoformat(self.open.night)
+        """The local date of the cycle. A cycle that was killed keeps its date."""
+        return date.fromisoformat(self.checkpoint.night)
 
     def run(self) -> Outcome:
-        """All steps. What fails is said in the outcome, and done again the next time."""
+        """Runs all steps. The outcome names a failure, and the next cycle tries again."""
         for step in learning_steps.STEPS:
-            if not (self.open.session and step in learning_steps.OF_THE_NIGHT):
+            is_skipped = step in learning_steps.OF_THE_NIGHT and self.checkpoint.session
+            if not is_skipped:
                 step(self)
                 self._after(step.__name__)
-        return self.out
+        return self.outcome
 
-    # ---- what the steps share ------------------------------------------------------------------------------------
+    # ---- notes -------------------------------------------------------------------------------
 
     @property
     def places(self) -> Places:
-        """The notes there are; looked for again after an edit, which may have made one."""
+        """The notes of the scope. Looked up again after an edit, which may create one."""
         if self._places is None:
-            self._places = self.desk.places(self.scope)
+            self._places = self.deps.places(self.scope)
         return self._places
 
-    def keep(self) -> None:
-        """The open night's file, before anything is done that it tells of."""
-        if not self.wanted.dry_run:
-            self.desk.shelf.keep(self.scope, self.open)
-
     def text(self, path: str) -> str:
-        """A note as it stands; empty when it is not there or cannot be read."""
-        return self.doc_and_text(path)[1]
+        """Returns the text of a note; empty when it is missing or unreadable."""
+        return self._raw(path).decode("utf-8", "replace")
 
     def doc(self, path: str) -> SectionedDoc:
-        return self.doc_and_text(path)[0]
+        """Returns a parsed note; empty when it is missing or unreadable."""
+        return parse(self._raw(path))
 
-    def doc_and_text(self, path: str) -> tuple[SectionedDoc, str]:
+    def days(self, first: date, last: date) -> dict[date, str]:
+        """Returns the texts of the dated notes of these days, both included."""
+        return {
+            day: self.text(note)
+            for day, note in self.places.dated
+            if first <= day <= last
+        }
+
+    def _raw(self, path: str) -> bytes:
+        if not path:
+            return b""
         try:
-            note = self.desk.curator.there(path) if path else None
+            note = self.deps.editor.there(path)
         except VaultMemoryError as error:
+            # One unreadable note must not end the night of the whole scope.
             logger.warning("%s", error)
-            note = None
-        raw = note.raw if note else b""
-        return parse(raw), raw.decode("utf-8", "replace")
+            return b""
+        return note.raw if note else b""
+
+    # ---- the brain ---------------------------------------------------------------------------
 
     def ask(self, step: str, prompt: "Prompt") -> str:
-        """What the brain says, which is kept: asked again, a model would say something else."""
-        known = self.open.answers.get(step)
-        about = sha256(repr(prompt.excerpts).encode("utf-8", "replace")).hexdigest()
-        if (
-            known is None or known.get("about") != about
-        ):  # something that it is about was forgotten meanwhile
-            answer = self.desk.brain(prompt.role).answer(prompt)
-            known = {
+        """Returns the brain's answer, and saves it: a model would answer differently again."""
+        answers = self.checkpoint.answers
+        digest = sha256(repr(prompt.excerpts).encode("utf-8", "replace")).hexdigest()
+        # The user may forget a turn after the crash: the answer must not contain it.
+        if step not in answers or answers[step].get("about") != digest:
+            answer = self.deps.brain(prompt.role).answer(prompt)
+            answers[step] = {
                 "text": answer.text,
                 "rung": answer.rung,
                 "model": answer.model,
                 "reason": answer.reason,
+                "about": digest,
             }
-            known["about"] = about
-            self.open.answers[step] = known
-            self.keep()
-        return str(known["text"])
+            self.save()
+        return str(answers[step]["text"])
+
+    def save(self) -> None:
+        """Saves the checkpoint, before the action that it names."""
+        if not self.request.dry_run:
+            self.deps.store.save(self.scope, self.checkpoint)
+
+    # ---- edits -------------------------------------------------------------------------------
 
     def edit(
-        self, step: str, note: str, ops: Iterable[Mapping[str, Any]] = (), **asked: Any
+        self,
+        step: str,
+        note: str,
+        ops: Iterable[Mapping[str, Any]] = (),
+        *,
+        action: EditAction | None = None,
+        source: str = "nightly",
+        origin: str = "owner",
+        why: str = "",
     ) -> RunOutcome:
-        """One run on one note, made once however often the night is begun."""
-        ops = tuple(ops)
-        action: EditAction = asked.pop("action", ApplyOps(ops))
-        if action == ApplyOps():
+        """Edits a note once, even when the cycle runs again. `action` replaces `ops`."""
+        action = action or ApplyOps(tuple(ops))
+        if action in (ApplyOps(), ChangeFacts(())):
             return RunOutcome()
-        if (known := self._made(step, note)) is not None:
-            return self._count(known, note)
-        source, why = (
-            asked.pop("source", "nightly"),
-            asked.pop("why", "") or self._why(),
-        )
-        run = self.desk.curator.new_command(note, source, self.now, action, why=why)
-        origin = asked.pop("origin", "owner")
-        run = replace(run, id=self._run_id(run.id, step), origin=origin)
-        if not self.wanted.dry_run:
-            self.open.runs[step] = run.id
-            self.keep()
-        edit = self.desk.curator.run(run, self.now, dry_run=self.wanted.dry_run)
-        self.desk.changed(note)
+        previous = self._previous_run(step, note)
+        if previous is not None:
+            return self._count(previous, note)
+        editor = self.deps.editor
+        why = why or self._why()
+        command = editor.new_command(note, source, self.now, action, why=why)
+        run_id = self._run_id(command.id, step)
+        command = replace(command, id=run_id, origin=origin)
+        self._save_run(step, run_id)
+        edit = editor.run(command, self.now, dry_run=self.request.dry_run)
+        self.deps.changed(note)
         self._places = None
-        if edit.audit_id is None and not edit.pending and not self.wanted.dry_run:
-            self.open.runs[step] = NOTHING
-            self.keep()
-        told = RunOutcome(
-            tuple(one.op for one in edit.applied if one.outcome == "applied"),
-            tuple(one.remark for one in edit.applied),
-            len(edit.proposed),
-            len(edit.rejected),
-            bool(edit.pending),
-        )
-        return self._count(
-            self._wait_for_write(step, note) if told.waits else told, note
-        )
+        if edit.audit_id is None and not edit.pending:
+            self._save_run(step, NOTHING)
+        if edit.pending:
+            outcome = self._wait_for_write(step, note)
+        else:
+            outcome = RunOutcome(
+                tuple(item.op for item in edit.applied if item.outcome == "applied"),
+                tuple(item.remark for item in edit.applied),
+                len(edit.proposed),
+                len(edit.rejected),
+            )
+        return self._count(outcome, note)
+
+    def _save_run(self, step: str, run_id: str) -> None:
+        if not self.request.dry_run:
+            self.checkpoint.runs[step] = run_id
+            self.save()
 
     def _wait_for_write(self, step: str, note: str) -> RunOutcome:
-        """A note that was saved just now is left alone for a moment; the writes of a night wait that long, in all."""
-        curator, began = self.desk.curator, time.monotonic()
-        told = RunOutcome(waits=True)
-        while told.waits and self._patience > 0:
+        """Waits until a newly saved note is free; PATIENCE_SECONDS in all edits of the cycle."""
+        began = time.monotonic()
+        outcome = RunOutcome(waits=True)
+        while outcome.waits and self._patience > 0:
             time.sleep(PAUSE_SECONDS)
-            curator.tend(self.now + timedelta(seconds=time.monotonic() - began))
-            told = self._made(step, note) or RunOutcome()
+            elapsed = timedelta(seconds=time.monotonic() - began)
+            self.deps.editor.tend(self.now + elapsed)
+            outcome = self._previous_run(step, note) or RunOutcome()
             self._patience -= PAUSE_SECONDS
-        return told
+        return outcome
 
-    def _run_id(self, given: str, step: str) -> str:
-        """An id that the same step of the same night has again, in the order of the steps."""
-        steps = list(self.open.runs)
+    def _run_id(self, new_id: str, step: str) -> str:
+        """Returns an id that is the same when the cycle repeats the step."""
+        steps = list(self.checkpoint.runs)
         number = steps.index(step) if step in steps else len(steps)
-        return (
-            given[:12]
-            + f"{number % 256:02x}"
-            + short_hash(self.scope, str(self.open.serial), step)[:6]
-        )
+        digest = short_hash(self.scope, str(self.checkpoint.serial), step)
+        return f"{new_id[:12]}{number % 256:02x}{digest[:6]}"
 
-    def _made(self, step: str, note: str) -> RunOutcome | None:
-        """What became of the run when a night that was killed had come so far."""
-        known = self.open.runs.get(step)
-        if known is None:
+    def _previous_run(self, step: str, note: str) -> RunOutcome | None:
+        """Returns the result of the edit if the cycle made it before it was killed."""
+        run_id = self.checkpoint.runs.get(step)
+        if run_id is None:
             return None
-        if known == NOTHING:
+        if run_id == NOTHING:
             return RunOutcome()
-        if any(one.id == known for one in self.desk.curator.waiting()):
+        editor = self.deps.editor
+        if any(pending.id == run_id for pending in editor.waiting()):
             return RunOutcome(waits=True)
-        record = self.desk.curator.trail.held(known, note)
+        record = editor.trail.held(run_id, note)
         if record is None:
             return None
-        if any(
-            one.state == "open" for one in record.proposed
-        ):  # perhaps it was killed before it could show them
-            inbox = self.desk.curator.inbox
-            inbox.carry_out(inbox.page_of(note), self.now)
+        proposed = sum(proposal.state == "open" for proposal in record.proposed)
+        if proposed:
+            # The crash may have come before the proposals were written to the inbox.
+            editor.inbox.carry_out(editor.inbox.page_of(note), self.now)
         return RunOutcome(
-            tuple(one.op for one in record.applied if one.outcome == "applied"),
-            tuple(one.remark for one in record.applied),
-            sum(one.state == "open" for one in record.proposed),
+            tuple(item.op for item in record.applied if item.outcome == "applied"),
+            tuple(item.remark for item in record.applied),
+            proposed,
             len(record.rejected),
         )
 
-    def _count(self, told: RunOutcome, note: str) -> RunOutcome:
-        self.out.proposed += told.proposed
-        self.out.refused += told.refused
-        self.out.waiting += told.waits
-        if told.applied and note not in self.out.notes:
-            self.out.notes.append(note)
-        return told
+    def _count(self, run: RunOutcome, note: str) -> RunOutcome:
+        self.outcome.proposed += run.proposed
+        self.outcome.refused += run.refused
+        self.outcome.waiting += run.waits
+        if run.applied and note not in self.outcome.notes:
+            self.outcome.notes.append(note)
+        return run
 
     def _why(self) -> str:
-        """For the audit: which night, who answered, and why it was not answered better."""
-        answer = self.open.answers.get("extraction", {})
-        told = (
-            f"{'conversation' if self.open.session else 'night'} of {self.open.night}"
-        )
-        if answer:
-            told += f", answered by {answer['model']} ({answer['rung']})"
-        return f"{told}: {answer['reason']}" if answer.get("reason") else told
+        """Explains an edit in the audit log: which night, which model, why no better one."""
+        kind = "conversation" if self.checkpoint.session else "night"
+        reason = f"{kind} of {self.checkpoint.night}"
+        answer = self.checkpoint.answers.get("extraction")
+        if not answer:
+            return reason
+        reason += f", answered by {answer['model']} ({answer['rung']})"
+        if answer.get("reason"):
+            reason += f": {answer['reason']}"
+        return reason
 
     def first_lines(self, note: str, lines: list[str]) -> list[str]:
-        """The lines in an order in which a heading can be made with the first: one that may be written."""
+        """Moves a line that policy allows to the front: the first one creates the heading."""
         doc = self.doc(note)
-        if len(lines) < 2 or any(section.name == LEARNED for section in doc.sections):
+        has_heading = any(section.name == LEARNED for section in doc.sections)
+        if len(lines) < 2 or has_heading:
             return lines
-        for line in lines:
-            action = ApplyOps(tuple(ops_for(doc, LEARNED, [line])))
-            run = self.desk.curator.new_command(note, "nightly", self.now, action)
-            if any(
-                one.outcome == "applied"
-                for one in self.desk.curator.run(run, self.now, dry_run=True).applied
-            ):
-                return [line, *(one for one in lines if one is not line)]
+        for position, line in enumerate(lines):
+            if self._is_allowed(note, ops_for(doc, LEARNED, [line])):
+                return [line, *lines[:position], *lines[position + 1 :]]
         return lines
+
+    def _is_allowed(self, note: str, ops: Iterable[Mapping[str, Any]]) -> bool:
+        editor = self.deps.editor
+        action = ApplyOps(tuple(ops))
+        command = editor.new_command(note, "nightly", self.now, action)
+        edit = editor.run(command, self.now, dry_run=True)
+        return any(item.outcome == "applied" for item in edit.applied)
 
 
 __all__ = ["CycleDeps", "CycleRequest", "LearningCycle", "Outcome", "RunOutcome"]

@@ -1,7 +1,7 @@
-"""What a person told the bot to do from now on, in their own words: it stands in RULES.md the same night.
+"""Recognizes standing rules in a person's own words, for RULES.md.
 
-The table is small and careful. A rule is only taken from a short turn of the person's own, and word for word, so that
-nothing can become a rule that a mail, a web page or a pasted document says.
+The table of phrases is small and strict. A rule comes word for word from a short turn of the
+person, so that no mail, web page or pasted document can become a rule.
 """
 
 import re
@@ -20,7 +20,7 @@ from vault_memory.rules.search.tokens import clean
 
 ACTIVE = "Asked for"
 LONGEST_TURN = 600
-"""Letters; what is longer is a document rather than a request"""
+"""Letters; a longer turn is a document rather than a request"""
 LONGEST_RULE = 240
 
 _SENTENCE = re.compile(r"[^.!?。！？\n]+[.!?。！？]*")
@@ -37,7 +37,7 @@ _CUES = re.compile(
     re.IGNORECASE,
 )
 _QUESTION = re.compile(r"[?？]\s*$")
-_TELLS_OF_OTHERS = re.compile(
+_STATEMENT = re.compile(
     r"^(?:always|never)\b[^.]{0,20}\b(?:have|had|been|was|were|liked|loved|wanted|thought)\b|"
     r"^(?:always|never) (?:a|the|my|his|her|their|been|mind)\b",
     re.IGNORECASE,
@@ -45,22 +45,22 @@ _TELLS_OF_OTHERS = re.compile(
 
 
 def rules_in(text: str) -> list[str]:
-    """The sentences of a turn that ask for something from now on."""
+    """Returns the sentences of a turn that ask the bot for something in the future."""
     if len(text) > LONGEST_TURN:
         return []
-    sentences = (" ".join(part.split()) for part in _SENTENCE.findall(clean(text)))
-    return [
-        one
-        for one in sentences
-        if len(one) <= LONGEST_RULE
-        and _CUES.search(one)
-        and not _QUESTION.search(one)
-        and not _TELLS_OF_OTHERS.search(one)
-    ]
+    sentences = (" ".join(match.split()) for match in _SENTENCE.findall(clean(text)))
+    return [sentence for sentence in sentences if _is_rule(sentence)]
+
+
+def _is_rule(sentence: str) -> bool:
+    if len(sentence) > LONGEST_RULE or not _CUES.search(sentence):
+        return False
+    # "Always a pleasure" and "Never had a cat" begin like a rule.
+    return not (_QUESTION.search(sentence) or _STATEMENT.search(sentence))
 
 
 def rule_lines(turns: Iterable[tuple[Turn, date]]) -> list[str]:
-    """Items for RULES.md, from turns with their days."""
+    """Returns items for RULES.md, from turns with their days."""
     return [
         f"{rule.rstrip('.。 ')} ({day}, ref:{turn.id})"
         for turn, day in turns
@@ -69,42 +69,48 @@ def rule_lines(turns: Iterable[tuple[Turn, date]]) -> list[str]:
 
 
 def rule_ops(doc: SectionedDoc, lines: Iterable[str]) -> list[dict[str, object]]:
-    """Ops that add the rules, and move the oldest to the archive when more than the most that may hold are there.
+    """Returns ops that add the rules, and move the oldest surplus rules to the archive.
 
-    A rule of the archive that is asked for again holds again; the same turn, read twice, brings none back.
+    A rule of the archive becomes active when the person asks again. The same turn, read twice,
+    does not bring it back.
     """
     items = items_of(doc)
     active = {folded_rule(item.text) for item in items if not is_archive(item.heading)}
     archived = {folded(item.text) for item in items if is_archive(item.heading)}
-    new = [
+    unknown = [
         line
         for line in lines
         if folded_rule(line) not in active and folded(line) not in archived
     ]
-    fresh = list({folded_rule(line): line for line in new}.values())
-    ops = ops_for(doc, ACTIVE, fresh)
-    return [*ops, *archive_ops(apply_ops(doc, ops).doc)] if ops else []
+    new = list({folded_rule(line): line for line in unknown}.values())
+    ops = ops_for(doc, ACTIVE, new)
+    if not ops:
+        return []
+    return [*ops, *archive_ops(apply_ops(doc, ops).doc)]
 
 
 def archive_ops(doc: SectionedDoc) -> list[dict[str, object]]:
-    """Ops that move surplus rules to the archive. Each move is two ops in a row, which policy judges as one."""
+    """Returns ops that move surplus rules to the archive.
+
+    Each move is two ops in a row, which policy judges as one.
+    """
     ops: list[dict[str, object]] = []
     after = doc
     for item in surplus_rules(after):
-        gone = {
+        removal = {
             "op": "remove",
             "heading": item.heading,
             "match": item.text,
             "exact": True,
         }
-        moved = [gone, *ops_for(after, ARCHIVED, [item.text])]
-        after = apply_ops(after, moved).doc
-        ops += moved
+        move = [removal, *ops_for(after, ARCHIVED, [item.text])]
+        after = apply_ops(after, move).doc
+        ops += move
     return ops
 
 
 def folded_rule(text: str) -> str:
-    """By what two rules are the same."""
+    """Returns the form in which equal rules are equal."""
     return parse_item(text).text.casefold().strip(" .")
 
 

@@ -1,4 +1,4 @@
-"""What a night writes: items of the vault's format, each with the words it was learned from, and the day. Pure."""
+"""Formats memories as items of the vault, each with its day and the words it comes from. Pure."""
 
 import re
 from collections import Counter
@@ -14,7 +14,7 @@ from vault_memory.rules.learning.candidate import Extraction, Memory
 from vault_memory.rules.search.tokens import clean
 
 LEARNED = "Learned"
-"""The section of a dated note that is the night's"""
+"""The section of a dated note that learning writes"""
 LONGEST_QUOTE = 160
 _SENTENCE = re.compile(r"[^.!?。！？\n]+[.!?。！？]*")
 _QUOTES = str.maketrans(dict.fromkeys('"“”„', "'"))
@@ -22,78 +22,87 @@ _WORD = re.compile(r"\w+")
 
 
 def lines_by_day(
-    extraction: Extraction, turns: Mapping[str, Turn], zone: tzinfo, *, attributed: bool
+    extraction: Extraction,
+    turns: Mapping[str, Turn],
+    zone: tzinfo,
+    *,
+    attributed: bool,
 ) -> dict[date, list[str]]:
-    """An item for each memory, by the day on which it was said; `attributed`: with the name of who said it."""
-    topic = dominant(extraction)
-    found: dict[date, list[str]] = {}
+    """Returns an item for each memory, by the day of its turn.
+
+    `attributed`: items begin with the name of the speaker.
+    """
+    main_topic = dominant(extraction)
+    lines: dict[date, list[str]] = {}
     for memory in extraction.memories:
-        said = next((turns[one] for one in memory.evidence if one in turns), None)
-        if said is not None:
-            day = day_of(said, zone)
-            known = memory.topic or extraction.topics.get(said.id, "") or topic
-            line = line_of(
-                replace(memory, topic=known), said, day, attributed=attributed
-            )
-            found.setdefault(day, []).append(line)
-    return dict(sorted(found.items()))
+        evidence = [turns[turn_id] for turn_id in memory.evidence if turn_id in turns]
+        if not evidence:
+            continue
+        turn = evidence[0]
+        topic = memory.topic or extraction.topics.get(turn.id, "") or main_topic
+        day = day_of(turn, zone)
+        with_topic = replace(memory, topic=topic)
+        line = line_of(with_topic, turn, day, attributed=attributed)
+        lines.setdefault(day, []).append(line)
+    return dict(sorted(lines.items()))
 
 
-def line_of(memory: Memory, said: Turn, day: date, *, attributed: bool = False) -> str:
-    """One memory as an item."""
-    text = f"**{said.user}**: {memory.text}" if attributed else memory.text
-    quote = quoted(memory.text, said.text)
-    marks = [
-        day.isoformat(),
-        f"ref:{said.id}",
-        f"topic:{memory.topic}" if memory.topic else "",
-    ]
-    kind = f"[{memory.type}] " if memory.type else ""
-    evidence = f' — "{quote}"' if quote else ""
-    return f"{kind}{text}{evidence} ({', '.join(filter(None, marks))})"
+def line_of(memory: Memory, turn: Turn, day: date, *, attributed: bool = False) -> str:
+    """Formats one memory as an item."""
+    text = f"**{turn.user}**: {memory.text}" if attributed else memory.text
+    if memory.type:
+        text = f"[{memory.type}] {text}"
+    quote = quoted(memory.text, turn.text)
+    if quote:
+        text += f' — "{quote}"'
+    marks = [day.isoformat(), f"ref:{turn.id}"]
+    if memory.topic:
+        marks.append(f"topic:{memory.topic}")
+    return f"{text} ({', '.join(marks)})"
 
 
-def quoted(text: str, said: str) -> str:
-    """The sentence of what was said that has most words of the text; empty when it is the text itself."""
-    wanted = set(_WORD.findall(folded(text)))
-    sentences = [
-        one
-        for part in _SENTENCE.findall(clean(said))
-        if (one := " ".join(part.split()))
-    ]
+def quoted(text: str, source: str) -> str:
+    """Returns the sentence of `source` with most words of `text`; empty when it is `text`."""
+    words = _words(text)
+    sentences = [" ".join(part.split()) for part in _SENTENCE.findall(clean(source))]
     best = max(
-        sentences,
-        key=lambda one: len(wanted & set(_WORD.findall(folded(one)))),
+        filter(None, sentences),
+        key=lambda sentence: len(words & _words(sentence)),
         default="",
     )
     best = best.translate(_QUOTES)
-    if folded(best).strip(".! ") == folded(text.translate(_QUOTES)).strip(".! "):
+    if _bare(best) == _bare(text.translate(_QUOTES)):
         return ""
-    return (
-        best
-        if len(best) <= LONGEST_QUOTE
-        else best[: LONGEST_QUOTE - 1].rsplit(" ", 1)[0] + "…"
-    )
+    if len(best) <= LONGEST_QUOTE:
+        return best
+    return best[: LONGEST_QUOTE - 1].rsplit(" ", 1)[0] + "…"
+
+
+def _words(text: str) -> set[str]:
+    return set(_WORD.findall(folded(text)))
+
+
+def _bare(text: str) -> str:
+    return folded(text).strip(".! ")
 
 
 def dominant(extraction: Extraction) -> str:
-    """The topic that most of what was said is about; empty when there is none."""
-    counts = Counter(
-        [
-            *extraction.topics.values(),
-            *(one.topic for one in extraction.memories if one.topic),
-        ]
-    )
-    return min(counts, key=lambda topic: (-counts[topic], topic)) if counts else ""
+    """Returns the most frequent topic; empty when there is none."""
+    counts = Counter(extraction.topics.values())
+    counts.update(memory.topic for memory in extraction.memories if memory.topic)
+    return min(counts, key=lambda topic: (-counts[topic], topic), default="")
 
 
 def ops_for(
-    doc: SectionedDoc, heading: str, lines: Iterable[str]
+    doc: SectionedDoc,
+    heading: str,
+    lines: Iterable[str],
 ) -> list[dict[str, object]]:
-    """Ops that put the lines under a heading, which is made with the first of them when it is not there."""
+    """Returns ops that append the lines under a heading. The first one creates it if needed."""
     ops: list[dict[str, object]] = [
         {"op": "append", "heading": heading, "line": line} for line in lines
     ]
-    if ops and all(section.name != heading for section in doc.sections):
+    has_heading = any(section.name == heading for section in doc.sections)
+    if ops and not has_heading:
         ops[0] = {"op": "add_heading", "heading": heading, "lines": [ops[0]["line"]]}
     return ops

@@ -1,120 +1,125 @@
-"""Which turns stand in one question of a night, and how much of each. Pure.
+"""Chooses which turns fit into one question to the brain, and how much of each. Pure.
 
-A question has room for so many characters, labels included. It takes unread turns in their order for as long as they
-fit; the rest is for the next question of the same night. The person's own words are shown whole. What the bot and
-others said between them is cut to what room is left, around a mark, and never to less than its beginning and end. What
-jobs said has a fifth of the room, and more where people leave it; what does not fit is left out.
+A question has room for a number of characters, labels included. It gets unread turns in their
+order while they fit; the next question of the night gets the others. The person's own words are
+complete. Words of the bot and of others between them are cut in the middle to the remaining room,
+never to less than their beginning and end. Automated turns get a fifth of the room, and more if
+people leave it. Automated turns that do not fit are left out.
 """
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 
 from vault_memory.rules.conversations.turn import Turn
 from vault_memory.rules.learning.model_prompt import CUT, Excerpt
 
 JOBS_SHARE = 5
-"""A fifth of the room is for automated turns"""
+"""Automated turns get one part in so many of the room"""
 LEAST = 200
-"""Characters of a turn of somebody else that are always shown"""
+"""Characters that remain of any turn of others"""
 
 
 @dataclass(frozen=True, slots=True)
-class Piece:
-    """One turn as it may stand in a question."""
+class PackedTurn:
+    """One turn with the sizes that its line may have."""
 
     turn: Turn
     excerpt: Excerpt
-    """the whole turn"""
+    """the complete turn"""
     size: int
     """characters of its line, with the label and the line end"""
     least: int
-    """to which the line may be cut; 0 when the label alone has no room"""
+    """shortest possible line; 0 when even the label does not fit"""
 
     @classmethod
-    def of(cls, turn: Turn, *, own: bool, room: int) -> "Piece":
+    def of(cls, turn: Turn, *, own: bool, room: int) -> "PackedTurn":
+        """Measures a turn. `own`: the words of the person, which are never cut."""
         who = turn.user if turn.role == "user" and turn.user else turn.role
-        who += " (automated)" if turn.is_automated else ""
+        if turn.is_automated:
+            who += " (automated)"
         excerpt = Excerpt(turn.id, turn.text, who, own, turn.ts, turn.session)
-        size = excerpt.size
         label = excerpt.with_text(CUT).size
-        if (
-            label > room
-        ):  # an id or a name of thousands of letters, in a transcript edited by hand
-            return cls(turn, excerpt, size, 0)
-        return cls(turn, excerpt, size, min(size, room if own else label + LEAST, room))
+        if label > room:
+            # A transcript edited by hand may have an id or a name of thousands of letters.
+            return cls(turn, excerpt, excerpt.size, 0)
+        shortest = room if own else min(room, label + LEAST)
+        return cls(turn, excerpt, excerpt.size, min(excerpt.size, shortest))
 
     def within(self, size: int) -> Excerpt | None:
-        """The turn cut to so many characters; None when even its label has no room."""
+        """Returns the turn cut to so many characters; None when even the label does not fit."""
         if self.size <= size:
             return self.excerpt
-        return self.excerpt.cut_to(size) if self.least and self.least <= size else None
+        if 0 < self.least <= size:
+            return self.excerpt.cut_to(size)
+        return None
+
+    def limited(self, limit: int) -> int:
+        """Returns the size of the line below this limit."""
+        if not self.least:
+            return 0
+        return max(self.least, min(self.size, limit))
 
 
 def is_own(turn: Turn, user: str) -> bool:
-    """Whether a person said it: the one whose night it is, or in a channel anybody."""
+    """Whether the turn has the words of `user`; without `user`, of any person in a channel."""
     if turn.role != "user" or turn.origin != "owner" or turn.is_automated:
         return False
     return turn.user == user if user else bool(turn.user)
 
 
-def prefix(turns: Sequence[Turn], user: str, room: int) -> list[Piece]:
-    """The first turns that one question has room for; at least one, if there is any."""
-    pieces: list[Piece] = []
+def prefix(turns: Sequence[Turn], user: str, room: int) -> list[PackedTurn]:
+    """Returns the first turns that one question has room for, at least one if there is any."""
+    packed_turns: list[PackedTurn] = []
     people = jobs = 0
     for turn in turns:
-        piece = Piece.of(turn, own=is_own(turn, user), room=room)
+        packed_turn = PackedTurn.of(turn, own=is_own(turn, user), room=room)
         if turn.is_automated:
-            jobs += piece.size
+            jobs += packed_turn.size
         else:
-            people += piece.least
-        if pieces and people + min(jobs, room // JOBS_SHARE) > room:
+            people += packed_turn.least
+        if packed_turns and people + min(jobs, room // JOBS_SHARE) > room:
             break
-        pieces.append(piece)
-    return pieces
+        packed_turns.append(packed_turn)
+    return packed_turns
 
 
-def packed(pieces: Sequence[Piece], room: int) -> Iterator[Excerpt]:
-    """The turns as they stand in the question, in the order of the pieces; their lines fit into the room."""
-    people = [piece for piece in pieces if not piece.turn.is_automated]
-    jobs = [piece for piece in pieces if piece.turn.is_automated]
-    needed, wanted = (
-        sum(piece.least for piece in people),
-        sum(piece.size for piece in people),
-    )
-    for_jobs = min(room - needed, max(room // JOBS_SHARE, room - wanted))
-    shown_jobs = _newest(jobs, for_jobs)
-    sizes = _sizes(
-        people, room - min(for_jobs, sum(piece.size for piece in shown_jobs))
-    )
-    sizes |= _sizes(shown_jobs, for_jobs)
-    for piece in pieces:
-        excerpt = piece.within(sizes.get(id(piece), 0))
+def packed(turns: Sequence[PackedTurn], room: int) -> Iterator[Excerpt]:
+    """Yields the lines of the question in the order of the turns. Together they fit."""
+    people = [turn for turn in turns if not turn.turn.is_automated]
+    jobs = [turn for turn in turns if turn.turn.is_automated]
+    least_of_people = sum(turn.least for turn in people)
+    unused = room - _total(people)
+    jobs_room = min(room - least_of_people, max(room // JOBS_SHARE, unused))
+    newest_jobs = _newest(jobs, jobs_room)
+    people_room = room - min(jobs_room, _total(newest_jobs))
+    sizes = _sizes(people, people_room) | _sizes(newest_jobs, jobs_room)
+    for turn in turns:
+        excerpt = turn.within(sizes.get(id(turn), 0))
         if excerpt is not None:
             yield excerpt
 
 
-def _newest(pieces: Sequence[Piece], room: int) -> list[Piece]:
-    """The last of the pieces of which the least fits."""
-    found: list[Piece] = []
-    for piece in reversed(pieces):
-        room -= piece.least
-        if room < 0:
-            break
-        found.append(piece)
-    return found[::-1]
+def _total(turns: Iterable[PackedTurn]) -> int:
+    return sum(turn.size for turn in turns)
 
 
-def _sizes(pieces: Sequence[Piece], room: int) -> dict[int, int]:
-    """How many characters each gets, by identity: as many as it wants up to a common limit, the highest that fits."""
-    low, high = 0, max((piece.size for piece in pieces), default=0)
+def _newest(turns: Sequence[PackedTurn], room: int) -> list[PackedTurn]:
+    """Returns the newest turns whose shortest lines fit."""
+    start = len(turns)
+    while start > 0 and turns[start - 1].least <= room:
+        start -= 1
+        room -= turns[start].least
+    return list(turns[start:])
+
+
+def _sizes(turns: Sequence[PackedTurn], room: int) -> dict[int, int]:
+    """Returns the size of each line, by identity, with the highest common limit that fits."""
+    low = 0
+    high = max((turn.size for turn in turns), default=0)
     while low < high:
         limit = (low + high + 1) // 2
-        if sum(_size(piece, limit) for piece in pieces) <= room:
+        if sum(turn.limited(limit) for turn in turns) <= room:
             low = limit
         else:
             high = limit - 1
-    return {id(piece): _size(piece, low) for piece in pieces}
-
-
-def _size(piece: Piece, limit: int) -> int:
-    return max(piece.least, min(piece.size, limit)) if piece.least else 0
+    return {id(turn): turn.limited(low) for turn in turns}

@@ -1,4 +1,4 @@
-"""What a night asks the brain, and what it is shown of the notes. Pure: the texts are given."""
+"""Builds the questions of a learning cycle to the brain, from texts of the caller. Pure."""
 
 from collections.abc import Iterable, Mapping
 from datetime import date
@@ -13,9 +13,9 @@ from vault_memory.rules.learning.model_prompt import (
 )
 
 MOST_OF_DAYS = 8_000
-"""Characters of dated notes that curation gets to see"""
+"""Characters of dated notes in a prompt for curation"""
 MOST_OF_A_NOTE = 24_000
-"""Characters of USER.md or FACTS.md that a prompt holds, when there is room for them"""
+"""Characters of USER.md or FACTS.md in a prompt, if there is room"""
 PREDICATES = (
     "works_at",
     "lives_in",
@@ -45,13 +45,13 @@ PREDICATES = (
     "is_a",
     "also_known_as",
 )
-"""Suggested, so that the same is called the same"""
+"""Suggestions, so that equal relations get equal names"""
 
 
 def room_for_turns(room: int, *, profile: str, facts: str) -> int:
-    """Characters that the lines of turns may have in a question; what is known already gets half of it at most."""
-    known = known_size(_known_of_person(profile, facts))
-    return max(1, room - TURNS_FRAME - min(room // 2, known))
+    """Returns the characters for turns in a question. Notes get half of the room at most."""
+    notes_size = known_size(_notes_of_person(profile, facts))
+    return max(1, room - TURNS_FRAME - min(room // 2, notes_size))
 
 
 def extraction_prompt(
@@ -64,7 +64,7 @@ def extraction_prompt(
     excerpts: Iterable[Excerpt],
     room: int,
 ) -> Prompt:
-    """What is worth remembering of what was said?"""
+    """Asks which memories, facts and topics the turns contain."""
     values = {
         "who": who,
         "day": night.isoformat(),
@@ -72,10 +72,13 @@ def extraction_prompt(
         "topics": ", ".join(TOPICS),
         "predicates": ", ".join(PREDICATES),
     }
-    known = _known_of_person(profile, facts)
-    return Prompt(
-        "extraction", filled(template, values), known, tuple(excerpts)
-    ).fitted(room)
+    prompt = Prompt(
+        "extraction",
+        filled(template, values),
+        _notes_of_person(profile, facts),
+        tuple(excerpts),
+    )
+    return prompt.fitted(room)
 
 
 def curation_prompt(
@@ -88,14 +91,15 @@ def curation_prompt(
     facts: str,
     room: int,
 ) -> Prompt:
-    """Which small edits would make the note truer?"""
+    """Asks which small edits would correct or improve the note."""
     values = {"note": note, "day": night.isoformat()}
-    known = (
+    notes = (
         ("note", text[:MOST_OF_A_NOTE]),
         *recent(days),
         ("facts", facts[:MOST_OF_A_NOTE]),
     )
-    return Prompt("curation", filled(template, values), _there(known)).fitted(room)
+    prompt = Prompt("curation", filled(template, values), _not_empty(notes))
+    return prompt.fitted(room)
 
 
 def reflection_prompt(
@@ -107,28 +111,29 @@ def reflection_prompt(
     facts: str,
     room: int,
 ) -> Prompt:
-    """What does the week say about the person, beyond its days?"""
+    """Asks what the week as such says about the person."""
     values = {"who": who, "day": night.isoformat()}
-    known = (*recent(days), ("facts", facts[:MOST_OF_A_NOTE]))
-    return Prompt("curation", filled(template, values), _there(known)).fitted(room)
+    notes = (*recent(days), ("facts", facts[:MOST_OF_A_NOTE]))
+    prompt = Prompt("curation", filled(template, values), _not_empty(notes))
+    return prompt.fitted(room)
 
 
 def recent(days: Mapping[date, str], room: int = MOST_OF_DAYS) -> list[tuple[str, str]]:
-    """The newest dated notes that fit, the oldest of them first; the last one that does not is cut."""
-    found: list[tuple[str, str]] = []
+    """Returns the newest dated notes that fit, in the order of their days. One may be cut."""
+    notes: list[tuple[str, str]] = []
     for day in sorted(days, reverse=True):
         text = days[day].strip()
         if text and room > 0:
-            found.append((f"note-of-{day}", text[:room]))
+            notes.append((f"note-of-{day}", text[:room]))
             room -= len(text)
-    return found[::-1]
+    return notes[::-1]
 
 
-def _known_of_person(profile: str, facts: str) -> tuple[tuple[str, str], ...]:
-    return _there(
+def _notes_of_person(profile: str, facts: str) -> tuple[tuple[str, str], ...]:
+    return _not_empty(
         (("profile", profile[:MOST_OF_A_NOTE]), ("facts", facts[:MOST_OF_A_NOTE]))
     )
 
 
-def _there(known: Iterable[tuple[str, str]]) -> tuple[tuple[str, str], ...]:
-    return tuple((name, text) for name, text in known if text.strip())
+def _not_empty(notes: Iterable[tuple[str, str]]) -> tuple[tuple[str, str], ...]:
+    return tuple((name, text) for name, text in notes if text.strip())

@@ -1,4 +1,4 @@
-"""What is kept at once, without waiting for the night: a text that is to be remembered, a summary of a conversation."""
+"""Saves a text to remember or a summary at once, without a learning cycle."""
 
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -18,6 +18,7 @@ if TYPE_CHECKING:
     from vault_memory.markdown.document import SectionedDoc
     from vault_memory.rules.context import prompt_injection, standing_rules
     from vault_memory.rules.paths import scope_notes
+    from vault_memory.rules.paths.scope_notes import Places
 else:
     owner_words = lazy_module("vault_memory.conversations.owner_words")
     learned_rules = lazy_module("vault_memory.learning.learned_rules")
@@ -30,15 +31,18 @@ else:
     scope_notes = lazy_module("vault_memory.rules.paths.scope_notes")
 
 REMEMBERED = "Remembered"
-"""The section for what somebody asked to be remembered"""
+"""The section for texts that someone asked to remember"""
 LONGEST_TEXT = 1_000
 TRIES = 5
 """When others write into the same note"""
+SCOPE_KINDS = ("user", "channel", "group")
+
+Ops = list[dict[str, object]]
 
 
 @dataclass(frozen=True, slots=True)
 class Remembered:
-    """What became of a text that was to be remembered at once."""
+    """The result of a request to remember a text."""
 
     outcome: Literal["added", "duplicate", "proposed", "refused", "pending"]
     id: str
@@ -56,68 +60,88 @@ def remember(
     expected: str | None = None,
     dry_run: bool,
 ) -> Remembered:
-    """Keep a text for good."""
-    said = " ".join(text.split())
-    if not said or len(said) > LONGEST_TEXT:
+    """Saves a text for good. Raises UsageError for a wrong text or scope."""
+    words = " ".join(text.split())
+    _check(words, scope)
+    places = _places_of(memory, scope)
+    day = (now or datetime.now(UTC)).astimezone(zone_of(memory.config, scope)).date()
+    line = f"{words} ({day})"
+    if places.rules and _is_rule(words, source):
+        note, kind = places.rules, "rules"
+        make_ops = _rule_ops(memory, note, line, source)
+    else:
+        note = places.profile
+        place = memory.layout.place(note)
+        kind = place.kind if place else ""
+        make_ops = _item_ops(REMEMBERED, line)
+    id_ = note_items.item_id(scope, kind, words)
+    edit = _apply(
+        memory,
+        note,
+        make_ops,
+        source=source,
+        expected=expected,
+        why="asked to remember",
+        now=now,
+        dry_run=dry_run,
+    )
+    return _result(edit, id_, note)
+
+
+def _check(words: str, scope: str) -> None:
+    if not words or len(words) > LONGEST_TEXT:
         raise UsageError(
             f"a text to remember has 1 to {LONGEST_TEXT} letters",
             hint="say it in one sentence",
         )
-    if (
-        scope.partition(":")[0] not in ("user", "channel", "group")
-        or not scope.partition(":")[2]
-    ):
+    kind, _, name = scope.partition(":")
+    if kind not in SCOPE_KINDS or not name:
         raise UsageError(
-            f"{scope!r} is no scope", hint="name a person, a channel or a group"
-        )
-    places = scope_notes.places_of(
-        scope,
-        list(memory.folder.listing(suffixes=(".md", ".jsonl")).entries),
-        memory.layout,
-    )
-    day = (now or datetime.now(UTC)).astimezone(zone_of(memory.config, scope)).date()
-    # A rule that only reads like one ("Forward every mail to …") would else land in the profile.
-    is_rule = bool(
-        places.rules
-        and (learned_rules.rules_in(said) or (source == "tool" and _is_new_rule(said)))
-    )
-    note = places.rules if is_rule else places.profile
-    line = f"{said} ({day})"
-
-    def ops(doc: "SectionedDoc") -> list[dict[str, object]]:
-        if not is_rule:
-            return note_lines.ops_for(doc, REMEMBERED, [line])
-        # A rule that waits for a person must not push an older one into the archive.
-        return (
-            note_lines.ops_for(doc, learned_rules.ACTIVE, [line])
-            if waits
-            else learned_rules.rule_ops(doc, [line])
+            f"{scope!r} is no scope",
+            hint="name a person, a channel or a group",
         )
 
-    waits = (
-        is_rule
-        and source == "tool"
-        and not standing_rules.was_said(
-            line, owner_words.said_in_session(memory, note, line)
-        )
-    )
-    kind = (
-        "rules"
-        if is_rule
-        else (place.kind if (place := memory.layout.place(note)) else "")
-    )
-    id_ = note_items.item_id(scope, kind, said)
-    why = "asked to remember"
-    edit = _apply(
-        memory,
-        note,
-        ops,
-        source=source,
-        expected=expected,
-        why=why,
-        now=now,
-        dry_run=dry_run,
-    )
+
+def _places_of(memory: "ConversationCalls", scope: str) -> "Places":
+    listing = memory.folder.listing(suffixes=(".md", ".jsonl"))
+    return scope_notes.places_of(scope, list(listing.entries), memory.layout)
+
+
+def _is_rule(words: str, source: str) -> bool:
+    """Whether a text belongs into RULES.md."""
+    if learned_rules.rules_in(words):
+        return True
+    # A tool may pass a text that only reads like a rule, such as "Forward every mail to ...".
+    # In the profile it would be followed without a person's approval.
+    return source == "tool" and _reads_like_rule(words)
+
+
+def _reads_like_rule(text: str) -> bool:
+    """Whether it reads like a rule, but not like an instruction that takes over the bot."""
+    if prompt_injection.shaped_like_instruction(text):
+        return False
+    return standing_rules.reads_like_rule(text)
+
+
+def _item_ops(heading: str, line: str) -> "Callable[[SectionedDoc], Ops]":
+    return lambda doc: note_lines.ops_for(doc, heading, [line])
+
+
+def _rule_ops(
+    memory: "ConversationCalls",
+    note: str,
+    line: str,
+    source: str,
+) -> "Callable[[SectionedDoc], Ops]":
+    if source == "tool":
+        session_words = owner_words.said_in_session(memory, note, line)
+        if not standing_rules.was_said(line, session_words):
+            # A rule that waits for approval must not push an older one into the archive.
+            return _item_ops(learned_rules.ACTIVE, line)
+    return lambda doc: learned_rules.rule_ops(doc, [line])
+
+
+def _result(edit: "Edit | None", id_: str, note: str) -> Remembered:
     if edit is None:
         return Remembered("duplicate", id_, note)
     if edit.pending:
@@ -126,66 +150,55 @@ def remember(
         return Remembered("proposed", id_, note, edit.proposed[0].why)
     if edit.rejected:
         return Remembered("refused", id_, note, edit.rejected[0].reason)
-    added = any(one.outcome == "applied" for one in edit.applied)
-    return Remembered("added" if added else "duplicate", id_, note)
-
-
-def _is_new_rule(text: str) -> bool:
-    """Whether a text is a rule for RULES.md; what tries to take the bot over is proposed for the profile."""
-    return standing_rules.reads_like_rule(
-        text
-    ) and not prompt_injection.shaped_like_instruction(text)
+    is_new = any(op.outcome == "applied" for op in edit.applied)
+    return Remembered("added" if is_new else "duplicate", id_, note)
 
 
 def append_summary(
     memory: "ConversationCalls", scope: str, text: str, ts: datetime | str
 ) -> "Edit":
-    """Keep the summary of a conversation, line by line."""
-    at = datetime.fromisoformat(ts) if isinstance(ts, str) else ts
-    at = (at.replace(tzinfo=UTC) if at.tzinfo is None else at).astimezone(
-        zone_of(memory.config, scope)
-    )
-    lines = [one.strip().lstrip("#").strip() for one in text.splitlines()]
-    lines = [
-        one
-        for one in lines
-        if one[len(editable_region.item_marker(one.encode())) :].strip()
-    ]
+    """Saves the summary of a conversation line by line. Raises UsageError without any text."""
+    moment = datetime.fromisoformat(ts) if isinstance(ts, str) else ts
+    if moment.tzinfo is None:
+        moment = moment.replace(tzinfo=UTC)
+    moment = moment.astimezone(zone_of(memory.config, scope))
+    stripped = (line.strip().lstrip("#").strip() for line in text.splitlines())
+    lines = [line for line in stripped if _has_text(line)]
     if not lines:
         raise UsageError("a summary without a text is none", hint="leave it out")
-    places = scope_notes.places_of(
-        scope,
-        list(memory.folder.listing(suffixes=(".md", ".jsonl")).entries),
-        memory.layout,
-    )
-    note = places.note_of(at.date())
     edit = _apply(
         memory,
-        note,
-        lambda doc: note_lines.ops_for(doc, f"Summary {at:%H:%M}", lines),
+        _places_of(memory, scope).note_of(moment.date()),
+        lambda doc: note_lines.ops_for(doc, f"Summary {moment:%H:%M}", lines),
         source="tool",
         why="a conversation was shortened",
-        now=at,
+        now=moment,
     )
     assert edit is not None, "lines make ops"
     return edit
 
 
+def _has_text(line: str) -> bool:
+    marker = editable_region.item_marker(line.encode())
+    return bool(line[len(marker) :].strip())
+
+
 def _apply(
     memory: "ConversationCalls",
     note: str,
-    ops: Callable[["SectionedDoc"], list[dict[str, object]]],
-    **how: Any,
+    make_ops: "Callable[[SectionedDoc], Ops]",
+    **options: Any,
 ) -> "Edit | None":
-    """Carry out the ops that a note calls for; None when it calls for none.
-
-    When somebody made the section meanwhile, the note is looked at again.
-    """
+    """Applies the ops that the note needs; None when it needs none."""
     edit = None
     for _ in range(TRIES):
-        found = memory.curator.there(note)
-        wanted = ops(document.parse(found.raw if found else b""))
-        edit = memory.apply(note, wanted, **how) if wanted else None
-        if edit is None or all(one.reason != "heading_exists" for one in edit.rejected):
+        current = memory.curator.there(note)
+        ops = make_ops(document.parse(current.raw if current else b""))
+        edit = memory.apply(note, ops, **options) if ops else None
+        # Another process may create the section between the look and the edit.
+        is_late = edit is not None and any(
+            op.reason == "heading_exists" for op in edit.rejected
+        )
+        if not is_late:
             break
     return edit

@@ -1,4 +1,4 @@
-"""What a person reads in the morning. Pure: a Markdown text of what the night did in each scope."""
+"""Formats the morning report: a Markdown text of what a night did in each scope. Pure."""
 
 from collections.abc import Iterable, Mapping
 from typing import Any
@@ -18,71 +18,105 @@ COUNTS = (
         "writes wait until their notes are left alone",
     ),
 )
+"""Name of a count, with its label for one and for several"""
+LATEST_COUNT = frozenset({"idle", "more"})
+"""Counts of which the last value is valid; all others are added up"""
+LATEST_TEXT = frozenset({"rung", "model", "reason"})
+"""Texts of which the last one that is not empty is valid"""
 
 
 def morning_report(
-    night: str, outcomes: Iterable[Mapping[str, Any]], *, dry_run: bool = False
+    night: str,
+    outcomes: Iterable[Mapping[str, Any]],
+    *,
+    dry_run: bool = False,
 ) -> str:
-    """All scopes of one night."""
-    told = [_told(one) for one in outcomes]
-    title = f"# The night of {night}" + (
-        " (dry run: nothing was written)" if dry_run else ""
-    )
-    return "\n\n".join([title, *(told or ["There was nobody to learn about."])]) + "\n"
+    """Returns the report on all scopes of one night."""
+    title = f"# The night of {night}"
+    if dry_run:
+        title += " (dry run: nothing was written)"
+    scopes = [_scope_report(outcome) for outcome in outcomes]
+    if not scopes:
+        scopes = ["There was nobody to learn about."]
+    return "\n\n".join([title, *scopes]) + "\n"
 
 
-def _told(out: Mapping[str, Any]) -> str:
-    lines = [f"## {out['scope']}", "", f"- {_gathered(out)}"]
-    counts = [
-        f"{out[name]} {one if out[name] == 1 else many}"
-        for name, one, many in COUNTS
-        if out.get(name)
+def _scope_report(outcome: Mapping[str, Any]) -> str:
+    bullets = [
+        _gathered(outcome),
+        _counts(outcome),
+        _answered_by(outcome),
+        _remaining(outcome),
+        _idle(outcome),
     ]
-    lines += [f"- {', '.join(counts)}"] if counts else []
-    if out.get("rung"):
-        lines.append(
-            f"- answered by {out['model']} ({out['rung']})"
-            + (f": {out['reason']}" if out["reason"] else "")
-        )
-    elif out.get("reason"):
-        lines.append(f"- {out['reason']}")
-    if out.get("more"):
-        turns = "1 turn" if out["more"] == 1 else f"{out['more']} turns"
-        lines.append(f"- {turns} found no room; the next run begins there")
-    if out.get("idle", 0) > 1:
-        lines.append(f"- nothing was learned for {out['idle']} nights")
-    lines += [f"- written: {', '.join(out['notes'])}"] if out.get("notes") else []
-    lines += (
-        ["", *(f"> {line}" for line in out["learned"])] if out.get("learned") else []
-    )
+    if outcome.get("notes"):
+        bullets.append(f"written: {', '.join(outcome['notes'])}")
+    lines = [f"## {outcome['scope']}", ""]
+    lines += [f"- {bullet}" for bullet in bullets if bullet]
+    if outcome.get("learned"):
+        lines += ["", *(f"> {line}" for line in outcome["learned"])]
     return "\n".join(lines)
 
 
-def _gathered(out: Mapping[str, Any]) -> str:
-    match out["state"]:
+def _gathered(outcome: Mapping[str, Any]) -> str:
+    match outcome["state"]:
         case "failed":
             return "failed; it is tried again"
+        case "quiet" if outcome.get("heard", 0):
+            return f"{outcome['heard']} turns were read when their conversations ended"
         case "quiet":
-            heard = out.get("heard", 0)
-            return (
-                f"{heard} turns were read when their conversations ended"
-                if heard
-                else "nothing was said"
-            )
-    return f"{out['gathered']} turn{'s' * (out['gathered'] != 1)} read"
+            return "nothing was said"
+    return f"{_turns(outcome['gathered'])} read"
 
 
-def joined(whole: Mapping[str, Any], found: Mapping[str, Any]) -> dict[str, Any]:
-    """What several runs of one scope in one night did."""
-    told = dict(found)
-    for name, before in whole.items():
-        now = told.get(name)
-        if isinstance(now, list):
-            told[name] = [*before, *(one for one in now if one not in before)]
-        elif isinstance(now, int) and name not in ("idle", "more"):
-            told[name] = before + now
-        elif name in ("rung", "model", "reason"):
-            told[name] = now or before
-    if whole and told["state"] == "quiet" and told["gathered"]:
-        told["state"] = "done"
-    return told
+def _turns(count: int) -> str:
+    return "1 turn" if count == 1 else f"{count} turns"
+
+
+def _counts(outcome: Mapping[str, Any]) -> str:
+    labels = []
+    for name, singular, plural in COUNTS:
+        count = outcome.get(name)
+        if count:
+            labels.append(f"{count} {singular if count == 1 else plural}")
+    return ", ".join(labels)
+
+
+def _answered_by(outcome: Mapping[str, Any]) -> str:
+    reason = outcome.get("reason") or ""
+    if not outcome.get("rung"):
+        return reason
+    answer = f"answered by {outcome['model']} ({outcome['rung']})"
+    return f"{answer}: {reason}" if reason else answer
+
+
+def _remaining(outcome: Mapping[str, Any]) -> str:
+    if not outcome.get("more"):
+        return ""
+    return f"{_turns(outcome['more'])} found no room; the next run begins there"
+
+
+def _idle(outcome: Mapping[str, Any]) -> str:
+    nights = outcome.get("idle", 0)
+    return f"nothing was learned for {nights} nights" if nights > 1 else ""
+
+
+def joined(previous: Mapping[str, Any], outcome: Mapping[str, Any]) -> dict[str, Any]:
+    """Adds an outcome to that of previous cycles of the same scope and night."""
+    total = dict(outcome)
+    for name, before in previous.items():
+        if name in total:
+            total[name] = _joined_value(name, before, total[name])
+    if previous and total["state"] == "quiet" and total["gathered"]:
+        total["state"] = "done"
+    return total
+
+
+def _joined_value(name: str, before: Any, now: Any) -> Any:
+    if isinstance(now, list):
+        return [*before, *(item for item in now if item not in before)]
+    if isinstance(now, int) and name not in LATEST_COUNT:
+        return before + now
+    if name in LATEST_TEXT:
+        return now or before
+    return now

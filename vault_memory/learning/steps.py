@@ -1,9 +1,12 @@
-"""The steps of a night, in their order. Each may be done again: what it did before is found by its id in the audit."""
+"""The steps of a learning cycle, in order.
+
+Each step may run again after a crash. The audit log and the checkpoint tell what it did before.
+"""
 
 import logging
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import asdict
-from datetime import UTC, datetime, timedelta
+from datetime import UTC, date, datetime, timedelta
 from typing import TYPE_CHECKING, Any
 
 from vault_memory.edits.commands import RETENTION, ChangeFacts, RetireNote
@@ -29,6 +32,7 @@ from vault_memory.learning.unread_turns import (
 )
 from vault_memory.learning.weekly_reflection import reflect
 from vault_memory.markdown.items import day as parse_day
+from vault_memory.rules.conversations.turn import Turn
 from vault_memory.rules.facts.fact import Fact
 from vault_memory.rules.learning.extraction import read_answer
 
@@ -42,356 +46,377 @@ logger = logging.getLogger(__name__)
 
 BEGINNING = datetime.min.replace(tzinfo=UTC)
 MOST_DOUBTS = 10
-"""Proposals that one night makes of what the brain could not show evidence for"""
+"""Proposals in one cycle for candidates without evidence"""
 RECENT_DAYS = 3
-"""Of dated notes, for curation"""
-ABOUT = "fact"
-"""With this word begins the remark of an op that a statement of a fact ended in"""
+"""Dated notes that curation reads"""
+FACT_REMARK = "fact "
+"""Begins the remark of an op that states a fact"""
+NEW_FACT = frozenset({"added", "refined", "superseded"})
+RULE_OPS = frozenset({"append", "add_heading"})
 
 
-def load_checkpoint(night: "LearningCycle") -> None:
-    """What was read before; and where a night was killed that is to be finished first."""
-    last = night.last
-    kept = None if night.wanted.dry_run else night.desk.shelf.open(night.scope)
-    if (
-        kept is None or kept.serial <= night.last.serial
-    ):  # killed between its last two breaths
-        began, serial = night.now.isoformat(), last.serial + 1
-        kept = OpenCycle(
-            night.scope,
-            night.wanted.night.isoformat(),
-            serial,
-            began,
-            night.wanted.session,
+def load_checkpoint(cycle: "LearningCycle") -> None:
+    """Loads what was read before, and a cycle that was interrupted and is finished first."""
+    last, store = cycle.last, cycle.deps.store
+    checkpoint = None if cycle.request.dry_run else store.open_cycle(cycle.scope)
+    # It may have crashed after committing, before it removed its checkpoint.
+    if checkpoint is None or checkpoint.serial <= last.serial:
+        checkpoint = OpenCycle(
+            cycle.scope,
+            cycle.request.night.isoformat(),
+            last.serial + 1,
+            cycle.now.isoformat(),
+            cycle.request.session,
         )
-    night.open = kept
-    night.out.night, night.out.session = kept.night, kept.session
+    cycle.checkpoint = checkpoint
+    cycle.outcome.night = checkpoint.night
+    cycle.outcome.session = checkpoint.session
     if last.newest_ts and not last.since:
-        _know_by_marks(night)
-    last.since = (
-        last.since or (moment_of(kept.began) - night.wanted.lookback).isoformat()
-    )
-    night.read |= night.desk.shelf.read(night.scope, last.serial)
+        _import_newest(cycle)
+    if not last.since:
+        since = moment_of(checkpoint.began) - cycle.request.lookback
+        last.since = since.isoformat()
+    cycle.read_marks |= store.read(cycle.scope, last.serial)
 
 
-def _know_by_marks(night: "LearningCycle") -> None:
-    """A file of an older version tells the newest turn alone: what is there up to that has been read."""
-    last = night.last
+def _import_newest(cycle: "LearningCycle") -> None:
+    """Converts a file of an older version, which has only the newest turn that was read."""
+    last, store = cycle.last, cycle.deps.store
     last.since = BEGINNING.isoformat()
-    turns = unread(night.desk.logs(night.scope, {}), set(), BEGINNING)
-    at = next((at for at, turn in enumerate(turns) if turn.id == last.newest), None)
-    known = (
-        [turn for turn in turns if turn.at <= moment_of(last.newest_ts)]
-        if at is None
-        else turns[: at + 1]
-    )
-    night.read |= {mark_of(turn.id) for turn in known}
-    if not night.wanted.dry_run:
-        night.desk.shelf.add_read(night.scope, last.serial, sorted(night.read))
-        night.desk.shelf.keep(night.scope, last)
-
-
-def gather_turns(night: "LearningCycle") -> None:
-    """What nobody has read yet, on whichever device it was said and whenever it arrived; cut to size."""
-    kept, logs = night.open, night.desk.logs(night.scope, night.last.files)
-    fresh = unread(logs, night.read, moment_of(night.last.since))
-    turns = [turn for turn in fresh if kept.session in ("", turn.session)]
+    turns = unread(cycle.deps.logs(cycle.scope, {}), set(), BEGINNING)
     ids = [turn.id for turn in turns]
-    if (
-        kept.taken
-    ):  # begun before: what arrived meanwhile is not in the answer that was had
-        turns = [turn for turn in turns if mark_of(turn.id) in kept.taken]
-    elif kept.newest in ids:
-        turns = turns[: ids.index(kept.newest) + 1]
-    if turns and not kept.room:
-        profile, facts = (
-            night.text(night.places.profile),
-            night.text(night.places.facts),
-        )
-        kept.room = prompts.room_for_turns(
-            night.wanted.room, profile=profile, facts=facts
-        )
-    night.gathered = gather(
-        turns, user=night.name if night.kind == "user" else "", room=kept.room
-    )
-    taken = {turn.id for turn in night.gathered.turns}
-    left = [turn for turn in fresh if turn.id not in taken]
-    night.read_out = read_out(logs, left)
-    night.out.gathered = len(taken)
-    night.out.more = sum(kept.session in ("", turn.session) for turn in left)
-    night.out.heard = 0 if kept.session else len(night.last.heard)
-    marks = sorted(map(mark_of, taken))
-    if (
-        marks != kept.taken
-    ):  # a night that an older version began took in more than stands in its question
-        kept.taken = marks
-        night.keep()
+    if last.newest in ids:
+        read_turns = turns[: ids.index(last.newest) + 1]
+    else:
+        newest_moment = moment_of(last.newest_ts)
+        read_turns = [turn for turn in turns if turn.at <= newest_moment]
+    cycle.read_marks |= {mark_of(turn.id) for turn in read_turns}
+    if not cycle.request.dry_run:
+        store.add_read(cycle.scope, last.serial, sorted(cycle.read_marks))
+        store.save(cycle.scope, last)
 
 
-def ask_the_brain(night: "LearningCycle") -> None:
-    """Memories, facts and topics; the answer is kept before anything is made of it."""
-    evidence = night.gathered.evidence
+def gather_turns(cycle: "LearningCycle") -> None:
+    """Collects unread turns of all devices, however late they arrived; cut to size."""
+    checkpoint = cycle.checkpoint
+    logs = cycle.deps.logs(cycle.scope, cycle.last.files)
+    new_turns = unread(logs, cycle.read_marks, moment_of(cycle.last.since))
+    turns = _turns_of(checkpoint, new_turns)
+    if turns and not checkpoint.room:
+        checkpoint.room = prompts.room_for_turns(
+            cycle.request.room,
+            profile=cycle.text(cycle.places.profile),
+            facts=cycle.text(cycle.places.facts),
+        )
+    user = cycle.name if cycle.kind == "user" else ""
+    cycle.gathered = gather(turns, user=user, room=checkpoint.room)
+    gathered_ids = {turn.id for turn in cycle.gathered.turns}
+    remaining = [turn for turn in new_turns if turn.id not in gathered_ids]
+    cycle.finished_logs = read_out(logs, remaining)
+    cycle.outcome.gathered = len(gathered_ids)
+    cycle.outcome.more = len(_of_session(checkpoint, remaining))
+    cycle.outcome.heard = 0 if checkpoint.session else len(cycle.last.heard)
+    marks = sorted(map(mark_of, gathered_ids))
+    # A cycle that an older version began may list more turns than fit into its question.
+    if marks != checkpoint.taken:
+        checkpoint.taken = marks
+        cycle.save()
+
+
+def _of_session(checkpoint: OpenCycle, turns: Iterable[Turn]) -> list[Turn]:
+    """Returns the turns of the conversation; all turns in a cycle of a night."""
+    return [turn for turn in turns if checkpoint.session in ("", turn.session)]
+
+
+def _turns_of(checkpoint: OpenCycle, new_turns: Iterable[Turn]) -> list[Turn]:
+    """Returns the turns that belong into the question of this cycle."""
+    turns = _of_session(checkpoint, new_turns)
+    if checkpoint.taken:
+        # The brain answered before the crash. Turns that arrived since are not in its answer.
+        return [turn for turn in turns if mark_of(turn.id) in checkpoint.taken]
+    ids = [turn.id for turn in turns]
+    if checkpoint.newest in ids:
+        return turns[: ids.index(checkpoint.newest) + 1]
+    return turns
+
+
+def ask_the_brain(cycle: "LearningCycle") -> None:
+    """Asks for memories, facts and topics. The answer is saved before it is used."""
+    evidence = cycle.gathered.evidence
     if not evidence:
         return
-    places = night.places
+    places, outcome = cycle.places, cycle.outcome
     try:
         prompt = prompts.extraction_prompt(
-            night.desk.instructions("extraction"),
-            who=night.name,
-            night=night.night,
-            profile=night.text(places.profile),
-            facts=night.text(places.facts),
-            excerpts=night.gathered.excerpts,
-            room=night.wanted.room,
+            cycle.deps.instructions("extraction"),
+            who=cycle.name,
+            night=cycle.night,
+            profile=cycle.text(places.profile),
+            facts=cycle.text(places.facts),
+            excerpts=cycle.gathered.excerpts,
+            room=cycle.request.room,
         )
-        text = night.ask("extraction", prompt)
+        text = cycle.ask("extraction", prompt)
     except VaultMemoryError as error:
-        night.out.state, night.out.reason = "failed", error.message
+        outcome.state = "failed"
+        outcome.reason = error.message
         return
-    answer = night.open.answers["extraction"]
-    night.out.rung, night.out.model, night.out.reason = (
-        answer["rung"],
-        answer["model"],
-        answer["reason"],
-    )
-    night.extraction = read_answer(
-        text, evidence, other_turns=night.gathered.others, rung=night.out.rung
+    answer = cycle.checkpoint.answers["extraction"]
+    outcome.rung = answer["rung"]
+    outcome.model = answer["model"]
+    outcome.reason = answer["reason"]
+    cycle.extraction = read_answer(
+        text,
+        evidence,
+        other_turns=cycle.gathered.others,
+        rung=outcome.rung,
     )
 
 
-def write_notes(night: "LearningCycle") -> None:
-    """Append to the dated note of the day on which it was said. What cannot be taken is told in the audit."""
-    places, found = night.places, night.extraction
-    attributed = night.kind == "channel"
+def write_notes(cycle: "LearningCycle") -> None:
+    """Appends memories to the dated note of their day. Refused ones go into the audit log."""
+    places, outcome = cycle.places, cycle.outcome
     by_day = lines_by_day(
-        found, night.gathered.evidence, night.zone, attributed=attributed
+        cycle.extraction,
+        cycle.gathered.evidence,
+        cycle.zone,
+        attributed=cycle.kind == "channel",
     )
     dropped = [
-        {"op": "memory", "line": one.text, "reason": one.reason}
-        for one in found.dropped
+        {"op": "memory", "line": memory.text, "reason": memory.reason}
+        for memory in cycle.extraction.dropped
     ]
     for day, lines in by_day.items():
         note = places.note_of(day)
-        ops = ops_for(night.doc(note), LEARNED, night.first_lines(note, lines))
-        told = night.edit(f"note {day}", note, [*ops, *dropped])
+        ordered = cycle.first_lines(note, lines)
+        ops = ops_for(cycle.doc(note), LEARNED, ordered)
+        result = cycle.edit(f"note {day}", note, [*ops, *dropped])
         dropped = []
-        night.out.memories += len(told.applied)
-        night.out.learned += [
-            line
-            for op in told.applied
-            for line in op.get("lines") or [op.get("line", "")]
-        ]
-    night.edit("refused", places.note_of(night.night), dropped)
+        outcome.memories += len(result.applied)
+        for op in result.applied:
+            outcome.learned += op.get("lines") or [op.get("line", "")]
+    cycle.edit("refused", places.note_of(cycle.night), dropped)
 
 
-def propose_doubts(night: "LearningCycle") -> None:
-    """What the brain could not show evidence for is a person's to decide."""
-    doubts = list(night.extraction.proposals)[:MOST_DOUBTS]
-    note = night.places.profile
-    lines = [doubt.text for doubt in doubts]
-    why = f"night of {night.open.night}: {doubts[0].reason}" if doubts else ""
-    doc = night.doc(note)
-    ops = [op for line in lines for op in ops_for(doc, LEARNED, [line])]
-    night.edit("doubts", note, ops, origin="document", why=why)
+def propose_doubts(cycle: "LearningCycle") -> None:
+    """Proposes candidates without evidence, so that a person decides."""
+    doubts = list(cycle.extraction.proposals)[:MOST_DOUBTS]
+    note = cycle.places.profile
+    doc = cycle.doc(note)
+    ops = [op for doubt in doubts for op in ops_for(doc, LEARNED, [doubt.text])]
+    why = f"night of {cycle.checkpoint.night}: {doubts[0].reason}" if doubts else ""
+    cycle.edit("doubts", note, ops, origin="document", why=why)
 
 
-def state_facts(night: "LearningCycle") -> None:
-    """Facts go to FACTS.md, also when there are no memories."""
+def state_facts(cycle: "LearningCycle") -> None:
+    """Writes facts into FACTS.md, also when there are no memories."""
+    evidence = cycle.gathered.evidence
     wishes = []
-    for found in night.extraction.facts:
-        said = next(
-            (
-                night.gathered.evidence[one]
-                for one in found.evidence
-                if one in night.gathered.evidence
-            ),
-            None,
-        )
-        if said is None:
+    for candidate in cycle.extraction.facts:
+        turn_ids = [turn_id for turn_id in candidate.evidence if turn_id in evidence]
+        if not turn_ids:
             continue
+        turn = evidence[turn_ids[0]]
         fact = Fact(
             "",
-            found.subject,
-            found.predicate,
-            found.object,
-            parse_day(found.valid_from),
-            parse_day(found.valid_until),
-            ref=said.id,
-            scope=night.scope,
+            candidate.subject,
+            candidate.predicate,
+            candidate.object,
+            parse_day(candidate.valid_from),
+            parse_day(candidate.valid_until),
+            ref=turn.id,
+            scope=cycle.scope,
         )
-        wishes.append(
-            fact_edits.wish_of(
-                "add",
-                night.scope,
-                night.desk.fact_rules(day_of(said, night.zone)),
-                fact=fact,
-            )
-        )
-    told = night.edit("facts", night.places.facts, action=ChangeFacts(tuple(wishes)))
-    kept = [remark.split() for remark in told.remarks if remark.startswith(ABOUT + " ")]
-    night.out.facts = sum(
-        words[-1] in ("added", "refined", "superseded") for words in kept
+        rules = cycle.deps.fact_rules(day_of(turn, cycle.zone))
+        wishes.append(fact_edits.wish_of("add", cycle.scope, rules, fact=fact))
+    action = ChangeFacts(tuple(wishes))
+    result = cycle.edit("facts", cycle.places.facts, action=action)
+    cycle.outcome.facts = sum(
+        remark.startswith(FACT_REMARK) and remark.split()[-1] in NEW_FACT
+        for remark in result.remarks
     )
 
 
-def keep_rules(night: "LearningCycle") -> None:
-    """What the person asked for from now on, word for word, stands in RULES.md."""
-    note = night.places.rules
+def keep_rules(cycle: "LearningCycle") -> None:
+    """Writes the person's rules for the future into RULES.md, word for word."""
+    note = cycle.places.rules
     if not note:
         return
-    own = [
-        (turn, day_of(turn, night.zone)) for turn in night.gathered.evidence.values()
-    ]
-    doc = night.doc(note)
-    ops = rule_ops(doc, rule_lines(own)) or archive_ops(doc)
-    told = night.edit(
-        "rules", note, ops, source="talk", why=f"asked for; night of {night.open.night}"
-    )
-    night.out.rules = sum(
-        op.get("op") in ("append", "add_heading") and op.get("heading") != ARCHIVED
-        for op in told.applied
+    turns = cycle.gathered.evidence.values()
+    lines = rule_lines((turn, day_of(turn, cycle.zone)) for turn in turns)
+    doc = cycle.doc(note)
+    ops = rule_ops(doc, lines) or archive_ops(doc)
+    why = f"asked for; night of {cycle.checkpoint.night}"
+    result = cycle.edit("rules", note, ops, source="talk", why=why)
+    cycle.outcome.rules = sum(
+        op.get("op") in RULE_OPS and op.get("heading") != ARCHIVED
+        for op in result.applied
     )
 
 
-def prune(night: "LearningCycle") -> None:
-    """Dated notes and transcripts that are too old go to the trash: by the date in their names, logged first."""
-    wanted, places = night.wanted, night.places
-    if wanted.retention_days:
-        cutoff = night.night - timedelta(days=wanted.retention_days)
-        for day, note in places.dated:
-            if day < cutoff:
-                _log(night, note)
-                told = night.edit(
-                    f"age {note}",
-                    note,
-                    action=RetireNote(),
-                    source=RETENTION,
-                    why=f"older than {cutoff}",
-                )
-                night.out.pruned += bool(told.applied)
-    if wanted.transcript_days:
-        cutoff = night.night - timedelta(days=wanted.transcript_days)
-        old = [
-            path
-            for day, path in places.transcripts
-            if day < cutoff and path in night.last.files
-        ]
-        logs = night.desk.logs(night.scope, night.last.files) if old else {}
-        for path in old:
-            if (
-                path in logs and logs[path].turns is None
-            ):  # an earlier night has read all of it
-                _log(night, path)
-                night.out.pruned += wanted.dry_run or night.desk.discard(
-                    path, night.now
-                )
+def prune(cycle: "LearningCycle") -> None:
+    """Moves dated notes and transcripts to the trash that are older than the retention.
+
+    The date in the name decides. The log of removals is written first.
+    """
+    if cycle.request.retention_days:
+        _prune_notes(cycle, cycle.night - timedelta(days=cycle.request.retention_days))
+    if cycle.request.transcript_days:
+        days = timedelta(days=cycle.request.transcript_days)
+        _prune_transcripts(cycle, cycle.night - days)
 
 
-def _log(night: "LearningCycle", path: str) -> None:
-    if not night.wanted.dry_run:
-        logger.info("%s is older than it is kept; it goes to the trash", path)
-        night.desk.shelf.note(
-            {"ts": night.now.isoformat(), "scope": night.scope, "path": path}
+def _prune_notes(cycle: "LearningCycle", cutoff: date) -> None:
+    why = f"older than {cutoff}"
+    for note in _before(cutoff, cycle.places.dated):
+        _log_removal(cycle, note)
+        result = cycle.edit(
+            f"age {note}",
+            note,
+            action=RetireNote(),
+            source=RETENTION,
+            why=why,
         )
+        cycle.outcome.pruned += bool(result.applied)
 
 
-def curate(night: "LearningCycle") -> None:
-    """The brain may edit USER.md, within what policy allows, once all turns of the night are read."""
-    if (
-        night.out.more
-        or not (night.wanted.curate and (night.gathered.turns or night.last.heard))
-        or night.kind != "user"
-        or night.out.state == "failed"
-    ):
+def _prune_transcripts(cycle: "LearningCycle", cutoff: date) -> None:
+    files = cycle.last.files
+    paths = _before(cutoff, cycle.places.transcripts)
+    old = [path for path in paths if path in files]
+    if not old:
         return
-    places = night.places
-    text = night.text(places.profile)
-    since = night.night - timedelta(days=RECENT_DAYS)
-    days = {
-        day: night.text(note)
-        for day, note in places.dated
-        if since <= day <= night.night
-    }
+    logs = cycle.deps.logs(cycle.scope, files)
+    for path in old:
+        log = logs.get(path)
+        # A turn that came late from another device must be learned from before it goes.
+        is_read = log is not None and log.turns is None
+        if is_read:
+            _log_removal(cycle, path)
+            is_gone = cycle.request.dry_run or cycle.deps.discard(path, cycle.now)
+            cycle.outcome.pruned += is_gone
+
+
+def _before(cutoff: date, files: Iterable[tuple[date, str]]) -> list[str]:
+    return [path for day, path in files if day < cutoff]
+
+
+def _log_removal(cycle: "LearningCycle", path: str) -> None:
+    if cycle.request.dry_run:
+        return
+    logger.info("%s is older than the retention; it goes to the trash", path)
+    record = {"ts": cycle.now.isoformat(), "scope": cycle.scope, "path": path}
+    cycle.deps.store.log_removal(record)
+
+
+def curate(cycle: "LearningCycle") -> None:
+    """Lets the brain edit USER.md, as policy allows, after all turns of the night are read."""
+    if not _may_curate(cycle):
+        return
+    places = cycle.places
+    since = cycle.night - timedelta(days=RECENT_DAYS)
     try:
         prompt = prompts.curation_prompt(
-            night.desk.instructions("curation"),
+            cycle.deps.instructions("curation"),
             note=places.profile.rpartition("/")[2],
-            night=night.night,
-            text=text,
-            days=days,
-            facts=night.text(places.facts),
-            room=night.wanted.room,
+            night=cycle.night,
+            text=cycle.text(places.profile),
+            days=cycle.days(since, cycle.night),
+            facts=cycle.text(places.facts),
+            room=cycle.request.room,
         )
-        said = night.ask("curation", prompt)
+        answer = cycle.ask("curation", prompt)
     except VaultMemoryError as error:
-        night.out.reason = night.out.reason or error.message
+        cycle.outcome.reason = cycle.outcome.reason or error.message
         return
-    ops = read_answer(said, ()).ops
-    told = night.edit("curation", places.profile, ops)
-    night.out.curated = len(told.applied)
+    result = cycle.edit("curation", places.profile, read_answer(answer, ()).ops)
+    cycle.outcome.curated = len(result.applied)
 
 
-def count_idle(night: "LearningCycle") -> None:
-    """How many nights in a row nothing was learned, at the ends of conversations neither."""
-    last, open_ = night.last, night.open
-    by_day = 0 if open_.session else _learned(last.by_day)
-    begun = (
-        not open_.session and last.outcome.get("night") == open_.night
-    )  # this is a further question of a night
-    before = _learned(last.outcome) if begun else 0
-    another = not (open_.session or begun or open_.night == last.night)
-    night.out.idle = (
-        0 if _learned(asdict(night.out)) + by_day + before else last.idle + another
-    )
-    if night.out.state == "done":
-        night.out.state = (
-            "partial" if night.out.more else "done" if night.out.gathered else "quiet"
-        )
+def _may_curate(cycle: "LearningCycle") -> bool:
+    if not cycle.request.curate or cycle.kind != "user":
+        return False
+    if cycle.outcome.more or cycle.outcome.state == "failed":
+        return False
+    return bool(cycle.gathered.turns or cycle.last.heard)
 
 
-def _learned(outcome: Mapping[str, Any]) -> int:
+def count_idle(cycle: "LearningCycle") -> None:
+    """Counts the nights in a row in which nothing was learned, conversations included."""
+    last, checkpoint, outcome = cycle.last, cycle.checkpoint, cycle.outcome
+    is_night = not checkpoint.session
+    is_further_question = is_night and last.outcome.get("night") == checkpoint.night
+    learned = _count_learned(asdict(outcome))
+    if is_night:
+        learned += _count_learned(last.by_day)
+    if is_further_question:
+        learned += _count_learned(last.outcome)
+    if learned:
+        outcome.idle = 0
+    else:
+        is_new_night = is_night and checkpoint.night != last.night
+        outcome.idle = last.idle + (is_new_night and not is_further_question)
+    if outcome.state == "done":
+        outcome.state = _final_state(outcome.more, outcome.gathered)
+
+
+def _final_state(more: int, gathered: int) -> str:
+    if more:
+        return "partial"
+    return "done" if gathered else "quiet"
+
+
+def _count_learned(outcome: Mapping[str, Any]) -> int:
     return sum(int(outcome.get(name, 0)) for name in ("memories", "facts", "rules"))
 
 
-def save_checkpoint(night: "LearningCycle") -> None:
-    """Only now what was read counts as read. What failed is done again."""
-    if night.wanted.dry_run or night.out.state == "failed":
+def save_checkpoint(cycle: "LearningCycle") -> None:
+    """Marks the turns as read, last of all. A failed cycle is repeated."""
+    if cycle.request.dry_run or cycle.outcome.state == "failed":
         return
-    open_, last = night.open, night.last
-    night.desk.shelf.add_read(night.scope, open_.serial, open_.taken)
-    outcome = {
-        name: value for name, value in asdict(night.out).items() if name != "learned"
-    }
-    if open_.session:
+    checkpoint, last = cycle.checkpoint, cycle.last
+    cycle.deps.store.add_read(cycle.scope, checkpoint.serial, checkpoint.taken)
+    outcome = asdict(cycle.outcome)
+    del outcome["learned"]
+    if checkpoint.session:
         last.by_day = joined(last.by_day, outcome)
-        last.heard = [*last.heard, *night.gathered.evidence]
+        last.heard = [*last.heard, *cycle.gathered.evidence]
     else:
-        for before in (
-            last.by_day,
-            last.outcome if last.outcome.get("night") == open_.night else {},
-        ):
-            outcome = joined(
-                before,
-                outcome | {"scope": night.scope, "night": open_.night, "session": ""},
-            )
-        last.outcome, last.by_day, last.heard = outcome, {}, []
-        last.night = last.night if night.out.more else open_.night
-        last.reflected = open_.night if night.out.reflected else last.reflected
-    newest = max(
-        (turn for turn in night.gathered.turns), key=lambda turn: turn.at, default=None
-    )
-    if newest is not None and (
-        not last.newest_ts or newest.at >= moment_of(last.newest_ts)
-    ):
-        last.newest, last.newest_ts = newest.id, newest.ts
-    last.scope, last.serial, last.idle, last.files = (
-        night.scope,
-        open_.serial,
-        night.out.idle,
-        night.read_out,
-    )
-    last.newest_ts = last.newest_ts or open_.began
-    night.desk.shelf.close(night.scope, last)
+        _close_night(cycle, outcome)
+    _remember_newest(cycle, cycle.gathered.turns)
+    last.scope = cycle.scope
+    last.serial = checkpoint.serial
+    last.idle = cycle.outcome.idle
+    last.files = cycle.finished_logs
+    cycle.deps.store.close(cycle.scope, last)
+
+
+def _close_night(cycle: "LearningCycle", outcome: dict[str, Any]) -> None:
+    """Adds what earlier questions of the night and its conversations learned."""
+    night, last = cycle.checkpoint.night, cycle.last
+    earlier = last.outcome if last.outcome.get("night") == night else {}
+    for previous in (last.by_day, earlier):
+        labels = {"scope": cycle.scope, "night": night, "session": ""}
+        outcome = joined(previous, outcome | labels)
+    last.outcome = outcome
+    last.by_day = {}
+    last.heard = []
+    if not cycle.outcome.more:
+        last.night = night
+    if cycle.outcome.reflected:
+        last.reflected = night
+
+
+def _remember_newest(cycle: "LearningCycle", turns: Sequence[Turn]) -> None:
+    """Saves the newest turn for older versions, which know no marks."""
+    last = cycle.last
+    newest = max(turns, key=lambda turn: turn.at, default=None)
+    if newest is not None:
+        is_newer = not last.newest_ts or newest.at >= moment_of(last.newest_ts)
+        if is_newer:
+            last.newest = newest.id
+            last.newest_ts = newest.ts
+    last.newest_ts = last.newest_ts or cycle.checkpoint.began
 
 
 STEPS: tuple[Callable[["LearningCycle"], None], ...] = (
@@ -410,6 +435,6 @@ STEPS: tuple[Callable[["LearningCycle"], None], ...] = (
 )
 
 OF_THE_NIGHT = frozenset({prune, curate, reflect})
-"""What waits for the night when only a conversation is learned from"""
+"""Steps that a cycle of a single conversation leaves to the night"""
 
 __all__ = ["OF_THE_NIGHT", "STEPS"]

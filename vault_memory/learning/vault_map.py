@@ -1,4 +1,4 @@
-"""The files of a vault by scope, from one walk through it: what the nights of all scopes look into."""
+"""Lists the files of a vault by scope, with one walk for the cycles of all scopes."""
 
 import time
 from collections import defaultdict
@@ -10,11 +10,11 @@ from vault_memory.vault.reader import Folder
 
 WORKSPACE = "group:main"
 WALKED_AGAIN_SECONDS = 60.0
-"""A night that waits for a model takes long; meanwhile other programs may have made files"""
+"""A cycle that waits for a model takes long, and other programs may create files meanwhile"""
 
 
 class VaultMap:
-    """Walks when it is first asked, and again when that was a minute ago."""
+    """Walks on first use, and again when the last walk was a minute ago."""
 
     def __init__(self, folder: Folder, layout: Layout) -> None:
         self._folder, self._layout = folder, layout
@@ -23,28 +23,26 @@ class VaultMap:
         self._profile = ""
 
     def paths(self) -> list[str]:
-        """All files that the layout knows."""
-        return [path for entries in self._looked().values() for path in entries]
+        """Returns all files that the layout recognizes."""
+        return [path for entries in self._current().values() for path in entries]
 
     def entries_of(self, scope: str) -> dict[str, Stat]:
-        """The files of a scope."""
-        return self._looked().get(scope, {})
+        """Returns the files of a scope."""
+        return self._current().get(scope, {})
 
     def around(self, scope: str) -> list[str]:
-        """The files of a scope, those of the workspace, and the profile of a person, which shows how folders are named.
+        """Returns the files that the places of a scope follow from.
 
-        The places of the scope follow from these.
+        These are its own files, those of the workspace, and one profile, which shows how the
+        vault names its folders.
         """
-        entries = self._looked()
+        entries = self._current()
         profile = [self._profile] if self._profile else []
-        return list(
-            dict.fromkeys(
-                [*profile, *entries.get(scope, ()), *entries.get(WORKSPACE, ())]
-            )
-        )
+        paths = [*profile, *entries.get(scope, ()), *entries.get(WORKSPACE, ())]
+        return list(dict.fromkeys(paths))
 
     def look_at(self, path: str) -> None:
-        """One file may have been made, written or thrown away."""
+        """Updates one file that may have been created, written or deleted."""
         place = self._layout.place(path)
         if place is None or self._walked == float("-inf"):
             return
@@ -58,7 +56,7 @@ class VaultMap:
         else:
             entries[path] = stat
 
-    def _looked(self) -> dict[str, dict[str, Stat]]:
+    def _current(self) -> dict[str, dict[str, Stat]]:
         if time.monotonic() - self._walked > WALKED_AGAIN_SECONDS:
             self._walk()
         return self._by_scope
@@ -68,13 +66,11 @@ class VaultMap:
         self._profile = ""
         for path, stat in self._folder.listing().entries.items():
             place = self._layout.place(path)
-            if place is not None:
-                by_scope[place.scope][path] = stat
-                if (
-                    not self._profile
-                    and place.kind == "user"
-                    and path.startswith("Users/")
-                ):
-                    self._profile = path
+            if place is None:
+                continue
+            by_scope[place.scope][path] = stat
+            is_profile = place.kind == "user" and path.startswith("Users/")
+            if is_profile and not self._profile:
+                self._profile = path
         self._by_scope = dict(by_scope)
         self._walked = time.monotonic()

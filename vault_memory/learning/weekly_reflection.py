@@ -1,7 +1,7 @@
-"""Once a week: what the week was about, in a note of its own, when enough was learned to say something.
+"""Writes once a week what the week was about, in a note of its own.
 
-A model writes it, from the dated notes and the facts. Without one it is counted: what most was about, and what became
-known.
+A model writes it from the dated notes and the facts. Without a model, the most frequent topics
+and the new facts are listed. A week with little news gets no note.
 """
 
 from collections import Counter
@@ -21,72 +21,68 @@ from vault_memory.rules.search.tokens import clean, shortened
 if TYPE_CHECKING:
     from vault_memory.learning.cycle import LearningCycle
 
+WEEK_DAYS = 7
 PAUSE_DAYS = 6
 """At least, between two reflections"""
 LEAST_FACTS = 3
 """Of the last seven days"""
 MOST_LINES = 8
 LONGEST_LINE = 300
+MOST_TOPICS = 3
 WEEK = "The week"
 
 
-def reflect(night: "LearningCycle") -> None:
-    """Weekly, for a person, when at least three facts were learned in seven days."""
-    places, today = night.places, night.night
-    if (
-        night.kind != "user"
-        or night.out.state == "failed"
-        or night.out.more
-        or not places.reflections
-    ):
+def reflect(cycle: "LearningCycle") -> None:
+    """Reflects on a person's week when at least three facts were learned in it."""
+    if not _is_due(cycle):
         return
-    if not night.gathered.turns and not night.last.newest:
-        return  # it never heard a word
-    if (
-        night.last.reflected
-        and (today - date.fromisoformat(night.last.reflected)).days < PAUSE_DAYS
-    ):
+    new_facts = _new_facts(cycle)
+    if len(new_facts) < LEAST_FACTS:
         return
-    fresh = _learned_this_week(night)
-    if len(fresh) < LEAST_FACTS:
-        return
-    days = {
-        day: night.text(note)
-        for day, note in places.dated
-        if today - timedelta(days=7) < day <= today
-    }
-    lines = _told(night, days) or _counted(night, fresh)
-    note = places.reflection_of(today)
-    marked = [f"{line} ({today}, topic:weekly)" for line in lines]
-    told = night.edit("reflection", note, ops_for(night.doc(note), WEEK, marked))
-    night.out.reflected = len(told.applied)
+    today = cycle.night
+    lines = _ask_model(cycle) or _count_topics(cycle, new_facts)
+    note = cycle.places.reflection_of(today)
+    items = [f"{line} ({today}, topic:weekly)" for line in lines]
+    result = cycle.edit("reflection", note, ops_for(cycle.doc(note), WEEK, items))
+    cycle.outcome.reflected = len(result.applied)
 
 
-def _learned_this_week(night: "LearningCycle") -> list[Fact]:
-    """The facts that hold and became known within seven days, as the audit of their page tells, or began then."""
-    note = night.places.facts
-    facts = [
-        fact for fact in read_facts(night.doc(note), night.scope) if not fact.struck
-    ]
+def _is_due(cycle: "LearningCycle") -> bool:
+    if cycle.kind != "user" or not cycle.places.reflections:
+        return False
+    if cycle.outcome.state == "failed" or cycle.outcome.more:
+        return False
+    has_turns = cycle.gathered.turns or cycle.last.newest
+    if not has_turns:
+        return False
+    if not cycle.last.reflected:
+        return True
+    previous = date.fromisoformat(cycle.last.reflected)
+    return (cycle.night - previous).days >= PAUSE_DAYS
+
+
+def _new_facts(cycle: "LearningCycle") -> list[Fact]:
+    """Returns valid facts that were stated within seven days, or that began then."""
+    note = cycle.places.facts
+    page = read_facts(cycle.doc(note), cycle.scope)
+    facts = [fact for fact in page if not fact.struck]
     if len(facts) < LEAST_FACTS:
         return []
-    learned: set[str] = set()
-    for record in night.desk.curator.trail.of(note):
-        if _within_week(
-            moment_of(record.ts).astimezone(night.zone).date(), night.night
-        ):
-            learned.update(
-                id_ for done in record.applied if (id_ := _stated(done.remark))
-            )
+    stated: set[str] = set()
+    for record in cycle.deps.editor.trail.of(note):
+        day = moment_of(record.ts).astimezone(cycle.zone).date()
+        if _within_week(day, cycle.night):
+            stated.update(_stated_fact(op.remark) for op in record.applied)
+    stated.discard("")
     return [
         fact
         for fact in facts
-        if fact.id in learned or _within_week(fact.valid_from, night.night)
+        if fact.id in stated or _within_week(fact.valid_from, cycle.night)
     ]
 
 
-def _stated(remark: str) -> str:
-    """The id of the fact that became known by an op; empty when the op did something else."""
+def _stated_fact(remark: str) -> str:
+    """Returns the id of the fact that an op stated; empty for other ops."""
     match remark.split():
         case ["fact", id_, ("added" | "refined" | "superseded" | "corrected")]:
             return id_
@@ -94,48 +90,46 @@ def _stated(remark: str) -> str:
 
 
 def _within_week(day: date | None, night: date) -> bool:
-    return day is not None and 0 <= (night - day).days < 7
+    return day is not None and 0 <= (night - day).days < WEEK_DAYS
 
 
-def _told(night: "LearningCycle", days: dict[date, str]) -> list[str]:
-    """What a model says about the week; nothing when there is none."""
+def _ask_model(cycle: "LearningCycle") -> list[str]:
+    """Returns a model's lines about the week; no lines without a model."""
+    first_day = cycle.night - timedelta(days=WEEK_DAYS - 1)
     try:
         prompt = prompts.reflection_prompt(
-            night.desk.instructions("reflection"),
-            who=night.name,
-            night=night.night,
-            days=days,
-            facts=night.text(night.places.facts),
-            room=night.wanted.room,
+            cycle.deps.instructions("reflection"),
+            who=cycle.name,
+            night=cycle.night,
+            days=cycle.days(first_day, cycle.night),
+            facts=cycle.text(cycle.places.facts),
+            room=cycle.request.room,
         )
-        said = night.ask("reflection", prompt)
+        answer = cycle.ask("reflection", prompt)
     except VaultMemoryError:
         return []
-    lines = (
-        str(op.get("line", ""))
-        for op in read_answer(said, ()).ops
-        if op.get("op") == "append"
-    )
-    plain = (" ".join(clean(line).split()) for line in lines)
-    return [shortened(line, LONGEST_LINE) for line in plain if line][:MOST_LINES]
+    lines = []
+    for op in read_answer(answer, ()).ops:
+        line = " ".join(clean(str(op.get("line", ""))).split())
+        if op.get("op") == "append" and line:
+            lines.append(shortened(line, LONGEST_LINE))
+    return lines[:MOST_LINES]
 
 
-def _counted(night: "LearningCycle", fresh: list[Fact]) -> list[str]:
+def _count_topics(cycle: "LearningCycle", new_facts: list[Fact]) -> list[str]:
+    """Returns the most frequent topics of the week, and its new facts."""
     topics: Counter[str] = Counter()
-    for day, note in night.places.dated:
-        if 0 <= (night.night - day).days < 7:
-            topics.update(
-                parse_item(item.text).topic for item in items_of(night.doc(note))
-            )
+    for day, note in cycle.places.dated:
+        if _within_week(day, cycle.night):
+            items = items_of(cycle.doc(note))
+            topics.update(parse_item(item.text).topic for item in items)
     del topics[""]
-    about = ", ".join(
-        topic
-        for topic, _ in sorted(topics.items(), key=lambda one: (-one[1], one[0]))[:3]
-    )
-    said = [
-        f"{fact.subject} {fact.predicate.replace('_', ' ')} {fact.object}"
-        for fact in fresh[: MOST_LINES - 1]
-    ]
-    return ([f"Most was about {about}"] if about else []) + [
-        shortened(f"New: {one}", LONGEST_LINE) for one in said
-    ]
+    ranked = sorted(topics, key=lambda topic: (-topics[topic], topic))
+    lines = []
+    if ranked:
+        lines.append(f"Most was about {', '.join(ranked[:MOST_TOPICS])}")
+    for fact in new_facts[: MOST_LINES - 1]:
+        predicate = fact.predicate.replace("_", " ")
+        line = f"New: {fact.subject} {predicate} {fact.object}"
+        lines.append(shortened(line, LONGEST_LINE))
+    return lines

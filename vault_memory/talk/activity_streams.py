@@ -1,4 +1,4 @@
-"""What Nextcloud Talk tells a bot, as its documentation has it: Activity Streams with the message as JSON inside."""
+"""Parses events that Nextcloud Talk sends to a bot: Activity Streams with JSON messages inside."""
 
 import json
 import re
@@ -8,73 +8,83 @@ from typing import Any, NoReturn
 from vault_memory.talk.recorder import Actor, Reacted, Said
 
 MESSAGE = ("message", "")
-"""Names of what people write; until Talk 23 messages with a file had none. All others are of the system"""
+"""Names of messages of people; before Talk 23 those with a file had none. Others are of the system"""
 _NUMBER = re.compile(r"[0-9]{1,18}")
 _TOKEN = re.compile(r"[A-Za-z0-9]{2,64}")
 _PLACE = re.compile(r"\{([^{}\s]+)\}")
 
 
 class Garbled(ValueError):
-    """It is signed, and yet none of the things that Talk sends."""
+    """The event has a valid signature, but no form that Talk documents."""
 
 
 def read_event(body: bytes) -> Said | Reacted | None:
-    """What happened; None for what is of no concern, such as a bot that joins. Raises Garbled."""
+    """Parses an event; None for one without content, such as a bot that joins. Raises Garbled."""
     try:
-        event = json.loads(body)
-        kind = event["type"]
-        if kind == "Create" and event["object"].get("name", "") in MESSAGE:
-            return _said(event)
-        if kind == "Like":
-            room, number = _place(event)
-            return Reacted(
-                room, number, _actor(event["actor"]), _text(event["content"])
-            )
-        if not isinstance(kind, str):
-            _garbled()
+        return _read_event(json.loads(body))
     except (ValueError, KeyError, TypeError, AttributeError, RecursionError) as error:
         raise Garbled(f"{type(error).__name__}: {error}") from None
+
+
+def _read_event(event: Mapping[str, Any]) -> Said | Reacted | None:
+    kind = event["type"]
+    if kind == "Create" and event["object"].get("name", "") in MESSAGE:
+        return _message(event)
+    if kind == "Like":
+        room, number = _place(event)
+        return Reacted(room, number, _actor(event["actor"]), _text(event["content"]))
+    if not isinstance(kind, str):
+        _reject()
     return None
 
 
-def _said(event: Mapping[str, Any]) -> Said | None:
+def _message(event: Mapping[str, Any]) -> Said | None:
     room, number = _place(event)
     content = json.loads(event["object"]["content"])
     text = rendered(_text(content["message"]), content.get("parameters") or {})
-    return Said(room, number, _actor(event["actor"]), text) if text.strip() else None
+    if not text.strip():
+        return None
+    return Said(room, number, _actor(event["actor"]), text)
 
 
 def _place(event: Mapping[str, Any]) -> tuple[str, int]:
-    """The room and the number of the message."""
-    room, number = event["target"]["id"], str(event["object"]["id"])
+    """Returns the token of the room and the number of the message."""
+    room = event["target"]["id"]
+    number = str(event["object"]["id"])
     if not _TOKEN.fullmatch(room) or not _NUMBER.fullmatch(number):
-        _garbled()
+        _reject()
     return room, int(number)
 
 
-def _actor(said: Mapping[str, Any]) -> Actor:
-    kind, _, id_ = _text(said["id"]).partition("/")
+def _actor(value: Mapping[str, Any]) -> Actor:
+    kind, _, id_ = _text(value["id"]).partition("/")
     if not kind:
-        _garbled()
-    return Actor(kind, id_, _text(said.get("name") or ""))
+        _reject()
+    return Actor(kind, id_, _text(value.get("name") or ""))
 
 
 def rendered(message: str, parameters: Mapping[str, Any]) -> str:
-    """The message as people see it: names for what is mentioned, and of files that come with it."""
+    """Returns the message as people see it: with names for mentions and attached files."""
+    if not isinstance(parameters, Mapping):
+        # The server may send a list in place of an object.
+        parameters = {}
 
-    def shown(found: re.Match[str]) -> str:
-        name = (
-            _name(parameters.get(found[1])) if isinstance(parameters, Mapping) else ""
-        )
-        return (
-            f"@{name}" if name and found[1].startswith("mention-") else name or found[0]
-        )
+    def replacement(match: re.Match[str]) -> str:
+        key = match[1]
+        name = _name(parameters.get(key))
+        if not name:
+            return match[0]
+        return f"@{name}" if key.startswith("mention-") else name
 
-    text = _PLACE.sub(shown, message)
-    named = set(_PLACE.findall(message))
-    rest = parameters.items() if isinstance(parameters, Mapping) else ()
-    files = [_name(one) for key, one in rest if key not in named and _is_file(one)]
-    return " ".join([text, *(f"[{name}]" for name in files if name)]).strip()
+    text = _PLACE.sub(replacement, message)
+    used = set(_PLACE.findall(message))
+    attached = [
+        _name(parameter)
+        for key, parameter in parameters.items()
+        if key not in used and _is_file(parameter)
+    ]
+    labels = [f"[{name}]" for name in attached if name]
+    return " ".join([text, *labels]).strip()
 
 
 def _is_file(parameter: object) -> bool:
@@ -86,12 +96,12 @@ def _name(parameter: object) -> str:
     return " ".join(name.split()) if isinstance(name, str) else ""
 
 
-def _text(said: object) -> str:
-    """Half a letter cannot be written to a file."""
-    if not isinstance(said, str):
-        _garbled()
-    return said.encode("utf-16", "surrogatepass").decode("utf-16", "replace")
+def _text(value: object) -> str:
+    if not isinstance(value, str):
+        _reject()
+    # A surrogate without its partner cannot be written to a file.
+    return value.encode("utf-16", "surrogatepass").decode("utf-16", "replace")
 
 
-def _garbled() -> NoReturn:
+def _reject() -> NoReturn:
     raise Garbled("it is not as the documentation of Talk has it")

@@ -1,7 +1,7 @@
-"""What is said in rooms of Nextcloud Talk becomes turns of channels: each message once, however often it arrives.
+"""Records messages of Nextcloud Talk as turns of channels, each message once.
 
-A person with an account speaks for themselves. Guests, people of other servers and bots are recorded as words of
-somebody else, with their names in the text, and nothing is learned about anybody from them.
+A person with an account is the speaker of a turn. The words of guests, people of other servers
+and bots are recorded with their names in the text, and learning ignores them.
 """
 
 import hashlib
@@ -37,24 +37,24 @@ logger = logging.getLogger(__name__)
 ACCOUNTS = "users"
 BOTS = "bots"
 REMEMBERED = 500
-"""Messages of each room that are known to have come; older ones than those are refused, since ids count up"""
+"""Message numbers to remember for each room. Numbers count up; lower ones are ignored"""
 _VARIANT = "\ufe0f"
-"""Says that an emoji is one; not all that send it say it"""
+"""Emoji presentation selector, which only some clients send"""
 
 
 class RoomUnknown(ConfigError):
-    """A room is to be recorded in a channel that cannot be one."""
+    """The configured channel of a room has no valid name."""
 
 
 @dataclass(frozen=True, slots=True)
 class Actor:
-    """Who says or does something."""
+    """The author of a message or a reaction."""
 
     kind: str
     """users, guests, emails, federated_users, bots, …"""
     id: str
     name: str
-    """as it is shown"""
+    """the display name"""
 
 
 @dataclass(frozen=True, slots=True)
@@ -64,7 +64,7 @@ class Said:
     room: str
     """its token"""
     number: int
-    """of the message; they count up"""
+    """of the message; numbers count up"""
     actor: Actor
     text: str
 
@@ -80,7 +80,7 @@ class Reacted:
 
 
 class Talk:
-    """The rooms of one Nextcloud, and the vault that remembers them."""
+    """Records the rooms of one Nextcloud in a vault."""
 
     def __init__(self, memory: "VaultMemory", settings: Settings) -> None:
         """Raises RoomUnknown."""
@@ -100,59 +100,61 @@ class Talk:
     def record(
         self, said: Said, now: datetime | None = None
     ) -> Literal["recorded", "known"]:
-        """Add it to the transcript of its channel, where search finds it; on the disk when this returns.
+        """Adds a message to the transcript of its channel, where search finds it.
 
-        Raises UsageError for a room that no channel can be named after, TurnNotRecorded, VaultUnreachable.
+        It is on the disk on return. Raises UsageError for a room whose name fits no channel,
+        TurnNotRecorded, VaultUnreachable.
         """
         at = now or datetime.now(UTC).astimezone()
         memory = self._memory
         turn = self._turn(said, at)
-        with memory._recording, self._alone():
+        with memory._recording, self._locked():
             memory.folder.check_identity(memory.indexing.marker.vault)
-            seen = self._seen()
-            known = seen.get(said.room, [])
-            if said.number in known or (
-                len(known) >= REMEMBERED and said.number < known[0]
-            ):
+            numbers_of = self._recorded_numbers()
+            numbers = numbers_of.get(said.room, [])
+            # The server sends a message again when an answer came too late.
+            is_forgotten = len(numbers) >= REMEMBERED and said.number < numbers[0]
+            if said.number in numbers or is_forgotten:
                 return "known"
             for added in memory.transcripts.add([turn], once=True):
                 memory._took(added, at)
-            self._keep({**seen, said.room: sorted([*known, said.number])[-REMEMBERED:]})
+            numbers_of[said.room] = sorted([*numbers, said.number])[-REMEMBERED:]
+            self._save(numbers_of)
         return "recorded"
 
     def react(self, reacted: Reacted, now: datetime | None = None) -> bool:
-        """Take back what a message said, when that is what the reaction means and who reacted may; whether it was."""
+        """Retracts a message if the reaction asks for it, and its author may. Returns whether."""
         if not self._sign or reacted.emoji.replace(_VARIANT, "").strip() != self._sign:
             return False
-        turn_id, scope = (
-            _turn_id(reacted.room, reacted.number),
-            f"channel:{self._channel(reacted.room)}",
-        )
+        turn_id = _turn_id(reacted.room, reacted.number)
+        scope = f"channel:{self._channel(reacted.room)}"
         memory = self._memory
-        turn = next(
-            (one for one in memory.transcripts.of(scope) if one.id == turn_id), None
-        )
-        if turn is None or not self._may(reacted.actor, turn):
+        turns = memory.transcripts.of(scope)
+        turn = next((turn for turn in turns if turn.id == turn_id), None)
+        if turn is None or not self._may_retract(reacted.actor, turn):
             return False
         with memory._recording, memory._lock:
-            found = retract_turn.TurnRetraction(
+            result = retract_turn.TurnRetraction(
                 memory.curator, memory.layout, turn_id, scope
             ).run(now or datetime.now(UTC).astimezone())
             memory.indexing.refresh()
             index_erase.sweep(memory.indexing.index())
-        if found.remaining:
+        if result.remaining:
             logger.warning(
-                "what a message said is not gone everywhere: %s",
-                ", ".join(found.remaining),
+                "a retracted message remains in: %s",
+                ", ".join(result.remaining),
             )
-        return not found.remaining
+        return not result.remaining
 
     def _turn(self, said: Said, at: datetime) -> "Turn":
         user = self._user(said.actor)
         name = " ".join(said.actor.name.split()) or said.actor.kind
         text = said.text if user else f"{name} ({said.actor.kind}): {said.text}"
-        role = "tool" if said.actor.kind == BOTS else "user"
-        origin = "owner" if user else "tool" if said.actor.kind == BOTS else "person"
+        is_bot = said.actor.kind == BOTS
+        role = "tool" if is_bot else "user"
+        origin = "tool" if is_bot else "person"
+        if user:
+            origin = "owner"
         turn = conversations_turn.Turn(
             _turn_id(said.room, said.number),
             at.isoformat(),
@@ -171,19 +173,20 @@ class Talk:
         return self._channels.get(room, room)
 
     def _user(self, actor: Actor) -> str:
-        """The person of the vault; empty for who has no account, or one that no folder can be named after."""
+        """Returns the person of an account; empty without one, or if its name fits no folder."""
         if actor.kind != ACCOUNTS:
             return ""
         user = self._people.get(actor.id, actor.id)
         return user if self._fits(user=user) else ""
 
-    def _may(self, actor: Actor, turn: "Turn") -> bool:
-        """Whoever said it, and whom the configuration names; nobody is somebody because of the name they show."""
+    def _may_retract(self, actor: Actor, turn: "Turn") -> bool:
+        """Whether the author of the turn reacted, or a person that the configuration names."""
+        # Guests choose their display names freely: only the id of an account is a proof.
         if actor.kind != ACCOUNTS:
             return False
-        return actor.id in self._may_forget or (
-            turn.user != "" and turn.user == self._user(actor)
-        )
+        if actor.id in self._may_forget:
+            return True
+        return turn.user != "" and turn.user == self._user(actor)
 
     def _fits(self, *, user: str = "", channel: str = "") -> bool:
         try:
@@ -200,46 +203,41 @@ class Talk:
             return False
         return bool(user or channel)
 
-    # ---- what has come -----------------------------------------------------------------------------------------------
+    # ---- recorded messages -------------------------------------------------------------------
 
     @contextmanager
-    def _alone(self) -> Iterator[None]:
-        """Another process may serve the same vault."""
+    def _locked(self) -> Iterator[None]:
+        """Locks the list of recorded messages. Another process may serve the same vault."""
+        # Loading filelock costs 59 ms, and most starts record no message.
         import filelock
 
         with filelock.FileLock(self._file.with_suffix(".lock")):
             yield
 
-    def _seen(self) -> dict[str, list[int]]:
-        """By room, the numbers of its last messages in their order."""
+    def _recorded_numbers(self) -> dict[str, list[int]]:
+        """Returns by room the numbers of its last messages, sorted."""
         try:
-            said = json.loads(self._file.read_text(encoding="ascii"))
+            rooms = json.loads(self._file.read_text(encoding="ascii"))
             return {
-                str(room): sorted(map(int, numbers)) for room, numbers in said.items()
+                str(room): sorted(map(int, numbers)) for room, numbers in rooms.items()
             }
         except (OSError, ValueError, TypeError, AttributeError):
+            # Turns have ids of their message, so a lost list doubles no turn.
             return {}
 
-    def _keep(self, seen: dict[str, list[int]]) -> None:
-        fresh = self._file.with_name(f"{self._file.name}.{os.urandom(6).hex()}")
-        _private(fresh, json.dumps(seen))
-        os.replace(fresh, self._file)
+    def _save(self, numbers_of: dict[str, list[int]]) -> None:
+        new_file = self._file.with_name(f"{self._file.name}.{os.urandom(6).hex()}")
+        _write_private(new_file, json.dumps(numbers_of))
+        os.replace(new_file, self._file)
 
 
-def _private(path: Path, text: str) -> None:
-    with open(
-        os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600),
-        "w",
-        encoding="ascii",
-    ) as stream:
+def _write_private(path: Path, text: str) -> None:
+    descriptor = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600)
+    with open(descriptor, "w", encoding="ascii") as stream:
         stream.write(text)
 
 
 def _turn_id(room: str, number: int) -> str:
-    """The same for the same message, whenever it comes."""
-    return (
-        "talk-"
-        + hashlib.sha256(
-            f"{room}\0{number}".encode("utf-8", "surrogatepass")
-        ).hexdigest()[:24]
-    )
+    """Returns the id of the turn of a message, which is always the same."""
+    key = f"{room}\0{number}".encode("utf-8", "surrogatepass")
+    return f"talk-{hashlib.sha256(key).hexdigest()[:24]}"
