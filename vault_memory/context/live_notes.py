@@ -143,7 +143,12 @@ class LiveNotes:
             first, last = nearest.first_line, nearest.last_line
         return LiveLines(first, last, hit.text, self._origin(hit.note, first, last))
 
-    def line_of(self, path: str, heading: str, text: str) -> int:
+    def line_of(
+        self,
+        path: str,
+        heading: str,
+        text: str,
+    ) -> int:
         """Returns the number of the line where an item with this text begins; 0 for none.
 
         An item below `heading` comes first, then items of other sections.
@@ -165,7 +170,12 @@ class LiveNotes:
             self._sections[path] = _parse_sections(self.lines(path))
         return self._sections[path]
 
-    def _origin(self, path: str, first: int, last: int) -> str:
+    def _origin(
+        self,
+        path: str,
+        first: int,
+        last: int,
+    ) -> str:
         """Says who wrote these lines, and where they come from if a mark tells it."""
         lines = self.lines(path)[first - 1 : last]
         author = self._author(path, [line for line in lines if line.strip()])
@@ -216,7 +226,11 @@ def _parse_sections(lines: Iterable[bytes]) -> Sections:
     return sections
 
 
-def _is_item(lines: list[bytes], first_line: str, text: str) -> bool:
+def _is_item(
+    lines: list[bytes],
+    first_line: str,
+    text: str,
+) -> bool:
     """Whether an item that begins at the first of these lines has this text.
 
     `first_line` is the text of its first line.

@@ -63,7 +63,11 @@ class UnclearFact(UnclearId):
     """The id matches no fact, or several facts. Nothing was changed."""
 
     def __init__(
-        self, given: str, candidates: Sequence[Fact], *, several: bool
+        self,
+        given: str,
+        candidates: Sequence[Fact],
+        *,
+        several: bool,
     ) -> None:
         super().__init__(
             "fact",
@@ -118,17 +122,29 @@ def in_words(fact: Fact) -> str:
     return f"{fact.subject} · {fact.line()}"
 
 
-def holding(facts: Iterable[Fact], day: date, single: Iterable[str]) -> list[Fact]:
+def holding(
+    facts: Iterable[Fact],
+    day: date,
+    single: Iterable[str],
+) -> list[Fact]:
     """Returns the facts that are valid on a day, each scope by itself."""
     return [fact for group in by_scope(facts) for fact in current(group, day, single)]
 
 
-def held_on(facts: Iterable[Fact], day: date, single: Iterable[str]) -> list[Fact]:
+def held_on(
+    facts: Iterable[Fact],
+    day: date,
+    single: Iterable[str],
+) -> list[Fact]:
     """Returns the facts that were valid on a day, as known today, each scope by itself."""
     return [fact for group in by_scope(facts) for fact in valid_on(group, day, single)]
 
 
-def in_time(facts: Iterable[Fact], day: date, single: Iterable[str]) -> list[Fact]:
+def in_time(
+    facts: Iterable[Fact],
+    day: date,
+    single: Iterable[str],
+) -> list[Fact]:
     """Returns all facts with their validity on a day, the oldest first."""
     history = [
         fact for group in by_scope(facts) for fact in folded_facts(group, day, single)
@@ -158,7 +174,11 @@ def about(
     )
 
 
-def told(edit: "Edit", note: str, fact_id: str) -> FactChange:
+def told(
+    edit: "Edit",
+    note: str,
+    fact_id: str,
+) -> FactChange:
     """Reads the result from the remark of the last op that states a fact."""
     for op in reversed(edit.applied):
         subject, _, result = op.remark.partition(" ")
@@ -206,7 +226,9 @@ def check(fact: Fact) -> None:
     if not 0 <= fact.confidence <= 1:
         raise UsageError(f"a confidence is from 0 to 1, not {fact.confidence:g}")
     line = replace(
-        fact, predicate=snake_case(fact.predicate), object=" ".join(fact.object.split())
+        fact,
+        predicate=snake_case(fact.predicate),
+        object=" ".join(fact.object.split()),
     )
     if not is_writable(identified(line)):
         raise UsageError(

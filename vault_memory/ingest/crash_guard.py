@@ -83,7 +83,11 @@ def _leave_crumb(index: Index, note: Note) -> int | None:
     return descriptor
 
 
-def _write_crumb(descriptor: int, note: Note, times: int) -> None:
+def _write_crumb(
+    descriptor: int,
+    note: Note,
+    times: int,
+) -> None:
     record = {"note": note.path, "revision": note.revision, "times": times}
     raw = json.dumps(record).encode()
     os.pwrite(descriptor, raw, 0)

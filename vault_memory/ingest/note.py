@@ -41,7 +41,13 @@ def largest(place: Place | None) -> int:
     return LARGEST_PARSED
 
 
-def entry_of(note: Note, place: Place, state: State, *, read_ns: int) -> IndexEntry:
+def entry_of(
+    note: Note,
+    place: Place,
+    state: State,
+    *,
+    read_ns: int,
+) -> IndexEntry:
     """Parses `note`, read at wall-clock time `read_ns`, into an entry of the index."""
     file = held_of(note, state, read_ns=read_ns)
     return entry_from(note, place, parts_of(note.raw, place), file)
@@ -64,7 +70,12 @@ def parts_of(raw: bytes, place: Place) -> Parts:
     return Parts(chunker.chunk(raw), facts=facts)
 
 
-def entry_from(note: Note, place: Place, parts: Parts, file: IndexedFile) -> IndexEntry:
+def entry_from(
+    note: Note,
+    place: Place,
+    parts: Parts,
+    file: IndexedFile,
+) -> IndexEntry:
     """Builds the entry of a parsed note."""
     date = place.date.isoformat() if place.date else None
     size = len(note.raw)
@@ -75,7 +86,12 @@ def _facts_of(raw: bytes, place: Place) -> "Sequence[Fact]":
     return fact.read_facts(document.parse(raw), place.scope)
 
 
-def held_of(note: Note, state: State, *, read_ns: int) -> IndexedFile:
+def held_of(
+    note: Note,
+    state: State,
+    *,
+    read_ns: int,
+) -> IndexedFile:
     """Returns the size, times, inode and revision that reveal the next change of a file."""
     # A file read so soon after its own time may change again within the same tick of the clock.
     is_racy = read_ns - note.stat.ctime_ns < CLOCK_TICK_NS

@@ -30,7 +30,12 @@ class PendingIndex:
     While no text waits, a call costs one look at the journal.
     """
 
-    def __init__(self, state: Path, folder: Folder, layout: Layout) -> None:
+    def __init__(
+        self,
+        state: Path,
+        folder: Folder,
+        layout: Layout,
+    ) -> None:
         self._texts = PendingTexts(state)
         self._folder = folder
         self._layout = layout

@@ -65,7 +65,12 @@ class Sweep:
             self._list(ingest, self._folders.pop(), findings)
         return findings
 
-    def _compare(self, ingest: Ingest, after: str, findings: Findings) -> None:
+    def _compare(
+        self,
+        ingest: Ingest,
+        after: str,
+        findings: Findings,
+    ) -> None:
         rows = ingest.index.files_after(after, SLICE)
         self._after = rows[-1][0] if rows else None
         for folder, notes in groupby(rows, lambda row: _folder_and_name(row[0])[0]):
@@ -84,7 +89,12 @@ class Sweep:
                 findings.suspects.append(path)
         self._parked_done = True
 
-    def _list(self, ingest: Ingest, folder: str, findings: Findings) -> None:
+    def _list(
+        self,
+        ingest: Ingest,
+        folder: str,
+        findings: Findings,
+    ) -> None:
         files, folders = ingest.folder.names(folder)
         prefix = _join(folder, "")
         if prefix.count("/") < DEEPEST:

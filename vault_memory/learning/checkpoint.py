@@ -136,7 +136,12 @@ class CheckpointStore:
                 marks.update(line_marks)
         return marks
 
-    def add_read(self, scope: str, serial: int, marks: Iterable[str]) -> None:
+    def add_read(
+        self,
+        scope: str,
+        serial: int,
+        marks: Iterable[str],
+    ) -> None:
         """Adds marks that count once the cycle is finished. May be repeated.
 
         They are on the disk on return.

@@ -47,7 +47,13 @@ def lines_by_day(
     return dict(sorted(lines.items()))
 
 
-def line_of(memory: Memory, turn: Turn, day: date, *, attributed: bool = False) -> str:
+def line_of(
+    memory: Memory,
+    turn: Turn,
+    day: date,
+    *,
+    attributed: bool = False,
+) -> str:
     """Formats one memory as an item."""
     text = f"**{turn.user}**: {memory.text}" if attributed else memory.text
     if memory.type:

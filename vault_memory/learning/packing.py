@@ -32,7 +32,13 @@ class PackedTurn:
     """shortest possible line; 0 when even the label does not fit"""
 
     @classmethod
-    def of(cls, turn: Turn, *, own: bool, room: int) -> "PackedTurn":
+    def of(
+        cls,
+        turn: Turn,
+        *,
+        own: bool,
+        room: int,
+    ) -> "PackedTurn":
         """Measures a turn. `own`: the words of the person, which are never cut."""
         who = turn.user if turn.role == "user" and turn.user else turn.role
         if turn.is_automated:
@@ -67,7 +73,11 @@ def is_own(turn: Turn, user: str) -> bool:
     return turn.user == user if user else bool(turn.user)
 
 
-def prefix(turns: Sequence[Turn], user: str, room: int) -> list[PackedTurn]:
+def prefix(
+    turns: Sequence[Turn],
+    user: str,
+    room: int,
+) -> list[PackedTurn]:
     """Returns the first turns that one question has room for, at least one if there is any."""
     packed_turns: list[PackedTurn] = []
     people = jobs = 0

@@ -48,7 +48,12 @@ PREDICATES = (
 """Suggestions, so that equal relations get equal names"""
 
 
-def room_for_turns(room: int, *, profile: str, facts: str) -> int:
+def room_for_turns(
+    room: int,
+    *,
+    profile: str,
+    facts: str,
+) -> int:
     """Returns the characters for turns in a question. Notes get half of the room at most."""
     notes_size = known_size(_notes_of_person(profile, facts))
     return max(1, room - TURNS_FRAME - min(room // 2, notes_size))

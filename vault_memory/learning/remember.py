@@ -141,7 +141,11 @@ def _rule_ops(
     return lambda doc: learned_rules.rule_ops(doc, [line])
 
 
-def _result(edit: "Edit | None", id_: str, note: str) -> Remembered:
+def _result(
+    edit: "Edit | None",
+    id_: str,
+    note: str,
+) -> Remembered:
     if edit is None:
         return Remembered("duplicate", id_, note)
     if edit.pending:
@@ -155,7 +159,10 @@ def _result(edit: "Edit | None", id_: str, note: str) -> Remembered:
 
 
 def append_summary(
-    memory: "ConversationCalls", scope: str, text: str, ts: datetime | str
+    memory: "ConversationCalls",
+    scope: str,
+    text: str,
+    ts: datetime | str,
 ) -> "Edit":
     """Saves the summary of a conversation line by line. Raises UsageError without any text."""
     moment = datetime.fromisoformat(ts) if isinstance(ts, str) else ts

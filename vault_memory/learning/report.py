@@ -112,7 +112,11 @@ def joined(previous: Mapping[str, Any], outcome: Mapping[str, Any]) -> dict[str,
     return total
 
 
-def _joined_value(name: str, before: Any, now: Any) -> Any:
+def _joined_value(
+    name: str,
+    before: Any,
+    now: Any,
+) -> Any:
     if isinstance(now, list):
         return [*before, *(item for item in now if item not in before)]
     if isinstance(now, int) and name not in LATEST_COUNT:

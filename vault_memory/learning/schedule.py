@@ -51,7 +51,13 @@ class Schedule:
         night = self.latest(now, zone) + timedelta(days=1)
         return self.begins(night, zone).astimezone(zone)
 
-    def due(self, now: datetime, zone: tzinfo, *, done: date | None) -> date | None:
+    def due(
+        self,
+        now: datetime,
+        zone: tzinfo,
+        *,
+        done: date | None,
+    ) -> date | None:
         """Returns the last night that has begun, if it is later than `done`, the last finished one.
 
         It includes missed nights: a cycle reads all turns since the last one.

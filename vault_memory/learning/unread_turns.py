@@ -57,7 +57,12 @@ class Gathered:
         return {excerpt.id for excerpt in self.excerpts if not excerpt.own} - automated
 
 
-def gather(turns: Sequence[Turn], *, user: str, room: int = ROOM) -> Gathered:
+def gather(
+    turns: Sequence[Turn],
+    *,
+    user: str,
+    room: int = ROOM,
+) -> Gathered:
     """Fits unread turns into one question, grouped by conversation.
 
     `user` is the person of the cycle; empty for a channel, where the words of every member count.
@@ -77,7 +82,11 @@ def mark_of(id_: str) -> str:
     return sha256(id_.encode("utf-8", "surrogatepass")).hexdigest()[:MARK_DIGITS]
 
 
-def unread(logs: Mapping[str, Log], read: Set[str], since: datetime) -> list[Turn]:
+def unread(
+    logs: Mapping[str, Log],
+    read: Set[str],
+    since: datetime,
+) -> list[Turn]:
     """Returns the turns without a mark in `read`, each once, by time; none from before `since`."""
     turns: dict[str, Turn] = {}
     for path in sorted(logs):

@@ -253,7 +253,11 @@ def _by_days(request: Request, candidates: Candidates) -> None:
     candidates.arms["date"] = {place: -float(rank) for rank, place in enumerate(rows)}
 
 
-def _by_entities(request: Request, candidates: Candidates, query: str) -> None:
+def _by_entities(
+    request: Request,
+    candidates: Candidates,
+    query: str,
+) -> None:
     """Adds the chunks that name an entity by another name than the query does."""
     scores: dict[int, float] = {}
     for name in other_names(request, query):
@@ -290,7 +294,11 @@ def other_names(request: Request, query: str) -> list[str]:
     return missing
 
 
-def _by_vectors(request: Request, candidates: Candidates, likeness: "Likeness") -> None:
+def _by_vectors(
+    request: Request,
+    candidates: Candidates,
+    likeness: "Likeness",
+) -> None:
     """Adds the chunks whose vectors, or whose neighbours' vectors, are like the query's."""
     weights = request.weights
     passing = (

@@ -16,7 +16,11 @@ Ranked = tuple[float, int, dict[str, float]]
 """A candidate: its negative score, so that tuples sort best first; its place; terms so far"""
 
 
-def ranked(request: Request, candidates: Candidates, mode: str) -> list[Ranked]:
+def ranked(
+    request: Request,
+    candidates: Candidates,
+    mode: str,
+) -> list[Ranked]:
     """Returns all candidates of the mode, best first; equal scores by path and line."""
     if mode == "rrf":
         return in_order(request, _by_ranks(candidates))

@@ -85,7 +85,13 @@ def _hits(
     return hits
 
 
-def _hit(details: _Details, score: float, why: Why | None, *, pending: bool) -> Hit:
+def _hit(
+    details: _Details,
+    score: float,
+    why: Why | None,
+    *,
+    pending: bool,
+) -> Hit:
     path, first, last, heading, date, scope, kind, body = details
     return Hit(
         note=path,
@@ -136,7 +142,11 @@ def _details(
     return {row[0]: row[1:] for row in rows}
 
 
-def _why(request: Request, candidates: Candidates, candidate: Ranked) -> Why:
+def _why(
+    request: Request,
+    candidates: Candidates,
+    candidate: Ranked,
+) -> Why:
     place = candidate[1]
     arms = {
         arm: ranks(scores)[place]

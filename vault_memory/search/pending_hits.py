@@ -104,7 +104,12 @@ def own_ids(chunk_ids: Collection[int]) -> list[int]:
     return [-chunk_id for chunk_id in chunk_ids if is_waiting(chunk_id)]
 
 
-def _rare_score(notes: Notes, word: str, filters: "Filters", score: float) -> float:
+def _rare_score(
+    notes: Notes,
+    word: str,
+    filters: "Filters",
+    score: float,
+) -> float:
     """Weighs a word without a score in the notes: `score` when no chunk has it, else 0.
 
     A word that very many chunks have gets no score there. Only the notes of the search count: a

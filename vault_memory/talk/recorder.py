@@ -135,7 +135,10 @@ class Talk:
             return False
         with memory._recording, memory._lock:
             result = retract_turn.TurnRetraction(
-                memory.curator, memory.layout, turn_id, scope
+                memory.curator,
+                memory.layout,
+                turn_id,
+                scope,
             ).run(now or datetime.now(UTC).astimezone())
             memory.indexing.refresh()
             index_erase.sweep(memory.indexing.index())
