@@ -7,7 +7,7 @@ from hypothesis import strategies as st
 from tests.search.library import library, put
 from vault_memory.index import fts_search
 from vault_memory.index.filters import Filters
-from vault_memory.index.query_cache import MOST_ROWS, MOST_SCORES, Kept
+from vault_memory.index.query_cache import MOST_ROWS, MOST_SCORES, CachedScopes
 from vault_memory.rules.search import tokens
 
 SCOPE = "user:ann"
@@ -157,10 +157,10 @@ def test_what_is_kept_of_searches_has_an_end():
         {(SCOPE, "a.md"): "".join(f"- word{at} there\n" for at in range(50))},
         embedded=False,
     )
-    kept = Kept()
+    kept = CachedScopes()
     for at in range(30):
-        kept.keep_scores(str(at), dict.fromkeys(range(10_000), 1.0))
-        kept.keep_rows(
+        kept.add_scores(str(at), dict.fromkeys(range(10_000), 1.0))
+        kept.add_rows(
             [(row, row, None, "", "") for row in range(at * 1_000, at * 1_000 + 1_000)]
         )
 

@@ -1,10 +1,11 @@
-"""The chunks of one note in the index: what is new goes in, what is gone goes out, what only moved stays.
+"""Writes the chunks of one note into the index, and only those that differ.
 
-Two occurrences are the same when identity, text, date and topic are; where it stands in the note may differ.
+Two occurrences of a chunk are the same if identity, text, date and topic are equal; their position in
+the note may differ.
 """
 
 from collections.abc import Sequence
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from vault_memory.database.connection import Connection
 from vault_memory.index import fts_writer
@@ -36,12 +37,23 @@ class Delta(NamedTuple):
         )
 
 
-_Row = tuple[
-    int, int, int, int, int, int, str | None, bytes, str, str, str, str, int | None
-]
-"""id, note, scope, ordinal, first line, last line, date, identity, heading path, who, topic, text, other scope"""
-_Same = tuple[bytes, str | None, str, str, int | None]
-_Twin = tuple[int, int, int, int]
+Row = tuple[Any, ...]
+"""ordinal, first line, last line, date, identity, heading path, who, topic, text, other scope"""
+_Content = tuple[bytes, str | None, str, str, int | None]
+"""identity, date, topic, text, other scope"""
+_Position = tuple[int, int, int, int]
+"""id, ordinal, first line, last line"""
+
+
+class Change(NamedTuple):
+    """How the chunks of a note differ from its rows."""
+
+    added: list[Row]
+    moved: list[_Position]
+    """ordinal, first line, last line, id"""
+    removed: list[tuple[int]]
+    """ids"""
+    kept: int
 
 
 def replace(
@@ -55,63 +67,22 @@ def replace(
     new: bool = False,
     span: Span | None = None,
 ) -> Delta:
-    """Make the chunks of `note` be `chunks`; `date` is that of the note's name. `new`: it has none yet.
+    """Replace the chunks of `note`. `date` is that of its name; a `new` note has no chunks yet.
 
-    `also`: of each chunk the scope it is in besides `scope`; empty when none is in another.
-    `span`: where they differ from those that it has, when that is known.
+    `also` has the second scope of each chunk, or is empty. `span` is where the chunks differ from the
+    rows, if that is known.
     """
     old = {} if new else _occurrences(connection, note, span)
-    next_id = _last_id(connection) + 1
-    fresh: list[_Row] = []
-    moved: list[_Twin] = []
-    kept = 0
-    start, until = (span.first, span.until) if span else (0, len(chunks))
-    if span:
-        kept = start + len(chunks) - until
-        _move(connection, note, span)
-    for ordinal, (body, heading, who, first, last, own_date, topic) in enumerate(
-        chunks[start:until], start
-    ):
-        key = chunk_text.identity(chunk_text.embed_text(heading, who, body))
-        day = own_date.isoformat() if own_date else date
-        other = also[ordinal] if also else None
-        if old and (twins := old.get((key, day, topic, body, other))):
-            kept += 1
-            id_, *then = twins.pop()
-            if then != [ordinal, first, last]:
-                moved.append((ordinal, first, last, id_))
-            continue
-        path = SEPARATOR.join(heading)
-        fresh.append(
-            (
-                next_id + len(fresh),
-                note,
-                scope,
-                ordinal,
-                first,
-                last,
-                day,
-                key,
-                path,
-                who,
-                topic,
-                body,
-                other,
-            )
-        )
-    gone = [(twin[0],) for twins in old.values() for twin in twins]
-    _write(connection, fresh, moved, gone)
-    return Delta(added=len(fresh), kept=kept, removed=len(gone))
-
-
-class Change(NamedTuple):
-    """How the chunks of a note differ from its rows."""
-
-    added: list[tuple[object, ...]]
-    """rows without id, note and scope"""
-    moved: list[_Twin]
-    gone: list[tuple[int]]
-    kept: int
+    if span is None:
+        change = _compare(old, chunks, 0, date, also)
+        kept = change.kept
+    else:
+        _move_below(connection, note, span)
+        change = _compare(old, chunks[span.first : span.until], span.first, date, also)
+        kept = change.kept + span.first + len(chunks) - span.until
+    rows = _with_ids(connection, note, scope, change.added)
+    _write(connection, rows, change.moved, change.removed)
+    return Delta(added=len(rows), kept=kept, removed=len(change.removed))
 
 
 def compare(
@@ -121,64 +92,68 @@ def compare(
     date: str | None,
     also: Sequence[int | None],
 ) -> Change:
-    """What has to be written so that the rows of `note` are `chunks`. Changes nothing."""
-    old = _occurrences(connection, note, None)
-    added: list[tuple[object, ...]] = []
-    moved: list[_Twin] = []
-    for ordinal, (body, heading, who, first, last, own_date, topic) in enumerate(
-        chunks
+    """Return what has to be written so that the rows of `note` are `chunks`. Writes nothing."""
+    return _compare(_occurrences(connection, note, None), chunks, 0, date, also)
+
+
+def _compare(
+    old: dict[_Content, list[_Position]],
+    chunks: "Sequence[Chunk]",
+    start: int,
+    date: str | None,
+    also: Sequence[int | None],
+) -> Change:
+    """Compare rows with chunks, whose ordinals begin at `start`. Empties `old` of equal rows."""
+    added: list[Row] = []
+    moved: list[_Position] = []
+    for ordinal, (text, heading, who, first, last, own_date, topic) in enumerate(
+        chunks, start
     ):
-        key = chunk_text.identity(chunk_text.embed_text(heading, who, body))
+        identity = chunk_text.identity(chunk_text.embed_text(heading, who, text))
         day = own_date.isoformat() if own_date else date
-        other = also[ordinal] if also else None
-        if twins := old.get((key, day, topic, body, other)):
-            id_, *place = twins.pop()
-            if place != [ordinal, first, last]:
+        second_scope = also[ordinal] if also else None
+        twins = old.get((identity, day, topic, text, second_scope))
+        if twins:
+            id_, *position = twins.pop()
+            if position != [ordinal, first, last]:
                 moved.append((ordinal, first, last, id_))
-        else:
-            added.append(
-                (
-                    ordinal,
-                    first,
-                    last,
-                    day,
-                    key,
-                    SEPARATOR.join(heading),
-                    who,
-                    topic,
-                    body,
-                    other,
-                )
+            continue
+        path = SEPARATOR.join(heading)
+        added.append(
+            (
+                ordinal,
+                first,
+                last,
+                day,
+                identity,
+                path,
+                who,
+                topic,
+                text,
+                second_scope,
             )
-    gone = [(twin[0],) for twins in old.values() for twin in twins]
-    return Change(added, moved, gone, len(chunks) - len(added))
+        )
+    removed = [(twin[0],) for twins in old.values() for twin in twins]
+    return Change(added, moved, removed, len(chunks) - len(added))
 
 
-def add(
-    connection: Connection, note: int, scope: int, rows: "Sequence[tuple[object, ...]]"
-) -> None:
-    """Write rows that `compare` gave."""
-    next_id = _last_id(connection) + 1
-    _write(
-        connection,
-        [(next_id + place, note, scope, *row) for place, row in enumerate(rows)],  # type: ignore[misc]
-        [],
-        [],
-    )
+def add(connection: Connection, note: int, scope: int, rows: Sequence[Row]) -> None:
+    """Write rows that `compare` returned."""
+    _write(connection, _with_ids(connection, note, scope, rows), [], [])
 
 
-def move(connection: Connection, moved: "Sequence[_Twin]") -> None:
-    """Let chunks stand elsewhere in their note."""
-    _write(connection, [], list(moved), [])
+def move(connection: Connection, moved: Sequence[_Position]) -> None:
+    """Change the positions of chunks in their note."""
+    _write(connection, [], moved, [])
 
 
-def remove(connection: Connection, ids: "Sequence[tuple[int]]") -> None:
-    """Take chunks out."""
-    _write(connection, [], [], list(ids))
+def remove(connection: Connection, ids: Sequence[tuple[int]]) -> None:
+    """Delete chunks."""
+    _write(connection, [], [], ids)
 
 
 def last_ids(connection: Connection, note: int, most: int) -> list[tuple[int]]:
-    """The ids of the last chunks of a note."""
+    """Return the ids of the last chunks of a note, at most so many."""
     rows = connection.execute(
         "SELECT id FROM chunk WHERE note = ? ORDER BY ordinal DESC LIMIT ?",
         (note, most),
@@ -194,32 +169,24 @@ def append(
     date: str | None,
     also: Sequence[int | None],
 ) -> Delta:
-    """Add chunks after those that `note` has."""
-    next_id = _last_id(connection) + 1
+    """Add chunks after those of `note`. `also` has the second scope of each of them, or is empty."""
     row = connection.execute(
         "SELECT max(ordinal) FROM chunk WHERE note = ?", (note,)
     ).fetchone()
-    ordinal = 0 if row is None or row[0] is None else row[0] + 1
-    fresh: list[_Row] = []
-    for at, (body, heading, who, first, last, own_date, topic) in enumerate(chunks):
-        key, path = (
-            chunk_text.identity(chunk_text.embed_text(heading, who, body)),
-            SEPARATOR.join(heading),
-        )
-        day = own_date.isoformat() if own_date else date
-        place = (next_id + at, note, scope, ordinal + at, first, last)
-        fresh.append(
-            (*place, day, key, path, who, topic, body, also[at] if also else None)
-        )
-    _write(connection, fresh, [], [])
-    return Delta(added=len(fresh))
+    start = 0 if row is None or row[0] is None else row[0] + 1
+    # `_compare` looks up `also` by ordinal.
+    change = _compare({}, chunks, 0, date, also)
+    rows = [(start + row[0], *row[1:]) for row in change.added]
+    _write(connection, _with_ids(connection, note, scope, rows), [], [])
+    return Delta(added=len(rows))
 
 
-def _move(connection: Connection, note: int, span: Span) -> None:
-    """Those after a span go to where they stand now."""
+def _move_below(connection: Connection, note: int, span: Span) -> None:
+    """Change the positions of the chunks after a span."""
     if span.shift or span.lines:
         connection.execute(
-            "UPDATE chunk SET ordinal = ordinal + ?, first_line = first_line + ?, last_line = last_line + ?"
+            "UPDATE chunk SET ordinal = ordinal + ?,"
+            " first_line = first_line + ?, last_line = last_line + ?"
             " WHERE note = ? AND ordinal >= ?",
             (span.shift, span.lines, span.lines, note, span.last),
         )
@@ -227,49 +194,53 @@ def _move(connection: Connection, note: int, span: Span) -> None:
 
 def _occurrences(
     connection: Connection, note: int, span: Span | None
-) -> dict[_Same, list[_Twin]]:
-    """The rows of a note, or of a span, by what makes two occurrences the same, the first occurrence last."""
-    found: dict[_Same, list[_Twin]] = {}
-    within, bounds = (
-        ("", ())
-        if span is None
-        else (" AND ordinal >= ? AND ordinal < ?", (span.first, span.last))
-    )
+) -> dict[_Content, list[_Position]]:
+    """Return the positions of the rows of a note, or of a span, by content; the first one last."""
+    condition = ""
+    bounds: tuple[int, ...] = ()
+    if span is not None:
+        condition = " AND ordinal >= ? AND ordinal < ?"
+        bounds = (span.first, span.last)
     rows = connection.execute(
-        "SELECT identity, date, topic, text, also, id, ordinal, first_line, last_line FROM chunk"
-        f" WHERE note = ?{within} ORDER BY ordinal DESC",
+        "SELECT identity, date, topic, text, also, id, ordinal, first_line, last_line"
+        f" FROM chunk WHERE note = ?{condition} ORDER BY ordinal DESC",
         (note, *bounds),
     )
+    occurrences: dict[_Content, list[_Position]] = {}
     for row in rows:
-        found.setdefault(row[:5], []).append(row[5:])
-    return found
+        occurrences.setdefault(row[:5], []).append(row[5:])
+    return occurrences
 
 
-def _last_id(connection: Connection) -> int:
+def _with_ids(
+    connection: Connection, note: int, scope: int, rows: Sequence[Row]
+) -> list[Row]:
+    """Return rows with the next ids, the note and the scope in front."""
     row = connection.execute("SELECT max(id) FROM chunk").fetchone()
-    return (row[0] or 0) if row else 0
+    next_id = ((row[0] or 0) if row else 0) + 1
+    return [(id_, note, scope, *columns) for id_, columns in enumerate(rows, next_id)]
 
 
 def _write(
     connection: Connection,
-    fresh: list[_Row],
-    moved: list[_Twin],
-    gone: list[tuple[int]],
+    added: Sequence[Row],
+    moved: Sequence[_Position],
+    removed: Sequence[tuple[int]],
 ) -> None:
-    if gone:
-        fts_writer.remove(connection, gone)
-        connection.executemany("DELETE FROM chunk WHERE id = ?", gone)
+    if removed:
+        fts_writer.remove(connection, removed)
+        connection.executemany("DELETE FROM chunk WHERE id = ?", removed)
     if moved:
         connection.executemany(
             "UPDATE chunk SET ordinal = ?, first_line = ?, last_line = ? WHERE id = ?",
             moved,
         )
-    if fresh:
+    if added:
         connection.executemany(
-            "INSERT INTO chunk VALUES (?,?,?,?,?,?,?,?,?,?,?,?,?)", fresh
+            "INSERT INTO chunk VALUES (?,?,?,?,?,?,?,?,?,?,?,?,?)", added
         )
-        fts_writer.add(
-            connection,
-            fresh[0][0],
-            [((row[2], row[12]), row[8], row[9], row[11]) for row in fresh],
-        )
+        texts = [
+            ((scope, second_scope), heading, who, text)
+            for _, _, scope, *_, heading, who, _, text, second_scope in added
+        ]
+        fts_writer.add(connection, added[0][0], texts)

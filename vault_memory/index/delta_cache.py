@@ -1,4 +1,4 @@
-"""What an index was told last of a few long notes: told of them again, it writes only where they differ."""
+"""Caches the last few long notes that were indexed, so that only differences are written."""
 
 from collections.abc import Callable, Iterable, Sequence
 from itertools import compress, count, repeat
@@ -12,50 +12,51 @@ if TYPE_CHECKING:
 T = TypeVar("T")
 
 LONG = 400
-"""Chunks, from which on a note is remembered"""
+"""Chunks from which on a note is cached"""
 MOST = 4
-"""So many notes are remembered"""
-_SAID = itemgetter(0, 1, 2, 5, 6)
-"""What a chunk says, without its lines"""
+"""How many notes are cached"""
+_CONTENT = itemgetter(0, 1, 2, 5, 6)
+"""The fields of a chunk without its lines"""
 
 
 class Span(NamedTuple):
-    """Where two lists differ: what stands before it and after it is the same."""
+    """The stretch where two lists differ; the entries before and after it are equal."""
 
     first: int
     last: int
-    """after the last one of the older list"""
+    """The end of the stretch in the older list"""
     until: int
-    """after the last one of the newer list"""
+    """The end of the stretch in the newer list"""
     lines: int = 0
-    """how far down the lines of those after it moved"""
+    """How many lines the entries after it moved down"""
 
     @property
     def shift(self) -> int:
-        """How far on in the list those after it moved."""
+        """How many positions the entries after it moved on in the list."""
         return self.until - self.last
 
 
 class DeltaCache:
-    """The entries of long notes by path, those put last."""
+    """The entries of the long notes that were written last, by path."""
 
     def __init__(self) -> None:
         self._entries: dict[str, IndexEntry] = {}
 
     def before(self, entry: "IndexEntry", revision: str) -> "IndexEntry | None":
-        """What the index holds of the note of this revision, when that is known and of the same place."""
-        known = self._entries.get(entry.path)
-        if known is None or known.file.revision != revision or entry.also or known.also:
+        """Return the cached entry of a note, if its rows are in the index with this revision.
+
+        None also when the new entry has another scope, kind or date, which changes every row.
+        """
+        cached = self._entries.get(entry.path)
+        if cached is None or cached.file.revision != revision:
             return None
-        same = (known.scope, known.kind, known.date) == (
-            entry.scope,
-            entry.kind,
-            entry.date,
-        )
-        return known if same else None
+        if entry.also or cached.also:
+            return None
+        columns = (entry.scope, entry.kind, entry.date)
+        return cached if columns == (cached.scope, cached.kind, cached.date) else None
 
     def keep(self, entry: "IndexEntry") -> None:
-        """The index holds this now."""
+        """Cache an entry that is written now, if it is long."""
         self._entries.pop(entry.path, None)
         if len(entry.chunks) >= LONG:
             self._entries[entry.path] = entry
@@ -63,27 +64,25 @@ class DeltaCache:
             del self._entries[next(iter(self._entries))]
 
     def forget(self) -> None:
-        """What was told may not be held."""
+        """Drop all entries, because a transaction may not have written them."""
         self._entries.clear()
 
 
 def span_of(old: Sequence[object], new: Sequence[object]) -> Span:
-    """Where two lists differ."""
-    first, tail = (
-        _alike(old, new, _differ),
-        _alike(reversed(old), reversed(new), _differ),
-    )
-    return _between(old, new, first, tail)
+    """Return the stretch where two lists differ."""
+    head = _common_length(old, new, _differ)
+    tail = _common_length(reversed(old), reversed(new), _differ)
+    return _between(old, new, head, tail)
 
 
 def chunk_span(old: "Sequence[Chunk]", new: "Sequence[Chunk]") -> Span:
-    """Where the chunks of a note differ but for the lines they stand in."""
+    """Return the stretch where the chunks of a note differ, apart from their line numbers."""
     shift = new[-1].first_line - old[-1].first_line if old and new else 0
-    tail = _alike(map(_SAID, reversed(old)), map(_SAID, reversed(new)))
+    tail = _common_length(map(_CONTENT, reversed(old)), map(_CONTENT, reversed(new)))
     for line in (itemgetter(3), itemgetter(4)):
         moves = map(sub, map(line, reversed(new)), map(line, reversed(old)))
-        tail = min(tail, _alike(moves, repeat(shift)))
-    return _between(old, new, _alike(old, new), tail)._replace(lines=shift)
+        tail = min(tail, _common_length(moves, repeat(shift)))
+    return _between(old, new, _common_length(old, new), tail)._replace(lines=shift)
 
 
 def _between(
@@ -95,13 +94,13 @@ def _between(
     return Span(first, len(old) - tail, len(new) - tail)
 
 
-def _alike(
-    one: Iterable[T], other: Iterable[T], differ: Callable[[T, T], bool] = ne
+def _common_length(
+    left: Iterable[T], right: Iterable[T], differ: Callable[[T, T], bool] = ne
 ) -> int:
-    """How many are the same from the start; more than there are when none differs."""
-    return next(compress(count(), map(differ, one, other)), 1 << 62)
+    """Return how many entries are equal from the start; a huge number when none differs."""
+    return next(compress(count(), map(differ, left, right)), 1 << 62)
 
 
-def _differ(one: object, other: object) -> bool:
-    """Without comparing what is the same object part by part."""
-    return one is not other and one != other
+def _differ(left: object, right: object) -> bool:
+    # Comparing an object with itself field by field would be slow.
+    return left is not right and left != right

@@ -1,11 +1,12 @@
-"""The full text of the chunks, and how it is asked; what goes into it stands in `full_text`.
+"""Full-text search of the chunks, with BM25 scores.
 
-The scope of a chunk is one of its words (``s12``), so that the full text leaves other scopes out before anything is
-counted; the scope of the row is compared once more.
+The scope of a chunk is one of its words (``s12``), so the full text leaves other scopes out before
+anything is counted. The scope of the row is compared as well.
 
-A score is BM25 with the counts of the scopes that are asked: how many chunks they have, how long these are, and in how
-many of them a word stands. The `bm25` of FTS5 counts the whole table, and would tell a reader how often a word stands
-in other people's notes. Ids of rows depend on the order of events: where scores are equal, path and line decide.
+A score is BM25 with the counts of the scopes of the query: how many chunks they have, how long these
+are, and how many of them have a word. The `bm25` of FTS5 counts the whole table, and would reveal how
+often a word is used in other people's notes. The ids of rows depend on the order of events, so path and
+line decide between equal scores.
 """
 
 import math
@@ -18,7 +19,7 @@ from vault_memory.database.connection import Connection
 from vault_memory.index import term_volumes
 from vault_memory.index.exclusion import Exclusion
 from vault_memory.index.filters import Filters, chunks_in, notes_with
-from vault_memory.index.query_cache import Kept, Row, kept
+from vault_memory.index.query_cache import CachedScopes, Row, cache_of
 from vault_memory.rules.search import scoring as ranking
 from vault_memory.rules.search.tokens import is_run, without_last_letters, words
 
@@ -26,36 +27,54 @@ if TYPE_CHECKING:
     import apsw
 
 HEADING, WHO, BODY = 0.5, 2.0, 1.0
-"""How much a word counts in each column"""
+"""The weight of a word in each column"""
 TEXT_COLUMNS = "{heading who body}"
 MOST_ROWS = 8_000
-"""Words that stand in more chunks than this, all together, are not looked for while rarer ones remain"""
+"""Words that together are in more chunks than this are left out, the most frequent first"""
 LEAST = 0.01
-"""A word is left out that says less than this part of what the most telling one says"""
+"""A word is left out if its best score is less than this share of the best score of all words"""
 NOTHING = '""'
-"""A phrase without a word, which nothing has"""
+"""A phrase without a word, which no chunk has"""
 NO_CHUNKS = Exclusion()
 SATURATION, LENGTH_PART = 1.2, 0.6
 """The parameters of BM25, usually called k1 and b"""
 
-
-FIELDS = f"c.note * {ranking.ORDINALS} + c.ordinal + {ranking.BEFORE_FIRST}, c.id, c.date, c.who, c.text"
+FIELDS = (
+    f"c.note * {ranking.ORDINALS} + c.ordinal + {ranking.BEFORE_FIRST},"
+    " c.id, c.date, c.who, c.text"
+)
 """The columns of a chunk ``c`` that make a Row"""
+
+Scores = dict[int, float]
+"""BM25 scores by chunk id or by place; higher is better"""
 
 
 class Matches(NamedTuple):
-    """The chunks that have any of the words asked for."""
+    """The chunks that have any word of a query."""
 
     found: dict[int, Row]
-    """by place"""
-    by_word: dict[str, dict[int, float]]
-    """for each word that was looked for, its BM25 scores by place, the higher the better"""
+    """By place"""
+    by_word: dict[str, Scores]
+    """For each word of the search, its scores by place"""
 
 
-def phrase(word: str) -> str:
-    """A word as FTS5 is asked for it; a single letter of a script without spaces is the beginning of a pair."""
-    quoted = '"' + word.replace('"', '""') + '"'
-    return quoted + " *" if len(word) == 1 and is_run(word) else quoted
+class _WordQuery(NamedTuple):
+    """What the search for each word of one query has in common."""
+
+    connection: Connection
+    scope_ids: Sequence[int]
+    volume: term_volumes.Volume
+    """The size of the scopes, without excluded chunks"""
+    within: str
+    """An FTS5 expression that leaves out other scopes; empty when there are none"""
+    without: Exclusion
+
+    def expression(self, word: str) -> str:
+        """Return the FTS5 expression of a word."""
+        return f"{TEXT_COLUMNS} : {phrase(word)}{self.within}"
+
+
+# --- Search ---
 
 
 def find(
@@ -67,18 +86,22 @@ def find(
     most: int,
     without: Exclusion = NO_CHUNKS,
 ) -> Matches:
-    """The `most` chunks of these scopes in which these words say the most; those `without` count nowhere."""
+    """Return the `most` best chunks of these scopes for the words `asked`.
+
+    Chunks in `without` are neither returned nor counted.
+    """
     if not scope_ids:
         return Matches({}, {})
-    around = _and(within_scopes(connection, scope_ids))
-    volume = without.rest_of(term_volumes.of(connection, scope_ids))
-    asked = _rare(connection, volume, asked, around)
-    scored = {
-        word: _scores(connection, scope_ids, volume, word, around, without)
-        for word in asked
-    }
-    by_word = _telling(_narrowed(connection, scope_ids, scored, filters))
-    totals: dict[int, float] = {}
+    query = _WordQuery(
+        connection,
+        scope_ids,
+        without.rest_of(term_volumes.of(connection, scope_ids)),
+        _and(within_scopes(connection, scope_ids)),
+        without,
+    )
+    scored = {word: _scores(query, word) for word in _without_frequent(query, asked)}
+    by_word = _without_weak(_filtered(connection, scope_ids, scored, filters))
+    totals: Scores = {}
     get = totals.get
     for scores in by_word.values():
         for id_, score in scores.items():
@@ -87,42 +110,45 @@ def find(
     places = {row[1]: row[0] for row in rows}
     return Matches(
         {row[0]: row for row in rows},
-        {word: _at(places, scores) for word, scores in by_word.items()},
+        {word: _by_place(places, scores) for word, scores in by_word.items()},
     )
 
 
 def _best(
     connection: Connection, totals: Mapping[int, float], most: int
 ) -> Sequence[int]:
-    """The ids of the chunks with the highest totals, those as good as the last by path and line."""
+    """Return the ids with the highest totals. Path and line decide between equal ones."""
     if len(totals) <= most:
         return list(totals)
     last = nlargest(most, totals.values())[-1]
     better = [id_ for id_, total in totals.items() if total > last]
     tied = [id_ for id_, total in totals.items() if total == last]
     room = most - len(better)
-    return better + (tied if len(tied) == room else _first(connection, tied, room))
+    if len(tied) > room:
+        tied = _first(connection, tied, room)
+    return better + tied
 
 
 def _first(connection: Connection, ids: Sequence[int], most: int) -> list[int]:
-    """The first of these chunks by path and line."""
+    """Return the first of these chunks by path and line."""
     rows = connection.execute(
-        "SELECT c.id FROM json_each(?) wanted CROSS JOIN chunk c ON c.id = wanted.value JOIN note n ON n.id = c.note"
+        "SELECT c.id FROM json_each(?) wanted"
+        " CROSS JOIN chunk c ON c.id = wanted.value JOIN note n ON n.id = c.note"
         " ORDER BY n.path, c.ordinal LIMIT ?",
         (_as_json(ids), most),
     )
     return [row[0] for row in rows]
 
 
-def _at(places: dict[int, int], scores: dict[int, float]) -> dict[int, float]:
-    """The scores of these chunks, by place."""
+def _by_place(places: dict[int, int], scores: Scores) -> Scores:
+    """Return the scores of the chunks in `places`, by place instead of id."""
     if len(scores) > len(places):
         return {place: scores[id_] for id_, place in places.items() if id_ in scores}
     return {places[id_]: score for id_, score in scores.items() if id_ in places}
 
 
-def _telling(by_word: dict[str, dict[int, float]]) -> dict[str, dict[int, float]]:
-    """The words without those that stand nearly everywhere, and so say nothing beside the others."""
+def _without_weak(by_word: dict[str, Scores]) -> dict[str, Scores]:
+    """Leave out words that are nearly everywhere, and so say little beside the others."""
     highest = {
         word: max(scores.values(), default=0.0) for word, scores in by_word.items()
     }
@@ -130,52 +156,28 @@ def _telling(by_word: dict[str, dict[int, float]]) -> dict[str, dict[int, float]
     return {word: scores for word, scores in by_word.items() if highest[word] >= least}
 
 
-def fetch(
-    connection: Connection, scope_ids: Sequence[int], ids: Sequence[int]
-) -> list[Row]:
-    """Those of the chunks that are in these scopes."""
-    known = kept(connection, scope_ids)
-    unread = [id_ for id_ in ids if id_ not in known.by_id]
-    if not unread:
-        return [known.by_id[id_] for id_ in ids]
-    rows: list[Any] = connection.execute(
-        f"SELECT {FIELDS} FROM json_each(?) wanted CROSS JOIN chunk c ON c.id = wanted.value"
-        f" WHERE {chunks_in(scope_ids)}",
-        (_as_json(unread),),
-    ).fetchall()
-    held = [known.by_id[id_] for id_ in ids if id_ in known.by_id]
-    known.keep_rows(rows)
-    return held + rows
+# --- Expressions of FTS5 ---
 
 
-def paths(
-    connection: Connection, scope_ids: Sequence[int], notes: Collection[int]
-) -> dict[int, str]:
-    """The paths of these notes, by id."""
-    known = kept(connection, scope_ids).paths
-    unread = [note for note in notes if note not in known]
-    if unread:
-        sql = "SELECT n.id, n.path FROM json_each(?) wanted CROSS JOIN note n ON n.id = wanted.value"
-        known.update(connection.execute(sql, (_as_json(unread),)))
-    return {note: known[note] for note in notes if note in known}
+def phrase(word: str) -> str:
+    """Return a word as an FTS5 phrase.
 
-
-def _as_json(numbers: Sequence[int]) -> str:
-    return f"[{','.join(map(str, numbers))}]"
+    A single letter of a script without spaces is the beginning of a pair.
+    """
+    quoted = '"' + word.replace('"', '""') + '"'
+    return quoted + " *" if len(word) == 1 and is_run(word) else quoted
 
 
 def within_scopes(connection: Connection, scope_ids: Sequence[int]) -> str:
-    """What the full text is asked so that other scopes are left out; empty when there are no chunks in others."""
-    if (
-        term_volumes.of(connection, scope_ids).chunks
-        == term_volumes.of_all(connection).chunks
-    ):
+    """Return an expression that leaves out other scopes; empty when they have no chunks."""
+    volume = term_volumes.of(connection, scope_ids)
+    if volume.chunks == term_volumes.of_all(connection).chunks:
         return ""
     return f"scope : ({' OR '.join(f's{scope:d}' for scope in scope_ids)})"
 
 
 def naming(names: Sequence[str]) -> str:
-    """What the full text is asked for chunks that have one of the names."""
+    """Return an expression for chunks that contain one of the names."""
     phrases = (
         " + ".join(map(phrase, without_last_letters(words(name)))) or NOTHING
         for name in names
@@ -187,33 +189,31 @@ def _and(expression: str) -> str:
     return f" AND {expression}" if expression else ""
 
 
-def _rare(
-    connection: Connection,
-    volume: term_volumes.Volume,
-    asked: Sequence[str],
-    around: str,
-) -> list[str]:
-    """The words without the most frequent ones, when all together stand in too many chunks."""
-    if (
-        len(asked) < 2 or len(asked) * volume.chunks <= 3 * MOST_ROWS
-    ):  # not worth counting
+# --- Words ---
+
+
+def _without_frequent(query: _WordQuery, asked: Sequence[str]) -> list[str]:
+    """Leave out the most frequent words, if all together are in too many chunks."""
+    # In a small vault counting costs more than it saves.
+    if len(asked) < 2 or len(asked) * query.volume.chunks <= 3 * MOST_ROWS:
         return list(asked)
-    counts = {word: _count(connection, word, around) for word in asked}
-    room, kept = MOST_ROWS, set[str]()
+    counts = {word: _count(query, word) for word in asked}
+    room = MOST_ROWS
+    rare: set[str] = set()
     for word in sorted(counts, key=lambda word: counts[word]):
         room -= counts[word]
-        if kept and room < 0:
+        if rare and room < 0:
             break
         if counts[word]:
-            kept.add(word)
-    return [word for word in asked if word in kept]
+            rare.add(word)
+    return [word for word in asked if word in rare]
 
 
-def _count(connection: Connection, word: str, around: str) -> int:
-    """In how many chunks a word stands; counting stops at `MOST_ROWS`."""
-    row = connection.execute(
+def _count(query: _WordQuery, word: str) -> int:
+    """Return how many chunks have a word. Counting stops at `MOST_ROWS`."""
+    row = query.connection.execute(
         "SELECT count(*) FROM (SELECT 1 FROM chunk_fts WHERE chunk_fts MATCH ? LIMIT ?)",
-        (f"{TEXT_COLUMNS} : {phrase(word)}{around}", MOST_ROWS),
+        (query.expression(word), MOST_ROWS),
     ).fetchone()
     return row[0] if row else 0
 
@@ -224,90 +224,97 @@ def has(
     around: str = "",
     without: frozenset[int] = frozenset(),
 ) -> bool:
-    """Whether any chunk has the word; only within what `within_scopes` gave, when that is given."""
+    """Return whether any chunk has the word. `around` is an expression of `within_scopes`."""
     expression = f"{TEXT_COLUMNS} : {phrase(word)}{_and(around)}"
     sql = "SELECT rowid FROM chunk_fts WHERE chunk_fts MATCH ? LIMIT ?"
     rows = connection.execute(sql, (expression, len(without) + 1))
     return any(id_ not in without for (id_,) in rows)
 
 
-def _scores(
-    connection: Connection,
-    scope_ids: Sequence[int],
-    volume: term_volumes.Volume,
-    word: str,
-    around: str,
-    without: Exclusion,
-) -> dict[int, float]:
-    """The chunks of these scopes with this word, by id, each with the BM25 score of the word."""
-    expression = f"{TEXT_COLUMNS} : {phrase(word)}{around}"
-    known = kept(connection, scope_ids)
-    question = (expression, without.ids)
-    if question not in known.scores:
-        _register(connection)
-        sql = "SELECT rowid, word_weight(chunk_fts, ?) FROM chunk_fts WHERE chunk_fts MATCH ?"
-        weights: list[Any] = connection.execute(
-            sql, (volume.average, expression)
+def _scores(query: _WordQuery, word: str) -> Scores:
+    """Return the chunks with this word, by id, each with the BM25 score of the word."""
+    expression, without = query.expression(word), query.without
+    cache = cache_of(query.connection, query.scope_ids)
+    key = (expression, without.ids)
+    if key not in cache.scores:
+        _register(query.connection)
+        weights: list[Any] = query.connection.execute(
+            "SELECT rowid, word_weight(chunk_fts, ?) FROM chunk_fts WHERE chunk_fts MATCH ?",
+            (query.volume.average, expression),
         ).fetchall()
-        having = (
-            sum(id_ not in without.ids for id_, _ in weights)
-            if without
-            else len(weights)
-        )
-        rarity = _rarity(volume.chunks, having)
-        silent = without.ids - without.repetitions
-        scores = {id_: rarity * weight for id_, weight in weights if id_ not in silent}
-        known.keep_scores(question, scores)
-    return known.scores[question]
+        count = len(weights)
+        if without:
+            count = sum(id_ not in without.ids for id_, _ in weights)
+        rarity = _rarity(query.volume.chunks, count)
+        hidden = without.ids - without.repetitions
+        scores = {id_: rarity * weight for id_, weight in weights if id_ not in hidden}
+        cache.add_scores(key, scores)
+    return cache.scores[key]
 
 
-def _rarity(chunks: int, having: int) -> float:
-    """What a word is worth that so many of the chunks have: in a scope of three chunks, too, more than nothing."""
-    others = max(chunks - having, 0)
-    return math.log1p((others + 0.5) / (having + 0.5))
+def _rarity(chunks: int, count: int) -> float:
+    """Return the weight of a word that `count` of the chunks have.
+
+    It is more than nothing in a scope of three chunks, too.
+    """
+    without_word = max(chunks - count, 0)
+    return math.log1p((without_word + 0.5) / (count + 0.5))
 
 
 _registered: WeakSet[Connection] = WeakSet()
 
 
 def _register(connection: Connection) -> None:
-    """Give the connection the function that reads from FTS5 how often a word stands in a chunk."""
+    """Give the connection the function that reads from FTS5 how often a chunk has a word."""
     if connection not in _registered:
         connection.register_fts5_function("word_weight", _word_weight)
         _registered.add(connection)
 
 
 def _word_weight(chunk: "apsw.FTS5ExtensionApi", *arguments: Any) -> float:
-    """The part of BM25 that is of one chunk: how often the word stands in it, against how long it is."""
+    """Return the part of BM25 that depends on one chunk: frequency of the word, and length."""
     (average,) = arguments
     _, heading, who, body = chunk.phrase_locations(0)
-    often = HEADING * len(heading) + WHO * len(who) + BODY * len(body)
+    frequency = HEADING * len(heading) + WHO * len(who) + BODY * len(body)
     length = 1 - LENGTH_PART + LENGTH_PART * chunk.column_size(-1) / average
-    weight: float = often * (SATURATION + 1) / (often + SATURATION * length)
+    weight: float = frequency * (SATURATION + 1) / (frequency + SATURATION * length)
     return weight
 
 
-def _narrowed(
-    connection: Connection,
-    scope_ids: Sequence[int],
-    by_word: dict[str, dict[int, float]],
-    filters: Filters,
-) -> dict[str, dict[int, float]]:
-    """Only the chunks that the filters let through. How rare a word is does not depend on them."""
-    if not filters:
-        return by_word
-    conditions, values = chunk_conditions(filters)
-    ids = list(set().union(*by_word.values()))
-    rows = connection.execute(
-        f"SELECT c.id FROM json_each(?) wanted CROSS JOIN chunk c ON c.id = wanted.value"
-        f" WHERE {chunks_in(scope_ids)}{conditions}",
-        (_as_json(ids), *values),
-    )
-    passed = {row[0] for row in rows}
-    return {
-        word: {id_: score for id_, score in scores.items() if id_ in passed}
-        for word, scores in by_word.items()
-    }
+# --- Rows ---
+
+
+def fetch(
+    connection: Connection, scope_ids: Sequence[int], ids: Sequence[int]
+) -> list[Row]:
+    """Return the rows of the chunks that are in these scopes."""
+    cache = cache_of(connection, scope_ids)
+    unread = [id_ for id_ in ids if id_ not in cache.by_id]
+    cached = [cache.by_id[id_] for id_ in ids if id_ in cache.by_id]
+    if not unread:
+        return cached
+    rows: list[Any] = connection.execute(
+        f"SELECT {FIELDS} FROM json_each(?) wanted CROSS JOIN chunk c ON c.id = wanted.value"
+        f" WHERE {chunks_in(scope_ids)}",
+        (_as_json(unread),),
+    ).fetchall()
+    cache.add_rows(rows)
+    return cached + rows
+
+
+def paths(
+    connection: Connection, scope_ids: Sequence[int], notes: Collection[int]
+) -> dict[int, str]:
+    """Return the paths of these notes, by id."""
+    cached = cache_of(connection, scope_ids).paths
+    unread = [note for note in notes if note not in cached]
+    if unread:
+        sql = (
+            "SELECT n.id, n.path FROM json_each(?) wanted"
+            " CROSS JOIN note n ON n.id = wanted.value"
+        )
+        cached.update(connection.execute(sql, (_as_json(unread),)))
+    return {note: cached[note] for note in notes if note in cached}
 
 
 def beside(
@@ -316,21 +323,23 @@ def beside(
     places: Sequence[int],
     filters: Filters,
 ) -> dict[int, Row]:
-    """The chunks of these scopes at these places, as far as the filters let them through."""
-    known = kept(connection, scope_ids) if not filters else Kept()
-    unread = [place for place in places if place not in known.by_place]
-    if unread:
-        conditions, values = chunk_conditions(filters)
-        rows: list[Any] = connection.execute(
-            f"SELECT {FIELDS} FROM json_each(?) wanted CROSS JOIN chunk c ON c.note = wanted.value / {ranking.ORDINALS}"
-            f" AND c.ordinal = wanted.value % {ranking.ORDINALS} - {ranking.BEFORE_FIRST}"
-            f" WHERE {chunks_in(scope_ids)}{conditions}",
-            (_as_json(unread), *values),
-        ).fetchall()
-        held = [row for place in places if (row := known.by_place.get(place))]
-        known.keep_rows(rows, unread)
-        return {row[0]: row for row in (*held, *rows)}
-    return {place: row for place in places if (row := known.by_place[place])}
+    """Return the chunks of these scopes at these places that pass the filters."""
+    # Rows that were filtered must not be cached as if nothing were at the other places.
+    cache = CachedScopes() if filters else cache_of(connection, scope_ids)
+    cached = {place: row for place in places if (row := cache.by_place.get(place))}
+    unread = [place for place in places if place not in cache.by_place]
+    if not unread:
+        return cached
+    conditions, values = chunk_conditions(filters)
+    rows: list[Any] = connection.execute(
+        f"SELECT {FIELDS} FROM json_each(?) wanted"
+        f" CROSS JOIN chunk c ON c.note = wanted.value / {ranking.ORDINALS}"
+        f" AND c.ordinal = wanted.value % {ranking.ORDINALS} - {ranking.BEFORE_FIRST}"
+        f" WHERE {chunks_in(scope_ids)}{conditions}",
+        (_as_json(unread), *values),
+    ).fetchall()
+    cache.add_rows(rows, unread)
+    return cached | {row[0]: row for row in rows}
 
 
 def dated(
@@ -341,22 +350,41 @@ def dated(
     *,
     most: int,
 ) -> dict[int, Row]:
-    """Chunks of these scopes in notes of these days (ISO 8601, both ends included), the latest first."""
+    """Return chunks of notes of these days (ISO 8601, both ends included), the latest first."""
     conditions, values = chunk_conditions(filters)
-    found: dict[int, Row] = {}
+    sql = (
+        f"SELECT {FIELDS} FROM note n CROSS JOIN chunk c ON c.note = n.id"
+        f" WHERE {notes_with(scope_ids)} AND n.date BETWEEN ? AND ?"
+        f" AND {chunks_in(scope_ids)}{conditions}"
+        " ORDER BY n.date DESC, n.path, c.ordinal LIMIT ?"
+    )
+    chunks: dict[int, Row] = {}
     for first, last in days:
-        rows = connection.execute(
-            f"SELECT {FIELDS} FROM note n CROSS JOIN chunk c ON c.note = n.id WHERE {notes_with(scope_ids)}"
-            f" AND n.date BETWEEN ? AND ? AND {chunks_in(scope_ids)}{conditions}"
-            " ORDER BY n.date DESC, n.path, c.ordinal LIMIT ?",
-            (first, last, *values, most),
-        )
-        found |= {row[0]: row for row in rows}
-    return found
+        for row in connection.execute(sql, (first, last, *values, most)):
+            chunks[row[0]] = row
+    return chunks
+
+
+def passing(
+    connection: Connection, scope_ids: Sequence[int], filters: Filters
+) -> set[int]:
+    """Return the places of all chunks of these scopes that pass the filters."""
+    conditions, values = chunk_conditions(filters)
+    rows = connection.execute(
+        "SELECT c.note, c.ordinal FROM note n CROSS JOIN chunk c ON c.note = n.id"
+        f" WHERE {notes_with(scope_ids)} AND {chunks_in(scope_ids)}{conditions}",
+        tuple(values),
+    )
+    return {ranking.place(note, ordinal) for note, ordinal in rows}
+
+
+def count(connection: Connection, scope_ids: Sequence[int], filters: Filters) -> int:
+    """Return how many chunks of these scopes pass the filters."""
+    return len(passing(connection, scope_ids, filters))
 
 
 def chunk_conditions(filters: Filters) -> tuple[str, list[object]]:
-    """The filters as conditions on a chunk ``c``, for a query that does not ask the full text itself."""
+    """Return the filters as conditions on a chunk ``c``, for a query without the full text."""
     conditions, values = filters.where()
     if filters.entity is not None:
         conditions += (
@@ -366,19 +394,28 @@ def chunk_conditions(filters: Filters) -> tuple[str, list[object]]:
     return conditions, values
 
 
-def passing(
-    connection: Connection, scope_ids: Sequence[int], filters: Filters
-) -> set[int]:
-    """The places of all chunks of these scopes that the filters let through."""
+def _filtered(
+    connection: Connection,
+    scope_ids: Sequence[int],
+    by_word: dict[str, Scores],
+    filters: Filters,
+) -> dict[str, Scores]:
+    """Leave out chunks that do not pass the filters. The rarity of a word ignores filters."""
+    if not filters:
+        return by_word
     conditions, values = chunk_conditions(filters)
+    ids = list(set().union(*by_word.values()))
     rows = connection.execute(
-        f"SELECT c.note, c.ordinal FROM note n CROSS JOIN chunk c ON c.note = n.id WHERE {notes_with(scope_ids)}"
-        f" AND {chunks_in(scope_ids)}{conditions}",
-        tuple(values),
+        "SELECT c.id FROM json_each(?) wanted CROSS JOIN chunk c ON c.id = wanted.value"
+        f" WHERE {chunks_in(scope_ids)}{conditions}",
+        (_as_json(ids), *values),
     )
-    return {ranking.place(note, ordinal) for note, ordinal in rows}
+    passed = {row[0] for row in rows}
+    return {
+        word: {id_: score for id_, score in scores.items() if id_ in passed}
+        for word, scores in by_word.items()
+    }
 
 
-def count(connection: Connection, scope_ids: Sequence[int], filters: Filters) -> int:
-    """How many chunks of these scopes the filters let through."""
-    return len(passing(connection, scope_ids, filters))
+def _as_json(numbers: Sequence[int]) -> str:
+    return f"[{','.join(map(str, numbers))}]"

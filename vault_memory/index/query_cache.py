@@ -1,7 +1,7 @@
-"""What was read for one search and serves the next, for as long as nothing in the index changes.
+"""Caches rows and scores from one search to the next, until anything in the index changes.
 
-A vault is asked about the same people and things again and again. What is kept belongs to one connection and to the
-scopes it was read for.
+A vault is asked about the same people and subjects again and again. A cache belongs to one connection
+and to the scopes it was read for.
 """
 
 from collections.abc import Sequence
@@ -11,40 +11,41 @@ from weakref import WeakKeyDictionary
 from vault_memory.database.connection import Connection, change_counter
 
 MOST_SCORES = 100_000
-"""Of so many chunks and words the scores are kept"""
+"""How many scores of chunks are cached for some scopes"""
 MOST_ROWS = 10_000
-"""So many chunks are kept"""
+"""How many chunks are cached for some scopes"""
+MOST_SCOPES = 64
+"""For how many combinations of scopes there is a cache"""
 
 Row = tuple[int, int, str | None, str, str]
-"""A chunk that a search found, with what ranking needs of it: place, id, date, who, text"""
+"""A chunk with the values that ranking needs: place, id, date, who, text"""
+ScoreKey = tuple[str, frozenset[int]]
+"""A full-text expression, and the ids of excluded chunks"""
 
 
 @dataclass(slots=True)
-class Kept:
-    """What was read for some scopes."""
+class CachedScopes:
+    """The cache of some scopes."""
 
-    scores: dict[tuple[str, frozenset[int]], dict[int, float]] = field(
-        default_factory=dict
-    )
-    """by what the full text was asked, and the chunks passed over: scores by chunk id"""
+    scores: dict[ScoreKey, dict[int, float]] = field(default_factory=dict)
+    """Scores by chunk id"""
     by_id: dict[int, Row] = field(default_factory=dict)
     by_place: dict[int, Row | None] = field(default_factory=dict)
-    """None: nothing is there"""
+    """None: no chunk is there"""
     paths: dict[int, str] = field(default_factory=dict)
-    """by note"""
+    """By note"""
     score_count: int = 0
 
-    def keep_scores(
-        self, question: tuple[str, frozenset[int]], scores: dict[int, float]
-    ) -> None:
+    def add_scores(self, key: ScoreKey, scores: dict[int, float]) -> None:
+        """Add the scores of an expression, and drop all others if there are too many."""
         self.score_count += len(scores) + 1
         if self.score_count > MOST_SCORES:
             self.scores.clear()
             self.score_count = len(scores) + 1
-        self.scores[question] = scores
+        self.scores[key] = scores
 
-    def keep_rows(self, rows: Sequence[Row], places: Sequence[int] = ()) -> None:
-        """`places` are those that were looked at."""
+    def add_rows(self, rows: Sequence[Row], places: Sequence[int] = ()) -> None:
+        """Add rows. `places` are those that were read, also where no chunk is."""
         if len(self.by_place) + len(rows) + len(places) > MOST_ROWS:
             self.by_id.clear()
             self.by_place.clear()
@@ -54,21 +55,21 @@ class Kept:
         self.by_place.update((row[0], row) for row in rows)
 
 
-_of: WeakKeyDictionary[Connection, tuple[int, dict[tuple[int, ...], Kept]]] = (
-    WeakKeyDictionary()
-)
+_caches: WeakKeyDictionary[
+    Connection, tuple[int, dict[tuple[int, ...], CachedScopes]]
+] = WeakKeyDictionary()
 
 
-def kept(connection: Connection, scope_ids: Sequence[int]) -> Kept:
-    """What is kept for these scopes; nothing at first, and after each change."""
+def cache_of(connection: Connection, scope_ids: Sequence[int]) -> CachedScopes:
+    """Return the cache of these scopes; an empty one at first, and after each change."""
     counter = change_counter(connection)
-    before, by_scopes = _of.get(connection, (-1, {}))
-    if before != counter or len(by_scopes) > 64:
+    previous, by_scopes = _caches.get(connection, (-1, {}))
+    if previous != counter or len(by_scopes) > MOST_SCOPES:
         by_scopes = {}
-        _of[connection] = (counter, by_scopes)
-    return by_scopes.setdefault(tuple(scope_ids), Kept())
+        _caches[connection] = (counter, by_scopes)
+    return by_scopes.setdefault(tuple(scope_ids), CachedScopes())
 
 
 def forget(connection: Connection) -> None:
-    """Keep nothing of what was read by this connection."""
-    _of.pop(connection, None)
+    """Drop the caches of this connection."""
+    _caches.pop(connection, None)

@@ -1,8 +1,8 @@
-"""Writes a large note into the index, or removes it, in several short transactions: nobody else waits for long.
+"""Writes or removes a large note in several short transactions, so that other writers do not wait long.
 
-Between the first slice and the last the note is marked: its row has no revision of the file and counts as stale. After
-a crash the next scan reads the note again. A slice that does not meet the mark any more ends the work, because another
-process has written the note since.
+Between the first slice and the last the note is marked: its row has no revision of the file and counts
+as stale. After a crash the next scan reads the note again. A slice that does not find the mark ends the
+work, because another process has written the note since.
 """
 
 import secrets
@@ -22,7 +22,7 @@ else:
     fact_rows = lazy_module("vault_memory.index.fact_rows")
 
 SLICE = 200
-"""Chunks in one transaction; removing so many takes some 20 CPU ms"""
+"""Chunks in one transaction; removing that many takes about 20 CPU ms"""
 MARK = "partial:"
 
 Item = TypeVar("Item")
@@ -33,9 +33,8 @@ class Overtaken(Exception):
 
 
 def put_in_slices(index: Index, entry: IndexEntry) -> Iterator[Delta]:
-    """Make the index say of this note what `entry` says; yields after each transaction what it did."""
-    held = index.file(entry.path)
-    if held is not None and index.scope_of(entry.path) != entry.scope:
+    """Write a note. Yields the changes of each transaction after it."""
+    if index.file(entry.path) is not None and index.scope_of(entry.path) != entry.scope:
         yield from remove_in_slices(index, entry.path)
     mark = MARK + secrets.token_hex(8)
     with index.transaction():
@@ -52,10 +51,10 @@ def put_in_slices(index: Index, entry: IndexEntry) -> Iterator[Delta]:
                 index.other_scopes(entry),
             )
         yield Delta(kept=change.kept)
-        for gone in _sliced(change.gone):
+        for removed in _sliced(change.removed):
             with _note(index, entry.path, mark):
-                chunk_rows.remove(index.connection, gone)
-            yield Delta(removed=len(gone))
+                chunk_rows.remove(index.connection, removed)
+            yield Delta(removed=len(removed))
         for moved in _sliced(change.moved):
             with _note(index, entry.path, mark):
                 chunk_rows.move(index.connection, moved)
@@ -74,7 +73,7 @@ def put_in_slices(index: Index, entry: IndexEntry) -> Iterator[Delta]:
 
 
 def remove_in_slices(index: Index, path: str) -> Iterator[Delta]:
-    """Forget what was read from `path`; yields after each transaction what it did."""
+    """Delete a note. Yields the changes of each transaction after it."""
     mark = MARK + secrets.token_hex(8)
     with index.transaction():
         index.unpark(path)
@@ -83,13 +82,13 @@ def remove_in_slices(index: Index, path: str) -> Iterator[Delta]:
     try:
         for _ in count():
             with _note(index, path, mark) as note:
-                gone = chunk_rows.last_ids(index.connection, note, SLICE)
-                chunk_rows.remove(index.connection, gone)
-                if len(gone) < SLICE:
+                removed = chunk_rows.last_ids(index.connection, note, SLICE)
+                chunk_rows.remove(index.connection, removed)
+                if len(removed) < SLICE:
                     fact_rows.remove(index.connection, note)
                     index.remove(path)
-            yield Delta(removed=len(gone))
-            if len(gone) < SLICE:
+            yield Delta(removed=len(removed))
+            if len(removed) < SLICE:
                 return
     except Overtaken:
         return
@@ -97,7 +96,7 @@ def remove_in_slices(index: Index, path: str) -> Iterator[Delta]:
 
 @contextmanager
 def _note(index: Index, path: str, mark: str) -> Iterator[int]:
-    """A transaction on a note that is still as the last slice left it; gives its id. Raises Overtaken."""
+    """Begin a transaction on a note that still has its mark, and yield its id. Raises Overtaken."""
     with index.transaction():
         row = index.connection.execute(
             "SELECT id FROM note WHERE path = ? AND revision = ?", (path, mark)

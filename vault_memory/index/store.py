@@ -1,4 +1,4 @@
-"""What the index holds of each note, and the one way it changes: a note whole, or not at all."""
+"""Stores notes in the index. A note is written completely or not at all."""
 
 import re
 from collections.abc import Iterator, Sequence
@@ -31,25 +31,31 @@ else:
     mention_rows = lazy_module("vault_memory.index.mention_rows")
 
 
-GROWS_BACK = (
+REBUILD_HINT = (
     "rebuild it with `vault-memory index --rebuild` (the notes are not touched)"
 )
 _SURROGATE = re.compile("[\ud800-\udfff]")
+_FILE_COLUMNS = "size, mtime_ns, ctime_ns, ino, revision, state"
+"""The columns of an IndexedFile"""
+_INSERT_NOTE = (
+    f"INSERT INTO note(path, scope, kind, date, bytes, {_FILE_COLUMNS})"
+    " VALUES (?,?,?,?,?,?,?,?,?,?,?)"
+)
 
 
 class State(IntEnum):
-    """How much is concluded from what the index holds of a note."""
+    """How far the text of a note in the index may be trusted."""
 
     HOT = 0
-    """the text is searchable; it may still be changing, so nothing is embedded"""
+    """The text is searchable; it may still be changing, so nothing is embedded"""
     SETTLED = 1
-    """the text has stood still; vectors are computed"""
+    """The text does not change any more; vectors are computed"""
     MISSING = 2
-    """the file is absent or empty at the moment: its old text is kept for a while, and answers name it as stale"""
+    """The file is absent or empty now: its old text is kept for a while, and answers call it stale"""
 
 
 class IndexedFile(NamedTuple):
-    """What the index holds of one note: the facts by which a change is noticed."""
+    """The file of a note as it was indexed: the values by which a change is noticed."""
 
     size: int
     mtime_ns: int
@@ -58,71 +64,74 @@ class IndexedFile(NamedTuple):
     revision: str
     """SHA-256 of the note's bytes, hex"""
     state: int
-    """one of `State`"""
+    """One of `State`"""
 
 
 class IndexEntry(NamedTuple):
-    """A note as it is to be put into the index."""
+    """A note to be written into the index."""
 
     path: str
     scope: str
     kind: str
     date: str | None
-    """of the note's name, ISO 8601"""
+    """The date in the name of the note, ISO 8601"""
     bytes: int
     file: IndexedFile
     chunks: "Sequence[Chunk]"
     also: Sequence[str] = ()
-    """of each chunk the scope it is in besides that of the note, often empty; empty when no chunk is in another"""
+    """The second scope of each chunk, often empty; no entries when no chunk has one"""
     facts: "Sequence[Fact]" = ()
 
 
 class Index:
-    """One file with what was read from one vault. One thread at a time uses one Index; a file may have many."""
+    """The index file of one vault. One thread at a time uses an Index; a file may have many."""
 
     def __init__(self, path: Path | str, *, create: bool = True) -> None:
-        """Open the index, and make or migrate it. Raises IndexTooNew, DatabaseDamaged."""
+        """Open the index, and create or migrate it. Raises IndexTooNew, DatabaseDamaged."""
         self.path = str(path)
         self.alone = False
-        """whether other processes are kept out, because there is no room for what they would share"""
+        """Whether other processes are locked out, because the disk has no room for shared memory"""
         self.connection: Connection = self._connected(path, create)
         if version_of(self.connection) > len(STEPS):
-            found = version_of(self.connection)
+            version = version_of(self.connection)
             self.connection.close()
-            raise IndexTooNew(found, len(STEPS))
+            raise IndexTooNew(version, len(STEPS))
         migrate(self.connection, STEPS)
         self._scopes: dict[str, int] = {}
         self._recent = DeltaCache()
 
     def _connected(self, path: Path | str, create: bool) -> Connection:
         try:
-            return connect(path, create=create, hint=GROWS_BACK)
+            return connect(path, create=create, hint=REBUILD_HINT)
         except DatabaseUnwritable:
+            # On a full disk an existing index can still be read, by one process.
             if create or not Path(path).exists():
                 raise
             self.alone = True
-            return connect(path, create=False, alone=True, hint=GROWS_BACK)
+            return connect(path, create=False, alone=True, hint=REBUILD_HINT)
 
     def close(self) -> None:
         self.connection.close()
 
     @contextmanager
     def transaction(self) -> Iterator[None]:
-        """Everything inside is written, or nothing. The write lock is taken at once, so that what is read holds."""
+        """Write everything inside, or nothing. The write lock is taken at once, so reads stay true."""
         self.connection.execute("BEGIN IMMEDIATE")
         try:
             yield
             self.connection.execute("COMMIT")
         except BaseException:
-            self._scopes.clear()  # an id given inside may be given to another scope next
+            # The id of a scope that was rolled back may be given to another scope next.
+            self._scopes.clear()
             self._recent.forget()
-            if self.connection.in_transaction:  # a full disk may have ended it already
+            # A full disk may have ended the transaction already.
+            if self.connection.in_transaction:
                 self.connection.execute("ROLLBACK")
             raise
 
     @contextmanager
     def reading(self) -> Iterator[None]:
-        """Everything read inside is of one moment, whatever others write meanwhile."""
+        """Read one state of the index inside, whatever other processes write meanwhile."""
         self.connection.execute("BEGIN")
         try:
             yield
@@ -130,50 +139,53 @@ class Index:
             if self.connection.in_transaction:
                 self.connection.execute("ROLLBACK")
 
-    # ---- meta -------------------------------------------------------------------------------------------------
+    # --- Meta ---
 
     def get(self, key: str) -> str:
-        """A remembered value; empty when there is none."""
+        """Return a stored value; empty without any."""
         row = self.connection.execute(
             "SELECT value FROM meta WHERE key = ?", (key,)
         ).fetchone()
         return str(row[0]) if row else ""
 
     def set(self, key: str, value: str) -> None:
+        """Store a value under a key."""
         self.connection.execute(
             "INSERT OR REPLACE INTO meta VALUES (?, ?)", (key, value)
         )
 
     @property
     def change_counter(self) -> int:
-        """A number that differs whenever anything in the file was changed, by any process."""
+        """A number that changes with every change of the file, by any process."""
         return change_counter(self.connection)
 
-    # ---- scopes -----------------------------------------------------------------------------------------------
+    # --- Scopes ---
 
     def scope_ids(self, names: Sequence[str]) -> list[int]:
-        """The ids of those of `names` that the index knows; compared byte by byte."""
-        asked = [
+        """Return the ids of the scopes with these names; names are compared byte by byte."""
+        # SQLite cannot store surrogates, so no scope has such a name.
+        valid = [
             (name,) for name in dict.fromkeys(names) if not _SURROGATE.search(name)
-        ]  # SQLite has no such text
-        return [
-            row[0]
-            for row in self.connection.executemany(
-                "SELECT id FROM scope WHERE name = ?", asked
-            )
         ]
+        sql = "SELECT id FROM scope WHERE name = ?"
+        return [row[0] for row in self.connection.executemany(sql, valid)]
 
     def scopes(self) -> list[str]:
-        """The names of all scopes that have a note, sorted."""
+        """Return the names of all scopes that have a note, sorted."""
         rows = self.connection.execute(
-            "SELECT name FROM scope s WHERE EXISTS (SELECT 1 FROM note WHERE scope = s.id) ORDER BY name"
+            "SELECT name FROM scope s"
+            " WHERE EXISTS (SELECT 1 FROM note WHERE scope = s.id) ORDER BY name"
         )
         return [row[0] for row in rows]
 
     def speakers(self) -> frozenset[tuple[str, bool]]:
-        """Each scope that has a note, and whether that is a transcript; both, where it has notes and transcripts."""
+        """Return each scope that has a note, and whether that is a transcript.
+
+        A scope with notes and transcripts is there twice.
+        """
         rows = self.connection.execute(
-            "SELECT DISTINCT scope.name, note.kind = 'transcript' FROM note JOIN scope ON scope.id = note.scope"
+            "SELECT DISTINCT scope.name, note.kind = 'transcript'"
+            " FROM note JOIN scope ON scope.id = note.scope"
         )
         return frozenset((name, bool(is_transcript)) for name, is_transcript in rows)
 
@@ -192,23 +204,22 @@ class Index:
     def _scope_ids(self, names: Sequence[str]) -> list[int | None]:
         return [self._scope_id(name) if name else None for name in names]
 
-    # ---- notes ------------------------------------------------------------------------------------------------
+    # --- Notes ---
 
     def files(self) -> dict[str, IndexedFile]:
-        """What is held of every note, by path."""
-        rows = self.connection.execute(
-            "SELECT path, size, mtime_ns, ctime_ns, ino, revision, state FROM note"
-        )
+        """Return the indexed file of every note, by path."""
+        rows = self.connection.execute(f"SELECT path, {_FILE_COLUMNS} FROM note")
         return {row[0]: IndexedFile._make(row[1:]) for row in rows}
 
     def files_within(self, paths: Sequence[str]) -> dict[str, IndexedFile]:
-        """What is held of the notes at these paths and below them; "" is the vault."""
+        """Return the indexed files at these paths and below them; "" is the vault."""
         if "" in paths:
             return self.files()
+        notes = f"SELECT path, {_FILE_COLUMNS} FROM note"
+        # "0" is the letter after "/", so this is the range of paths below a folder.
         query = (
-            "SELECT path, size, mtime_ns, ctime_ns, ino, revision, state FROM note"
-            " WHERE path = ?1 UNION ALL SELECT path, size, mtime_ns, ctime_ns, ino, revision, state FROM note"
-            " WHERE path > ?1 || '/' AND path < ?1 || '0'"  # "0" comes after "/"
+            f"{notes} WHERE path = ?1"
+            f" UNION ALL {notes} WHERE path > ?1 || '/' AND path < ?1 || '0'"
         )
         return {
             row[0]: IndexedFile._make(row[1:])
@@ -217,51 +228,53 @@ class Index:
         }
 
     def files_after(self, path: str, limit: int) -> list[tuple[str, IndexedFile]]:
-        """What is held of the next notes after this one, in the order of their paths."""
+        """Return the indexed files of the next `limit` notes after a path, in order."""
         rows = self.connection.execute(
-            "SELECT path, size, mtime_ns, ctime_ns, ino, revision, state FROM note"
-            " WHERE path > ? ORDER BY path LIMIT ?",
+            f"SELECT path, {_FILE_COLUMNS} FROM note WHERE path > ? ORDER BY path LIMIT ?",
             (path, limit),
         )
         return [(row[0], IndexedFile._make(row[1:])) for row in rows]
 
     def indexed_paths(self, paths: Sequence[str]) -> frozenset[str]:
-        """Those of these paths that it holds a note of, or that are parked."""
+        """Return the paths that have an indexed note, or that are parked."""
         marks = ",".join("?" * len(paths))
-        query = f"SELECT path FROM note WHERE path IN ({marks}) UNION ALL SELECT path FROM parked WHERE path IN ({marks})"
+        query = (
+            f"SELECT path FROM note WHERE path IN ({marks})"
+            f" UNION ALL SELECT path FROM parked WHERE path IN ({marks})"
+        )
         return frozenset(
             row[0] for row in self.connection.execute(query, (*paths, *paths))
         )
 
     def file(self, path: str) -> IndexedFile | None:
+        """Return the indexed file of a note; None when the note is not indexed."""
         row = self.connection.execute(
-            "SELECT size, mtime_ns, ctime_ns, ino, revision, state FROM note WHERE path = ?",
-            (path,),
+            f"SELECT {_FILE_COLUMNS} FROM note WHERE path = ?", (path,)
         ).fetchone()
         return IndexedFile._make(row) if row else None
 
     def revisions(self) -> Iterator[tuple[str, str]]:
-        """Each note with the revision that it holds, in the order of the paths."""
+        """Yield each path with its indexed revision, in order."""
         yield from self.connection.execute(
             "SELECT path, revision FROM note ORDER BY path"
         )
 
     def revision_of(self, path: str) -> str:
-        """The revision of a note that it holds; empty when it holds none."""
+        """Return the indexed revision of a note; empty when the note is not indexed."""
         row = self.connection.execute(
             "SELECT revision FROM note WHERE path = ?", (path,)
         ).fetchone()
         return str(row[0]) if row else ""
 
     def bytes_of(self, path: str) -> int:
-        """The length of the bytes that it holds of a note; 0 when it holds none."""
+        """Return the indexed length of a note in bytes; 0 when the note is not indexed."""
         row = self.connection.execute(
             "SELECT bytes FROM note WHERE path = ?", (path,)
         ).fetchone()
         return row[0] if row else 0
 
     def stale(self) -> list[str]:
-        """The notes whose old text is held although their file is absent or empty."""
+        """Return the notes whose old text is kept although their file is absent or empty."""
         rows = self.connection.execute(
             f"SELECT path FROM note WHERE state = {State.MISSING:d} ORDER BY path"
         )
@@ -272,15 +285,15 @@ class Index:
             "UPDATE note SET state = ? WHERE path = ?", (state, path)
         )
 
-    def touch(self, path: str, held: IndexedFile) -> None:
-        """The bytes are what they were; only what the file system says of the file is new."""
+    def touch(self, path: str, file: IndexedFile) -> None:
+        """Replace the indexed file of a note, whose text has not changed."""
         self.connection.execute(
             "UPDATE note SET size=?, mtime_ns=?, ctime_ns=?, ino=?, revision=?, state=? WHERE path=?",
-            (*held, path),
+            (*file, path),
         )
 
     def put(self, entry: IndexEntry) -> Delta:
-        """Make the index say of this note what `entry` says. Call it inside a transaction."""
+        """Write a note, and only where it differs. Call it inside a transaction."""
         scope = self._scope_id(entry.scope)
         row = self.connection.execute(
             "SELECT id, scope, revision FROM note WHERE path = ?", (entry.path,)
@@ -288,35 +301,14 @@ class Index:
         if row is not None and row[1] != scope:
             self.remove(entry.path)
             row = None
-        before = self._recent.before(entry, row[2]) if row else None
+        previous = self._recent.before(entry, row[2]) if row else None
         self._recent.keep(entry)
-        held = entry.file
         if row is None:
-            self.connection.execute(
-                "INSERT INTO note(path, scope, kind, date, bytes, size, mtime_ns, ctime_ns, ino, revision, state)"
-                " VALUES (?,?,?,?,?,?,?,?,?,?,?)",
-                (entry.path, scope, entry.kind, entry.date, entry.bytes, *held),
-            )
-            note = self.connection.last_insert_rowid()
-            also = self._scope_ids(entry.also)
-            self._put_graph(note, scope, entry, also)
-            return chunks.replace(
-                self.connection,
-                note,
-                scope,
-                entry.chunks,
-                entry.date,
-                also=also,
-                new=True,
-            )
+            return self._put_new(scope, entry)
         note = row[0]
-        self.connection.execute(
-            "UPDATE note SET kind=?, date=?, bytes=? WHERE id=?",
-            (entry.kind, entry.date, entry.bytes, note),
-        )
-        self.touch(entry.path, held)
-        if before is not None:
-            return self._put_difference(note, scope, before, entry)
+        self._update_note(note, entry)
+        if previous is not None:
+            return self._put_difference(note, scope, previous, entry)
         also = self._scope_ids(entry.also)
         mention_rows.remove_mentions(self.connection, note)
         self._put_graph(note, scope, entry, also)
@@ -324,48 +316,73 @@ class Index:
             self.connection, note, scope, entry.chunks, entry.date, also=also
         )
 
+    def _put_new(self, scope: int, entry: IndexEntry) -> Delta:
+        self.connection.execute(
+            _INSERT_NOTE,
+            (entry.path, scope, entry.kind, entry.date, entry.bytes, *entry.file),
+        )
+        note = self.connection.last_insert_rowid()
+        also = self._scope_ids(entry.also)
+        self._put_graph(note, scope, entry, also)
+        return chunks.replace(
+            self.connection,
+            note,
+            scope,
+            entry.chunks,
+            entry.date,
+            also=also,
+            new=True,
+        )
+
+    def _update_note(self, note: int, entry: IndexEntry) -> None:
+        self.connection.execute(
+            "UPDATE note SET kind=?, date=?, bytes=? WHERE id=?",
+            (entry.kind, entry.date, entry.bytes, note),
+        )
+        self.touch(entry.path, entry.file)
+
     def put_marked(self, entry: IndexEntry, marked: IndexedFile) -> None:
-        """Make a row for a note that is written in slices, or mark the one there is. Call it inside a transaction."""
+        """Insert a note that is written in slices, or mark its row. Call it inside a transaction."""
         scope = self._scope_id(entry.scope)
         self.connection.execute(
-            "INSERT OR IGNORE INTO note(path, scope, kind, date, bytes, size, mtime_ns, ctime_ns, ino, revision, state)"
-            " VALUES (?,?,?,?,?,?,?,?,?,?,?)",
+            _INSERT_NOTE.replace("INSERT", "INSERT OR IGNORE", 1),
             (entry.path, scope, entry.kind, entry.date, entry.bytes, *marked),
         )
         self.touch(entry.path, marked)
 
     def finish_marked(self, entry: IndexEntry) -> None:
-        """All chunks of a marked note are there: write what else is said of it. Call it inside a transaction."""
+        """Write the remaining rows of a note whose chunks are all written. Call it inside a transaction."""
         row = self.connection.execute(
             "SELECT id, scope FROM note WHERE path = ?", (entry.path,)
         ).fetchone()
         assert row is not None, "only a marked note is finished"
-        self.connection.execute(
-            "UPDATE note SET kind=?, date=?, bytes=? WHERE id=?",
-            (entry.kind, entry.date, entry.bytes, row[0]),
-        )
-        mention_rows.remove_mentions(self.connection, row[0])
-        self._put_graph(row[0], row[1], entry, self._scope_ids(entry.also))
-        self.touch(entry.path, entry.file)
+        note, scope = row
+        mention_rows.remove_mentions(self.connection, note)
+        self._put_graph(note, scope, entry, self._scope_ids(entry.also))
+        self._update_note(note, entry)
 
     def scope_of(self, path: str) -> str:
-        """The scope of a note that it holds; empty when it holds none."""
+        """Return the scope of a note; empty when the note is not indexed."""
         row = self.connection.execute(
-            "SELECT scope.name FROM note JOIN scope ON scope.id = note.scope WHERE path = ?",
+            "SELECT scope.name FROM note JOIN scope ON scope.id = note.scope"
+            " WHERE path = ?",
             (path,),
         ).fetchone()
         return str(row[0]) if row else ""
 
     def scope_id(self, name: str) -> int:
-        """The id of a scope, given to it now if it is new. Call it inside a transaction."""
+        """Return the id of a scope, which is added if it is new. Call it inside a transaction."""
         return self._scope_id(name)
 
     def other_scopes(self, entry: IndexEntry) -> list[int | None]:
-        """Of each chunk the id of its other scope; empty when none has one. Call it inside a transaction."""
+        """Return the id of the second scope of each chunk; empty when no chunk has one.
+
+        Call it inside a transaction.
+        """
         return self._scope_ids(entry.also)
 
     def chunk_count(self, path: str) -> int:
-        """How many chunks it holds of a note."""
+        """Return how many chunks of a note are indexed."""
         row = self.connection.execute(
             "SELECT count(*) FROM chunk WHERE note = (SELECT id FROM note WHERE path = ?)",
             (path,),
@@ -375,13 +392,11 @@ class Index:
     def _put_difference(
         self, note: int, scope: int, before: IndexEntry, entry: IndexEntry
     ) -> Delta:
-        """Where the rows say what `before` says."""
+        """Write a note whose rows are those of the entry `before`."""
         span = chunk_span(before.chunks, entry.chunks)
-        gone, fresh = (
-            before.chunks[span.first : span.last],
-            entry.chunks[span.first : span.until],
-        )
-        mention_rows.change_mentions(self.connection, note, scope, gone, fresh)
+        removed = before.chunks[span.first : span.last]
+        added = entry.chunks[span.first : span.until]
+        mention_rows.change_mentions(self.connection, note, scope, removed, added)
         facts.change(self.connection, note, scope, before.facts, entry.facts)
         return chunks.replace(
             self.connection, note, scope, entry.chunks, entry.date, span=span
@@ -390,16 +405,17 @@ class Index:
     def _put_graph(
         self, note: int, scope: int, entry: IndexEntry, also: Sequence[int | None]
     ) -> None:
+        """Write the facts and the mentions of a note."""
         if entry.facts or entry.kind == "facts":
             facts.replace(self.connection, note, scope, entry.facts)
         mention_rows.add_mentions(self.connection, note, scope, entry.chunks, also)
 
     def extend(self, entry: IndexEntry) -> Delta:
-        """What `entry` has stands at the end of a note that the index holds. Call it inside a transaction."""
+        """Add the chunks of `entry` at the end of an indexed note. Call it inside a transaction."""
         row = self.connection.execute(
             "SELECT id, scope FROM note WHERE path = ?", (entry.path,)
         ).fetchone()
-        assert row is not None, "only what is held is extended"
+        assert row is not None, "only an indexed note is extended"
         self.connection.execute(
             "UPDATE note SET bytes = ? WHERE id = ?", (entry.bytes, row[0])
         )
@@ -411,7 +427,7 @@ class Index:
         )
 
     def remove(self, path: str) -> Delta:
-        """Forget what was read from `path`. Call it inside a transaction."""
+        """Delete everything that was read from `path`. Call it inside a transaction."""
         row = self.connection.execute(
             "SELECT id FROM note WHERE path = ?", (path,)
         ).fetchone()
@@ -422,16 +438,17 @@ class Index:
         self.connection.execute("DELETE FROM note WHERE id = ?", (row[0],))
         return delta
 
-    # ---- parked -----------------------------------------------------------------------------------------------
+    # --- Parked ---
 
     def parked(self) -> dict[str, tuple[str, str]]:
-        """Files that are memory and are not read, each with its reason and the stamp of the file it was said of."""
+        """Return the notes that are not read, each with the reason and the stamp of its file."""
         return {
             row[0]: (row[1], row[2])
             for row in self.connection.execute("SELECT path, reason, stamp FROM parked")
         }
 
     def park(self, path: str, reason: str, stamp: str) -> None:
+        """Record that a note is not read. `stamp` identifies the version of its file."""
         self.connection.execute(
             "INSERT OR REPLACE INTO parked VALUES (?, ?, ?)", (path, reason, stamp)
         )
@@ -440,12 +457,12 @@ class Index:
         self.connection.execute("DELETE FROM parked WHERE path = ?", (path,))
 
     def count_notes(self) -> int:
-        """How many notes; cheaper than counting their chunks, too."""
+        """Return the number of notes; cheaper than `counts`."""
         [(count,)] = self.connection.execute("SELECT count(*) FROM note")
         return int(count)
 
     def counts(self) -> tuple[int, int]:
-        """How many notes and how many chunks."""
+        """Return the numbers of notes and of chunks."""
         row = self.connection.execute(
             "SELECT (SELECT count(*) FROM note), (SELECT count(*) FROM chunk)"
         ).fetchone()

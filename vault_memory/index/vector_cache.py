@@ -1,7 +1,7 @@
-"""Vectors that stay in memory: one matrix for each scope that was searched, for a process that lives long.
+"""Keeps vectors in memory for a process that lives long: one matrix for each scope that was searched.
 
-A matrix follows the index by its change counter, and reads only the vectors that are new to it. A scope with very
-many chunks is kept as one bit for each dimension; the best by bits are then compared exactly.
+A matrix follows the index by its change counter, and reads only the vectors that are new. A scope with
+very many chunks is kept as one bit for each dimension; the best chunks by bits are compared exactly.
 """
 
 from collections.abc import Collection, Iterable, Sequence
@@ -14,6 +14,7 @@ from vault_memory.index.vectors import Likeness, Listed
 from vault_memory.rules.search import scoring
 from vault_memory.rules.search.scoring import Weights
 
+# NumPy is imported inside functions, because it is slow to load and optional.
 if TYPE_CHECKING:
     import numpy as np
     from numpy.typing import NDArray
@@ -22,33 +23,34 @@ if TYPE_CHECKING:
     Ints = NDArray[np.int64]
 
 MOST_FLOATS = 50_000
-"""Chunks of one scope; above it, only bits are kept"""
+"""Chunks of one scope; a scope with more is kept as bits"""
 MOST_EXACT = 20_000
-"""Chunks of all scopes that are asked; above it, the best by bits are compared exactly, and no others"""
+"""Chunks of all scopes of a query; of more, only the best by bits are compared exactly"""
 RESCORED = 1_000
-"""So many of the best by bits are compared exactly"""
+"""How many of the best by bits are compared exactly"""
 
 
 @dataclass(slots=True)
-class _Resident:
-    """The vectors of one scope."""
+class _ScopeVectors:
+    """The vectors of one scope. A row is a vector; several chunks may share one."""
 
     counter: int = -1
+    """The change counter of the index that was read"""
     model: int = -1
     places: "Ints | None" = None
-    """of the chunks that have a vector, in rising order"""
-    take: "Ints | None" = None
-    """for each of them, its row in the matrix"""
+    """The chunks that have a vector, in rising order"""
+    rows: "Ints | None" = None
+    """The row of each of these chunks"""
     identities: dict[bytes, int] = field(default_factory=dict)
-    """the row of each"""
+    """The row of each identity"""
     matrix: "NDArray[np.float32] | None" = None
-    """the vectors; None when only bits are kept"""
+    """The vectors; None when only bits are kept"""
     bits: "NDArray[np.uint8] | None" = None
-    """a bit for each dimension, for as many rows as were asked for them so far"""
+    """A bit for each dimension, for as many rows as have been compared by bits"""
 
 
 class Matrices:
-    """The resident vectors of one index. Scopes are loaded when they are first searched."""
+    """The vectors of one index in memory. A scope is loaded when it is first searched."""
 
     def __init__(
         self,
@@ -61,7 +63,7 @@ class Matrices:
         self._most_exact = most_exact
         self._rescored = rescored
         self._index: Index | None = None
-        self._scopes: dict[int, _Resident] = {}
+        self._scopes: dict[int, _ScopeVectors] = {}
 
     def like(
         self,
@@ -71,166 +73,176 @@ class Matrices:
         vector: bytes,
         exactly: Iterable[int] = (),
     ) -> Likeness:
-        """How like `vector` (float32 little-endian) the chunks of these scopes are.
+        """Return how like `vector` (float32 little-endian) the chunks of these scopes are.
 
-        Places in `exactly` and those beside them are compared exactly, however many chunks there are.
+        Places in `exactly` and their neighbours are compared exactly, however many chunks there are.
         """
         import numpy as np
 
         if index is not self._index:
-            self._index, self._scopes = index, {}
+            self._index = index
+            self._scopes = {}
         query = np.frombuffer(vector, dtype="<f4")
-        residents = [
-            self._resident(index, scope, model, len(query))
-            for scope in dict.fromkeys(scope_ids)
-        ]
-        parts = [
-            (one, one.places)
-            for one in residents
-            if one.places is not None and len(one.places)
-        ]
-        if not parts:
+        scopes: list[_ScopeVectors] = []
+        scope_places: list[Ints] = []
+        for scope_id in dict.fromkeys(scope_ids):
+            scope = self._load(index, scope_id, model, len(query))
+            if scope.places is not None and len(scope.places):
+                scopes.append(scope)
+                scope_places.append(scope.places)
+        if not scopes:
             return Listed([], [])
         # A turn in a channel is in two scopes: it counts once.
-        places, order = np.unique(
-            np.concatenate([part for _, part in parts]), return_index=True
-        )
-        held = [one for one, _ in parts]
-        if len(places) <= self._most_exact and all(
-            one.matrix is not None for one in held
-        ):
-            cosines = np.concatenate([_exact(one, query) for one in held])[order]
+        places, order = np.unique(np.concatenate(scope_places), return_index=True)
+        has_floats = all(scope.matrix is not None for scope in scopes)
+        if has_floats and len(places) <= self._most_exact:
+            cosines = np.concatenate([_exact(scope, query) for scope in scopes])[order]
         else:
-            cosines = self._guessed(
-                index, held, query, order, _rows_around(places, exactly)
-            )
+            nearby = _rows_around(places, exactly)
+            cosines = self._estimated(index, scopes, query, order, nearby)
         return _Arrays(places, cosines)
 
-    def _resident(
-        self, index: Index, scope: int, model: int, dimensions: int
-    ) -> _Resident:
-        """The vectors of a scope as they are now."""
-        resident = self._scopes.setdefault(scope, _Resident())
+    def _load(
+        self, index: Index, scope_id: int, model: int, dimensions: int
+    ) -> _ScopeVectors:
+        """Return the current vectors of a scope."""
+        scope = self._scopes.setdefault(scope_id, _ScopeVectors())
         counter = index.change_counter
-        if (resident.counter, resident.model) != (counter, model):
-            if resident.model != model:
-                resident = self._scopes[scope] = _Resident(model=model)
-            self._refresh(index, scope, resident, dimensions)
-            resident.counter = counter
-        return resident
+        if (scope.counter, scope.model) != (counter, model):
+            if scope.model != model:
+                scope = self._scopes[scope_id] = _ScopeVectors(model=model)
+            self._refresh(index, scope_id, scope, dimensions)
+            scope.counter = counter
+        return scope
 
     def _refresh(
-        self, index: Index, scope: int, resident: _Resident, dimensions: int
+        self, index: Index, scope_id: int, scope: _ScopeVectors, dimensions: int
     ) -> None:
-        """Read which chunks the scope has now, and the vectors that are not here yet."""
+        """Read the chunks of the scope, and the vectors that are not in memory."""
         import numpy as np
 
         rows: list[Any] = index.connection.execute(
-            "SELECT c.note, c.ordinal, c.identity FROM note n CROSS JOIN chunk c ON c.note = n.id"
-            f" WHERE {notes_with([scope])} AND {chunks_in([scope])} ORDER BY c.note, c.ordinal"
+            "SELECT c.note, c.ordinal, c.identity"
+            " FROM note n CROSS JOIN chunk c ON c.note = n.id"
+            f" WHERE {notes_with([scope_id])} AND {chunks_in([scope_id])}"
+            " ORDER BY c.note, c.ordinal"
         ).fetchall()
         only_bits = len(rows) > self._most_floats
-        wanted = {row[2] for row in rows}
-        known = resident.identities
-        if known and (
-            only_bits != (resident.matrix is None) or len(known) > 2 * len(wanted)
-        ):
-            resident.identities, resident.matrix, resident.bits = {}, None, None
-        self._read(
-            index, resident, wanted - resident.identities.keys(), dimensions, only_bits
-        )
-        known = resident.identities
-        held = [
-            (scoring.place(note, ordinal), known[key])
-            for note, ordinal, key in rows
-            if key in known
+        identities = {row[2] for row in rows}
+        if scope.identities:
+            changes_form = only_bits != (scope.matrix is None)
+            # Vectors of deleted chunks would fill the memory of a process that lives long.
+            is_mostly_unused = len(scope.identities) > 2 * len(identities)
+            if changes_form or is_mostly_unused:
+                scope.identities = {}
+                scope.matrix = scope.bits = None
+        missing = identities - scope.identities.keys()
+        self._read(index, scope, missing, dimensions, only_bits)
+        row_of = scope.identities
+        embedded = [
+            (scoring.place(note, ordinal), row_of[identity])
+            for note, ordinal, identity in rows
+            if identity in row_of
         ]
-        resident.places = np.array([place for place, _ in held], dtype=np.int64)
-        resident.take = np.array([row for _, row in held], dtype=np.int64)
+        scope.places = np.array([place for place, _ in embedded], dtype=np.int64)
+        scope.rows = np.array([row for _, row in embedded], dtype=np.int64)
 
     def _read(
         self,
         index: Index,
-        resident: _Resident,
-        wanted: set[bytes],
+        scope: _ScopeVectors,
+        identities: set[bytes],
         dimensions: int,
         only_bits: bool,
     ) -> None:
+        """Append the vectors of these identities, as far as the index has them."""
         import numpy as np
 
-        found: list[Any] = index.connection.executemany(
-            "SELECT identity, embedding FROM vector WHERE identity = ? AND model = ? AND length(embedding) = ?",
-            [(key, resident.model, 4 * dimensions) for key in wanted],
+        # A vector of another length is damaged, or of a model that changed its dimensions.
+        vectors: list[Any] = index.connection.executemany(
+            "SELECT identity, embedding FROM vector"
+            " WHERE identity = ? AND model = ? AND length(embedding) = ?",
+            [(identity, scope.model, 4 * dimensions) for identity in identities],
         ).fetchall()
-        if not found:
+        if not vectors:
             return
-        fresh = np.frombuffer(b"".join(row[1] for row in found), dtype="<f4").reshape(
-            len(found), dimensions
+        start = len(scope.identities)
+        matrix = _matrix([row[1] for row in vectors], dimensions)
+        scope.identities.update(
+            (row[0], number) for number, row in enumerate(vectors, start)
         )
-        start = len(resident.identities)
-        resident.identities.update((row[0], start + at) for at, row in enumerate(found))
         if only_bits:
-            resident.bits = _joined(resident.bits, np.packbits(fresh > 0, axis=1))
+            scope.bits = _appended(scope.bits, np.packbits(matrix > 0, axis=1))
         else:
-            resident.matrix = _joined(resident.matrix, fresh)
+            scope.matrix = _appended(scope.matrix, matrix)
 
-    def _guessed(
+    def _estimated(
         self,
         index: Index,
-        held: Sequence[_Resident],
+        scopes: Sequence[_ScopeVectors],
         query: "Floats",
         order: "Ints",
         exactly: "Ints",
     ) -> "Floats":
-        """In this order, cosines guessed from the share of equal signs; the best of them, and those rows, computed.
+        """Return the cosines in this order, estimated from the share of equal signs.
 
-        Those with the same share as the last of the best are among them: no order of rows decides.
+        The best rows by estimate and the rows in `exactly` are computed. Rows with the same estimate
+        as the last of the best are computed too, so that the order of rows decides nothing.
         """
         import numpy as np
 
-        guessed = np.concatenate([_guess(one, query) for one in held])[order]
-        best = min(self._rescored, len(guessed)) - 1
-        near = np.flatnonzero(guessed >= -np.partition(-guessed, best)[best])
-        rows = np.union1d(near, exactly)
-        values, found = np.empty(len(rows), dtype=np.float32), order[rows]
+        estimates = [_estimate(scope, query) for scope in scopes]
+        cosines: Floats = np.concatenate(estimates)[order]
+        last = min(self._rescored, len(cosines)) - 1
+        best = np.flatnonzero(cosines >= -np.partition(-cosines, last)[last])
+        rows = np.union1d(best, exactly)
+        positions = order[rows]
+        values = np.empty(len(rows), dtype=np.float32)
         start = 0
-        for one in held:
-            end = start + (0 if one.take is None else len(one.take))
-            here = (found >= start) & (found < end)
-            values[here] = self._exact_rows(index, one, found[here] - start, query)
+        for scope, estimate in zip(scopes, estimates, strict=True):
+            end = start + len(estimate)
+            in_scope = (positions >= start) & (positions < end)
+            values[in_scope] = self._exact_rows(
+                index, scope, positions[in_scope] - start, query
+            )
             start = end
-        guessed = np.minimum(
-            guessed, np.median(values[np.isin(rows, near)])
-        )  # no guess stands before what is known
-        guessed[rows] = values
-        cosines: Floats = guessed
+        # An estimate must not rank above the chunks that were compared exactly.
+        highest = np.median(values[np.isin(rows, best)])
+        cosines = np.minimum(cosines, highest)
+        cosines[rows] = values
         return cosines
 
     def _exact_rows(
-        self, index: Index, one: _Resident, rows: "Ints", query: "Floats"
+        self, index: Index, scope: _ScopeVectors, chunks: "Ints", query: "Floats"
     ) -> "Floats":
+        """Return the cosines of some chunks of a scope, by their positions in `places`."""
         import numpy as np
 
-        assert one.take is not None
-        rows, again = np.unique(one.take[rows], return_inverse=True)
-        if one.matrix is not None:
-            return _products(one.matrix[rows], query)[again]
-        keys = list(one.identities)
-        blobs = index.connection.executemany(
+        assert scope.rows is not None
+        rows, inverse = np.unique(scope.rows[chunks], return_inverse=True)
+        if scope.matrix is not None:
+            return _products(scope.matrix[rows], query)[inverse]
+        identities = list(scope.identities)
+        vectors = index.connection.executemany(
             "SELECT embedding FROM vector WHERE identity = ? AND model = ?",
-            [(keys[row], one.model) for row in rows],
+            [(identities[row], scope.model) for row in rows],
         )
-        read = np.frombuffer(b"".join(row[0] for row in blobs), dtype="<f4").reshape(
-            len(rows), len(query)
-        )
-        return _products(read, query)[again]
+        matrix = _matrix([row[0] for row in vectors], len(query))
+        return _products(matrix, query)[inverse]
+
+
+def _matrix(vectors: Sequence[bytes], dimensions: int) -> "NDArray[np.float32]":
+    import numpy as np
+
+    floats = np.frombuffer(b"".join(vectors), dtype="<f4")
+    return floats.reshape(len(vectors), dimensions)
 
 
 def _products(matrix: "Floats", query: "Floats") -> "Floats":
-    """The product of each row and the query.
+    """Return the product of each row and the query.
 
-    Each row is added up in the same order wherever it stands. With `@` the last digits depend on the rows around it:
-    an index brought up to date step by step would answer otherwise than one built afresh.
+    Each row is summed in the same order, whatever the rows around it are. With `@` the last digits
+    depend on them: an index that was updated step by step would give other answers than a new one.
     """
     import numpy as np
 
@@ -238,48 +250,48 @@ def _products(matrix: "Floats", query: "Floats") -> "Floats":
     return products
 
 
-def _joined(before: "NDArray[Any] | None", added: "NDArray[Any]") -> "NDArray[Any]":
+def _appended(before: "NDArray[Any] | None", added: "NDArray[Any]") -> "NDArray[Any]":
     import numpy as np
 
     return added if before is None else np.concatenate([before, added])
 
 
-def _exact(one: _Resident, query: "Floats") -> "Floats":
-    assert one.matrix is not None
-    assert one.take is not None
-    cosines: Floats = _products(one.matrix, query)[one.take]
+def _exact(scope: _ScopeVectors, query: "Floats") -> "Floats":
+    assert scope.matrix is not None
+    assert scope.rows is not None
+    cosines: Floats = _products(scope.matrix, query)[scope.rows]
     return cosines
 
 
-def _guess(one: _Resident, query: "Floats") -> "Floats":
-    """Cosines from the share of equal signs."""
+def _estimate(scope: _ScopeVectors, query: "Floats") -> "Floats":
+    """Return cosines estimated from the share of equal signs."""
     import numpy as np
 
-    assert one.take is not None
-    known = 0 if one.bits is None else len(one.bits)
-    if one.matrix is not None and known < len(one.matrix):
-        one.bits = _joined(one.bits, np.packbits(one.matrix[known:] > 0, axis=1))
-    assert one.bits is not None
-    differing = np.bitwise_xor(one.bits, np.packbits(query > 0))
+    assert scope.rows is not None
+    packed = 0 if scope.bits is None else len(scope.bits)
+    if scope.matrix is not None and packed < len(scope.matrix):
+        new_bits = np.packbits(scope.matrix[packed:] > 0, axis=1)
+        scope.bits = _appended(scope.bits, new_bits)
+    assert scope.bits is not None
+    differing = np.bitwise_xor(scope.bits, np.packbits(query > 0))
     if differing.shape[1] % 8 == 0:
         differing = differing.view(np.uint64)
-    unlike = np.bitwise_count(differing).sum(axis=1, dtype=np.int32)
-    by_number = np.cos(np.pi * np.arange(len(query) + 1) / len(query)).astype(
-        np.float32
-    )
-    guessed: Floats = by_number[unlike][one.take]
-    return guessed
+    counts = np.bitwise_count(differing).sum(axis=1, dtype=np.int32)
+    angles = np.pi * np.arange(len(query) + 1) / len(query)
+    cosine_by_count = np.cos(angles).astype(np.float32)
+    cosines: Floats = cosine_by_count[counts][scope.rows]
+    return cosines
 
 
-def _rows_around(places: "Ints", wanted: Iterable[int]) -> "Ints":
-    """The rows of these places and of those right beside them, as far as they are there."""
+def _rows_around(places: "Ints", centers: Iterable[int]) -> "Ints":
+    """Return the positions in `places` of these places and of their neighbours."""
     import numpy as np
 
-    sought = np.fromiter(wanted, dtype=np.int64)
-    sought = np.concatenate([sought - 1, sought, sought + 1])
-    rows = np.minimum(np.searchsorted(places, sought), len(places) - 1)
-    found: Ints = np.unique(rows[places[rows] == sought])
-    return found
+    centers_array = np.fromiter(centers, dtype=np.int64)
+    nearby = np.concatenate([centers_array - 1, centers_array, centers_array + 1])
+    rows = np.minimum(np.searchsorted(places, nearby), len(places) - 1)
+    existing: Ints = np.unique(rows[places[rows] == nearby])
+    return existing
 
 
 class _Arrays:
@@ -291,7 +303,8 @@ class _Arrays:
 
         self._places = places
         self._cosines = cosines
-        total, weight = cosines.astype(np.float64), np.ones(len(places))
+        total = cosines.astype(np.float64)
+        weight = np.ones(len(places))
         follows = places[1:] == places[:-1] + 1
         total[1:] += np.where(follows, cosines[:-1], 0) * scoring.VECTOR_BESIDE
         total[:-1] += np.where(follows, cosines[1:], 0) * scoring.VECTOR_BESIDE
@@ -303,16 +316,14 @@ class _Arrays:
     def best(
         self, most: int, among: Collection[int] | None, weights: Weights
     ) -> list[int]:
+        """Return the `most` best places, the best first; only those `among`, if that is given."""
         import numpy as np
 
         total = weights.vector * self._own + weights.vector_beside * self._beside
         rows = np.arange(len(total))
         if among is not None:
-            rows = rows[
-                np.isin(
-                    self._places, np.fromiter(among, dtype=np.int64, count=len(among))
-                )
-            ]
+            allowed = np.fromiter(among, dtype=np.int64, count=len(among))
+            rows = rows[np.isin(self._places, allowed)]
         if 0 < most < len(rows):
             last = -np.partition(-total[rows], most - 1)[most - 1]
             rows = rows[total[rows] >= last]
@@ -320,36 +331,38 @@ class _Arrays:
         return [int(place) for place in self._places[rows[order]]]
 
     def at(self, places: Iterable[int]) -> dict[int, tuple[float, float]]:
-        known, rows = self._rows(places)
+        """Return the scaled likeness of places, and that of their neighbourhood."""
+        embedded, rows = self._rows(places)
         values = zip(self._own[rows].tolist(), self._beside[rows].tolist(), strict=True)
-        return dict(zip(known.tolist(), values, strict=True))
+        return dict(zip(embedded.tolist(), values, strict=True))
 
     def cosines(self, places: Iterable[int]) -> dict[int, float]:
-        known, rows = self._rows(places)
-        return dict(zip(known.tolist(), self._cosines[rows].tolist(), strict=True))
+        """Return the cosines of places."""
+        embedded, rows = self._rows(places)
+        return dict(zip(embedded.tolist(), self._cosines[rows].tolist(), strict=True))
 
     def _rows(self, places: Iterable[int]) -> "tuple[Ints, Ints]":
-        """Those of the places that have a vector, and their rows."""
+        """Return the places that have a vector, and their rows."""
         import numpy as np
 
-        wanted = np.fromiter(places, dtype=np.int64)
-        rows = np.minimum(np.searchsorted(self._places, wanted), len(self._places) - 1)
-        there = self._places[rows] == wanted
-        return wanted[there], rows[there]
+        candidates = np.fromiter(places, dtype=np.int64)
+        last = len(self._places) - 1
+        rows = np.minimum(np.searchsorted(self._places, candidates), last)
+        has_vector = self._places[rows] == candidates
+        return candidates[has_vector], rows[has_vector]
 
 
 def _scaled(values: "Floats") -> "Floats":
+    """Return values scaled by their median and their highest value."""
     import numpy as np
 
     half = len(values) // 2
     ordered = np.partition(values, half)
-    middle = (
-        float(ordered[half])
-        if len(values) % 2
-        else (float(ordered[half]) + float(ordered[:half].max())) / 2
-    )
+    median = float(ordered[half])
+    if len(values) % 2 == 0:
+        median = (median + float(ordered[:half].max())) / 2
     highest = float(values.max())
     scaled: Floats = np.maximum(
-        scoring.LOWEST, (values - middle) / scoring.span_of(middle, highest)
+        scoring.LOWEST, (values - median) / scoring.span_of(median, highest)
     )
     return scaled

@@ -1,4 +1,4 @@
-"""A note as bytes and sections. What is read is given back byte for byte, whatever the bytes are."""
+"""Splits a note into sections, and joins them to the same bytes. Any bytes are a note."""
 
 import re
 from functools import lru_cache
@@ -10,63 +10,62 @@ from vault_memory.markdown.blocks.outline import MOST, Outline, outline
 _LINE = re.compile(rb"[^\r\n]*(?:\r\n|\r|\n)|[^\r\n]+\Z")
 _BOM = b"\xef\xbb\xbf"
 LARGE = 1 << 15
-"""In bytes, from which on a note that was read is remembered"""
+"""Bytes from which on the sections of a note are cached"""
 
 
 class Section(NamedTuple):
-    """A level-2 heading at the top level of a note, and all up to the next one."""
+    """A level-2 heading at the top level of a note, and everything up to the next one."""
 
     name: str
-    """the heading's text, without marks and closing #s"""
+    """The text of the heading, without marks and closing #s"""
     heading: bytes
-    """its line or, in setext form, lines, with line ends, e.g. ``b"## Preferences\\r\\n"``"""
+    """Its line or, in setext form, lines, with line ends, e.g. ``b"## Preferences\\r\\n"``"""
     body: bytes
 
 
 class SectionedDoc(NamedTuple):
-    """A note in parts; joined in order they are the note."""
+    """A note as a preamble and sections; joined in order they are the note."""
 
     preamble: bytes
-    """everything before the first section: BOM, front matter, title, text"""
+    """Everything before the first section: BOM, front matter, title, text"""
     sections: tuple[Section, ...]
 
 
 def parse(raw: bytes) -> SectionedDoc:
-    """The sections of a note. Any bytes are a note."""
-    return _sectioned(raw, outline(raw)) if len(raw) < LARGE else _remembered(raw)
+    """Return the sections of a note."""
+    return _sectioned(raw, outline(raw)) if len(raw) < LARGE else _parse_cached(raw)
 
 
 @lru_cache(maxsize=MOST)
-def _remembered(raw: bytes) -> SectionedDoc:
+def _parse_cached(raw: bytes) -> SectionedDoc:
     return _sectioned(raw, outline(raw))
 
 
 def render(doc: SectionedDoc) -> bytes:
-    """The bytes of a note: `render(parse(raw)) == raw`."""
+    """Return the bytes of a note: `render(parse(raw)) == raw`."""
     return doc.preamble + b"".join(
         section.heading + section.body for section in doc.sections
     )
 
 
-def _sectioned(raw: bytes, found: Outline) -> SectionedDoc:
+def _sectioned(raw: bytes, note: Outline) -> SectionedDoc:
     headings = [
-        block for block in found.blocks if block.kind == "heading" and block.level == 2
+        block for block in note.blocks if block.kind == "heading" and block.level == 2
     ]
     if not headings:
         return SectionedDoc(raw, ())
     starts = line_starts(raw)
-    edges = [starts[block.first] for block in headings] + [len(raw)]
-    sections = tuple(
-        Section(
-            block.name, raw[edge : starts[block.end]], raw[starts[block.end] : after]
-        )
-        for block, edge, after in zip(headings, edges, edges[1:], strict=False)
-    )
-    return SectionedDoc(raw[: edges[0]], sections)
+    edges = [starts[block.first] for block in headings]
+    edges.append(len(raw))
+    sections: list[Section] = []
+    for block, start, end in zip(headings, edges, edges[1:], strict=False):
+        body = starts[block.end]
+        sections.append(Section(block.name, raw[start:body], raw[body:end]))
+    return SectionedDoc(raw[: edges[0]], tuple(sections))
 
 
 def is_text(raw: bytes) -> bool:
-    """Whether these bytes are UTF-8."""
+    """Return whether these bytes are UTF-8."""
     try:
         raw.decode()
     except UnicodeDecodeError:
@@ -75,14 +74,17 @@ def is_text(raw: bytes) -> bool:
 
 
 def line_starts(raw: bytes, *, whole: bool = True) -> list[int]:
-    """Where each line begins, and where the note ends. The BOM of a `whole` note belongs to no line."""
+    """Return the positions of the lines, and the end of the note.
+
+    The BOM of a `whole` note belongs to no line.
+    """
     if b"\r" in raw:
         starts = [0, *(match.end() for match in _LINE.finditer(raw))]
     else:
-        starts = list(
-            accumulate([len(line) + 1 for line in raw.split(b"\n")], initial=0)
-        )
+        lengths = [len(line) + 1 for line in raw.split(b"\n")]
+        starts = list(accumulate(lengths, initial=0))
         starts.pop()
+        # Without a final newline the last line ends with the note.
         if starts[-1] != len(raw):
             starts.append(len(raw))
     if whole and raw.startswith(_BOM):

@@ -1,9 +1,9 @@
-"""Items: where they stand in a section, and what a bot-written one says about itself.
+"""Reads items: their positions in a section, and the metadata that the bot writes into them.
 
     - [relationship] Worries about work — "my boss is terrible" (2026-02-03, ref:1301, origin:talk)
 
-Every part but the text may be missing, and a person may write any sentence instead: reading never fails,
-and what is not known stays text.
+Every part but the text is optional, and a person may write any sentence instead. So reading never
+fails, and unknown parts stay in the text.
 """
 
 import datetime
@@ -21,17 +21,17 @@ _TRAILING = re.compile(r"(?:^|[ \t])\(([^()]*)\)$")
 
 
 class Item(NamedTuple):
-    """A whole list item: marker, text, continuation lines and nested children, as a span of bytes."""
+    """The bytes of a list item: marker, text, continuation lines and nested children."""
 
     start: int
     end: int
-    """with its last line end, without the blank lines after it"""
+    """With its last line end, without the blank lines after it"""
     depth: int
-    """1 at the top; a nested item follows its parent and lies inside it"""
+    """1 at the top; a nested item follows its parent and is inside it"""
 
 
 class ItemFields(NamedTuple):
-    """What an item says, and what stands with it."""
+    """The text of an item and its metadata."""
 
     text: str
     type: str = ""
@@ -48,61 +48,76 @@ class ItemFields(NamedTuple):
 
 
 def parse_item(text: str) -> ItemFields:
-    """Reads an item, with or without its marker; nested items are not looked at."""
+    """Read an item, with or without its marker. Nested items are ignored."""
     text, block_id = _own_text(text)
-    text, known = split_metadata(text)
-    kind = _TYPE.match(text)
-    text = text[kind.end() :] if kind else text
+    text, metadata = split_metadata(text)
+    type_ = _TYPE.match(text)
+    if type_:
+        text = text[type_.end() :]
     evidence = _EVIDENCE.search(text)
+    if evidence:
+        text = text[: evidence.start()].rstrip()
     return ItemFields(
-        text=text[: evidence.start()].rstrip() if evidence else text,
-        type=kind[1].strip() if kind else "",
+        text=text,
+        type=type_[1].strip() if type_ else "",
         evidence=evidence[1] if evidence else "",
-        date=day(known.get("date", "")),
-        ref=known.get("ref", ""),
-        origin=known.get("origin", "owner"),
-        conf=_share(known.get("conf", "1")),
-        topic=known.get("topic", ""),
-        until=day(known.get("until", "")),
-        confirmed="confirmed" in known,
-        supersedes=known.get("supersedes", ""),
+        date=day(metadata.get("date", "")),
+        ref=metadata.get("ref", ""),
+        origin=metadata.get("origin", "owner"),
+        conf=_share(metadata.get("conf", "1")),
+        topic=metadata.get("topic", ""),
+        until=day(metadata.get("until", "")),
+        confirmed="confirmed" in metadata,
+        supersedes=metadata.get("supersedes", ""),
         block_id=block_id,
     )
 
 
 def normalised(text: str) -> str:
-    """The text by which items are compared: marker, trailing metadata, case, blanks and full stop do not count."""
+    """Return the text by which items are compared.
+
+    Marker, trailing metadata, case, blanks and full stop do not count.
+    """
     text, _ = split_metadata(_own_text(text)[0])
+    # Folding the case can give letters that are not composed.
     text = unicodedata.normalize("NFC", unicodedata.normalize("NFC", text).casefold())
     return text.rstrip(" .。")
 
 
 def split_metadata(text: str) -> tuple[str, dict[str, str]]:
-    """The text without its trailing `(date, key:value, …)`, and the parts of that; unknown parts stay in the text."""
+    """Return a text without its trailing `(date, key:value, …)`, and that metadata.
+
+    Unknown parts stay in the text.
+    """
     trailing = _TRAILING.search(text)
     if not trailing:
         return text, {}
-    known, unknown = read_metadata(trailing[1])
-    if not known:
+    metadata, unknown = read_metadata(trailing[1])
+    if not metadata:
         return text, {}
-    rest = f" ({', '.join(unknown)})" if unknown else ""
-    return text[: trailing.start()].rstrip() + rest, known
+    text = text[: trailing.start()].rstrip()
+    if unknown:
+        text += f" ({', '.join(unknown)})"
+    return text, metadata
 
 
 def read_metadata(inner: str) -> tuple[dict[str, str], list[str]]:
-    """What stands in the brackets after an item: the parts that are known, and the others.
+    """Return the metadata in the brackets after an item, and the unknown parts.
 
-    Nothing is known when there are others and no date: then the brackets are a person's words.
+    With unknown parts and without a date, the brackets are words of a person: then there is no
+    metadata.
     """
-    known: dict[str, str] = {}
+    metadata: dict[str, str] = {}
     unknown = [
-        part for part in map(str.strip, inner.split(",")) if not _take(part, known)
+        part for part in map(str.strip, inner.split(",")) if not _add(part, metadata)
     ]
-    return ({}, unknown) if unknown and "date" not in known else (known, unknown)
+    if unknown and "date" not in metadata:
+        return {}, unknown
+    return metadata, unknown
 
 
 def day(text: str) -> datetime.date | None:
-    """A day as `2026-01-28`, or None for anything else."""
+    """Return a day written as `2026-01-28`, or None for anything else."""
     if len(text) != 10 or text[4] != "-" or text[7] != "-":
         return None
     try:
@@ -111,20 +126,22 @@ def day(text: str) -> datetime.date | None:
         return None
 
 
-def _take(part: str, known: dict[str, str]) -> bool:
+def _add(part: str, metadata: dict[str, str]) -> bool:
+    """Add one part of the metadata; return whether it is known and valid."""
     key, colon, value = part.partition(":")
     if not colon:
-        key, value = ("confirmed", part) if part == "confirmed" else ("date", part)
+        key = "confirmed" if part == "confirmed" else "date"
+        value = part
     value = value.strip()
-    check = _CHECKS.get(key)
-    if check is None or key in known or not check(value):
+    is_valid = _CHECKS.get(key)
+    if is_valid is None or key in metadata or not is_valid(value):
         return False
-    known[key] = value
+    metadata[key] = value
     return True
 
 
 def _share(text: str) -> float:
-    """A number from 0 to 1, or -1 for anything else."""
+    """Return a number from 0 to 1, or -1 for anything else."""
     try:
         number = float(text)
     except ValueError:
@@ -133,10 +150,14 @@ def _share(text: str) -> float:
 
 
 def _own_text(text: str) -> tuple[str, str]:
+    """Return an item's own text in one line, without marker and block id; and the block id."""
     nested = _NESTED.search(text)
-    text = text[: nested.start()] if nested else text
+    if nested:
+        text = text[: nested.start()]
     marker = MARKER.match(text)
-    text = (text[marker.end() :] if marker else text).rstrip()
+    if marker:
+        text = text[marker.end() :]
+    text = text.rstrip()
     block_id = BLOCK_ID.search(text)
     if block_id and block_id.end() == len(text):
         return " ".join(text[: block_id.start()].split()), block_id[1]
@@ -150,4 +171,4 @@ _CHECKS: dict[str, Callable[[str], object]] = {
     **dict.fromkeys(["ref", "origin", "topic", "supersedes"], bool),
     "confirmed": bool,
 }
-"""What makes a part of the metadata one that is known."""
+"""The known keys of metadata; each function is true for a valid value"""

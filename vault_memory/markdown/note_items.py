@@ -1,4 +1,4 @@
-"""The items of a note as the rules of memory see them: where each stands, what it says, which id it is called by."""
+"""Lists the items of a note for the rules of memory: position, text and id of each."""
 
 import unicodedata
 from collections.abc import Iterable
@@ -10,127 +10,128 @@ from vault_memory.markdown.editable_region import item_marker, top_region
 from vault_memory.markdown.items import normalised
 
 ID_LENGTH = 10
-"""Hex digits of an item's or a proposal's id"""
+"""Hex digits of the id of an item or a proposal"""
 
 
 class NoteItem(NamedTuple):
-    """One item in the top region of a section; positions are bytes from the start of the section's body."""
+    """An item in the top region of a section; positions are bytes from the start of its body."""
 
     section: int
-    """which section of the note, counted from 0"""
+    """The number of the section, from 0"""
     heading: str
     start: int
     own_end: int
-    """after its own lines, before its first nested item"""
+    """After its own lines, before its first nested item"""
     end: int
-    """after its nested items"""
+    """After its nested items"""
     depth: int
     text: str
-    """its own text in one line, without its marker"""
+    """Its own text in one line, without its marker"""
 
     @property
     def key(self) -> tuple[str, str]:
-        """By what it is known again: its section and its normalised text."""
+        """The section and the normalised text, by which an item is recognised."""
         return self.heading, normalised(self.text)
 
 
 def items_of(doc: SectionedDoc) -> list[NoteItem]:
-    """All items that curation could reach, in the order of the note."""
-    return [item for at in range(len(doc.sections)) for item in section_items(doc, at)]
+    """Return all items that ops can address, in the order of the note."""
+    return [
+        item
+        for section in range(len(doc.sections))
+        for item in section_items(doc, section)
+    ]
 
 
 def section_items(doc: SectionedDoc, at: int) -> list[NoteItem]:
-    """The items in the top region of one section; a nested item follows its parent."""
+    """Return the items in the top region of section `at`; a nested item follows its parent."""
     section = doc.sections[at]
-    body, spans = section.body, top_region(section.body).items
-    found = []
-    for here, span in enumerate(spans):
-        own_end = (
-            min(spans[here + 1].start, span.end) if here + 1 < len(spans) else span.end
-        )
+    body = section.body
+    spans = top_region(body).items
+    next_starts = [span.start for span in spans[1:]] + [len(body)]
+    items: list[NoteItem] = []
+    for span, next_start in zip(spans, next_starts, strict=False):
+        own_end = min(next_start, span.end)
         text = text_of(body[span.start : own_end])
-        found.append(
+        items.append(
             NoteItem(at, section.name, span.start, own_end, span.end, span.depth, text)
         )
-    return found
+    return items
 
 
 def section_named(doc: SectionedDoc, name: str) -> int | None:
-    """Which section is meant by a name: the first that has it."""
-    return next(
-        (at for at, section in enumerate(doc.sections) if section.name == name), None
-    )
+    """Return the number of the first section with a name."""
+    names = [section.name for section in doc.sections]
+    return names.index(name) if name in names else None
 
 
 def text_of(own: bytes) -> str:
-    """What an item's own lines say, in one line."""
+    """Return the text of an item's own lines, in one line and without its marker."""
     return " ".join(own[len(item_marker(own)) :].decode("utf-8", "replace").split())
 
 
 def said(line: str) -> str:
-    """What an item that is written with this line says."""
+    """Return the text of an item that is written with this line."""
     return text_of(b"- " + line.encode("utf-8", "replace"))
 
 
-def texts_in(piece: bytes) -> tuple[str, ...]:
-    """What the items say in some bytes cut out of a note: an item with what is nested in it, or a whole section."""
-    doc = parse(piece)
-    if doc.sections:
-        return tuple(item.text for item in section_items(doc, 0))
-    found = parse(b"## \n" + dedented(piece))
-    return tuple(item.text for item in section_items(found, 0))
+def texts_in(raw: bytes) -> tuple[str, ...]:
+    """Return the texts of the items in bytes from a note: an item with its nested ones, or a section."""
+    doc = parse(raw)
+    if not doc.sections:
+        doc = parse(b"## \n" + dedented(raw))
+    return tuple(item.text for item in section_items(doc, 0))
 
 
-def dedented(piece: bytes) -> bytes:
-    """The piece with the indent of its first line taken from all its lines."""
-    indent = piece[: len(piece) - len(piece.lstrip(b" \t"))]
-    return (
-        b"".join(line.removeprefix(indent) for line in piece.splitlines(keepends=True))
-        if indent
-        else piece
-    )
+def dedented(raw: bytes) -> bytes:
+    """Return lines without the indent of the first one."""
+    indent = raw[: len(raw) - len(raw.lstrip(b" \t"))]
+    if not indent:
+        return raw
+    return b"".join(line.removeprefix(indent) for line in raw.splitlines(keepends=True))
 
 
 def folded(text: str) -> str:
-    """As ops compare texts: case and blanks do not count."""
+    """Return a text as ops compare it: case and blanks do not count."""
     return " ".join(text.casefold().split())
 
 
 def line_end(raw: bytes) -> bytes:
-    """The line end that most lines have."""
+    """Return the line end that most lines have."""
     crlf = raw.count(b"\r\n")
-    lf, cr = raw.count(b"\n") - crlf, raw.count(b"\r") - crlf
+    lf = raw.count(b"\n") - crlf
+    cr = raw.count(b"\r") - crlf
     if crlf > max(lf, cr):
         return b"\r\n"
     return b"\r" if cr > lf else b"\n"
 
 
 def item_id(scope: str, kind: str, text: str) -> str:
-    """The id of an item: it needs no mark in the note, and is the same on every device."""
+    """Return the id of an item. It needs no mark in the note, and is the same on every device."""
     return short_hash(scope, kind, normalised(text))
 
 
 def short_hash(*parts: str) -> str:
-    """The first hex digits of the SHA-256 of some texts, one a line."""
+    """Return the first hex digits of the SHA-256 of some texts, joined by newlines."""
     joined = unicodedata.normalize("NFC", "\n".join(parts)).encode("utf-8", "replace")
     return sha256(joined).hexdigest()[:ID_LENGTH]
 
 
 class Resolved(NamedTuple):
-    """What a beginning of an id stands for."""
+    """The ids that begin with a prefix."""
 
     id: str
-    """empty when none or several begin so"""
+    """Empty when no id or several ids begin with it"""
     candidates: tuple[str, ...]
-    """all that begin so"""
+    """All ids that begin with it"""
 
 
 def resolve(prefix: str, ids: Iterable[str]) -> Resolved:
-    """The one id that begins with `prefix`; a whole id means itself also where others begin with it."""
-    wanted = prefix.strip().casefold()
-    found = tuple(
-        sorted({one for one in ids if wanted and one.casefold().startswith(wanted)})
-    )
-    if wanted in found:
-        return Resolved(wanted, (wanted,))
-    return Resolved(found[0] if len(found) == 1 else "", found)
+    """Return the only id that begins with `prefix`, or the id that equals it."""
+    prefix = prefix.strip().casefold()
+    if not prefix:
+        return Resolved("", ())
+    matches = tuple(sorted({id_ for id_ in ids if id_.casefold().startswith(prefix)}))
+    if prefix in matches:
+        return Resolved(prefix, (prefix,))
+    return Resolved(matches[0] if len(matches) == 1 else "", matches)

@@ -16,7 +16,7 @@ from tests.markdown.oracle import blocks_of
 from tests.markdown.shapes import line_ends, notes, ordinary_notes, random_note
 from vault_memory.markdown.blocks import list_scanner as scan_list_module
 from vault_memory.markdown.blocks import scanner as scan_module
-from vault_memory.markdown.blocks.fallback import HandOver
+from vault_memory.markdown.blocks.fallback import FallbackReader
 from vault_memory.markdown.blocks.model import BLANKS, Block
 from vault_memory.markdown.blocks.outline import decode, front_matter_end, read_blocks
 
@@ -47,7 +47,7 @@ def asked_of_markdown_it(text: str) -> tuple[int, int]:
             line = end
         else:
             asked += 1
-            line = HandOver(lines).read(line, blocks)
+            line = FallbackReader(lines).read(line, blocks)
     return asked, len(blocks)
 
 

@@ -1,4 +1,4 @@
-"""What the scanner is not sure of, read by markdown-it-py: CommonMark block rules, one block at a time."""
+"""Reads single blocks with markdown-it-py, by CommonMark block rules, where the scanner is not sure."""
 
 from functools import cache
 from typing import TYPE_CHECKING
@@ -11,15 +11,17 @@ if TYPE_CHECKING:
 
 
 MAX_NESTING = 60
-"""Levels (an item in an item is two) before markdown-it-py gives up and takes the rest of the note for part of the
-deepest block. Its own 20 are fewer than outlines have: the headings below such a list would be lost."""
+"""Levels (an item in an item is two) that markdown-it-py reads.
+
+Below them it takes the remaining note for a part of the deepest block. Its default of 20 is fewer than
+outlines have: the headings below such a list would be lost."""
 
 
-class HandOver:
-    """Asks markdown-it-py for single blocks of one note."""
+class FallbackReader:
+    """Reads single blocks of one note with markdown-it-py."""
 
     def __init__(self, lines: list[str]) -> None:
-        from markdown_it.rules_block import StateBlock
+        from markdown_it.rules_block import StateBlock  # slow to load, and rarely used
 
         self._lines = lines
         self._state = StateBlock(
@@ -27,7 +29,7 @@ class HandOver:
         )
 
     def read(self, line: int, blocks: list[Block]) -> int:
-        """Adds the block that begins at `line`, and its nested items; returns the line to go on from."""
+        """Add the block that begins at `line` with its nested items; return the line after it."""
         state = self._state
         state.tokens.clear()
         state.line = line
@@ -40,7 +42,7 @@ class HandOver:
 
 @cache
 def _parser() -> "MarkdownIt":
-    from markdown_it import MarkdownIt
+    from markdown_it import MarkdownIt  # slow to load, and rarely used
 
     return MarkdownIt("commonmark", {"maxNesting": MAX_NESTING})
 
@@ -60,30 +62,28 @@ def _add(
 ) -> None:
     end = without_blank_end(lines, first, end)
     if not tokens:
+        # A link reference definition has no token.
         _add_reference(blocks, first, end)
-    elif tokens[0].type == "heading_open":
-        blocks.append(
-            Block(
-                "heading",
-                first,
-                end,
-                int(tokens[0].tag[1]),
-                heading_name(tokens[1].content),
-            )
-        )
-    elif tokens[0].type in _KINDS:
-        blocks.append(Block(_KINDS[tokens[0].type], first, end))
+        return
+    token = tokens[0]
+    if token.type == "heading_open":
+        level, name = int(token.tag[1]), heading_name(tokens[1].content)
+        blocks.append(Block("heading", first, end, level, name))
+    elif token.type in _KINDS:
+        blocks.append(Block(_KINDS[token.type], first, end))
     else:
         _add_items(blocks, tokens, lines)
 
 
 def _add_reference(blocks: list[Block], first: int, end: int) -> None:
+    """Add a link reference definition, or extend the one right above."""
     if blocks and blocks[-1].kind == "reference" and blocks[-1].end == first:
         first = blocks.pop().first
     blocks.append(Block("reference", first, end))
 
 
 def _add_items(blocks: list[Block], tokens: "list[Token]", lines: list[str]) -> None:
+    """Add the items of a list, without those inside quotes."""
     quotes = 0
     for token in tokens:
         if token.type == "blockquote_open":

@@ -1,9 +1,10 @@
-"""Reading a long text again in which little changed: what stands above and below the change is as it was.
+"""Reads a long text again after a small change, and reuses the blocks above and below the change.
 
-A block at the top level depends on nothing above it. Two kinds of lines end whatever stands before them, so that
-nothing above depends on what is below them either: a heading with its marks at the very left, and an item at the very
-left. Between the last of these above a change and the first one below it, the text is read again. Should that not end
-as it ended before, or should the scanner not be sure, the whole text is read.
+A block at the top level depends on nothing above it. Two kinds of lines end every block before them:
+a heading with its marks in the first column, and an item in the first column. So nothing above such
+a line depends on what is below it. The text is read again between the last of these lines above a
+change and the first one below it. If that does not end as it ended before, or if the scanner is not
+sure, all of the text is read.
 """
 
 from bisect import bisect_left
@@ -20,98 +21,106 @@ _first = attrgetter("first")
 
 
 class Seam(NamedTuple):
-    """What of a text that was read is the same in another one."""
+    """The blocks of an old text that a new text shares."""
 
     above: int
-    """so many blocks at the beginning"""
+    """So many blocks at the beginning"""
     line: int
-    """the first line after them, in both texts"""
+    """The first line after them, in both texts"""
     below: int
-    """the first of the blocks at the end that are the same, moved by `shift` lines; their number where none are"""
+    """The first of the shared blocks at the end; the number of old blocks where there are none"""
     end: int
-    """the line of that block in the other text; the number of its lines where there is none"""
+    """The line of that block in the new text; the number of its lines where there is none"""
     shift: int
+    """How many lines that block moved down"""
 
 
 def seam(
     old: list[str], blocks: list[Block], lines: list[str], start: int
 ) -> Seam | None:
-    """Where the lines `old`, of which `blocks` were read from line `start` on, and `lines` begin and cease to differ.
+    """Return what the lines `old` and `lines` share. `blocks` were read from line `start` of `old`.
 
-    None when that is too much, or above `start`.
+    None when too much differs, or when a line above `start` differs.
     """
-    most = min(len(old), len(lines))
-    same = min(_alike(old, lines), most)
-    tail = min(_alike(reversed(old), reversed(lines)), most - same)
-    if same < start or 2 * (same + tail) < len(lines):
+    shortest = min(len(old), len(lines))
+    head = min(_common_length(old, lines), shortest)
+    tail = min(_common_length(reversed(old), reversed(lines)), shortest - head)
+    if head < start or 2 * (head + tail) < len(lines):
         return None
-    above = bisect_left(blocks, same, key=_first) - 1
-    while above >= 0 and not _stands_by_itself(blocks[above], old):
+    above = bisect_left(blocks, head, key=_first) - 1
+    while above >= 0 and not _is_independent(blocks[above], old):
         above -= 1
     below = bisect_left(blocks, len(old) - tail, key=_first)
-    while below < len(blocks) and not _stands_by_itself(blocks[below], old):
+    while below < len(blocks) and not _is_independent(blocks[below], old):
         below += 1
     shift = len(lines) - len(old)
+    line = blocks[above].first if above >= 0 else start
     end = blocks[below].first + shift if below < len(blocks) else len(lines)
-    return Seam(
-        max(above, 0), blocks[above].first if above >= 0 else start, below, end, shift
-    )
+    return Seam(max(above, 0), line, below, end, shift)
 
 
 def reread(
     old: list[str], blocks: list[Block], lines: list[str], start: int
 ) -> list[Block] | None:
-    """The blocks of `lines`, where most of them are known from `old`; None when the whole has to be read."""
-    found = seam(old, blocks, lines, start)
-    middle = found and _between(lines, found)
-    if found is None or middle is None:
+    """Return the blocks of `lines` from those of `old`; None when all of it has to be read."""
+    edges = seam(old, blocks, lines, start)
+    if edges is None:
         return None
-    if found.below < len(blocks):
-        known, there = blocks[found.below], middle.pop() if middle else None
-        if there is None or (there.kind, there.first, there.level) != (
-            known.kind,
-            found.end,
-            known.level,
-        ):
+    changed = _read_changed(lines, edges)
+    if changed is None:
+        return None
+    below = blocks[edges.below :]
+    if below:
+        # The changed lines must end at the same block: an open fence would swallow it.
+        if not changed:
             return None
-    return blocks[: found.above] + middle + moved(blocks[found.below :], found.shift)
+        next_block = changed.pop()
+        expected = (below[0].kind, edges.end, below[0].level)
+        if (next_block.kind, next_block.first, next_block.level) != expected:
+            return None
+    return blocks[: edges.above] + changed + moved(below, edges.shift)
 
 
 def moved(blocks: list[Block], shift: int) -> list[Block]:
-    """The blocks as they stand when so many lines come above them."""
+    """Return the blocks moved down by `shift` lines."""
     if not shift:
         return blocks
-    new = tuple.__new__  # a third of what `Block(…)` costs
+    new = tuple.__new__  # a third of the cost of `Block(…)`
     return [
         new(Block, (kind, first + shift, end + shift, level, name))
         for kind, first, end, level, name in blocks
     ]
 
 
-def _between(lines: list[str], found: Seam) -> list[Block] | None:
-    """What is read again, with the line at which that should end; None where the scanner is not sure."""
-    window, middle, line = lines[found.line : found.end + 1], list[Block](), 0
+def _read_changed(lines: list[str], edges: Seam) -> list[Block] | None:
+    """Return the blocks of the changed lines and of the line after them.
+
+    None where the scanner is not sure.
+    """
+    window = lines[edges.line : edges.end + 1]
+    blocks: list[Block] = []
+    line = 0
     while line < len(window):
-        if window[line].strip(BLANKS):
-            line = scan(window, line, middle)
-            if not line:
-                return None
-        else:
+        if not window[line].strip(BLANKS):
             line += 1
-    return moved(middle, found.line)
+            continue
+        line = scan(window, line, blocks)
+        if not line:
+            return None
+    return moved(blocks, edges.line)
 
 
-def _stands_by_itself(block: Block, lines: list[str]) -> bool:
-    """Whether a block begins with a line that ends all before it, and is this block whatever that was."""
+def _is_independent(block: Block, lines: list[str]) -> bool:
+    """Return whether a block is the same whatever is above it, and ends everything above it."""
     text = lines[block.first]
     if block.kind == "heading":
         return text[0] == "#" and block.end == block.first + 1
     if block.kind != "item" or block.level != 1 or text[0] in BLANKS or "\t" in text:
         return False
-    found = item(text)
-    return bool(found and found[3] and found[3] not in MAY_BE_ODD)
+    match = item(text)
+    return bool(match and match[3] and match[3] not in MAY_BE_ODD)
 
 
-def _alike(one: Iterable[str], other: Iterable[str]) -> int:
-    """How many lines are the same from the start; more than there are when none differs."""
-    return next(compress(count(), map(ne, one, other)), 1 << 62)
+def _common_length(left: Iterable[str], right: Iterable[str]) -> int:
+    """Return how many lines are equal from the start; a huge number where none differs."""
+    return next(compress(count(), map(ne, left, right)), 1 << 62)

@@ -1,4 +1,4 @@
-"""The list half of the scanner: items, their continuation lines and nested items, by indent."""
+"""Scans lists by indent: items, their continuation lines and nested items."""
 
 import re
 
@@ -17,15 +17,20 @@ from vault_memory.markdown.blocks.patterns import (
 )
 
 _DEEPEST = 24
-"""Items in items; markdown-it-py reads a few more and gives up on the rest of the note."""
+"""Levels of nested items; markdown-it-py reads a few more and gives up on the remaining note"""
+_CODE_INDENT = 4
+"""Columns by which a line is indented code"""
 
 
 class _Unsure(Exception):
-    """Something that only markdown-it-py knows."""
+    """The scanner does not know this construct; only markdown-it-py does."""
 
 
 def scan_list(lines: list[str], line: int, blocks: list[Block]) -> int:
-    """Adds the items of the list that begins at `line`, and of lists right after it; returns where it ends, or 0."""
+    """Add the items of the list that begins at `line`, and of lists right after it.
+
+    Return the line after them, or 0 where the scanner is not sure.
+    """
     reading = _ListReading(lines, line)
     try:
         end = reading.run()
@@ -39,8 +44,8 @@ class _ListReading:
     """Walks the lines of a list. `widths` are the columns where the contents of the open items begin."""
 
     __slots__ = (
+        "_items",
         "empty",
-        "found",
         "last",
         "line",
         "lines",
@@ -53,21 +58,22 @@ class _ListReading:
         self.lines = lines
         self.line = line
         self.last = line
-        """the last line that was not blank"""
+        """The last line that was not blank"""
         self.paragraph = False
-        """whether the line before belongs to a paragraph that may go on"""
+        """Whether the line before belongs to a paragraph that may continue"""
         self.empty = False
-        """whether the last item had nothing after its marker"""
+        """Whether the last item had nothing after its marker"""
         self.widths: list[int] = []
         self.open: list[int] = []
-        """which of `found` are open"""
-        self.found: list[list[int]] = []
+        """The indexes of the open items in `_items`"""
+        self._items: list[list[int]] = []
         """[first, end, depth] of each item"""
 
     def items(self) -> list[Block]:
-        return [Block("item", first, end, depth) for first, end, depth in self.found]
+        return [Block("item", first, end, depth) for first, end, depth in self._items]
 
     def run(self) -> int:
+        """Read up to the end of the list and return the line after it. Raises _Unsure."""
         lines, count = self.lines, len(self.lines)
         while self.line < count:
             text = lines[self.line]
@@ -75,9 +81,8 @@ class _ListReading:
                 self._blank()
             else:
                 if "\t" in text:
-                    text = text.expandtabs(
-                        4
-                    )  # what stands at a column is all that counts here
+                    # Only columns count here, and a tab takes up to four of them.
+                    text = text.expandtabs(4)
                 match = item(text)
                 if match and text[0] != " " and match[3] and match[3] not in MAY_BE_ODD:
                     self._item_at_the_left(match)
@@ -88,56 +93,57 @@ class _ListReading:
         return self.line
 
     def _item_at_the_left(self, match: re.Match[str]) -> None:
-        """Whatever stands above it, this is an item at the top."""
+        """Begin an item at the top: whatever is above it, it is nothing else."""
         line = self.line
         if self.open:
             end = self.last + 1
-            for which in self.open:
-                self.found[which][1] = end
-        self.open = [len(self.found)]
-        self.found.append([line, 0, 1])
+            for index in self.open:
+                self._items[index][1] = end
+        self.open = [len(self._items)]
+        self._items.append([line, 0, 1])
         self.widths = [match.end()]
         self.empty = False
         self.paragraph = True
         self.last = line
 
     def _close(self, depth: int) -> None:
-        """Ends the items below that depth."""
+        """End the items below that depth."""
         end = self.last + 1
-        for which in self.open[depth:]:
-            self.found[which][1] = end
+        for index in self.open[depth:]:
+            self._items[index][1] = end
         del self.open[depth:], self.widths[depth:]
 
     def _close_right_of(self, indent: int) -> None:
-        """Ends the items that a line with that indent does not belong to."""
+        """End the items that a line with that indent does not belong to."""
         depth = len(self.widths)
         while depth and indent < self.widths[depth - 1]:
             depth -= 1
         self._close(depth)
-        if indent - (self.widths[-1] if self.widths else 0) > 3:
-            raise _Unsure  # indented code
+        inside = self.widths[-1] if self.widths else 0
+        if indent - inside >= _CODE_INDENT:
+            raise _Unsure
 
     def _blank(self) -> None:
         self.paragraph = False
-        if self.open and self.found[-1][0] == self.line - 1 and self.empty:
+        # A blank line right after an empty marker ends the item.
+        if self.open and self.empty and self._items[-1][0] == self.line - 1:
             self._close(len(self.open) - 1)
 
     def _marker(self, text: str, match: re.Match[str]) -> bool:
+        """Read a line that looks like an item; return whether it belongs to the list."""
         _, indent = match.span(1)
         if self.paragraph and self._goes_on(indent, match):
             self.last = self.line
             return True
         first = match[3]
-        if first in MAY_BE_ODD and (
-            is_rule(text, indent) or odd_start(text, match.end())
-        ):
+        if first in MAY_BE_ODD and self._is_odd(text, match):
             if indent == 0 and is_rule(text):
                 return False
             raise _Unsure
         self._close_right_of(indent)
-        self.open.append(len(self.found))
+        self.open.append(len(self._items))
         self.widths.append(match.end() if first else len(text.rstrip(BLANKS)) + 1)
-        self.found.append([self.line, 0, len(self.open)])
+        self._items.append([self.line, 0, len(self.open)])
         if len(self.open) > _DEEPEST:
             raise _Unsure
         self.empty = not first
@@ -145,22 +151,31 @@ class _ListReading:
         self.last = self.line
         return True
 
+    def _is_odd(self, text: str, match: re.Match[str]) -> bool:
+        """Return whether a line is a rule, or an item whose content may be no paragraph."""
+        return bool(is_rule(text, match.end(1)) or odd_start(text, match.end()))
+
     def _goes_on(self, indent: int, match: re.Match[str]) -> bool:
-        """Whether what looks like an item is the next line of the paragraph."""
+        """Return whether a line that looks like an item continues the paragraph above."""
         inside = self.widths[-1]
-        if indent - inside > 3:
+        if indent - inside >= _CODE_INDENT:
             return True
         if indent >= inside:
+            # A marker without text may be an underline, or text.
             if not match[3]:
-                raise _Unsure  # an underline, or text
+                raise _Unsure
+            # Only a list that begins with 1 may interrupt a paragraph.
             return match[2] is not None and int(match[2]) != 1
-        far = indent - (self.widths[-2] if len(self.widths) > 1 else 0) > 3
-        return far and not is_rule(match.string, indent)
+        outside = self.widths[-2] if len(self.widths) > 1 else 0
+        is_code_indent = indent - outside >= _CODE_INDENT
+        return is_code_indent and not is_rule(match.string, indent)
 
     def _plain(self, text: str) -> bool:
+        """Read a line that begins no item; return whether it belongs to the list."""
         indent = len(text) - len(text.lstrip(" "))
         if self.paragraph:
-            if indent - self.widths[-1] <= 3 and text[indent] in MAY_BREAK:
+            is_code_indent = indent - self.widths[-1] >= _CODE_INDENT
+            if not is_code_indent and text[indent] in MAY_BREAK:
                 return self._may_break(text, indent)
             self.last = self.line
             return True
@@ -178,22 +193,25 @@ class _ListReading:
         return True
 
     def _may_break(self, text: str, indent: int) -> bool:
-        """A line after a paragraph's, which may be something else than its next line."""
-        found = breaks(text, indent)
-        if found and indent >= self.widths[-1]:
+        """Read a line after a paragraph that may be more than its continuation."""
+        match = breaks(text, indent)
+        if match and indent >= self.widths[-1]:
             return self._fence(text, indent)
-        if indent == 0 and (
-            is_rule(text)
-            or (found and found.lastgroup == "ends" and not is_marker(text))
-        ):
+        if indent == 0 and self._ends_list(text, match):
             return False
-        if found or is_marker(text, indent):
+        if match or is_marker(text, indent):
             raise _Unsure
         self.last = self.line
         return True
 
+    def _ends_list(self, text: str, match: re.Match[str] | None) -> bool:
+        """Return whether a line in the first column ends the list: a rule or another block."""
+        if is_rule(text):
+            return True
+        return bool(match and match.lastgroup == "ends" and not is_marker(text))
+
     def _fence(self, text: str, indent: int) -> bool:
-        """A fence in an item; anything else that is no plain text is not ours."""
+        """Read a fence in an item. Raises _Unsure for anything else that is no plain text."""
         if not is_fence(text, indent):
             raise _Unsure
         mark, inside = fence_mark(text[indent:]), self.widths[-1]
@@ -201,8 +219,8 @@ class _ListReading:
             text = self.lines[number].expandtabs(4)
             if not text.strip(BLANKS):
                 continue
-            indent = len(text) - len(text.lstrip(" "))
-            if indent < inside:
+            # A line left of the item's content ends the item, and the open fence with it.
+            if len(text) - len(text.lstrip(" ")) < inside:
                 raise _Unsure
             if closes(text, mark, inside):
                 self.line = self.last = number

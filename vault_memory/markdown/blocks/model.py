@@ -1,11 +1,11 @@
-"""A block: a run of a note's lines that is a heading, an item, a paragraph, a fence and so on."""
+"""Defines a block: lines of a note that are a heading, an item, a paragraph, a fence and so on."""
 
 from typing import NamedTuple
 
 CHUNKING = "2"
-"""The version of the rules of chunks; another one means that all notes are chunked again."""
+"""The version of the chunking rules. With another version all notes are chunked again."""
 BLANKS = " \t"
-"""What may stand on a blank line. A form feed or a no-break space is text."""
+"""The letters of a blank line. A form feed or a no-break space is text"""
 
 
 class Block(NamedTuple):
@@ -16,20 +16,20 @@ class Block(NamedTuple):
     first: int
     """0-based line"""
     end: int
-    """0-based line after the last one; trailing blank lines are not part of a block"""
+    """The line after the last one; trailing blank lines are not part of a block"""
     level: int = 0
-    """of a heading 1 to 6; of an item its depth, 1 at the top; a nested item follows its parent"""
+    """1 to 6 for a heading; for an item its depth, 1 at the top. A nested item follows its parent"""
     name: str = ""
-    """of a heading"""
+    """The text of a heading"""
 
 
 def without_blank_end(lines: list[str], first: int, end: int) -> int:
-    """The end of lines `first` to `end` when blank lines at their end are left out."""
+    """Return the end of the lines `first` to `end` without blank lines at their end."""
     while end > first + 1 and not lines[end - 1].strip(BLANKS):
         end -= 1
     return end
 
 
 def heading_name(content: str) -> str:
-    """What a heading is called: its text in one line."""
+    """Return the text of a heading in one line."""
     return " ".join(content.replace("\0", "\ufffd").split())

@@ -1,51 +1,53 @@
-"""The block structure of a note: where headings, items, paragraphs and fences begin and end.
+"""Reads the block structure of a note: where headings, items, paragraphs and fences begin and end.
 
-The authority is markdown-it-py (CommonMark block rules). A block at the top level depends on nothing above it, so each
-one may be read by our line scanner where that is sure, and by markdown-it-py where it is not.
+The authority is markdown-it-py (CommonMark block rules). A block at the top level depends on nothing
+above it, so each block is read by our line scanner where that is sure, and else by markdown-it-py.
 """
 
 import re
 from typing import NamedTuple
 
-from vault_memory.markdown.blocks.fallback import HandOver
+from vault_memory.markdown.blocks.fallback import FallbackReader
 from vault_memory.markdown.blocks.incremental import reread
 from vault_memory.markdown.blocks.model import BLANKS, Block
-from vault_memory.markdown.blocks.scanner import scan
+from vault_memory.markdown.blocks.scanner import UNSURE, scan
 
 BOM = "\ufeff"
 LONG = 400
-"""Lines, from which on what was read of a text is remembered"""
+"""Lines from which on the blocks of a text are cached"""
 MOST = 4
-"""So many long texts are remembered"""
+"""How many long texts are cached"""
 
 _FRONT_EDGE = re.compile(r"---[ \t]*")
 _FRONT_END = re.compile(r"(?:---|\.\.\.)[ \t]*")
 
 
 class Outline(NamedTuple):
-    """The lines of a note and what they are."""
+    """The lines of a note and their blocks."""
 
     lines: list[str]
-    """decoded, without line ends and BOM"""
+    """Decoded, without line ends and BOM"""
     body: int
-    """the first line after the front matter; 0 without any"""
+    """The first line after the front matter; 0 without any"""
     blocks: list[Block]
 
 
 def decode(raw: bytes, *, whole: bool = True) -> list[str]:
-    """The lines of a note as markdown-it-py counts them, for any bytes; a final newline gives a last, empty line.
+    """Return the lines of a note as markdown-it-py counts them. Any bytes are a note.
 
-    At the beginning of a part of a note, which is not `whole`, a BOM is a letter like others.
+    A final newline gives a last, empty line. At the beginning of a section, which is not a `whole`
+    note, a BOM is a letter like others.
     """
     text = raw.decode("utf-8", "replace")
-    text = text.removeprefix(BOM) if whole else text
+    if whole:
+        text = text.removeprefix(BOM)
     if "\r" in text:
         text = text.replace("\r\n", "\n").replace("\r", "\n")
     return text.split("\n")
 
 
 def front_matter_end(lines: list[str]) -> int:
-    """The number of lines that front matter takes at the top, with both its edges; 0 when there is none."""
+    """Return the number of lines of the front matter with both its edges; 0 without any."""
     if not lines[0].startswith("---") or not _FRONT_EDGE.fullmatch(lines[0]):
         return 0
     for number in range(1, len(lines)):
@@ -55,62 +57,63 @@ def front_matter_end(lines: list[str]) -> int:
 
 
 def outline(raw: bytes) -> Outline:
-    """The block structure of a note."""
+    """Return the block structure of a note."""
     lines = decode(raw)
     body = front_matter_end(lines)
     return Outline(lines, body, read_blocks(lines, body))
 
 
-class _Read(NamedTuple):
-    """What was read of a long text."""
+class _CachedText(NamedTuple):
+    """A long text and its blocks."""
 
     lines: list[str]
     start: int
     blocks: list[Block]
 
 
-_recent: tuple[_Read, ...] = ()
+_recent: tuple[_CachedText, ...] = ()
 
 
 def read_blocks(lines: list[str], start: int) -> list[Block]:
-    """The blocks from line `start` on, in order; nobody changes the list.
+    """Return the blocks from line `start` on, in order. The caller must not change the list.
 
-    Of a long text that differs little from one that was read lately, only the difference is read.
+    Of a long text that differs little from a recent one, only the difference is read.
     """
     global _recent
     if len(lines) < LONG:
         return _read_all(lines, start)
     recent = _recent
-    for at, known in enumerate(recent):
-        if known.start != start:
-            continue
-        same = known.lines == lines
-        blocks = (
-            known.blocks if same else reread(known.lines, known.blocks, lines, start)
-        )
-        if blocks is not None:
-            _recent = (
-                known if same else _Read(lines, start, blocks),
-                *recent[:at],
-                *recent[at + 1 :],
-            )
-            return blocks
+    for index, cached in enumerate(recent):
+        text = _read_from(cached, lines, start)
+        if text is not None:
+            _recent = (text, *recent[:index], *recent[index + 1 :])
+            return text.blocks
     blocks = _read_all(lines, start)
-    _recent = (_Read(lines, start, blocks), *recent[: MOST - 1])
+    _recent = (_CachedText(lines, start, blocks), *recent[: MOST - 1])
     return blocks
+
+
+def _read_from(cached: _CachedText, lines: list[str], start: int) -> _CachedText | None:
+    """Return a text read with the help of a cached one; None where they differ too much."""
+    if cached.start != start:
+        return None
+    if cached.lines == lines:
+        return cached
+    blocks = reread(cached.lines, cached.blocks, lines, start)
+    return None if blocks is None else _CachedText(lines, start, blocks)
 
 
 def _read_all(lines: list[str], start: int) -> list[Block]:
     blocks: list[Block] = []
-    asked: HandOver | None = None
+    fallback: FallbackReader | None = None
     line, count = start, len(lines)
     while line < count:
         if not lines[line] or not lines[line].strip(BLANKS):
             line += 1
             continue
         end = scan(lines, line, blocks)
-        if not end:
-            asked = asked or HandOver(lines)
-            end = asked.read(line, blocks)
+        if end == UNSURE:
+            fallback = fallback or FallbackReader(lines)
+            end = fallback.read(line, blocks)
         line = end
     return blocks

@@ -1,4 +1,7 @@
-"""CommonMark's block rules for one line, as patterns. All but `item` are matched where the line's indent ends."""
+"""CommonMark's block rules for one line, as patterns.
+
+All patterns but `item` are matched where the indent of the line ends.
+"""
 
 import re
 
@@ -23,7 +26,7 @@ breaks = re.compile(
     r"|(?:[-+*]|0{0,8}1[.)])[ \t]+[^ \t])"
 ).match
 item = re.compile(r"( *)(?:[-+*]|([0-9]{1,9})[.)])(?: {1,4}(?=([^ \t]))| *$)").match
-"""An item's line with its indent, up to where its content begins. Group 2: its number; 3: the first character."""
+"""The line of an item up to its content. Group 1: indent; 2: number; 3: first letter of the content"""
 
 MAY_BREAK = frozenset(" \t<>#`~-+*_=0123456789")
 """First characters of lines that may end a paragraph, or be an underline."""
@@ -32,12 +35,12 @@ MAY_BE_ODD = frozenset("<>#`~-+*_[0123456789")
 
 
 def fence_mark(text: str) -> str:
-    """The backticks or tildes that a fence opens with."""
+    """Return the backticks or tildes that a fence opens with."""
     return text[: len(text) - len(text.lstrip(text[0]))]
 
 
 def closes(text: str, mark: str, inside: int = 0) -> bool:
-    """Whether a line closes the fence that was opened with `mark` where contents begin at column `inside`."""
+    """Return whether a line closes the fence opened with `mark`, in content at column `inside`."""
     if indented(text, inside):
         return False
     text = text.strip(BLANKS)

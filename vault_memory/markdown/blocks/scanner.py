@@ -1,9 +1,10 @@
-"""A fast reader of ordinary Markdown blocks, which says so when it is not sure.
+"""Reads ordinary Markdown blocks fast, and reports where it is not sure.
 
-`scan` reads the block that begins at a line: a heading, a list with its items, a paragraph, a fence, a quote, a rule,
-or indented code. It does what markdown-it-py's block rules do (CommonMark, no tables) and returns 0 for all it does not
-know: HTML, link reference definitions, lazy lines after quotes, code, quotes and headings in
-items. The caller then asks markdown-it-py for that one block. Tests compare the two on generated and on real notes.
+`scan` reads the block that begins at a line: a heading, a list with its items, a paragraph, a fence, a
+quote, a rule, or indented code. It follows the block rules of markdown-it-py (CommonMark, no tables). It
+returns UNSURE for other constructs: HTML, link reference definitions, lazy lines after quotes, and code,
+quotes or headings in items. The caller then reads that one block with markdown-it-py. Tests compare the
+two on generated and on real notes.
 """
 
 from collections.abc import Callable
@@ -28,13 +29,13 @@ from vault_memory.markdown.blocks.patterns import (
 )
 
 UNSURE = 0
-"""Never the end of a block: that lies after its first line."""
+"""Never the end of a block, which comes after its first line"""
 
 Blocks = list[Block]
 
 
 def scan(lines: list[str], line: int, blocks: Blocks) -> int:
-    """Adds the block that begins at `line`, which is not blank; returns the line to go on from, or UNSURE."""
+    """Add the block that begins at `line`, which is not blank; return the line after it, or UNSURE."""
     text = lines[line]
     first = text[0]
     if first in BLANKS:
@@ -42,8 +43,8 @@ def scan(lines: list[str], line: int, blocks: Blocks) -> int:
         first = text[indent]
         if indent > 3 or first == "\t":
             return _code(lines, line, blocks)
-    reader = _READERS.get(first)
-    return reader(lines, line, blocks) if reader else _paragraph(lines, line, blocks)
+    read = _READERS.get(first, _paragraph)
+    return read(lines, line, blocks)
 
 
 def _paragraph(lines: list[str], line: int, blocks: Blocks) -> int:
@@ -56,35 +57,25 @@ def _paragraph(lines: list[str], line: int, blocks: Blocks) -> int:
             stripped = text.lstrip(BLANKS)
             if not stripped:
                 break
-            found = (
-                breaks(stripped)
-                if stripped[0] in MAY_BREAK and not indented(text)
-                else None
-            )
-            if found:
-                if found.lastgroup == "ends":
+            if stripped[0] in MAY_BREAK and not indented(text):
+                match = breaks(stripped)
+                kind = match.lastgroup if match else None
+                if kind == "ends":
                     break
-                return (
-                    _setext(lines, line, end, blocks)
-                    if found.lastgroup == "underline"
-                    else UNSURE
-                )
+                if kind == "underline":
+                    return _setext(lines, line, end, blocks)
+                if kind == "unsure":
+                    return UNSURE
         end += 1
     blocks.append(Block("paragraph", line, end))
     return end
 
 
 def _setext(lines: list[str], line: int, underline: int, blocks: Blocks) -> int:
+    """Add a heading with an underline."""
     level = 1 if "=" in lines[underline] else 2
-    blocks.append(
-        Block(
-            "heading",
-            line,
-            underline + 1,
-            level,
-            heading_name(" ".join(lines[line:underline])),
-        )
-    )
+    name = heading_name(" ".join(lines[line:underline]))
+    blocks.append(Block("heading", line, underline + 1, level, name))
     return underline + 1
 
 
@@ -94,6 +85,7 @@ def _heading(lines: list[str], line: int, blocks: Blocks) -> int:
     level = len(text) - len(content)
     if level > 6 or (content and content[0] not in BLANKS):
         return _paragraph(lines, line, blocks)
+    # The marks at the end of `# C #` are not part of the name, those of `# C#` are.
     if content.endswith("#"):
         unclosed = content.rstrip("#")
         if unclosed[-1] in BLANKS:
@@ -111,6 +103,7 @@ def _fence(lines: list[str], line: int, blocks: Blocks) -> int:
         if mark in lines[number] and closes(lines[number], mark):
             blocks.append(Block("fence", line, number + 1))
             return number + 1
+    # An open fence takes all lines to the end of the note.
     blocks.append(Block("fence", line, without_blank_end(lines, line, len(lines))))
     return len(lines)
 
@@ -134,6 +127,7 @@ def _quote(lines: list[str], line: int, blocks: Blocks) -> int:
         text = lines[end].lstrip(BLANKS)
         if not text:
             break
+        # A line without a mark may continue a paragraph in the quote.
         if text[0] != ">" or indented(lines[end]):
             return UNSURE
         end += 1
@@ -142,7 +136,7 @@ def _quote(lines: list[str], line: int, blocks: Blocks) -> int:
 
 
 def _rule(lines: list[str], line: int, blocks: Blocks) -> int:
-    """A line that begins like a rule or a bullet."""
+    """Read a line that begins like a rule or a bullet."""
     text = lines[line].lstrip(" ")
     if is_rule(text):
         blocks.append(Block("rule", line, line + 1))
@@ -157,11 +151,9 @@ def _list(lines: list[str], line: int, blocks: Blocks) -> int:
 
 
 def _reference(lines: list[str], line: int, blocks: Blocks) -> int:
-    return (
-        UNSURE
-        if maybe_reference(lines[line].lstrip(" "))
-        else _paragraph(lines, line, blocks)
-    )
+    if maybe_reference(lines[line].lstrip(" ")):
+        return UNSURE
+    return _paragraph(lines, line, blocks)
 
 
 def _unsure(lines: list[str], line: int, blocks: Blocks) -> int:

@@ -1,4 +1,7 @@
-"""What a chunk is, and what makes two of them the same. Apart from how notes are cut, which few programs do."""
+"""Defines a chunk, its embed text and its identity.
+
+Cutting notes into chunks is in another module, which few programs need.
+"""
 
 import datetime
 import re
@@ -8,7 +11,7 @@ from typing import NamedTuple
 MARKER = re.compile(
     r"[ \t]*(?:[-*+]|\d{1,9}[.)])(?:[ \t]+|$)(?:\[[ xX-]\](?:[ \t]+|$))?"
 )
-"""An item's marker, with the box of a task."""
+"""The marker of an item, with the box of a task"""
 
 BLOCK_ID = re.compile(r"[ \t]+\^([A-Za-z0-9-]+)[ \t]*$", re.MULTILINE)
 
@@ -22,28 +25,32 @@ _HEADING_MARKS = re.compile(
 
 
 class Chunk(NamedTuple):
-    """A unit of a note."""
+    """A part of a note as it is indexed."""
 
     text: str
-    """its lines as they stand, decoded, without the final line end; or a part of one, when it was cut"""
+    """Its lines, decoded, without the final line end; or a stretch of a line that was cut"""
     heading: tuple[str, ...]
-    """the names of the headings above it, from level 1 down"""
+    """The names of the headings above it, from level 1 down"""
     who: str
-    """who speaks: `Ann` for ``- **Ann**: hi``; often empty"""
+    """The speaker: `Ann` for ``- **Ann**: hi``; often empty"""
     first_line: int
     """1-based"""
     last_line: int
-    """inclusive"""
+    """Inclusive"""
     date: datetime.date | None
-    """from the item's metadata"""
+    """From the metadata of the item"""
     topic: str
-    """from the item's metadata, else the front matter's"""
+    """From the metadata of the item, or from the front matter"""
 
 
 def embed_text(heading: tuple[str, ...], who: str, text: str) -> str:
-    """What is embedded, and what makes two chunks the same: heading path and speaker, then the text without marks."""
+    """Return the text that is embedded: heading path and speaker, then the text without marks.
+
+    Chunks with the same embed text have the same identity.
+    """
     if who and (speaker := SPEAKER.match(text)) and speaker[1].strip() == who:
         text = text[speaker.end() :]
+    # The checks before the patterns are there because most texts need none of them.
     if text.startswith(("#", " ")) or text.endswith(("-", "=", "#", " ")):
         text = _HEADING_MARKS.sub("", text)
     if "\n" in text:
@@ -52,12 +59,14 @@ def embed_text(heading: tuple[str, ...], who: str, text: str) -> str:
         text = text[marker.end() :]
     if "^" in text:
         text = BLOCK_ID.sub("", text)
-    if "\0" in text:
-        text = text.replace("\0", "\ufffd")
-    text = f"{who}: {text.strip()}" if who else text.strip()
-    return f"{' › '.join(heading)}\n{text}" if heading else text
+    text = text.replace("\0", "\ufffd").strip()
+    if who:
+        text = f"{who}: {text}"
+    if heading:
+        text = f"{' › '.join(heading)}\n{text}"
+    return text
 
 
 def identity(embed_text: str) -> bytes:
-    """The identity of a chunk, and the key of its vector: SHA-256 of its exact embed text."""
+    """Return the identity of a chunk, the key of its vector: SHA-256 of its exact embed text."""
     return sha256(embed_text.encode("utf-8", "surrogatepass")).digest()
