@@ -1,6 +1,6 @@
-"""Chunks that a search passes over as if nobody had written them: those of the open conversation.
+"""Excludes chunks from a search: those of the open conversation.
 
-They count in no statistics either. Else a question that was recorded just now would make its own
+They do not count in statistics either. Otherwise a question that was recorded just now would make its own
 words look frequent, and the note that answers it would seem to say little.
 """
 
@@ -20,8 +20,8 @@ class Exclusion(NamedTuple):
 
     ids: frozenset[int] = frozenset()
     repetitions: frozenset[int] = frozenset()
-    """Those of them whose words still speak for the chunks beside them: the answer to a question
-    that was asked before stands beside it, and often has none of its words"""
+    """Excluded chunks whose words still count for the chunks beside them: the answer to a question
+    that was asked before follows it, and often has none of its words"""
     volume: term_volumes.Volume = term_volumes.Volume(0, 0)
 
     def __bool__(self) -> bool:
@@ -79,7 +79,8 @@ def _turns_headed(
     """The full text finds the heading; the row is compared exactly, since stems may be equal."""
     where = f"n.kind = ? AND c.heading = ? AND {chunks_in(scope_ids)}"
     phrase = " ".join(words(heading))
-    if not phrase:  # a name without letters is not in the full text
+    # A name without letters is not in the full text.
+    if not phrase:
         return (
             f"SELECT c.id FROM note n CROSS JOIN chunk c ON c.note = n.id WHERE {where}",
             (TRANSCRIPT, heading),

@@ -1,4 +1,4 @@
-"""What of the chunks goes into FTS5. Whoever writes needs no more of the full text than this; see `text`."""
+"""Writes the texts of chunks into FTS5. Searching is in `fts_search`."""
 
 from collections.abc import Sequence
 
@@ -11,9 +11,9 @@ from vault_memory.rules.search.tokens import normalise
 def add(
     connection: Connection, first_id: int, rows: Sequence[tuple[Scopes, str, str, str]]
 ) -> None:
-    """Make chunks searchable: (scope and other scope, heading path joined by U+001F, who, text).
+    """Make chunks searchable: (scopes, heading path joined by U+001F, who, text).
 
-    Their ids follow one another, from `first_id` on.
+    Their ids are consecutive, from `first_id` on.
     """
     connection.executemany(
         "INSERT INTO chunk_fts(rowid, scope, heading, who, body) VALUES (?, ?, ?, ?, ?)",
@@ -37,6 +37,6 @@ def _tokens(scopes: Scopes) -> str:
 
 
 def remove(connection: Connection, ids: Sequence[tuple[int]]) -> None:
-    """Take chunks out of the full text, while their rows are still there."""
+    """Delete chunks from the full text. Call it before their rows are deleted."""
     term_volumes.subtract(connection, ids)
     connection.executemany("DELETE FROM chunk_fts WHERE rowid = ?", ids)

@@ -1,8 +1,8 @@
-"""Generations of an index: the old one serves while a new one is built beside it, then a pointer moves.
+"""Manages generations of an index: a new one is built beside the old one, then a pointer moves.
 
-A folder holds ``index-1.sqlite``, ``index-2.sqlite``, … and the file `current` with the number that serves. A
-generation is built for other rules (schema, chunking, layout) or on demand. It starts with the vectors of the one
-before, so that a text that is still the same is not embedded again.
+A folder has ``index-1.sqlite``, ``index-2.sqlite``, … and the file `current` with the number in use. A
+generation is built for other rules (schema, chunking, layout) or on demand. It starts with the vectors
+of the one before, so that an unchanged text is not embedded again.
 """
 
 import os
@@ -16,11 +16,11 @@ from vault_memory.index.schema import STEPS
 from vault_memory.index.store import Index
 
 RULES = "rules"
-"""The key under which an index remembers the rules that it was built by"""
+"""The key under which an index stores the rules that it was built by"""
 
 
 class Generations:
-    """The generations in one folder, which is made when it is not there."""
+    """The generations in one folder, which is created when it is missing."""
 
     def __init__(self, folder: Path) -> None:
         self.folder = folder
@@ -28,7 +28,7 @@ class Generations:
 
     @property
     def current(self) -> int:
-        """The number of the generation that serves; 0 when there is none yet."""
+        """The number of the generation in use; 0 when there is none yet."""
         try:
             return int(self._pointer.read_text(encoding="ascii"))
         except (FileNotFoundError, ValueError):
@@ -36,7 +36,7 @@ class Generations:
 
     @property
     def pointer_stamp(self) -> tuple[int, int, int]:
-        """Another one whenever the pointer was put there anew; cheaper than reading it."""
+        """A value that changes whenever the pointer is written; cheaper than reading the pointer."""
         try:
             stat = os.stat(self._pointer)
         except OSError:
@@ -47,7 +47,7 @@ class Generations:
         return self.folder / f"index-{number}.sqlite"
 
     def ino(self, number: int) -> int:
-        """The inode of its file; 0 when there is none."""
+        """Return the inode of the file of a generation; 0 when there is none."""
         try:
             return os.stat(f"{self.folder}/index-{number}.sqlite").st_ino
         except FileNotFoundError:
@@ -57,7 +57,7 @@ class Generations:
         return int(Path(index.path).stem.removeprefix("index-"))
 
     def open(self) -> Index | None:
-        """The index that serves; None when there is none that this version can read.
+        """Open the generation in use; None when there is none that this version can read.
 
         A file that is damaged is moved aside. Raises IndexTooNew.
         """
@@ -72,15 +72,16 @@ class Generations:
                 self.set_aside(number)
                 return None
             except VaultMemoryError:
+                # The pointer moved between reading it and opening the file.
                 if number != self.current:
-                    continue  # the pointer moved between reading it and opening the file
+                    continue
                 if self.path(number).exists():
                     raise
                 return None
         return None
 
     def build(self, rules: str, fill: Callable[[Index], object]) -> Index:
-        """Build the next generation with `fill`, let it serve, and remove the ones before."""
+        """Build the next generation with `fill`, use it, and remove the ones before."""
         self.folder.mkdir(parents=True, exist_ok=True, mode=0o700)
         before = self.current
         number = max([before, *self._numbers()]) + 1
@@ -109,16 +110,16 @@ class Generations:
         return [int(stem) for stem in stems if stem.isdigit()]
 
     def _point_to(self, number: int) -> None:
-        fresh = self._pointer.with_suffix(".new")
-        fresh.write_text(str(number), encoding="ascii")
-        os.replace(fresh, self._pointer)
+        new_pointer = self._pointer.with_suffix(".new")
+        new_pointer.write_text(str(number), encoding="ascii")
+        os.replace(new_pointer, self._pointer)
 
     def _remove(self, number: int) -> None:
         for suffix in ("", "-wal", "-shm"):
             Path(f"{self.path(number)}{suffix}").unlink(missing_ok=True)
 
     def set_aside(self, number: int) -> None:
-        """Move a damaged generation out of the way; it is kept for whoever wants to look at it."""
+        """Rename the files of a damaged generation, which may help to find the cause."""
         for suffix in ("", "-wal", "-shm"):
             damaged = Path(f"{self.path(number)}{suffix}")
             if damaged.exists():
@@ -126,7 +127,7 @@ class Generations:
 
 
 def _take_vectors(index: Index, before: Path) -> None:
-    """Copy what was embedded; an old file that cannot be read costs its vectors, nothing else."""
+    """Copy the vectors of the generation before; without them they are computed again."""
     connection = index.connection
     connection.execute("ATTACH ? AS before", (str(before),))
     try:

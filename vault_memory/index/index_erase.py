@@ -1,4 +1,4 @@
-"""Taking what was deleted from an index out of its file as well: words, vectors, and what older files still hold."""
+"""Erases deleted text from the file of an index: words, vectors, and older files."""
 
 from collections.abc import Callable
 from pathlib import Path
@@ -12,20 +12,21 @@ from vault_memory.index.vectors import SWEPT
 def notes_holding(
     index: Index, holds: Callable[[str], bool]
 ) -> dict[str, tuple[str, int]]:
-    """The notes of whose chunks some hold a text: path → scope, and in how many."""
+    """Return the notes with chunks that contain a text: path → scope, and number of chunks."""
     rows = index.connection.execute(
         "SELECT note.path, scope.name, chunk.heading, chunk.who, chunk.topic, chunk.text"
         " FROM chunk JOIN note ON note.id = chunk.note JOIN scope ON scope.id = note.scope"
     )
-    found: dict[str, tuple[str, int]] = {}
+    notes: dict[str, tuple[str, int]] = {}
     for path, scope, *texts in rows:
-        if any(holds(text) for text in texts):
-            found[path] = scope, found.get(path, (scope, 0))[1] + 1
-    return found
+        if any(map(holds, texts)):
+            _, count = notes.get(path, (scope, 0))
+            notes[path] = scope, count + 1
+    return notes
 
 
 def unused(index: Index) -> int:
-    """How many vectors and words are of chunks that are not there any more; 0 after `sweep`."""
+    """Return how many vectors and texts belong to deleted chunks; 0 after `sweep`."""
     [(vectors,)] = index.connection.execute(
         "SELECT count(*) FROM vector WHERE identity NOT IN (SELECT identity FROM chunk)"
     )
@@ -36,7 +37,10 @@ def unused(index: Index) -> int:
 
 
 def sweep(index: Index) -> bool:
-    """Take out what is of no chunk, and write the file anew; False while another process reads it."""
+    """Delete vectors and words without a chunk, and rewrite the file.
+
+    Return False while another process reads the file.
+    """
     with index.transaction():
         index.set(SWEPT, str(int(index.get(SWEPT) or 0) + 1))
         index.connection.execute(
@@ -47,7 +51,7 @@ def sweep(index: Index) -> bool:
 
 
 def superseded(generations: Generations) -> list[Path]:
-    """Files of an index that does not serve: of a build that was cut short, or set aside as damaged."""
+    """Return files of an index that is not in use: of an interrupted build, or damaged ones."""
     serving = generations.path(generations.current).name
     files = (file for file in generations.folder.glob("index-*") if file.is_file())
     return sorted(

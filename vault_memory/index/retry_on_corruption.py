@@ -1,4 +1,4 @@
-"""Calls that survive a damaged index: it can always be built anew from the notes."""
+"""Repeats calls on a damaged index, which can always be rebuilt from the notes."""
 
 from collections.abc import Callable
 from functools import wraps
@@ -15,9 +15,9 @@ Call = TypeVar("Call", bound=Callable[..., Any])
 
 
 def rebuild_if_damaged(call: Call) -> Call:
-    """A call that takes the lock; when the index turns out to be damaged, it is built anew and the call made again.
+    """Decorate a call: it takes the lock, and is repeated after a rebuild if the index is damaged.
 
-    When the index cannot be written now, the call raises DatabaseUnwritable.
+    The call raises DatabaseUnwritable when the index cannot be written now.
     """
 
     @wraps(call)

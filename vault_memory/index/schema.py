@@ -1,8 +1,8 @@
-"""The tables of the index. Everything in them follows from the files of the vault and can be deleted.
+"""Defines the tables of the index. Their content follows from the vault, and may be deleted.
 
-A `chunk` row is one occurrence of a chunk in one note; its `identity` (SHA-256 of the exact embed text) is what the
-same text in two notes shares. `vector` is keyed by identity and model, so a moved, copied or restored chunk
-is never embedded twice, and vectors of two models never meet.
+A `chunk` row is one occurrence of a chunk in one note. Equal texts in two notes share their `identity`
+(SHA-256 of the exact embed text). `vector` is keyed by identity and model, so a moved, copied or restored
+chunk is never embedded twice, and vectors of two models are never compared.
 """
 
 from vault_memory.database.connection import Connection
@@ -10,7 +10,7 @@ from vault_memory.database.migrations import Migration
 from vault_memory.index import term_volumes
 
 ANALYSIS = "1"
-"""Stamp of how text becomes words; another one means a new generation of the index"""
+"""The version of the rules that split text into words; a new version needs a new generation"""
 TOKENIZER = "porter unicode61 remove_diacritics 2 categories 'L* N* Co Mn Mc'"
 
 
@@ -67,7 +67,7 @@ def _create(connection: Connection) -> None:
 
 
 def _own_turns(connection: Connection) -> None:
-    """A turn in a channel is also of the person who said it."""
+    """Add the second scope of a chunk: a turn in a channel is also of the person who said it."""
     connection.execute("""
         ALTER TABLE chunk ADD COLUMN also INTEGER REFERENCES scope;
         CREATE INDEX chunk_also ON chunk(also, note) WHERE also IS NOT NULL;
@@ -128,12 +128,12 @@ def _graph(connection: Connection) -> None:
 
 
 def _volumes(connection: Connection) -> None:
-    """How much the scopes have, by which words are weighed."""
+    """Add the sizes of the scopes, from which the weights of words follow."""
     connection.execute(term_volumes.TABLES)
     term_volumes.fill(connection)
-    # A daemon of an older version may still write to this file, and counts nothing: build a new file.
+    # A daemon of an older version may still write to this file without counting: build a new one.
     connection.execute("DELETE FROM meta WHERE key = 'rules'")
 
 
 STEPS: tuple[Migration, ...] = (_create, _own_turns, _graph, _volumes)
-"""The format of an index is the number of these steps it has had."""
+"""The migrations. The number of applied steps is the format of an index"""

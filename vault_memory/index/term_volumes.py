@@ -1,7 +1,7 @@
-"""How many chunks the scopes have, and how many words stand in them: what a word is weighed by.
+"""Counts the chunks of the scopes and their words, from which the weight of a word follows.
 
-The counts are kept step by step, in the transaction that writes the chunks, so that no search counts a vault. They
-are whole numbers: an index brought up to date step by step has the same ones as one built afresh.
+The transaction that writes chunks updates the counts, so that no search counts a vault. They are whole
+numbers, so an index that was updated step by step has the same counts as a new one.
 """
 
 from collections.abc import Iterable, Sequence
@@ -11,7 +11,7 @@ from vault_memory.database.connection import Connection
 from vault_memory.index.filters import listed
 
 NOWHERE = 0
-"""Stands for the scope that a chunk is not also in; in both columns it stands for all chunks"""
+"""Means that a chunk has no second scope; in both columns it means all chunks"""
 
 TABLES = """
     CREATE TABLE volume(
@@ -25,11 +25,12 @@ TABLES = """
 """
 _ADD = """
     INSERT INTO volume VALUES (?, ?, ?, ?)
-    ON CONFLICT(scope, also) DO UPDATE SET chunks = chunks + excluded.chunks, words = words + excluded.words
+    ON CONFLICT(scope, also) DO UPDATE
+    SET chunks = chunks + excluded.chunks, words = words + excluded.words
 """
 
 Scopes = tuple[int, int | None]
-"""The scope of a chunk, and the one it is also in"""
+"""The first and the second scope of a chunk"""
 
 
 class Volume(NamedTuple):
@@ -45,17 +46,18 @@ class Volume(NamedTuple):
 
 
 def of(connection: Connection, scope_ids: Sequence[int]) -> Volume:
-    """The size of these scopes."""
+    """Return the size of these scopes."""
     among = listed(scope_ids)
     row = connection.execute(
-        f"SELECT total(chunks), total(words) FROM volume WHERE scope IN {among} OR (also <> 0 AND also IN {among})"
+        "SELECT total(chunks), total(words) FROM volume"
+        f" WHERE scope IN {among} OR (also <> 0 AND also IN {among})"
     ).fetchone()
     assert row is not None
     return Volume(int(row[0]), int(row[1]))
 
 
 def of_all(connection: Connection) -> Volume:
-    """The size of the whole index."""
+    """Return the size of the whole index."""
     row = connection.execute(
         "SELECT chunks, words FROM volume WHERE scope = 0 AND also = 0"
     ).fetchone()
@@ -63,7 +65,7 @@ def of_all(connection: Connection) -> Volume:
 
 
 def add(connection: Connection, first_id: int, scopes: Sequence[Scopes]) -> None:
-    """Count chunks that were just put into the full text: their ids follow one another, from `first_id` on."""
+    """Add chunks that are in the full text. Their ids are consecutive, from `first_id` on."""
     sizes = connection.execute(
         "SELECT sz FROM chunk_fts_docsize WHERE id BETWEEN ? AND ? ORDER BY id",
         (first_id, first_id + len(scopes) - 1),
@@ -72,16 +74,17 @@ def add(connection: Connection, first_id: int, scopes: Sequence[Scopes]) -> None
 
 
 def subtract(connection: Connection, ids: Iterable[tuple[int]]) -> None:
-    """Count these chunks no longer. Call it while the full text still has them."""
+    """Subtract chunks. Call it before they are deleted from the full text."""
     rows = connection.executemany(
-        "SELECT c.scope, c.also, d.sz FROM chunk c JOIN chunk_fts_docsize d ON d.id = c.id WHERE c.id = ?",
+        "SELECT c.scope, c.also, d.sz FROM chunk c"
+        " JOIN chunk_fts_docsize d ON d.id = c.id WHERE c.id = ?",
         ids,
     )
     _change(connection, (((scope, also), size) for scope, also, size in rows), -1)
 
 
 def fill(connection: Connection) -> None:
-    """Count all chunks, of an index that was made before there were counts."""
+    """Count all chunks of an index that has no counts yet."""
     rows = connection.execute(
         "SELECT c.scope, c.also, d.sz FROM chunk c JOIN chunk_fts_docsize d ON d.id = c.id"
     )
@@ -108,7 +111,8 @@ def _change(
             for (scope, also), (number, words) in counts.items()
         ],
     )
-    if sign < 0:  # a scope that is empty again leaves no row: one built afresh has none
+    # A new index has no row for an empty scope, and both must be equal.
+    if sign < 0:
         connection.executemany(
             "DELETE FROM volume WHERE scope = ? AND also = ? AND chunks = 0",
             list(counts),
@@ -116,7 +120,10 @@ def _change(
 
 
 def words_of(size: bytes) -> int:
-    """The words of a chunk, from the sizes of its columns as FTS5 writes them: 7 bits a byte, the highest first."""
+    """Return the words of a chunk from the sizes of its columns as FTS5 stores them.
+
+    A size is a varint: 7 bits a byte, the highest first.
+    """
     if max(size, default=0) < 0x80:
         return sum(size)
     words = column = 0

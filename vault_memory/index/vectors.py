@@ -1,4 +1,4 @@
-"""Vectors of chunks, by identity and model: what is missing, what was computed, and which are like a query's."""
+"""Stores the vectors of chunks by identity and model, and compares them with a query."""
 
 import math
 from bisect import bisect_left
@@ -19,14 +19,14 @@ else:
     chunk_text = lazy_module("vault_memory.markdown.chunking.chunk_text")
 
 MOST_ORPHANS = 20_000
-"""Vectors that no chunk uses are kept for a text that comes back, so many"""
+"""How many vectors without a chunk are kept, in case their text comes back"""
 
 SWEPT = "swept"
-"""The key under which an index counts how often what no chunk uses was taken out of it"""
+"""The key under which an index counts how often unused vectors were deleted"""
 
 
 def find_model(connection: Connection, fingerprint: str) -> int | None:
-    """The id of a model in this index; None when it has never put a vector here."""
+    """Return the id of a model in this index; None when the index has no vector of it."""
     row = connection.execute(
         "SELECT id FROM model WHERE fingerprint = ?", (fingerprint,)
     ).fetchone()
@@ -36,10 +36,10 @@ def find_model(connection: Connection, fingerprint: str) -> int | None:
 def model_id(
     connection: Connection, fingerprint: str, name: str, dimensions: int
 ) -> int:
-    """The id of a model, given to it now if it is new. Call it inside a transaction."""
-    found = find_model(connection, fingerprint)
-    if found is not None:
-        return found
+    """Return the id of a model, which is added if it is new. Call it inside a transaction."""
+    model = find_model(connection, fingerprint)
+    if model is not None:
+        return model
     connection.execute(
         "INSERT INTO model(fingerprint, name, dimensions) VALUES (?, ?, ?)",
         (fingerprint, name, dimensions),
@@ -49,12 +49,17 @@ def model_id(
 
 _MISSING = """
     FROM chunk JOIN note ON note.id = chunk.note
-    WHERE note.state = 1 AND NOT EXISTS (SELECT 1 FROM vector WHERE identity = chunk.identity AND model = ?)
+    WHERE note.state = 1 AND NOT EXISTS (
+        SELECT 1 FROM vector WHERE identity = chunk.identity AND model = ?
+    )
 """
 
 
 def missing_count(connection: Connection, model: int) -> int:
-    """How many chunks of settled notes have no vector of this model; the same text counts once."""
+    """Return how many chunks of settled notes have no vector of this model.
+
+    Equal texts count once.
+    """
     row = connection.execute(
         "SELECT count(DISTINCT chunk.identity)" + _MISSING, (model,)
     ).fetchone()
@@ -62,26 +67,27 @@ def missing_count(connection: Connection, model: int) -> int:
 
 
 def pending(connection: Connection, model: int, limit: int) -> list[tuple[bytes, str]]:
-    """Up to `limit` chunks without a vector of this model, newest notes first: (identity, exact embed text)."""
+    """Return up to `limit` chunks without a vector of this model, newest notes first.
+
+    The pairs are (identity, exact embed text).
+    """
     rows = connection.execute(
         "SELECT chunk.identity, chunk.heading, chunk.who, chunk.text"
         + _MISSING
         + " ORDER BY chunk.id DESC LIMIT ?",
         (model, limit),
     )
-    found = {
-        identity: chunk_text.embed_text(
-            tuple(heading.split(SEPARATOR)) if heading else (), who, text
-        )
-        for identity, heading, who, text in rows
-    }
-    return list(found.items())
+    texts: dict[bytes, str] = {}
+    for identity, heading, who, text in rows:
+        path = tuple(heading.split(SEPARATOR)) if heading else ()
+        texts[identity] = chunk_text.embed_text(path, who, text)
+    return list(texts.items())
 
 
 def put(
     connection: Connection, model: int, rows: Iterable[tuple[bytes, bytes]]
 ) -> None:
-    """Keep vectors: (identity, float32 little-endian of unit length). One that is there already stays."""
+    """Store vectors: (identity, float32 little-endian of unit length). Existing ones stay."""
     connection.executemany(
         "INSERT OR IGNORE INTO vector(identity, model, embedding) VALUES (?, ?, ?)",
         ((identity, model, embedding) for identity, embedding in rows),
@@ -89,15 +95,17 @@ def put(
 
 
 def prune(connection: Connection, model: int, *, most: int = MOST_ORPHANS) -> int:
-    """Drop the oldest vectors that no chunk uses, beyond `most`; and those of other models once this one misses none.
+    """Delete the oldest vectors without a chunk, beyond `most`; return how many were deleted.
 
-    Returns how many were dropped. Call it inside a transaction.
+    Vectors of other models are deleted too, once this model has a vector of every chunk. Call it
+    inside a transaction.
     """
     before = connection.total_changes()
     if missing_count(connection, model) == 0:
         connection.execute("DELETE FROM vector WHERE model <> ?", (model,))
     connection.execute(
-        "DELETE FROM vector WHERE id IN (SELECT id FROM vector WHERE identity NOT IN (SELECT identity FROM chunk)"
+        "DELETE FROM vector WHERE id IN ("
+        " SELECT id FROM vector WHERE identity NOT IN (SELECT identity FROM chunk)"
         " ORDER BY id DESC LIMIT -1 OFFSET ?)",
         (most,),
     )
@@ -105,23 +113,26 @@ def prune(connection: Connection, model: int, *, most: int = MOST_ORPHANS) -> in
 
 
 class Likeness(Protocol):
-    """How like a query the chunks of some scopes are, on the scale of the sum: (itself, it and those beside it)."""
+    """How like a query the chunks of some scopes are.
+
+    A chunk has two values: its own, and that of it with the chunks beside it.
+    """
 
     def best(
         self, most: int, among: Collection[int] | None, weights: Weights
     ) -> list[int]:
-        """The places most like the query, best first; only of those in `among` when given.
+        """Return the places most like the query, best first; only those `among`, if that is given.
 
-        Those as good as the last of them follow, so that ids of rows do not decide which are among the best.
+        Places as good as the last of them follow, so that the ids of rows do not decide.
         """
         ...
 
     def at(self, places: Iterable[int]) -> dict[int, tuple[float, float]]:
-        """The two values of those of these places that have a vector."""
+        """Return the two values of the places that have a vector."""
         ...
 
     def cosines(self, places: Iterable[int]) -> dict[int, float]:
-        """The cosines themselves."""
+        """Return the cosines of the places that have a vector."""
         ...
 
 
@@ -149,7 +160,7 @@ class Listed:
         ]
         if len(scored) > most:
             last = nlargest(most, scored)[-1][0] if most else math.inf
-            scored = [one for one in scored if one[0] >= last]
+            scored = [entry for entry in scored if entry[0] >= last]
         return [-place for _, place in sorted(scored, reverse=True)]
 
     def at(self, places: Iterable[int]) -> dict[int, tuple[float, float]]:
@@ -168,27 +179,31 @@ class Listed:
 def like(
     connection: Connection, scope_ids: Sequence[int], model: int, vector: bytes
 ) -> Likeness:
-    """How like `vector` (float32 little-endian) the chunks of these scopes are, by sqlite-vec."""
+    """Compare `vector` (float32 little-endian) with the chunks of these scopes, by sqlite-vec."""
     if not scope_ids:
         return Listed([], [])
     _load_once(connection)
     rows = connection.execute(
         f"""
         SELECT c.note, c.ordinal, 1.0 - vec_distance_cosine(v.embedding, ?)
-        FROM note n CROSS JOIN chunk c ON c.note = n.id JOIN vector v ON v.identity = c.identity AND v.model = ?
+        FROM note n CROSS JOIN chunk c ON c.note = n.id
+        JOIN vector v ON v.identity = c.identity AND v.model = ?
         WHERE {notes_with(scope_ids)} AND {chunks_in(scope_ids)} AND length(v.embedding) = ?
         ORDER BY c.note, c.ordinal""",
         (vector, model, len(vector)),
     )
-    found = [
-        (scoring.place(note, ordinal), cosine or 0.0) for note, ordinal, cosine in rows
-    ]
-    return Listed([place for place, _ in found], [cosine for _, cosine in found])
+    places: list[int] = []
+    cosines: list[float] = []
+    for note, ordinal, cosine in rows:
+        places.append(scoring.place(note, ordinal))
+        # The cosine with a vector of zeros is NULL.
+        cosines.append(cosine or 0.0)
+    return Listed(places, cosines)
 
 
 def _load_once(connection: Connection) -> None:
-    known = connection.execute(
+    is_loaded = connection.execute(
         "SELECT 1 FROM pragma_function_list WHERE name = 'vec_distance_cosine'"
     ).fetchone()
-    if not known:
+    if not is_loaded:
         load_vector_functions(connection)
