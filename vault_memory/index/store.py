@@ -189,7 +189,8 @@ class Index:
         )
         return frozenset((name, bool(is_transcript)) for name, is_transcript in rows)
 
-    def _scope_id(self, name: str) -> int:
+    def scope_id(self, name: str) -> int:
+        """Return the id of a scope, which is added if it is new. Call it inside a transaction."""
         if name not in self._scopes:
             self.connection.execute(
                 "INSERT OR IGNORE INTO scope(name) VALUES (?)", (name,)
@@ -200,9 +201,6 @@ class Index:
             assert row is not None
             self._scopes[name] = row[0]
         return self._scopes[name]
-
-    def _scope_ids(self, names: Sequence[str]) -> list[int | None]:
-        return [self._scope_id(name) if name else None for name in names]
 
     # --- Notes ---
 
@@ -294,7 +292,7 @@ class Index:
 
     def put(self, entry: IndexEntry) -> Delta:
         """Write a note, and only where it differs. Call it inside a transaction."""
-        scope = self._scope_id(entry.scope)
+        scope = self.scope_id(entry.scope)
         row = self.connection.execute(
             "SELECT id, scope, revision FROM note WHERE path = ?", (entry.path,)
         ).fetchone()
@@ -309,7 +307,7 @@ class Index:
         self._update_note(note, entry)
         if previous is not None:
             return self._put_difference(note, scope, previous, entry)
-        also = self._scope_ids(entry.also)
+        also = self.other_scopes(entry)
         mention_rows.remove_mentions(self.connection, note)
         self._put_graph(note, scope, entry, also)
         return chunks.replace(
@@ -322,7 +320,7 @@ class Index:
             (entry.path, scope, entry.kind, entry.date, entry.bytes, *entry.file),
         )
         note = self.connection.last_insert_rowid()
-        also = self._scope_ids(entry.also)
+        also = self.other_scopes(entry)
         self._put_graph(note, scope, entry, also)
         return chunks.replace(
             self.connection,
@@ -343,7 +341,7 @@ class Index:
 
     def put_marked(self, entry: IndexEntry, marked: IndexedFile) -> None:
         """Insert a note that is written in slices, or mark its row. Call it inside a transaction."""
-        scope = self._scope_id(entry.scope)
+        scope = self.scope_id(entry.scope)
         self.connection.execute(
             _INSERT_NOTE.replace("INSERT", "INSERT OR IGNORE", 1),
             (entry.path, scope, entry.kind, entry.date, entry.bytes, *marked),
@@ -358,7 +356,7 @@ class Index:
         assert row is not None, "only a marked note is finished"
         note, scope = row
         mention_rows.remove_mentions(self.connection, note)
-        self._put_graph(note, scope, entry, self._scope_ids(entry.also))
+        self._put_graph(note, scope, entry, self.other_scopes(entry))
         self._update_note(note, entry)
 
     def scope_of(self, path: str) -> str:
@@ -370,16 +368,12 @@ class Index:
         ).fetchone()
         return str(row[0]) if row else ""
 
-    def scope_id(self, name: str) -> int:
-        """Return the id of a scope, which is added if it is new. Call it inside a transaction."""
-        return self._scope_id(name)
-
     def other_scopes(self, entry: IndexEntry) -> list[int | None]:
         """Return the id of the second scope of each chunk; empty when no chunk has one.
 
         Call it inside a transaction.
         """
-        return self._scope_ids(entry.also)
+        return [self.scope_id(name) if name else None for name in entry.also]
 
     def chunk_count(self, path: str) -> int:
         """Return how many chunks of a note are indexed."""
@@ -420,7 +414,7 @@ class Index:
             "UPDATE note SET bytes = ? WHERE id = ?", (entry.bytes, row[0])
         )
         self.touch(entry.path, entry.file)
-        also = self._scope_ids(entry.also)
+        also = self.other_scopes(entry)
         mention_rows.add_mentions(self.connection, row[0], row[1], entry.chunks, also)
         return chunks.append(
             self.connection, row[0], row[1], entry.chunks, entry.date, also

@@ -54,7 +54,15 @@ def section_items(doc: SectionedDoc, at: int) -> list[NoteItem]:
         own_end = min(next_start, span.end)
         text = text_of(body[span.start : own_end])
         items.append(
-            NoteItem(at, section.name, span.start, own_end, span.end, span.depth, text)
+            NoteItem(
+                section=at,
+                heading=section.name,
+                start=span.start,
+                own_end=own_end,
+                end=span.end,
+                depth=span.depth,
+                text=text,
+            )
         )
     return items
 

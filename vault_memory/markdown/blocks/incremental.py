@@ -56,7 +56,13 @@ def seam(
     shift = len(lines) - len(old)
     line = blocks[above].first if above >= 0 else start
     end = blocks[below].first + shift if below < len(blocks) else len(lines)
-    return Seam(max(above, 0), line, below, end, shift)
+    return Seam(
+        above=max(above, 0),
+        line=line,
+        below=below,
+        end=end,
+        shift=shift,
+    )
 
 
 def reread(

@@ -271,7 +271,15 @@ class _Chunker:
         if len(text) > _LONGEST_MARKER or not MARKER.fullmatch(text):
             last = line + text.count("\n")
             self._chunks.append(
-                Chunk(text, self._heading, who, line, last, date, topic)
+                Chunk(
+                    text,
+                    self._heading,
+                    who,
+                    line,
+                    last,
+                    date,
+                    topic,
+                )
             )
 
 

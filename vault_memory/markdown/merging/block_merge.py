@@ -69,7 +69,12 @@ def join_unit(
     words = _join_words(base, ours, theirs) if len(kinds) == 1 else None
     if words is not None:
         return Joined(words, None, [])
-    return Joined(theirs, ours, [FieldConflict(theirs, ours, "both changed it")])
+    conflict = FieldConflict(theirs, ours, "both changed it")
+    return Joined(
+        text=theirs,
+        beside=ours,
+        conflicts=[conflict],
+    )
 
 
 def _join_items(
@@ -90,11 +95,26 @@ def _join_items(
     box = _changed_side(base.box, ours.box, theirs.box)
     words = _join_words(base.words, ours.words, theirs.words)
     if box is not None and words is not None:
-        return Joined(_text(Item(marker, box, words, prefix, below)), None, conflicts)
+        item = Item(
+            marker=marker,
+            box=box,
+            words=words,
+            prefix=prefix,
+            below=below,
+        )
+        return Joined(
+            text=_text(item),
+            beside=None,
+            conflicts=conflicts,
+        )
     kept = _text(theirs._replace(prefix=prefix, below=below))
     dropped = _text(ours._replace(below=b""))
     conflict = FieldConflict(kept, dropped, "both changed it")
-    return Joined(kept, dropped, [conflict, *conflicts])
+    return Joined(
+        text=kept,
+        beside=dropped,
+        conflicts=[conflict, *conflicts],
+    )
 
 
 def _changed_side(base: bytes, ours: bytes, theirs: bytes) -> bytes | None:
@@ -137,8 +157,20 @@ def _split(text: bytes) -> Item:
         if all(line.startswith(prefix) for line in below if line.strip(BLANKS)):
             own = b"\n".join(lines[:nested])[start:]
             inner = b"\n".join(line.removeprefix(prefix) for line in below)
-            return Item(marker, box, own, prefix, inner)
-    return Item(marker, box, text[start:], b"", b"")
+            return Item(
+                marker=marker,
+                box=box,
+                words=own,
+                prefix=prefix,
+                below=inner,
+            )
+    return Item(
+        marker=marker,
+        box=box,
+        words=text[start:],
+        prefix=b"",
+        below=b"",
+    )
 
 
 def _first_nested(lines: list[bytes]) -> int:

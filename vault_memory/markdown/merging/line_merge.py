@@ -99,7 +99,13 @@ def _hunks(base: Lines, side: Lines) -> list[Hunk]:
     base_line = side_line = 0
     for first, side_first, length in [*_runs(base, side), (len(base), len(side), 0)]:
         if first > base_line or side_first > side_line:
-            hunks.append(Hunk(base_line, first, side_line, side_first))
+            hunk = Hunk(
+                first=base_line,
+                end=first,
+                side_first=side_line,
+                side_end=side_first,
+            )
+            hunks.append(hunk)
         base_line = first + length
         side_line = side_first + length
     return hunks
@@ -136,7 +142,12 @@ def _without_equal_edges(
         end -= 1
         side_end -= 1
         runs.append(Run(end, side_end, 1))
-    return _Range(first, end, side_first, side_end)
+    return _Range(
+        first=first,
+        end=end,
+        side_first=side_first,
+        side_end=side_end,
+    )
 
 
 def _ranges_between(
@@ -146,7 +157,12 @@ def _ranges_between(
     first, end, side_first, side_end = stretch
     edges = [(0, 0), *anchors, (end - first, side_end - side_first)]
     for (i, j), (next_i, next_j) in pairwise(edges):
-        yield _Range(first + i, first + next_i, side_first + j, side_first + next_j)
+        yield _Range(
+            first=first + i,
+            end=first + next_i,
+            side_first=side_first + j,
+            side_end=side_first + next_j,
+        )
 
 
 def _compare_in_full(base: Lines, side: Lines, stretch: _Range) -> Iterator[Run]:
@@ -158,7 +174,11 @@ def _compare_in_full(base: Lines, side: Lines, stretch: _Range) -> Iterator[Run]
     )
     for i, j, length in matcher.get_matching_blocks():
         if length:
-            yield Run(first + i, side_first + j, length)
+            yield Run(
+                first=first + i,
+                side_first=side_first + j,
+                length=length,
+            )
 
 
 def _anchors(base: Lines, side: Lines) -> list[tuple[int, int]]:

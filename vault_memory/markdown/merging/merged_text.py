@@ -74,10 +74,20 @@ class _Writer:
 
     def _position(self, unit: MergedUnit | None) -> _Position:
         if unit is None:
-            return _Position("start", START, START, START)
+            return _Position(
+                kind="start",
+                base=START,
+                ours=START,
+                theirs=START,
+            )
         thread = unit.thread
         if thread < 0:
-            return _Position(unit.kind, NONE, NONE, NONE)
+            return _Position(
+                kind=unit.kind,
+                base=NONE,
+                ours=NONE,
+                theirs=NONE,
+            )
         merge = self.merge
         if unit.kind != "heading":
             threads = merge.units

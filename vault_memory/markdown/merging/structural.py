@@ -106,7 +106,13 @@ class StructuralMerge:
     def _keep_heading(self, thread: int, version: ParsedNote, section: int) -> None:
         unit = version.sections[section].unit
         text = version.units[unit].text
-        self.headings[thread] = MergedUnit("heading", text, version, unit, thread)
+        self.headings[thread] = MergedUnit(
+            kind="heading",
+            text=text,
+            source=version,
+            unit=unit,
+            thread=thread,
+        )
 
     def _decide_unit(self, thread: int, base: int, ours: int, theirs: int) -> None:
         if ours == NONE or theirs == NONE:
@@ -190,12 +196,23 @@ class StructuralMerge:
         else:
             self.homes[thread] = home
             self.merged[thread] = MergedUnit(
-                their_unit.kind, joined.text, None, 0, thread
+                kind=their_unit.kind,
+                text=joined.text,
+                source=None,
+                unit=0,
+                thread=thread,
             )
         if joined.beside is not None and self.mark is not None:
             copies = marked(our_unit.kind, joined.beside, self.mark)
             self.beside[thread] = [
-                MergedUnit(copy_kind, text, None, 0, -1) for copy_kind, text in copies
+                MergedUnit(
+                    kind=copy_kind,
+                    text=text,
+                    source=None,
+                    unit=0,
+                    thread=-1,
+                )
+                for copy_kind, text in copies
             ]
         name = self._name(home)
         kind: Kind = "item" if their_unit.kind == "item" else "text"
