@@ -245,9 +245,9 @@ def test_a_line_that_is_cut_away_joins_no_mark(before: str, between: str, after:
 )
 def test_the_quick_way_reads_plain_text_as_the_thorough_one_does(text: str, sign: str):
     first = quoting._FIRST_AFTER_LESS if sign == "<" else quoting._FIRST_AFTER_OPEN
-    quick = quoting._after_in_ascii(text, 0, first)
+    quick = quoting._ascii_letters_after(text, 0, first)
 
-    assert quick is None or quick == quoting._after_by_letters(text, 0, first)
+    assert quick is None or quick == quoting._decoded_letters_after(text, 0, first)
 
 
 @pytest.mark.parametrize("sign", ["<", "[", "<v", "[i", "&lt;", "< ", "<\u200b"])

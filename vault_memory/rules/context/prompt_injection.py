@@ -1,12 +1,13 @@
-"""Text shaped like an instruction to the bot, as it comes in by mails and web pages that want to be remembered.
+"""Detects prompt injection: text of mails and web pages that is worded like an order to the bot.
 
-The table is small and careful: it knows how such texts are usually worded, not what they mean. What it finds is shown
-to a person and never written by itself, so that a wrong guess costs one tick.
+The table is small and careful. It knows the usual wording of such texts, not their meaning. A match
+is shown to a person and never written without approval, so a wrong guess costs one tick.
 """
 
 import re
 import unicodedata
 from functools import cache
+from itertools import chain
 
 HIDDEN = re.compile(
     "[\u00ad\u200b-\u200f\u202a-\u202e\u2060-\u2064\ufeff\U000e0000-\U000e007f]"
@@ -14,7 +15,7 @@ HIDDEN = re.compile(
 
 _TAGS = {0xE0000 + code: code for code in range(0x20, 0x7F)}
 _TAG = re.compile("[\U000e0020-\U000e007e]+")
-"""Tag letters stand for ASCII. No reader sees them, and models read them like any others."""
+"""Tag characters encode ASCII. Readers do not see them, and models read them as letters."""
 
 _BEFORE = "(?:previous|prior|earlier|above|preceding|system|your|former)"
 _RULES = "(?:instructions?|rules?|prompts?|guidelines?|directives?|constraints?)"
@@ -105,25 +106,27 @@ PATTERNS: dict[str, tuple[str, ...]] = {
 }
 
 _tries: list[tuple[tuple[str, ...], str]] = []
-"""Each pattern with the texts of which one must be there, else it is not even compiled"""
+"""Each pattern with texts of which one must occur, else the pattern is not compiled"""
 
 
 def shaped_like_instruction(text: str) -> bool:
-    """Whether a text reads as if it told the bot what to do, also in letters that only a model sees."""
-    unseen = " ".join(_TAG.findall(text)).translate(_TAGS)
-    return _gives_orders(text) or (bool(unseen) and _gives_orders(unseen))
+    """Returns whether a text is worded like an order, also in letters that only a model sees."""
+    if _gives_orders(text):
+        return True
+    invisible = " ".join(_TAG.findall(text)).translate(_TAGS)
+    return bool(invisible) and _gives_orders(invisible)
 
 
 def _gives_orders(text: str) -> bool:
     if not _tries:
-        _tries.extend(
-            (beginnings(one), one) for patterns in PATTERNS.values() for one in patterns
-        )
+        all_patterns = chain.from_iterable(PATTERNS.values())
+        _tries.extend((beginnings(pattern), pattern) for pattern in all_patterns)
     plain = " ".join(unicodedata.normalize("NFKC", HIDDEN.sub("", text)).split())
-    small = plain.lower().replace("i\u0307", "i").replace("\u0131", "i")
+    # The Turkish dotted and dotless i have other lower-case forms.
+    lower = plain.lower().replace("i\u0307", "i").replace("\u0131", "i")
     return any(
-        any(map(small.__contains__, begins)) and _compiled(one).search(plain)
-        for begins, one in _tries
+        any(map(lower.__contains__, texts)) and _compiled(pattern).search(plain)
+        for texts, pattern in _tries
     )
 
 
@@ -133,53 +136,55 @@ def _compiled(pattern: str) -> re.Pattern[str]:
 
 
 def beginnings(pattern: str) -> tuple[str, ...]:
-    """How what a pattern finds may begin: each beginning is a text that stands in all that it finds."""
-    found: list[str] = []
-    for one in _alternatives(pattern):
-        one = one.removeprefix("^").removeprefix(r"\b")
-        if one.startswith("(?:"):
-            inner = one[3 : _closing(one)]
-            found += [
-                begin for part in _alternatives(inner) for begin in beginnings(part)
-            ]
-        else:
-            found.append(_literal(one))
-    return tuple(found) if all(found) else ("",)
+    """Returns texts of which each match of a pattern contains one."""
+    texts: list[str] = []
+    for alternative in _alternatives(pattern):
+        alternative = alternative.removeprefix("^").removeprefix(r"\b")
+        if not alternative.startswith("(?:"):
+            texts.append(_literal_beginning(alternative))
+            continue
+        group = alternative[3 : _end_of_group(alternative)]
+        for inner in _alternatives(group):
+            texts += beginnings(inner)
+    return tuple(texts) if all(texts) else ("",)
 
 
-def _literal(pattern: str) -> str:
-    """What it begins with, letter by letter."""
-    at, found = 0, ""
-    while at < len(pattern) and pattern[at] not in "([.{?*+$^":
-        if pattern[at] == "\\":
-            if pattern[at + 1].isalnum():
+def _literal_beginning(pattern: str) -> str:
+    """Returns the literal letters with which a pattern begins."""
+    index = 0
+    literal = ""
+    while index < len(pattern) and pattern[index] not in "([.{?*+$^":
+        if pattern[index] == "\\":
+            if pattern[index + 1].isalnum():
                 break
-            at += 1
-        found += pattern[at]
-        at += 1
-    optional = at < len(pattern) and pattern[at] in "?*{"
-    return found[:-1] if optional else found
+            index += 1
+        literal += pattern[index]
+        index += 1
+    is_optional = pattern[index : index + 1] in ("?", "*", "{")
+    return literal[:-1] if is_optional else literal
 
 
 def _alternatives(pattern: str) -> list[str]:
-    """The parts between the bars that stand in no brackets."""
-    parts, depth, start = [], 0, 0
-    for at, letter in enumerate(pattern):
-        if pattern[at - 1 : at] == "\\":
+    """Splits a pattern at the bars outside of brackets."""
+    alternatives: list[str] = []
+    depth = 0
+    start = 0
+    for index, letter in enumerate(pattern):
+        if pattern[index - 1 : index] == "\\":
             continue
         depth += (letter in "([") - (letter in ")]")
         if letter == "|" and depth == 0:
-            parts.append(pattern[start:at])
-            start = at + 1
-    return [*parts, pattern[start:]]
+            alternatives.append(pattern[start:index])
+            start = index + 1
+    return [*alternatives, pattern[start:]]
 
 
-def _closing(pattern: str) -> int:
-    """Where the bracket closes that the pattern begins with."""
+def _end_of_group(pattern: str) -> int:
+    """Returns the index of the bracket that closes the first one."""
     depth = 0
-    for at, letter in enumerate(pattern):
-        if pattern[at - 1 : at] != "\\":
+    for index, letter in enumerate(pattern):
+        if pattern[index - 1 : index] != "\\":
             depth += (letter == "(") - (letter == ")")
-        if depth == 0 and at:
-            return at
+        if depth == 0 and index:
+            return index
     return len(pattern)

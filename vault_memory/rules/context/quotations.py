@@ -1,10 +1,11 @@
-"""Answers for a model: what notes say stands between marks that nothing in them can write.
+"""Answers for a model, in which text of notes is quoted between tags that it cannot write.
 
-Hosts forward the text of an answer, its structured part, or both. Each part is safe by itself: a quotation carries its
-marks in each field, and each other text passes `plain`, which takes the marks out and flags orders.
+Hosts forward the text of an answer, its structured data, or both, so each is safe by itself. A
+quotation has its tags in each field. Every other text passes `plain`, which removes tags and flags
+orders.
 """
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping
 from typing import Any, NamedTuple
 
 from vault_memory.rules.context.quoting import (
@@ -18,24 +19,24 @@ from vault_memory.rules.context.quoting import (
 
 Answer = Mapping[str, Any]
 SHORT_REVISION = 12
-"""Digits of a revision that tell two of them apart"""
+"""Digits of a shortened revision"""
 
 
 class Answered(NamedTuple):
-    """What a tool answers a model: as data, and as text with the same quotations."""
+    """An answer of a tool: as data, and as text with the same quotations."""
 
     answer: dict[str, Any]
     text: str
 
 
 class Quoted(str):
-    """Text in which all that notes say stands between marks. Only this module makes it."""
+    """Text in which all text of notes is quoted. Only this module creates it."""
 
     __slots__ = ()
 
 
 def of_search(answer: Answer) -> Answered:
-    """Hits, best first."""
+    """Returns the answer with hits, best first."""
     hits = answer["hits"]
     stale = answer["freshness"]["stale_files"]
     names = ", ".join(map(_name, stale))
@@ -50,7 +51,7 @@ def of_search(answer: Answer) -> Answered:
 
 
 def of_context(answer: Answer) -> Answered:
-    """The block for a prompt, which is quoted already where it is made."""
+    """Returns the answer with the block for a prompt, which is quoted already."""
     block = Quoted(answer["text"])
     cut = [dict(left_out) for left_out in answer["cut"]]
     return answered(
@@ -59,7 +60,7 @@ def of_context(answer: Answer) -> Answered:
 
 
 def of_note(answer: Answer) -> Answered:
-    """A note or some lines of it; no text where there is none."""
+    """Returns the answer with a note or some of its lines."""
     revision = answer["revision"][:SHORT_REVISION]
     data = {
         "note": answer["note"],
@@ -72,45 +73,46 @@ def of_note(answer: Answer) -> Answered:
         return answered("", data)
     first, last = answer["lines"]
     about = {"note": answer["note"], "lines": f"{first}-{last}", "revision": revision}
-    message = _what_is_missing(answer)
-    text = in_marks([quotation("note", about, answer["text"])]) + (
-        f"\n\n{message}" if message else ""
-    )
-    data |= {"text": quotation("note", {}, answer["text"])} | (
-        {"message": message} if message else {}
-    )
+    text: str = in_marks([quotation("note", about, answer["text"])])
+    data["text"] = quotation("note", {}, answer["text"])
+    message = _missing_lines(answer)
+    if message:
+        text += f"\n\n{message}"
+        data["message"] = message
     return answered(Quoted(text), _with_notice(answer["text"]) | data)
 
 
-def _what_is_missing(answer: Answer) -> str:
-    """What of a note does not stand in an answer."""
-    last, cut = answer["lines"][1], answer.get("cut", 0)
-    rest = answer["total_lines"] - last
-    missing = (
-        [f"line {last} is longer than an answer: {cut} characters are left out"]
-        if cut
-        else []
-    )
-    missing += (
-        [f"{rest} more lines: call memory_get with first_line {last + 1}"]
-        if rest
-        else []
-    )
-    return "; ".join(missing)
+def _missing_lines(answer: Answer) -> str:
+    """Returns a message about the lines of a note that an answer leaves out."""
+    last = answer["lines"][1]
+    cut = answer.get("cut", 0)
+    remaining = answer["total_lines"] - last
+    messages: list[str] = []
+    if cut:
+        messages.append(
+            f"line {last} is longer than an answer: {cut} characters are left out"
+        )
+    if remaining:
+        messages.append(
+            f"{remaining} more lines: call memory_get with first_line {last + 1}"
+        )
+    return "; ".join(messages)
 
 
-def of_entity(asked: str, answer: Answer) -> Answered:
-    """Somebody or something, by the name under which a model asked."""
-    facts, timeline = answer["facts"], answer.get("timeline", ())
-    names = ", ".join(answer["aliases"])
-    about = f"{answer['name']} ({answer['type']}){f', also {names}' if names else ''}"
-    profile = "\n".join(map(one_line, filter(None, (about, answer["summary"]))))
+def of_entity(name: str, answer: Answer) -> Answered:
+    """Returns the answer about an entity, by the name that the model used."""
+    facts = answer["facts"]
+    timeline = answer.get("timeline", ())
+    title = f"{answer['name']} ({answer['type']})"
+    if answer["aliases"]:
+        title += f", also {', '.join(answer['aliases'])}"
+    profile = "\n".join(map(one_line, filter(None, (title, answer["summary"]))))
     lines = [
         f"{fact['id'] or 'follows'}  {_fact(fact)}" for fact in (*facts, *timeline)
     ]
-    whole = quotation("entity", {"name": answer["name"]}, "\n".join([profile, *lines]))
+    entity = quotation("entity", {"name": answer["name"]}, "\n".join([profile, *lines]))
     data = _with_notice(profile) | {
-        "name": asked,
+        "name": name,
         "mentions": answer["mentions"],
         "text": quotation("entity", {}, profile),
         "facts": [_fact_as_data(fact) for fact in facts],
@@ -118,18 +120,18 @@ def of_entity(asked: str, answer: Answer) -> Answered:
     }
     if "timeline" in answer:
         data["timeline"] = [_fact_as_data(fact) for fact in timeline]
-    return answered(Quoted(in_marks([whole, *map(_hit, answer["hits"])])), data)
+    return answered(Quoted(in_marks([entity, *map(_hit, answer["hits"])])), data)
 
 
 def answered(text: str, answer: Mapping[str, Any]) -> Answered:
-    """An answer that is safe in each of its fields."""
+    """Returns an answer that is safe in each of its fields."""
     return Answered(
         {name: _safe_data(value) for name, value in answer.items()}, safe(text)
     )
 
 
 def safe(text: str) -> str:
-    """Text for a model. What is not quoted by this module loses its marks, and its orders are flagged."""
+    """Returns text for a model; unquoted text loses its tags, and its orders are flagged."""
     return text if isinstance(text, Quoted) else plain(text)
 
 
@@ -137,29 +139,29 @@ def _safe_data(value: Any) -> Any:
     if isinstance(value, str):
         return value if isinstance(value, Quoted) else _name(value)
     if isinstance(value, Mapping):
-        return {_name(name): _safe_data(part) for name, part in value.items()}
+        return {_name(name): _safe_data(item) for name, item in value.items()}
     if isinstance(value, list | tuple):
-        return [_safe_data(part) for part in value]
+        return [_safe_data(item) for item in value]
     return value
 
 
 def in_marks(quotations: Iterable[str]) -> Quoted:
-    """Quotations, and what they are."""
+    """Returns quotations after the sentence that introduces them."""
     return Quoted("\n\n".join([INTRO, *quotations]))
 
 
 def quotation(kind: str, about: Mapping[str, str], text: str) -> Quoted:
-    """Some lines between marks that say where they are from."""
+    """Returns lines between tags that name their source."""
     return Quoted("\n".join([opening(kind, **about), *quoted(lines_of(text)), CLOSING]))
 
 
 def lines_of(text: str) -> list[str]:
-    """Lines as chunks count them, without their ends."""
+    """Returns lines without line ends, as chunks count them."""
     return text.replace("\r\n", "\n").replace("\r", "\n").removesuffix("\n").split("\n")
 
 
 def shown_name(note: str) -> str:
-    """The name of a note as a model reads it."""
+    """Returns the name of a note for a model."""
     return _name(note)
 
 
@@ -168,19 +170,21 @@ def _name(text: str) -> str:
 
 
 def _with_notice(quoted_text: object) -> dict[str, Any]:
-    """The sentence that says what quotations are, for an answer that has some."""
+    """Returns the sentence that introduces quotations, for an answer with some."""
     return {"notice": Quoted(INTRO)} if quoted_text else {}
 
 
 def _hit(hit: Answer) -> Quoted:
     first, last = hit["lines"]
     about = {"note": hit["note"], "lines": f"{first}-{last}"}
-    about |= {name: value for name in ("date", "heading") if (value := hit[name])}
+    for name in ("date", "heading"):
+        if hit[name]:
+            about[name] = hit[name]
     return quotation(hit["kind"], about, hit["text"])
 
 
 def _hit_as_data(hit: Answer) -> dict[str, Any]:
-    """A hit without its score. The heading is text of a note, so it stands in the mark."""
+    """Returns a hit without its score. The heading is text of a note, so it goes into the tag."""
     data = {
         name: hit[name]
         for name in ("note", "lines", "date", "scope", "kind")
@@ -201,9 +205,11 @@ def _fact_as_data(fact: Answer) -> dict[str, Any]:
 
 
 def _days(fact: Answer) -> str:
-    days: Sequence[str] = [
-        f" {word} {day}"
-        for word, day in (("from", fact["valid_from"]), ("until", fact["valid_until"]))
-        if day
-    ]
-    return "".join(days) + (" (ended)" if fact["ended"] else "")
+    days = ""
+    if fact["valid_from"]:
+        days += f" from {fact['valid_from']}"
+    if fact["valid_until"]:
+        days += f" until {fact['valid_until']}"
+    if fact["ended"]:
+        days += " (ended)"
+    return days

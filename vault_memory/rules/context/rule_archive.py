@@ -1,4 +1,4 @@
-"""The archive in RULES.md: rules under its heading hold no more. Prompts leave them out; the note keeps them."""
+"""The archive in RULES.md: rules that no longer hold. The note keeps them, prompts leave them out."""
 
 from vault_memory.lazy import lazy_module
 
@@ -9,16 +9,16 @@ else:
     outline = lazy_module("vault_memory.markdown.blocks.outline")
 
 ARCHIVED = "Archived"
-"""The section of RULES.md for rules that hold no more"""
+"""The section of RULES.md for rules that no longer hold"""
 
 
 def is_archive(heading: str) -> bool:
-    """Whether rules under this heading hold no more."""
+    """Returns whether a heading is that of the archive."""
     return heading.strip().casefold() == ARCHIVED.casefold()
 
 
 def without_archive(text: str) -> str:
-    """A page of rules without the archive and all that stands below its heading; line ends are ``\\n``."""
+    """Returns a page of rules without the archive and its subsections; line ends are LF."""
     if ARCHIVED.casefold() not in text.casefold():
         return text
     lines = text.split("\n")
@@ -28,11 +28,12 @@ def without_archive(text: str) -> str:
         if block.kind == "heading"
     ]
     edges = [*(block.first for block in headings), len(lines)]
-    kept = lines[: edges[0]]
+    active = lines[: edges[0]]
     archive_level = 0
     for block, end in zip(headings, edges[1:], strict=True):
         if archive_level and block.level > archive_level:
             continue
         archive_level = block.level if is_archive(block.name) else 0
-        kept += [] if archive_level else lines[block.first : end]
-    return "\n".join(kept)
+        if not archive_level:
+            active += lines[block.first : end]
+    return "\n".join(active)

@@ -1,7 +1,8 @@
-"""Standing rules: sentences that tell the bot what to do from now on, and whether the owner said them.
+"""Detects standing rules for the bot, and checks whether the owner said them.
 
-A tool call may carry the words of a mail or a web page. So a rule that a tool asks for is only written by itself when
-a recorded turn of the owner says the same sentence. The tables are heuristics: a wrong guess costs one tick in INBOX.
+A tool call may carry the words of a mail or a web page. So the bot writes a rule from a tool call
+only when a recorded turn of the owner says the same sentence. The tables are heuristics: a wrong
+guess costs one tick in INBOX.
 """
 
 import html
@@ -15,7 +16,7 @@ from vault_memory.rules.context.prompt_injection import HIDDEN, shaped_like_inst
 from vault_memory.rules.paths.skeleton import skeleton
 
 LONGEST_TURN = 600
-"""Letters: a longer turn is a pasted document rather than a request"""
+"""Letters; a longer turn is a pasted document, not a request"""
 UNSAID_RULE = "it is a standing rule for the bot, and no recorded turn of its owner in this session says it"
 
 _MARKER = re.compile(r"^(?:\[[\w ]{1,20}\]|[\s>#*+\-–—•\d.)(])*(?<!\w)")
@@ -132,12 +133,15 @@ _RULES_HEADING = (
 
 
 def reads_like_rule(text: str) -> bool:
-    """Whether a text tells the bot what to do, once or from now on; also with look-alike letters in it."""
-    if shaped_like_instruction(text) or _reads_like_rule(_plain(text)):
+    """Returns whether a text tells the bot what to do, once or always, in any look-alike letters."""
+    if shaped_like_instruction(text):
         return True
-    return not text.isascii() and _reads_like_rule(
-        "\n".join(map(skeleton, _plain(text).splitlines()))
-    )
+    plain = _plain(text)
+    if _reads_like_rule(plain):
+        return True
+    if text.isascii():
+        return False
+    return _reads_like_rule("\n".join(map(skeleton, plain.splitlines())))
 
 
 def _reads_like_rule(plain: str) -> bool:
@@ -147,21 +151,22 @@ def _reads_like_rule(plain: str) -> bool:
         clauses = [sentence, *_CLAUSE.split(sentence)]
         if any(_begins_as_rule(clause) for clause in clauses):
             return True
-        if any(_after_comma().match(part) for part in _COMMA.split(sentence)[1:]):
+        after_commas = _COMMA.split(sentence)[1:]
+        if any(map(_after_comma().match, after_commas)):
             return True
     return False
 
 
 def is_rules_heading(heading: str) -> bool:
-    """Whether a section is named as one that holds rules for the bot."""
+    """Returns whether a heading names a section of rules for the bot."""
     return _rules_heading().search(_plain(heading)) is not None
 
 
 def sentence_keys(turn: str) -> frozenset[str]:
-    """Keys of the sentences that a turn of the owner says in its own name.
+    """Returns keys of the sentences that the owner says in a turn in their own name.
 
-    What is quoted, what follows a line break or a colon, and questions are somebody else's words or none that ask
-    for something. A long turn says nothing: it is a pasted document.
+    Quotations, text after a line break or a colon, and questions do not count: they are words of
+    others, or no requests. A long turn does not count, because it is a pasted document.
     """
     if len(turn) > LONGEST_TURN:
         return frozenset()
@@ -170,9 +175,10 @@ def sentence_keys(turn: str) -> frozenset[str]:
         return frozenset()
     keys = set()
     for sentence in _sentences(_QUOTED.sub(" \0 ", _plain(lines[0]))):
-        head, colon, tail = _at_colon(sentence)
+        head, colon, tail = _split_at_colon(sentence)
+        # The text after "please save:" is pasted or cited.
         if colon and _words(head):
-            break  # what follows is pasted or cited
+            break
         spoken = tail if colon else head
         if "\0" not in spoken and not spoken.rstrip().endswith(("?", "？", "؟")):
             keys.add(_key(spoken))
@@ -180,13 +186,13 @@ def sentence_keys(turn: str) -> frozenset[str]:
 
 
 def was_said(line: str, keys: Collection[str]) -> bool:
-    """Whether the owner said each sentence of a line."""
-    wanted = [_key(sentence) for sentence in _sentences(_plain(line))]
-    return bool(wanted) and all(key in keys for key in wanted)
+    """Returns whether the owner said each sentence of a line."""
+    line_keys = [_key(sentence) for sentence in _sentences(_plain(line))]
+    return bool(line_keys) and all(key in keys for key in line_keys)
 
 
 def keys_of(turns: Iterable[str]) -> tuple[str, ...]:
-    """Keys of all sentences that these turns say, sorted."""
+    """Returns the keys of all sentences of these turns, sorted."""
     return tuple(sorted(frozenset().union(*map(sentence_keys, turns))))
 
 
@@ -201,36 +207,35 @@ def _begins_as_rule(clause: str) -> bool:
 
 
 def _plain(text: str) -> str:
-    """One line without the item's marker, emphasis, metadata at its end and invisible letters; line breaks stay."""
+    """Returns folded text without markers, emphasis, invisible letters and metadata at its end."""
     text = _LINK.sub(lambda link: link[1] or link[2] or "", html.unescape(text))
-    text = (
-        unicodedata.normalize("NFKC", HIDDEN.sub("", text))
-        .replace("\u0130", "i")
-        .replace("\u0131", "i")
-    )
-    rows = (
-        _MARKER.sub("", " ".join(re.sub(r"[*_~`|]+", " ", row).split()))
-        for row in text.splitlines()
-    )
+    text = unicodedata.normalize("NFKC", HIDDEN.sub("", text))
+    # The Turkish dotted and dotless i would hide a word such as "ignore".
+    text = text.replace("\u0130", "i").replace("\u0131", "i")
+    rows = map(_plain_row, text.splitlines())
     return _DATED.sub("", "\n".join(rows)).casefold()
 
 
+def _plain_row(row: str) -> str:
+    words = re.sub(r"[*_~`|]+", " ", row).split()
+    return _MARKER.sub("", " ".join(words))
+
+
 def _sentences(plain: str) -> Iterator[str]:
-    return filter(None, (part.strip() for part in _SENTENCE_END.split(plain)))
+    return filter(None, map(str.strip, _SENTENCE_END.split(plain)))
 
 
-def _at_colon(sentence: str) -> tuple[str, str, str]:
-    found = re.search(r":(?!\d|//)|：", sentence)
-    return (
-        (sentence, "", "")
-        if found is None
-        else (sentence[: found.start()], ":", sentence[found.end() :])
-    )
+def _split_at_colon(sentence: str) -> tuple[str, str, str]:
+    # The colon of a time or a link does not count.
+    colon = re.search(r":(?!\d|//)|：", sentence)
+    if colon is None:
+        return sentence, "", ""
+    return sentence[: colon.start()], ":", sentence[colon.end() :]
 
 
 def _words(text: str) -> list[str]:
-    """The words of a sentence without what only leads into or out of it."""
-    words = [word for part in _WORD.findall(text) if (word := _bare(part))]
+    """Returns the words of a sentence without polite words at its beginning and end."""
+    words = list(filter(None, map(_bare, _WORD.findall(text))))
     while words and words[0] in _LEAD_INS:
         words.pop(0)
     while words and words[-1] in _LEAD_OUT:
@@ -245,13 +250,12 @@ def _bare(word: str) -> str:
 
 
 def _key(sentence: str) -> str:
-    """A hash, so that no journal keeps what was said; empty for a sentence without words."""
+    """Returns a hash of a sentence; ``""`` for a sentence without words."""
     words = _words(sentence)
-    return (
-        sha256(" ".join(words).encode("utf-8", "replace")).hexdigest()[:16]
-        if words
-        else ""
-    )
+    if not words:
+        return ""
+    # The journal keeps keys, and must not keep the words of a conversation.
+    return sha256(" ".join(words).encode("utf-8", "replace")).hexdigest()[:16]
 
 
 # Compiled on first use: a process that only searches would pay for them at its start.

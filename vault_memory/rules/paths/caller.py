@@ -1,6 +1,7 @@
-"""Who a bot speaks for: a person, perhaps in a channel, and the scopes that this opens to it.
+"""The caller: the person whom a bot serves, perhaps in a channel, and the scopes open to it.
 
-A face builds a Caller from its configuration, its arguments at the start, or a token; never from what a model says.
+A face builds a Caller from its configuration, its command line or a token, never from words of a
+model.
 """
 
 from collections.abc import Mapping
@@ -17,11 +18,11 @@ class _Fields(NamedTuple):
     channel: str = ""
     groups: tuple[str, ...] = ()
     private: bool = False
-    """in a channel: open the person's own memory there, too; everybody in the channel reads the answers"""
+    """in a channel: the person's own memory is open, too; everybody there reads the answers"""
 
 
 class Caller(_Fields):
-    """A person whom a bot serves, and where."""
+    """A person whom a bot serves, and the room."""
 
     __slots__ = ()
 
@@ -41,38 +42,39 @@ class Caller(_Fields):
 
     @property
     def is_in_shared_room(self) -> bool:
-        """Whether others read the answers, so that the person's own memory stays closed."""
+        """Whether others read the answers, so that the person's own memory stays closed"""
         return bool(self.channel) and not self.private
 
     def scopes(self, layout: Layout) -> tuple[str, ...]:
-        """The open scopes; what the bot remembers goes to the first.
+        """Returns the open scopes; the bot writes to the first.
 
-        The person's own scope is the first, except in a shared room: there it is closed, and the channel is the first.
-        Whoever owns the workspace at the root has its group, too; in a shared room only when `groups` names it.
+        The person's own scope is the first, except in a shared room: there it is closed, and the
+        channel is the first. The owner of the workspace at the root has its group, too; in a shared
+        room only when `groups` names it.
         """
-        channel = (f"channel:{self.channel}",) if self.channel else ()
-        named = tuple(f"group:{group}" for group in self.groups)
+        scopes = [f"group:{group}" for group in self.groups]
+        if self.channel:
+            scopes.insert(0, f"channel:{self.channel}")
         if self.is_in_shared_room:
-            return (*channel, *named)
-        owned = (
-            ("group:main",)
-            if self.user == layout.user and "main" not in self.groups
-            else ()
-        )
-        return (f"user:{self.user}", *channel, *named, *owned)
+            return tuple(scopes)
+        scopes.insert(0, f"user:{self.user}")
+        if self.user == layout.user and "main" not in self.groups:
+            scopes.append("group:main")
+        return tuple(scopes)
 
     def reads(self, layout: Layout) -> tuple[str, ...]:
-        """The scopes that may be read: those that are open, and the group that is read by all."""
+        """Returns the readable scopes: the open ones, and the group that all may read."""
         open_ = self.scopes(layout)
         return open_ if READ_BY_ALL in open_ else (*open_, READ_BY_ALL)
 
     def may_read(self, path: str, layout: Layout) -> bool:
-        """Whether a note may be read: it lies in such a scope, and search reads it (not INBOX, not the audit)."""
+        """Returns whether a note is in a readable scope and indexed (not INBOX, not the audit)."""
         place = layout.place(path)
         return place is not None and place.indexed and place.scope in self.reads(layout)
 
-    def shown(self, found: Mapping[str, Any], layout: Layout) -> dict[str, Any]:
-        """An answer of the JSON contract, in which no stale note of somebody else is named."""
-        fresh = found["freshness"]
-        stale = [path for path in fresh["stale_files"] if self.may_read(path, layout)]
-        return {**found, "freshness": {**fresh, "stale_files": stale}}
+    def shown(self, answer: Mapping[str, Any], layout: Layout) -> dict[str, Any]:
+        """Returns an answer without names of stale notes that the caller may not read."""
+        freshness = answer["freshness"]
+        stale = freshness["stale_files"]
+        readable = [path for path in stale if self.may_read(path, layout)]
+        return {**answer, "freshness": {**freshness, "stale_files": readable}}

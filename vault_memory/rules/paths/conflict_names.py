@@ -1,7 +1,7 @@
-"""Names of conflict copies: what sync programs, and we, call a text that could not be put under its own name.
+"""Recognises names of conflict copies, which sync programs give to a text that lost its own name.
 
-A copy's name tells what it is a copy of, who made it, and mostly when. Copies of copies are known too. Pure; any name
-is answered, none is an error.
+The name of a copy contains the name of the original, mostly the program, and mostly the time. Names
+of copies of copies are recognised, too. Pure; accepts any name.
 """
 
 import re
@@ -9,7 +9,7 @@ from collections.abc import Callable, Container, Iterable, Iterator
 from typing import Literal, NamedTuple
 
 _WORDS = ("conflict", "memory copy", "clash")
-"""One of them stands in each mark that is certain: a name without is passed over quickly"""
+"""Words of which every certain mark has one, for a quick check"""
 
 _BRACKETS = (
     ("vault-memory", r"memory copy\b.*"),
@@ -31,49 +31,66 @@ _WHEN = r"(\d{4})-?(\d{2})-?(\d{2})(?:[ T_-]?(\d{2})[.:]?(\d{2})[.:]?(\d{2})?)?(
 
 
 class CopyName(NamedTuple):
-    """What the name of a copy says."""
+    """The contents of a copy's name."""
 
     original: str
-    """the name that the text should have had; of a copy of a copy the first one's"""
+    """the name of the original; of a copy of a copy the first original"""
     program: str
     kind: Literal["conflict", "clash", "guess"]
-    """`clash`: of two names that one file system could not hold; `guess`: only a number tells it, as in `a (1).md`"""
+    """`clash`: a file system could not hold both names; `guess`: only a number marks it, as in
+    `a (1).md`"""
     stamp: str = ""
-    """when it was made, as far as the name says: ``2026-11-21`` or ``2026-11-21 20:33:12``"""
+    """the time in the name: ``2026-11-21`` or ``2026-11-21 20:33:12``"""
+
+
+_Kind = Literal["conflict", "clash"]
+
+
+class _Mark(NamedTuple):
+    """A mark of a conflict copy at the end of a name."""
+
+    stem: str
+    """the name before the mark"""
+    program: str
+    kind: _Kind
+    text: str
 
 
 def conflict_copy(name: str) -> str | None:
-    """The name this is a conflict copy of (``USER (conflicted copy …).md`` gives ``USER.md``), or None."""
+    """Returns the original of a copy (``USER (conflicted copy …).md`` → ``USER.md``), or None."""
     folded = name.lower()
     if not any(word in folded for word in _WORDS):
         return None
-    found = copy_of(name)
-    return found.original if found else None
+    copy_name = copy_of(name)
+    return copy_name.original if copy_name else None
 
 
 def copy_of(name: str, beside: Container[str] = ()) -> CopyName | None:
-    """What the name of a conflict copy says; None when it is none.
+    """Returns the contents of a copy's name, or None for any other name.
 
-    A name that differs from another only by a number is taken for a copy where that other name is among `beside`.
+    A name that differs from another only by a number is a copy when the other is in `beside`.
     """
-    stem, dot, ending = name.rpartition(".")
+    stem, dot, extension = name.rpartition(".")
     if not stem:
-        stem, dot, ending = name, "", ""
-    first, rest = None, stem
-    while mark := _mark(rest):
-        rest, first = mark[0], first or mark
-    if first is None:
-        return _guess(stem, dot + ending, beside)
-    original = rest + dot + ending
-    if not rest or original.startswith("."):
+        stem, dot, extension = name, "", ""
+    first_mark = mark = _last_mark(stem)
+    if first_mark is None:
+        return _guess(stem, dot + extension, beside)
+    # A copy of a copy has several marks.
+    while mark:
+        stem = mark.stem
+        mark = _last_mark(stem)
+    original = stem + dot + extension
+    if not stem or original.startswith("."):
         return None
-    return CopyName(original, first[1], first[2], _stamp(first[3]))
+    stamp = _stamp(first_mark.text)
+    return CopyName(original, first_mark.program, first_mark.kind, stamp)
 
 
 def named_copies(
     paths: Iterable[str], is_known: Callable[[str], object]
 ) -> Iterator[tuple[str, CopyName]]:
-    """The conflict copies among these paths, as far as `is_known` says that their originals are ours."""
+    """Yields the conflict copies among these paths whose originals satisfy `is_known`."""
     for path in paths:
         name = copy_of(path.rpartition("/")[2])
         if name is not None and is_known(original_path(path, name)):
@@ -81,64 +98,72 @@ def named_copies(
 
 
 def original_path(path: str, name: CopyName) -> str:
-    """Where the text of this copy should have been."""
+    """Returns the path of the original of a copy."""
     folder, slash, _ = path.rpartition("/")
     return folder + slash + name.original
 
 
-def _mark(stem: str) -> tuple[str, str, Literal["conflict", "clash"], str] | None:
-    """The stem without its last mark, whose mark that is, its kind, and its text."""
+def _last_mark(stem: str) -> _Mark | None:
+    """Returns the last mark of a name; a number after the mark belongs to it."""
     counted = re.fullmatch(_COUNTED, stem)
-    if counted and _plain_mark(counted[1]):
-        stem = counted[1]
-    return _plain_mark(stem)
+    mark = _mark_at_end(counted[1]) if counted else None
+    return mark or _mark_at_end(stem)
 
 
-def _plain_mark(stem: str) -> tuple[str, str, Literal["conflict", "clash"], str] | None:
+def _mark_at_end(stem: str) -> _Mark | None:
     if stem.endswith(")"):
-        at = _opening(stem)
-        said = stem[at + 1 : -1]
-        for program, words in _BRACKETS if at >= 0 else ():
-            if re.fullmatch(words, said, re.I | re.S):
-                return stem[:at].rstrip(), program, "conflict", said
-        if at >= 0 and re.fullmatch(_CLASHES, said, re.I | re.S):
-            return stem[:at].rstrip(), "a sync program", "clash", said
-        return None
-    for program, mark in _ENDINGS:
-        if found := re.search(rf"{mark}\Z", stem, re.I):
-            return stem[: found.start()], program, "conflict", found[0]
+        return _mark_in_brackets(stem)
+    for program, pattern in _ENDINGS:
+        match = re.search(rf"{pattern}\Z", stem, re.I)
+        if match:
+            return _Mark(stem[: match.start()], program, "conflict", match[0])
     return None
 
 
-def _opening(stem: str) -> int:
-    """Where the bracket opens that the stem's last letter closes; -1 when nowhere."""
+def _mark_in_brackets(stem: str) -> _Mark | None:
+    start = _opening_bracket(stem)
+    if start < 0:
+        return None
+    text = stem[start + 1 : -1]
+    original = stem[:start].rstrip()
+    for program, pattern in _BRACKETS:
+        if re.fullmatch(pattern, text, re.I | re.S):
+            return _Mark(original, program, "conflict", text)
+    if re.fullmatch(_CLASHES, text, re.I | re.S):
+        return _Mark(original, "a sync program", "clash", text)
+    return None
+
+
+def _opening_bracket(stem: str) -> int:
+    """Returns the index of the bracket that the last letter closes, or -1."""
     depth = 0
-    for at in range(len(stem) - 1, -1, -1):
-        depth += (stem[at] == ")") - (stem[at] == "(")
+    for index in range(len(stem) - 1, -1, -1):
+        depth += (stem[index] == ")") - (stem[index] == "(")
         if depth == 0:
-            return at
+            return index
     return -1
 
 
-def _guess(stem: str, ending: str, beside: Container[str]) -> CopyName | None:
+def _guess(stem: str, extension: str, beside: Container[str]) -> CopyName | None:
+    """Returns a copy that only a number marks, as Drive and iCloud write it."""
     counted = re.fullmatch(_COUNTED, stem)
-    if (
-        counted is None
-        or counted[1].startswith(".")
-        or counted[1] + ending not in beside
-    ):
+    if counted is None or counted[1].startswith("."):
+        return None
+    original = counted[1] + extension
+    if original not in beside:
         return None
     program = "Drive" if stem.endswith(")") else "iCloud"
-    return CopyName(counted[1] + ending, program, "guess")
+    return CopyName(original, program, "guess")
 
 
-def _stamp(said: str) -> str:
-    found = re.search(_WHEN, said, re.A)
-    if found is None:
+def _stamp(text: str) -> str:
+    """Returns the time in a mark, or ``""``."""
+    match = re.search(_WHEN, text, re.A)
+    if match is None:
         return ""
-    year, month, day, hour, minute, second = found.groups()
+    year, month, day, hour, minute, second = match.groups()
     if not (1 <= int(month) <= 12 and 1 <= int(day) <= 31):
         return ""
-    return f"{year}-{month}-{day}" + (
-        f" {hour}:{minute}:{second or '00'}" if hour else ""
-    )
+    if not hour:
+        return f"{year}-{month}-{day}"
+    return f"{year}-{month}-{day} {hour}:{minute}:{second or '00'}"

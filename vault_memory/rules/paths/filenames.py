@@ -1,7 +1,7 @@
-"""Names of files: which are not memory, which lead out, which cannot travel.
+"""Rules for file names: which are ignored, which lead out of the vault, which are not portable.
 
-Editors and sync programs put temporaries, locks, backups and conflict copies beside the notes they save. None of
-them is ever read as memory; conflict copies are shown to the person, who decides.
+Editors and sync programs write temporary files, locks, backups and conflict copies beside notes.
+The program never reads them as memory. It shows conflict copies to the person, who decides.
 """
 
 import re
@@ -33,14 +33,14 @@ _JUNK = r"""(?xis)
 
 
 def ignored(name: str) -> bool:
-    """Whether a file or folder of this name is never read as memory: junk of other programs, or a conflict copy."""
+    """Returns whether a name is a temporary file of another program, or a conflict copy."""
     if _PLAIN(name) and "onflict" not in name:
         return False
     return re.fullmatch(_JUNK, name) is not None or conflict_copy(name) is not None
 
 
 _ORDINARY = re.compile(r"\w[\w .-]*(?:/\w[\w .-]*)*").fullmatch
-# Seldom needed, so compiled on first use: each process that searches would pay for them at its start.
+# Seldom needed, so compiled on first use: compiling them at each start would cost time.
 _CONTROL = r"[\x00-\x1f\x7f-\x9f]"
 _BIDI = r"[\u202a-\u202e\u2066-\u2069]"
 _SURROGATE = r"[\ud800-\udfff]"
@@ -54,13 +54,14 @@ LONGEST_NAME = 255
 
 
 def inside(path: str, *, base: str = "", encoded: bool = False) -> str:
-    """Turn an outside name into a path inside a vault, or raise BadPath.
+    """Returns a name from outside as a path inside a vault. Raises BadPath.
 
-    With ``encoded`` the name is percent-decoded once, as an ``href`` needs; ``base`` is what stands before the
-    vault's own part, scheme and host included if the names carry them, and is only taken off at a ``/``.
+    With ``encoded`` the name is percent-decoded once, as an ``href`` needs. ``base`` is the prefix
+    before the path in the vault, with scheme and host if the names have them; it ends at a ``/``.
     """
     if encoded:
-        path, base = _decoded(path), _decoded(base)
+        path = _decoded(path)
+        base = _decoded(base)
     if base:
         path = _without(path, base)
     if _ORDINARY(path):
@@ -68,7 +69,8 @@ def inside(path: str, *, base: str = "", encoded: bool = False) -> str:
     if re.match(_ABSOLUTE, path):
         raise BadPath(path, "it is absolute")
     for segment in path.split("/"):
-        if reason := _misleading(segment):
+        reason = _misleading(segment)
+        if reason:
             raise BadPath(path, reason)
     return path
 
@@ -76,13 +78,14 @@ def inside(path: str, *, base: str = "", encoded: bool = False) -> str:
 def _decoded(path: str) -> str:
     once = unquoted(path)
     twice = unquoted(once)
+    # A second decoding elsewhere would turn `%252e` into a dot.
     if any(once.count(mark) != twice.count(mark) for mark in "/.\\\0"):
         raise BadPath(path, "it is encoded twice")
     return once
 
 
 def unquoted(path: str) -> str:
-    """The name with its percent signs decoded, once."""
+    """Returns the name with its percent signs decoded once."""
     raw = re.sub(
         _PERCENT,
         lambda match: bytes.fromhex(match[1].decode()),
@@ -99,7 +102,7 @@ def _without(path: str, base: str) -> str:
 
 
 def _misleading(segment: str) -> str | None:
-    """Why a segment could lead elsewhere than it says."""
+    """Returns why a segment could lead elsewhere, or None."""
     if not segment:
         return "a part of it is empty"
     if segment in (".", ".."):
@@ -108,7 +111,7 @@ def _misleading(segment: str) -> str | None:
 
 
 def unreadable(name: str) -> str | None:
-    """Why a name that stands in a folder is not taken in at all."""
+    """Returns why a name in a folder is not read at all, or None."""
     if "\\" in name:
         return "there is a backslash in its name"
     if re.search(_SURROGATE, name):
@@ -119,12 +122,14 @@ def unreadable(name: str) -> str | None:
 
 
 def awkward(name: str) -> str | None:
-    """Why a name cannot travel to every file system, or should be looked at twice; None when it is fine."""
+    """Returns why a name is not portable or is misleading; None when it is fine."""
     if not name or name in (".", ".."):
         return "it is no name for a file"
-    if reason := unreadable(name):
+    reason = unreadable(name)
+    if reason:
         return reason
-    if mark := re.search(_FORBIDDEN, name):
+    mark = re.search(_FORBIDDEN, name)
+    if mark:
         return f"{mark.group()!r} cannot be in a name on Windows"
     if name[-1] in ". ":
         return "a name cannot end with a dot or a blank on Windows"
@@ -132,36 +137,35 @@ def awkward(name: str) -> str | None:
         return "the name is reserved on Windows"
     if len(name.encode()) > LONGEST_NAME:
         return f"the name is longer than {LONGEST_NAME} bytes"
-    return (
-        "a mark in the name changes the direction of writing"
-        if re.search(_BIDI, name)
-        else None
-    )
+    if re.search(_BIDI, name):
+        return "a mark in the name changes the direction of writing"
+    return None
 
 
 def clash_key(name: str) -> str:
-    """Equal for names that a file system which folds case or Unicode forms cannot hold side by side."""
+    """Returns a key that is equal for names that some file systems cannot hold side by side."""
     if name.isascii():
         return name.lower()
     return unicodedata.normalize("NFC", unicodedata.normalize("NFC", name).casefold())
 
 
 def person_key(name: str) -> str:
-    """Equal for names of people that differ only in case, Unicode form, blanks or invisible letters."""
+    """Returns a key of a person's name without case, Unicode form, blanks and invisible letters."""
     if name.isascii() and name.isprintable():
         return name.replace(" ", "").lower()
-    folded = unicodedata.normalize(
-        "NFKC", unicodedata.normalize("NFKC", name).casefold()
-    )
-    return "".join(
-        one
-        for one in folded
-        if not one.isspace() and (not is_invisible(one) or unicodedata.combining(one))
-    )
+    composed = unicodedata.normalize("NFKC", name)
+    folded = unicodedata.normalize("NFKC", composed.casefold())
+    return "".join(filter(_is_visible, folded))
+
+
+def _is_visible(letter: str) -> bool:
+    if letter.isspace():
+        return False
+    return not is_invisible(letter) or unicodedata.combining(letter) > 0
 
 
 def clashes(paths: Iterable[str]) -> list[tuple[str, ...]]:
-    """Files or folders of one folder whose names differ only in case or Unicode form, each group sorted."""
+    """Returns groups of files or folders whose names differ only in case or Unicode form."""
     siblings: dict[tuple[str, str], set[str]] = {}
     seen: set[str] = set()
     for path in paths:

@@ -1,10 +1,13 @@
-"""Where the notes of one scope lie. Pure: from the paths that there are."""
+"""Finds the notes of a scope among the paths of a vault. Pure."""
 
-from collections.abc import Iterable
-from dataclasses import dataclass
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, replace
 from datetime import date
 
 from vault_memory.rules.paths.layout import Layout, Place
+
+Placed = tuple[Place, str]
+"""A path with its place"""
 
 
 @dataclass(frozen=True, slots=True)
@@ -16,134 +19,145 @@ class Places:
     """USER.md, CHANNEL.md or MEMORY.md"""
     facts: str
     rules: str
-    """empty where there are none: of channels and groups"""
+    """empty for channels and groups"""
     notes: str
     """the folder of dated notes, with a slash"""
     reflections: str
-    """with a slash; empty where there are none"""
+    """with a slash; empty for channels"""
     dated: tuple[tuple[date, str], ...] = ()
-    """the dated notes that there are, the oldest first"""
+    """the existing dated notes, the oldest first"""
     transcripts: tuple[tuple[date, str], ...] = ()
 
     def note_of(self, day: date) -> str:
-        """The dated note of a day."""
+        """Returns the dated note of a day."""
         return f"{self.notes}{day}.md"
 
     def reflection_of(self, day: date) -> str:
-        """The reflection on the week that a day is in."""
+        """Returns the reflection on the week of a day."""
         year, week, _ = day.isocalendar()
         return f"{self.reflections}{year}-W{week:02}.md"
 
 
 def places_of(scope: str, paths: Iterable[str], layout: Layout) -> Places:
-    """Of one scope; what is not there yet lies where its neighbours do, or where the layout would have it."""
+    """Returns the notes of a scope; missing notes get a path beside the existing ones."""
     kind, _, name = scope.partition(":")
-    placed = [
-        (place, path) for path in paths if (place := layout.place(path)) is not None
-    ]
-    mine = [(place, path) for place, path in placed if place.scope == scope]
-    own = {place.kind: path for place, path in reversed(mine)}
+    paths = list(paths)
+    placed = _placed(paths, layout)
+    own = [(place, path) for place, path in placed if place.scope == scope]
+    first_of_kind = {place.kind: path for place, path in reversed(own)}
     if kind == "channel":
-        folder = f"Channels/{name}/"
-        return _with(
-            mine,
-            Places(
-                scope,
-                folder + "CHANNEL.md",
-                folder + "FACTS.md",
-                "",
-                folder + "memories/",
-                "",
-            ),
-        )
+        return _with_dates(_places_of_channel(scope, name), own)
     if kind == "group":
-        folder = "" if name == "main" else f"groups/{name}/"
-        top = own.get("memory", folder + "MEMORY.md")
-        notes = folder + "memory/"
-        return _with(
-            mine,
-            Places(scope, top, folder + "FACTS.md", "", notes, notes + "reflections/"),
-        )
-    if own.get("user") == "USER.md" or (
-        name == layout.user and not own.get("user") and "MEMORY.md" in paths
-    ):
+        profile = first_of_kind.get("memory")
+        return _with_dates(_places_of_group(scope, name, profile), own)
+    profile = first_of_kind.get("user")
+    is_workspace_user = name == layout.user and not profile and "MEMORY.md" in paths
+    if profile == "USER.md" or is_workspace_user:
+        # The person at the root owns the dated notes of the workspace.
         shared = [
             (place, path)
             for place, path in placed
             if place.scope in (scope, "group:main")
         ]
-        return _with(
-            shared,
-            Places(
-                scope,
-                "USER.md",
-                "USER.FACTS.md",
-                "RULES.md",
-                "memory/",
-                "memory/reflections/",
-            ),
-        )
-    beside = own.get("user") or own.get("facts") or own.get("rules")
-    folder = (
-        beside[: beside.rfind("/") + 1]
-        if beside
-        else f"Users/{name}/{_bot(placed, layout)}/config/"
+        return _with_dates(_places_of_workspace(scope), shared)
+    neighbour = profile or first_of_kind.get("facts") or first_of_kind.get("rules")
+    if neighbour:
+        folder = neighbour[: neighbour.rfind("/") + 1]
+    else:
+        folder = f"Users/{name}/{_bot(placed, layout)}/config/"
+    return _with_dates(_places_of_person(scope, name, folder), own)
+
+
+def _placed(paths: Iterable[str], layout: Layout) -> list[Placed]:
+    candidates = ((layout.place(path), path) for path in paths)
+    return [(place, path) for place, path in candidates if place is not None]
+
+
+def _places_of_channel(scope: str, name: str) -> Places:
+    folder = f"Channels/{name}/"
+    return Places(
+        scope=scope,
+        profile=folder + "CHANNEL.md",
+        facts=folder + "FACTS.md",
+        rules="",
+        notes=folder + "memories/",
+        reflections="",
     )
+
+
+def _places_of_group(scope: str, name: str, profile: str | None) -> Places:
+    folder = "" if name == "main" else f"groups/{name}/"
+    return Places(
+        scope=scope,
+        profile=profile or folder + "MEMORY.md",
+        facts=folder + "FACTS.md",
+        rules="",
+        notes=folder + "memory/",
+        reflections=folder + "memory/reflections/",
+    )
+
+
+def _places_of_workspace(scope: str) -> Places:
+    return Places(
+        scope=scope,
+        profile="USER.md",
+        facts="USER.FACTS.md",
+        rules="RULES.md",
+        notes="memory/",
+        reflections="memory/reflections/",
+    )
+
+
+def _places_of_person(scope: str, name: str, folder: str) -> Places:
     notes = f"Users/{name}/memories/"
-    known = Places(
-        scope,
-        folder + "USER.md",
-        folder + "FACTS.md",
-        folder + "RULES.md",
-        notes,
-        notes + "reflections/",
+    return Places(
+        scope=scope,
+        profile=folder + "USER.md",
+        facts=folder + "FACTS.md",
+        rules=folder + "RULES.md",
+        notes=notes,
+        reflections=notes + "reflections/",
     )
-    return _with(mine, known)
 
 
 def scopes_in(paths: Iterable[str], layout: Layout) -> list[str]:
-    """The scopes that have a night: every person, and the channels in which something was said."""
-    found = set()
-    for path in paths:
-        place = layout.place(path)
-        if place is None:
+    """Returns the scopes that learn: all persons, and channels with a transcript."""
+    scopes: set[str] = set()
+    for place, _ in _placed(paths, layout):
+        if place.scope.startswith("user:"):
+            scopes.add(place.scope)
+        elif place.kind != "transcript":
             continue
-        if place.scope.startswith("user:") or (
-            place.scope.startswith("channel:") and place.kind == "transcript"
-        ):
-            found.add(place.scope)
-        elif place.scope == "group:main" and place.kind == "transcript":
-            found.add(f"user:{layout.user}")
-    return sorted(found)
+        elif place.scope.startswith("channel:"):
+            scopes.add(place.scope)
+        elif place.scope == "group:main":
+            scopes.add(f"user:{layout.user}")
+    return sorted(scopes)
 
 
-def _bot(placed: list[tuple[Place, str]], layout: Layout) -> str:
-    """Whose folder of a person is taken: that of the bot that is configured, or the one that others have."""
-    others = (
-        path.split("/")[2]
+def _bot(placed: Sequence[Placed], layout: Layout) -> str:
+    """Returns the bot for a new folder of a person: the configured one, or that of others."""
+    if layout.bot:
+        return layout.bot
+    for place, path in placed:
+        if place.kind == "user" and path.startswith("Users/"):
+            return path.split("/")[2]
+    return "bot"
+
+
+def _with_dates(places: Places, placed: Sequence[Placed]) -> Places:
+    """Returns places with the existing dated notes and transcripts."""
+    return replace(
+        places,
+        dated=_dated(placed, "dated"),
+        transcripts=_dated(placed, "transcript"),
+    )
+
+
+def _dated(placed: Iterable[Placed], kind: str) -> tuple[tuple[date, str], ...]:
+    dated = [
+        (place.date, path)
         for place, path in placed
-        if place.kind == "user" and path.startswith("Users/")
-    )
-    return layout.bot or next(others, "bot")
-
-
-def _with(mine: list[tuple[Place, str]], known: Places) -> Places:
-    def dated(kind: str) -> tuple[tuple[date, str], ...]:
-        return tuple(
-            sorted(
-                (place.date, path)
-                for place, path in mine
-                if place.kind == kind and place.date
-            )
-        )
-
-    return Places(
-        known.scope,
-        known.profile,
-        known.facts,
-        known.rules,
-        known.notes,
-        known.reflections,
-        dated("dated"),
-        dated("transcript"),
-    )
+        if place.kind == kind and place.date
+    ]
+    return tuple(sorted(dated))

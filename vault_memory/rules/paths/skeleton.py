@@ -1,6 +1,6 @@
-"""How a text looks to a reader: without invisible letters and marks, with look-alike letters as plain ones.
+"""Skeletons: how a text looks to a reader, with plain letters for look-alikes and without marks.
 
-Two texts with the same skeleton read alike, whatever their bytes. A skeleton is for comparing, never for showing.
+Two texts with the same skeleton look the same. A skeleton is for comparison, never for display.
 """
 
 import unicodedata
@@ -25,7 +25,7 @@ _DROPPED = frozenset({"Cf", "Cc", "Mn", "Me", "Co", "Cn", "Cs"})
 
 
 def skeleton(text: str) -> str:
-    """Folded for comparison: NFKD, case-folded, no marks, no invisible letters, look-alikes as ASCII.
+    """Returns the skeleton: NFKD, folded, no marks or invisible letters, look-alikes as ASCII.
 
     Blanks become one blank each; line breaks count as blanks.
     """
@@ -35,19 +35,18 @@ def skeleton(text: str) -> str:
 
 
 def is_invisible(letter: str) -> bool:
-    """Whether a reader sees nothing of a letter, not even a blank."""
-    return letter in _INVISIBLE or (
-        unicodedata.category(letter) in _DROPPED and not letter.isspace()
-    )
+    """Returns whether a reader sees nothing of a letter, not even a blank."""
+    if letter in _INVISIBLE:
+        return True
+    return unicodedata.category(letter) in _DROPPED and not letter.isspace()
 
 
 @lru_cache(maxsize=4096)
 def letter_skeleton(letter: str) -> str:
-    """What a reader sees of one letter; a blank for any blank, nothing for what nobody sees."""
+    """Returns the skeleton of a letter; a blank for any blank, ``""`` for an invisible letter."""
     if letter.isspace():
         return " "
-    folded = unicodedata.normalize(
-        "NFKD", unicodedata.normalize("NFKC", letter).casefold()
-    )
-    seen = (one for one in folded if not is_invisible(one))
-    return "".join(_PLAIN.get(ord(one), one) for one in seen).casefold()
+    composed = unicodedata.normalize("NFKC", letter)
+    folded = unicodedata.normalize("NFKD", composed.casefold())
+    visible = "".join(char for char in folded if not is_invisible(char))
+    return visible.translate(_PLAIN).casefold()

@@ -1,15 +1,16 @@
-"""Which days a query speaks of: "in May 2023", "am 8. Mai", "2023年5月", "last week". The caller says when now is."""
+"""Reads the days that a query names: "in May 2023", "am 8. Mai", "2023年5月", "last week"."""
 
 import re
 from collections.abc import Iterator
 from datetime import date, datetime, timedelta
 from functools import cache
+from itertools import zip_longest
 from typing import NamedTuple
 
 from vault_memory.rules.search import stopwords
 
 BEFORE, AFTER = timedelta(days=3), timedelta(days=14)
-"""People write of a day a little before it and for some time after it"""
+"""How long before and after a day people write about it"""
 
 _token = re.compile(r"\d+|[^\W\d_]+")
 _numeric = re.compile(
@@ -51,26 +52,26 @@ _LEADS = frozenset(
 
 
 class Days(NamedTuple):
-    """A range of days, both ends in it."""
+    """A range of days, both ends included."""
 
     first: date
     last: date
 
     def near(self) -> "Days":
-        """The range with the days around it on which one writes of it."""
+        """Returns the range with the days around it on which people write about it."""
         return Days(_shift(self.first, -BEFORE), _shift(self.last, AFTER))
 
 
 def named(query: str, *, now: datetime) -> tuple[Days, ...]:
-    """The ranges of days that a query names, in their order; none when it names none."""
+    """Returns the ranges of days that a query names; `now` is the time of the query."""
     today = now.date()
     text = query[-4000:].casefold()
-    found = [
-        *_numbers(text),
-        *_worded(_token.findall(_numeric.sub(" ", text)), today),
-        *_relative(text, today),
+    ranges = [
+        *_numeric_dates(text),
+        *_dates_in_words(_token.findall(_numeric.sub(" ", text)), today),
+        *_relative_days(text, today),
     ]
-    return tuple(dict.fromkeys(found))
+    return tuple(dict.fromkeys(ranges))
 
 
 def _shift(day: date, by: timedelta) -> date:
@@ -80,17 +81,18 @@ def _shift(day: date, by: timedelta) -> date:
         return day
 
 
-def _numbers(text: str) -> Iterator[Days]:
-    for found in _numeric.finditer(text):
-        if found["y"]:
-            yield from _range(
-                int(found["y"]),
-                int(found["m"]),
-                int(found["d"]) if found["d"] else None,
-            )
+def _numeric_dates(text: str) -> Iterator[Days]:
+    for match in _numeric.finditer(text):
+        if match["y"]:
+            day = int(match["d"]) if match["d"] else None
+            yield from _range(int(match["y"]), int(match["m"]), day)
             continue
-        year = int(found["year"]) + (2000 if len(found["year"]) == 2 else 0)
-        first, second = int(found["a"]), int(found["b"])
+        year = int(match["year"])
+        if len(match["year"]) == 2:
+            year += 2000
+        first = int(match["a"])
+        second = int(match["b"])
+        # 3/4/2023 is a day in April or in March, so both are searched.
         yield from _range(year, second, first)
         if first != second:
             yield from _range(year, first, second)
@@ -99,13 +101,13 @@ def _numbers(text: str) -> Iterator[Days]:
 def _range(
     year: int, month: int | None = None, day: int | None = None
 ) -> Iterator[Days]:
-    """The day, month or year, when there is such a one."""
+    """Yields the day, month or year; nothing for an impossible one."""
     try:
         if month is None:
             yield Days(date(year, 1, 1), date(year, 12, 31))
         elif day is None:
-            after = date(year + month // 12, month % 12 + 1, 1)
-            yield Days(date(year, month, 1), after - timedelta(days=1))
+            next_month = date(year + month // 12, month % 12 + 1, 1)
+            yield Days(date(year, month, 1), next_month - timedelta(days=1))
         else:
             yield Days(date(year, month, day), date(year, month, day))
     except ValueError:
@@ -115,30 +117,33 @@ def _range(
 @cache
 def _months() -> dict[str, int]:
     return {
-        name: at
-        for at, names in enumerate(stopwords.MONTHS, start=1)
+        name: number
+        for number, names in enumerate(stopwords.MONTHS, start=1)
         for name in names.split()
     }
 
 
-def _worded(tokens: list[str], today: date) -> Iterator[Days]:
-    """Names of months with a day or a year beside them, and years that stand alone."""
-    used: set[int] = set()
+def _dates_in_words(tokens: list[str], today: date) -> Iterator[Days]:
+    """Yields months with the day or year beside them, and years alone."""
+    years_of_months: set[int] = set()
     months = _months()
-    for at, token in enumerate(tokens):
+    for index, token in enumerate(tokens):
         month = months.get(token)
         if month is None:
             continue
-        day, year, seen = _beside(tokens, at)
-        before = tokens[at - 1] if at else ""
-        if token in _UNSURE and day is None and year is None and before not in _LEADS:
+        day, year, year_index = _numbers_beside(tokens, index)
+        previous = tokens[index - 1] if index else ""
+        has_number = day is not None or year is not None
+        # "may" and "march" are mostly verbs.
+        if token in _UNSURE and not has_number and previous not in _LEADS:
             continue
-        used |= seen
-        yield from _range(
-            year if year is not None else _latest(today, month, day), month, day
-        )
-    for at, token in enumerate(tokens):
-        if at not in used and _is_year(token):
+        if year is None:
+            year = _latest_year(today, month, day)
+        else:
+            years_of_months.add(year_index)
+        yield from _range(year, month, day)
+    for index, token in enumerate(tokens):
+        if index not in years_of_months and _is_year(token):
             yield from _range(int(token))
 
 
@@ -151,65 +156,67 @@ def _is_year(token: str) -> bool:
     )
 
 
-def _beside(tokens: list[str], at: int) -> tuple[int | None, int | None, set[int]]:
-    """The day and the year that stand beside the name of a month, and where the year stands."""
+def _numbers_beside(
+    tokens: list[str], month_index: int
+) -> tuple[int | None, int | None, int]:
+    """Returns the day and the year beside the name of a month, and the index of the year."""
     day = year = None
-    seen: set[int] = set()
-    around = [at - 1, at - 2, at + 1, at + 2, at + 3]
-    for place in around:
-        if not 0 <= place < len(tokens) or not tokens[place].isdecimal():
+    year_index = -1
+    for step in (-1, -2, 1, 2, 3):
+        index = month_index + step
+        if not 0 <= index < len(tokens) or not tokens[index].isdecimal():
             continue
-        number = tokens[place]
-        if year is None and _is_year(number):
-            year = int(number)
-            seen.add(place)
-        elif (
-            day is None
-            and len(number) <= 2
-            and place != at + 3
-            and 1 <= int(number) <= 31
-        ):
-            day = int(number)
-    return day, year, seen
+        token = tokens[index]
+        if year is None and _is_year(token):
+            year = int(token)
+            year_index = index
+        elif day is None and step != 3 and _is_day(token):
+            day = int(token)
+    return day, year, year_index
 
 
-def _latest(today: date, month: int, day: int | None) -> int:
-    """The year in which that month or day last began."""
-    return (
-        today.year if (month, day or 1) <= (today.month, today.day) else today.year - 1
-    )
+def _is_day(token: str) -> bool:
+    return len(token) <= 2 and 1 <= int(token) <= 31
 
 
-def _relative(text: str, today: date) -> Iterator[Days]:
+def _latest_year(today: date, month: int, day: int | None) -> int:
+    """Returns the year in which that month or day last began."""
+    has_begun = (month, day or 1) <= (today.month, today.day)
+    return today.year if has_begun else today.year - 1
+
+
+def _relative_days(text: str, today: date) -> Iterator[Days]:
     tokens = [token.strip('.,;:!?¿¡()"') for token in text.replace("'", " ").split()]
     if not _near_now().isdisjoint(tokens):
-        for at, word in enumerate(tokens):
+        for word, next_word in zip_longest(tokens, tokens[1:]):
             if word in stopwords.DAYS:
                 day = _shift(today, timedelta(days=stopwords.DAYS[word]))
                 yield Days(day, day)
-            elif at + 1 < len(tokens):
-                yield from _beside_now(word, tokens[at + 1], today)
-    for found in _ago.finditer(text):
-        count, unit = found["n"] or found["de"], found["unit"] or found["deunit"]
-        days = (_NUMBERS[count] if count in _NUMBERS else int(count)) * _UNITS[unit]
-        slack = timedelta(days=0 if _UNITS[unit] == 1 else _UNITS[unit] // 2)
-        middle = _shift(today, -timedelta(days=days))
+            elif next_word is not None:
+                yield from _adjacent_range(word, next_word, today)
+    for match in _ago.finditer(text):
+        number = match["n"] or match["de"]
+        unit = _UNITS[match["unit"] or match["deunit"]]
+        count = _NUMBERS[number] if number in _NUMBERS else int(number)
+        # "A month ago" may be some weeks more or less; half of one day is none.
+        slack = timedelta(days=unit // 2)
+        middle = _shift(today, -timedelta(days=count * unit))
         yield Days(_shift(middle, -slack), _shift(middle, slack))
 
 
 @cache
 def _near_now() -> frozenset[str]:
-    """Words without one of which a query names no day by its distance from today, but for "ago"."""
+    """Returns the words of which a query needs one to name a day relative to today, except "ago"."""
     return frozenset(
         [*stopwords.DAYS, *stopwords.LAST, *stopwords.NEXT, *stopwords.THIS]
     )
 
 
-def _beside_now(which: str, unit: str, today: date) -> Iterator[Days]:
-    """ "Last week", "this month", "next year"; also with the words the other way round."""
-    for first, second in ((which, unit), (unit, which)):
-        step = -1 if first in stopwords.LAST else 1 if first in stopwords.NEXT else 0
-        if step == 0 and first not in stopwords.THIS:
+def _adjacent_range(word: str, next_word: str, today: date) -> Iterator[Days]:
+    """Yields the range of "last week", "this month" or "next year", in either order of words."""
+    for first, second in ((word, next_word), (next_word, word)):
+        step = _step(first)
+        if step is None:
             continue
         if second in stopwords.WEEK:
             monday = _shift(today, timedelta(days=7 * step - today.weekday()))
@@ -219,3 +226,12 @@ def _beside_now(which: str, unit: str, today: date) -> Iterator[Days]:
             yield from _range(year, month + 1)
         elif second in stopwords.YEAR:
             yield from _range(today.year + step)
+
+
+def _step(word: str) -> int | None:
+    """Returns -1 for "last", 1 for "next", 0 for "this", None for another word."""
+    if word in stopwords.LAST:
+        return -1
+    if word in stopwords.NEXT:
+        return 1
+    return 0 if word in stopwords.THIS else None

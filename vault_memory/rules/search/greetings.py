@@ -1,4 +1,4 @@
-"""Words that by themselves ask nothing: who says hello is not told where that word stands in the notes."""
+"""Greetings and other words that ask nothing, so that a prompt of them starts no search."""
 
 WORDS = frozenset(
     """
@@ -16,14 +16,15 @@ RUNS = frozenset(
     你好 您好 谢谢 謝謝 好的 早上 上好 晚上 再见 再見 こん んに にち ちは あり りが がと とう 안녕 녕하 하세 세요 감사
     """.split()
 )
-"""The same in scripts that are cut into pairs of letters"""
+"""Pairs of letters of such words in scripts without spaces"""
 
 
 def asks_nothing(words: list[str]) -> bool:
-    """Whether nothing is left of these words that could be looked for."""
-    return all(
-        word in WORDS
-        or word in RUNS
-        or (len(word) == 1 and not word.isdigit() and word.isascii())
-        for word in words
-    )
+    """Returns whether none of these words is worth a search."""
+    return all(map(_is_empty, words))
+
+
+def _is_empty(word: str) -> bool:
+    if word in WORDS or word in RUNS:
+        return True
+    return len(word) == 1 and word.isascii() and not word.isdigit()

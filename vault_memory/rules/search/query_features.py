@@ -1,4 +1,4 @@
-"""Cues: small things a query says beside its words, and a text beside its own. Who, when, how many. Pure."""
+"""Features of queries and texts beside their words: speaker, time, number, question. Pure."""
 
 import re
 from collections.abc import Iterable
@@ -10,17 +10,17 @@ from vault_memory.rules.search import stopwords, tokens
 from vault_memory.rules.search.date_expressions import Days
 from vault_memory.rules.search.scoring import Weights
 
-LOOKED_AT = 4_096
-"""Of so many texts it is remembered whether they have a time word, or a number"""
+CACHED_TEXTS = 4_096
+"""The number of texts whose features are cached"""
 
 
 class QueryFeatures(NamedTuple):
-    """What a query says beside its words."""
+    """The features of a query."""
 
     names: frozenset[str]
-    """its words, any of which may be the name of a speaker"""
+    """its words, which may be names of a speaker"""
     days: tuple[tuple[str, str], ...] = ()
-    """ranges of days (ISO 8601) on which one wrote of what it names"""
+    """ranges of days (ISO 8601) around the days that it names"""
     when: bool = False
     how_many: bool = False
     terms: frozenset[str] = frozenset()
@@ -28,133 +28,149 @@ class QueryFeatures(NamedTuple):
 
 
 def asked(query: str, days: Iterable[Days]) -> QueryFeatures:
-    """What a query says beside its words; `days` are those it names."""
-    near = tuple(
-        (range_.first.isoformat(), range_.last.isoformat())
-        for range_ in (day.near() for day in days)
+    """Returns the features of a query; `days` are the days that it names."""
+    ranges = [day_range.near() for day_range in days]
+    return QueryFeatures(
+        names=frozenset(tokens.words(query)),
+        days=tuple(
+            (day_range.first.isoformat(), day_range.last.isoformat())
+            for day_range in ranges
+        ),
+        when=asks_when(query),
+        how_many=asks_how_many(query),
+        terms=frozenset(tokens.terms(query)),
     )
-    names, terms = frozenset(tokens.words(query)), frozenset(tokens.terms(query))
-    return QueryFeatures(names, near, asks_when(query), asks_how_many(query), terms)
 
 
 def is_near(date: str | None, days: Iterable[tuple[str, str]]) -> bool:
-    """Whether something of that day (ISO 8601) may speak of one of these."""
-    return date is not None and any(first <= date <= last for first, last in days)
+    """Returns whether a day (ISO 8601) is in one of these ranges."""
+    if date is None:
+        return False
+    return any(first <= date <= last for first, last in days)
 
 
 def names_speaker(who: str, names: frozenset[str]) -> bool:
-    """Whether the query names who speaks, or a part of that name."""
-    return bool(who) and any(
-        word in names for word in tokens.words(who) if len(word) > 1
-    )
+    """Returns whether the query has a word of the speaker's name."""
+    words = (word for word in tokens.words(who) if len(word) > 1)
+    return not names.isdisjoint(words)
 
 
 def of_text(
-    text: str, asked: QueryFeatures, weights: Weights, *, who: str = ""
+    text: str, query: QueryFeatures, weights: Weights, *, who: str = ""
 ) -> dict[str, float]:
-    """The cues for which the text itself is looked at; `who` says it."""
-    found: dict[str, float] = {}
-    if asked.when and weights.when and has_time_word(_said(text)):
-        found["when"] = weights.when
-    if asked.how_many and weights.number and has_number(_said(text)):
-        found["number"] = weights.number
-    if weights.question and (part := _asks(text)):
-        again = _asked_again(text, asked)
-        found["question"] = part * (weights.question + weights.asked_again * again)
-    if weights.empty and (part := _tells_nothing(text, who)):
-        found["empty"] = weights.empty * part
-    return found
+    """Returns the weighted features of a text for a query; `who` is its speaker."""
+    scores: dict[str, float] = {}
+    if query.when and weights.when and has_time_word(_without_block_id(text)):
+        scores["when"] = weights.when
+    if query.how_many and weights.number and has_number(_without_block_id(text)):
+        scores["number"] = weights.number
+    asking = _asking_share(text) if weights.question else 0.0
+    if asking:
+        # A question that repeats the query answers nothing.
+        weight = weights.question + weights.asked_again * _similarity(text, query)
+        scores["question"] = asking * weight
+    empty = _empty_share(text, who) if weights.empty else 0.0
+    if empty:
+        scores["empty"] = weights.empty * empty
+    return scores
 
 
-@lru_cache(LOOKED_AT)
-def _asks(text: str) -> float:
-    """Which part of what is said is questions."""
-    return statements.asking_part(statements.without_speaker(_said(text)))
+@lru_cache(CACHED_TEXTS)
+def _asking_share(text: str) -> float:
+    """Returns the share of questions in a text."""
+    return statements.asking_part(statements.without_speaker(_without_block_id(text)))
 
 
-def _asked_again(text: str, asked: QueryFeatures) -> float:
-    """How much a question only asks the query again: 1 when one of the two has no word that the other has not.
+def _similarity(text: str, query: QueryFeatures) -> float:
+    """Returns how far a question repeats the query, from 0 to 1.
 
-    0 when half of the words of each are new.
+    1 when one of them has no new word, 0 when half of the words of each are new.
     """
-    of_query = len(asked.terms & _words_in(text)) / (len(asked.terms) or 1)
-    if not of_query:
+    query_share = len(query.terms & _words_in(text)) / (len(query.terms) or 1)
+    if not query_share:
         return 0.0
     terms = _terms_in(text)
-    of_question = len(terms & asked.names) / (len(terms) or 1)
-    return max(0.0, 2 * max(of_question, of_query) - 1)
+    text_share = len(terms & query.names) / (len(terms) or 1)
+    return max(0.0, 2 * max(text_share, query_share) - 1)
 
 
-@lru_cache(LOOKED_AT)
+@lru_cache(CACHED_TEXTS)
 def _words_in(text: str) -> frozenset[str]:
-    return frozenset(tokens.words(statements.without_speaker(_said(text))))
+    return frozenset(tokens.words(statements.without_speaker(_without_block_id(text))))
 
 
-@lru_cache(LOOKED_AT)
+@lru_cache(CACHED_TEXTS)
 def _terms_in(text: str) -> frozenset[str]:
-    return frozenset(tokens.terms(statements.without_speaker(_said(text))))
+    return frozenset(tokens.terms(statements.without_speaker(_without_block_id(text))))
 
 
-@lru_cache(LOOKED_AT)
-def _tells_nothing(text: str, who: str) -> float:
-    """Which part of what is said answers nothing."""
-    return statements.empty_part(statements.without_speaker(_said(text)), who)
+@lru_cache(CACHED_TEXTS)
+def _empty_share(text: str, who: str) -> float:
+    """Returns the share of a text that answers nothing."""
+    return statements.empty_part(
+        statements.without_speaker(_without_block_id(text)), who
+    )
 
 
-def _said(text: str) -> str:
-    """The text without a block id at its end."""
-    said, mark, name = text.rpartition(" ^")
-    return said if mark and not name.strip().count(" ") else text
+def _without_block_id(text: str) -> str:
+    """Returns the text without the id of its block at the end."""
+    beginning, mark, name = text.rpartition(" ^")
+    return beginning if mark and " " not in name.strip() else text
 
 
 @cache
 def _asking(source: str, plain: bool) -> re.Pattern[str]:
-    """Patterns for whole words; in scripts without spaces they stand anywhere. `plain`: for a text in plain letters."""
-    patterns = _alternatives(
-        "|".join(line.strip(" |") for line in source.strip().splitlines())
-    )
+    """Returns a pattern for complete words, or for any place in scripts without spaces.
+
+    `plain`: for a text in ASCII.
+    """
+    lines = source.strip().splitlines()
+    patterns = _alternatives("|".join(line.strip(" |") for line in lines))
     if plain:
-        return re.compile(
-            rf"(?<!\w)(?:{'|'.join(pattern for pattern in patterns if pattern[0].isascii())})(?!\w)"
-        )
+        ascii_patterns = [pattern for pattern in patterns if pattern[0].isascii()]
+        return re.compile(_as_words(ascii_patterns))
     spaced = [pattern for pattern in patterns if not tokens.is_run(pattern)]
     runs = [pattern for pattern in patterns if tokens.is_run(pattern)]
-    return re.compile(rf"(?<!\w)(?:{'|'.join(spaced)})(?!\w)|{'|'.join(runs)}")
+    return re.compile("|".join([_as_words(spaced), *runs]))
+
+
+def _as_words(patterns: list[str]) -> str:
+    return rf"(?<!\w)(?:{'|'.join(patterns)})(?!\w)"
 
 
 def _alternatives(source: str) -> list[str]:
-    """The parts between the outer ``|``; a ``|`` in brackets belongs to its part."""
-    parts, depth = [""], 0
+    """Splits a pattern at each ``|`` outside of brackets."""
+    alternatives = [""]
+    depth = 0
     for letter in source:
         depth += (letter in "([") - (letter in ")]")
         if letter == "|" and depth == 0:
-            parts.append("")
+            alternatives.append("")
         else:
-            parts[-1] += letter
-    return [part.strip() for part in parts]
+            alternatives[-1] += letter
+    return list(map(str.strip, alternatives))
 
 
 def asks_when(query: str) -> bool:
-    """Whether a query asks for a time."""
-    return (
-        _asking(stopwords.WHEN, query.isascii()).search(query[-2000:].casefold())
-        is not None
-    )
+    """Returns whether a query asks for a time."""
+    return _asks_for(stopwords.WHEN, query)
 
 
 def asks_how_many(query: str) -> bool:
-    """Whether a query asks for a number."""
-    return (
-        _asking(stopwords.HOW_MANY, query.isascii()).search(query[-2000:].casefold())
-        is not None
-    )
+    """Returns whether a query asks for a number."""
+    return _asks_for(stopwords.HOW_MANY, query)
+
+
+def _asks_for(source: str, query: str) -> bool:
+    pattern = _asking(source, query.isascii())
+    return pattern.search(query[-2000:].casefold()) is not None
 
 
 _POINTS = str.maketrans(dict.fromkeys(".,;:!?()[]{}\"'*_/\\-–—…«»„“”’¿¡#|", " "))
 
 
 def _words_of(text: str) -> list[str]:
-    """Words without their points; quicker than `words.words`, for many texts."""
+    """Returns words without punctuation; quicker than `tokens.words`."""
     return text.lower().translate(_POINTS).split()
 
 
@@ -166,25 +182,25 @@ def _time_words() -> frozenset[str]:
     )
 
 
-@lru_cache(LOOKED_AT)
+@lru_cache(CACHED_TEXTS)
 def has_time_word(text: str) -> bool:
-    """Whether the text places itself in time."""
+    """Returns whether the text has a word of time."""
     if not _time_words().isdisjoint(_words_of(text)):
         return True
-    return not text.isascii() and any(
-        piece in text for piece in stopwords.TIME_PIECES.split()
-    )
+    if text.isascii():
+        return False
+    return any(phrase in text for phrase in stopwords.TIME_PIECES.split())
 
 
 _digit = re.compile(r"\d")
 
 
-@lru_cache(LOOKED_AT)
+@lru_cache(CACHED_TEXTS)
 def has_number(text: str) -> bool:
-    """Whether the text has a number, in digits or as a word."""
-    return _digit.search(text) is not None or not _number_words().isdisjoint(
-        _words_of(text)
-    )
+    """Returns whether the text has a number, in digits or as a word."""
+    if _digit.search(text):
+        return True
+    return not _number_words().isdisjoint(_words_of(text))
 
 
 @cache

@@ -1,7 +1,8 @@
-"""Which chunk answers a query best: one sum, whose terms are all of about the same size. Pure.
+"""Scores chunks for a query: a sum whose terms all have about the same size. Pure.
 
-The words bring BM25 scores, the vectors cosines; here both are brought to one scale, what stands beside a chunk and in
-the same note speaks for it, and small cues of the query are added. A chunk's place is one number: see `place`.
+BM25 scores of words and cosines of vectors are brought to one scale. Neighbours of a chunk and its
+note add to its score, and so do small features of the query. The place of a chunk is a number, see
+`place`.
 """
 
 import math
@@ -13,7 +14,7 @@ RRF = 60
 
 
 class Weights(NamedTuple):
-    """How much each term of the sum counts. Halving any of them costs little: keep them round."""
+    """The weights of the terms. Halving any of them changes little, so they are round numbers."""
 
     text: float = 1.0
     vector: float = 0.3
@@ -35,50 +36,51 @@ WEIGHTS = Weights()
 PROSE = Weights(
     speaker=0.0, when=0.0, number=0.0, question=0.0, asked_again=0.0, empty=0.0
 )
-"""Without the cues of conversations"""
+"""The weights without features of conversations"""
 
 BESIDE, FAR, AGAIN = 0.5, 0.25, 0.2
-"""What a word counts that stands in the chunk next to this one, in the one after that; and the part of it that is left
-when it stands in the chunk itself as well"""
+"""The weight of a word in the next chunk and in the one after that, and the share of it that is left
+when the chunk has the word itself"""
 VECTOR_BESIDE = 0.5
-"""What the vector of the chunk before and of the one after count in the mean of all three"""
+"""The weight of the neighbours' vectors in the mean of three"""
 LOWEST = -0.5
-"""The least that a vector says"""
+"""The lowest score of a vector"""
 LEAST_SPAN = 0.05
-"""The best one is not 1 when it is hardly more like the query than the middle one"""
+"""The least span between the median and the best; a smaller lead does not score 1"""
 
 ORDINALS = 1 << 24
-"""More than a note has chunks"""
+"""More than the number of chunks in a note"""
 BEFORE_FIRST = 2
-"""Two before the first chunk of a note is still in the same note"""
+"""Leaves room for the two places before the first chunk of a note"""
 
 
 def place(note: int, ordinal: int) -> int:
-    """A chunk's note and its number in the note, as one number: the chunk after it has the next one."""
+    """Returns the place of a chunk: a number for its note and ordinal; the next chunk has the next."""
     return note * ORDINALS + ordinal + BEFORE_FIRST
 
 
 def split(place: int) -> tuple[int, int]:
-    """The note and the number in it that make a place."""
-    note, rest = divmod(place, ORDINALS)
-    return note, rest - BEFORE_FIRST
+    """Returns the note and the ordinal of a place."""
+    note, ordinal = divmod(place, ORDINALS)
+    return note, ordinal - BEFORE_FIRST
 
 
 TextTerms = tuple[float, float, float]
-"""What the words say for a chunk, each at most 1: the three parts of `Said`"""
+"""The scores of a chunk by words, each at most 1: the three fields of `QueryTerms`"""
 
 
 class QueryTerms(NamedTuple):
-    """What the words of one question say, brought to one scale: each value is at most 1."""
+    """The scores by the words of a question, scaled to at most 1."""
 
     text: dict[int, float]
-    """by place: the chunk's own words and those beside it"""
+    """by place: the words of the chunk and of its neighbours"""
     note: dict[int, float]
-    """by note: how many of the words it has, the rarer the more"""
+    """by note: the words that it has, weighted by rarity"""
     best: dict[int, float]
-    """by note: the text of its best chunk"""
+    """by note: the score of its best chunk"""
 
     def terms(self, place: int) -> TextTerms:
+        """Returns the three scores of a place."""
         note = place // ORDINALS
         return (
             self.text.get(place, 0.0),
@@ -90,130 +92,148 @@ class QueryTerms(NamedTuple):
 def said(
     by_word: Sequence[Mapping[int, float]], apart: Set[int] = frozenset()
 ) -> QueryTerms:
-    """What the words say for each place where one stands, or beside which one stands.
+    """Returns the scores by words for each place with a word in it or beside it.
 
-    For each word: its BM25 score by place, the higher the better. Places that are `apart` speak for
-    those beside them only.
+    `by_word` has for each word its BM25 score by place, the higher the better. Places that are
+    `apart` count for their neighbours only.
     """
-    text = _with_beside(by_word)
-    for at in apart:
-        text.pop(at, None)
-    notes = [{at // ORDINALS for at in scores if at not in apart} for scores in by_word]
-    all_notes = len(set().union(*notes)) + 1
-    covered: dict[int, float] = {}
-    for found in notes:
-        rarity = max(math.log(all_notes / (len(found) + 0.5)), 0.05)
-        for note in found:
-            covered[note] = covered.get(note, 0.0) + rarity
+    text = _with_neighbours(by_word)
+    for place in apart:
+        text.pop(place, None)
+    covered = _covered_words(by_word, apart)
     best: dict[int, float] = {}
-    for at, score in text.items():
-        note = at // ORDINALS
+    for place, score in text.items():
+        note = place // ORDINALS
         if score > best.get(note, 0.0):
             best[note] = score
     highest = max(best.values(), default=0.0)
     return QueryTerms(
-        _parts(text, highest),
-        _parts(covered, max(covered.values(), default=0.0)),
-        _parts(best, highest),
+        text=_divided(text, highest),
+        note=_divided(covered, max(covered.values(), default=0.0)),
+        best=_divided(best, highest),
     )
 
 
-def _with_beside(by_word: Sequence[Mapping[int, float]]) -> dict[int, float]:
-    """What the words count where they stand, and in the two chunks before and after.
+def _covered_words(
+    by_word: Sequence[Mapping[int, float]], apart: Set[int]
+) -> dict[int, float]:
+    """Returns for each note the sum of the rarities of its words."""
+    notes_by_word = [
+        {place // ORDINALS for place in scores if place not in apart}
+        for scores in by_word
+    ]
+    all_notes = len(set().union(*notes_by_word)) + 1
+    covered: dict[int, float] = {}
+    for notes in notes_by_word:
+        rarity = max(math.log(all_notes / (len(notes) + 0.5)), 0.05)
+        for note in notes:
+            covered[note] = covered.get(note, 0.0) + rarity
+    return covered
 
-    Sums are added up in the order of places: the last digit of a sum depends on the order of its parts.
-    """
+
+def _with_neighbours(by_word: Sequence[Mapping[int, float]]) -> dict[int, float]:
+    """Returns the scores of words in their places, and in the two places before and after."""
     own: dict[int, float] = {}
     for scores in by_word:
-        for at, score in scores.items():
-            own[at] = own.get(at, 0.0) + score
+        for place, score in scores.items():
+            own[place] = own.get(place, 0.0) + score
     text = dict(own)
     get = text.get
-    for at in sorted(own):
-        score = own[at]
-        near, far = score * BESIDE, score * FAR
-        text[at - 1] = get(at - 1, 0.0) + near
-        text[at + 1] = get(at + 1, 0.0) + near
-        text[at - 2] = get(at - 2, 0.0) + far
-        text[at + 2] = get(at + 2, 0.0) + far
+    # In the order of places: the last digit of a sum depends on the order of its terms.
+    for place in sorted(own):
+        near = own[place] * BESIDE
+        distant = own[place] * FAR
+        text[place - 1] = get(place - 1, 0.0) + near
+        text[place + 1] = get(place + 1, 0.0) + near
+        text[place - 2] = get(place - 2, 0.0) + distant
+        text[place + 2] = get(place + 2, 0.0) + distant
     for scores in by_word:
-        _take_again(text, scores)
+        _subtract_repetitions(text, scores)
     return text
 
 
-def _take_again(text: dict[int, float], scores: Mapping[int, float]) -> None:
-    """Take back most of what a word counts beside it where it stands as well."""
-    for at in sorted(scores):
-        score = scores[at]
-        for step, part in ((1, BESIDE - BESIDE * AGAIN), (2, FAR - FAR * AGAIN)):
-            if at + step in scores:
-                text[at] -= scores[at + step] * part
-                text[at + step] -= score * part
+def _subtract_repetitions(text: dict[int, float], scores: Mapping[int, float]) -> None:
+    """Subtracts most of a neighbour's score for a word that the chunk has itself."""
+    steps = ((1, BESIDE - BESIDE * AGAIN), (2, FAR - FAR * AGAIN))
+    for place in sorted(scores):
+        score = scores[place]
+        for step, share in steps:
+            neighbour = place + step
+            if neighbour in scores:
+                text[place] -= scores[neighbour] * share
+                text[neighbour] -= score * share
 
 
-def _parts(values: dict[int, float], whole: float) -> dict[int, float]:
-    return {key: value / whole for key, value in values.items()} if whole else values
+def _divided(values: dict[int, float], divisor: float) -> dict[int, float]:
+    if not divisor:
+        return values
+    return {key: value / divisor for key, value in values.items()}
 
 
 def fused(
-    parts: Sequence[QueryTerms], places: Iterable[int], weights: Weights = WEIGHTS
+    questions: Sequence[QueryTerms], places: Iterable[int], weights: Weights = WEIGHTS
 ) -> dict[int, TextTerms]:
-    """Of several questions in one prompt, for each place the terms of the one it answers best."""
-    if not parts:
+    """Returns for each place its scores for the question that it answers best."""
+    if not questions:
         return {}
-    if len(parts) == 1:
-        terms = parts[0].terms
-        return {place: terms(place) for place in places}
+    if len(questions) == 1:
+        terms_of = questions[0].terms
+        return {place: terms_of(place) for place in places}
+
+    def weight(terms: TextTerms) -> float:
+        return weigh(terms, weights)
+
     return {
-        place: max(
-            (part.terms(place) for part in parts),
-            key=lambda terms: weigh(terms, weights),
-        )
+        place: max((question.terms(place) for question in questions), key=weight)
         for place in places
     }
 
 
 def weigh(terms: TextTerms, weights: Weights) -> float:
+    """Returns the weighted sum of the scores by words."""
     return weights.text * terms[0] + weights.note * terms[1] + weights.best * terms[2]
 
 
 def scaled(values: Sequence[float]) -> Callable[[float], float]:
-    """Brings a cosine to the scale of the sum: the middle one becomes 0, the best 1, none is below `LOWEST`."""
-    middle, highest = (_median(values), max(values)) if len(values) else (0.0, 0.0)
+    """Returns the scale of cosines: the median becomes 0, the best 1, and none is below `LOWEST`."""
+    middle = _median(values) if len(values) else 0.0
+    highest = max(values) if len(values) else 0.0
     span = span_of(middle, highest)
     return lambda value: max(LOWEST, (value - middle) / span)
 
 
 def span_of(middle: float, highest: float) -> float:
-    """What becomes 1 on the scale."""
+    """Returns the difference of cosines that becomes 1 on the scale."""
     return max(highest - middle, LEAST_SPAN)
 
 
 def _median(values: Sequence[float]) -> float:
-    """The one in the middle. The standard library's costs 10 ms to import."""
-    ordered, half = sorted(values), len(values) // 2
-    return (
-        ordered[half] if len(ordered) % 2 else (ordered[half - 1] + ordered[half]) / 2
-    )
+    """Returns the median; importing `statistics` would take 10 ms."""
+    ordered = sorted(values)
+    half = len(ordered) // 2
+    if len(ordered) % 2:
+        return ordered[half]
+    return (ordered[half - 1] + ordered[half]) / 2
 
 
 def length_term(letters: int) -> float:
-    """A little for saying more: the logarithm of about how many words that is."""
+    """Returns a small bonus for long chunks: the logarithm of about the number of words."""
     return math.log1p(letters / 5.5)
 
 
 def means_beside(places: Sequence[int], values: Sequence[float]) -> list[float]:
-    """For each place, the mean of its value and those of the places right beside it, which count half.
+    """Returns for each place the mean of its value and its neighbours', which count half.
 
-    `places` in rising order.
+    `places` are in ascending order.
     """
     at_place = dict(zip(places, values, strict=True))
     means: list[float] = []
     for place, value in at_place.items():
-        total, weight = value, 1.0
-        for other in (place - 1, place + 1):
-            if other in at_place:
-                total += VECTOR_BESIDE * at_place[other]
+        total = value
+        weight = 1.0
+        for neighbour in (place - 1, place + 1):
+            if neighbour in at_place:
+                total += VECTOR_BESIDE * at_place[neighbour]
                 weight += VECTOR_BESIDE
         means.append(total / weight)
     return means

@@ -1,6 +1,6 @@
-"""What search knows of languages, as data: words that say nothing, words of time, words that ask when and how many.
+"""Words of languages for search: stop-words, words of time, and words that ask when and how many.
 
-A language that is not here is searched all the same; its common words are only not left out.
+Search works for any language; without a table its common words are not left out.
 """
 
 STOP_WORDS: dict[str, str] = {

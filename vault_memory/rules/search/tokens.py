@@ -1,8 +1,8 @@
-"""Words as search sees them: the same for the text that goes into the index and for the query that looks for it.
+"""Tokens of search: the same for text that is indexed and for queries.
 
-Chinese, Japanese, Korean, Thai and their neighbours write without spaces, so a run of such letters is cut into
-overlapping pairs: ``東京都`` becomes ``東京 京都 都``. The last letter stands alone once more, so that every letter
-of a run begins a piece, and a query of one letter finds it as the beginning of a piece.
+Chinese, Japanese, Korean, Thai and related scripts have no spaces, so a run of such letters is cut
+into overlapping pairs: ``東京都`` becomes ``東京 京都 都``. The last letter is a token of its own, so
+that every letter begins a token, and a query of one letter finds it as a prefix.
 """
 
 import re
@@ -12,12 +12,12 @@ from functools import cache
 from vault_memory.rules.search import stopwords
 
 MOST_SENTENCES = 8
-"""Of a long prompt, so many sentences are asked, the last ones"""
+"""The number of last sentences of a long prompt that are searched"""
 MOST_TERMS = 48
-"""Of one sentence, so many different words are asked, the first ones"""
+"""The number of first different words of a sentence that are searched"""
 LONGEST_TERM = 64
 
-# Han, kana, hangul, bopomofo, Thai, Lao, Myanmar, Khmer, Tibetan, Yi: letters that are not parted by spaces.
+# Han, kana, hangul, bopomofo, Thai, Lao, Myanmar, Khmer, Tibetan, Yi: letters without spaces between words.
 _RUN = (
     "\u0e01-\u0e3a\u0e40-\u0e4e\u0e81-\u0ece\u0f40-\u0fbc\u1000-\u109f\u1780-\u17d3\u1100-\u11ff\u3005-\u3007"
     "\u3041-\u309f\u30a1-\u30fa\u30fc-\u30ff\u3105-\u312f\u3131-\u318e\u3400-\u4dbf\u4e00-\u9fff\ua000-\ua48c"
@@ -32,7 +32,7 @@ _accents = re.compile("[\u0300-\u036f]")
 _FOLDED = str.maketrans({"ё": "е", "Ё": "Е", "ß": "ss", "ẞ": "SS", "\x00": " "})
 
 
-# Compiled on first use: who records needs few of these, a question in plain letters no more, and they cost 6 ms.
+# Compiled on first use: recording and plain ASCII need few of these, and they cost 6 ms.
 @cache
 def _end() -> re.Pattern[str]:
     return re.compile(r"(?<=[.!?;…؟।])\s+|(?<=[。！？｡])|[\r\n]+")
@@ -59,123 +59,126 @@ def _word() -> re.Pattern[str]:
 
 
 def clean(text: str) -> str:
-    """Any string as one that can be stored and asked for: lone surrogates become ``?``, NUL a blank."""
-    whole = text if text.isascii() else text.encode("utf-8", "replace").decode("utf-8")
-    return whole.replace("\x00", " ")
+    """Returns a string that can be stored: lone surrogates become ``?``, NUL a blank."""
+    if not text.isascii():
+        text = text.encode("utf-8", "replace").decode("utf-8")
+    return text.replace("\x00", " ")
 
 
 def shortened(text: str, most: int) -> str:
-    """A text of at most so many letters; one that is cut ends with a whole word, where it has any, and a mark."""
+    """Returns at most `most` letters of a text; a cut text ends with a complete word and ``…``."""
     if len(text) <= most:
         return text
     beginning, blank, _ = text[:most].rpartition(" ")
-    return (
-        beginning.rstrip()
-        if blank and len(beginning) >= most // 2
-        else text[: most - 1]
-    ) + "…"
+    # Without a blank in the second half, the cut goes through a word.
+    if not blank or len(beginning) < most // 2:
+        return text[: most - 1] + "…"
+    return beginning.rstrip() + "…"
 
 
 def normalise(text: str) -> str:
-    """Text as it goes into the full text, and words as they are looked for."""
+    """Returns text in the form of the full-text index."""
     if text.isascii():
         return text.replace("\x00", " ")
     text = unicodedata.normalize("NFC", clean(text)).translate(_FOLDED)
-    return _run().sub(_pieces, _points().sub("", text))
+    return _run().sub(_spaced_pairs, _points().sub("", text))
 
 
-def _pieces(run: re.Match[str]) -> str:
+def _spaced_pairs(run: re.Match[str]) -> str:
     letters = run[0]
     return " " + " ".join(pairs(letters)) + " "
 
 
 def pairs(run: str) -> list[str]:
-    """The overlapping pairs of a run of letters, and its last letter."""
-    return [run[at : at + 2] for at in range(len(run))]
+    """Returns the overlapping pairs of a run of letters, and its last letter."""
+    return [run[start : start + 2] for start in range(len(run))]
 
 
 def words(text: str) -> list[str]:
-    """The words of a text in its order, in small letters; a run of letters without spaces is its pairs."""
-    found = (
-        _plain_word.findall(text.lower())
-        if text.isascii()
-        else _word().findall(normalise(text).lower())
-    )
-    return [word[:LONGEST_TERM] for word in found]
+    """Returns the words of a text in lower case; letters without spaces are cut into pairs."""
+    if text.isascii():
+        matches = _plain_word.findall(text.lower())
+    else:
+        matches = _word().findall(normalise(text).lower())
+    return [word[:LONGEST_TERM] for word in matches]
 
 
 def is_run(word: str) -> bool:
-    """Whether the word is of a script that is cut into pairs."""
+    """Returns whether a word begins in a script without spaces."""
     return not word.isascii() and _run().match(word) is not None
 
 
 def sentences(query: str) -> list[str]:
-    """What of a prompt is asked: its questions, or without any its last two sentences."""
-    parts = split_sentences(clean(query))
-    questions = [part for part in parts if is_question(part)]
+    """Returns the sentences of a prompt to search: its questions, else its last two sentences."""
+    all_sentences = split_sentences(clean(query))
+    questions = [sentence for sentence in all_sentences if is_question(sentence)]
     return (
-        _telling(questions, MOST_SENTENCES)  # not `what?`: nothing could be looked for
-        or _telling(parts, 2)
-        or (questions or parts[-2:])[-MOST_SENTENCES:]
+        _last_with_content(questions, MOST_SENTENCES)  # `what?` has nothing to search
+        or _last_with_content(all_sentences, 2)
+        or (questions or all_sentences[-2:])[-MOST_SENTENCES:]
     )
 
 
-def _telling(parts: list[str], most: int) -> list[str]:
-    """The last of these sentences that have a word which is no stop-word."""
+def _last_with_content(candidates: list[str], most: int) -> list[str]:
+    """Returns the last sentences that have another word than stop-words."""
     last: list[str] = []
-    for part in reversed(parts):
-        found = words(part)
-        stop = stop_words(found)
-        if any(word not in stop for word in found):
-            last.append(part)
+    for sentence in reversed(candidates):
         if len(last) == most:
             break
+        sentence_words = words(sentence)
+        if not stop_words(sentence_words).issuperset(sentence_words):
+            last.append(sentence)
     return last[::-1]
 
 
 def split_sentences(text: str) -> list[str]:
-    """The sentences of a text, with their marks."""
-    return [part.strip() for part in _end().split(text) if part.strip()]
+    """Returns the sentences of a text, with their punctuation."""
+    return list(filter(None, map(str.strip, _end().split(text))))
 
 
 def is_question(text: str) -> bool:
-    """Whether the text ends in a question mark."""
+    """Returns whether the text ends with a question mark."""
     return _question().search(text[-8:]) is not None
 
 
 def asking(text: str) -> float:
-    """Which part of a text, by letters, is questions."""
-    parts = _end().split(text.strip())
-    return sum(len(part) for part in parts if is_question(part)) / (
-        sum(map(len, parts)) or 1
-    )
+    """Returns the share of a text, by letters, that is questions."""
+    all_sentences = _end().split(text.strip())
+    questions = filter(is_question, all_sentences)
+    total = sum(map(len, all_sentences)) or 1
+    return sum(map(len, questions)) / total
 
 
 def terms(sentence: str) -> list[str]:
-    """The words of a sentence that are looked for, each once: no stop-words, unless nothing else is left."""
-    found = list(dict.fromkeys(without_last_letters(words(sentence))))
-    stop = stop_words(found)
-    kept = [word for word in found if word not in stop]
-    return (kept or found)[:MOST_TERMS]
+    """Returns the different words of a sentence to search, without stop-words if others are left."""
+    all_words = list(dict.fromkeys(without_last_letters(words(sentence))))
+    stop = stop_words(all_words)
+    content_words = [word for word in all_words if word not in stop]
+    return (content_words or all_words)[:MOST_TERMS]
 
 
-def without_last_letters(found: list[str]) -> list[str]:
-    """A last letter after its pair says nothing new about a query; one that stands alone is all there is."""
+def without_last_letters(tokens: list[str]) -> list[str]:
+    """Returns tokens without single last letters of runs, which add nothing to a query."""
     return [
-        word
-        for before, word in zip(["", *found], found, strict=False)
-        if not (
-            len(word) == 1 and len(before) == 2 and before[1] == word and is_run(word)
-        )
+        token
+        for previous, token in zip(["", *tokens], tokens, strict=False)
+        if not _ends_pair(previous, token)
     ]
 
 
-def stop_words(found: list[str]) -> frozenset[str]:
-    """The stop-words of the language that most of these words are stop-words of."""
-    listed = _languages(all(map(str.isascii, found)))
+def _ends_pair(previous: str, token: str) -> bool:
+    """Returns whether a token is the last letter of a run, and the pair before it ends so."""
+    if len(token) != 1 or len(previous) != 2:
+        return False
+    return previous[1] == token and is_run(token)
+
+
+def stop_words(sentence_words: list[str]) -> frozenset[str]:
+    """Returns the stop-words among these words, in the language that has most of them."""
+    languages = _languages(all(map(str.isascii, sentence_words)))
     counts: dict[str, int] = {}
-    for word in found:
-        for language in listed.get(word, ()):
+    for word in sentence_words:
+        for language in languages.get(word, ()):
             counts[language] = counts.get(language, 0) + 1
     order = list(stopwords.STOP_WORDS)
     best = max(
@@ -183,31 +186,32 @@ def stop_words(found: list[str]) -> frozenset[str]:
         key=lambda language: (counts[language], -order.index(language)),
         default="",
     )
-    return frozenset(word for word in found if best in listed.get(word, ()))
+    return frozenset(word for word in sentence_words if best in languages.get(word, ()))
 
 
 @cache
 def _languages(plain: bool) -> dict[str, tuple[str, ...]]:
-    """The languages that each stop-word is one of; `plain`: only words in plain letters, which is quicker to tell."""
-    found: dict[str, tuple[str, ...]] = {}
-    for language, listed in stopwords.STOP_WORDS.items():
-        for word in dict.fromkeys(
-            filter(str.isascii, listed.split()) if plain else words(listed)
-        ):
-            found[word] = (*found.get(word, ()), language)
-    return found
+    """Returns the languages of each stop-word; `plain` reads only words in ASCII, which is quick."""
+    languages: dict[str, tuple[str, ...]] = {}
+    for language, text in stopwords.STOP_WORDS.items():
+        listed = filter(str.isascii, text.split()) if plain else words(text)
+        for word in dict.fromkeys(listed):
+            languages[word] = (*languages.get(word, ()), language)
+    return languages
 
 
 def folded(text: str) -> str:
-    """The words of a text without accents, each between blanks."""
+    """Returns the words of a text without accents, each between blanks."""
     plain = unicodedata.normalize("NFD", " ".join(words(text)))
     return " " + _accents.sub("", plain) + " "
 
 
 def names(entity: str, *texts: str) -> bool:
-    """Whether one of the texts names the entity, as whole words where its script has them."""
-    wanted = unicodedata.normalize("NFC", entity)
-    if is_run(wanted):
-        return any(wanted in unicodedata.normalize("NFC", text) for text in texts)
-    sought = folded(wanted)
-    return sought.strip() != "" and any(sought in folded(text) for text in texts)
+    """Returns whether a text contains the name, as complete words where its script has words."""
+    name = unicodedata.normalize("NFC", entity)
+    if is_run(name):
+        return any(name in unicodedata.normalize("NFC", text) for text in texts)
+    name_words = folded(name)
+    if not name_words.strip():
+        return False
+    return any(name_words in folded(text) for text in texts)
