@@ -72,9 +72,9 @@ class Caller(_Fields):
         place = layout.place(path)
         return place is not None and place.indexed and place.scope in self.reads(layout)
 
-    def shown(self, answer: Mapping[str, Any], layout: Layout) -> dict[str, Any]:
+    def shown(self, found: Mapping[str, Any], layout: Layout) -> dict[str, Any]:
         """Returns an answer without names of stale notes that the caller may not read."""
-        freshness = answer["freshness"]
+        freshness = found["freshness"]
         stale = freshness["stale_files"]
         readable = [path for path in stale if self.may_read(path, layout)]
-        return {**answer, "freshness": {**freshness, "stale_files": readable}}
+        return {**found, "freshness": {**freshness, "stale_files": readable}}
