@@ -1,4 +1,4 @@
-"""What became of a run, for whoever asked for it."""
+"""Results of commands, for callers."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
@@ -11,7 +11,7 @@ from vault_memory.rules.edits.audit_record import Record, summary
 
 @dataclass(frozen=True, slots=True)
 class AppliedOp:
-    """An op that was carried out, or had nothing to do."""
+    """An op that was applied, or had nothing to do."""
 
     op: Mapping[str, object]
     outcome: str
@@ -21,12 +21,12 @@ class AppliedOp:
 
 @dataclass(frozen=True, slots=True)
 class RejectedOp:
-    """An op that was not carried out."""
+    """An op that was refused."""
 
     op: object
     reason: str
     headings: tuple[str, ...] = ()
-    """with `heading_missing`: those that there are"""
+    """with `heading_missing`: the headings of the note"""
 
 
 @dataclass(frozen=True, slots=True)
@@ -40,23 +40,23 @@ class ProposedOp:
 
 @dataclass(frozen=True, slots=True)
 class PendingOp:
-    """An op that is kept and will be carried out when the note can be written."""
+    """An op that waits until the note can be written."""
 
     op: Mapping[str, object]
     reason: str
     """one word"""
     id: str
-    """that the record will have"""
+    """of the future record"""
     explanation: str = ""
 
 
 @dataclass(frozen=True, slots=True)
 class Edit:
-    """What a run did to a note."""
+    """What a command did to a note."""
 
     note: str
     before: str | None
-    """the revision, None when there was no note"""
+    """revision; None when the note did not exist"""
     after: str | None
     applied: tuple[AppliedOp, ...] = ()
     rejected: tuple[RejectedOp, ...] = ()
@@ -70,26 +70,26 @@ class Edit:
 
     @property
     def changed(self) -> bool:
-        """Whether the note was, or with a dry run would be, changed."""
+        """Whether the note was changed, or would be without `dry_run`."""
         return self.before != self.after
 
 
 def edit_of(record: Record, *, recorded: bool) -> Edit:
-    """From a record, which was added to the audit or, with a dry run, not."""
+    """Returns the result that a record tells; `recorded` when the audit log has the record."""
     entry: Any = record.as_json()
     return Edit(
         record.note,
         record.before or None,
         record.after or None,
-        tuple(AppliedOp(done.op, done.outcome, done.remark) for done in record.applied),
+        tuple(AppliedOp(op.op, op.outcome, op.remark) for op in record.applied),
         tuple(
-            RejectedOp(said["op"], refused.reason, refused.headings)
-            for refused, said in zip(record.rejected, entry["rejected"], strict=True)
+            RejectedOp(json_op["op"], refusal.reason, refusal.headings)
+            for refusal, json_op in zip(record.rejected, entry["rejected"], strict=True)
         ),
         tuple(
-            ProposedOp(one.op, one.id, one.why)
-            for one in record.proposed
-            if one.state == "open"
+            ProposedOp(proposal.op, proposal.id, proposal.why)
+            for proposal in record.proposed
+            if proposal.state == "open"
         ),
         audit_id=record.id if recorded else None,
         diff=record.diff.decode("utf-8", "replace"),
@@ -100,14 +100,16 @@ def edit_of(record: Record, *, recorded: bool) -> Edit:
     )
 
 
-def pending_of(plan: Plan, run: EditCommand, reason: str, explanation: str) -> Edit:
-    """Of a run whose write waits: what it is to do, with the reason."""
-    edit = edit_of(plan.record(run, plan.after), recorded=False)
-    wait = tuple(
-        PendingOp(done.op, reason, run.id, explanation)
-        for done in edit.applied
-        if done.outcome == "applied"
+def pending_of(plan: Plan, command: EditCommand, reason: str, explanation: str) -> Edit:
+    """Returns the result of a command whose write waits, with the reason."""
+    edit = edit_of(plan.record(command, plan.after), recorded=False)
+    pending = tuple(
+        PendingOp(op.op, reason, command.id, explanation)
+        for op in edit.applied
+        if op.outcome == "applied"
     )
-    idle = tuple(done for done in edit.applied if done.outcome != "applied")
+    idle = tuple(op for op in edit.applied if op.outcome != "applied")
     summary = f"{edit.note.rpartition('/')[2]} waits: {explanation}"
-    return replace(edit, after=edit.before, applied=idle, pending=wait, summary=summary)
+    return replace(
+        edit, after=edit.before, applied=idle, pending=pending, summary=summary
+    )

@@ -1,4 +1,4 @@
-"""What stood in the notes before: their versions, what went back to one of them, and how long they are kept."""
+"""Stored versions of notes: lists and reads them, finds notes that went back to one, and prunes them."""
 
 from collections.abc import Mapping
 from datetime import datetime
@@ -13,22 +13,22 @@ if TYPE_CHECKING:
 
 
 class NoteHistory:
-    """Of one vault."""
+    """The versions of the notes of one vault."""
 
     def __init__(self, curator: "NoteEditor") -> None:
         self._curator = curator
 
     def history(self, path: str) -> list[NoteVersion]:
-        """The versions of a note, the newest first."""
+        """Returns the versions of a note, the newest first. Raises NoteNotFound."""
         note = self._curator.there(path)
         chain = self._curator.writer.snapshots.chain(self._curator.real(path))
-        found = versions_of(note, chain, self._curator.trail.of(path))
-        if not found:
+        versions = versions_of(note, chain, self._curator.trail.of(path))
+        if not versions:
             raise NoteNotFound(path)
-        return found
+        return versions
 
     def version(self, path: str, given: str) -> tuple[str, bytes]:
-        """A version of a note by its revision, or the beginning of it. Raises UnclearId."""
+        """Returns revision and bytes of a version, named by the beginning of its revision. Raises UnclearId."""
         revision = revision_named(given, self.history(path))
         raw = self._curator.writer.snapshots.bytes_of(revision)
         if raw is None:
@@ -39,13 +39,13 @@ class NoteHistory:
         return revision, raw
 
     def went_back(self, live: Mapping[str, str]) -> dict[str, str]:
-        """The notes that stand, `live`, as they had before something newer, which is kept: its revision."""
+        """Returns the notes whose present (`live`) text is older than a stored version, with the revision of that."""
         return went_back(self._curator.writer.snapshots, live)
 
     def gaps(self) -> dict[str, int]:
-        """The notes whose audit was edited, so that records are missing; how many lines are none."""
+        """Returns the notes whose audit log lacks records, with the number of its unreadable lines."""
         return gaps(self._curator.writer, self._curator.trail)
 
     def prune(self, now: datetime) -> None:
-        """Let go of versions that are older than they are kept."""
+        """Deletes versions that are too old."""
         self._curator.writer.prune(now)

@@ -1,4 +1,4 @@
-"""What is kept of a note's past, and what waits to become its future."""
+"""Versions of a note, and writes that wait for it."""
 
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
@@ -15,19 +15,19 @@ HISTORY = "`vault-memory history NOTE` lists the versions that are kept"
 
 @dataclass(frozen=True, slots=True)
 class NoteVersion:
-    """One version of a note that is kept, or stands there now."""
+    """A stored version of a note, or its present text."""
 
     revision: str
     ts: str
-    """when it was first seen; ISO 8601"""
+    """time at which it was first seen, ISO 8601"""
     by: str
-    """person, or the source of the record that wrote it: cli, tool, nightly, undo, …"""
+    """`person`, or the source of the record that wrote it: cli, tool, nightly, undo, …"""
     bytes: int
 
 
 @dataclass(frozen=True, slots=True)
 class Waiting:
-    """A write that waits until the note can be written."""
+    """A pending write."""
 
     note: str
     reason: str
@@ -38,39 +38,32 @@ class Waiting:
 def versions_of(
     note: Note | None, chain: Sequence[Version], records: Iterable[Record]
 ) -> list[NoteVersion]:
-    """All versions, the newest first; the one that stands there now is among them although nobody kept it yet."""
-    wrote: dict[str, list[str]] = {}
+    """Returns all versions, the newest first, with the present text even if it is not stored yet."""
+    sources_of: dict[str, list[str]] = {}
     for record in records:
         if record.after != record.before:
-            wrote.setdefault(record.after, []).append(record.source)
-    found = []
-    for one in chain:
-        sources = wrote.get(one.revision) if one.by == "bot" else None
-        found.append(
-            NoteVersion(
-                one.revision,
-                _ts(one.at),
-                sources.pop() if sources else one.by,
-                one.size,
-            )
+            sources_of.setdefault(record.after, []).append(record.source)
+    versions = []
+    for version in chain:
+        sources = sources_of.get(version.revision) if version.by == "bot" else None
+        author = sources.pop() if sources else version.by
+        versions.append(
+            NoteVersion(version.revision, _iso(version.at), author, version.size)
         )
     if note is not None and (not chain or chain[0].revision != note.revision):
-        found.insert(
-            0,
-            NoteVersion(
-                note.revision, _ts(note.stat.mtime_ns / 1e9), "person", len(note.raw)
-            ),
-        )
-    return found
+        saved = _iso(note.stat.mtime_ns / 1e9)
+        present = NoteVersion(note.revision, saved, "person", len(note.raw))
+        versions.insert(0, present)
+    return versions
 
 
 def revision_named(given: str, versions: Iterable[NoteVersion]) -> str:
-    """The one revision that begins so. Raises UnclearId."""
-    found = resolve(given, (one.revision for one in versions))
-    if not found.id:
-        raise UnclearId("revision", given, found.candidates, HISTORY)
-    return found.id
+    """Returns the one revision that begins so. Raises UnclearId."""
+    match = resolve(given, (version.revision for version in versions))
+    if not match.id:
+        raise UnclearId("revision", given, match.candidates, HISTORY)
+    return match.id
 
 
-def _ts(at: float) -> str:
-    return datetime.fromtimestamp(at, UTC).isoformat(timespec="milliseconds")
+def _iso(seconds: float) -> str:
+    return datetime.fromtimestamp(seconds, UTC).isoformat(timespec="milliseconds")
