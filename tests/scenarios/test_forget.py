@@ -372,7 +372,7 @@ def test_what_is_not_taken_out_is_noticed(
             monkeypatch.setattr(
                 erasing,
                 "erase",
-                lambda means, eraser: erasing.look_through(means.journal, eraser),
+                lambda context, eraser: erasing.look_through(context.journal, eraser),
             )
         case "index":
             monkeypatch.setattr(

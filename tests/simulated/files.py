@@ -14,7 +14,7 @@ from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
 from typing import Literal
 
-from vault_memory.vault.fs import Found
+from vault_memory.vault.fs import FileStatus
 
 Model = Literal["kill", "ext4-ordered", "ext4-writeback", "btrfs", "posix"]
 MODELS: tuple[Model, ...] = ("kill", "ext4-ordered", "ext4-writeback", "btrfs", "posix")
@@ -350,23 +350,23 @@ class SimulatedFiles:
         self._call("close")
         del self.open_files[fd]
 
-    def stat(self, fd: int) -> Found:
+    def stat(self, fd: int) -> FileStatus:
         self._call("stat")
         what = self.open_files[fd]
         if isinstance(what, str):
             mtime = self.folders[what].mtime
-            return Found(
+            return FileStatus(
                 stat.S_IFDIR | 0o755, self.uid, self.uid, 1, 0, 2, 0, mtime, mtime
             )
         return self._found(self._file(fd))
 
-    def _found(self, inode: Inode) -> Found:
+    def _found(self, inode: Inode) -> FileStatus:
         names = sum(
             number == inode.number
             for one in self.folders.values()
             for number in one.entries.values()
         )
-        return Found(
+        return FileStatus(
             inode.mode,
             inode.uid,
             inode.gid,
@@ -378,7 +378,7 @@ class SimulatedFiles:
             inode.ctime,
         )
 
-    def look(self, folder: int, name: str) -> Found | None:
+    def look(self, folder: int, name: str) -> FileStatus | None:
         self._call(f"look {name}")
         number = self.folders[self._folder(folder)].entries.get(name)
         return None if number is None else self._found(self.inodes[number])

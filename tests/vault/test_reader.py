@@ -325,7 +325,7 @@ def test_a_very_deep_tree_is_listed_so_far_and_said_to_be_too_deep(large_vault, 
         subprocess.run(["rm", "-rf", str(large_vault / "d")], check=True)
 
     assert "USER.md" in listing.entries
-    assert list(listing.unknown.values()) == ["it lies more than 64 folders deep"]
+    assert list(listing.unknown.values()) == ["it is more than 64 folders deep"]
     assert not listing.covers("/".join(["d"] * 70) + "/x.md")
 
 

@@ -1,7 +1,8 @@
-"""Which device this is: a name that people recognise, e.g. ``laptop-3f9a1c``, kept in the vault's state, never in it.
+"""The name of this device, e.g. ``laptop-3f9a1c``, kept in the vault's state folder.
 
-The name is made from the machine, the user and the state's place, so that a state that was deleted gets the same name
-again. It stands in each record of the audit, and in the names of logs once several devices write to one vault.
+The name is made from the machine, the user and the path of the state folder, so that a deleted
+state folder gets the same name again. It is in each audit record, and in the names of logs once
+several devices write to one vault.
 """
 
 import hashlib
@@ -12,25 +13,28 @@ from pathlib import Path
 FILE = "device"
 _NAME = re.compile(r"[a-z0-9](?:[a-z0-9-]{0,38}[a-z0-9])?")
 _LONGEST_HOST = 24
+_DIGITS = 6
+"""Hexadecimal digits at the end of a name"""
 
 
 def device_of(state: Path) -> str:
-    """The name of the device whose state this is, given to it at the first time. Of two who ask at once, both get one.
+    """Returns the name of the device of this state folder; the first call makes the name.
 
-    Letters, digits and hyphens only: it is to stand in the names of files.
+    It has letters, digits and hyphens only, because it is used in the names of files.
     """
     file = state / FILE
-    known = _kept(file)
-    if known:
-        return known
-    fresh = file.with_name(f"{FILE}.{os.urandom(6).hex()}")
-    fresh.write_text(_made(state) + "\n", encoding="ascii")
-    os.replace(fresh, file)
-    return _kept(file)
+    saved = _read_name(file)
+    if saved:
+        return saved
+    temporary = file.with_name(f"{FILE}.{os.urandom(6).hex()}")
+    temporary.write_text(_make_name(state) + "\n", encoding="ascii")
+    os.replace(temporary, file)
+    # Two processes may start at once: both use the name that is in the file in the end.
+    return _read_name(file)
 
 
 def own_log(path: str, device: str) -> str:
-    """The name of a log where several devices write: of ``2026-11-21.jsonl`` ``2026-11-21.laptop-3f9a1c.jsonl``."""
+    """``2026-11-21.jsonl`` gives ``2026-11-21.laptop-3f9a1c.jsonl``, the log of one device."""
     stem, ending = path.rsplit(".", 1)
     return f"{stem}.{device}.{ending}"
 
@@ -40,7 +44,7 @@ def is_device(name: str) -> bool:
     return _NAME.fullmatch(name) is not None
 
 
-def _kept(file: Path) -> str:
+def _read_name(file: Path) -> str:
     try:
         name = file.read_text(encoding="ascii").strip()
     except (OSError, ValueError):
@@ -48,18 +52,17 @@ def _kept(file: Path) -> str:
     return name if is_device(name) else ""
 
 
-def _made(state: Path) -> str:
-    host = re.sub(r"[^a-z0-9]+", "-", os.uname().nodename.lower().split(".")[0])[
-        :_LONGEST_HOST
-    ].strip("-")
-    where = "\0".join(
-        ("vault-memory", _machine(), str(os.getuid()), os.path.realpath(state))
-    )
-    return f"{host or 'device'}-{hashlib.sha256(where.encode('utf-8', 'surrogateescape')).hexdigest()[:6]}"
+def _make_name(state: Path) -> str:
+    host_name = os.uname().nodename.lower().split(".")[0]
+    host = re.sub(r"[^a-z0-9]+", "-", host_name)[:_LONGEST_HOST].strip("-")
+    user = str(os.getuid())
+    identity = "\0".join(("vault-memory", _machine(), user, os.path.realpath(state)))
+    digest = hashlib.sha256(identity.encode("utf-8", "surrogateescape")).hexdigest()
+    return f"{host or 'device'}-{digest[:_DIGITS]}"
 
 
 def _machine() -> str:
-    """What tells this machine from others of the same name; it is only ever hashed."""
+    """Returns an id that differs between machines of the same name; it is only ever hashed."""
     try:
         return Path("/etc/machine-id").read_text(encoding="ascii").strip()
     except (OSError, ValueError):

@@ -1,4 +1,4 @@
-"""Which devices write to a vault: this one, and those that were met in what they wrote."""
+"""The devices that write to a vault: this one, and those whose logs were found in the vault."""
 
 from collections.abc import Iterable
 from contextlib import suppress
@@ -10,7 +10,7 @@ OTHERS = "devices"
 
 
 class Devices:
-    """As the state folder of this one remembers them."""
+    """The devices of one vault, as this device's state folder remembers them."""
 
     def __init__(self, state: Path) -> None:
         self._state = state
@@ -19,28 +19,28 @@ class Devices:
 
     @property
     def device(self) -> str:
-        """The name of this one."""
+        """The name of this device."""
         self._device = self._device or device_of(self._state)
         return self._device
 
     @property
     def others(self) -> frozenset[str]:
-        """The names of the other devices that are known to write to this vault."""
+        """The names of the other devices that write to this vault."""
         if self._others is None:
-            kept = ""
+            text = ""
             with suppress(OSError, ValueError):
-                kept = (self._state / OTHERS).read_text(encoding="ascii")
-            self._others = frozenset(name for name in kept.split() if is_device(name))
+                text = (self._state / OTHERS).read_text(encoding="ascii")
+            self._others = frozenset(filter(is_device, text.split()))
         return self._others
 
     def meet(self, devices: Iterable[str]) -> None:
-        """These write to this vault: remember those that are news."""
-        fresh = (
-            {name for name in devices if is_device(name)} - self.others - {self.device}
-        )
-        if fresh:
-            self._others = self.others | fresh
-            with suppress(OSError):  # they are met again
-                (self._state / OTHERS).write_text(
-                    "\n".join(sorted(self._others)) + "\n", encoding="ascii"
-                )
+        """Remembers devices that write to this vault."""
+        names = set(filter(is_device, devices))
+        new_names = names - self.others - {self.device}
+        if not new_names:
+            return
+        self._others = self.others | new_names
+        text = "\n".join(sorted(self._others)) + "\n"
+        # A full disk is no trouble: the next reading of the logs finds the devices again.
+        with suppress(OSError):
+            (self._state / OTHERS).write_text(text, encoding="ascii")

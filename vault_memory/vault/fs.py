@@ -1,7 +1,8 @@
-"""The system calls that writing a note is made of, so that a test can put a simulated disk in their place.
+"""The system calls of the write protocol, as an interface that a simulated disk can implement.
 
-Names are always taken relative to an open folder: once a folder was reached without following a link, nothing put in
-its way later can lead the write elsewhere. Every call raises OSError as the system does.
+Names are always relative to an open folder. Once a folder was reached without following a link,
+nothing that is put in its way later can lead the write elsewhere. Every call raises OSError as the
+system does.
 """
 
 import errno
@@ -24,12 +25,14 @@ _NR_RENAMEAT2 = {
     "ppc64le": 357,
 }
 _NOREPLACE, _EXCHANGE = 1, 2
+_BLOCK = 1 << 20
+"""Bytes of one read"""
 UNSUPPORTED = frozenset({errno.EINVAL, errno.ENOSYS, errno.EOPNOTSUPP, errno.ENOTTY})
-"""What a file system says that does not know a call."""
+"""Errors of a file system that does not offer a call"""
 
 
-class Found(NamedTuple):
-    """What the system says about a file; equal as long as nobody changed it."""
+class FileStatus(NamedTuple):
+    """The status of a file; equal as long as nothing changed the file."""
 
     mode: int
     uid: int
@@ -42,18 +45,18 @@ class Found(NamedTuple):
     ctime_ns: int
 
     @classmethod
-    def of(cls, found: os.stat_result) -> "Found":
-        """Taken from what the system says."""
+    def of(cls, status: os.stat_result) -> "FileStatus":
+        """Converts the status that the system returns."""
         return cls(
-            found.st_mode,
-            found.st_uid,
-            found.st_gid,
-            found.st_dev,
-            found.st_ino,
-            found.st_nlink,
-            found.st_size,
-            found.st_mtime_ns,
-            found.st_ctime_ns,
+            status.st_mode,
+            status.st_uid,
+            status.st_gid,
+            status.st_dev,
+            status.st_ino,
+            status.st_nlink,
+            status.st_size,
+            status.st_mtime_ns,
+            status.st_ctime_ns,
         )
 
     @property
@@ -66,85 +69,91 @@ class Found(NamedTuple):
 
 
 class Files(Protocol):
-    """The calls below one root. Folders and files are named by descriptors that the caller closes."""
+    """The calls below one root. Descriptors name folders and files; the caller closes them."""
 
     root: str
-    """Where the vault lies."""
+    """Absolute path of the vault"""
     uid: int
-    """Whose files may be replaced; 0 may replace all."""
+    """Owner of the files that may be replaced; 0 may replace all"""
 
     def open_folder(self, path: str) -> int:
-        """A folder below the root ("" for the root), reached without following a link."""
+        """Opens a folder below the root ("" for the root) without following a link."""
 
     def make_folder(self, folder: int, name: str) -> None:
-        """An empty folder in a folder."""
+        """Creates an empty folder in a folder."""
 
     def open(self, folder: int, name: str) -> int:
-        """A file for reading, which must not be a link."""
+        """Opens a file for reading; it must not be a link."""
 
     def create(self, folder: int, name: str, *, private: bool) -> int:
-        """A new empty file for reading and writing: for us alone, or for whom the user's umask lets."""
+        """Creates an empty file for reading and writing.
+
+        Only the owner can read a private file; the user's umask decides for others.
+        """
 
     def read(self, fd: int) -> bytes:
-        """All of a file, from its beginning."""
+        """Reads all of a file, from its beginning."""
 
     def write(self, fd: int, raw: bytes) -> None:
-        """All of these bytes, at the current place."""
+        """Writes all of these bytes at the current position."""
 
     def fsync(self, fd: int) -> None:
-        """What was written, or what was renamed in a folder, is on the disk when this returns."""
+        """Waits until written bytes, or renames in a folder, are on the disk."""
 
     def close(self, fd: int) -> None:
-        """The descriptor is free again."""
+        """Frees the descriptor."""
 
-    def stat(self, fd: int) -> Found:
-        """About an open file or folder."""
+    def stat(self, fd: int) -> FileStatus:
+        """Returns the status of an open file or folder."""
 
-    def look(self, folder: int, name: str) -> Found | None:
-        """About a name, following no link; None when there is nothing of that name."""
+    def look(self, folder: int, name: str) -> FileStatus | None:
+        """Returns the status of a name without following a link; None when it does not exist."""
 
     def link_target(self, folder: int, name: str) -> str:
-        """Where a symbolic link points."""
+        """Returns the target of a symbolic link."""
 
-    def exchange(self, folder: int, one: str, other: str) -> None:
-        """Swap what two names stand for, in one step; both must exist."""
+    def exchange(self, folder: int, first: str, second: str) -> None:
+        """Swaps the files of two names in one step; both must exist."""
 
     def rename(self, folder: int, old: str, new: str) -> None:
-        """Give a file another name, which must be one that only we know of."""
+        """Renames a file; the new name must be one that no other program knows."""
 
     def rename_new(self, folder: int, old: str, new: str) -> None:
-        """Give a file another name, unless that name is taken."""
+        """Renames a file, unless the new name is taken."""
 
     def link(self, folder: int, old: str, new: str) -> None:
-        """Give a file a second name, unless that name is taken."""
+        """Gives a file a second name, unless that name is taken."""
 
     def unlink(self, folder: int, name: str) -> None:
-        """Take a name away."""
+        """Removes a name."""
 
     def set_owner(self, fd: int, uid: int, gid: int) -> None:
-        """Change to whom a file belongs."""
+        """Changes the owner and the group of a file."""
 
     def set_mode(self, fd: int, mode: int) -> None:
-        """Change who may do what."""
+        """Changes the permissions of a file."""
 
     def set_mtime(self, fd: int, mtime_ns: int) -> None:
-        """Change when a file was last changed."""
+        """Changes the modification time of a file."""
 
     def attributes(self, fd: int) -> dict[str, bytes]:
-        """Extended attributes, access control lists among them."""
+        """Returns the extended attributes, access control lists among them."""
 
     def set_attribute(self, fd: int, name: str, value: bytes) -> None:
-        """Set one extended attribute."""
+        """Sets one extended attribute."""
 
     def alone(self, fd: int, *, readers_too: bool) -> bool | None:
-        """Whether nobody else has this file open for writing (or at all); None when the system does not tell."""
+        """Whether no other process has this file open for writing, or, with `readers_too`, at all.
+
+        Returns None when the system does not say.
+        """
 
     def free_bytes(self, fd: int) -> int:
-        """What we may still write to this file system."""
+        """Returns how many bytes may still be written to this file system."""
 
 
 class RealFiles:
-    """The calls of the system we run on."""
+    """The calls of the operating system."""
 
     def __init__(self, root: str | os.PathLike[str]) -> None:
         self.root = os.path.abspath(root)
@@ -178,17 +187,19 @@ class RealFiles:
         return os.open(name, flags, 0o600 if private else 0o666, dir_fd=folder)
 
     def read(self, fd: int) -> bytes:
-        parts = []
-        place = 0
-        while part := os.pread(fd, 1 << 20, place):
-            parts.append(part)
-            place += len(part)
-        return b"".join(parts)
+        blocks = []
+        position = 0
+        while block := os.pread(fd, _BLOCK, position):
+            blocks.append(block)
+            position += len(block)
+        return b"".join(blocks)
 
     def write(self, fd: int, raw: bytes) -> None:
-        rest = memoryview(raw)
-        while rest:
-            rest = rest[os.write(fd, rest) :]
+        remaining = memoryview(raw)
+        while remaining:
+            # A nearly full disk takes fewer bytes than it is given.
+            written = os.write(fd, remaining)
+            remaining = remaining[written:]
 
     def fsync(self, fd: int) -> None:
         os.fsync(fd)
@@ -196,26 +207,25 @@ class RealFiles:
     def close(self, fd: int) -> None:
         os.close(fd)
 
-    def stat(self, fd: int) -> Found:
-        return Found.of(os.fstat(fd))
+    def stat(self, fd: int) -> FileStatus:
+        return FileStatus.of(os.fstat(fd))
 
-    def look(self, folder: int, name: str) -> Found | None:
+    def look(self, folder: int, name: str) -> FileStatus | None:
         try:
-            return Found.of(os.lstat(name, dir_fd=folder))
+            return FileStatus.of(os.lstat(name, dir_fd=folder))
         except FileNotFoundError:
             return None
         except OSError as error:
-            if (
-                error.errno == errno.ENAMETOOLONG
-            ):  # nothing can be there: asked about locks of notes with long names
+            # An editor's lock file of a note with a long name: such a file cannot exist.
+            if error.errno == errno.ENAMETOOLONG:
                 return None
             raise
 
     def link_target(self, folder: int, name: str) -> str:
         return os.readlink(name, dir_fd=folder)
 
-    def exchange(self, folder: int, one: str, other: str) -> None:
-        _renameat2(folder, one, other, _EXCHANGE)
+    def exchange(self, folder: int, first: str, second: str) -> None:
+        _renameat2(folder, first, second, _EXCHANGE)
 
     def rename(self, folder: int, old: str, new: str) -> None:
         os.rename(old, new, src_dir_fd=folder, dst_dir_fd=folder)
@@ -254,41 +264,41 @@ class RealFiles:
     def alone(self, fd: int, *, readers_too: bool) -> bool | None:
         if not hasattr(fcntl, "F_SETLEASE"):
             return None
+        lease = fcntl.F_WRLCK if readers_too else fcntl.F_RDLCK
         try:
-            # Somebody who opens the file meanwhile is told to us by a signal, and SIGIO would end the process.
+            # A process that opens the file now breaks the lease: the system sends us a signal,
+            # and its default, SIGIO, would end the process.
             fcntl.fcntl(fd, fcntl.F_SETSIG, signal.SIGURG)
-            fcntl.fcntl(
-                fd, fcntl.F_SETLEASE, fcntl.F_WRLCK if readers_too else fcntl.F_RDLCK
-            )
-            undisturbed = fcntl.fcntl(fd, fcntl.F_GETLEASE) == (
-                fcntl.F_WRLCK if readers_too else fcntl.F_RDLCK
-            )
+            fcntl.fcntl(fd, fcntl.F_SETLEASE, lease)
+            is_unbroken = fcntl.fcntl(fd, fcntl.F_GETLEASE) == lease
             fcntl.fcntl(fd, fcntl.F_SETLEASE, fcntl.F_UNLCK)
         except OSError as error:
-            return (
-                False
-                if error.errno in (errno.EAGAIN, errno.EACCES) and _ours(fd)
-                else None
-            )
-        return undisturbed
+            # The same errors mean that only the owner of a file may set a lease.
+            is_refused = error.errno in (errno.EAGAIN, errno.EACCES)
+            return False if is_refused and _may_lease(fd) else None
+        return is_unbroken
 
     def free_bytes(self, fd: int) -> int:
-        found = os.fstatvfs(fd)
-        return (found.f_bfree if self.uid == 0 else found.f_bavail) * found.f_frsize
+        file_system = os.fstatvfs(fd)
+        # Blocks that are reserved for root are of no use to other users.
+        is_root = self.uid == 0
+        blocks = file_system.f_bfree if is_root else file_system.f_bavail
+        return blocks * file_system.f_frsize
 
 
-def _ours(fd: int) -> bool:
+def _may_lease(fd: int) -> bool:
     return os.geteuid() in (0, os.fstat(fd).st_uid)
 
 
 def move_between(old_folder: int, old: str, new_folder: int, new: str) -> None:
-    """Give a file or a folder another name in another folder, unless that name is taken (FileExistsError)."""
+    """Moves a file or a folder to another folder. Raises FileExistsError when the name is taken."""
     try:
-        _exchanging.call(old_folder, old, new_folder, new, _NOREPLACE)
+        _renameat2_call.call(old_folder, old, new_folder, new, _NOREPLACE)
     except OSError as error:
-        if error.errno not in UNSUPPORTED or stat.S_ISDIR(
-            os.lstat(old, dir_fd=old_folder).st_mode
-        ):
+        if error.errno not in UNSUPPORTED:
+            raise
+        # A folder cannot have two names, so there is no second way to move it.
+        if stat.S_ISDIR(os.lstat(old, dir_fd=old_folder).st_mode):
             raise
         os.link(
             old,
@@ -297,16 +307,17 @@ def move_between(old_folder: int, old: str, new_folder: int, new: str) -> None:
             dst_dir_fd=new_folder,
             follow_symlinks=False,
         )
+        # A disk that saw only the unlink would have no name for the file at all.
         os.fsync(new_folder)
         os.unlink(old, dir_fd=old_folder)
 
 
 def _renameat2(folder: int, old: str, new: str, flags: int) -> None:
-    _exchanging.call(folder, old, folder, new, flags)
+    _renameat2_call.call(folder, old, folder, new, flags)
 
 
 class _Renameat2:
-    """The system call, which Python does not offer; ctypes is loaded on first use."""
+    """The system call renameat2, which Python does not offer; loads ctypes on first use."""
 
     def __init__(self) -> None:
         self._syscall: Callable[..., int] | None = None
@@ -316,9 +327,8 @@ class _Renameat2:
     ) -> None:
         import ctypes
 
-        number = (
-            _NR_RENAMEAT2.get(os.uname().machine) if sys.platform == "linux" else None
-        )
+        is_linux = sys.platform == "linux"
+        number = _NR_RENAMEAT2.get(os.uname().machine) if is_linux else None
         if number is None:
             raise OSError(errno.ENOSYS, os.strerror(errno.ENOSYS), old, None, new)
         if self._syscall is None:
@@ -333,19 +343,17 @@ class _Renameat2:
                 ctypes.c_uint,
             )
             self._syscall = libc.syscall
-        if (
-            self._syscall(
-                number,
-                old_folder,
-                os.fsencode(old),
-                new_folder,
-                os.fsencode(new),
-                flags,
-            )
-            < 0
-        ):
-            said = ctypes.get_errno()
-            raise OSError(said, os.strerror(said), old, None, new)
+        result = self._syscall(
+            number,
+            old_folder,
+            os.fsencode(old),
+            new_folder,
+            os.fsencode(new),
+            flags,
+        )
+        if result < 0:
+            code = ctypes.get_errno()
+            raise OSError(code, os.strerror(code), old, None, new)
 
 
-_exchanging = _Renameat2()
+_renameat2_call = _Renameat2()

@@ -1,7 +1,7 @@
-"""Logs that only grow: one JSON record a line. What is torn is repaired by adding, never by taking away.
+"""Append-only logs: one JSON record a line. A torn line is repaired by adding, never by removing.
 
-A record is one write at the end of the file, synced before the call returns, and nobody else appends meanwhile. A
-reader goes on after whatever it cannot read, and says how much that was.
+A record is one write at the end of the file, synced before the call returns, under a lock that
+excludes other writers. A reader skips the lines that it cannot read, and counts them.
 """
 
 import fcntl
@@ -23,67 +23,69 @@ Record = Mapping[str, object]
 
 TAIL = 64 << 10
 """Bytes at the end of a log in which its last records are looked for"""
+_APPEND = (
+    os.O_RDWR | os.O_APPEND | os.O_CREAT | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC
+)
 
 
 class Records(NamedTuple):
-    """What stands in a log."""
+    """The content of a log."""
 
     records: tuple[dict[str, object], ...]
     bad: int
-    """Lines that are no records: torn by a crash, zeroed by a power loss, or edited by hand."""
+    """Lines that are no records: torn by a crash, zeroed by a power loss, or edited by hand"""
 
 
 class Appended(NamedTuple):
-    """What was added to a log."""
+    """The bytes that were added to a log."""
 
     offset: int
-    """where it begins; so many bytes stood there before"""
+    """Where they begin: the size of the log before"""
     raw: bytes
-    """all of it, with the newline that ended a torn line before it"""
+    """All of them, with the newline that ended a torn line before them"""
 
 
 def append_record(root: str | os.PathLike[str], path: str, record: Record) -> Appended:
-    """Add one record to the log, which is made when it is not there; it is on the disk when this returns."""
+    """Adds one durable record to the log, and creates the log when it does not exist."""
     return append_records(root, path, (record,))
 
 
 def append_records(
     root: str | os.PathLike[str], path: str, records: Iterable[Record]
 ) -> Appended:
-    """Add records to the log, with one write and one sync for all of them."""
+    """Adds records to the log, with one write and one sync for all of them. Raises OSError."""
     inside(path)
     lines = b"".join(map(_line, records))
     files = RealFiles(root)
     folder_path, _, name = path.rpartition("/")
-    folder = _folder(files, folder_path)
+    folder = _open_folder(files, folder_path)
     try:
-        flags = (
-            os.O_RDWR
-            | os.O_APPEND
-            | os.O_CREAT
-            | os.O_NOFOLLOW
-            | os.O_NONBLOCK
-            | os.O_CLOEXEC
-        )
-        fd = os.open(name, flags, 0o666, dir_fd=folder)
+        fd = os.open(name, _APPEND, 0o666, dir_fd=folder)
         try:
-            fcntl.flock(fd, fcntl.LOCK_EX)
-            size = os.fstat(fd).st_size
-            torn = size > 0 and os.pread(fd, 1, size - 1) != b"\n"
-            raw = b"\n" + lines if torn else lines
-            _write(fd, raw)
-            os.fdatasync(fd)
+            appended = _append(fd, lines)
         finally:
             os.close(fd)
-        if size == 0:
+        if appended.offset == 0:
+            # A power loss could take the name of a new log.
             os.fsync(folder)
     finally:
         os.close(folder)
+    return appended
+
+
+def _append(fd: int, lines: bytes) -> Appended:
+    fcntl.flock(fd, fcntl.LOCK_EX)
+    size = os.fstat(fd).st_size
+    # A crash during an append leaves a line without its end: the next record gets its own line.
+    is_torn = size > 0 and os.pread(fd, 1, size - 1) != b"\n"
+    raw = b"\n" + lines if is_torn else lines
+    _write(fd, raw)
+    os.fdatasync(fd)
     return Appended(size, raw)
 
 
 def sync_records(root: str | os.PathLike[str], path: str) -> None:
-    """All that stands in a log is on the disk when this returns: who appended it may have died before that."""
+    """Waits until a log is on the disk. The process that appended may have died before its sync."""
     files = RealFiles(root)
     folder_path, _, name = path.rpartition("/")
     folder = files.open_folder(folder_path)
@@ -98,7 +100,7 @@ def sync_records(root: str | os.PathLike[str], path: str) -> None:
         files.close(folder)
 
 
-def _folder(files: RealFiles, path: str) -> int:
+def _open_folder(files: RealFiles, path: str) -> int:
     try:
         return files.open_folder(path)
     except FileNotFoundError:
@@ -106,7 +108,7 @@ def _folder(files: RealFiles, path: str) -> int:
 
 
 def read_records(raw: bytes) -> Records:
-    """The records of a log, in their order."""
+    """Returns the records of a log in their order."""
     records, bad = [], 0
     for line in raw.split(b"\n"):
         record = _record(line)
@@ -118,7 +120,10 @@ def read_records(raw: bytes) -> Records:
 
 
 def last_lines(root: str | os.PathLike[str], path: str) -> list[bytes]:
-    """The last lines of a log, the last first, without reading all of it; the first of them may be cut."""
+    """Returns the lines in the last `TAIL` bytes of a log, the last first.
+
+    The first line of the log among them may be cut. Returns nothing when the log cannot be read.
+    """
     folder_path, _, name = path.rpartition("/")
     files = RealFiles(root)
     try:
@@ -137,62 +142,65 @@ def last_lines(root: str | os.PathLike[str], path: str) -> list[bytes]:
 
 
 def lines_from_end(stream: BinaryIO) -> Iterator[bytes]:
-    """The lines of a log without their newlines, the last first; no more of it is read than is asked for."""
+    """Yields the lines of a log without their newlines, the last first. Reads only as needed."""
     position = stream.seek(0, os.SEEK_END)
-    pieces: list[
-        bytes
-    ] = []  # of the line that is not read whole yet, its last piece first
+    # The blocks of a line whose beginning is not read yet, the last block first.
+    unfinished: list[bytes] = []
     while position:
         size = min(TAIL, position)
         position -= size
         stream.seek(position)
         first, *lines = stream.read(size).split(b"\n")
         if lines:
-            yield lines.pop() + b"".join(reversed(pieces))
+            yield lines.pop() + b"".join(reversed(unfinished))
             yield from reversed(lines)
-            pieces = []
-        pieces.append(first)
-    yield b"".join(reversed(pieces))
+            unfinished = []
+        unfinished.append(first)
+    yield b"".join(reversed(unfinished))
 
 
 def merge_records(logs: Iterable[bytes]) -> bytes:
-    """All records of several copies of a log, each once by its id, in the order of time; lines stay as they are."""
+    """Merges copies of a log: each record once by its id, in the order of time, bytes unchanged."""
     lines: dict[object, tuple[str, int, bytes]] = {}
     for raw in logs:
         for line in raw.split(b"\n"):
             record = _record(line)
+            # A power loss leaves zeros where a line should be.
             if record is None and not line.strip(b"\0 \t\r"):
                 continue
-            key = record.get("id") if record else None
-            when = str(record.get("ts", "")) if record else ""
-            lines.setdefault(
-                key if isinstance(key, str) else line, (when, len(lines), line)
-            )
-    return b"".join(
-        line + b"\n" for _, _, line in sorted(lines.values(), key=lambda one: one[:2])
-    )
+            key, moment = _key_and_moment(record or {}, line)
+            lines.setdefault(key, (moment, len(lines), line))
+    ordered = sorted(lines.values(), key=lambda entry: entry[:2])
+    return b"".join(line + b"\n" for _, _, line in ordered)
+
+
+def _key_and_moment(record: Record, line: bytes) -> tuple[str | bytes, str]:
+    """Returns what identifies a line, and its time; a line that is no record identifies itself."""
+    record_id = record.get("id")
+    key = record_id if isinstance(record_id, str) else line
+    return key, str(record.get("ts", ""))
 
 
 def _line(record: Record) -> bytes:
     try:
-        return (
-            json.dumps(record, ensure_ascii=False, separators=(",", ":")).encode()
-            + b"\n"
-        )
+        text = json.dumps(record, ensure_ascii=False, separators=(",", ":"))
+        return text.encode() + b"\n"
     except UnicodeEncodeError:
+        # A name of a file that is not UTF-8 has surrogates, which JSON can only escape.
         return json.dumps(record, separators=(",", ":")).encode() + b"\n"
 
 
 def _record(line: bytes) -> dict[str, object] | None:
     try:
-        said = json.loads(line)
+        payload = json.loads(line)
     except (ValueError, RecursionError):
         return None
-    return said if isinstance(said, dict) else None
+    return payload if isinstance(payload, dict) else None
 
 
 def _write(fd: int, raw: bytes) -> None:
-    """In one piece, as the system does it unless the disk is full."""
-    rest = memoryview(raw)
-    while rest:
-        rest = rest[os.write(fd, rest) :]
+    """Writes all bytes. The system takes them in one step unless the disk is nearly full."""
+    remaining = memoryview(raw)
+    while remaining:
+        written = os.write(fd, remaining)
+        remaining = remaining[written:]

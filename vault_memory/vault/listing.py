@@ -1,4 +1,4 @@
-"""Walking through a vault, quickly and without trust: every name is either taken in, junk, or said to be unknown."""
+"""Lists a vault quickly: every name is a note, a copy, a link, junk, or reported as unknown."""
 
 import os
 import re
@@ -10,16 +10,16 @@ from vault_memory.rules.paths.filenames import ignored, unreadable
 
 SUFFIXES = (".md", ".jsonl")
 DEEPEST = 64
-"""Folders below one another."""
+"""Levels of folders"""
 MOST = 200_000
-"""Files in one listing."""
+"""Files in one listing"""
 
 _SAFE = re.compile(r"[\w .,'()+@=&!~#$%;\-]+").fullmatch
 _OPEN = os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW | os.O_CLOEXEC
 
 
 class Stat(NamedTuple):
-    """What tells one state of a file from another without reading it."""
+    """The facts that distinguish two states of a file without reading it."""
 
     size: int
     mtime_ns: int
@@ -28,40 +28,40 @@ class Stat(NamedTuple):
     nlink: int
 
     @classmethod
-    def of(cls, found: os.stat_result) -> "Stat":
-        """Taken from what the system says."""
+    def of(cls, status: os.stat_result) -> "Stat":
+        """Converts the status that the system returns."""
         return cls(
-            found.st_size,
-            found.st_mtime_ns,
-            found.st_ctime_ns,
-            found.st_ino,
-            found.st_nlink,
+            status.st_size,
+            status.st_mtime_ns,
+            status.st_ctime_ns,
+            status.st_ino,
+            status.st_nlink,
         )
 
 
 class Listing:
-    """What was seen in a vault, or below one of its folders. A path that is in none of these is absent."""
+    """The content of a vault, or of one of its folders. A path in none of the fields is absent."""
 
     __slots__ = ("copies", "entries", "folders", "links", "unknown")
 
     def __init__(self) -> None:
         self.entries: dict[str, Stat] = {}
         self.unknown: dict[str, str] = {}
-        """Path of a file or folder → why it cannot be told what is there. What lies below it is unknown too."""
+        """Path of a file or folder → why its state is unknown. Everything below it is unknown too."""
         self.copies: list[str] = []
-        """Conflict copies, waiting for a person."""
+        """Conflict copies, which wait for a person"""
         self.links: list[str] = []
-        """Links to something in the vault: its own path is what counts."""
+        """Links to a file in the vault; the file's own path counts"""
         self.folders: list[str] = []
-        """All folders that were entered, "" for the vault itself."""
+        """All folders that were entered, "" for the vault itself"""
 
     @property
     def truncated(self) -> bool:
-        """Whether there were more files than a listing takes in."""
+        """Whether the vault has more files than a listing can have."""
         return len(self.entries) >= MOST
 
     def covers(self, path: str) -> bool:
-        """Whether the absence of this path from `entries` means that it is absent."""
+        """Whether a path that is missing in `entries` is certainly absent."""
         if self.truncated or "" in self.unknown:
             return False
         while path:
@@ -72,16 +72,16 @@ class Listing:
 
 
 def walk(root: int, root_path: str, subtree: str, suffixes: tuple[str, ...]) -> Listing:
-    """List what lies below ``subtree`` of the folder open as ``root``."""
+    """Lists everything below `subtree` of the folder that is open as `root`."""
     walker = _Walk(root_path, suffixes)
     fd = root
     prefix = ""
     try:
-        for part in subtree.split("/") if subtree else ():
-            prefix += part
-            if part.startswith("."):
+        for name in subtree.split("/") if subtree else ():
+            prefix += name
+            if name.startswith("."):
                 return walker.listing
-            below = walker.open(fd, part, prefix)
+            below = walker.open(fd, name, prefix)
             if fd != root:
                 os.close(fd)
             fd = root if below is None else below
@@ -96,7 +96,11 @@ def walk(root: int, root_path: str, subtree: str, suffixes: tuple[str, ...]) -> 
 
 
 class _Walk:
-    """One walk; keeps the folders on the way open, so that nothing can be slipped under it."""
+    """One walk.
+
+    It keeps the folders on its way open: a folder that is replaced by a link during the walk
+    cannot lead it out of the vault.
+    """
 
     def __init__(self, root_path: str, suffixes: tuple[str, ...]) -> None:
         self.listing = Listing()
@@ -104,56 +108,61 @@ class _Walk:
         self._suffixes = suffixes
 
     def open(self, parent: int, name: str, path: str) -> int | None:
-        """A folder below an open one, or None when it is gone or cannot be entered."""
+        """Opens a folder below an open one; None when it is absent or cannot be entered."""
         try:
             return os.open(name, _OPEN, dir_fd=parent)
         except FileNotFoundError:
             return None
         except NotADirectoryError:
-            self._link_or_gone(parent, name, path)
+            self._add_if_link(parent, name, path)
         except OSError as error:
-            self.listing.unknown[path] = error.strerror or str(error)
+            self._add_unknown(path, error)
         return None
 
-    def _link_or_gone(self, parent: int, name: str, path: str) -> None:
+    def _add_if_link(self, parent: int, name: str, path: str) -> None:
         try:
             if stat.S_ISLNK(os.lstat(name, dir_fd=parent).st_mode):
-                self._link(path)
+                self._add_link(path)
         except OSError:
             return
 
     def folder(self, fd: int, prefix: str, depth: int) -> None:
-        """Take in one folder and all below it; ``prefix`` is its path with a ``/`` at the end, or nothing."""
-        folders = []
-        entries = self.listing.entries
+        """Lists one folder and all below it; `prefix` is its path with a ``/`` at the end, or ""."""
+        folders: list[str] = []
+        files = self.listing.entries
         try:
-            with os.scandir(fd) as names:
-                for entry in names:
-                    name = entry.name
+            with os.scandir(fd) as entries:
+                for entry in entries:
                     if entry.is_dir(follow_symlinks=False):
-                        folders.append(name)
-                    elif not name.endswith(self._suffixes):
-                        if entry.is_symlink() and not ignored(name):
-                            self._link(prefix + name)
-                    elif ignored(name):
-                        self._copy(prefix + name)
-                    elif entry.is_symlink():
-                        self._link(prefix + name)
-                    elif not _SAFE(name) and (reason := unreadable(name)):
-                        self.listing.unknown[prefix + name] = reason
-                    elif seen := self._seen(entry, prefix):
-                        entries[prefix + name] = seen
-                        if len(entries) >= MOST:
-                            self.listing.unknown[prefix[:-1]] = (
-                                f"there are more than {MOST:,} files"
-                            )
-                            return
+                        folders.append(entry.name)
+                        continue
+                    self._add_file(entry, prefix)
+                    if len(files) >= MOST:
+                        reason = f"there are more than {MOST:,} files"
+                        self.listing.unknown[prefix[:-1]] = reason
+                        return
         except OSError as error:
-            self.listing.unknown[prefix[:-1]] = error.strerror or str(error)
+            self._add_unknown(prefix[:-1], error)
             return
         self.listing.folders.append(prefix[:-1])
         for name in folders:
             self._below(fd, name, prefix, depth)
+
+    def _add_file(self, entry: "os.DirEntry[str]", prefix: str) -> None:
+        name = entry.name
+        if not name.endswith(self._suffixes):
+            # A folder of notes may be a link; its own path in the vault counts.
+            if entry.is_symlink() and not ignored(name):
+                self._add_link(prefix + name)
+        elif ignored(name):
+            if conflict_copy(name):
+                self.listing.copies.append(prefix + name)
+        elif entry.is_symlink():
+            self._add_link(prefix + name)
+        elif not _SAFE(name) and (reason := unreadable(name)):
+            self.listing.unknown[prefix + name] = reason
+        elif status := self._status(entry, prefix):
+            self.listing.entries[prefix + name] = status
 
     def _below(self, fd: int, name: str, prefix: str, depth: int) -> None:
         if name[0] == "." or self.listing.truncated:
@@ -161,38 +170,36 @@ class _Walk:
         path = prefix + name
         if reason := unreadable(name):
             self.listing.unknown[path] = reason
-        elif depth >= DEEPEST:
-            self.listing.unknown[path] = f"it lies more than {DEEPEST} folders deep"
-        elif (below := self.open(fd, name, path)) is not None:
-            try:
-                self.folder(below, path + "/", depth + 1)
-            finally:
-                os.close(below)
-
-    def _seen(self, entry: "os.DirEntry[str]", prefix: str) -> Stat | None:
+            return
+        if depth >= DEEPEST:
+            self.listing.unknown[path] = f"it is more than {DEEPEST} folders deep"
+            return
+        below = self.open(fd, name, path)
+        if below is None:
+            return
         try:
-            found = entry.stat(follow_symlinks=False)
+            self.folder(below, path + "/", depth + 1)
+        finally:
+            os.close(below)
+
+    def _status(self, entry: "os.DirEntry[str]", prefix: str) -> Stat | None:
+        try:
+            status = entry.stat(follow_symlinks=False)
         except FileNotFoundError:
             return None
         except OSError as error:
-            self.listing.unknown[prefix + entry.name] = error.strerror or str(error)
+            self._add_unknown(prefix + entry.name, error)
             return None
-        if not stat.S_ISREG(found.st_mode):
+        if not stat.S_ISREG(status.st_mode):
             self.listing.unknown[prefix + entry.name] = "it is no plain file"
             return None
-        return Stat(
-            found.st_size,
-            found.st_mtime_ns,
-            found.st_ctime_ns,
-            found.st_ino,
-            found.st_nlink,
-        )
+        return Stat.of(status)
 
-    def _copy(self, path: str) -> None:
-        if conflict_copy(path.rpartition("/")[2]):
-            self.listing.copies.append(path)
+    def _add_unknown(self, path: str, error: OSError) -> None:
+        # A folder that cannot be listed proves nothing: its notes must not count as deleted.
+        self.listing.unknown[path] = error.strerror or str(error)
 
-    def _link(self, path: str) -> None:
+    def _add_link(self, path: str) -> None:
         full = os.path.join(self._root_path, path)
         if not os.path.realpath(full).startswith(os.path.join(self._root_path, "")):
             self.listing.unknown[path] = "it is a link that leads out of the vault"

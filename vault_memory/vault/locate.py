@@ -1,4 +1,4 @@
-"""Which folder is meant: the one named, else VAULT_MEMORY_VAULT, else the nearest marker upward."""
+"""Finds the vault: the named path, else VAULT_MEMORY_VAULT, else the nearest marker above."""
 
 import os
 import stat
@@ -12,25 +12,32 @@ from vault_memory.vault.marker import NAME as MARKER
 def locate(
     named: str | Path | None, environment: Mapping[str, str], *, start: Path
 ) -> Path:
-    """The vault's folder. Raises NoVault when none is meant, VaultUnreachable when it is not there."""
+    """Returns the vault's folder.
+
+    Raises NoVault when no vault is named or found, VaultUnreachable when its folder is missing.
+    """
     chosen = named or environment.get("VAULT_MEMORY_VAULT")
-    if chosen:
-        root = Path(os.path.expanduser(chosen))
-        if reason := _no_folder(root):
-            raise VaultUnreachable(
-                f"the vault `{root}` {reason}",
-                hint=f"`vault-memory init {root}` makes a vault there",
-                path=str(root),
-            )
-        return root
+    if not chosen:
+        return _nearest(start)
+    root = Path(os.path.expanduser(chosen))
+    if reason := _reason_it_is_no_folder(root):
+        raise VaultUnreachable(
+            f"the vault `{root}` {reason}",
+            hint=f"`vault-memory init {root}` makes a vault there",
+            path=str(root),
+        )
+    return root
+
+
+def _nearest(start: Path) -> Path:
     for folder in (start, *start.parents):
         if (folder / MARKER).is_file():
             return folder
     raise NoVault
 
 
-def _no_folder(root: Path) -> str:
-    """Why there is no folder at `root`; empty when there is one."""
+def _reason_it_is_no_folder(root: Path) -> str:
+    """Returns why there is no folder at `root`; "" when there is one."""
     try:
         return "" if stat.S_ISDIR(os.stat(root).st_mode) else "is not a folder"
     except FileNotFoundError:

@@ -1,7 +1,7 @@
-"""The file ``.vault-memory`` at the top of a vault: which vault this is, the same on every device.
+"""The file ``.vault-memory`` at the top of a vault: says which vault this is, on every device.
 
-Without it a folder is never taken for the vault it stands in for: an empty mount point, a restored copy, another
-vault moved to the old place.
+Without it, another folder could pass for the vault: an empty mount point, a restored copy, or
+another vault at the old path.
 """
 
 import json
@@ -14,6 +14,8 @@ from vault_memory.errors import VaultError, VaultUnreachable
 NAME = places.MARKER
 FORMAT = 1
 _LONGEST = 4096
+"""Bytes of the file that are read"""
+_ID_LENGTH = 32
 _DIGITS = set("0123456789abcdef")
 
 
@@ -22,57 +24,61 @@ class VaultTooNew(VaultError):
 
     exit_code = 3
 
-    def __init__(self, root: str, found: int) -> None:
+    def __init__(self, root: str, format_number: int) -> None:
         super().__init__(
-            f"the vault `{root}` has format {found}, and this version knows up to {FORMAT}",
+            f"the vault `{root}` has format {format_number},"
+            f" and this version knows up to {FORMAT}",
             hint="use the newer version; nothing was changed",
-            found=found,
+            found=format_number,
             known=FORMAT,
         )
 
 
 class Marker(NamedTuple):
-    """What the marker file says."""
+    """The content of the marker file."""
 
     vault: str
-    """The vault's id: 32 hex digits."""
+    """The vault's id: 32 hex digits"""
     format: int = FORMAT
 
 
 def read_marker(root: str | os.PathLike[str]) -> Marker | None:
-    """The marker of the vault at ``root``; None when there is none. Raises VaultUnreachable when it cannot be had."""
+    """Returns the marker of the vault at `root`; None when there is no marker.
+
+    Raises VaultUnreachable when it cannot be read, VaultTooNew when a newer version made it.
+    """
+    flags = os.O_RDONLY | os.O_CLOEXEC | os.O_NOFOLLOW | os.O_NONBLOCK
     try:
-        fd = os.open(
-            os.path.join(root, NAME),
-            os.O_RDONLY | os.O_CLOEXEC | os.O_NOFOLLOW | os.O_NONBLOCK,
-        )
+        fd = os.open(os.path.join(root, NAME), flags)
     except (FileNotFoundError, NotADirectoryError):
         return None
     except OSError as error:
-        raise VaultUnreachable(
-            f"the marker of `{root}` cannot be read: {error.strerror}"
-        ) from None
+        raise _unreadable(root, error) from None
     try:
         raw = os.read(fd, _LONGEST)
     except OSError as error:
-        raise VaultUnreachable(
-            f"the marker of `{root}` cannot be read: {error.strerror}"
-        ) from None
+        raise _unreadable(root, error) from None
     finally:
         os.close(fd)
-    return _parsed(os.fspath(root), raw)
+    return _parse(os.fspath(root), raw)
 
 
-def _parsed(root: str, raw: bytes) -> Marker:
+def _unreadable(root: str | os.PathLike[str], error: OSError) -> VaultUnreachable:
+    return VaultUnreachable(f"the marker of `{root}` cannot be read: {error.strerror}")
+
+
+def _parse(root: str, raw: bytes) -> Marker:
     try:
-        said = json.loads(raw)
-        vault, number = said["vault"], said["format"]
-        if not isinstance(number, int) or len(vault) != 32 or set(vault) - _DIGITS:
+        payload = json.loads(raw)
+        vault, number = payload["vault"], payload["format"]
+        is_id = len(vault) == _ID_LENGTH and not set(vault) - _DIGITS
+        if not isinstance(number, int) or not is_id:
             raise ValueError
     except (ValueError, TypeError, KeyError, RecursionError):
         raise VaultUnreachable(
             f"the marker `{NAME}` of `{root}` is damaged",
-            hint="put it back from another device or a backup; if there is none, delete it and start again",
+            hint="restore it from another device or a backup;"
+            " if there is none, delete it and start again",
         ) from None
     if number > FORMAT:
         raise VaultTooNew(root, number)
@@ -80,10 +86,13 @@ def _parsed(root: str, raw: bytes) -> Marker:
 
 
 def ensure_marker(root: str | os.PathLike[str]) -> Marker:
-    """The marker of the vault at ``root``, written if there is none. Of two who write at once, both get the first."""
+    """Returns the marker of the vault at `root`; writes it if there is none.
+
+    Raises VaultError when it cannot be written.
+    """
     if marker := read_marker(root):
         return marker
-    marker = Marker(os.urandom(16).hex())
+    marker = Marker(os.urandom(_ID_LENGTH // 2).hex())
     body = json.dumps({"vault": marker.vault, "format": marker.format}).encode() + b"\n"
     target = os.path.join(root, NAME)
     temporary = f"{target}.~{os.urandom(8).hex()}"
@@ -94,6 +103,7 @@ def ensure_marker(root: str | os.PathLike[str]) -> Marker:
         finally:
             os.unlink(temporary)
     except FileExistsError:
+        # Another process wrote a marker at the same time: both use the first one.
         return ensure_marker(root)
     except FileNotFoundError:
         raise VaultUnreachable(

@@ -1,10 +1,12 @@
-"""Opening a note so that no link on the way leads elsewhere: openat2 where the kernel has it, else step by step."""
+"""Opens a note so that no link leads elsewhere: with openat2, or one step for each folder."""
 
 import errno
 import os
 import sys
 
 _NR_OPENAT2 = 437
+_HOW_BYTES = 24
+"""Size of the kernel's struct open_how"""
 _NO_MAGICLINKS, _NO_SYMLINKS, _BENEATH = 0x02, 0x04, 0x08
 _FLAGS = (
     os.O_RDONLY
@@ -21,9 +23,9 @@ _STEP = (
 
 
 def open_beneath(root: int, path: str) -> int:
-    """Open a file below the folder ``root`` for reading, following no link at all; raises OSError.
+    """Opens a file below the folder `root` for reading, without following any link.
 
-    A pipe or device does not block: it is opened, and the caller sees by fstat what it is.
+    Raises OSError. A pipe or a device does not block: the caller sees by fstat what was opened.
     """
     if sys.platform == "linux" and _linux.available:
         try:
@@ -31,33 +33,33 @@ def open_beneath(root: int, path: str) -> int:
         except OSError as error:
             if error.errno == errno.ENOSYS:
                 _linux.available = False
-            elif (
-                error.errno != errno.EPERM
-            ):  # what a container's filter answers for a call it does not know
+            # The system call filter of a container answers EPERM for a call it does not know.
+            elif error.errno != errno.EPERM:
                 raise
     return open_stepwise(root, path)
 
 
 def open_stepwise(root: int, path: str) -> int:
-    """The same by one O_NOFOLLOW step for each folder, for systems without openat2."""
+    """Opens a file by one O_NOFOLLOW step for each folder, for systems without openat2."""
     *folders, name = path.split("/")
-    if any(part in ("", ".", "..") for part in (*folders, name)):
+    # A step to the parent folder could leave the vault.
+    if not {"", ".", ".."}.isdisjoint((*folders, name)):
         raise OSError(errno.EXDEV, os.strerror(errno.EXDEV), path)
-    here = root
+    current = root
     try:
         for folder in folders:
-            below = os.open(folder, _STEP, dir_fd=here)
-            if here != root:
-                os.close(here)
-            here = below
-        return os.open(name, _FLAGS | getattr(os, "O_NOFOLLOW", 0), dir_fd=here)
+            below = os.open(folder, _STEP, dir_fd=current)
+            if current != root:
+                os.close(current)
+            current = below
+        return os.open(name, _FLAGS | getattr(os, "O_NOFOLLOW", 0), dir_fd=current)
     finally:
-        if here != root:
-            os.close(here)
+        if current != root:
+            os.close(current)
 
 
 class _Openat2:
-    """The system call, which Python does not offer; ctypes is loaded on first use."""
+    """The system call openat2, which Python does not offer; loads ctypes on first use."""
 
     def __init__(self) -> None:
         self.available = True
@@ -80,7 +82,8 @@ class _Openat2:
                 ctypes.c_size_t,
             )
             self._call = libc.syscall
-        fd: int = self._call(_NR_OPENAT2, root, os.fsencode(path), self._how, 24)  # type: ignore[operator]
+        name = os.fsencode(path)
+        fd: int = self._call(_NR_OPENAT2, root, name, self._how, _HOW_BYTES)  # type: ignore[operator]
         if fd < 0:
             number = ctypes.get_errno()
             raise OSError(number, os.strerror(number), path)

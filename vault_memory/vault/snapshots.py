@@ -1,8 +1,9 @@
-"""Every version of a note that was seen, kept for a while: what merges are based on, and what can be gone back to.
+"""Snapshots: every version of a note that was seen, kept for a while for merges and for undo.
 
-The bytes are kept once for each revision, compressed; a chain for each path says which revisions stood there, when,
-and who put them there. All versions of the last day are kept, one an hour for 90 days, and for 90 days each that a
-write of the bot was based on or led to. The newest version of a path is always kept, unless it was a conflict copy.
+The bytes of each revision are stored once, compressed. The chain of a path says which revisions
+the note had, when, and who made them. These versions are kept: all of the last day, one an hour
+for 90 days, and for 90 days each that a write of the bot was based on or made. The newest version
+of a path is always kept, unless it was a conflict copy.
 """
 
 import zlib
@@ -18,38 +19,81 @@ ALL_FOR = 24 * 3600.0
 KEPT_FOR = 90 * 24 * 3600.0
 AN_HOUR = 3600.0
 LEVEL = 3
-"""Of compression: higher ones cost several times as much and save little on notes."""
+"""Of compression: higher ones cost several times as much and save little on notes"""
+
+_ADD_UNJUDGED = """
+    INSERT INTO unjudged SELECT last_insert_rowid()
+    WHERE EXISTS (SELECT 1 FROM versions WHERE path = ? AND by = 'bot')
+"""
+_RENAMED_BEFORE = """
+    path != ? AND path IN (SELECT path FROM versions WHERE revision = ?)
+    AND id <= (
+        SELECT max(id) FROM versions other
+        WHERE other.path = versions.path AND other.revision = ?
+    )
+    ORDER BY id DESC
+"""
+_GONE_BACK = """
+    WITH last AS (SELECT path, max(id) AS id FROM versions GROUP BY path)
+    SELECT path, head.revision, (
+        SELECT revision FROM versions AS before
+        WHERE before.path = head.path AND before.id < head.id
+        ORDER BY before.id DESC LIMIT 1
+    )
+    FROM last JOIN versions AS head USING (path, id)
+    WHERE EXISTS (
+        SELECT 1 FROM versions AS before
+        WHERE before.path = head.path
+        AND before.revision = head.revision
+        AND before.id < head.id
+    )
+    AND head.by = 'person'
+    ORDER BY path
+"""
+_DROP_UNUSED = """
+    DELETE FROM blobs WHERE revision NOT IN (SELECT revision FROM versions)
+    AND revision NOT IN (SELECT revision FROM trash)
+    AND revision NOT IN (SELECT incorporated FROM displaced)
+    AND revision NOT IN (
+        SELECT base FROM ops WHERE base IS NOT NULL
+        UNION SELECT content FROM ops
+        UNION SELECT expected FROM ops WHERE expected IS NOT NULL
+        UNION SELECT fresh FROM ops
+    )
+"""
 
 
 def revision_of(raw: bytes) -> str:
-    """SHA-256 of the bytes, 64 hex digits."""
+    """Returns the SHA-256 of the bytes, 64 hex digits."""
     return sha256(raw).hexdigest()
 
 
 @dataclass(frozen=True, slots=True)
 class Version:
-    """One link of a path's chain."""
+    """One version in the chain of a path."""
 
     path: str
     revision: str
     at: float
     by: By
     kept: bool
-    """Whether a write of the bot was based on it, or led to it."""
+    """Whether a write of the bot was based on it, or made it"""
     size: int
     id: int = 0
-    """in the order in which the versions of a vault were seen"""
+    """Position in the order in which the versions of a vault were seen"""
 
 
 class Snapshots:
-    """The chains and the bytes; changes are made within a transaction of the journal."""
+    """The chains and the bytes. Changes belong within a transaction of the journal."""
 
     def __init__(self, journal: Journal) -> None:
         self._journal = journal
         self._connection = journal.connection
 
+    # --- Bytes ---
+
     def keep(self, raw: bytes, revision: str | None = None) -> str:
-        """Keep bytes; returns their revision."""
+        """Stores bytes. Returns their revision."""
         revision = revision or revision_of(raw)
         if not self.knows(revision):
             self._connection.execute(
@@ -58,31 +102,60 @@ class Snapshots:
             )
         return revision
 
+    def knows(self, revision: str) -> bool:
+        """Whether the bytes of this revision are stored."""
+        query = "SELECT 1 FROM blobs WHERE revision = ?"
+        return bool(self._connection.execute(query, (revision,)).fetchone())
+
+    def bytes_of(self, revision: str | None) -> bytes | None:
+        """Returns the bytes of a revision; None when they are not stored."""
+        row = self._connection.execute(
+            "SELECT packed FROM blobs WHERE revision = ?", (revision,)
+        ).fetchone()
+        if not row:
+            return None
+        try:
+            return zlib.decompress(row[0])
+        except zlib.error as error:
+            # A disk changed bytes of a long value: SQLite has no checksum that would notice.
+            self._journal.repair(f"a version cannot be unpacked: {error}")
+            return None
+
+    def drop_unused(self) -> None:
+        """Deletes bytes that no row names; call it within a transaction."""
+        self._connection.execute(_DROP_UNUSED)
+
+    # --- Adding versions ---
+
     def add(
         self, path: str, revision: str, *, at: float, by: By, kept: bool = False
     ) -> None:
-        """Say that this revision, whose bytes are kept, stood at this path. The same again is no new link."""
+        """Adds a version whose bytes are stored to the chain of a path.
+
+        The same revision as the newest one adds nothing.
+        """
         last = self.head(path)
         if last is not None and last.revision == revision:
             if kept and not last.kept:
-                self._connection.execute(
-                    "UPDATE versions SET kept = 1 WHERE id = (SELECT max(id) FROM versions WHERE path = ?)",
-                    (path,),
-                )
+                self._mark_head_as_kept(path)
             return
         self._connection.execute(
             "INSERT INTO versions(path, revision, at, by, kept) VALUES (?, ?, ?, ?, ?)",
             (path, revision, at, by, int(kept)),
         )
+        # An editor that loaded the note before the bot's write may have dropped the bot's lines.
         if by == "person":
-            self._connection.execute(
-                "INSERT INTO unjudged SELECT last_insert_rowid()"
-                " WHERE EXISTS (SELECT 1 FROM versions WHERE path = ? AND by = 'bot')",
-                (path,),
-            )
+            self._connection.execute(_ADD_UNJUDGED, (path,))
+
+    def _mark_head_as_kept(self, path: str) -> None:
+        self._connection.execute(
+            "UPDATE versions SET kept = 1"
+            " WHERE id = (SELECT max(id) FROM versions WHERE path = ?)",
+            (path,),
+        )
 
     def record(self, path: str, raw: bytes, *, at: float, by: By = "person") -> str:
-        """A version was seen at this path; in a transaction of its own, if it is news. Returns its revision."""
+        """Adds a version that was seen, in a transaction of its own. Returns its revision."""
         revision = revision_of(raw)
         last = self.head(path)
         if last is None or last.revision != revision:
@@ -94,138 +167,108 @@ class Snapshots:
     def record_all(
         self, versions: Iterable[tuple[str, bytes]], *, at: float, by: By = "person"
     ) -> None:
-        """Many versions (path, bytes) that were seen, in one transaction."""
+        """Adds many versions (path, bytes) that were seen, in one transaction."""
         with self._journal.transaction():
             for path, raw in versions:
                 self.add(path, self.keep(raw), at=at, by=by)
 
-    def knows(self, revision: str) -> bool:
-        """Whether the bytes of this revision are kept."""
-        return bool(
-            self._connection.execute(
-                "SELECT 1 FROM blobs WHERE revision = ?", (revision,)
-            ).fetchone()
-        )
+    def adopt(self, versions: Iterable[tuple[str, bytes]], *, at: float) -> None:
+        """Adds the versions of a restored vault.
+
+        A backup lacks lines that nobody deleted: so these versions are not judged as saves.
+        """
+        with self._journal.transaction():
+            for path, raw in versions:
+                self.add(path, self.keep(raw), at=at, by="person", kept=True)
+            self._connection.execute("DELETE FROM unjudged")
+
+    # --- Reading versions ---
 
     def wrote(self, revision: str) -> bool:
-        """Whether a write of ours is known to have put this revision somewhere."""
+        """Whether a write of ours put this revision into some note."""
         query = "SELECT 1 FROM versions WHERE revision = ? AND by = 'bot'"
         return bool(self._connection.execute(query, (revision,)).fetchone())
 
-    def bytes_of(self, revision: str | None) -> bytes | None:
-        """The bytes of a revision, or None when they are not kept."""
-        row = self._connection.execute(
-            "SELECT packed FROM blobs WHERE revision = ?", (revision,)
-        ).fetchone()
-        try:
-            return zlib.decompress(row[0]) if row else None
-        except (
-            zlib.error
-        ) as error:  # SQLite does not notice other bytes on the pages of a long value
-            self._journal.repair(f"a version cannot be unpacked: {error}")
-            return None
-
     def head(self, path: str) -> Version | None:
-        """The newest version of a path that was seen."""
+        """Returns the newest version of a path that was seen."""
         return next(iter(self._chain(path, "DESC LIMIT 1")), None)
 
     def chain(self, path: str) -> list[Version]:
-        """All versions of a path that are kept, the newest first."""
+        """Returns all versions of a path that are kept, the newest first."""
         return self._chain(path, "DESC")
 
     def before(self, path: str, revision: str) -> list[Version]:
-        """What led to a text under other names, itself first: of a note that was renamed to this path."""
-        return self._versions(
-            "path != ? AND path IN (SELECT path FROM versions WHERE revision = ?)"
-            " AND id <= (SELECT max(id) FROM versions other WHERE other.path = versions.path"
-            " AND other.revision = ?) ORDER BY id DESC",
-            path,
-            revision,
-            revision,
-        )
+        """Returns the history under other names of a note that was renamed to this path.
 
-    def unjudged(self) -> list[Version]:
-        """The versions that people saved over what the bot had written, the oldest first, until they were `judged`."""
-        return self._versions("id IN (SELECT version FROM unjudged) ORDER BY id")
-
-    def judged(self, version: Version) -> None:
-        """Whether this version was saved by somebody who knew of the bot's lines needs not be asked again."""
-        with self._journal.transaction():
-            self._connection.execute(
-                "DELETE FROM unjudged WHERE version = ?", (version.id,)
-            )
+        It begins with the version of this revision, and goes back in time.
+        """
+        return self._versions(_RENAMED_BEFORE, path, revision, revision)
 
     def heads(self) -> Iterator[tuple[str, str]]:
-        """Each path that has a chain with its newest revision, in the order of the paths."""
+        """Yields each path that has a chain with its newest revision, ordered by path."""
         for path, revision, _ in self._connection.execute(
             "SELECT path, revision, max(id) FROM versions GROUP BY path ORDER BY path"
         ):
             yield str(path), str(revision)
 
     def paths(self) -> list[str]:
-        """All paths that have a chain."""
-        return [
-            str(path)
-            for (path,) in self._connection.execute(
-                "SELECT DISTINCT path FROM versions ORDER BY path"
-            )
-        ]
-
-    def adopt(self, versions: Iterable[tuple[str, bytes]], *, at: float) -> None:
-        """These stand at their paths now, however they came there: nothing is concluded from what they lack."""
-        with self._journal.transaction():
-            for path, raw in versions:
-                self.add(path, self.keep(raw), at=at, by="person", kept=True)
-            self._connection.execute("DELETE FROM unjudged")
+        """Returns all paths that have a chain."""
+        rows = self._connection.execute(
+            "SELECT DISTINCT path FROM versions ORDER BY path"
+        )
+        return [str(path) for (path,) in rows]
 
     def gone_back(self) -> list[tuple[str, str, str]]:
-        """The paths whose newest version had stood there before: with its revision, and that which it replaced."""
-        rows = self._connection.execute(
-            "WITH last AS (SELECT path, max(id) AS id FROM versions GROUP BY path)"
-            " SELECT path, one.revision, (SELECT revision FROM versions AS before WHERE before.path = one.path"
-            "  AND before.id < one.id ORDER BY before.id DESC LIMIT 1)"
-            " FROM last JOIN versions AS one USING (path, id) WHERE EXISTS (SELECT 1 FROM versions AS before"
-            "  WHERE before.path = one.path AND before.revision = one.revision AND before.id < one.id)"
-            " AND one.by = 'person' ORDER BY path"
-        )
+        """Returns the paths whose newest version repeats an older one, as a backup does.
+
+        Each comes with its newest revision, and with the revision that it replaced.
+        """
+        rows = self._connection.execute(_GONE_BACK)
         return [(str(path), str(now), str(newer)) for path, now, newer in rows]
 
     def newest(self) -> float | None:
-        """When the newest of all versions was seen."""
-        at = self._connection.execute(
+        """Returns when the newest of all versions was seen."""
+        rows = self._connection.execute(
             "SELECT max(at) FROM versions WHERE id > (SELECT max(id) - 50 FROM versions)"
         )
-        return next((float(seen) for (seen,) in at if seen is not None), None)
+        return next((float(seen) for (seen,) in rows if seen is not None), None)
+
+    # --- Saves over the bot's text ---
+
+    def unjudged(self) -> list[Version]:
+        """Returns the versions that people saved over the bot's text, until they are `judged`."""
+        return self._versions("id IN (SELECT version FROM unjudged) ORDER BY id")
+
+    def judged(self, version: Version) -> None:
+        """Notes that this save was compared with the bot's text."""
+        with self._journal.transaction():
+            self._connection.execute(
+                "DELETE FROM unjudged WHERE version = ?", (version.id,)
+            )
+
+    # --- Age ---
 
     def prune(self, now: float) -> int:
-        """Let go of what is older than it is kept; returns how many versions went."""
+        """Deletes versions that are too old. Returns how many were deleted."""
         rows = self._connection.execute(
             "SELECT id, path, at, kept FROM versions ORDER BY path, id DESC"
         )
-        gone = _outdated(rows, now)
+        outdated = _outdated(rows, now)
         with self._journal.transaction():
             self._connection.executemany(
-                "DELETE FROM versions WHERE id = ?", [(one,) for one in gone]
+                "DELETE FROM versions WHERE id = ?",
+                [(version,) for version in outdated],
             )
             self.drop_unused()
-        return len(gone)
-
-    def drop_unused(self) -> None:
-        """Let go of bytes that nobody names; within a transaction."""
-        self._connection.execute(
-            "DELETE FROM blobs WHERE revision NOT IN (SELECT revision FROM versions)"
-            " AND revision NOT IN (SELECT revision FROM trash)"
-            " AND revision NOT IN (SELECT incorporated FROM displaced)"
-            " AND revision NOT IN (SELECT base FROM ops WHERE base IS NOT NULL UNION SELECT content FROM ops"
-            " UNION SELECT expected FROM ops WHERE expected IS NOT NULL UNION SELECT fresh FROM ops)"
-        )
+        return len(outdated)
 
     def _chain(self, path: str, order: str) -> list[Version]:
         return self._versions(f"path = ? ORDER BY id {order}", path)
 
-    def _versions(self, which: str, *values: str) -> list[Version]:
+    def _versions(self, condition: str, *values: str) -> list[Version]:
         rows = self._connection.execute(
-            f"SELECT path, revision, at, by, kept, size, id FROM versions JOIN blobs USING (revision) WHERE {which}",
+            "SELECT path, revision, at, by, kept, size, id"
+            f" FROM versions JOIN blobs USING (revision) WHERE {condition}",
             values,
         )
         return [
@@ -235,22 +278,25 @@ class Snapshots:
 
 
 def _outdated(rows: Iterable[tuple[Any, ...]], now: float) -> list[int]:
-    """Ids of the versions to let go, given all of them by path with the newest first."""
-    gone = []
-    path, hour = "", -1
-    for one, its_path, at, kept in rows:
-        newest = its_path != path
-        if newest:
-            path, hour = its_path, -1
+    """Returns the ids of the versions to delete; the rows are ordered by path, the newest first."""
+    outdated = []
+    path, kept_hour = "", -1
+    for version, version_path, at, kept in rows:
+        is_head = version_path != path
+        if is_head:
+            path, kept_hour = version_path, -1
         age = now - at
-        first_of_its_hour = int(at // AN_HOUR) != hour
-        spared = newest and conflict_copy(its_path.rpartition("/")[2]) is None
-        if (
-            spared
-            or age <= ALL_FOR
-            or (age <= KEPT_FOR and (kept or first_of_its_hour))
-        ):
-            hour = int(at // AN_HOUR) if age > ALL_FOR or newest else hour
-            continue
-        gone.append(one)
-    return gone
+        hour = int(at // AN_HOUR)
+        # A conflict copy that was resolved leaves nothing behind.
+        is_spared = is_head and conflict_copy(version_path.rpartition("/")[2]) is None
+        if is_spared or _is_recent(age, kept=kept or hour != kept_hour):
+            if age > ALL_FOR or is_head:
+                kept_hour = hour
+        else:
+            outdated.append(version)
+    return outdated
+
+
+def _is_recent(age: float, *, kept: bool) -> bool:
+    """Whether a version is young enough; `kept` ones may be older."""
+    return age <= (KEPT_FOR if kept else ALL_FOR)

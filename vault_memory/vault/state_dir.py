@@ -1,4 +1,4 @@
-"""Where the program keeps what is its own: outside the vault, under a key made from the vault's marker."""
+"""Finds the state folder of a vault: outside the vault, named by the id in the vault's marker."""
 
 import json
 import os
@@ -12,26 +12,28 @@ from vault_memory.vault.marker import NAME as MARKER
 from vault_memory.vault.marker import Marker, ensure_marker, read_marker
 
 PLACES = "places"
-"""The folder with one file for each folder that was a vault: the ids of the vaults, under a hash of the path"""
+"""Folder with a file for each folder that was a vault: the vaults' ids, named by the path's hash"""
 COMPLETE = "complete"
-"""Stands in `PLACES` once the states that older versions made are in it"""
+"""File in `PLACES` that says that the states of older versions are registered"""
+_PLACE = "place.json"
+"""File in a state folder with the path of its vault"""
 
 
 class TwoCopies(ConfigError):
     """Two live folders carry the same vault id."""
 
-    def __init__(self, here: Path, other: Path) -> None:
+    def __init__(self, root: Path, registered: Path) -> None:
         super().__init__(
-            f"`{here}` and `{other}` carry the same vault id",
-            hint=f"say which it is: `vault-memory init {here} --copied` makes it a vault of its own, "
-            f"`--moved` takes over the state of the other",
-            here=str(here),
-            other=str(other),
+            f"`{root}` and `{registered}` carry the same vault id",
+            hint=f"say which it is: `vault-memory init {root} --copied` makes it"
+            " a vault of its own, `--moved` takes over the state of the other",
+            here=str(root),
+            other=str(registered),
         )
 
 
 class StateFolder(NamedTuple):
-    """The state of one vault on this machine. Nothing in it is needed to read the notes."""
+    """The state folder of one vault on this machine. The notes can be read without it."""
 
     path: Path
 
@@ -61,92 +63,98 @@ class StateFolder(NamedTuple):
 
     @property
     def hook_log(self) -> Path:
-        """Why hooks gave nothing, one line for each time"""
+        """Reasons why a hook returned nothing, one line for each time"""
         return self.path / "hook.log"
 
 
 def state_of(root: Path, marker: Marker, environment: Mapping[str, str]) -> StateFolder:
-    """The state folder of the vault at `root`, made when it is not there.
+    """Returns the state folder of the vault at `root`; creates it when it does not exist.
 
-    Raises TwoCopies when another live folder has the same id. A folder that was moved is followed.
+    A vault that was moved keeps its state. Raises TwoCopies when another live folder has the same
+    id, ConfigError when the folder cannot be created.
     """
     state = StateFolder(state_root(environment) / marker.vault)
     _make(state.path)
-    place = state.path / "place.json"
-    here = os.path.realpath(root)
-    known = _known_place(place)
-    if known == here:
+    root_path = os.path.realpath(root)
+    registered = _registered_root(state.path / _PLACE)
+    if registered == root_path:
         return state
-    if (
-        known is not None
-        and _is_live(Path(known), marker)
-        and not os.path.samefile(known, here)
-    ):
-        raise TwoCopies(Path(here), Path(known))
+    if registered is not None and _is_copy(root_path, registered, marker):
+        raise TwoCopies(Path(root_path), Path(registered))
     claim(state, root)
     return state
 
 
+def _is_copy(root_path: str, registered: str, marker: Marker) -> bool:
+    """Whether the registered folder still is the vault of this marker, and is not `root_path`."""
+    # A case-folding file system or a bind mount gives one folder two paths.
+    return _is_live(Path(registered), marker) and not os.path.samefile(
+        registered, root_path
+    )
+
+
 def first_marker(root: Path, environment: Mapping[str, str]) -> Marker:
-    """The marker of a folder that is used for the first time. Raises VaultUnreachable if it was a vault already:
-    what is without its marker there may be the empty place that a disk was mounted to.
+    """Returns the marker of a folder that is used for the first time.
+
+    Raises VaultUnreachable if the folder was a vault already.
     """
-    here = os.path.realpath(root)
-    if _was_a_vault(here, state_root(environment)):
+    # The folder may be the empty mount point of a disk that has the vault.
+    if _was_a_vault(os.path.realpath(root), state_root(environment)):
         raise VaultUnreachable(
-            f"`{root}` was a vault, and its marker `{MARKER}` is gone: perhaps the disk is not mounted",
-            hint=f"mount it, or put the marker back; `vault-memory init {root}` makes a new vault of what is there",
+            f"`{root}` was a vault, and its marker `{MARKER}` is gone:"
+            " perhaps the disk is not mounted",
+            hint="mount it, or restore the marker;"
+            f" `vault-memory init {root}` makes a new vault of this folder",
         )
     return ensure_marker(root)
 
 
-def _was_a_vault(here: str, states: Path) -> bool:
-    """Whether one of the states belongs to the folder `here`. Reads no state of a vault that never was there."""
+def _was_a_vault(root_path: str, states: Path) -> bool:
+    """Whether a state belongs to this folder. Reads only the states of vaults that were in it."""
     if not (states / PLACES / COMPLETE).exists():
         _register_all(states)
     return any(
-        _known_place(states / vault / "place.json") == here
-        for vault in _vaults_at(here, states)
+        _registered_root(states / vault / _PLACE) == root_path
+        for vault in _vaults_at(root_path, states)
     )
 
 
 def _register_all(states: Path) -> None:
-    """Note the places of states that older versions made; once."""
-    for place in states.glob("*/place.json"):
-        known = _known_place(place)
-        if known is not None:
-            _register(known, place.parent)
+    """Registers the states that older versions made; once."""
+    for place in states.glob(f"*/{_PLACE}"):
+        registered = _registered_root(place)
+        if registered is not None:
+            _register(registered, place.parent)
     _make(states / PLACES)
     (states / PLACES / COMPLETE).touch()
 
 
-def _register(here: str, state: Path) -> None:
-    """Note that this state belongs to the folder `here`, where another one may have been before."""
-    vaults = _vaults_at(here, state.parent)
+def _register(root_path: str, state: Path) -> None:
+    """Notes that this state belongs to a folder, which may have been another vault before."""
+    vaults = _vaults_at(root_path, state.parent)
     if state.name in vaults:
         return
-    entry = _entry(here, state.parent)
+    entry = _entry(root_path, state.parent)
     _make(entry.parent)
-    fresh = entry.with_name(f"{entry.name}.{os.getpid()}.new")
-    fresh.write_text("\n".join([*vaults, state.name]), encoding="utf-8")
-    os.replace(fresh, entry)
+    temporary = entry.with_name(f"{entry.name}.{os.getpid()}.new")
+    temporary.write_text("\n".join([*vaults, state.name]), encoding="utf-8")
+    os.replace(temporary, entry)
 
 
-def _vaults_at(here: str, states: Path) -> list[str]:
-    """The ids of the vaults that were opened in the folder `here`."""
+def _vaults_at(root_path: str, states: Path) -> list[str]:
+    """Returns the ids of the vaults that were opened in this folder."""
     try:
-        return _entry(here, states).read_text(encoding="utf-8").split()
+        return _entry(root_path, states).read_text(encoding="utf-8").split()
     except (OSError, ValueError):
         return []
 
 
-def _entry(here: str, states: Path) -> Path:
-    """The file that names the vaults of one folder."""
-    from hashlib import (
-        sha256,  # only here: loading it costs 4 ms, and a vault that is known needs none of it
-    )
+def _entry(root_path: str, states: Path) -> Path:
+    """Returns the file that names the vaults of one folder."""
+    # Loading hashlib costs 4 ms, and the start of a registered vault does not come here.
+    from hashlib import sha256
 
-    return states / PLACES / sha256(os.fsencode(here)).hexdigest()[:32]
+    return states / PLACES / sha256(os.fsencode(root_path)).hexdigest()[:32]
 
 
 def _make(folder: Path) -> None:
@@ -162,25 +170,25 @@ def _make(folder: Path) -> None:
 
 
 def claim(state: StateFolder, root: Path) -> None:
-    """From now on this state belongs to the vault at `root`."""
-    here = os.path.realpath(root)
-    _register(here, state.path)
-    fresh = state.path / "place.json.new"
-    fresh.write_text(json.dumps({"path": here}), encoding="utf-8")
-    os.replace(fresh, state.path / "place.json")
+    """Makes this state belong to the vault at `root`."""
+    root_path = os.path.realpath(root)
+    _register(root_path, state.path)
+    temporary = state.path / f"{_PLACE}.new"
+    temporary.write_text(json.dumps({"path": root_path}), encoding="utf-8")
+    os.replace(temporary, state.path / _PLACE)
 
 
 def state_root(environment: Mapping[str, str]) -> Path:
-    """The folder of all vaults' states."""
+    """Returns the folder of all state folders."""
     return Path(places.state_root(environment))
 
 
 def cache_root(environment: Mapping[str, str]) -> Path:
-    """Where downloaded models lie."""
+    """Returns the folder of downloaded models."""
     return Path(places.cache_root(environment))
 
 
-def _known_place(place: Path) -> str | None:
+def _registered_root(place: Path) -> str | None:
     try:
         return str(json.loads(place.read_text(encoding="utf-8"))["path"])
     except (OSError, ValueError, KeyError, TypeError):

@@ -1,7 +1,7 @@
-"""Which version did somebody have in the editor who saved this one? Told by what the versions have in common.
+"""Infers which version an editor had loaded when it saved, from the lines that versions share. Pure.
 
-An editor that loaded a note before we wrote it, and saves after, knows nothing of our text: what it saved is to be
-merged on top of the version it had loaded, and not to be taken for a deletion. Pure.
+An editor that loaded a note before our write, and saves after it, knows nothing of our text. Its
+save must be merged on top of the version that it had loaded, and is no deletion of our lines.
 """
 
 from collections import Counter
@@ -16,66 +16,81 @@ else:
     similarity = lazy_module("vault_memory.markdown.merging.similarity")
 
 MOST_PAIRS = 400
-"""Lines that went, times lines that came, among which those are sought that were edited"""
+"""Removed lines times added lines, up to which edited lines are looked for"""
 
 
 def distances(saved: bytes, versions: Iterable[bytes]) -> list[int]:
-    """How many lines stand in the saved text and not in each of the versions, or the other way round.
+    """Returns for each version how many lines only it or only the saved text has.
 
-    A line that was edited counts once; where that cannot make a version the nearest, it is not looked for.
+    An edited line counts once. Edits are looked for only where they can make a version the nearest.
     """
-    mine = _lines(saved)
-    found: list[int] = []
+    saved_lines = _lines(saved)
+    counts: list[int] = []
     words: dict[bytes, Counter[str]] = {}
-    for its in map(_lines, versions):
-        gone, came = list(its - mine), list(mine - its)
-        far = (its - mine).total() + (mine - its).total()
-        if gone and came and far - min(len(gone), len(came)) <= min(found, default=far):
-            far -= _edited(gone, came, words)
-        found.append(far)
-    return found
+    for version_lines in map(_lines, versions):
+        removed = version_lines - saved_lines
+        added = saved_lines - version_lines
+        count = removed.total() + added.total()
+        most_edits = min(len(removed), len(added))
+        if most_edits and count - most_edits <= min(counts, default=count):
+            count -= _count_edits(list(removed), list(added), words)
+        counts.append(count)
+    return counts
 
 
 def nearest(saved: bytes, versions: Iterable[tuple[str, bytes]]) -> str | None:
-    """The revision, of those given with the newest first, that the saved text was most likely made from."""
-    known = list(versions)
-    far = distances(saved, (raw for _, raw in known))
-    return known[far.index(min(far))][0] if far else None
+    """Returns the revision that the saved text was most likely made from.
+
+    `versions` are (revision, bytes), the newest first.
+    """
+    candidates = list(versions)
+    counts = distances(saved, (raw for _, raw in candidates))
+    if not counts:
+        return None
+    nearest_index = counts.index(min(counts))
+    return candidates[nearest_index][0]
 
 
 def contains_new_lines(
     saved: bytes, fresh: Iterable[bytes], older: Iterable[bytes]
 ) -> bool:
-    """Whether a line was saved that stands in fresh versions alone, or was made of one: then one of them was read."""
-    mine, new, old = set(_lines(saved)), _all_lines(fresh), _all_lines(older)
-    only, typed, lost = new - old, mine - new - old, old - mine
-    if only & mine or not only:
-        return bool(only)
-    if len(typed) * (len(only) + len(lost)) > MOST_PAIRS:
+    """Whether the saved text has a line that only the versions `fresh` have, or an edit of one.
+
+    If so, the editor had loaded one of those versions.
+    """
+    saved_lines, new, old = set(_lines(saved)), _all_lines(fresh), _all_lines(older)
+    only_new = new - old
+    if not only_new:
         return False
-    olds, news = [_text(line) for line in lost], [_text(line) for line in only]
-    return any(
-        similarity.made_of(_text(line), [*olds, *news]) in news for line in typed
-    )
+    if only_new & saved_lines:
+        return True
+    typed = saved_lines - new - old
+    lost = old - saved_lines
+    if len(typed) * (len(only_new) + len(lost)) > MOST_PAIRS:
+        return False
+    # A typed line may be an edit of an old line as well: then it proves nothing.
+    new_texts = [_text(line) for line in only_new]
+    texts = [*(_text(line) for line in lost), *new_texts]
+    return any(similarity.made_of(_text(line), texts) in new_texts for line in typed)
 
 
-def _edited(
-    gone: Sequence[bytes], came: Sequence[bytes], words: dict[bytes, Counter[str]]
+def _count_edits(
+    removed: Sequence[bytes], added: Sequence[bytes], words: dict[bytes, Counter[str]]
 ) -> int:
-    """How many of these lines became one of those; where it is many, that is not asked."""
-    if len(gone) * len(came) > MOST_PAIRS:
+    """Returns how many removed lines became an added line; 0 where the lines are too many."""
+    if len(removed) * len(added) > MOST_PAIRS:
         return 0
-    for line in (*gone, *came):
+    for line in (*removed, *added):
         if line not in words:
             words[line] = similarity.words_in(_text(line))
-    likes = [
+    pairs = [
         (similarity.likeness(words[old], words[new]), sorted((old, new)))
-        for old in gone
-        for new in came
+        for old in removed
+        for new in added
     ]
     paired: set[bytes] = set()
-    for like, pair in sorted(likes, reverse=True):
-        if like >= similarity.LIKE and paired.isdisjoint(pair):
+    for likeness, pair in sorted(pairs, reverse=True):
+        if likeness >= similarity.LIKE and paired.isdisjoint(pair):
             paired.update(pair)
     return len(paired) // 2
 

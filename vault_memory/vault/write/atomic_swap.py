@@ -1,9 +1,12 @@
-"""Putting new bytes under a note's name in one step, such that what stood there is never lost.
+"""Replaces the bytes of a note in one step, and keeps the bytes that were replaced.
 
-The new text is written beside the note, made durable, and swapped with it (`renameat2`, exchange). Whatever stood
-there at that very moment then lies under the temporary's name, complete, to be compared with what was expected.
-A temporary has three names in its life, and a crash leaves one of them: ``.n`` appended while it is written, none
-once it is whole, ``.t`` for a note that was taken away where files cannot be exchanged.
+The new text is written beside the note, made durable, and swapped with it (`renameat2`, exchange).
+After the swap the replaced file has the temporary's name, complete, and can be compared with the
+version that the write expected.
+
+A temporary has three names in its life, and a crash leaves one of them: ``.n`` appended while it
+is written, nothing appended once it is complete, ``.t`` for a note that was moved away where files
+cannot be exchanged.
 """
 
 import errno
@@ -18,8 +21,10 @@ from vault_memory.vault.write.wait_reasons import Reason
 UNFINISHED = "n"
 TAKEN = "t"
 _LONGEST = 255
-_SYSTEMS_OWN = ("security.", "trusted.")
-"""Attributes that the system sets by itself."""
+"""Bytes of a file name"""
+_SECOND_NS = 10**9
+_SYSTEM_ATTRIBUTES = ("security.", "trusted.")
+"""Prefixes of attributes that the system sets by itself"""
 
 _REASONS: dict[int, Reason] = {
     errno.ENOSPC: "no_space",
@@ -36,30 +41,30 @@ _REASONS: dict[int, Reason] = {
 
 
 def why(error: OSError) -> Reason:
-    """A reason to wait, from what the system said."""
+    """Returns the reason to wait that an error of the system means."""
     return _REASONS.get(error.errno or 0, "io_error")
 
 
 def temporary(name: str, token: str) -> str:
-    """A name for a temporary, of the class that sync programs leave alone; room is left for one letter more."""
+    """Returns a name for a temporary, which sync programs ignore; leaves room for a letter."""
     room = _LONGEST - len(f"..~{token}".encode()) - 1
     return f".{name.encode()[:room].decode(errors='ignore')}.~{token}"
 
 
 @dataclass(frozen=True, slots=True)
 class Swapped:
-    """The new text stands under the note's name."""
+    """The new text has the note's name."""
 
     displaced: str | None
-    """The name under which lies what stood there; None when nothing did."""
+    """Name of the file that had the note's name before; None when there was no note"""
 
 
 @dataclass(frozen=True, slots=True)
 class TargetChanged:
-    """The note is no longer what was expected; the new text does not stand there."""
+    """The note is not the expected version any more; the new text was not put there."""
 
     taken: str | None = None
-    """A file of the expected bytes that could not be put back, because somebody made a new note."""
+    """A file that was moved away and could not return, because a program made a new note"""
 
 
 def swap_in(
@@ -70,53 +75,58 @@ def swap_in(
     new: bytes,
     live: CurrentFile | None,
 ) -> Swapped | TargetChanged | Reason:
-    """Put ``new`` under the name of a note that was just read as ``live``, or that was not there.
+    """Replaces the note that was just read as `live` by `new`; None for a note that did not exist.
 
-    Raises OSError when it cannot be told what became of it, or when a temporary is left.
+    Raises OSError when the outcome is unknown, or when a temporary remains.
     """
     unfinished = temp + UNFINISHED
     try:
         write_whole(files, folder, unfinished, new, live)
-        if live is not None and files.look(folder, name) != live.found:
+        # An editor may save while the temporary is written. Checking here spares most such swaps.
+        if live is not None and files.look(folder, name) != live.info:
             unlink_durably(files, folder, unfinished)
             return TargetChanged()
+        # The final name says that the temporary is complete: recovery relies on it after a crash.
         files.rename(folder, unfinished, temp)
     except OSError as error:
         if not try_unlink(files, folder, unfinished):
             raise
         return "attributes" if isinstance(error, _AttributesLost) else why(error)
     try:
-        if live is None:
-            result: Swapped | TargetChanged = _create(files, folder, name, temp)
-        else:
-            result = _exchange(files, folder, name, temp, live)
+        result = _put_in_place(files, folder, name, temp, live)
     except OSError as error:
-        return _undone(files, folder, temp, error)
+        return _undo(files, folder, temp, error)
     files.fsync(folder)
     return result
 
 
-def _undone(
+def _put_in_place(
+    files: Files, folder: int, name: str, temp: str, live: CurrentFile | None
+) -> Swapped | TargetChanged:
+    if live is None:
+        return _create(files, folder, name, temp)
+    return _exchange(files, folder, name, temp, live)
+
+
+def _undo(
     files: Files, folder: int, temp: str, error: OSError
 ) -> TargetChanged | Reason:
-    """Nothing was swapped; the temporary is taken away. Raises the error when that cannot be told."""
+    """Removes the temporary of a swap that failed. Raises the error when the outcome is unknown."""
+    # The note may still have the ``.t`` name: only recovery can decide what to do with it.
     if files.look(folder, temp + TAKEN) is not None:
         raise error
     if not try_unlink(files, folder, temp):
         raise error
-    return (
-        TargetChanged()
-        if error.errno == errno.ENOENT
-        else "file_system"
-        if error.errno in UNSUPPORTED
-        else why(error)
-    )
+    if error.errno == errno.ENOENT:
+        return TargetChanged()
+    return "file_system" if error.errno in UNSUPPORTED else why(error)
 
 
 def _create(files: Files, folder: int, name: str, temp: str) -> Swapped | TargetChanged:
     try:
         move_new(files, folder, temp, name)
     except FileExistsError:
+        # A person made a note of this name in the meantime.
         unlink_durably(files, folder, temp)
         return TargetChanged()
     return Swapped(None)
@@ -137,19 +147,23 @@ def _exchange(
 def _take_verify_put(
     files: Files, folder: int, name: str, temp: str, live: CurrentFile
 ) -> Swapped | TargetChanged:
-    """Without exchange: no byte can be lost here either, but for an instant there is no note.
+    """Replaces the note without exchange. No byte is lost, but for an instant there is no note.
 
-    The temporary keeps its name until it is the note, or until it is known what was taken: so a crash leaves no doubt.
+    The temporary keeps its name until it is the note, or until the moved file was compared.
+    So the names in the folder are unambiguous after a crash.
     """
     taken = temp + TAKEN
+    # Without this a power loss could leave the moved note and forget the temporary's name.
     files.fsync(folder)
     files.rename(folder, name, taken)
     try:
         if _holds(files, folder, taken, live.revision):
             move_new(files, folder, temp, name)
             return Swapped(taken)
+        # An editor saved between the read and the move: its version gets the name back.
         move_new(files, folder, taken, name)
     except FileExistsError:
+        # An editor created the note again while it was moved away.
         return TargetChanged(taken)
     files.fsync(folder)
     unlink_durably(files, folder, temp)
@@ -157,16 +171,15 @@ def _take_verify_put(
 
 
 def move_new(files: Files, folder: int, old: str, new: str) -> None:
-    """Rename, raising FileExistsError when the new name is taken, however the file system does that."""
+    """Renames a file on any file system. Raises FileExistsError when the new name is taken."""
     try:
         files.rename_new(folder, old, new)
     except OSError as error:
         if error.errno not in UNSUPPORTED:
             raise
         files.link(folder, old, new)
-        files.fsync(
-            folder
-        )  # a disk that saw only the second step would have no name for the file at all
+        # A disk that saw only the unlink would have no name for the file at all.
+        files.fsync(folder)
         files.unlink(folder, old)
 
 
@@ -179,13 +192,14 @@ def _holds(files: Files, folder: int, name: str, revision: str) -> bool:
 
 
 class _AttributesLost(OSError):
-    """Something about the old file could not be given to the new one."""
+    """The new file cannot get the owner, the mode or an attribute of the old one."""
 
 
 def write_whole(
     files: Files, folder: int, temp: str, new: bytes, live: CurrentFile | None
 ) -> None:
-    """A whole, durable file beside the note, like the one it is to replace."""
+    """Writes a complete, durable file with the metadata of the note that it will replace."""
+    # A private note must not be readable by others through its temporary.
     fd = files.create(folder, temp, private=live is not None)
     try:
         files.write(fd, new)
@@ -197,31 +211,32 @@ def write_whole(
 
 
 def _copy_metadata(files: Files, fd: int, live: CurrentFile) -> None:
-    """Owner, group, mode, attributes and access control lists as they were."""
-    mine, old = files.stat(fd), live.found
+    """Copies owner, group, mode, attributes and access control lists."""
+    mine = files.stat(fd)
+    old = live.info
     try:
         if (mine.uid, mine.gid) != (old.uid, old.gid):
             files.set_owner(fd, old.uid, old.gid)
         files.set_mode(fd, stat.S_IMODE(old.mode))
         for name, value in live.attributes.items():
-            if not name.startswith(_SYSTEMS_OWN):
+            if not name.startswith(_SYSTEM_ATTRIBUTES):
                 files.set_attribute(fd, name, value)
     except PermissionError as error:
         raise _AttributesLost(error.errno, error.strerror) from None
-    if mine.size == old.size and mine.mtime_ns // 10**9 == old.mtime_ns // 10**9:
-        files.set_mtime(
-            fd, mine.mtime_ns + 10**9
-        )  # else watchers that see whole seconds would miss the change
+    same_second = mine.mtime_ns // _SECOND_NS == old.mtime_ns // _SECOND_NS
+    if mine.size == old.size and same_second:
+        # A program that compares size and mtime in whole seconds would miss the change.
+        files.set_mtime(fd, mine.mtime_ns + _SECOND_NS)
 
 
 def unlink_durably(files: Files, folder: int, name: str) -> None:
-    """Take a temporary of ours away for good: the journal is about to forget it."""
+    """Removes a temporary and syncs its folder, because the journal is about to forget it."""
     files.unlink(folder, name)
     files.fsync(folder)
 
 
 def try_unlink(files: Files, folder: int, name: str) -> bool:
-    """The same, if it is there; False when that cannot be done now."""
+    """Removes a temporary if it exists. Returns False when it cannot be removed now."""
     try:
         unlink_durably(files, folder, name)
     except OSError as error:

@@ -1,6 +1,7 @@
-"""Carrying out one write: look, pass the gate, make the new text, keep it in the journal, swap, and finish.
+"""Carries out one write: read, check, make the new text, journal it, swap, and finish.
 
-When the note changed meanwhile, the text is merged with what is there now and the next attempt is made.
+When the note changed in the meantime, the text is merged with the new version and the write is
+attempted again.
 """
 
 from contextlib import suppress
@@ -33,44 +34,43 @@ ATTEMPTS = 5
 
 
 def carry_out(
-    means: WriteContext, op: PendingWrite, merge: Merge, now: float
+    context: WriteContext, write: PendingWrite, merge: Merge, now: float
 ) -> PendingWrite:
-    """The op, done or pending."""
-    if op.side == "ours" and (reason := means.barred(op.path, now)):
-        return means.postpone(op, reason)
-    if not op.content:
-        return throw_away(means, op, now)
+    """Returns the write, done or pending."""
+    if write.side == "ours" and (reason := context.barred(write.path, now)):
+        return context.postpone(write, reason)
+    if not write.content:
+        return throw_away(context, write, now)
     for _ in range(ATTEMPTS):
         try:
-            folder = _folder_of(means.files, op)
+            folder = _open_folder(context.files, write)
         except OSError as error:
-            return means.postpone(op, why(error))
+            return context.postpone(write, why(error))
         try:
-            tried = _attempt(means, folder, op, merge, now)
-        except (
-            OSError
-        ) as error:  # from looking; what goes wrong in the swap itself is judged there
-            return means.postpone(op, why(error))
+            write = _attempt(context, folder, write, merge, now)
+        except OSError as error:
+            # Only reading raises here: errors of the swap itself are handled in `_swap`.
+            return context.postpone(write, why(error))
         finally:
-            means.files.close(folder)
-        if tried.phase != "planned":
-            return tried
-        op = tried
-    return means.postpone(op, "busy")
+            context.files.close(folder)
+        if write.phase != "planned":
+            return write
+    return context.postpone(write, "busy")
 
 
-def _folder_of(files: Files, op: PendingWrite) -> int:
-    """The folder of the note; for a new note it is made."""
+def _open_folder(files: Files, write: PendingWrite) -> int:
+    """Opens the folder of the note; creates it for a new note."""
     try:
-        return files.open_folder(op.folder)
+        return files.open_folder(write.folder)
     except FileNotFoundError:
-        if op.base is not None:
+        # The folder of an existing note is missing: a person or a sync client is moving it.
+        if write.base is not None:
             raise
-    return make_folders(files, op.folder)
+    return make_folders(files, write.folder)
 
 
 def make_folders(files: Files, path: str) -> int:
-    """Open a folder, and make it and those above it where they are not there."""
+    """Opens a folder, and creates it and its parents where they are missing. Raises OSError."""
     with suppress(FileNotFoundError):
         return files.open_folder(path)
     above, _, name = path.rpartition("/")
@@ -85,137 +85,153 @@ def make_folders(files: Files, path: str) -> int:
 
 
 def _attempt(
-    means: WriteContext, folder: int, op: PendingWrite, merge: Merge, now: float
+    context: WriteContext, folder: int, write: PendingWrite, merge: Merge, now: float
 ) -> PendingWrite:
-    """The op done, pending, or still planned when the note changed under our hands."""
-    live = read_live(means.files, folder, op.name)
+    """Returns the write done, pending, or still planned when the note changed during the swap."""
+    live = read_live(context.files, folder, write.name)
     if isinstance(live, str):
-        return means.postpone(op, live)
-    if reason := _must_wait(means, folder, op, live, now):
-        return means.postpone(op, reason)
-    fresh = _fresh(means, op, live, merge)
-    if fresh is None:
-        return _conflict(means, folder, op, live, now)
-    if live is not None and fresh == live.raw:
-        op = replace(op, expected=live.revision)
-        return means.finish(op, "unchanged", now, after=live.revision)
-    return _swap(means, folder, op, live, fresh, now)
+        return context.postpone(write, live)
+    if reason := _must_wait(context, folder, write, live, now):
+        return context.postpone(write, reason)
+    new = _new_text(context, write, live, merge)
+    if new is None:
+        return _conflict(context, folder, write, live, now)
+    if live is not None and new == live.raw:
+        write = replace(write, expected=live.revision)
+        return context.finish(write, "unchanged", now, after=live.revision)
+    return _swap(context, folder, write, live, new, now)
 
 
 def _must_wait(
-    means: WriteContext,
+    context: WriteContext,
     folder: int,
-    op: PendingWrite,
+    write: PendingWrite,
     live: CurrentFile | None,
     now: float,
 ) -> Reason | None:
-    head = means.snapshots.head(op.path)
     if live is None:
-        if op.side == "theirs":
-            return "absent" if abs(now - op.since) < HOLD else None
-        known = head is not None and not means.journal.threw_away(
-            op.path, head.revision
-        )
-        return (
-            "absent"
-            if op.base is not None or (known and came_or_went(means.files, folder, now))
-            else None
-        )
-    known = head is not None and head.revision == live.revision
-    last = None
-    if not known:
-        last = means.snapshots.bytes_of(head.revision if head else op.base)
-    asked = WriteRequest(
-        max(live.found.size, len(means.content(op))), op.since, op.quiet, now
+        return _must_wait_for_absent(context, folder, write, now)
+    head = context.snapshots.head(write.path)
+    is_head = head is not None and head.revision == live.revision
+    previous = None
+    if not is_head:
+        previous = context.snapshots.bytes_of(head.revision if head else write.base)
+    size = max(live.info.size, len(context.content(write)))
+    request = WriteRequest(size, write.since, write.quiet, now)
+    own = is_head and head is not None and head.by != "person"
+    return reason_to_wait(
+        context.files, folder, write.name, live, request, previous, own=own
     )
-    own = known and head is not None and head.by != "person"
-    return reason_to_wait(means.files, folder, op.name, live, asked, last, own=own)
 
 
-def _fresh(
-    means: WriteContext, op: PendingWrite, live: CurrentFile | None, merge: Merge
+def _must_wait_for_absent(
+    context: WriteContext, folder: int, write: PendingWrite, now: float
+) -> Reason | None:
+    """Decides about a note that does not exist at the moment."""
+    head = context.snapshots.head(write.path)
+    if write.side == "theirs":
+        # Late text of a person: an editor that saves by rename may be between its two renames.
+        return "absent" if abs(now - write.since) < HOLD else None
+    if write.base is not None:
+        return "absent"
+    existed = head is not None and not context.journal.threw_away(
+        write.path, head.revision
+    )
+    # The note existed, and its folder changed seconds ago: a save by rename may be under way.
+    if existed and came_or_went(context.files, folder, now):
+        return "absent"
+    return None
+
+
+def _new_text(
+    context: WriteContext, write: PendingWrite, live: CurrentFile | None, merge: Merge
 ) -> bytes | None:
-    """The whole text that is to stand there."""
-    content = means.content(op)
-    if live is None:
+    """Returns the bytes that the note shall have; None when they cannot be merged."""
+    content = context.content(write)
+    if live is None or live.revision in (write.base, write.content):
         return content
-    if live.revision in (op.base, op.content):
-        return content
-    base = means.snapshots.bytes_of(op.base)
-    return (
-        merge(base, content, live.raw)
-        if op.side == "ours"
-        else merge(base, live.raw, content)
-    )
+    base = context.snapshots.bytes_of(write.base)
+    if write.side == "ours":
+        return merge(base, content, live.raw)
+    return merge(base, live.raw, content)
 
 
 def _swap(
-    means: WriteContext,
+    context: WriteContext,
     folder: int,
-    op: PendingWrite,
+    write: PendingWrite,
     live: CurrentFile | None,
-    fresh: bytes,
+    new: bytes,
     now: float,
 ) -> PendingWrite:
-    op = means.plan(replace(op, temp=temporary(op.name, means.token())), live, fresh)
+    named = replace(write, temp=temporary(write.name, context.token()))
+    write = context.plan(named, live, new)
     try:
-        result = swap_in(means.files, folder, op.name, op.temp, fresh, live)
+        result = swap_in(context.files, folder, write.name, write.temp, new, live)
         if isinstance(result, TargetChanged) and result.taken is not None:
-            means.watch(op, result.taken, now)
-            unlink_durably(means.files, folder, op.temp)
+            # The journal must know of the moved file before its temporary disappears.
+            context.watch(write, result.taken, now)
+            unlink_durably(context.files, folder, write.temp)
     except OSError:
-        return _left_to_recovery(op, "io_error")
+        return _leave_to_recovery(write, "io_error")
     match result:
         case Swapped(displaced):
-            means.synced(op.folder)
-            return finish_swap(means, op, displaced, now)
+            context.synced(write.folder)
+            return finish_swap(context, write, displaced, now)
         case TargetChanged():
-            return op
+            return write
         case reason:
-            return means.postpone(op, reason)
+            return context.postpone(write, reason)
 
 
-def _left_to_recovery(op: PendingWrite, reason: Reason) -> PendingWrite:
-    """It waits, and is still planned in the journal, so that what is left of this attempt is looked for."""
-    return replace(op, phase="pending", reason=reason)
+def _leave_to_recovery(write: PendingWrite, reason: Reason) -> PendingWrite:
+    """Returns a waiting write whose row stays planned.
+
+    The outcome of the attempt is unknown. A planned row makes recovery examine the folder.
+    """
+    return replace(write, phase="pending", reason=reason)
 
 
 def finish_swap(
-    means: WriteContext, op: PendingWrite, displaced: str | None, now: float
+    context: WriteContext, write: PendingWrite, displaced: str | None, now: float
 ) -> PendingWrite:
-    """The new text stands; when the journal cannot take that now, recovery will find it out again."""
-    outcome: Outcome = "written" if op.fresh == op.content else "merged"
+    """Records that the note has the new text."""
+    outcome: Outcome = "written" if write.fresh == write.content else "merged"
     try:
-        return means.finish(op, outcome, now, after=op.fresh, displaced=displaced)
+        return context.finish(
+            write, outcome, now, after=write.fresh, displaced=displaced
+        )
     except JournalUnavailable:
-        return replace(op, phase="done", outcome=outcome, after=op.fresh)
+        # The journal's disk is full. The note is written, and recovery will find that out.
+        return replace(write, phase="done", outcome=outcome, after=write.fresh)
 
 
 def _conflict(
-    means: WriteContext,
+    context: WriteContext,
     folder: int,
-    op: PendingWrite,
+    write: PendingWrite,
     live: CurrentFile | None,
     now: float,
 ) -> PendingWrite:
-    """Both texts stay: a person's under the note's name, the other beside it."""
-    assert live is not None, "where there is nothing, there is no conflict"
-    head = means.snapshots.head(op.path)
-    person_first = (
-        op.side == "theirs"
-        and head is not None
-        and head.by == "bot"
-        and head.revision == live.revision
+    """Keeps both texts: the person's under the note's name, the other one in a conflict copy."""
+    assert live is not None, "where there is no note, there is no conflict"
+    head = context.snapshots.head(write.path)
+    live_is_ours = (
+        head is not None and head.by == "bot" and head.revision == live.revision
     )
-    aside = live.raw if person_first else means.content(op)
-    temp = temporary(op.name, means.token())
-    op = means.plan(replace(op, temp=temp), live, None)
+    # Late text of a person displaces the bot's text, and never another person's.
+    person_first = write.side == "theirs" and live_is_ours
+    copied = live.raw if person_first else context.content(write)
+    temp = temporary(write.name, context.token())
+    write = context.plan(replace(write, temp=temp), live, None)
     try:
-        name = put_copy(means.files, folder, op.name, op.stamp, temp, aside, live)
+        name = put_copy(
+            context.files, folder, write.name, write.stamp, temp, copied, live
+        )
     except OSError as error:
-        return _left_to_recovery(op, why(error))
+        return _leave_to_recovery(write, why(error))
     if name is None:
-        return means.postpone(op, "conflict")
+        return context.postpone(write, "conflict")
     if person_first:
-        return _swap(means, folder, op, live, means.content(op), now)
-    return means.finish(op, "copied", now, after=live.revision)
+        return _swap(context, folder, write, live, context.content(write), now)
+    return context.finish(write, "copied", now, after=live.revision)

@@ -1,6 +1,6 @@
-"""Conflict copies: text that could not be merged, put beside the note under a name that says so.
+"""Writes conflict copies: text that could not be merged, in a file beside the note.
 
-The name is one that sync programs carry along like any other, and never one that is taken.
+The name of a copy is one that sync programs carry along, and never the name of another file.
 """
 
 from vault_memory.vault.fs import Files
@@ -13,9 +13,9 @@ from vault_memory.vault.write.atomic_swap import (
 from vault_memory.vault.write.preconditions import CurrentFile, read_live
 
 LONGEST_NAME = 255
-"""In bytes of UTF-8."""
+"""In bytes of UTF-8"""
 MOST = 1000
-"""Copies of one note in one second."""
+"""Copies of one note in one second"""
 
 
 def copy_name(name: str, stamp: str, by: str = "bot", number: int = 1) -> str:
@@ -23,9 +23,8 @@ def copy_name(name: str, stamp: str, by: str = "bot", number: int = 1) -> str:
     stem, dot, ending = name.rpartition(".")
     if not stem:
         stem, dot, ending = name, "", ""
-    mark = (
-        f" (memory copy {stamp} {by}{f' {number}' if number > 1 else ''}){dot}{ending}"
-    )
+    counter = f" {number}" if number > 1 else ""
+    mark = f" (memory copy {stamp} {by}{counter}){dot}{ending}"
     room = LONGEST_NAME - len(mark.encode())
     return stem.encode()[:room].decode(errors="ignore").rstrip() + mark
 
@@ -39,18 +38,18 @@ def put_copy(
     raw: bytes,
     live: CurrentFile | None,
 ) -> str | None:
-    """Put these bytes beside the note, durable; returns the name, or None when none was to be had.
+    """Writes a durable copy beside the note. Returns its name, or None when no name is free.
 
-    Done again, it finds that it was done.
+    A repeated call finds the copy of the first one. Raises OSError.
     """
     unfinished = temp + UNFINISHED
     try:
         write_whole(files, folder, unfinished, raw, live)
         for number in range(1, MOST):
-            wanted = copy_name(name, stamp, number=number)
-            if _named(files, folder, unfinished, wanted, raw):
+            candidate = copy_name(name, stamp, number=number)
+            if _claim_name(files, folder, unfinished, candidate, raw):
                 files.fsync(folder)
-                return wanted
+                return candidate
     except OSError:
         try_unlink(files, folder, unfinished)
         raise
@@ -58,13 +57,16 @@ def put_copy(
     return None
 
 
-def _named(files: Files, folder: int, unfinished: str, wanted: str, raw: bytes) -> bool:
-    """Give the copy this name, unless another file has it."""
+def _claim_name(
+    files: Files, folder: int, unfinished: str, candidate: str, raw: bytes
+) -> bool:
+    """Gives the copy this name, unless a different file has it."""
     try:
-        move_new(files, folder, unfinished, wanted)
+        move_new(files, folder, unfinished, candidate)
     except FileExistsError:
-        there = read_live(files, folder, wanted)
-        if not isinstance(there, CurrentFile) or there.raw != raw:
+        # After a crash the same copy may exist already; a second one would confuse the user.
+        existing = read_live(files, folder, candidate)
+        if not isinstance(existing, CurrentFile) or existing.raw != raw:
             return False
         files.unlink(folder, unfinished)
     return True

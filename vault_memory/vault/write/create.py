@@ -1,4 +1,4 @@
-"""A file that was not there: it appears whole, under a name that nobody else has, or not at all."""
+"""Creates a new file in the vault: complete and under a free name, or not at all."""
 
 import os
 import secrets
@@ -10,22 +10,18 @@ from vault_memory.vault.write.attempt import make_folders
 
 
 def add_file(root: str | os.PathLike[str], path: str, raw: bytes) -> bool:
-    """Put a new file into the vault; it is on the disk when this returns. False when the name is taken.
+    """Puts a new, durable file into the vault. Returns False when the name is taken.
 
     Raises BadPath, OSError.
     """
     folder_path, _, name = inside(path).rpartition("/")
     files = RealFiles(root)
     folder = make_folders(files, folder_path)
-    temp = f".{secrets.token_hex(8)}.~new"
     try:
+        temp = f".{secrets.token_hex(8)}.~new"
         try:
-            fd = files.create(folder, temp, private=False)
-            try:
-                files.write(fd, raw)
-                files.fsync(fd)
-            finally:
-                files.close(fd)
+            _write_temporary(files, folder, temp, raw)
+            # A plain rename would overwrite a file that a person made in the meantime.
             move_new(files, folder, temp, name)
         except FileExistsError:
             return False
@@ -35,3 +31,12 @@ def add_file(root: str | os.PathLike[str], path: str, raw: bytes) -> bool:
         return True
     finally:
         files.close(folder)
+
+
+def _write_temporary(files: RealFiles, folder: int, temp: str, raw: bytes) -> None:
+    fd = files.create(folder, temp, private=False)
+    try:
+        files.write(fd, raw)
+        files.fsync(fd)
+    finally:
+        files.close(fd)

@@ -1,8 +1,8 @@
-"""Files that lost their name to a write: watched until it is certain that nobody writes to them any more.
+"""Polls displaced files: inodes that a write replaced while an editor may still hold them open.
 
-Whoever had the note open keeps writing to the file that was displaced. Its bytes are looked at again and again, and
-what is new there is merged into the note. It is taken away only when the system says that nobody has it open and its
-bytes are safe in the snapshots.
+An editor that has the note open keeps writing to the file that was displaced. Its bytes are read
+again and again, and new text is merged into the note. The file is removed only when the system
+says that no process has it open, and when its bytes are safe in the snapshots.
 """
 
 from dataclasses import dataclass, replace
@@ -15,14 +15,15 @@ from vault_memory.vault.write.preconditions import HOLD, half_saved
 from vault_memory.vault.write.write_context import WriteContext
 
 LOOKS = (0.1, 0.4, 1.5, 8.0)
-"""Seconds from one look to the next at first; afterwards a minute."""
+"""Seconds from one look to the next at first; `LAST_DELAY` afterwards"""
+LAST_DELAY = 60.0
 QUIET = 0.3
-"""Seconds for which a file that somebody has open must stay the same to be believed.
+"""Seconds for which an open file must stay the same to be believed.
 
-For as long the note must have been left alone before a late text goes into it.
+The note must have been left alone for as long before a late text is merged into it.
 """
 UNPROVED = 24 * 3600.0
-"""Seconds for which a file lingers where the system does not tell who has it open."""
+"""Seconds for which a file is watched where the system does not say who has it open"""
 
 
 @dataclass(frozen=True, slots=True)
@@ -32,95 +33,107 @@ class DisplacedSample:
     raw: bytes
     revision: str
     alone: bool | None
-    """Whether nobody else has it open, if the system tells."""
+    """Whether no other process has it open; None when the system does not say"""
 
 
 def poll_displaced(
-    means: WriteContext, entry: DisplacedFile, stamp: str, now: float
+    context: WriteContext, entry: DisplacedFile, stamp: str, now: float
 ) -> PendingWrite | None:
-    """Look once: purge it, wait, or give the op that brings its late text into the note."""
+    """Looks once. Returns the write that brings late text into the note, if there is any."""
     folder_path, _, name = entry.place.rpartition("/")
     try:
-        folder = means.files.open_folder(folder_path)
+        folder = context.files.open_folder(folder_path)
     except OSError:
-        means.put_off(_next(entry, now))
+        context.put_off(_next_look(entry, now))
         return None
     try:
-        if means.files.look(folder, name) is None:
-            means.purged.add(entry.place)
-            return None
-        seen = _seen(means.files, folder, name)
-        if seen.revision != entry.incorporated:
-            return _changed(means, entry, seen, stamp, now)
-        if _done_with(means, entry, seen, now):
-            means.files.unlink(folder, name)
-            means.purged.add(entry.place)
-        else:
-            means.put_off(_next(entry, now, seen))
+        return _poll_in_folder(context, folder, name, entry, stamp, now)
     except OSError:
-        means.put_off(_next(entry, now))
+        context.put_off(_next_look(entry, now))
     finally:
-        means.files.close(folder)
+        context.files.close(folder)
     return None
 
 
-def _done_with(
-    means: WriteContext, entry: DisplacedFile, seen: DisplacedSample, now: float
+def _poll_in_folder(
+    context: WriteContext,
+    folder: int,
+    name: str,
+    entry: DisplacedFile,
+    stamp: str,
+    now: float,
+) -> PendingWrite | None:
+    if context.files.look(folder, name) is None:
+        context.purged.add(entry.place)
+        return None
+    sample = _sample(context.files, folder, name)
+    if sample.revision != entry.incorporated:
+        return _bring_in(context, entry, sample, stamp, now)
+    if _is_safe_to_remove(context, entry, sample, now):
+        context.files.unlink(folder, name)
+        context.purged.add(entry.place)
+    else:
+        context.put_off(_next_look(entry, now, sample))
+    return None
+
+
+def _is_safe_to_remove(
+    context: WriteContext, entry: DisplacedFile, sample: DisplacedSample, now: float
 ) -> bool:
-    proved = seen.alone or (seen.alone is None and now - entry.since > UNPROVED)
-    return proved and (
-        means.snapshots.knows(seen.revision)
-        or means.journal.is_forgotten(seen.revision)
+    # An editor that has the file open may still write to it. Without the name, that save is lost.
+    unproved_for_long = sample.alone is None and now - entry.since > UNPROVED
+    if not sample.alone and not unproved_for_long:
+        return False
+    return context.snapshots.knows(sample.revision) or context.journal.is_forgotten(
+        sample.revision
     )
 
 
-def _seen(files: Files, folder: int, name: str) -> DisplacedSample:
-    """The bytes, and whether nobody could have changed them since: asked before and after they were read."""
+def _sample(files: Files, folder: int, name: str) -> DisplacedSample:
+    """Reads the bytes, and asks before and after whether another process has the file open."""
     fd = files.open(folder, name)
     try:
         alone = files.alone(fd, readers_too=True)
         before = files.stat(fd)
         raw = files.read(fd)
-        same = files.stat(fd) == before
+        is_same = files.stat(fd) == before
         if alone:
-            alone = files.alone(fd, readers_too=True) and same
+            # A process may open, write and close the file while it is read.
+            alone = files.alone(fd, readers_too=True) and is_same
     finally:
         files.close(fd)
     return DisplacedSample(raw, revision_of(raw), alone)
 
 
-def _changed(
-    means: WriteContext,
+def _bring_in(
+    context: WriteContext,
     entry: DisplacedFile,
-    seen: DisplacedSample,
+    sample: DisplacedSample,
     stamp: str,
     now: float,
 ) -> PendingWrite | None:
-    """Somebody saved into it: bring that into the note as soon as it looks whole."""
-    known = means.snapshots.bytes_of(entry.incorporated)
-    wait = HOLD if half_saved(seen.raw, known) else QUIET
-    same = entry.seen == seen.revision
-    if not (seen.alone and seen.raw) and not (same and now - entry.seen_at >= wait):
-        means.put_off(_next(entry, now, seen))
+    """Returns the write for text that an editor saved late, as soon as it looks complete."""
+    if not _is_settled(context, entry, sample, now):
+        context.put_off(_next_look(entry, now, sample))
         return None
-    if not seen.raw:  # an emptied file has no text to save, and must not empty the note
-        means.incorporated(entry, seen.raw, now)
+    if not sample.raw:
+        # An emptied file has no text to save, and must not empty the note.
+        context.incorporated(entry, sample.raw, now)
         return None
-    op_id = (
-        "late-" + sha256(f"{entry.place}\0{seen.revision}".encode()).hexdigest()[:24]
-    )
-    if means.journal.op(op_id) is not None:
-        means.put_off(_next(entry, now, seen))
+    digest = sha256(f"{entry.place}\0{sample.revision}".encode()).hexdigest()
+    op_id = "late-" + digest[:24]
+    if context.journal.op(op_id) is not None:
+        context.put_off(_next_look(entry, now, sample))
         return None
-    means.stage_content(op_id, seen.raw)
-    # Somebody else may be saving the note in place at this moment. Without `quiet` the late text
-    # would be merged into half of that save, and a cut line would stay in the note.
+    context.stage_content(op_id, sample.raw)
+    # Another program may be saving the note in place at this moment. Without `quiet` the late
+    # text would be merged into half of that save, and a cut line would stay in the note.
     return PendingWrite(
         op_id,
         entry.path,
         "theirs",
         base=entry.incorporated,
-        content=seen.revision,
+        content=sample.revision,
         since=now,
         stamp=stamp,
         quiet=QUIET,
@@ -128,11 +141,23 @@ def _changed(
     )
 
 
-def _next(
-    entry: DisplacedFile, now: float, seen: DisplacedSample | None = None
+def _is_settled(
+    context: WriteContext, entry: DisplacedFile, sample: DisplacedSample, now: float
+) -> bool:
+    """Whether the save into the file is complete."""
+    previous = context.snapshots.bytes_of(entry.incorporated)
+    # An editor writes in several steps: a truncated file must not be merged as deletions.
+    wait = HOLD if half_saved(sample.raw, previous) else QUIET
+    if sample.alone and sample.raw:
+        return True
+    return entry.seen == sample.revision and now - entry.seen_at >= wait
+
+
+def _next_look(
+    entry: DisplacedFile, now: float, sample: DisplacedSample | None = None
 ) -> DisplacedFile:
-    delay = LOOKS[entry.looks] if entry.looks < len(LOOKS) else 60.0
+    delay = LOOKS[entry.looks] if entry.looks < len(LOOKS) else LAST_DELAY
     entry = replace(entry, looks=entry.looks + 1, next_look=now + delay)
-    if seen is not None and seen.revision != entry.seen:
-        entry = replace(entry, seen=seen.revision, seen_at=now, looks=0)
+    if sample is not None and sample.revision != entry.seen:
+        entry = replace(entry, seen=sample.revision, seen_at=now, looks=0)
     return entry

@@ -1,8 +1,9 @@
-"""What is under way in the vault, so that a crash at any moment can be finished or undone, and nothing is done twice.
+"""The journal of pending writes, from which a crash at any moment can be recovered.
 
-A row for each write, from before its first trace in the vault until its audit record is safe; a row for each file
-that was displaced by a write and may still be open in somebody's editor. Every commit is on the disk when it
-returns. The database lies outside the vault. Losing it loses no note: what lies in the vault then stays as it is.
+It has a row for each write, from before its first trace in the vault until its audit record is
+safe. It has a row for each file that a write displaced and that an editor may have open. Every
+commit is on the disk when it returns. The database is outside the vault. Losing it loses no note:
+the vault then stays as it is.
 """
 
 import logging
@@ -32,14 +33,14 @@ logger = logging.getLogger(__name__)
 FILE = "journal.sqlite"
 RECORDED, GAP = "recorded:", "gap:"
 FORGOTTEN = "forgotten:"
-"""Before a revision: the name of a state"""
+"""Prefix of a state's name, before a revision"""
 SALVAGED = "salvaged"
-"""The name of a state: the rows were read from a damaged file, and the newest may be missing"""
+"""Name of a state: the rows come from a damaged file, and the newest may be missing"""
 
 Phase = Literal["pending", "planned", "done"]
 Side = Literal["ours", "theirs"]
 By = Literal["person", "bot", "sync"]
-"""Who put a version there; ``sync`` brought it from the server"""
+"""Author of a version; ``sync`` brought it from the server"""
 Outcome = Literal["", "written", "merged", "copied", "unchanged", "trashed"]
 
 STEPS = (
@@ -69,7 +70,7 @@ STEPS = (
 
 
 class JournalUnavailable(VaultError):
-    """The journal takes nothing more now, so nothing was written at all."""
+    """The journal cannot be written now, so no note was written."""
 
     exit_code = 75
     http_status = 503
@@ -84,38 +85,38 @@ class JournalUnavailable(VaultError):
 
 @dataclass(frozen=True, slots=True)
 class PendingWrite:
-    """One write, on its way."""
+    """One write, from its request until its audit record is safe."""
 
     op_id: str
     path: str
     side: Side
-    """Whose text `content` is: ours, or that of a person who saved into a displaced file."""
+    """Author of `content`: the bot, or a person who saved into a displaced file"""
     base: str | None
-    """Revision the content was made from; None for a new note."""
+    """Revision the content was made from; None for a new note"""
     content: str
-    """Revision of the whole new text as it was made from `base`; "" when the note is to go to the trash."""
+    """Revision of the new text as it was made from `base`; "" when the note goes to the trash"""
     since: float
     stamp: str
-    """Date and time for the name of a conflict copy."""
+    """Date and time for the name of a conflict copy"""
     quiet: float = 0.0
-    """Seconds for which the note must have been left alone by others."""
+    """Seconds for which no other program may have changed the note"""
     record: bytes = field(default=b"", repr=False)
-    """Handed back when the op is done, e.g. for the audit."""
+    """Returned by `Writer.finished` when the write is done, e.g. an audit record"""
     entry: str = ""
-    """The displaced file whose late text this is."""
+    """The displaced file whose late text this is; "" for a write of ours"""
     phase: Phase = "pending"
     reason: Reason | Literal[""] = ""
-    """Why it waits."""
+    """Why it waits"""
     expected: str | None = None
-    """Revision of the note that this attempt replaces."""
+    """Revision of the note that this attempt replaces"""
     fresh: str = ""
-    """Revision that this attempt puts there."""
+    """Revision that this attempt puts in place"""
     temp: str = ""
-    """Name of the temporary of this attempt, in the folder of the note."""
+    """Name of the temporary of this attempt, in the folder of the note"""
     outcome: Outcome = ""
     after: str | None = None
     by: By = "bot"
-    """On whose behalf."""
+    """Author that the history names"""
 
     @property
     def folder(self) -> str:
@@ -128,32 +129,36 @@ class PendingWrite:
 
 @dataclass(frozen=True, slots=True)
 class DisplacedFile:
-    """A file that lost its name to a write, and may still be written to by whoever has it open."""
+    """A file that a write displaced, and that an editor may still have open for writing."""
 
     place: str
-    """Its path in the vault now."""
+    """Its present path in the vault"""
     path: str
-    """The note it was."""
+    """Path of the note that it was"""
     incorporated: str
-    """Revision of its bytes that is contained in the note."""
+    """Revision of those of its bytes that the note contains"""
     since: float
     seen: str = ""
-    """Revision at the last look."""
+    """Revision at the last look"""
     seen_at: float = 0.0
-    """When it was first seen so."""
+    """When it first had that revision"""
     looks: int = 0
     next_look: float = 0.0
 
 
-_OP_FIELDS = tuple(one.name for one in fields(PendingWrite))
-_DISPLACED_FIELDS = tuple(one.name for one in fields(DisplacedFile))
-_OP, _DISPLACED = ", ".join(_OP_FIELDS), ", ".join(_DISPLACED_FIELDS)
-_put = operator.attrgetter(*_OP_FIELDS)
-_displace = operator.attrgetter(*_DISPLACED_FIELDS)
+_WRITE_FIELDS = tuple(field.name for field in fields(PendingWrite))
+_DISPLACED_FIELDS = tuple(field.name for field in fields(DisplacedFile))
+_WRITE_COLUMNS = ", ".join(_WRITE_FIELDS)
+_DISPLACED_COLUMNS = ", ".join(_DISPLACED_FIELDS)
+_write_values = operator.attrgetter(*_WRITE_FIELDS)
+_displaced_values = operator.attrgetter(*_DISPLACED_FIELDS)
 
 
 class Journal:
-    """The rows. Every change is made within `transaction`, and is durable when that ends."""
+    """The rows of the journal.
+
+    Every change belongs within `transaction`, and is durable when that ends.
+    """
 
     def __init__(self, connection: Connection | RepairingConnection) -> None:
         self.connection = connection
@@ -162,7 +167,7 @@ class Journal:
 
     @contextmanager
     def transaction(self) -> Iterator[None]:
-        """All or nothing; raises JournalUnavailable when it cannot be kept."""
+        """Commits all changes or none. Raises JournalUnavailable when they cannot be kept."""
         try:
             self.connection.execute("BEGIN IMMEDIATE")
         except DatabaseError as error:
@@ -171,169 +176,202 @@ class Journal:
             yield
             self.connection.execute("COMMIT")
         except BaseException as error:
+            # SQLite rolls some errors back by itself, such as a full disk.
             if self.connection.in_transaction:
                 self.connection.execute("ROLLBACK")
             if isinstance(error, DatabaseError):
                 raise JournalUnavailable(str(error)) from None
             raise
 
-    def put(self, op: PendingWrite) -> None:
-        """Keep this state of an op."""
+    # --- Writes ---
+
+    def put(self, write: PendingWrite) -> None:
+        """Saves this state of a write."""
         self.connection.execute(
-            f"INSERT OR REPLACE INTO ops({_OP}) VALUES ({_marks(_OP_FIELDS)})", _put(op)
+            f"INSERT OR REPLACE INTO ops({_WRITE_COLUMNS})"
+            f" VALUES ({_placeholders(_WRITE_FIELDS)})",
+            _write_values(write),
         )
 
     def op(self, op_id: str) -> PendingWrite | None:
-        return next(iter(self._ops("op_id = ?", op_id)), None)
+        """Returns a write by its id."""
+        return next(iter(self._select_writes("op_id = ?", op_id)), None)
 
     def ops(self, phase: Phase) -> list[PendingWrite]:
-        """All ops in this phase, the oldest first."""
-        return self._ops("phase = ?", phase)
+        """Returns all writes in this phase, the oldest first."""
+        return self._select_writes("phase = ?", phase)
 
     def remove(self, op_id: str) -> None:
+        """Forgets a write."""
         self.connection.execute("DELETE FROM ops WHERE op_id = ?", (op_id,))
 
     def acknowledge(self, op_id: str, note: str) -> None:
-        """Forget an op whose record is safe in the audit of a note; that it was the last one there stays known."""
+        """Forgets a write whose record is safe in the audit of a note.
+
+        The id of the last record of each note is kept: a restored backup of the audit lacks it.
+        """
         if note:
             self.set_recorded(note, op_id)
         self.remove(op_id)
 
+    def supersede(self, write: PendingWrite) -> None:
+        """Drops the writes that were planned for earlier late text of the same displaced file."""
+        self.connection.execute(
+            "DELETE FROM ops WHERE entry = ? AND entry != '' AND op_id != ? AND phase != 'done'",
+            (write.entry, write.op_id),
+        )
+
+    def _select_writes(self, condition: str, value: str) -> list[PendingWrite]:
+        rows = self.connection.execute(
+            f"SELECT {_WRITE_COLUMNS} FROM ops WHERE {condition} ORDER BY since, rowid",
+            (value,),
+        )
+        return [PendingWrite(*row) for row in rows]
+
+    # --- Records in the audit ---
+
     def recorded(self) -> dict[str, str]:
-        """The last record that is known to be safe in the audit of each note."""
+        """Returns the id of the last record that is safe in the audit of each note."""
         rows = self.connection.execute(
             "SELECT name, value FROM state WHERE name LIKE ?", (f"{RECORDED}%",)
         )
         return {str(name).removeprefix(RECORDED): str(value) for name, value in rows}
 
     def recorded_of(self, note: str) -> str:
-        """The same of one note, or "" """
+        """Returns the id of the last safe record of one note, or ""."""
         return self.state(RECORDED + note) or ""
 
+    def set_recorded(self, note: str, record_id: str) -> None:
+        """Saves the id of the last safe record of a note."""
+        self.set_state(RECORDED + note, record_id)
+
     def gaps(self) -> set[str]:
-        """The notes from whose audit records were once missing."""
+        """Returns the notes whose audit once lacked records."""
         rows = self.connection.execute(
             "SELECT name FROM state WHERE name LIKE ?", (f"{GAP}%",)
         )
         return {str(name).removeprefix(GAP) for (name,) in rows}
 
     def set_gap(self, note: str, record_id: str) -> None:
+        """Notes that the audit of a note lacks records up to this one."""
         self.set_state(GAP + note, record_id)
 
-    def set_recorded(self, note: str, record_id: str) -> None:
-        self.set_state(RECORDED + note, record_id)
-
-    def supersede(self, op: PendingWrite) -> None:
-        """Drop what was planned for earlier late text of the same displaced file."""
-        self.connection.execute(
-            "DELETE FROM ops WHERE entry = ? AND entry != '' AND op_id != ? AND phase != 'done'",
-            (op.entry, op.op_id),
-        )
+    # --- Displaced files ---
 
     def displace(self, entry: DisplacedFile) -> None:
-        """Keep this state of a displaced file."""
+        """Saves this state of a displaced file."""
         self.connection.execute(
-            f"INSERT OR REPLACE INTO displaced({_DISPLACED}) VALUES ({_marks(_DISPLACED_FIELDS)})",
-            _displace(entry),
+            f"INSERT OR REPLACE INTO displaced({_DISPLACED_COLUMNS})"
+            f" VALUES ({_placeholders(_DISPLACED_FIELDS)})",
+            _displaced_values(entry),
         )
 
     def displaced(self) -> list[DisplacedFile]:
+        """Returns all displaced files, the oldest first."""
         rows = self.connection.execute(
-            f"SELECT {_DISPLACED} FROM displaced ORDER BY since, place"
+            f"SELECT {_DISPLACED_COLUMNS} FROM displaced ORDER BY since, place"
         )
         return [DisplacedFile(*row) for row in rows]
 
     def entry(self, place: str) -> DisplacedFile | None:
+        """Returns a displaced file by its present path."""
         rows = self.connection.execute(
-            f"SELECT {_DISPLACED} FROM displaced WHERE place = ?", (place,)
+            f"SELECT {_DISPLACED_COLUMNS} FROM displaced WHERE place = ?", (place,)
         )
         return next((DisplacedFile(*row) for row in rows), None)
 
     def forget_displaced(self, place: str) -> None:
+        """Forgets a displaced file."""
         self.connection.execute("DELETE FROM displaced WHERE place = ?", (place,))
 
-    def throw_away(self, op: PendingWrite, now: float) -> None:
-        """The note of this op lies in the trash from now on."""
+    # --- The trash ---
+
+    def throw_away(self, write: PendingWrite, now: float) -> None:
+        """Adds the note of this write to the trash."""
         self.connection.execute(
             "INSERT OR IGNORE INTO trash VALUES (?, ?, ?, ?)",
-            (op.op_id, op.path, op.base, now),
+            (write.op_id, write.path, write.base, now),
         )
 
     def threw_away(self, path: str, revision: str) -> bool:
-        """Whether this version of a note lies in the trash."""
+        """Whether this version of a note is in the trash."""
         query = "SELECT 1 FROM trash WHERE path = ? AND revision = ?"
         return self.connection.execute(query, (path, revision)).fetchone() is not None
 
+    # --- Named values ---
+
     def state(self, name: str) -> str | None:
-        """A value kept under a name."""
+        """Returns the value of a name."""
         rows = self.connection.execute(
             "SELECT value FROM state WHERE name = ?", (name,)
         )
         return next((str(value) for (value,) in rows), None)
 
     def set_state(self, name: str, value: str) -> None:
+        """Saves the value of a name."""
         self.connection.execute(
             "INSERT OR REPLACE INTO state VALUES (?, ?)", (name, value)
         )
 
-    def is_salvaged(self) -> bool:
-        """Whether the rows were read from a damaged file, and `trust_again` was not called since."""
-        return self.state(SALVAGED) is not None
-
-    def trust_again(self) -> None:
-        """What a damaged file may have lost is made up for."""
-        with self.transaction():
-            self.connection.execute("DELETE FROM state WHERE name = ?", (SALVAGED,))
-
-    def repair(self, reason: str) -> None:
-        """Copy what can be read into a new file. Raises DatabaseError, OSError."""
-        if isinstance(self.connection, RepairingConnection):
-            self.connection.repair(reason)
-
     def drop_states(self, start: str, before: str) -> None:
-        """Forget the values under names that begin so, as far as they sort before another."""
+        """Forgets the values below `before` whose names begin with `start`."""
         self.connection.execute(
             "DELETE FROM state WHERE substr(name, 1, ?) = ? AND value < ?",
             (len(start), start, before),
         )
 
     def is_forgotten(self, revision: str) -> bool:
-        """Whether the bytes of this revision are not kept because somebody wanted it so."""
+        """Whether the bytes of this revision are not kept because the user forgot them."""
         return self.state(FORGOTTEN + revision) is not None
 
-    def close(self) -> None:
-        self.connection.close()
+    # --- Damage ---
 
-    def _ops(self, where: str, value: str) -> list[PendingWrite]:
-        rows = self.connection.execute(
-            f"SELECT {_OP} FROM ops WHERE {where} ORDER BY since, rowid", (value,)
-        )
-        return [PendingWrite(*row) for row in rows]
+    def is_salvaged(self) -> bool:
+        """Whether the rows come from a damaged file, and `trust_again` was not called since."""
+        return self.state(SALVAGED) is not None
+
+    def trust_again(self) -> None:
+        """Notes that the rows a damaged file may have lost are replaced."""
+        with self.transaction():
+            self.connection.execute("DELETE FROM state WHERE name = ?", (SALVAGED,))
+
+    def repair(self, reason: str) -> None:
+        """Copies the readable rows into a new file. Raises DatabaseError, OSError."""
+        if isinstance(self.connection, RepairingConnection):
+            self.connection.repair(reason)
+
+    def close(self) -> None:
+        """Closes the database."""
+        self.connection.close()
 
 
 def open_journal(folder: Path) -> Journal:
-    """The journal in this folder, which is made private.
+    """Opens the journal in this folder, which becomes private. Raises OSError, DatabaseError.
 
-    Whenever its file turns out to be damaged, what can be read goes into a new one, and the damaged one is put aside.
+    Whenever its file turns out to be damaged, the readable rows are copied into a new file, and
+    the damaged one is kept under another name.
     """
     folder.mkdir(parents=True, exist_ok=True, mode=0o700)
     connection = RepairingConnection(folder / FILE, _prepare, _salvage)
     journal = Journal(connection)
-    if journal.ops("planned") and (verdict := connection.pragma("quick_check")) != "ok":
-        connection.repair(
-            str(verdict)
-        )  # a write that a crash cut short is not finished from damaged rows
+    if journal.ops("planned"):
+        # Recovery must not finish an interrupted write from damaged rows.
+        verdict = connection.pragma("quick_check")
+        if verdict != "ok":
+            connection.repair(str(verdict))
     return journal
 
 
 def _prepare(connection: Connection) -> None:
+    # A forgotten text must not remain in free pages of the file.
     connection.pragma("secure_delete", True)
     migrate(connection, [statements(text) for text in STEPS])
 
 
 def _salvage(damaged: Path, connection: Connection) -> None:
-    """Copy the rows that can be read. A write whose text is lost cannot be carried out: it is dropped, and named."""
-    counts = salvage.salvage(damaged, connection, {"blobs": _is_whole, "ops": _is_op})
+    """Copies the readable rows. Drops and names each write whose text is lost."""
+    checks = {"blobs": _is_complete_blob, "ops": _is_write}
+    counts = salvage.salvage(damaged, connection, checks)
     lost = connection.execute(
         "SELECT op_id, path FROM ops WHERE phase != 'done' AND content != ''"
         " AND content NOT IN (SELECT revision FROM blobs)"
@@ -348,17 +386,18 @@ def _salvage(damaged: Path, connection: Connection) -> None:
         "INSERT OR REPLACE INTO state VALUES (?, ?)", (SALVAGED, damaged.name)
     )
     logger.warning(
-        "of a damaged journal were read: %d versions, %d texts, %d writes, %d entries of the trash",
+        "a damaged journal was read: %d versions, %d texts, %d writes, %d notes in the trash",
         counts["versions"],
         counts["blobs"],
         counts["ops"] - len(lost),
         counts["trash"],
     )
     for path in sorted({str(path) for _, path in lost}):
-        logger.warning("a write to `%s` that waited is lost; ask for it again", path)
+        logger.warning("a pending write to `%s` is lost; ask for it again", path)
 
 
-def _is_whole(row: Mapping[str, object]) -> bool:
+def _is_complete_blob(row: Mapping[str, object]) -> bool:
+    """Whether the bytes of a row match its revision; SQLite keeps no checksums of its pages."""
     packed = row["packed"]
     if not isinstance(packed, bytes):
         return False
@@ -368,12 +407,10 @@ def _is_whole(row: Mapping[str, object]) -> bool:
         return False
 
 
-def _is_op(row: Mapping[str, object]) -> bool:
-    return row["phase"] in ("pending", "planned", "done") and row["side"] in (
-        "ours",
-        "theirs",
-    )
+def _is_write(row: Mapping[str, object]) -> bool:
+    has_phase = row["phase"] in ("pending", "planned", "done")
+    return has_phase and row["side"] in ("ours", "theirs")
 
 
-def _marks(names: tuple[str, ...]) -> str:
+def _placeholders(names: tuple[str, ...]) -> str:
     return ", ".join("?" * len(names))

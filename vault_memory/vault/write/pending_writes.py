@@ -1,11 +1,11 @@
-"""The texts that wait until their notes can be written: read from the journal beside whoever writes it.
+"""Reads the texts of pending writes from the journal, for searches beside the writer.
 
-Only looks: it takes no lock, makes no file and mends nothing, so that a search may ask before each answer.
+It takes no lock, creates no file and repairs nothing, so that a search can ask before each answer.
 """
 
 import os
 import zlib
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 
 from vault_memory.database.connection import Connection, DatabaseError, connect
@@ -20,7 +20,7 @@ _WAITING = (
 
 @dataclass(frozen=True, slots=True)
 class PendingText:
-    """A whole text that a write is to put into its note."""
+    """A text that a pending write will put into its note."""
 
     op_id: str
     path: str
@@ -34,7 +34,7 @@ class PendingText:
 
 
 class PendingTexts:
-    """Of one vault, whose journal lies in the folder `state`."""
+    """The pending texts of one vault, whose journal is in the folder `state`."""
 
     def __init__(self, state: Path) -> None:
         self._file = state / FILE
@@ -42,55 +42,50 @@ class PendingTexts:
         self._inode = 0
 
     def listed(self) -> tuple[PendingText, ...]:
-        """What waits, the oldest first, without the bytes. A journal that cannot be read has nothing to say."""
+        """Returns the pending texts without their bytes, the oldest first.
+
+        Returns nothing when the journal cannot be read.
+        """
         try:
-            connection = self._opened()
-            return (
-                tuple(PendingText(*row) for row in connection.execute(_WAITING))
-                if connection
-                else ()
-            )
+            connection = self._open()
+            if connection is None:
+                return ()
+            return tuple(PendingText(*row) for row in connection.execute(_WAITING))
         except (DatabaseError, VaultMemoryError):
             self.close()
             return ()
 
     def read(self, text: PendingText) -> PendingText | None:
-        """The same with its bytes; None when it was written, or given up, meanwhile."""
+        """Returns the text with its bytes; None when it was written or discarded meanwhile."""
         try:
             raw = self._bytes(text.content)
             if raw is None:
                 return None
-            return PendingText(
-                text.op_id,
-                text.path,
-                text.base,
-                text.content,
-                raw,
-                self._bytes(text.base),
-            )
+            return replace(text, raw=raw, before=self._bytes(text.base))
         except (DatabaseError, VaultMemoryError, zlib.error):
             return None
 
     def close(self) -> None:
-        """Let go of the journal; it is opened again when it is next asked."""
+        """Closes the journal; the next call opens it again."""
         if self._connection is not None:
             self._connection.close()
             self._connection = None
 
-    def _opened(self) -> Connection | None:
-        """The journal that lies there now: one that was damaged is replaced by a new file."""
+    def _open(self) -> Connection | None:
         try:
             inode = os.stat(self._file).st_ino
         except OSError:
             self.close()
             return None
+        # A damaged journal is replaced by a new file: an old connection would read the damaged one.
         if self._connection is None or inode != self._inode:
             self.close()
-            self._connection, self._inode = connect(self._file, read_only=True), inode
+            self._connection = connect(self._file, read_only=True)
+            self._inode = inode
         return self._connection
 
     def _bytes(self, revision: str | None) -> bytes | None:
-        connection = self._opened()
+        connection = self._open()
         if connection is None or revision is None:
             return None
         row = connection.execute(

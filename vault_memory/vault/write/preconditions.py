@@ -1,53 +1,56 @@
-"""May a note be replaced now? What somebody is working on, or what we could not put back as it was, waits.
+"""Decides whether a note may be replaced now.
 
-A write is never refused and never forced: it waits, with the reason, until the gate opens.
+A write waits, with a reason, while an editor works on the note, and while the note cannot be
+replaced without loss. It is never refused and never forced.
 """
 
 from dataclasses import dataclass, field
 
-from vault_memory.vault.fs import Files, Found
+from vault_memory.vault.fs import Files, FileStatus
 from vault_memory.vault.snapshots import revision_of
+from vault_memory.vault.utf8_tail import ends_within_character
 from vault_memory.vault.write.wait_reasons import Reason
 
 HOLD = 3.0
-"""Seconds for which half a save, or a note that somebody has open for writing, is left alone."""
+"""Seconds for which half a save, or a note that is open for writing, is left alone"""
 PATIENCE = 600.0
-"""Seconds for which an editor's lock is heeded; a dead one must not stop the memory for ever."""
+"""Seconds for which an editor's lock is respected"""
 SPACE = 4
-"""Times the size of the note that must be free."""
+"""Times the size of the note that must be free"""
 _CLOCK_WAS_SET = 5.0
+"""Seconds by which a file may be newer than the clock says"""
 
 
 @dataclass(frozen=True, slots=True)
 class CurrentFile:
-    """A note as it stands."""
+    """A note as it was just read."""
 
     raw: bytes = field(repr=False)
     revision: str
-    found: Found
+    info: FileStatus
     attributes: dict[str, bytes] = field(repr=False)
-    """Extended ones, access control lists among them."""
+    """Extended attributes, access control lists among them"""
 
 
 @dataclass(frozen=True, slots=True)
 class WriteRequest:
-    """What somebody wants to do to a note, as far as the gate minds."""
+    """The facts of a write that decide whether it waits."""
 
     size: int
-    """Bytes to be written."""
+    """Bytes to be written"""
     since: float
-    """When it was first asked for."""
+    """When the write was first requested"""
     quiet: float
-    """Seconds for which the note must have been left alone."""
+    """Seconds for which the note must have been left alone"""
     now: float
 
 
 def read_live(files: Files, folder: int, name: str) -> CurrentFile | Reason | None:
-    """The note's bytes, or why not, or None when there is nothing of this name."""
-    seen = files.look(folder, name)
-    if seen is None:
+    """Reads a note. Returns a reason when it cannot be read now, None when it does not exist."""
+    status = files.look(folder, name)
+    if status is None:
         return None
-    if not seen.is_file:
+    if not status.is_file:
         return "no_file"
     try:
         fd = files.open(folder, name)
@@ -64,6 +67,7 @@ def read_live(files: Files, folder: int, name: str) -> CurrentFile | Reason | No
         return "unreadable"
     finally:
         files.close(fd)
+    # An editor wrote during the read: the bytes may be half of the old and half of the new text.
     if before != after or len(raw) != after.size:
         return "hot"
     return CurrentFile(raw, revision_of(raw), after, attributes)
@@ -74,52 +78,59 @@ def reason_to_wait(
     folder: int,
     name: str,
     live: CurrentFile,
-    asked: WriteRequest,
-    last: bytes | None,
+    request: WriteRequest,
+    previous: bytes | None,
     *,
     own: bool,
 ) -> Reason | None:
-    """Why this note may not be replaced now, or None. ``last`` is its version before; ``own`` when we wrote it."""
-    if reason := _unkeepable(files, live.found):
+    """Returns why this note may not be replaced now, or None.
+
+    `previous` is its version before the current one; `own` is true when the bot wrote it.
+    """
+    if reason := _unkeepable(files, live.info):
         return reason
-    if abs(asked.now - asked.since) < PATIENCE and _locked(files, folder, name):
+    # A crashed editor leaves its lock file: it must not stop the memory for ever.
+    is_patient = abs(request.now - request.since) < PATIENCE
+    if is_patient and _is_locked(files, folder, name):
         return "in_editor"
-    if files.free_bytes(folder) < SPACE * asked.size:
+    # A full disk in the middle of the protocol could leave the journal behind the vault.
+    if files.free_bytes(folder) < SPACE * request.size:
         return "no_space"
     if own:
         return None
-    age = asked.now - live.found.ctime_ns / 1e9
-    if age < -_CLOCK_WAS_SET or age >= max(HOLD, asked.quiet):
+    age = request.now - live.info.ctime_ns / 1e9
+    # A file from the future: the clock was set back, so the age proves nothing.
+    if age < -_CLOCK_WAS_SET or age >= max(HOLD, request.quiet):
         return None
-    if age < asked.quiet:
+    if age < request.quiet:
         return "hot"
-    if half_saved(live.raw, last):
+    if half_saved(live.raw, previous):
         return "truncated"
-    return "hot" if _written_to(files, folder, name) else None
+    return "hot" if _is_open_for_writing(files, folder, name) else None
 
 
-def _unkeepable(files: Files, found: Found) -> Reason | None:
-    if found.nlink != 1:
+def _unkeepable(files: Files, status: FileStatus) -> Reason | None:
+    """Returns the property of a file that a swap would destroy."""
+    if status.nlink != 1:
         return "hard_link"
-    if not found.mode & 0o222:
+    if not status.mode & 0o222:
         return "read_only"
-    if files.uid not in (0, found.uid):
+    if files.uid not in (0, status.uid):
         return "not_ours"
     return None
 
 
-def _locked(files: Files, folder: int, name: str) -> bool:
-    """Whether an editor says that it has the note open."""
+def _is_locked(files: Files, folder: int, name: str) -> bool:
+    """Whether an editor's lock file says that the note is open."""
     return any(files.look(folder, lock) is not None for lock in editor_locks(name))
 
 
 def editor_locks(name: str) -> tuple[str, ...]:
-    """The names of the files by which editors say that they have a note open."""
+    """Returns the names of the lock files that editors make for an open note."""
     return f".{name}.swp", f".#{name}", f".~lock.{name}#", f".{name}.kate-swp"
 
 
-def _written_to(files: Files, folder: int, name: str) -> bool:
-    """Whether somebody is known to have the note open for writing."""
+def _is_open_for_writing(files: Files, folder: int, name: str) -> bool:
     try:
         fd = files.open(folder, name)
     except OSError:
@@ -131,32 +142,17 @@ def _written_to(files: Files, folder: int, name: str) -> bool:
 
 
 def came_or_went(files: Files, folder: int, now: float) -> bool:
-    """Whether something came into this folder, or went, so lately that a save may be under way."""
+    """Whether a name in this folder changed so recently that a save by rename may be under way."""
     return abs(now - files.stat(folder).mtime_ns / 1e9) < HOLD
 
 
 def half_saved(raw: bytes, last: bytes | None) -> bool:
-    """Whether this looks like the first part of a save: empty, a true beginning, less than half, half a character."""
+    """Whether the bytes look like the first part of a save, given the version before.
+
+    That is: empty, less than half, a true beginning, or an unfinished character at the end.
+    """
     if last is None:
         return not raw
     if len(raw) < len(last) and (len(raw) * 2 < len(last) or last.startswith(raw)):
         return True
-    return _ends_within_a_character(raw) and not _ends_within_a_character(last)
-
-
-def _ends_within_a_character(raw: bytes) -> bool:
-    for back in range(1, min(4, len(raw) + 1)):
-        byte = raw[-back]
-        if byte & 0xC0 != 0x80:
-            return back < (
-                1
-                if byte < 0xC2
-                else 2
-                if byte < 0xE0
-                else 3
-                if byte < 0xF0
-                else 4
-                if byte < 0xF5
-                else 1
-            )
-    return False
+    return ends_within_character(raw) and not ends_within_character(last)

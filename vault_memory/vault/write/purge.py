@@ -1,7 +1,8 @@
-"""Taking a text out of what is kept outside the vault: earlier versions, the trash, writes that wait.
+"""Redacts a text from what is kept outside the vault: old versions, the trash, pending writes.
 
-A version that held the text stays in its chain without it, so that history, restore and undo keep all else. What the
-new bytes are is for the caller to say. Called within a turn of the writer, and cut short it can be done again.
+A version that contained the text stays in its chain without it, so that history, restore and undo
+keep everything else. The caller decides what the new bytes are. It is called within a transaction
+of the writer, and can be repeated after a crash.
 """
 
 from collections.abc import Callable, Iterator, Mapping
@@ -23,39 +24,39 @@ from vault_memory.vault.write.write_context import WriteContext
 
 @dataclass(frozen=True, slots=True)
 class Eraser:
-    """What is to be taken out."""
+    """Removes a text from bytes, from records and from names."""
 
     cut: Callable[[str, bytes], bytes]
-    """(path, bytes) → the bytes without it; the same where it does not stand"""
-    told: Callable[[bytes], bytes | None]
-    """What a write was to record → the same without it; None when nothing of the write is left"""
-    masked: Callable[[str], str] = lambda path: path
-    """a path → the same without it; names of notes that are there are never changed"""
+    """(path, bytes) → the bytes without the text; the same bytes where it does not occur"""
+    redact_record: Callable[[bytes], bytes | None]
+    """Record of a write → the record without the text; None when nothing of the write remains"""
+    mask_path: Callable[[str], str] = lambda path: path
+    """A path → the path without it; names of notes that exist are never changed"""
 
 
 @dataclass(slots=True)
 class Erased:
-    """What was taken out, or would be."""
+    """Counts of what was redacted, or would be."""
 
     revisions: dict[str, str] = field(default_factory=dict)
-    """those that held it → those that stand in their place"""
+    """Revisions that contained the text → the revisions that replace them"""
     versions: int = 0
     trash: int = 0
     waiting: int = 0
-    """writes that waited"""
+    """Pending writes"""
     names: int = 0
-    """of notes that are not there any more: what is kept of them goes on under names without it"""
+    """Names of notes that do not exist any more; their history continues under masked names"""
     lingering: list[str] = field(default_factory=list)
-    """displaced files that hold it, and that somebody may still have open: paths in the vault"""
+    """Displaced files that contain it and that an editor may have open: paths in the vault"""
     compacted: bool = True
 
     @property
     def count(self) -> int:
-        """Of all that held it."""
+        """The number of all places that contained the text."""
         return self.versions + self.trash + self.waiting + self.names
 
 
-_PLACES = (
+_REVISION_COLUMNS = (
     ("versions", ("revision",)),
     ("trash", ("revision",)),
     ("ops", ("base", "content", "expected", "fresh", "after")),
@@ -64,60 +65,56 @@ _PLACES = (
 
 
 Changes = Mapping[tuple[str, str], str]
-"""Path and revision of what held it → the revision of the same without it"""
+"""Path and revision of a text to redact → its revision afterwards"""
 
 
 def look_through(journal: Journal, eraser: Eraser) -> Erased:
-    """What `erase` would take out. Changes nothing."""
-    return _counted(journal, eraser, _changes(journal, eraser))
+    """Returns what `erase` would redact. Changes nothing."""
+    return _count(journal, eraser, _changes(journal, eraser))
 
 
-def names_kept(means: WriteContext, eraser: Eraser) -> int:
-    """How many names of notes that are not there any more hold it."""
-    return len(_named_so(means, eraser))
+def names_kept(context: WriteContext, eraser: Eraser) -> int:
+    """Returns how many names of notes that do not exist any more contain the text."""
+    return len(_masked_names(context, eraser))
 
 
-def erase(means: WriteContext, eraser: Eraser) -> Erased:
-    """Take it out, and write the journal's file anew."""
-    means.flush()
-    journal, snapshots = means.journal, means.snapshots
+def erase(context: WriteContext, eraser: Eraser) -> Erased:
+    """Redacts the text, and rewrites the journal's file."""
+    context.flush()
+    journal, snapshots = context.journal, context.snapshots
     changes = _changes(journal, eraser)
-    erased = _counted(journal, eraser, changes)
-    erased.lingering = _purge(means, eraser)
-    erased.names = names_kept(means, eraser)
+    erased = _count(journal, eraser, changes)
+    erased.lingering = _purge_displaced(context, eraser)
+    erased.names = names_kept(context, eraser)
     with journal.transaction():
-        for op, told in _waiting(journal, eraser, erased.revisions):
-            if told is None:
-                journal.remove(op.op_id)
-            elif told:
-                journal.put(replace(op, record=told))
-        for (path, revision), instead in changes.items():
-            snapshots.keep(
-                eraser.cut(path, snapshots.bytes_of(revision) or b""), instead
-            )
-            _rename(journal, path, revision, instead)
+        _redact_writes(journal, eraser, erased.revisions)
+        for (path, revision), new_revision in changes.items():
+            raw = snapshots.bytes_of(revision) or b""
+            snapshots.keep(eraser.cut(path, raw), new_revision)
+            _replace_revision(journal, path, revision, new_revision)
         for path in {path for path, _ in changes}:
-            _join_twins(journal, path)
-        _let_go(journal, snapshots, erased.revisions)
-        _mask_names(journal, _named_so(means, eraser))
+            _join_equal_versions(journal, path)
+        _drop_bytes(journal, snapshots, erased.revisions)
+        _mask_names(journal, _masked_names(context, eraser))
+    # SQLite keeps deleted rows in free pages: rewriting the file removes the text from the disk.
     erased.compacted = compact(journal.connection)
     return erased
 
 
-def _counted(journal: Journal, eraser: Eraser, changes: Changes) -> Erased:
+def _count(journal: Journal, eraser: Eraser, changes: Changes) -> Erased:
     tables = [
         table
-        for path, revision, table in _named(journal)
+        for path, revision, table in _named_revisions(journal)
         if (path, revision) in changes
     ]
-    revisions = {revision: instead for (_, revision), instead in changes.items()}
-    waiting = len(_waiting(journal, eraser, revisions))
+    revisions = {revision: new for (_, revision), new in changes.items()}
+    waiting = len(_affected_writes(journal, eraser, revisions))
     return Erased(revisions, tables.count("versions"), tables.count("trash"), waiting)
 
 
-def _named(journal: Journal) -> Iterator[tuple[str, str, str]]:
-    """Each path with each of its revisions, and the table that says so."""
-    for table, columns in _PLACES:
+def _named_revisions(journal: Journal) -> Iterator[tuple[str, str, str]]:
+    """Yields each path with each of its revisions, and the table that names it."""
+    for table, columns in _REVISION_COLUMNS:
         for column in columns:
             rows = journal.connection.execute(
                 f"SELECT path, {column} FROM {table} WHERE coalesce({column}, '') != ''"
@@ -126,155 +123,183 @@ def _named(journal: Journal) -> Iterator[tuple[str, str, str]]:
 
 
 def _changes(journal: Journal, eraser: Eraser) -> Changes:
-    snapshots, found = Snapshots(journal), {}
-    for path, revision in dict.fromkeys(
-        (path, revision) for path, revision, _ in _named(journal)
-    ):
+    snapshots = Snapshots(journal)
+    changes = {}
+    places = ((path, revision) for path, revision, _ in _named_revisions(journal))
+    for path, revision in dict.fromkeys(places):
         raw = snapshots.bytes_of(revision)
-        if raw is not None and (rest := eraser.cut(path, raw)) != raw:
-            found[path, revision] = revision_of(rest)
-    return found
+        if raw is None:
+            continue
+        redacted = eraser.cut(path, raw)
+        if redacted != raw:
+            changes[path, revision] = revision_of(redacted)
+    return changes
 
 
-def _waiting(
+def _redact_writes(
+    journal: Journal, eraser: Eraser, revisions: Mapping[str, str]
+) -> None:
+    for write, record in _affected_writes(journal, eraser, revisions):
+        if record is None:
+            journal.remove(write.op_id)
+        elif record:
+            journal.put(replace(write, record=record))
+
+
+def _affected_writes(
     journal: Journal, eraser: Eraser, revisions: Mapping[str, str]
 ) -> list[tuple[PendingWrite, bytes | None]]:
-    """The writes that have it in what they are to record, or to write, with that record; b"" where it may stay."""
-    found: list[tuple[PendingWrite, bytes | None]] = []
-    for op in (*journal.ops("pending"), *journal.ops("planned"), *journal.ops("done")):
-        told = eraser.told(op.record) if op.record else op.record
-        if told != op.record:
-            found.append((op, told))
-        elif op.phase == "pending" and op.content in revisions:
-            found.append((op, b""))
-    return found
+    """Returns the writes whose record or text contains it, each with its redacted record.
+
+    The record is None when nothing of the write remains, and b"" where it needs no change.
+    """
+    affected: list[tuple[PendingWrite, bytes | None]] = []
+    for write in (
+        *journal.ops("pending"),
+        *journal.ops("planned"),
+        *journal.ops("done"),
+    ):
+        record = eraser.redact_record(write.record) if write.record else write.record
+        if record != write.record:
+            affected.append((write, record))
+        elif write.phase == "pending" and write.content in revisions:
+            affected.append((write, b""))
+    return affected
 
 
-def _rename(journal: Journal, path: str, revision: str, instead: str) -> None:
-    for table, columns in _PLACES:
+def _replace_revision(journal: Journal, path: str, revision: str, new: str) -> None:
+    for table, columns in _REVISION_COLUMNS:
         for column in columns:
             journal.connection.execute(
                 f"UPDATE {table} SET {column} = ? WHERE path = ? AND {column} = ?",
-                (instead, path, revision),
+                (new, path, revision),
             )
 
 
-_NAMES = (
+_NAME_COLUMNS = (
     ("versions", "path"),
     ("trash", "path"),
     ("displaced", "path"),
     ("displaced", "place"),
 )
-"""Where the journal keeps names of notes that may be gone; writes that wait are dealt with apart"""
-_STATE_NAMES = (RECORDED, GAP)
+"""Where the journal keeps names of notes that may not exist; pending writes are treated apart"""
+_NAME_STATES = (RECORDED, GAP)
 
 
-def _named_so(means: WriteContext, eraser: Eraser) -> dict[str, str]:
-    """Paths that hold it and lead to no file, each with the path that takes its place."""
-    connection = means.journal.connection
-    paths = {
-        str(path)
-        for table, column in _NAMES
-        for (path,) in connection.execute(f"SELECT {column} FROM {table}")
-    }
-    paths |= {str(path) for (path,) in connection.execute("SELECT path FROM ops")}
-    for start in _STATE_NAMES:
+def _masked_names(context: WriteContext, eraser: Eraser) -> dict[str, str]:
+    """Returns each path without a file whose name contains the text, and its masked path."""
+    masked_names = {}
+    for path in sorted(_kept_paths(context.journal)):
+        masked = eraser.mask_path(path)
+        if masked != path and not _exists(context, path):
+            masked_names[path] = masked
+    return masked_names
+
+
+def _kept_paths(journal: Journal) -> set[str]:
+    """Returns every path that the journal names."""
+    connection = journal.connection
+    paths: set[str] = set()
+    for table, column in (*_NAME_COLUMNS, ("ops", "path")):
+        rows = connection.execute(f"SELECT {column} FROM {table}")
+        paths.update(str(path) for (path,) in rows)
+    for prefix in _NAME_STATES:
         rows = connection.execute(
-            "SELECT name FROM state WHERE substr(name, 1, ?) = ?", (len(start), start)
+            "SELECT name FROM state WHERE substr(name, 1, ?) = ?", (len(prefix), prefix)
         )
-        paths |= {str(name).removeprefix(start) for (name,) in rows}
-    return {
-        path: masked
-        for path in sorted(paths)
-        if (masked := eraser.masked(path)) != path and not _is_there(means, path)
-    }
+        paths.update(str(name).removeprefix(prefix) for (name,) in rows)
+    return paths
 
 
-def _is_there(means: WriteContext, path: str) -> bool:
-    """Whether a file has this path; also where nobody can say."""
+def _exists(context: WriteContext, path: str) -> bool:
+    """Whether a file has this path; true where that cannot be determined."""
     folder_path, _, name = path.rpartition("/")
     try:
-        folder = means.files.open_folder(folder_path)
+        folder = context.files.open_folder(folder_path)
     except (FileNotFoundError, NotADirectoryError):
         return False
     except OSError:
         return True
     try:
-        means.files.close(means.files.open(folder, name))
+        context.files.close(context.files.open(folder, name))
         return True
     except FileNotFoundError:
         return False
     except OSError:
         return True
     finally:
-        means.files.close(folder)
+        context.files.close(folder)
 
 
 def _mask_names(journal: Journal, names: Mapping[str, str]) -> None:
-    """What is kept of a note that is gone goes on under another name; writes to that name are given up."""
+    """Moves the history of deleted notes to masked names; discards writes to the old names."""
     connection = journal.connection
     for path, masked in names.items():
-        for table, column in _NAMES:
+        for table, column in _NAME_COLUMNS:
             connection.execute(
                 f"UPDATE OR REPLACE {table} SET {column} = ? WHERE {column} = ?",
                 (masked, path),
             )
         connection.execute("DELETE FROM ops WHERE path = ? OR entry = ?", (path, path))
-        for start in _STATE_NAMES:
-            connection.execute("DELETE FROM state WHERE name = ?", (start + path,))
+        for prefix in _NAME_STATES:
+            connection.execute("DELETE FROM state WHERE name = ?", (prefix + path,))
 
 
-def _join_twins(journal: Journal, path: str) -> None:
-    """Versions that have become the same as the one before them are one, of whoever put the last of them there."""
-    rows = journal.connection.execute(
+def _join_equal_versions(journal: Journal, path: str) -> None:
+    """Joins versions that became equal to the one before; the author of the last one remains."""
+    cursor = journal.connection.execute(
         "SELECT id, revision, by, kept FROM versions WHERE path = ? ORDER BY id",
         (path,),
     )
-    first, last = 0, ""
-    for one, revision, by, kept in [
-        (int(row[0]), str(row[1]), row[2], row[3]) for row in rows
-    ]:
-        if revision != last:
-            first, last = one, revision
+    rows = list(cursor)  # the loop changes the table that is read
+    first, previous = 0, ""
+    for row in rows:
+        version, revision, by, kept = int(row[0]), str(row[1]), row[2], row[3]
+        if revision != previous:
+            first, previous = version, revision
             continue
         journal.connection.execute(
             "UPDATE versions SET kept = max(kept, ?), by = ? WHERE id = ?",
             (kept, by, first),
         )
-        journal.connection.execute("DELETE FROM versions WHERE id = ?", (one,))
+        journal.connection.execute("DELETE FROM versions WHERE id = ?", (version,))
+        # A joined version is no save of a person any more, and must not be judged as one.
         journal.connection.execute(
-            "DELETE FROM unjudged WHERE version IN (?, ?)", (first, one)
+            "DELETE FROM unjudged WHERE version IN (?, ?)", (first, version)
         )
 
 
-def _let_go(
+def _drop_bytes(
     journal: Journal, snapshots: Snapshots, revisions: Mapping[str, str]
 ) -> None:
-    """The bytes go that nobody names any more, and those that held it also where a displaced file is of them."""
+    """Deletes the bytes that no row names, and those of displaced files that contain the text."""
     snapshots.drop_unused()
-    named = {revision for _, revision, _ in _named(journal)}
+    named = {revision for _, revision, _ in _named_revisions(journal)}
     for revision in revisions.keys() - named:
         journal.connection.execute("DELETE FROM blobs WHERE revision = ?", (revision,))
     journal.connection.execute(
         "DELETE FROM state WHERE name LIKE ?", (f"{FORGOTTEN}%",)
     )
+    # Without this mark a displaced file would wait for ever for bytes that nothing keeps.
     for entry in journal.displaced():
         if not snapshots.knows(entry.incorporated):
             journal.set_state(FORGOTTEN + entry.incorporated, "")
 
 
-def _purge(means: WriteContext, eraser: Eraser) -> list[str]:
-    """Take away the displaced files that hold it; those that somebody may still write to are named."""
+def _purge_displaced(context: WriteContext, eraser: Eraser) -> list[str]:
+    """Removes displaced files that contain the text. Returns those that an editor may have open."""
     entries = [
-        entry for entry in means.journal.displaced() if entry.place not in means.purged
+        entry
+        for entry in context.journal.displaced()
+        if entry.place not in context.purged
     ]
-    return [entry.place for entry in entries if not _purged(means, entry, eraser)]
+    return [entry.place for entry in entries if not _purge(context, entry, eraser)]
 
 
-def _purged(means: WriteContext, entry: DisplacedFile, eraser: Eraser) -> bool:
-    """Whether nothing of it is under this name any more."""
+def _purge(context: WriteContext, entry: DisplacedFile, eraser: Eraser) -> bool:
+    """Removes one displaced file. Returns whether its name leads to the text no longer."""
     folder_path, _, name = entry.place.rpartition("/")
-    files = means.files
+    files = context.files
     try:
         folder = files.open_folder(folder_path)
     except FileNotFoundError:
@@ -288,6 +313,7 @@ def _purged(means: WriteContext, entry: DisplacedFile, eraser: Eraser) -> bool:
                 raw = files.read(fd)
                 if eraser.cut(entry.path, raw) == raw:
                     return True
+                # An editor may still save into it, or did: its late text must reach the note.
                 if (
                     files.alone(fd, readers_too=True) is not True
                     or revision_of(raw) != entry.incorporated
@@ -297,8 +323,8 @@ def _purged(means: WriteContext, entry: DisplacedFile, eraser: Eraser) -> bool:
                 files.close(fd)
             files.unlink(folder, name)
             files.fsync(folder)
-        with means.journal.transaction():
-            means.journal.forget_displaced(entry.place)
+        with context.journal.transaction():
+            context.journal.forget_displaced(entry.place)
         return True
     except OSError:
         return False

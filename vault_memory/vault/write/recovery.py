@@ -1,6 +1,7 @@
-"""After a crash: what had been begun is finished or undone, told by what lies in the folder. Can be cut short too.
+"""Finishes or rolls back the writes that a crash interrupted, from the names in the folder.
 
-Every temporary was in the journal before it was in the folder, and its name says how far it had come.
+Every temporary was in the journal before it was in the folder, and its name says how far the write
+had come. A crash during recovery is recovered in the same way.
 """
 
 from contextlib import suppress
@@ -13,133 +14,155 @@ from vault_memory.vault.write.journal import PendingWrite
 from vault_memory.vault.write.write_context import WriteContext
 
 
-def recover(means: WriteContext, now: float) -> list[PendingWrite]:
-    """Every op that was under way, now done or waiting; what could not be looked at stays as it is."""
-    return [_recovered(means, op, now) for op in means.journal.ops("planned")]
+def recover(context: WriteContext, now: float) -> list[PendingWrite]:
+    """Returns every interrupted write, now done or waiting.
 
-
-def _recovered(means: WriteContext, op: PendingWrite, now: float) -> PendingWrite:
-    try:
-        folder = means.files.open_folder(op.folder)
-    except (FileNotFoundError, NotADirectoryError):
-        return means.postpone(op, "absent")
-    except OSError:
-        return op
-    try:
-        return _judged(means, folder, op, now)
-    except OSError:
-        return op
-    finally:
-        means.files.close(folder)
-
-
-def _judged(
-    means: WriteContext, folder: int, op: PendingWrite, now: float
-) -> PendingWrite:
-    files, taken = means.files, op.temp + TAKEN
-    if files.look(folder, op.temp + UNFINISHED) is not None:
-        files.unlink(folder, op.temp + UNFINISHED)
-    if files.look(folder, taken) is not None:
-        return _after_taking(means, folder, op, taken, now)
-    live, temp = _revision(files, folder, op.name), _revision(files, folder, op.temp)
-    if (
-        temp is not None and temp != op.fresh
-    ):  # it was whole before it got this name: so the two were swapped
-        if op.expected is None and _is_one_file(
-            files, folder, op.temp, op.name
-        ):  # or a new note has both names still
-            _keep_one(files, folder, op.temp)
-            return _happened(means, folder, op, None, now)
-        return _happened(means, folder, op, op.temp, now)
-    if temp is not None:
-        files.unlink(folder, op.temp)
-    if op.fresh and live == op.fresh:
-        return _happened(means, folder, op, None, now)
-    files.fsync(folder)
-    return means.postpone(op, "interrupted")
-
-
-def _is_one_file(files: Files, folder: int, one: str, other: str) -> bool:
-    found, same = files.look(folder, one), files.look(folder, other)
-    return found is not None and same is not None and found.ino == same.ino
-
-
-def _keep_one(files: Files, folder: int, other: str) -> None:
-    """Take the other name of the note away, once its own is on the disk."""
-    files.fsync(folder)
-    files.unlink(folder, other)
-
-
-def _after_taking(
-    means: WriteContext, folder: int, op: PendingWrite, taken: str, now: float
-) -> PendingWrite:
-    """The note was taken away, and perhaps another put in its place."""
-    files = means.files
-    used = _revision(files, folder, op.temp) not in (
-        None,
-        op.fresh,
-    )  # somebody wrote, while it had the note's name
-    if used:
-        if _is_one_file(files, folder, op.temp, op.name):
-            _keep_one(files, folder, op.temp)
-        else:
-            means.watch_ours(op, op.temp, now)
-        return _happened(means, folder, op, taken, now)
-    put = (
-        _was_put(means, folder, op, taken)
-        if op.content
-        else _revision(files, folder, taken) == op.expected
-    )
-    if not put:  # all of this before the temporary goes, whose being there says so
-        if files.look(folder, op.name) is None:
-            with suppress(FileExistsError):
-                move_new(files, folder, taken, op.name)
-        files.fsync(folder)
-        if _is_one_file(
-            files, folder, taken, op.name
-        ):  # it was put back, and has both names still
-            _keep_one(files, folder, taken)
-        elif files.look(folder, taken) is not None:
-            means.watch(op, taken, now)
-    with suppress(FileNotFoundError):
-        files.unlink(folder, op.temp)
-    if put:
-        return _happened(means, folder, op, taken, now)
-    files.fsync(folder)
-    return means.postpone(op, "interrupted")
-
-
-def _was_put(means: WriteContext, folder: int, op: PendingWrite, taken: str) -> bool:
-    """The temporary was there before the note was taken, and lost its name to the note or once that was written down.
-
-    What stands under the note's name tells nothing: somebody may have saved since.
+    A write whose folder cannot be examined stays planned.
     """
-    there, temp = means.files.look(folder, op.name), means.files.look(folder, op.temp)
+    return [_recover(context, write, now) for write in context.journal.ops("planned")]
+
+
+def _recover(context: WriteContext, write: PendingWrite, now: float) -> PendingWrite:
+    try:
+        folder = context.files.open_folder(write.folder)
+    except (FileNotFoundError, NotADirectoryError):
+        return context.postpone(write, "absent")
+    except OSError:
+        return write
+    try:
+        return _recover_in_folder(context, folder, write, now)
+    except OSError:
+        return write
+    finally:
+        context.files.close(folder)
+
+
+def _recover_in_folder(
+    context: WriteContext, folder: int, write: PendingWrite, now: float
+) -> PendingWrite:
+    files = context.files
+    unfinished, taken = write.temp + UNFINISHED, write.temp + TAKEN
+    if files.look(folder, unfinished) is not None:
+        files.unlink(folder, unfinished)
+    if files.look(folder, taken) is not None:
+        return _recover_taken(context, folder, write, taken, now)
+    live_revision = _revision(files, folder, write.name)
+    temp_revision = _revision(files, folder, write.temp)
+    # The temporary was complete before it got this name. Other bytes mean: the two were swapped.
+    if temp_revision is not None and temp_revision != write.fresh:
+        displaced: str | None = write.temp
+        # Or a new note has both names still, and an editor wrote through the note's name.
+        if write.expected is None and _is_same_file(
+            files, folder, write.temp, write.name
+        ):
+            _drop_second_name(files, folder, write.temp)
+            displaced = None
+        return _complete(context, folder, write, displaced, now)
+    if temp_revision is not None:
+        files.unlink(folder, write.temp)
+    if write.fresh and live_revision == write.fresh:
+        return _complete(context, folder, write, None, now)
+    files.fsync(folder)
+    return context.postpone(write, "interrupted")
+
+
+def _is_same_file(files: Files, folder: int, first: str, second: str) -> bool:
+    first_status = files.look(folder, first)
+    second_status = files.look(folder, second)
+    if first_status is None or second_status is None:
+        return False
+    return first_status.ino == second_status.ino
+
+
+def _drop_second_name(files: Files, folder: int, name: str) -> None:
+    """Removes a second name of the note, once the note's own name is on the disk."""
+    files.fsync(folder)
+    files.unlink(folder, name)
+
+
+def _recover_taken(
+    context: WriteContext, folder: int, write: PendingWrite, taken: str, now: float
+) -> PendingWrite:
+    """Recovers a write that moved the note away, and perhaps put the new text in its place."""
+    files = context.files
+    temp_revision = _revision(files, folder, write.temp)
+    # An editor wrote into the temporary while that had the note's name: so it was put in place.
+    if temp_revision not in (None, write.fresh):
+        if _is_same_file(files, folder, write.temp, write.name):
+            _drop_second_name(files, folder, write.temp)
+        else:
+            context.watch_ours(write, write.temp, now)
+        return _complete(context, folder, write, taken, now)
+    if write.content:
+        is_done = _was_put(context, folder, write, taken)
+    else:
+        is_done = _revision(files, folder, taken) == write.expected
+    if not is_done:
+        # This comes before the temporary is removed: its presence says that nothing was put.
+        _restore_taken(context, folder, write, taken, now)
+    with suppress(FileNotFoundError):
+        files.unlink(folder, write.temp)
+    if is_done:
+        return _complete(context, folder, write, taken, now)
+    files.fsync(folder)
+    return context.postpone(write, "interrupted")
+
+
+def _restore_taken(
+    context: WriteContext, folder: int, write: PendingWrite, taken: str, now: float
+) -> None:
+    """Gives the note its name again, or watches it when an editor made a new note."""
+    files = context.files
+    if files.look(folder, write.name) is None:
+        with suppress(FileExistsError):
+            move_new(files, folder, taken, write.name)
+    files.fsync(folder)
+    # A crash between link and unlink left the note with both names.
+    if _is_same_file(files, folder, taken, write.name):
+        _drop_second_name(files, folder, taken)
+    elif files.look(folder, taken) is not None:
+        context.watch(write, taken, now)
+
+
+def _was_put(
+    context: WriteContext, folder: int, write: PendingWrite, taken: str
+) -> bool:
+    """Whether the temporary became the note.
+
+    The temporary existed before the note was moved away. It loses its name when it becomes the
+    note, or after the journal knows of the moved file. The bytes of the note prove nothing:
+    an editor may have saved since.
+    """
+    note = context.files.look(folder, write.name)
+    temp = context.files.look(folder, write.temp)
     if temp is not None:
-        return there is not None and there.ino == temp.ino
-    return means.journal.entry(f"{op.folder}/{taken}" if op.folder else taken) is None
+        return note is not None and note.ino == temp.ino
+    place = f"{write.folder}/{taken}" if write.folder else taken
+    return context.journal.entry(place) is None
 
 
-def _happened(
-    means: WriteContext,
+def _complete(
+    context: WriteContext,
     folder: int,
-    op: PendingWrite,
+    write: PendingWrite,
     displaced: str | None,
     now: float,
 ) -> PendingWrite:
-    means.files.fsync(folder)
-    means.synced(op.folder)
-    if not op.content:
-        return means.finish(op, "trashed", now, after=None, displaced=displaced)
-    return finish_swap(means, op, displaced, now)
+    """Records a write that reached the folder before the crash."""
+    # The crash may have come before the folder's sync; the record must not precede it.
+    context.files.fsync(folder)
+    context.synced(write.folder)
+    if not write.content:
+        return context.finish(write, "trashed", now, after=None, displaced=displaced)
+    return finish_swap(context, write, displaced, now)
 
 
 def _revision(files: Files, folder: int, name: str) -> str | None:
-    """Of the bytes under a name; None when there is nothing."""
-    found = files.look(folder, name)
-    if found is None:
+    """Returns the revision of a file; None when there is no such name, "" when it is no file."""
+    status = files.look(folder, name)
+    if status is None:
         return None
-    if not found.is_file:
+    if not status.is_file:
         return ""
     fd = files.open(folder, name)
     try:

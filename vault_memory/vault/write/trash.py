@@ -1,7 +1,7 @@
-"""The trash: notes that were moved out of the vault, kept outside of it for at least 30 days.
+"""Moves notes to the trash, outside the vault, for at least 30 days.
 
-A note is taken away under another name, compared with what was meant, and only then counted as thrown away. What
-somebody saved at the last moment is put back.
+The note gets another name, is compared with the version that was meant, and counts as deleted only
+then. A version that an editor saved at the last moment gets its name back.
 """
 
 from contextlib import suppress
@@ -14,6 +14,7 @@ from vault_memory.vault.write.preconditions import CurrentFile, read_live
 from vault_memory.vault.write.write_context import WriteContext
 
 KEPT_FOR = 30 * 24 * 3600.0
+"""Seconds"""
 
 
 @dataclass(frozen=True, slots=True)
@@ -26,74 +27,89 @@ class TrashedNote:
     at: float
 
 
-def throw_away(means: WriteContext, op: PendingWrite, now: float) -> PendingWrite:
-    """Take the note away, if it still is what the op was based on; else nothing is done."""
+def throw_away(context: WriteContext, write: PendingWrite, now: float) -> PendingWrite:
+    """Moves the note to the trash if it still is the version that the write was based on."""
     try:
-        folder = means.files.open_folder(op.folder)
+        folder = context.files.open_folder(write.folder)
     except OSError as error:
-        return means.postpone(op, why(error))
+        return context.postpone(write, why(error))
     try:
-        try:
-            live = read_live(means.files, folder, op.name)
-        except OSError as error:
-            return means.postpone(op, why(error))
-        if isinstance(live, str):
-            return means.postpone(op, live)
-        if live is None or live.revision != op.base:
-            op = replace(op, expected=live.revision if live else None)
-            return means.finish(op, "unchanged", now, after=op.expected)
-        return _taken(means, folder, op, live, now)
+        return _throw_away_in_folder(context, folder, write, now)
     finally:
-        means.files.close(folder)
+        context.files.close(folder)
 
 
-def _taken(
-    means: WriteContext, folder: int, op: PendingWrite, live: CurrentFile, now: float
+def _throw_away_in_folder(
+    context: WriteContext, folder: int, write: PendingWrite, now: float
 ) -> PendingWrite:
-    op = means.plan(replace(op, temp=temporary(op.name, means.token())), live, None)
-    taken = op.temp + TAKEN
     try:
-        means.files.rename(folder, op.name, taken)
-        if _revision(means, folder, taken) != op.base:
+        live = read_live(context.files, folder, write.name)
+    except OSError as error:
+        return context.postpone(write, why(error))
+    if isinstance(live, str):
+        return context.postpone(write, live)
+    # An edit beats a deletion: a person changed the note after it was chosen for the trash.
+    if live is None or live.revision != write.base:
+        write = replace(write, expected=live.revision if live else None)
+        return context.finish(write, "unchanged", now, after=write.expected)
+    return _move_away(context, folder, write, live, now)
+
+
+def _move_away(
+    context: WriteContext,
+    folder: int,
+    write: PendingWrite,
+    live: CurrentFile,
+    now: float,
+) -> PendingWrite:
+    named = replace(write, temp=temporary(write.name, context.token()))
+    write = context.plan(named, live, None)
+    taken = write.temp + TAKEN
+    try:
+        context.files.rename(folder, write.name, taken)
+        # An editor may have saved between the read and the rename.
+        if _revision(context, folder, taken) != write.base:
             with suppress(FileExistsError):
-                move_new(means.files, folder, taken, op.name)
-            if means.files.look(folder, taken) is not None:
-                means.watch(op, taken, now)
-            return means.finish(op, "unchanged", now, after=None)
-        means.files.fsync(folder)
+                move_new(context.files, folder, taken, write.name)
+            # The editor made a new note: its late saves may go to the moved file.
+            if context.files.look(folder, taken) is not None:
+                context.watch(write, taken, now)
+            return context.finish(write, "unchanged", now, after=None)
+        context.files.fsync(folder)
     except FileNotFoundError:
-        return means.finish(op, "unchanged", now, after=None)
+        return context.finish(write, "unchanged", now, after=None)
     except OSError:
-        return replace(op, phase="pending", reason="io_error")
-    means.synced(op.folder)
-    return means.finish(op, "trashed", now, after=None, displaced=taken)
+        # The outcome is unknown. The row stays planned, so that recovery examines the folder.
+        return replace(write, phase="pending", reason="io_error")
+    context.synced(write.folder)
+    return context.finish(write, "trashed", now, after=None, displaced=taken)
 
 
-def _revision(means: WriteContext, folder: int, name: str) -> str:
-    fd = means.files.open(folder, name)
+def _revision(context: WriteContext, folder: int, name: str) -> str:
+    fd = context.files.open(folder, name)
     try:
-        return revision_of(means.files.read(fd))
+        return revision_of(context.files.read(fd))
     finally:
-        means.files.close(fd)
+        context.files.close(fd)
 
 
-def thrown(means: WriteContext) -> list[TrashedNote]:
-    """What lies in the trash, the newest first."""
-    rows = means.journal.connection.execute(
+def list_trash(context: WriteContext) -> list[TrashedNote]:
+    """Returns the notes in the trash, the newest first."""
+    rows = context.journal.connection.execute(
         "SELECT id, path, revision, at FROM trash ORDER BY at DESC, id"
     )
     return [TrashedNote(*row) for row in rows]
 
 
-def empty(means: WriteContext, now: float) -> None:
-    """Let go of what has lain there for long."""
-    with means.journal.transaction():
-        means.journal.connection.execute(
+def empty(context: WriteContext, now: float) -> None:
+    """Deletes what has been in the trash for longer than `KEPT_FOR`."""
+    with context.journal.transaction():
+        context.journal.connection.execute(
             "DELETE FROM trash WHERE at < ?", (now - KEPT_FOR,)
         )
 
 
-def take_out(means: WriteContext, one: TrashedNote) -> None:
-    """It stands in the vault again."""
-    with means.journal.transaction():
-        means.journal.connection.execute("DELETE FROM trash WHERE id = ?", (one.id,))
+def take_out(context: WriteContext, note: TrashedNote) -> None:
+    """Removes a note that is in the vault again from the trash."""
+    with context.journal.transaction():
+        context.journal.connection.execute("DELETE FROM trash WHERE id = ?", (note.id,))

@@ -1,4 +1,4 @@
-"""Why a write waits: one word for programs, one line for people."""
+"""Reasons why a write waits: one word for programs, one line for people."""
 
 from typing import Literal
 
@@ -24,22 +24,22 @@ Reason = Literal[
 ]
 
 WORDS: dict[Reason, str] = {
-    "hot": "somebody is changing the note now",
+    "hot": "another program is changing the note now",
     "truncated": "the note looks like half a save",
     "in_editor": "an editor has the note open",
-    "absent": "the note is not there, or its folder is not",
+    "absent": "the note or its folder does not exist",
     "hard_link": "the note has a second name (hard link), which the write would cut off",
     "read_only": "the note or its folder may not be written",
     "not_ours": "the note belongs to another user",
     "attributes": "the note's owner or attributes could not be kept",
     "no_space": "there is too little space on the vault's disk",
     "unreadable": "the note cannot be read",
-    "no_file": "it is no plain file",
+    "no_file": "it is not a plain file",
     "outside": "it is a link that leads out of the vault",
-    "conflict": "no name for a conflict copy was to be had",
+    "conflict": "no name for a conflict copy is free",
     "file_system": "the file system offers no safe way to replace a file",
     "io_error": "the disk reported an error",
-    "interrupted": "the write was cut short",
+    "interrupted": "the write was interrupted",
     "busy": "the note changed again and again while it was written",
-    "other_device": "another device is curating this vault now",
+    "other_device": "another device is editing this vault now",
 }

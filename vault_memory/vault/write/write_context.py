@@ -1,4 +1,4 @@
-"""What writes are done with (the calls, the journal, the snapshots), and the steps that several of them share."""
+"""Dependencies and shared steps of the write protocol."""
 
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
@@ -17,184 +17,201 @@ from vault_memory.vault.write.preconditions import CurrentFile
 from vault_memory.vault.write.wait_reasons import Reason
 
 Merge = Callable[[bytes | None, bytes, bytes], bytes | None]
-"""(base, ours, theirs) → a text that holds what either side has; None when that cannot be. ``theirs`` is a person's."""
+"""(base, ours, theirs) → a text that contains what either side has; None when that is impossible.
+``theirs`` is a person's."""
 
 Barred = Callable[[str, float], Reason | Literal[""]]
 """(path, now) → why nothing may be written to this vault now, or "" """
 
 
 def never(path: str, now: float) -> Literal[""]:
-    """Nobody else writes to the vault."""
+    """Bars no write: for a vault that no other device edits."""
     return ""
 
 
 @dataclass(slots=True)
 class WriteContext:
-    """For one vault."""
+    """The dependencies of the writes to one vault."""
 
     files: Files
     journal: Journal
     snapshots: Snapshots
     token: Callable[[], str]
-    """Gives names for temporaries that nobody can guess."""
+    """Returns unpredictable text for the names of temporaries"""
     barred: Barred = never
-    """Asked before each write of ours; what a person saved late is brought in anyway."""
+    """Asked before each write of ours; late text of a person is brought in anyway"""
     purged: set[str] = field(default_factory=set)
-    """Displaced files that were taken away, their folder perhaps not yet synced: the journal still knows of them."""
+    """Displaced files that were removed. The journal knows them until their folder is synced."""
     acknowledged: dict[str, str] = field(default_factory=dict)
-    """Ops that the journal may forget at the next occasion, each with the note whose audit has its record."""
+    """Op ids that the next commit forgets, each with the note whose audit has its record"""
     _forgettable: set[str] = field(default_factory=set)
-    _known: dict[str, bytes] = field(default_factory=dict)
+    """Members of `purged` whose folder is synced"""
+    _staged: dict[str, bytes] = field(default_factory=dict)
+    """Op id → text that is not in the journal yet"""
 
     def stage_content(self, op_id: str, raw: bytes) -> None:
-        """The text of an op that is not yet in the journal."""
-        self._known[op_id] = raw
+        """Remembers the text of a write that is not in the journal yet."""
+        self._staged[op_id] = raw
 
-    def content(self, op: PendingWrite) -> bytes:
-        """The text of an op."""
-        raw = self._known.get(op.op_id)
+    def content(self, write: PendingWrite) -> bytes:
+        """Returns the text of a write."""
+        raw = self._staged.get(write.op_id)
         if raw is None:
-            raw = self.snapshots.bytes_of(op.content)
-        assert raw is not None, "the text of an op is kept as long as the op"
+            raw = self.snapshots.bytes_of(write.content)
+        assert raw is not None, "the text of a write is kept as long as the write"
         return raw
 
     def synced(self, folder_path: str) -> None:
-        """A folder was synced: what was taken away from it before stays away."""
-        gone = {
+        """Notes that a folder was synced: files removed from it before cannot come back."""
+        self._forgettable |= {
             place for place in self.purged if place.rpartition("/")[0] == folder_path
         }
-        self._forgettable |= gone
 
     def plan(
-        self, op: PendingWrite, live: CurrentFile | None, fresh: bytes | None
+        self, write: PendingWrite, live: CurrentFile | None, new: bytes | None
     ) -> PendingWrite:
-        """Keep what this attempt is about to do, and all the bytes that it is about, before its first trace."""
-        op = replace(
-            op, phase="planned", reason="", expected=live.revision if live else None
-        )
+        """Journals an attempt with all its bytes, before its first trace in the vault.
+
+        A crash in the attempt can then be recovered, and the replaced text is safe.
+        """
+        expected = live.revision if live else None
+        write = replace(write, phase="planned", reason="", expected=expected)
         with self._transaction():
-            self.journal.supersede(op)
-            self._keep_content(op)
+            self.journal.supersede(write)
+            self._keep_content(write)
             if live is not None:
                 self.snapshots.keep(live.raw, live.revision)
-            op = replace(
-                op, fresh=self.snapshots.keep(fresh) if fresh is not None else ""
-            )
-            self.journal.put(op)
-        self._known.pop(op.op_id, None)
-        return op
+            new_revision = "" if new is None else self.snapshots.keep(new)
+            write = replace(write, fresh=new_revision)
+            self.journal.put(write)
+        self._staged.pop(write.op_id, None)
+        return write
 
-    def postpone(self, op: PendingWrite, reason: Reason | Literal[""]) -> PendingWrite:
-        """The op waits."""
-        waiting = replace(op, phase="pending", reason=reason)
-        if waiting == self.journal.op(op.op_id):
+    def postpone(
+        self, write: PendingWrite, reason: Reason | Literal[""]
+    ) -> PendingWrite:
+        """Makes a write wait."""
+        waiting = replace(write, phase="pending", reason=reason)
+        # A write that waits for minutes is tried often: the same state needs no new commit.
+        if waiting == self.journal.op(write.op_id):
             return waiting
         with self._transaction():
-            self.journal.supersede(op)
-            self._keep_content(op)
+            self.journal.supersede(write)
+            self._keep_content(write)
             self.journal.put(waiting)
-        self._known.pop(op.op_id, None)
+        self._staged.pop(write.op_id, None)
         return waiting
 
     def finish(
         self,
-        op: PendingWrite,
+        write: PendingWrite,
         outcome: Outcome,
         now: float,
         *,
         after: str | None,
         displaced: str | None = None,
     ) -> PendingWrite:
-        """The op is done; what it displaced is watched from now on."""
-        op = replace(op, phase="done", reason="", outcome=outcome, after=after)
+        """Records a write as done, and watches the file that it displaced."""
+        write = replace(write, phase="done", reason="", outcome=outcome, after=after)
         with self._transaction():
-            self._keep_content(op)
-            self._chain_on(op, after, now)
+            self._keep_content(write)
+            self._extend_chain(write, after, now)
             if displaced is not None:
-                self.displace(op, displaced, now)
+                self.displace(write, displaced, now)
             if outcome == "trashed":
-                self.journal.throw_away(op, now)
-            if op.entry and (entry := self.journal.entry(op.entry)):
+                self.journal.throw_away(write, now)
+            if write.entry and (entry := self.journal.entry(write.entry)):
                 self.journal.displace(
-                    replace(entry, incorporated=op.content, next_look=now)
+                    replace(entry, incorporated=write.content, next_look=now)
                 )
-            if op.record:
-                self.journal.put(op)
+            # The row remains until the audit has its record: a crash must not lose the record.
+            if write.record:
+                self.journal.put(write)
             else:
-                self.journal.remove(op.op_id)
-        self._known.pop(op.op_id, None)
-        return op
+                self.journal.remove(write.op_id)
+        self._staged.pop(write.op_id, None)
+        return write
 
-    def _chain_on(self, op: PendingWrite, after: str | None, now: float) -> None:
-        """The versions that this op met and made. Not before it is done: what it meets may be merged away unseen."""
-        for revision in (op.expected, op.content if op.entry else None):
+    def _extend_chain(self, write: PendingWrite, after: str | None, now: float) -> None:
+        """Adds the versions that this write replaced and made to the note's history.
+
+        This waits until the write is done: a version that it met may be merged away unseen.
+        """
+        replaced = (write.expected, write.content if write.entry else None)
+        for revision in replaced:
             if revision is not None and self.snapshots.knows(revision):
-                self.snapshots.add(op.path, revision, at=now, by="person", kept=True)
+                self.snapshots.add(write.path, revision, at=now, by="person", kept=True)
         if after is not None and self.snapshots.knows(after):
-            self.snapshots.add(op.path, after, at=now, by=op.by, kept=True)
+            self.snapshots.add(write.path, after, at=now, by=write.by, kept=True)
 
     def displace(
-        self, op: PendingWrite, name: str, now: float, known: str | None = None
+        self, write: PendingWrite, name: str, now: float, revision: str | None = None
     ) -> None:
-        """Watch a file that had the note's name; within a transaction. `known` are the bytes it had, if not those of
-        the note that was met.
+        """Watches a file that had the note's name; call it within a transaction.
 
-        Where there was no note it is a second name of ours, through the first of which somebody has written.
+        `revision` are the bytes that the file had, if not those of the note that was replaced.
+        Where no note existed, the file is a second name of ours, and an editor wrote through it.
         """
-        known = known or op.expected or op.fresh
-        assert known
-        place = f"{op.folder}/{name}" if op.folder else name
+        revision = revision or write.expected or write.fresh
+        assert revision
+        place = f"{write.folder}/{name}" if write.folder else name
         self.journal.displace(
-            DisplacedFile(place, op.path, known, since=now, next_look=now)
+            DisplacedFile(place, write.path, revision, since=now, next_look=now)
         )
 
-    def watch(self, op: PendingWrite, name: str, now: float) -> None:
-        """Watch a file that lost the note's name although nothing was put there: it stays in the history."""
-        with self._transaction():
-            self.displace(op, name, now)
-            chain = self.snapshots.chain(op.path)
-            if op.expected is not None and all(
-                version.revision != op.expected for version in chain
-            ):
-                self.snapshots.add(op.path, op.expected, at=now, by="person", kept=True)
+    def watch(self, write: PendingWrite, name: str, now: float) -> None:
+        """Watches a file that lost the note's name although nothing was put in its place.
 
-    def watch_ours(self, op: PendingWrite, name: str, now: float) -> None:
-        """Watch a file of ours that had the note's name, into which somebody has written."""
+        Its version stays in the history.
+        """
         with self._transaction():
-            self.displace(op, name, now, op.fresh)
+            self.displace(write, name, now)
+            chain = self.snapshots.chain(write.path)
+            revisions = {version.revision for version in chain}
+            if write.expected is not None and write.expected not in revisions:
+                self.snapshots.add(
+                    write.path, write.expected, at=now, by="person", kept=True
+                )
+
+    def watch_ours(self, write: PendingWrite, name: str, now: float) -> None:
+        """Watches a file of ours that had the note's name, and that an editor wrote into."""
+        with self._transaction():
+            self.displace(write, name, now, write.fresh)
 
     def put_off(self, entry: DisplacedFile) -> None:
-        """Look at a displaced file later."""
+        """Saves when to look at a displaced file again."""
         with self.journal.transaction():
             self.journal.displace(entry)
 
     def incorporated(self, entry: DisplacedFile, raw: bytes, now: float) -> None:
-        """Nothing of these bytes is missing in the note."""
+        """Records that the note contains everything of these bytes."""
         with self.journal.transaction():
             revision = self.snapshots.keep(raw)
             self.journal.displace(replace(entry, incorporated=revision, next_look=now))
 
     def flush(self) -> None:
-        """Forget what may be forgotten."""
+        """Forgets acknowledged writes and removed files, if there are any."""
         if self._forgettable or self.acknowledged:
             with self._transaction():
                 pass
 
-    def _keep_content(self, op: PendingWrite) -> None:
-        if (raw := self._known.get(op.op_id)) is not None:
-            self.snapshots.keep(raw, op.content)
+    def _keep_content(self, write: PendingWrite) -> None:
+        raw = self._staged.get(write.op_id)
+        if raw is not None:
+            self.snapshots.keep(raw, write.content)
 
     @contextmanager
     def _transaction(self) -> Iterator[None]:
-        """One commit, which also drops what may be forgotten."""
-        places, done = set(self._forgettable), dict(self.acknowledged)
+        """Makes one commit, which also forgets what may be forgotten: a commit costs a sync."""
+        places = set(self._forgettable)
+        acknowledged = dict(self.acknowledged)
         with self.journal.transaction():
             for place in places:
                 self.journal.forget_displaced(place)
-            for op_id, note in done.items():
+            for op_id, note in acknowledged.items():
                 self.journal.acknowledge(op_id, note)
             yield
         self._forgettable -= places
         self.purged -= places
-        for op_id in done:
+        for op_id in acknowledged:
             self.acknowledged.pop(op_id, None)

@@ -1,8 +1,9 @@
-"""Writing a note that people may be editing at the same moment, without losing a word of theirs or of ours.
+"""Writes notes that people may be editing at the same moment, without losing a word of either side.
 
-Every write names the revision it was made from. It passes a gate or waits; it is swapped in, and what it displaced
-is compared, merged if somebody had saved, and watched while anybody may still write to it. A crash anywhere leaves
-the note exactly old or exactly new, and the next start finishes or undoes what had been begun.
+Every write names the revision it was made from. It waits until the preconditions hold, and is then
+swapped in. The replaced version is compared, merged if an editor saved in the meantime, and
+watched while an editor may still write to it. A crash leaves the note exactly old or exactly new,
+and the next start finishes or rolls back what was interrupted.
 """
 
 import fcntl
@@ -30,7 +31,7 @@ from vault_memory.vault.write.journal import (
     open_journal,
 )
 from vault_memory.vault.write.recovery import recover
-from vault_memory.vault.write.trash import TrashedNote, empty, take_out, thrown
+from vault_memory.vault.write.trash import TrashedNote, empty, list_trash, take_out
 from vault_memory.vault.write.wait_reasons import WORDS
 from vault_memory.vault.write.write_context import Barred, Merge, WriteContext, never
 
@@ -43,25 +44,27 @@ else:
 LOCK = "write.lock"
 CLOCK = "clock"
 FARTHEST = 120.0
-"""Seconds ahead in which the next look at a displaced file always lies"""
+"""Seconds within which the next look at a displaced file is always due"""
 _LINKS = 8
+"""Links that are followed before a chain counts as a loop"""
 _ROUNDS = 40
+"""Rounds of looks at displaced files in one call"""
 
 
 @dataclass(frozen=True, slots=True)
 class WriteResult:
-    """What became of a write."""
+    """The outcome of a write."""
 
     op_id: str
     path: str
-    """The note that was written: where a link leads."""
+    """The note that was written: the target of a link"""
     outcome: Literal["written", "merged", "copied", "unchanged", "trashed", "pending"]
     reason: str
-    """Why it waits, in one word; "" when it does not."""
+    """Why it waits, in one word; "" when it does not"""
     before: str | None
-    """Revision that was replaced."""
+    """Revision that was replaced"""
     after: str | None
-    """Revision that was put there; somebody may have saved since."""
+    """Revision that was put in place; an editor may have saved since"""
 
     @property
     def explanation(self) -> str:
@@ -69,21 +72,26 @@ class WriteResult:
         return WORDS.get(self.reason, self.reason)  # type: ignore[call-overload, no-any-return]
 
     @classmethod
-    def of(cls, op: PendingWrite) -> "WriteResult":
-        """The state of an op."""
-        outcome = op.outcome or "unchanged" if op.phase == "done" else "pending"
-        return cls(op.op_id, op.path, outcome, op.reason, op.expected, op.after)
+    def of(cls, write: PendingWrite) -> "WriteResult":
+        """Returns the state of a write."""
+        is_done = write.phase == "done"
+        outcome = (write.outcome or "unchanged") if is_done else "pending"
+        return cls(
+            write.op_id, write.path, outcome, write.reason, write.expected, write.after
+        )
 
 
 class Writer:
-    """All writes to one vault. Several processes may have one each; they take turns."""
+    """All writes to one vault. A lock orders the writers of several processes."""
 
     def __init__(
-        self, means: WriteContext, merge: Merge, *, lock: Path | None = None
+        self, context: WriteContext, merge: Merge, *, lock: Path | None = None
     ) -> None:
-        self._means, self._merge = means, merge
+        self._context = context
+        self._merge = merge
         self._lock = lock
-        self.snapshots, self.journal = means.snapshots, means.journal
+        self.snapshots = context.snapshots
+        self.journal = context.journal
 
     @classmethod
     def open(
@@ -95,17 +103,21 @@ class Writer:
         barred: Barred = never,
         files: Files | None = None,
     ) -> Self:
-        """For the vault at ``root``, with its journal in ``state``; ``merge`` serves what was left waiting too."""
+        """Opens the writer of the vault at `root`, with its journal in `state`.
+
+        `merge` also serves the writes that an earlier process left waiting.
+        """
         journal = open_journal(state)
-        snapshots = Snapshots(journal)
-        means = WriteContext(
+        context = WriteContext(
             files or RealFiles(root),
             journal,
-            snapshots,
+            Snapshots(journal),
             lambda: secrets.token_hex(8),
             barred,
         )
-        return cls(means, merge, lock=state / LOCK)
+        return cls(context, merge, lock=state / LOCK)
+
+    # --- Writes ---
 
     def write(
         self,
@@ -120,37 +132,39 @@ class Writer:
         record: bytes = b"",
         by: By = "bot",
     ) -> WriteResult:
-        """Put ``content``, made from the revision ``expected`` (None: a new note), under the note's name.
+        """Replaces a note by `content`, made from the revision `expected` (None: a new note).
 
-        Where the note is another by now, ``merge`` makes the text. ``record`` is handed back by `finished` until it
-        is acknowledged, also after a crash. The same ``op_id`` again does nothing twice.
+        Where the note has changed, `merge` makes the text. `finished` returns `record` until it is
+        acknowledged, also after a crash. A repeated call with the same `op_id` has no effect.
         """
         inside(path)
-        with self._turn(now.timestamp()):
-            if known := self._means.journal.op(op_id):
-                return WriteResult.of(known)
-            op = PendingWrite(
+        at = now.timestamp()
+        with self._transaction(at):
+            if previous := self.journal.op(op_id):
+                return WriteResult.of(previous)
+            write = PendingWrite(
                 op_id,
                 path,
                 "ours",
                 expected,
                 revision_of(content),
-                now.timestamp(),
-                f"{now:%Y-%m-%d %H%M%S}",
+                at,
+                _stamp(now),
                 quiet,
                 record,
                 by=by,
             )
-            self._means.stage_content(op_id, content)
-            real = real_path(self._means.files, path)
+            self._context.stage_content(op_id, content)
+            real = real_path(self._context.files, path)
             if real is None:
-                return WriteResult.of(self._means.postpone(op, "outside"))
-            self._settle(now)
-            op = self._in_order(
-                replace(op, path=real), merge or self._merge, now.timestamp()
+                return WriteResult.of(self._context.postpone(write, "outside"))
+            # Late text of an editor comes first: this write may be based on it.
+            self._poll_displaced(now)
+            write = self._carry_out_in_order(
+                replace(write, path=real), merge or self._merge, at
             )
-            self._settle(now)
-        return WriteResult.of(op)
+            self._poll_displaced(now)
+        return WriteResult.of(write)
 
     def trash(
         self,
@@ -161,216 +175,254 @@ class Writer:
         op_id: str,
         record: bytes = b"",
     ) -> WriteResult:
-        """Move the note out of the vault, if it still has this revision; an edit beats a deletion."""
+        """Moves a note to the trash if it still has this revision; an edit beats a deletion."""
         inside(path)
-        stamp = f"{now:%Y-%m-%d %H%M%S}"
-        with self._turn(now.timestamp()):
-            if known := self._means.journal.op(op_id):
-                return WriteResult.of(known)
-            op = PendingWrite(
-                op_id, path, "ours", expected, "", now.timestamp(), stamp, record=record
+        at = now.timestamp()
+        with self._transaction(at):
+            if previous := self.journal.op(op_id):
+                return WriteResult.of(previous)
+            write = PendingWrite(
+                op_id, path, "ours", expected, "", at, _stamp(now), record=record
             )
-            op = self._in_order(op, self._merge, now.timestamp())
-            self._settle(now)
-        return WriteResult.of(op)
+            write = self._carry_out_in_order(write, self._merge, at)
+            self._poll_displaced(now)
+        return WriteResult.of(write)
 
     def is_ours(self, path: str, revision: str) -> bool:
-        """Whether this version of a note was put there by a write, and not by a person; also while that goes on."""
+        """Whether a write put this version in place, and not a person; also during the write."""
         head = self.snapshots.head(path)
         if head is not None and head.revision == revision:
             return head.by == "bot"
         return any(
-            op.path == path and op.fresh == revision
-            for op in self._means.journal.ops("planned")
+            write.path == path and write.fresh == revision
+            for write in self.journal.ops("planned")
         )
-
-    def thrown(self) -> list[TrashedNote]:
-        """What lies in the trash, the newest first."""
-        return thrown(self._means)
-
-    def untrash(self, thrown_id: str, *, now: datetime, op_id: str) -> WriteResult:
-        """Put a note back; where another stands there by now, beside it. KeyError when it is not in the trash."""
-        one = {each.id: each for each in self.thrown()}[thrown_id]
-        raw = self.snapshots.bytes_of(one.revision) or b""
-        done = self.write(
-            one.path, raw, expected=None, now=now, op_id=op_id, merge=lambda *_: None
-        )
-        if done.outcome != "pending":
-            take_out(self._means, one)
-        return done
-
-    def erase(
-        self, eraser: "Eraser", now: datetime, *, dry_run: bool = False
-    ) -> "Erased":
-        """Take a text out of all that is kept outside the vault, or only tell where it stands."""
-        if dry_run:
-            found = purge.look_through(self._means.journal, eraser)
-            found.names = purge.names_kept(self._means, eraser)
-            return found
-        with self._turn(now.timestamp()):
-            self._settle(now)
-            return purge.erase(self._means, eraser)
-
-    def prune(self, now: datetime) -> int:
-        """Let go of old versions and old trash; returns how many versions went. Nothing, if the clock is in doubt."""
-        clock = self._clock(now)
-        with self.journal.transaction():
-            self.journal.set_state(CLOCK, f"{clock.seen} {clock.doubted_until}")
-        if not clock.believed:
-            return 0
-        empty(self._means, now.timestamp())
-        return self.snapshots.prune(now.timestamp())
-
-    def clock_is_trustworthy(self, now: datetime) -> bool:
-        """Whether the clock can be trusted as to the age of things."""
-        return self._clock(now).believed
-
-    def _clock(self, now: datetime) -> Clock:
-        kept = self.journal.state(CLOCK)
-        seen, doubted_until = (
-            map(float, kept.split())
-            if kept
-            else (self.snapshots.newest(), float("-inf"))
-        )
-        return Clock(now.timestamp() if seen is None else seen, doubted_until).looked(
-            now.timestamp()
-        )
-
-    def tend(self, now: datetime) -> list[WriteResult]:
-        """What is due: writes that wait, displaced files. Returns the waiting writes that are now done."""
-        with self._turn(now.timestamp()):
-            done = self._fold(now.timestamp())
-            self._settle(now)
-            self._drop_purged()
-        return done
 
     def pending(self) -> list[PendingWrite]:
-        """The writes that wait, each with its reason; `content` gives their texts."""
-        return [op for op in self._means.journal.ops("pending") if not op.entry]
+        """Returns the writes that wait, each with its reason; `content` returns their texts."""
+        return [write for write in self.journal.ops("pending") if not write.entry]
 
     def content(self, op: PendingWrite) -> bytes:
-        """The whole text that a write was to put there."""
-        return self._means.content(op)
+        """Returns the text that a write was to put in place."""
+        return self._context.content(op)
 
     def discard(self, op_id: str) -> None:
-        """Give up a write that waits."""
-        op = self._means.journal.op(op_id)
-        if op is not None and op.phase == "pending":
-            with self._means.journal.transaction():
-                self._means.journal.remove(op_id)
+        """Gives up a write that waits."""
+        write = self.journal.op(op_id)
+        if write is not None and write.phase == "pending":
+            with self.journal.transaction():
+                self.journal.remove(op_id)
 
     def finished(self) -> list[PendingWrite]:
-        """Writes that are done and whose records are not yet acknowledged, the oldest first."""
+        """Returns done writes whose records are not acknowledged yet, the oldest first."""
         return [
-            op
-            for op in self._means.journal.ops("done")
-            if op.op_id not in self._means.acknowledged
+            write
+            for write in self.journal.ops("done")
+            if write.op_id not in self._context.acknowledged
         ]
 
     def acknowledge(self, op_ids: Iterable[str], note: str = "") -> None:
-        """The records of these writes are safe in the note's audit; after a crash they may be handed back once more."""
-        self._means.acknowledged.update(dict.fromkeys(op_ids, note))
+        """Notes that the records of these writes are safe in the audit of a note.
+
+        After a crash `finished` may return such a write again.
+        """
+        self._context.acknowledged.update(dict.fromkeys(op_ids, note))
+
+    def tend(self, now: datetime) -> list[WriteResult]:
+        """Processes what is due: waiting writes, displaced files. Returns the writes now done."""
+        with self._transaction(now.timestamp()):
+            results = self._retry_pending(now.timestamp())
+            self._poll_displaced(now)
+            self._forget_purged()
+        return results
+
+    # --- Recovery ---
 
     def recovered(self, now: datetime) -> list[PendingWrite]:
-        """The writes that wait, after what a crash cut short was finished or undone."""
-        with self._turn(now.timestamp()):
+        """Finishes or rolls back interrupted writes. Returns the writes that wait."""
+        with self._transaction(now.timestamp()):
             return self.pending()
 
     def begun(self) -> list[PendingWrite]:
-        """Writes that were cut short, and are not finished or undone yet; what stands in their notes may be ours."""
-        return self._means.journal.ops("planned")
+        """Returns interrupted writes that are not recovered yet; their notes may have our text."""
+        return self.journal.ops("planned")
 
     def recover_interrupted(self, now: datetime) -> None:
-        """What a crash cut short is finished or undone; the lock is asked for only where something was begun."""
+        """Finishes or rolls back interrupted writes. Takes the lock only if there are any."""
         if self.begun():
             self.recovered(now)
 
+    # --- Displaced files ---
+
     def displaced(self) -> list[DisplacedFile]:
-        """The files that are still watched."""
+        """Returns the displaced files that are still watched."""
         return [
             entry
-            for entry in self._means.journal.displaced()
-            if entry.place not in self._means.purged
+            for entry in self.journal.displaced()
+            if entry.place not in self._context.purged
         ]
 
     def is_due(self, at: float) -> bool:
         """Whether `tend` has a displaced file to look at."""
         return any(_is_due(entry, at) for entry in self.displaced())
 
+    # --- What is kept outside the vault ---
+
+    def thrown(self) -> list[TrashedNote]:
+        """Returns the notes in the trash, the newest first."""
+        return list_trash(self._context)
+
+    def untrash(self, thrown_id: str, *, now: datetime, op_id: str) -> WriteResult:
+        """Restores a note; beside the note that has its name by now, if there is one.
+
+        Raises KeyError when it is not in the trash.
+        """
+        trashed = {note.id: note for note in self.thrown()}[thrown_id]
+        raw = self.snapshots.bytes_of(trashed.revision) or b""
+        # No merge: the two notes may have nothing in common but the name.
+        result = self.write(
+            trashed.path,
+            raw,
+            expected=None,
+            now=now,
+            op_id=op_id,
+            merge=lambda *_: None,
+        )
+        if result.outcome != "pending":
+            take_out(self._context, trashed)
+        return result
+
+    def erase(
+        self, eraser: "Eraser", now: datetime, *, dry_run: bool = False
+    ) -> "Erased":
+        """Redacts a text from everything that is kept outside the vault, or only counts it."""
+        if dry_run:
+            erased = purge.look_through(self.journal, eraser)
+            erased.names = purge.names_kept(self._context, eraser)
+            return erased
+        with self._transaction(now.timestamp()):
+            self._poll_displaced(now)
+            return purge.erase(self._context, eraser)
+
+    def prune(self, now: datetime) -> int:
+        """Deletes old versions and old trash. Returns how many versions were deleted."""
+        clock = self._clock(now)
+        with self.journal.transaction():
+            self.journal.set_state(CLOCK, f"{clock.seen} {clock.doubted_until}")
+        # A clock that jumped ahead makes every version look old.
+        if not clock.believed:
+            return 0
+        empty(self._context, now.timestamp())
+        return self.snapshots.prune(now.timestamp())
+
+    def clock_is_trustworthy(self, now: datetime) -> bool:
+        """Whether the clock can be trusted as to the age of versions."""
+        return self._clock(now).believed
+
+    def _clock(self, now: datetime) -> Clock:
+        at = now.timestamp()
+        saved = self.journal.state(CLOCK)
+        if saved:
+            seen, doubted_until = map(float, saved.split())
+            return Clock(seen, doubted_until).looked(at)
+        newest = self.snapshots.newest()
+        return Clock(at if newest is None else newest).looked(at)
+
     def close(self) -> None:
-        """Let go of the journal; what is watched is watched again by the next who opens it."""
-        if self._means.acknowledged:
-            self._means.flush()
-        self._means.journal.close()
+        """Closes the journal. The next process that opens it watches the displaced files."""
+        if self._context.acknowledged:
+            self._context.flush()
+        self.journal.close()
+
+    # --- Steps ---
 
     @contextmanager
-    def _turn(self, now: float) -> Iterator[None]:
-        """Nobody else writes meanwhile; what one who died had begun is finished or undone first."""
+    def _transaction(self, now: float) -> Iterator[None]:
+        """Excludes other writers, and recovers the writes of a process that died."""
         with _locked(self._lock):
-            recover(self._means, now)
+            recover(self._context, now)
             yield
 
-    def _in_order(self, op: PendingWrite, merge: Merge, now: float) -> PendingWrite:
-        """Carry out a write after those that already wait for the same note; while they wait, so does it."""
-        self._fold(now, op.path)
+    def _carry_out_in_order(
+        self, write: PendingWrite, merge: Merge, now: float
+    ) -> PendingWrite:
+        """Carries out a write after the earlier writes to the same note; waits while they wait.
+
+        A later write that overtakes an earlier one would be undone by it.
+        """
+        self._retry_pending(now, write.path)
         for earlier in self.pending():
-            if earlier.path == op.path:
-                return self._means.postpone(op, earlier.reason)
-        return carry_out(self._means, op, merge, now)
+            if earlier.path == write.path:
+                return self._context.postpone(write, earlier.reason)
+        return carry_out(self._context, write, merge, now)
 
-    def _fold(self, now: float, path: str | None = None) -> list[WriteResult]:
-        """Try again what waits, of one note or of all; of several writes to one note the oldest comes first."""
-        done = []
-        held: set[str] = set()
-        for op in self._means.journal.ops("pending"):
-            real = real_path(self._means.files, op.path)
-            if real is None or real in held or path not in (None, op.path):
+    def _retry_pending(self, now: float, path: str | None = None) -> list[WriteResult]:
+        """Tries waiting writes again, of one note or of all; for each note the oldest first."""
+        results = []
+        blocked: set[str] = set()
+        for write in self.journal.ops("pending"):
+            real = real_path(self._context.files, write.path)
+            if real is None or real in blocked or path not in (None, write.path):
                 continue
-            tried = carry_out(self._means, replace(op, path=real), self._merge, now)
-            if tried.phase != "done":
-                held.add(real)
-            elif not op.entry:
-                done.append(WriteResult.of(tried))
-        return done
+            write = replace(write, path=real)
+            attempted = carry_out(self._context, write, self._merge, now)
+            if attempted.phase != "done":
+                blocked.add(real)
+            elif not attempted.entry:
+                results.append(WriteResult.of(attempted))
+        return results
 
-    def _settle(self, now: datetime) -> None:
-        """Look at displaced files until none is due; late texts displace others in turn."""
+    def _poll_displaced(self, now: datetime) -> None:
+        """Looks at displaced files until none is due: merging late text displaces other files."""
         at = now.timestamp()
         for _ in range(_ROUNDS):
             due = [entry for entry in self.displaced() if _is_due(entry, at)]
             if not due:
                 return
             for entry in due:
-                late = poll_displaced(self._means, entry, f"{now:%Y-%m-%d %H%M%S}", at)
+                late = poll_displaced(self._context, entry, _stamp(now), at)
                 if late is not None:
-                    carry_out(self._means, late, self._merge, at)
+                    carry_out(self._context, late, self._merge, at)
 
-    def _drop_purged(self) -> None:
-        """Make certain that what was taken away stays away, and forget it."""
-        files = self._means.files
-        for folder_path in {place.rpartition("/")[0] for place in self._means.purged}:
+    def _forget_purged(self) -> None:
+        """Syncs the folders of removed files, and then forgets those files.
+
+        Before the sync, a power loss could bring a removed file back.
+        """
+        folders = {place.rpartition("/")[0] for place in self._context.purged}
+        for folder_path in folders:
             try:
-                folder = files.open_folder(folder_path)
-                try:
-                    files.fsync(folder)
-                finally:
-                    files.close(folder)
+                _sync_folder(self._context.files, folder_path)
             except OSError:
                 continue
-            self._means.synced(folder_path)
-        self._means.flush()
+            self._context.synced(folder_path)
+        self._context.flush()
+
+
+def _stamp(now: datetime) -> str:
+    """Date and time for the name of a conflict copy."""
+    return f"{now:%Y-%m-%d %H%M%S}"
 
 
 def _is_due(entry: DisplacedFile, at: float) -> bool:
-    """Also when the clock was set back since the last look."""
-    return entry.next_look <= at or entry.next_look > at + FARTHEST
+    # The clock was set back since the last look: the next one would be far in the future.
+    is_beyond_reach = entry.next_look > at + FARTHEST
+    return entry.next_look <= at or is_beyond_reach
+
+
+def _sync_folder(files: Files, path: str) -> None:
+    folder = files.open_folder(path)
+    try:
+        files.fsync(folder)
+    finally:
+        files.close(folder)
 
 
 def real_path(files: Files, path: str) -> str | None:
-    """Where a note's link leads, within the vault; None when it leads out."""
+    """Resolves the links of a note within the vault; None when they lead out of it."""
     for _ in range(_LINKS):
         folder_path, _, name = path.rpartition("/")
-        target = _link(files, folder_path, name)
+        target = _link_target(files, folder_path, name)
         if target is None:
             return path
         if target.startswith("/"):
@@ -381,18 +433,16 @@ def real_path(files: Files, path: str) -> str | None:
     return None
 
 
-def _link(files: Files, folder_path: str, name: str) -> str | None:
+def _link_target(files: Files, folder_path: str, name: str) -> str | None:
     try:
         folder = files.open_folder(folder_path)
     except OSError:
         return None
     try:
-        found = files.look(folder, name)
-        return (
-            files.link_target(folder, name)
-            if found is not None and found.is_link
-            else None
-        )
+        status = files.look(folder, name)
+        if status is None or not status.is_link:
+            return None
+        return files.link_target(folder, name)
     except OSError:
         return None
     finally:
@@ -401,7 +451,7 @@ def _link(files: Files, folder_path: str, name: str) -> str | None:
 
 @contextmanager
 def _locked(path: Path | None) -> Iterator[None]:
-    """The writer's lock, which the system frees when a process ends, however it ends."""
+    """Holds the writers' lock. The system frees it when the process ends, in any way."""
     if path is None:
         yield
         return
