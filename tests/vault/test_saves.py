@@ -77,7 +77,7 @@ class Looker:
             if old is None
             else Settled(hashlib.sha256(old).hexdigest(), len(old), old.startswith)
         )
-        verdict = self.settling.looked(path, note, known, now=time.monotonic())
+        verdict = self.settling.observe(path, note, known, now=time.monotonic())
         if (
             verdict in (DebounceDecision.INDEX, DebounceDecision.SETTLED)
             and note

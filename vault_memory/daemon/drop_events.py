@@ -6,7 +6,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from vault_memory.lazy import lazy_module
-from vault_memory.vault.watch.change_queue import Mark
+from vault_memory.vault.watch.change_queue import QueueMarker
 from vault_memory.vault.watch.mounts import watchable
 
 if TYPE_CHECKING:
@@ -67,7 +67,7 @@ class DropEvents:
         self._events = None
         self._look()
 
-    def reach(self, marks: Iterable[Mark]) -> None:
+    def reach(self, marks: Iterable[QueueMarker]) -> None:
         """Nobody asks for marks here."""
 
     def _look(self) -> None:

@@ -30,7 +30,7 @@ from vault_memory.ingest.large_notes import is_heavy
 from vault_memory.ingest.note import forget_note
 from vault_memory.ingest.scan import Ingest
 from vault_memory.vault.reader import Identity, Note, NoteTooLarge
-from vault_memory.vault.watch.change_queue import ChangeQueue
+from vault_memory.vault.watch.change_queue import ChangeHints
 from vault_memory.vault.watch.debounce import DebounceDecision, DebounceTable, Settled
 from vault_memory.vault.watch.watcher import Watcher
 
@@ -192,7 +192,7 @@ class Daemon:
             self._stop.wait(RETRY_SECONDS)
         self.notify.turn(self._doing())
 
-    def _hear(self, hints: ChangeQueue) -> None:
+    def _hear(self, hints: ChangeHints) -> None:
         now = time.monotonic()
         self.barrier.reach(hints.marks)
         if hints.paths or hints.subtrees:
@@ -306,7 +306,7 @@ class Daemon:
         ):
             self._settled[path] = Settled(held.revision, max(held.size, 0))
         quiet = None if note is None else (time.time_ns() - note.stat.ctime_ns) / 1e9
-        verdict = self._settling.looked(
+        verdict = self._settling.observe(
             path, note, self._settled.get(path), now=time.monotonic(), quiet=quiet
         )
         delta = self._conclude(ingest, path, note, verdict)

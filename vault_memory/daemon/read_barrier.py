@@ -4,7 +4,7 @@ import time
 from collections.abc import Collection, Iterable
 
 from vault_memory.errors import VaultMemoryError
-from vault_memory.vault.watch.change_queue import Mark
+from vault_memory.vault.watch.change_queue import QueueMarker
 from vault_memory.vault.watch.watcher import Watcher
 
 PATIENCE_SECONDS = 1.0
@@ -25,13 +25,13 @@ class Barrier:
 
     def __init__(self, watcher: Watcher) -> None:
         self._watcher = watcher
-        self._reached: list[tuple[float, Mark]] = []
+        self._reached: list[tuple[float, QueueMarker]] = []
 
     def passed(self) -> bool:
         """Wait, in the thread of a question; whether all that was saved before is in the index or named as stale."""
         return self._watcher.mark().wait(PATIENCE_SECONDS)
 
-    def reach(self, marks: Iterable[Mark]) -> None:
+    def reach(self, marks: Iterable[QueueMarker]) -> None:
         """The loop has these marks in hand, and with them hints of all that came before."""
         until = time.monotonic() + GRACE_SECONDS
         self._reached += [(until, mark) for mark in marks]

@@ -67,7 +67,7 @@ class World:
             if self.content is None
             else note_of(self.content, stable=not self.torn)
         )
-        verdict = self.settling.looked(
+        verdict = self.settling.observe(
             "n.md", note, settled_of(self.settled), now=self.now
         )
         self.seen.append((self.now, verdict))
@@ -276,13 +276,13 @@ def test_five_thousand_notes_deleted_and_made_again_within_two_seconds_are_never
     for path in paths:
         settling.hint(path, now=0.0, closed=True)
     for path in settling.due(0.0):
-        verdicts.add(settling.looked(path, None, known, now=0.0))
+        verdicts.add(settling.observe(path, None, known, now=0.0))
     for path in paths:
         settling.hint(path, now=2.0, closed=True)
     now = 2.0
     while settling.pending():
         for path in settling.due(now):
-            verdicts.add(settling.looked(path, note_of(OLD), known, now=now))
+            verdicts.add(settling.observe(path, note_of(OLD), known, now=now))
         now += 0.1
 
     assert verdicts == {DebounceDecision.KEEP, DebounceDecision.SETTLED}
@@ -310,16 +310,16 @@ def test_a_note_that_was_left_alone_for_long_is_believed_at_the_first_look():
     for path, raw in [("whole.md", NEW), ("cut.md", OLD[:5]), ("empty.md", b"")]:
         settling.hint(path, now=0.0, closed=True)
         assert (
-            settling.looked(path, note_of(raw), settled_of(OLD), now=0.0, quiet=3600.0)
+            settling.observe(path, note_of(raw), settled_of(OLD), now=0.0, quiet=3600.0)
             is DebounceDecision.SETTLED
         )
     settling.hint("gone.md", now=0.0, closed=True)
     assert (
-        settling.looked("gone.md", None, settled_of(OLD), now=0.0, quiet=3600.0)
+        settling.observe("gone.md", None, settled_of(OLD), now=0.0, quiet=3600.0)
         is DebounceDecision.KEEP
     )
     assert (
-        settling.looked("recent.md", note_of(NEW), None, now=0.0, quiet=0.1)
+        settling.observe("recent.md", note_of(NEW), None, now=0.0, quiet=0.1)
         is DebounceDecision.INDEX
     )
 
@@ -335,7 +335,7 @@ def test_a_note_that_cannot_be_read_is_tried_again_ever_more_seldom_and_never_go
 
     assert tries == [0, 5, 15, 35, 75, 135, 195, 255]
     assert (
-        settling.looked("n.md", None, settled_of(OLD), now=300.0)
+        settling.observe("n.md", None, settled_of(OLD), now=300.0)
         is DebounceDecision.KEEP
     )
 

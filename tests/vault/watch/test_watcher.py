@@ -15,7 +15,7 @@ from pathlib import Path
 import pytest
 
 from vault_memory.vault.reader import Folder
-from vault_memory.vault.watch.change_queue import ChangeQueue, Mark
+from vault_memory.vault.watch.change_queue import ChangeHints, QueueMarker
 from vault_memory.vault.watch.mounts import file_system, watchable
 from vault_memory.vault.watch.watcher import Watcher
 
@@ -40,8 +40,8 @@ def watching() -> Iterator[Callable[..., Watcher]]:
 
 
 def hints_until(
-    watcher: Watcher, wanted: Callable[[ChangeQueue], bool]
-) -> list[ChangeQueue]:
+    watcher: Watcher, wanted: Callable[[ChangeHints], bool]
+) -> list[ChangeHints]:
     """All hints up to those that were wanted."""
     end = time.monotonic() + PATIENCE
     found = []
@@ -52,15 +52,15 @@ def hints_until(
     raise AssertionError(f"only these hints came: {found}")
 
 
-def hints_until_marked(watcher: Watcher, mark: Mark) -> list[ChangeQueue]:
+def hints_until_marked(watcher: Watcher, mark: QueueMarker) -> list[ChangeHints]:
     return hints_until(watcher, lambda hints: mark in hints.marks)
 
 
-def a_rescan(hints: ChangeQueue) -> bool:
+def a_rescan(hints: ChangeHints) -> bool:
     return hints.rescan and not hints.sweep
 
 
-def look(root: Path, hints: ChangeQueue) -> set[str]:
+def look(root: Path, hints: ChangeHints) -> set[str]:
     """The notes that a taker of these hints would find, as far as they are there."""
     folder = Folder(root)
     if hints.rescan:
@@ -75,7 +75,7 @@ def found_until(root: Path, watcher: Watcher, wanted: set[str]) -> None:
     """Look wherever hinted until all wanted notes were found."""
     found: set[str] = set()
 
-    def seen(hints: ChangeQueue) -> bool:
+    def seen(hints: ChangeHints) -> bool:
         found.update(look(root, hints))
         return found >= wanted
 
@@ -86,7 +86,7 @@ def test_all_is_to_be_listed_after_the_start(vault):
     watcher = Watcher(vault)
     watcher.start()
     try:
-        assert watcher.take(PATIENCE) == ChangeQueue(
+        assert watcher.take(PATIENCE) == ChangeHints(
             rescan=True, reason="the watch began"
         )
         assert (watcher.mode, watcher.healthy, watcher.reason, watcher.folders) == (
@@ -177,7 +177,7 @@ def test_when_the_queue_runs_over_everything_is_listed_again_and_new_folders_are
 ):
     watcher = watching(large_vault)
     with (
-        watcher._inbox._ready
+        watcher._queue._ready
     ):  # the thread that reads cannot put its hints away, and so reads no further
         for number in range(6000):
             (large_vault / f"memory/{number}.md").write_bytes(b"x")
@@ -199,7 +199,7 @@ def test_when_the_queue_runs_over_everything_is_listed_again_and_new_folders_are
 @pytest.mark.scenario("C52")
 def test_forty_thousand_notes_in_a_burst_are_all_found(large_vault, watching):
     watcher = watching(large_vault)
-    with watcher._inbox._ready:
+    with watcher._queue._ready:
         for number in range(40_000):
             (large_vault / f"memory/{number}.md").write_bytes(b"x")
 
@@ -233,7 +233,7 @@ def test_all_that_happened_before_a_mark_is_hinted_before_it_or_with_it(
 
 def test_a_mark_waits_until_lost_events_are_made_good(large_vault, watching):
     watcher = watching(large_vault)
-    with watcher._inbox._ready:
+    with watcher._queue._ready:
         for number in range(6000):
             (large_vault / f"memory/{number}.md").write_bytes(b"x")
 
@@ -247,7 +247,7 @@ def test_a_mark_is_not_forgotten_when_the_thread_that_watches_ends(vault, watchi
     watcher._events.handle_event = None
     (vault / "memory/boat.md").write_bytes(b"x")
     watcher._events.join(PATIENCE)
-    mark = Mark()
+    mark = QueueMarker()
     assert watcher._events.mark(mark)
 
     assert hints_until_marked(watcher, mark)[-1].rescan
@@ -312,7 +312,10 @@ def test_without_watches_left_it_polls_and_says_so_and_recovers(vault, project, 
         "the system's limit of inotify watches is reached (fs.inotify.max_user_watches)"
     )
     assert f"True polling False {reason}" in said
-    assert said[-2:] == ["True True", "True events can be had again inotify True "]
+    assert said[-2:] == [
+        "True True",
+        "True events may be available again inotify True ",
+    ]
 
 
 @pytest.mark.scenario("C65")
@@ -324,7 +327,7 @@ def test_without_inotify_instances_left_it_polls_and_says_so_and_recovers(
     assert said[0].startswith(
         "True polling False the limit of open files or inotify instances is reached"
     )
-    assert said[-1] == "True events can be had again inotify True "
+    assert said[-1] == "True events may be available again inotify True "
 
 
 COVERED = """
@@ -593,7 +596,7 @@ def test_while_arming_anew_has_to_wait_nothing_spins(vault, watching):
         return time.monotonic()
 
     watcher = watching(vault, now=now)
-    watcher._inbox.lose("more happened at once")
+    watcher._queue.lose("more happened at once")
     asked.clear()
 
     assert a_rescan(watcher.take(PATIENCE))
@@ -607,7 +610,7 @@ def test_after_a_sleep_everything_is_listed_again(vault, watching):
     assert not watcher.take(0)
 
     slept[0] = 3 * 86400
-    assert watcher.take(0) == ChangeQueue(
+    assert watcher.take(0) == ChangeHints(
         rescan=True, reason="the computer slept, or its clock was set"
     )
     assert not watcher.take(0)
@@ -679,8 +682,8 @@ def test_who_polls_looks_at_everything_before_it_says_how_far_it_is(
     watcher = watching(vault, poll_seconds=60, mounts=str(mounts))
     mark = watcher.mark()
 
-    assert watcher.take(PATIENCE) == ChangeQueue(
-        rescan=True, reason="somebody asks", marks=(mark,)
+    assert watcher.take(PATIENCE) == ChangeHints(
+        rescan=True, reason="a caller waits for the index", marks=(mark,)
     )
 
 
@@ -697,7 +700,7 @@ def test_a_waiting_taker_can_be_woken_and_a_stopped_watcher_starts_again(
     taker.start()
     watcher.wake()
     taker.join(PATIENCE)
-    assert taken == [ChangeQueue()]
+    assert taken == [ChangeHints()]
 
     watcher.stop()
     assert (watcher.mode, watcher.healthy, watcher.reason) == (

@@ -1,6 +1,6 @@
-"""Hints of change, gathered from the thread that hears them for the one that looks.
+"""A queue of hints of change, from the thread that reads events to the thread that looks.
 
-A hint says "look here", never "this is so": no event is believed for what it claims to have happened.
+A hint says "look here", never "this is so": events may be late, doubled, or lost.
 """
 
 import threading
@@ -8,65 +8,68 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 
 MOST_PATHS = 20_000
-"""More hints than that at once, and it is cheaper to look at everything."""
+"""Hints at once above which a look at everything is cheaper"""
 MOST_SUBTREES = 500
 
-Mark = threading.Event
-"""A place in the order of what happens. The taker of hints sets it when it has looked at all that came before it."""
+QueueMarker = threading.Event
+"""A place in the order of events. The consumer sets it when it has looked at everything before."""
 
 
 @dataclass(frozen=True, slots=True)
-class ChangeQueue:
+class ChangeHints:
     """Where to look."""
 
     paths: frozenset[str] = frozenset()
-    """Notes that may have changed, come or gone."""
+    """Notes that may have changed, appeared or disappeared"""
     closed: frozenset[str] = frozenset()
-    """Those of them whose last event was a close, a rename or a removal: whoever wrote is done for the moment."""
+    """Those of them whose last event was a close, a rename or a removal: the save is complete"""
     subtrees: frozenset[str] = frozenset()
-    """Folders of which everything below is to be listed again."""
+    """Folders that must be listed again with everything below"""
     rescan: bool = False
-    """List everything again, and check that the vault is still the vault."""
+    """List everything again, and check that the vault is still the same vault"""
     sweep: bool = False
-    """This rescan is routine: a change it finds should have been announced, and is to be told to `note_missed`."""
+    """This rescan is routine: report a change that it finds to `Watcher.note_missed`"""
     reason: str = ""
-    """Why to rescan."""
-    marks: tuple[Mark, ...] = ()
-    """All that happened before these were asked for is among the hints up to here."""
+    """Why to rescan"""
+    marks: tuple[QueueMarker, ...] = ()
+    """Everything that happened before these were requested is among the hints up to here"""
 
     def __bool__(self) -> bool:
         return bool(self.paths or self.subtrees or self.rescan or self.marks)
 
 
-class Inbox:
-    """Where hints gather until they are taken. Any thread may put, one takes."""
+class ChangeQueue:
+    """The queue of hints. Any thread may put, one thread takes."""
 
     def __init__(self) -> None:
         self._ready = threading.Condition()
         self._paths: dict[str, bool] = {}
+        """Path → whether its last event ended a save"""
         self._subtrees: set[str] = set()
         self._reason = ""
         self._sweep = False
         self._woken = False
-        self._asked: list[Mark] = []
-        self._reached: list[Mark] = []
+        self._requested: list[QueueMarker] = []
+        self._reached: list[QueueMarker] = []
         self.lost: str = ""
-        """Why the watches must be set anew; the taker does that and clears it."""
+        """Why the watches must be set again; the consumer does that and clears it"""
         self.failed: OSError | None = None
-        """Why no more watches could be had."""
+        """Why no more watches are available"""
+
+    # --- Producers ---
 
     def dirty(self, path: str, *, closed: bool | None) -> None:
-        """A note may have changed; ``closed`` is None when the event says nothing about the writer's being done."""
+        """Adds a note that may have changed; `closed` is None when the event proves nothing."""
         with self._ready:
-            self._paths[path] = (
-                self._paths.get(path, True) if closed is None else closed
-            )
+            if closed is None:
+                closed = self._paths.get(path, True)
+            self._paths[path] = closed
             if len(self._paths) > MOST_PATHS:
                 self._rescan("a great many notes changed at once")
             self._ready.notify()
 
     def subtree(self, path: str) -> None:
-        """Anything below a folder may have changed."""
+        """Adds a folder below which anything may have changed."""
         with self._ready:
             self._subtrees.add(path)
             if len(self._subtrees) > MOST_SUBTREES:
@@ -74,74 +77,84 @@ class Inbox:
             self._ready.notify()
 
     def rescan(self, reason: str, *, sweep: bool = False) -> None:
-        """Anything may have changed."""
+        """Requests a look at everything."""
         with self._ready:
             self._rescan(reason, sweep=sweep)
             self._ready.notify()
 
     def _rescan(self, reason: str, *, sweep: bool = False) -> None:
-        self._sweep = sweep and (self._sweep or not self._reason)
-        self._reason = reason if not sweep or not self._reason else self._reason
-        if (
-            not self._sweep
-        ):  # a sweep takes its time; these folders are to be listed now
+        # A routine sweep must not hide that another rescan has a cause.
+        has_cause = bool(self._reason)
+        self._sweep = sweep and (self._sweep or not has_cause)
+        if not (sweep and has_cause):
+            self._reason = reason
+        # A sweep may take its time, but these folders must be listed now.
+        if not self._sweep:
             self._subtrees.clear()
         if len(self._paths) > MOST_PATHS:
             self._paths.clear()
 
     def lose(self, reason: str, error: OSError | None = None) -> None:
-        """Events were or will be lost."""
+        """Reports that events were lost, or will be."""
         with self._ready:
             self.lost = self.lost or reason
             self.failed = self.failed or error
             self._ready.notify()
 
-    def ask(self, mark: Mark) -> None:
-        """Let the taker find out where in the order of events we are now."""
-        with self._ready:
-            self._asked.append(mark)
-            self._ready.notify()
-
-    def take_asked(self) -> list[Mark]:
-        """The marks that are not placed yet; they are forgotten here."""
-        with self._ready:
-            asked, self._asked = self._asked, []
-            return asked
-
-    def reach(self, marks: Iterable[Mark]) -> None:
-        """All that happened before these were asked for is here."""
+    def reach(self, marks: Iterable[QueueMarker]) -> None:
+        """Adds markers: everything that happened before their request is in the queue."""
         with self._ready:
             self._reached += marks
             self._ready.notify()
 
+    # --- Requests to the consumer ---
+
+    def ask(self, mark: QueueMarker) -> None:
+        """Requests that the consumer places a marker behind all events so far."""
+        with self._ready:
+            self._requested.append(mark)
+            self._ready.notify()
+
     def wake(self) -> None:
-        """Let the taker return though nothing happened."""
+        """Makes the consumer return although nothing happened."""
         with self._ready:
             self._woken = True
             self._ready.notify()
 
-    def wait(self, seconds: float, *, heed_lost: bool) -> bool:
-        """Until something is there, or was woken, or time is up; whether it was woken."""
+    # --- The consumer ---
+
+    def take_asked(self) -> list[QueueMarker]:
+        """Returns the markers that are not placed yet, and forgets them."""
         with self._ready:
-            lost = heed_lost and self.lost
-            marks = self._asked or (self._reached and not self.lost)
-            if not (
-                self._paths
-                or self._subtrees
-                or self._reason
-                or lost
-                or marks
-                or self._woken
-            ):
+            requested, self._requested = self._requested, []
+            return requested
+
+    def wait(self, seconds: float, *, heed_lost: bool) -> bool:
+        """Waits for a hint, a wake-up or the time-out. Returns whether it was a wake-up."""
+        with self._ready:
+            if not self._has_work(heed_lost):
                 self._ready.wait(max(0.0, seconds))
             woken, self._woken = self._woken, False
             return woken
 
-    def take(self) -> ChangeQueue:
-        """All hints so far; they are gone afterwards. While events are lost, no mark counts as reached."""
+    def _has_work(self, heed_lost: bool) -> bool:
+        causes = (
+            self._paths,
+            self._subtrees,
+            self._reason,
+            self._woken,
+            self._requested,
+            self._reached and not self.lost,
+            heed_lost and self.lost,
+        )
+        return any(causes)
+
+    def take(self) -> ChangeHints:
+        """Returns all hints so far, and forgets them."""
         with self._ready:
+            # The events before a marker may be among the lost ones: it waits for the rescan.
             marks = [] if self.lost else self._reached
-            hints = ChangeQueue(
+            hints = ChangeHints(
                 frozenset(self._paths),
                 frozenset(path for path, closed in self._paths.items() if closed),
                 frozenset(self._subtrees),
@@ -151,16 +164,14 @@ class Inbox:
                 tuple(marks),
             )
             self._reached = self._reached[len(marks) :]
-            self._paths, self._subtrees, self._reason, self._sweep = (
-                {},
-                set(),
-                "",
-                False,
-            )
+            self._paths = {}
+            self._subtrees = set()
+            self._reason = ""
+            self._sweep = False
             return hints
 
     def take_lost(self) -> tuple[str, OSError | None]:
-        """Why watches must be set anew, if so; it is forgotten afterwards."""
+        """Returns why watches must be set again, if they must, and forgets it."""
         with self._ready:
             lost, failed = self.lost, self.failed
             self.lost, self.failed = "", None

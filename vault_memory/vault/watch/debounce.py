@@ -1,9 +1,12 @@
-"""Two speeds: text is believed at once, conclusions wait until a note has settled. Pure; the caller brings the clock.
+"""Debounces saves: text counts at once, conclusions wait until a note has settled.
 
-A save is searchable as soon as it was seen, and a half-written file corrects itself with the next look. What cannot
-be taken back so easily (that a note is gone, that it was emptied, that its text is worth an embedding) waits: until
-nothing was heard for a moment and two looks agree; and three seconds longer for what looks like half a save, which
-is how editors and sync programs make a note vanish, shrink and come back.
+A save is searchable as soon as it was seen, and a half-written file is corrected by the next look.
+Some conclusions are harder to undo: that a note was deleted, that it was emptied, that its text is
+worth an embedding. They wait until nothing changed for a moment and two looks agree. They wait
+three seconds longer for what looks like half a save, because editors and sync programs make a
+note disappear, shrink and return.
+
+Pure: the caller brings the clock.
 """
 
 from collections.abc import Callable
@@ -11,46 +14,48 @@ from dataclasses import dataclass
 from enum import Enum
 from typing import TYPE_CHECKING
 
+from vault_memory.vault.utf8_tail import ends_within_character
+
 if TYPE_CHECKING:
     from vault_memory.vault.reader import Note
 
 AFTER_MODIFYING = 0.020
-"""Seconds after the last plain modification until the first look; after a close or a rename there is no wait."""
+"""Seconds from the last plain modification to the first look; a close or a rename needs no wait"""
 BETWEEN_LOOKS = 0.020
-"""Least seconds between two looks at one note."""
+"""Least seconds between two looks at one note"""
 QUIET = 0.300
-"""Seconds without a change until a note may count as settled."""
+"""Seconds without a change until a note may count as settled"""
 APART = 0.150
-"""Least seconds between the two looks that must agree."""
+"""Least seconds between the two looks that must agree"""
 HOLD = 3.0
-"""Seconds for which an absent, emptied or cut-off note is not believed."""
+"""Seconds for which an absent, emptied or cut-off note is not believed"""
 CAP = 5.0
-"""Seconds of steady writing after which a note is looked at all the same."""
+"""Seconds of steady writing after which a note is looked at all the same"""
 RETRY = (5.0, 60.0)
-"""Seconds until a note that could not be read is tried again: at first, and at most."""
+"""Seconds until a note that could not be read is tried again: at first, and at most"""
 
 
 class DebounceDecision(Enum):
-    """What to do after a look."""
+    """The action after a look at a note."""
 
     KEEP = "keep"
-    """Nothing: the old text stays findable, and the note counts as stale."""
+    """Do nothing: the old text stays searchable, and the note counts as stale"""
     INDEX = "index"
-    """Make this text findable; conclude nothing yet."""
+    """Make this text searchable; conclude nothing yet"""
     SETTLED = "settled"
-    """Make this text findable if it is not, and conclude: it is what the note says now."""
+    """Make this text searchable if it is not, and conclude that it is the note's text"""
     GONE = "gone"
-    """Conclude that the note was deleted."""
+    """Conclude that the note was deleted"""
 
 
 @dataclass(frozen=True, slots=True)
 class Settled:
-    """What is known of the last version of a note that had settled."""
+    """The last version of a note that had settled."""
 
     revision: str
     size: int
     begins_with: Callable[[bytes], bool] | None = None
-    """Whether that version began with these bytes, if it can be told."""
+    """Whether that version begins with these bytes; None when its bytes are not kept"""
 
 
 @dataclass(slots=True)
@@ -58,29 +63,29 @@ class _State:
     """One note on its way from a hint to a conclusion."""
 
     since: float
-    """First unlooked-at hint."""
+    """First hint since the last look"""
     changed: float
-    """Last sign of a change."""
+    """Last sign of a change"""
     due: float | None
     looked: float = float("-inf")
     revision: str | None = None
-    """Of the last stable look; "" while absent, None when there was none."""
+    """Revision at the last stable look; "" for an absent note, None without such a look"""
     agreed: float = 0.0
-    """Since when the note is known to be at `revision`."""
+    """Since when the note has `revision`"""
     waiting: bool = True
-    """Whether there was a hint after the last look."""
+    """Whether a hint came after the last look"""
     failures: int = 0
-    """Looks in a row that were torn, or could not be made."""
+    """Looks in a row that failed, or met a file that was being written"""
 
 
 class DebounceTable:
-    """All notes on which something is still open."""
+    """The notes about which no conclusion was made yet."""
 
     def __init__(self) -> None:
         self._states: dict[str, _State] = {}
 
     def hint(self, path: str, *, now: float, closed: bool) -> None:
-        """Something may have changed; ``closed`` when whoever changed it is done for the moment, or nobody knows."""
+        """Notes that a file may have changed; `closed` when no more writing is expected."""
         state = self._states.get(path)
         if state is None:
             state = self._states[path] = _State(since=now, changed=now, due=None)
@@ -91,37 +96,36 @@ class DebounceTable:
         state.due = max(first, state.looked + BETWEEN_LOOKS)
 
     def due(self, now: float) -> list[str]:
-        """The notes to look at now, the longest due first."""
-        found = [
+        """Returns the notes to look at now, the longest due first."""
+        due = [
             (state.due, path)
             for path, state in self._states.items()
-            if state.due is not None
+            if state.due is not None and state.due <= now
         ]
-        return [path for due, path in sorted(found) if due <= now]
+        return [path for _, path in sorted(due)]
 
     def next_due(self) -> float | None:
-        """When `due` will have something, or None."""
-        return min(
-            (state.due for state in self._states.values() if state.due is not None),
-            default=None,
-        )
+        """Returns when `due` will have a note; None when no note waits."""
+        moments = (state.due for state in self._states.values())
+        return min((due for due in moments if due is not None), default=None)
 
     def pending(self) -> frozenset[str]:
-        """The notes on which something is still open: what is known of them may be old."""
+        """Returns the notes without a conclusion: what the index says of them may be old."""
         return frozenset(self._states)
 
     def drop(self, path: str) -> None:
-        """Nothing is open on this note any more: it is parked, or none of ours."""
+        """Forgets a note, because it is settled, parked or outside the index."""
         self._states.pop(path, None)
 
     def unreadable(self, path: str, *, now: float) -> None:
-        """A look could not be made. That says nothing about the note; it is tried again, ever more seldom."""
-        state = self._looked(path, now)
+        """Notes that a look failed. That proves nothing; the next tries come ever later."""
+        state = self._state_at_look(path, now)
         state.revision = None
         state.failures += 1
-        state.due = now + min(RETRY[1], RETRY[0] * 2 ** min(state.failures - 1, 10))
+        first, most = RETRY
+        state.due = now + min(most, first * 2 ** min(state.failures - 1, 10))
 
-    def looked(
+    def observe(
         self,
         path: str,
         note: "Note | None",
@@ -130,41 +134,40 @@ class DebounceTable:
         now: float,
         quiet: float | None = None,
     ) -> DebounceDecision:
-        """What to conclude from a look at a note (None: it is absent), given its last settled version.
+        """Decides after a look at a note (None: it is absent), given its last settled version.
 
-        ``quiet``: seconds since the file's own time of change (its ctime), where that can be trusted. A file that was
-        left alone for long is believed at the first look.
+        `quiet` are seconds since the file's change time (ctime), where that can be trusted. A file
+        that was left alone for long is believed at the first look.
         """
-        state = self._looked(path, now)
+        state = self._state_at_look(path, now)
         if note is not None and not note.stable:
-            return self._torn(state, now)
+            return self._decide_torn(state, now)
         state.failures = 0
-        since = now if note is None or quiet is None else now - max(0.0, quiet)
+        has_age = note is not None and quiet is not None
+        since = now - max(0.0, quiet or 0.0) if has_age else now
         state.changed = min(state.changed, since)
         revision = "" if note is None else note.revision
         if state.revision is None:
             state.revision, state.agreed = revision, since
         elif revision != state.revision:
             state.revision, state.agreed, state.changed = revision, now, now
-        if (
-            note is not None
-            and settled is not None
-            and note.revision == settled.revision
-        ):
+        # The settled version again: an editor saved without a change, or a save was undone.
+        if settled is not None and revision == settled.revision and note is not None:
             self.drop(path)
             return DebounceDecision.SETTLED
-        return self._weighed(path, state, note, settled, now)
+        return self._decide(path, state, note, settled, now)
 
-    def _looked(self, path: str, now: float) -> _State:
+    def _state_at_look(self, path: str, now: float) -> _State:
         state = self._states.get(path)
         if state is None:
             state = self._states[path] = _State(since=now, changed=now, due=None)
         state.looked, state.waiting = now, False
         return state
 
-    def _torn(self, state: _State, now: float) -> DebounceDecision:
-        """The file was written to while it was read: look again soon, and take what there is only after long."""
+    def _decide_torn(self, state: _State, now: float) -> DebounceDecision:
+        """Decides about a file that was written while it was read: look again soon."""
         state.revision, state.changed = None, now
+        # A program that writes without a pause must not keep its note from the search for ever.
         if now - state.since >= CAP:
             state.since = now
             state.failures = 0
@@ -175,7 +178,7 @@ class DebounceTable:
         state.waiting = True
         return DebounceDecision.KEEP
 
-    def _weighed(
+    def _decide(
         self,
         path: str,
         state: _State,
@@ -183,40 +186,29 @@ class DebounceTable:
         settled: Settled | None,
         now: float,
     ) -> DebounceDecision:
-        empty = note is None or not note.raw
-        doubtful = empty or _cut_off(note, settled)
-        ripe = max(state.changed + QUIET, state.agreed + (HOLD if doubtful else APART))
+        is_empty = note is None or not note.raw
+        # Editors and sync programs make a note disappear or shrink for a moment during a save.
+        is_doubtful = is_empty or _is_cut_off(note, settled)
+        agreement = HOLD if is_doubtful else APART
+        ripe = max(state.changed + QUIET, state.agreed + agreement)
         if now >= ripe:
             self.drop(path)
             return DebounceDecision.GONE if note is None else DebounceDecision.SETTLED
         state.due = ripe
-        return DebounceDecision.KEEP if empty else DebounceDecision.INDEX
+        return DebounceDecision.KEEP if is_empty else DebounceDecision.INDEX
 
 
-def _cut_off(note: "Note | None", settled: Settled | None) -> bool:
-    """Whether this looks like the first part of a save: less than half, a true beginning, or half a character."""
+def _is_cut_off(note: "Note | None", settled: Settled | None) -> bool:
+    """Whether a note looks like the first part of a save.
+
+    That is: less than half, a true beginning, or an unfinished character at the end.
+    """
     if note is None:
         return False
-    if _ends_within_a_character(note.raw):
+    if ends_within_character(note.raw):
         return True
     if settled is None or len(note.raw) >= settled.size:
         return False
-    begins = settled.begins_with
-    return len(note.raw) * 2 < settled.size or (begins is not None and begins(note.raw))
-
-
-def _ends_within_a_character(raw: bytes) -> bool:
-    """Whether the last bytes begin a UTF-8 sequence that is not finished."""
-    for back in range(1, min(4, len(raw) + 1)):
-        byte = raw[-back]
-        if byte & 0xC0 != 0x80:
-            return back < (
-                2
-                if 0xC2 <= byte < 0xE0
-                else 3
-                if 0xE0 <= byte < 0xF0
-                else 4
-                if 0xF0 <= byte < 0xF5
-                else 0
-            )
-    return False
+    if len(note.raw) * 2 < settled.size:
+        return True
+    return settled.begins_with is not None and settled.begins_with(note.raw)

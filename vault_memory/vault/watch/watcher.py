@@ -1,9 +1,9 @@
-"""When to look at the vault again. A watcher that cannot watch polls, and says so.
+"""Says when to look at the vault again. A watcher that cannot watch polls, and reports why.
 
-Everything it gives is a hint; the listing and the bytes are the truth. Watches are set before the vault is listed
-(arm, then scan), so that no change falls between. Whenever events may have been lost (the queue ran over, the folder
-was replaced, the computer slept, the thread died, a change came unannounced) all watches are set anew, and the whole
-vault is to be listed again.
+Its hints prove nothing; the listing and the bytes do. Watches are set before the vault is listed,
+so that no change falls between. Events may be lost: the queue overflows, the folder is replaced,
+the computer sleeps, the thread dies, a change comes without an event. Then all watches are set
+again, and the whole vault must be listed.
 """
 
 import errno
@@ -15,7 +15,7 @@ from collections.abc import Callable
 from typing import TYPE_CHECKING, Literal
 
 from vault_memory.lazy import lazy_module
-from vault_memory.vault.watch.change_queue import ChangeQueue, Inbox, Mark
+from vault_memory.vault.watch.change_queue import ChangeHints, ChangeQueue, QueueMarker
 from vault_memory.vault.watch.mounts import MOUNTS, watchable
 
 if TYPE_CHECKING:
@@ -27,21 +27,29 @@ else:
 logger = logging.getLogger(__name__)
 
 SLEPT = 5.0
-"""Seconds by which the wall clock may run ahead of the monotonic one before it counts as sleep."""
+"""Seconds by which the wall clock may run ahead of the monotonic one before it counts as sleep"""
 DEAF_AFTER = 3
-"""Sweeps that found what no event announced, until polling is the better way."""
+"""Sweeps that found changes without events, after which polling is the better way"""
 _PATIENCE = 1.0
-"""Seconds an event may come after the sweep that found its change."""
+"""Seconds that an event may come after the sweep that found its change"""
 _MEMORY = 10.0
-"""Seconds for which it is remembered what was hinted at."""
+"""Seconds for which hints are remembered"""
+_MOST_RECENT = 1000
+"""Remembered hints above which the old ones are dropped"""
 _WAKE = 5.0
-"""Longest wait in one piece, so that sleep is noticed."""
+"""Longest wait in one step, so that sleep is noticed"""
+_LEAST_PAUSE = 0.5
+"""Seconds between two settings of all watches"""
+_MOST_REFUSALS = 6
+"""Doublings of the time until watches are tried again"""
 
 Mode = Literal["inotify", "polling"]
 
 _WORDS = {
-    errno.ENOSPC: "the system's limit of inotify watches is reached (fs.inotify.max_user_watches)",
-    errno.EMFILE: "the limit of open files or inotify instances is reached (fs.inotify.max_user_instances)",
+    errno.ENOSPC: "the system's limit of inotify watches is reached"
+    " (fs.inotify.max_user_watches)",
+    errno.EMFILE: "the limit of open files or inotify instances is reached"
+    " (fs.inotify.max_user_instances)",
     errno.ENFILE: "the system has no more open files to give",
     errno.ENOMEM: "the system has no memory for more watches",
     errno.ENOENT: "the vault's folder is not there",
@@ -50,7 +58,7 @@ _WORDS = {
 
 
 class Watcher:
-    """Watches one vault for one taker of hints."""
+    """Watches one vault for one consumer of hints."""
 
     def __init__(
         self,
@@ -65,128 +73,155 @@ class Watcher:
         self.root = os.path.abspath(root)
         self.mode: Mode = "polling"
         self.reason = "not started"
-        """Why it polls, or what was last amiss; "" when all is well."""
+        """Why it polls, or the last trouble; "" when there is none"""
         self.healthy = False
-        """False while changes may be found later than promised."""
-        self._now, self._wall = now, wall
-        self._poll_seconds, self._sweep_seconds = poll_seconds, sweep_seconds
-        self._inbox = Inbox()
+        """False while changes may be found later than promised"""
+        self._now = now
+        self._wall = wall
+        self._poll_seconds = poll_seconds
+        self._sweep_seconds = sweep_seconds
+        self._queue = ChangeQueue()
         self._events: FolderEvents | None = None
         self._mounts = mounts
         self._never = ""
-        """Why events are not to be had here at all."""
-        self._next_look = self._next_arm = 0.0
+        """Why this vault has no reliable events at all"""
+        self._next_look = 0.0
+        self._next_arm = 0.0
         self._ahead = wall() - now()
+        """Seconds by which the wall clock is ahead of the monotonic one"""
         self._root_id: tuple[int, int] | None = None
         self._recent: dict[str, float] = {}
+        """Path → when it was last hinted at"""
         self._missed: dict[str, float] = {}
-        self._heard_all = 0.0
-        self._deaf = self._refused = 0
+        """Path → when a sweep found its change"""
+        self._last_rescan = 0.0
+        self._deaf = 0
+        """Sweeps that found changes without events"""
+        self._refused = 0
+        """Tries in a row that got no watches"""
 
     @property
     def folders(self) -> int:
-        """How many folders are watched by events."""
+        """The number of folders that are watched by events."""
         return self._events.folders if self._events else 0
 
+    # --- For the consumer ---
+
     def start(self) -> None:
-        """Set the watches; the first hints ask for a rescan."""
-        elsewhere = "" if sys.platform == "linux" else "events are used on Linux only"
-        self._never = watchable(self.root, mounts=self._mounts) or elsewhere
-        self._set("the watch began")
+        """Sets the watches; the first hints ask for a rescan."""
+        no_events = "" if sys.platform == "linux" else "events are used on Linux only"
+        self._never = watchable(self.root, mounts=self._mounts) or no_events
+        self._set_watches("the watch began")
 
     def stop(self) -> None:
-        """Let go of all watches; `take` returns."""
+        """Removes all watches; makes `take` return."""
         self._close()
         self.mode, self.healthy, self.reason = "polling", False, "stopped"
-        self._inbox.wake()
+        self._queue.wake()
 
     def wake(self) -> None:
-        """Let a `take` that waits in another thread return."""
-        self._inbox.wake()
+        """Makes a `take` return that waits in another thread."""
+        self._queue.wake()
 
-    def mark(self) -> Mark:
-        """A mark that comes among the hints, once all that happened before this call has; any thread may ask."""
-        mark = Mark()
-        self._inbox.ask(mark)
+    def mark(self) -> QueueMarker:
+        """Returns a marker that comes among the hints after everything that happened so far.
+
+        Any thread may call it.
+        """
+        mark = QueueMarker()
+        self._queue.ask(mark)
         return mark
 
-    def take(self, timeout: float) -> ChangeQueue:
-        """The next hints, as soon as there are any; empty ones when the time is up."""
+    def take(self, timeout: float) -> ChangeHints:
+        """Returns the next hints as soon as there are any; empty ones after `timeout` seconds."""
         deadline = self._now() + timeout
         while True:
-            self._tend()
-            self._place(self._inbox.take_asked())
-            if hints := self._inbox.take():
+            self._process_due()
+            self._place(self._queue.take_asked())
+            if hints := self._queue.take():
                 self._remember(hints)
                 return hints
             now = self._now()
             if now >= deadline:
-                return ChangeQueue()
-            until = min(deadline, self._next_tending(now))
-            if self._inbox.wait(until - now, heed_lost=now >= self._next_arm):
-                return ChangeQueue()
+                return ChangeHints()
+            until = min(deadline, self._next_due(now))
+            if self._queue.wait(until - now, heed_lost=now >= self._next_arm):
+                return ChangeHints()
 
     def note_missed(self, path: str) -> None:
-        """A sweep found a change of this note. Unless an event about it comes, the watch is deaf."""
+        """Notes that a sweep found a change of this note, whose event should have come."""
         self._missed.setdefault(path, self._now())
 
-    def _place(self, marks: list[Mark]) -> None:
-        """Behind the events so far; where there are none, behind a look at everything."""
+    def _place(self, marks: list[QueueMarker]) -> None:
+        """Places markers behind the events so far; without events, behind a rescan."""
         unplaced = [
             mark
             for mark in marks
             if self._events is None or not self._events.mark(mark)
         ]
         if unplaced:
-            self._inbox.rescan("somebody asks")
-            self._inbox.reach(unplaced)
+            self._queue.rescan("a caller waits for the index")
+            self._queue.reach(unplaced)
 
-    def _remember(self, hints: ChangeQueue) -> None:
+    def _remember(self, hints: ChangeHints) -> None:
         now = self._now()
-        for path in (*hints.paths, *hints.subtrees):
-            self._recent[path] = now
+        self._recent.update(dict.fromkeys((*hints.paths, *hints.subtrees), now))
         if hints.rescan and not hints.sweep:
-            self._heard_all = now
-        if len(self._recent) > 1000:
+            self._last_rescan = now
+        if len(self._recent) > _MOST_RECENT:
             self._recent = {
-                path: at for path, at in self._recent.items() if at > now - _MEMORY
+                path: moment
+                for path, moment in self._recent.items()
+                if moment > now - _MEMORY
             }
 
-    def _next_tending(self, now: float) -> float:
-        dues = [self._next_look, now + _WAKE]
-        if self._missed:
-            dues.append(min(self._missed.values()) + _PATIENCE)
-        if self._inbox.lost:
-            dues.append(self._next_arm)
-        return min(dues)
+    # --- What is due besides waiting ---
 
-    def _tend(self) -> None:
-        """What is due apart from waiting: sleep, lost watches, deafness, the sweep."""
+    def _next_due(self, now: float) -> float:
+        moments = [self._next_look, now + _WAKE]
+        if self._missed:
+            moments.append(min(self._missed.values()) + _PATIENCE)
+        if self._queue.lost:
+            moments.append(self._next_arm)
+        return min(moments)
+
+    def _process_due(self) -> None:
         now = self._now()
-        ahead = self._wall() - now
-        if abs(ahead - self._ahead) > SLEPT:
-            self._inbox.rescan("the computer slept, or its clock was set")
-        self._ahead = ahead
+        self._notice_sleep(now)
         self._judge_missed(now)
-        if self._inbox.lost and now >= self._next_arm:
-            lost, error = self._inbox.take_lost()
-            logger.info("watching anew: %s", lost)
-            if error is not None and error.errno in _WORDS:
-                self._poll(error)
-            else:
-                self._set(lost)
+        if self._queue.lost and now >= self._next_arm:
+            self._replace_lost_watches()
         if now >= self._next_look:
             self._look(now)
 
+    def _notice_sleep(self, now: float) -> None:
+        # A computer that sleeps drops the events of other computers and of a remounted disk.
+        ahead = self._wall() - now
+        if abs(ahead - self._ahead) > SLEPT:
+            self._queue.rescan("the computer slept, or its clock was set")
+        self._ahead = ahead
+
+    def _replace_lost_watches(self) -> None:
+        lost, error = self._queue.take_lost()
+        logger.info("setting all watches again: %s", lost)
+        if error is not None and error.errno in _WORDS:
+            self._poll(error)
+        else:
+            self._set_watches(lost)
+
     def _look(self, now: float) -> None:
-        """The sweep, or the next poll."""
+        """Requests the sweep, or the next poll."""
         if self._root_moved():
-            self._set("the vault's folder was replaced")
+            self._set_watches("the vault's folder was replaced")
         elif self.mode == "polling" and not self._never and now >= self._next_arm:
-            self._set("events can be had again")
-        polling = self.mode == "polling"
-        self._next_look = now + (self._poll_seconds if polling else self._sweep_seconds)
-        self._inbox.rescan("polling" if polling else "sweep", sweep=not polling)
+            self._set_watches("events may be available again")
+        is_polling = self.mode == "polling"
+        self._next_look = now + self._look_seconds(is_polling=is_polling)
+        reason = "polling" if is_polling else "sweep"
+        self._queue.rescan(reason, sweep=not is_polling)
+
+    def _look_seconds(self, *, is_polling: bool) -> float:
+        return self._poll_seconds if is_polling else self._sweep_seconds
 
     def _root_moved(self) -> bool:
         try:
@@ -195,25 +230,31 @@ class Watcher:
             return True
 
     def _judge_missed(self, now: float) -> None:
-        waited = [
-            path for path, found in self._missed.items() if found + _PATIENCE <= now
-        ]
-        if not waited:
-            return
+        """Counts the sweeps that found changes without events; polls after some of them."""
+        overdue = {
+            path: moment
+            for path, moment in self._missed.items()
+            if moment + _PATIENCE <= now
+        }
         unheard = [
-            path for path in waited if not self._heard_of(path, self._missed[path])
+            path for path, moment in overdue.items() if not self._has_hint(path, moment)
         ]
-        for path in waited:
+        for path in overdue:
             del self._missed[path]
-        if unheard and self.mode == "inotify":
-            self._deaf += 1
-            if self._deaf >= DEAF_AFTER:
-                self._never = f"{self._deaf} times changes came without an event, last of `{unheard[0]}`"
-            self._inbox.lose(f"`{unheard[0]}` changed without an event")
+        if not unheard or self.mode != "inotify":
+            return
+        self._deaf += 1
+        if self._deaf >= DEAF_AFTER:
+            self._never = (
+                f"{self._deaf} times changes came without an event,"
+                f" last of `{unheard[0]}`"
+            )
+        self._queue.lose(f"`{unheard[0]}` changed without an event")
 
-    def _heard_of(self, path: str, found: float) -> bool:
-        since = found - min(_MEMORY, self._sweep_seconds / 2)
-        if self._heard_all > since:
+    def _has_hint(self, path: str, moment: float) -> bool:
+        """Whether a hint at this path, or at a folder above it, came about that moment."""
+        since = moment - min(_MEMORY, self._sweep_seconds / 2)
+        if self._last_rescan > since:
             return True
         while path:
             if self._recent.get(path, since) > since:
@@ -221,8 +262,10 @@ class Watcher:
             path = path.rpartition("/")[0]
         return False
 
-    def _set(self, reason: str) -> None:
-        """Set all watches anew, or poll; either way everything is to be listed again."""
+    # --- Watches ---
+
+    def _set_watches(self, reason: str) -> None:
+        """Sets all watches again, or polls; either way requests a rescan."""
         began = self._now()
         self._close()
         try:
@@ -232,38 +275,36 @@ class Watcher:
         except OSError as error:
             self._poll(error)
             return
-        self.mode, self.reason = (
-            ("polling", self._never) if self._never else ("inotify", "")
-        )
+        self.mode = "polling" if self._never else "inotify"
+        self.reason = self._never
         self.healthy = self._deaf < DEAF_AFTER
         self._refused = 0
         now = self._now()
-        self._next_arm = now + max(
-            0.5, 10 * (now - began)
-        )  # a storm of lost events must not become a storm of arming
-        self._next_look = now + (
-            self._poll_seconds if self._never else self._sweep_seconds
-        )
-        self._inbox.rescan(reason)
+        # A storm of lost events must not become a storm of setting watches.
+        self._next_arm = now + max(_LEAST_PAUSE, 10 * (now - began))
+        self._next_look = now + self._look_seconds(is_polling=bool(self._never))
+        self._queue.rescan(reason)
 
     def _arm(self) -> None:
-        self._events = inotify.FolderEvents(self.root, self._inbox)
+        self._events = inotify.FolderEvents(self.root, self._queue)
         self._events.start()
         self._events.arm()
 
     def _poll(self, error: OSError) -> None:
+        """Polls because of an error, and tries watches again later, ever more seldom."""
         self._close()
         self.mode, self.healthy = "polling", False
         self.reason = _WORDS.get(error.errno or 0) or error.strerror or str(error)
         logger.warning("polling every %g s: %s", self._poll_seconds, self.reason)
         now = self._now()
         if error.errno in (errno.ENOENT, errno.ENOTDIR):
+            # The disk may be mounted again at any time.
             self._next_arm = now + self._poll_seconds
         else:
             self._next_arm = now + self._sweep_seconds * 2**self._refused
-            self._refused = min(self._refused + 1, 6)
+            self._refused = min(self._refused + 1, _MOST_REFUSALS)
         self._next_look = now + self._poll_seconds
-        self._inbox.rescan(self.reason)
+        self._queue.rescan(self.reason)
 
     def _close(self) -> None:
         events, self._events = self._events, None
@@ -271,12 +312,11 @@ class Watcher:
             events.stop()
             if events.is_alive():
                 events.join()
-            self._inbox.reach(
-                events.marks()
-            )  # whoever closes has everything listed again
-        self._inbox.take_lost()
+            # The thread will not reach these markers. Every caller requests a rescan anyway.
+            self._queue.reach(events.marks())
+        self._queue.take_lost()
 
 
 def _identity(root: str) -> tuple[int, int]:
-    found = os.stat(root)
-    return found.st_dev, found.st_ino
+    status = os.stat(root)
+    return status.st_dev, status.st_ino
