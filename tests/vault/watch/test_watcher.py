@@ -666,7 +666,7 @@ def test_on_a_network_mount_it_polls_from_the_start_and_finds_changes(
     assert (watcher.mode, watcher.healthy, watcher.folders) == ("polling", True, 0)
     assert (
         watcher.reason
-        == "it lies on a file system (nfs4) that does not tell of all changes"
+        == "it is on a file system (nfs4) that does not report all changes"
     )
     (vault / "memory/new.md").write_bytes(b"x")
     found_until(vault, watcher, {"memory/new.md"})
