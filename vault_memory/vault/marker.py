@@ -86,7 +86,7 @@ def _parse(root: str, raw: bytes) -> Marker:
 
 
 def ensure_marker(root: str | os.PathLike[str]) -> Marker:
-    """Returns the marker of the vault at `root`; writes it if there is none.
+    """Returns the marker of the vault at `root`; writes it if it is missing.
 
     Raises VaultError when it cannot be written.
     """

@@ -244,7 +244,7 @@ class Folder:
     def check_identity(self, vault: str) -> Identity:
         """Compares the folder at the vault's path with the vault of this id.
 
-        Raises VaultUnreachable when it is not that vault: then its listing proves nothing.
+        Raises VaultUnreachable for any other folder: its listing proves nothing about the vault.
         After REPLACED, later calls read the new folder.
         """
         try:

@@ -175,7 +175,7 @@ class Snapshots:
     def adopt(self, versions: Iterable[tuple[str, bytes]], *, at: float) -> None:
         """Adds the versions of a restored vault.
 
-        A backup lacks lines that nobody deleted: so these versions are not judged as saves.
+        A backup lacks lines that no person deleted: so these versions are not judged as saves.
         """
         with self._journal.transaction():
             for path, raw in versions:

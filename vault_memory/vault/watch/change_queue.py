@@ -59,7 +59,7 @@ class ChangeQueue:
     # --- Producers ---
 
     def dirty(self, path: str, *, closed: bool | None) -> None:
-        """Adds a note that may have changed; `closed` is None when the event proves nothing."""
+        """Adds a note that may have changed; `closed`: whether the save ended, None if unclear."""
         with self._ready:
             if closed is None:
                 closed = self._paths.get(path, True)

@@ -43,7 +43,7 @@ class DebounceDecision(Enum):
     INDEX = "index"
     """Make this text searchable; conclude nothing yet"""
     SETTLED = "settled"
-    """Make this text searchable if it is not, and conclude that it is the note's text"""
+    """Make this text searchable, and conclude that it is the text of the note"""
     GONE = "gone"
     """Conclude that the note was deleted"""
 
@@ -142,17 +142,10 @@ class DebounceTable:
         state = self._state_at_look(path, now)
         if note is not None and not note.stable:
             return self._decide_torn(state, now)
-        state.failures = 0
-        has_age = note is not None and quiet is not None
-        since = now - max(0.0, quiet or 0.0) if has_age else now
-        state.changed = min(state.changed, since)
-        revision = "" if note is None else note.revision
-        if state.revision is None:
-            state.revision, state.agreed = revision, since
-        elif revision != state.revision:
-            state.revision, state.agreed, state.changed = revision, now, now
+        self._note_revision(state, note, now, quiet)
         # The settled version again: an editor saved without a change, or a save was undone.
-        if settled is not None and revision == settled.revision and note is not None:
+        settled_revision = settled.revision if settled else None
+        if note is not None and note.revision == settled_revision:
             self.drop(path)
             return DebounceDecision.SETTLED
         return self._decide(path, state, note, settled, now)
@@ -163,6 +156,20 @@ class DebounceTable:
             state = self._states[path] = _State(since=now, changed=now, due=None)
         state.looked, state.waiting = now, False
         return state
+
+    def _note_revision(
+        self, state: _State, note: "Note | None", now: float, quiet: float | None
+    ) -> None:
+        state.failures = 0
+        since = now
+        if note is not None and quiet is not None:
+            since = now - max(0.0, quiet)
+        state.changed = min(state.changed, since)
+        revision = "" if note is None else note.revision
+        if state.revision is None:
+            state.revision, state.agreed = revision, since
+        elif revision != state.revision:
+            state.revision, state.agreed, state.changed = revision, now, now
 
     def _decide_torn(self, state: _State, now: float) -> DebounceDecision:
         """Decides about a file that was written while it was read: look again soon."""

@@ -73,7 +73,7 @@ class Watcher:
         self.root = os.path.abspath(root)
         self.mode: Mode = "polling"
         self.reason = "not started"
-        """Why it polls, or the last trouble; "" when there is none"""
+        """Why it polls, or the last trouble; "" without trouble"""
         self.healthy = False
         """False while changes may be found later than promised"""
         self._now = now

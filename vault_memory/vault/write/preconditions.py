@@ -98,6 +98,18 @@ def reason_to_wait(
         return "no_space"
     if own:
         return None
+    return _reason_in_last_change(files, folder, name, live, request, previous)
+
+
+def _reason_in_last_change(
+    files: Files,
+    folder: int,
+    name: str,
+    live: CurrentFile,
+    request: WriteRequest,
+    previous: bytes | None,
+) -> Reason | None:
+    """Returns whether another program's save into the note may still be under way."""
     age = request.now - live.info.ctime_ns / 1e9
     # A file from the future: the clock was set back, so the age proves nothing.
     if age < -_CLOCK_WAS_SET or age >= max(HOLD, request.quiet):

@@ -151,7 +151,7 @@ def _affected_writes(
 ) -> list[tuple[PendingWrite, bytes | None]]:
     """Returns the writes whose record or text contains it, each with its redacted record.
 
-    The record is None when nothing of the write remains, and b"" where it needs no change.
+    None means a write of which nothing remains, b"" for a record that needs no change.
     """
     affected: list[tuple[PendingWrite, bytes | None]] = []
     for write in (
