@@ -323,7 +323,12 @@ class _Renameat2:
         self._syscall: Callable[..., int] | None = None
 
     def call(
-        self, old_folder: int, old: str, new_folder: int, new: str, flags: int
+        self,
+        old_folder: int,
+        old: str,
+        new_folder: int,
+        new: str,
+        flags: int,
     ) -> None:
         import ctypes
 

@@ -51,7 +51,9 @@ def append_record(root: str | os.PathLike[str], path: str, record: Record) -> Ap
 
 
 def append_records(
-    root: str | os.PathLike[str], path: str, records: Iterable[Record]
+    root: str | os.PathLike[str],
+    path: str,
+    records: Iterable[Record],
 ) -> Appended:
     """Adds records to the log, with one write and one sync for all of them. Raises OSError."""
     inside(path)

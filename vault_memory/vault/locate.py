@@ -10,7 +10,10 @@ from vault_memory.vault.marker import NAME as MARKER
 
 
 def locate(
-    named: str | Path | None, environment: Mapping[str, str], *, start: Path
+    named: str | Path | None,
+    environment: Mapping[str, str],
+    *,
+    start: Path,
 ) -> Path:
     """Returns the vault's folder.
 

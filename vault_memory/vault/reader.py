@@ -124,7 +124,10 @@ class Folder:
                 self._cached.fd = previous
 
     def listing(
-        self, subtree: str = "", *, suffixes: tuple[str, ...] = SUFFIXES
+        self,
+        subtree: str = "",
+        *,
+        suffixes: tuple[str, ...] = SUFFIXES,
     ) -> Listing:
         """Lists the vault, or one of its folders. An absent folder gives an empty listing."""
         if subtree:

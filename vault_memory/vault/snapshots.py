@@ -128,7 +128,13 @@ class Snapshots:
     # --- Adding versions ---
 
     def add(
-        self, path: str, revision: str, *, at: float, by: By, kept: bool = False
+        self,
+        path: str,
+        revision: str,
+        *,
+        at: float,
+        by: By,
+        kept: bool = False,
     ) -> None:
         """Adds a version whose bytes are stored to the chain of a path.
 
@@ -165,7 +171,11 @@ class Snapshots:
         return revision
 
     def record_all(
-        self, versions: Iterable[tuple[str, bytes]], *, at: float, by: By = "person"
+        self,
+        versions: Iterable[tuple[str, bytes]],
+        *,
+        at: float,
+        by: By = "person",
     ) -> None:
         """Adds many versions (path, bytes) that were seen, in one transaction."""
         with self._journal.transaction():

@@ -52,7 +52,9 @@ def nearest(saved: bytes, versions: Iterable[tuple[str, bytes]]) -> str | None:
 
 
 def contains_new_lines(
-    saved: bytes, fresh: Iterable[bytes], older: Iterable[bytes]
+    saved: bytes,
+    fresh: Iterable[bytes],
+    older: Iterable[bytes],
 ) -> bool:
     """Whether the saved text has a line that only the versions `fresh` have, or an edit of one.
 
@@ -75,7 +77,9 @@ def contains_new_lines(
 
 
 def _count_edits(
-    removed: Sequence[bytes], added: Sequence[bytes], words: dict[bytes, Counter[str]]
+    removed: Sequence[bytes],
+    added: Sequence[bytes],
+    words: dict[bytes, Counter[str]],
 ) -> int:
     """Returns how many removed lines became an added line; 0 where the lines are too many."""
     if len(removed) * len(added) > MOST_PAIRS:

@@ -158,7 +158,11 @@ class DebounceTable:
         return state
 
     def _note_revision(
-        self, state: _State, note: "Note | None", now: float, quiet: float | None
+        self,
+        state: _State,
+        note: "Note | None",
+        now: float,
+        quiet: float | None,
     ) -> None:
         state.failures = 0
         since = now

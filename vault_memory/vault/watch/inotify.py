@@ -106,7 +106,9 @@ class FolderEvents(InotifyFD):
         path = os.fsencode(os.path.join(self._root, prefix))
         with self._tree:
             watch = inotify_c.inotify_add_watch(
-                self._inotify_fd, path, _BELOW if prefix else _ROOT
+                self._inotify_fd,
+                path,
+                _BELOW if prefix else _ROOT,
             )
             if watch != -1:
                 self._register(watch, prefix)

@@ -101,7 +101,11 @@ def swap_in(
 
 
 def _put_in_place(
-    files: Files, folder: int, name: str, temp: str, live: CurrentFile | None
+    files: Files,
+    folder: int,
+    name: str,
+    temp: str,
+    live: CurrentFile | None,
 ) -> Swapped | TargetChanged:
     if live is None:
         return _create(files, folder, name, temp)
@@ -109,7 +113,10 @@ def _put_in_place(
 
 
 def _undo(
-    files: Files, folder: int, temp: str, error: OSError
+    files: Files,
+    folder: int,
+    temp: str,
+    error: OSError,
 ) -> TargetChanged | Reason:
     """Removes the temporary of a swap that failed. Raises the error when the outcome is unknown."""
     # The note may still have the ``.t`` name: only recovery can decide what to do with it.
@@ -133,7 +140,11 @@ def _create(files: Files, folder: int, name: str, temp: str) -> Swapped | Target
 
 
 def _exchange(
-    files: Files, folder: int, name: str, temp: str, live: CurrentFile
+    files: Files,
+    folder: int,
+    name: str,
+    temp: str,
+    live: CurrentFile,
 ) -> Swapped | TargetChanged:
     try:
         files.exchange(folder, temp, name)
@@ -145,7 +156,11 @@ def _exchange(
 
 
 def _take_verify_put(
-    files: Files, folder: int, name: str, temp: str, live: CurrentFile
+    files: Files,
+    folder: int,
+    name: str,
+    temp: str,
+    live: CurrentFile,
 ) -> Swapped | TargetChanged:
     """Replaces the note without exchange. No byte is lost, but for an instant there is no note.
 
@@ -196,7 +211,11 @@ class _AttributesLost(OSError):
 
 
 def write_whole(
-    files: Files, folder: int, temp: str, new: bytes, live: CurrentFile | None
+    files: Files,
+    folder: int,
+    temp: str,
+    new: bytes,
+    live: CurrentFile | None,
 ) -> None:
     """Writes a complete, durable file with the metadata of the note that it will replace."""
     # A private note must not be readable by others through its temporary.

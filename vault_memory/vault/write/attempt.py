@@ -34,7 +34,10 @@ ATTEMPTS = 5
 
 
 def carry_out(
-    context: WriteContext, write: PendingWrite, merge: Merge, now: float
+    context: WriteContext,
+    write: PendingWrite,
+    merge: Merge,
+    now: float,
 ) -> PendingWrite:
     """Returns the write, done or pending."""
     if write.side == "ours" and (reason := context.barred(write.path, now)):
@@ -85,7 +88,11 @@ def make_folders(files: Files, path: str) -> int:
 
 
 def _attempt(
-    context: WriteContext, folder: int, write: PendingWrite, merge: Merge, now: float
+    context: WriteContext,
+    folder: int,
+    write: PendingWrite,
+    merge: Merge,
+    now: float,
 ) -> PendingWrite:
     """Returns the write done, pending, or still planned when the note changed during the swap."""
     live = read_live(context.files, folder, write.name)
@@ -120,12 +127,21 @@ def _must_wait(
     request = WriteRequest(size, write.since, write.quiet, now)
     own = is_head and head is not None and head.by != "person"
     return reason_to_wait(
-        context.files, folder, write.name, live, request, previous, own=own
+        context.files,
+        folder,
+        write.name,
+        live,
+        request,
+        previous,
+        own=own,
     )
 
 
 def _must_wait_for_absent(
-    context: WriteContext, folder: int, write: PendingWrite, now: float
+    context: WriteContext,
+    folder: int,
+    write: PendingWrite,
+    now: float,
 ) -> Reason | None:
     """Decides about a note that does not exist at the moment."""
     head = context.snapshots.head(write.path)
@@ -144,7 +160,10 @@ def _must_wait_for_absent(
 
 
 def _new_text(
-    context: WriteContext, write: PendingWrite, live: CurrentFile | None, merge: Merge
+    context: WriteContext,
+    write: PendingWrite,
+    live: CurrentFile | None,
+    merge: Merge,
 ) -> bytes | None:
     """Returns the bytes that the note shall have; None when they cannot be merged."""
     content = context.content(write)
@@ -193,13 +212,20 @@ def _leave_to_recovery(write: PendingWrite, reason: Reason) -> PendingWrite:
 
 
 def finish_swap(
-    context: WriteContext, write: PendingWrite, displaced: str | None, now: float
+    context: WriteContext,
+    write: PendingWrite,
+    displaced: str | None,
+    now: float,
 ) -> PendingWrite:
     """Records that the note has the new text."""
     outcome: Outcome = "written" if write.fresh == write.content else "merged"
     try:
         return context.finish(
-            write, outcome, now, after=write.fresh, displaced=displaced
+            write,
+            outcome,
+            now,
+            after=write.fresh,
+            displaced=displaced,
         )
     except JournalUnavailable:
         # The journal's disk is full. The note is written, and recovery will find that out.
@@ -226,7 +252,13 @@ def _conflict(
     write = context.plan(replace(write, temp=temp), live, None)
     try:
         name = put_copy(
-            context.files, folder, write.name, write.stamp, temp, copied, live
+            context.files,
+            folder,
+            write.name,
+            write.stamp,
+            temp,
+            copied,
+            live,
         )
     except OSError as error:
         return _leave_to_recovery(write, why(error))

@@ -58,7 +58,11 @@ def put_copy(
 
 
 def _claim_name(
-    files: Files, folder: int, unfinished: str, candidate: str, raw: bytes
+    files: Files,
+    folder: int,
+    unfinished: str,
+    candidate: str,
+    raw: bytes,
 ) -> bool:
     """Gives the copy this name, unless a different file has it."""
     try:

@@ -37,7 +37,10 @@ class DisplacedSample:
 
 
 def poll_displaced(
-    context: WriteContext, entry: DisplacedFile, stamp: str, now: float
+    context: WriteContext,
+    entry: DisplacedFile,
+    stamp: str,
+    now: float,
 ) -> PendingWrite | None:
     """Looks once. Returns the write that brings late text into the note, if there is any."""
     folder_path, _, name = entry.place.rpartition("/")
@@ -78,7 +81,10 @@ def _poll_in_folder(
 
 
 def _is_safe_to_remove(
-    context: WriteContext, entry: DisplacedFile, sample: DisplacedSample, now: float
+    context: WriteContext,
+    entry: DisplacedFile,
+    sample: DisplacedSample,
+    now: float,
 ) -> bool:
     # An editor that has the file open may still write to it. Without the name, that save is lost.
     unproved_for_long = sample.alone is None and now - entry.since > UNPROVED
@@ -142,7 +148,10 @@ def _bring_in(
 
 
 def _is_settled(
-    context: WriteContext, entry: DisplacedFile, sample: DisplacedSample, now: float
+    context: WriteContext,
+    entry: DisplacedFile,
+    sample: DisplacedSample,
+    now: float,
 ) -> bool:
     """Whether the save into the file is complete."""
     previous = context.snapshots.bytes_of(entry.incorporated)
@@ -154,7 +163,9 @@ def _is_settled(
 
 
 def _next_look(
-    entry: DisplacedFile, now: float, sample: DisplacedSample | None = None
+    entry: DisplacedFile,
+    now: float,
+    sample: DisplacedSample | None = None,
 ) -> DisplacedFile:
     delay = LOOKS[entry.looks] if entry.looks < len(LOOKS) else LAST_DELAY
     entry = replace(entry, looks=entry.looks + 1, next_look=now + delay)

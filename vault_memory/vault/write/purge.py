@@ -137,7 +137,9 @@ def _changes(journal: Journal, eraser: Eraser) -> Changes:
 
 
 def _redact_writes(
-    journal: Journal, eraser: Eraser, revisions: Mapping[str, str]
+    journal: Journal,
+    eraser: Eraser,
+    revisions: Mapping[str, str],
 ) -> None:
     for write, record in _affected_writes(journal, eraser, revisions):
         if record is None:
@@ -147,7 +149,9 @@ def _redact_writes(
 
 
 def _affected_writes(
-    journal: Journal, eraser: Eraser, revisions: Mapping[str, str]
+    journal: Journal,
+    eraser: Eraser,
+    revisions: Mapping[str, str],
 ) -> list[tuple[PendingWrite, bytes | None]]:
     """Returns the writes whose record or text contains it, each with its redacted record.
 
@@ -270,7 +274,9 @@ def _join_equal_versions(journal: Journal, path: str) -> None:
 
 
 def _drop_bytes(
-    journal: Journal, snapshots: Snapshots, revisions: Mapping[str, str]
+    journal: Journal,
+    snapshots: Snapshots,
+    revisions: Mapping[str, str],
 ) -> None:
     """Deletes the bytes that no row names, and those of displaced files that contain the text."""
     snapshots.drop_unused()

@@ -38,7 +38,10 @@ def _recover(context: WriteContext, write: PendingWrite, now: float) -> PendingW
 
 
 def _recover_in_folder(
-    context: WriteContext, folder: int, write: PendingWrite, now: float
+    context: WriteContext,
+    folder: int,
+    write: PendingWrite,
+    now: float,
 ) -> PendingWrite:
     files = context.files
     unfinished, taken = write.temp + UNFINISHED, write.temp + TAKEN
@@ -81,7 +84,11 @@ def _drop_second_name(files: Files, folder: int, name: str) -> None:
 
 
 def _recover_taken(
-    context: WriteContext, folder: int, write: PendingWrite, taken: str, now: float
+    context: WriteContext,
+    folder: int,
+    write: PendingWrite,
+    taken: str,
+    now: float,
 ) -> PendingWrite:
     """Recovers a write that moved the note away, and perhaps put the new text in its place."""
     files = context.files
@@ -109,7 +116,11 @@ def _recover_taken(
 
 
 def _restore_taken(
-    context: WriteContext, folder: int, write: PendingWrite, taken: str, now: float
+    context: WriteContext,
+    folder: int,
+    write: PendingWrite,
+    taken: str,
+    now: float,
 ) -> None:
     """Gives the note its name again, or watches it when an editor made a new note."""
     files = context.files
@@ -125,7 +136,10 @@ def _restore_taken(
 
 
 def _was_put(
-    context: WriteContext, folder: int, write: PendingWrite, taken: str
+    context: WriteContext,
+    folder: int,
+    write: PendingWrite,
+    taken: str,
 ) -> bool:
     """Whether the temporary became the note.
 

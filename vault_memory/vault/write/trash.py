@@ -40,7 +40,10 @@ def throw_away(context: WriteContext, write: PendingWrite, now: float) -> Pendin
 
 
 def _throw_away_in_folder(
-    context: WriteContext, folder: int, write: PendingWrite, now: float
+    context: WriteContext,
+    folder: int,
+    write: PendingWrite,
+    now: float,
 ) -> PendingWrite:
     try:
         live = read_live(context.files, folder, write.name)

@@ -68,7 +68,10 @@ class WriteContext:
         }
 
     def plan(
-        self, write: PendingWrite, live: CurrentFile | None, new: bytes | None
+        self,
+        write: PendingWrite,
+        live: CurrentFile | None,
+        new: bytes | None,
     ) -> PendingWrite:
         """Journals an attempt with all its bytes, before its first trace in the vault.
 
@@ -88,7 +91,9 @@ class WriteContext:
         return write
 
     def postpone(
-        self, write: PendingWrite, reason: Reason | Literal[""]
+        self,
+        write: PendingWrite,
+        reason: Reason | Literal[""],
     ) -> PendingWrite:
         """Makes a write wait."""
         waiting = replace(write, phase="pending", reason=reason)
@@ -145,7 +150,11 @@ class WriteContext:
             self.snapshots.add(write.path, after, at=now, by=write.by, kept=True)
 
     def displace(
-        self, write: PendingWrite, name: str, now: float, revision: str | None = None
+        self,
+        write: PendingWrite,
+        name: str,
+        now: float,
+        revision: str | None = None,
     ) -> None:
         """Watches a file that had the note's name; call it within a transaction.
 

@@ -77,7 +77,12 @@ class WriteResult:
         is_done = write.phase == "done"
         outcome = (write.outcome or "unchanged") if is_done else "pending"
         return cls(
-            write.op_id, write.path, outcome, write.reason, write.expected, write.after
+            write.op_id,
+            write.path,
+            outcome,
+            write.reason,
+            write.expected,
+            write.after,
         )
 
 
@@ -85,7 +90,11 @@ class Writer:
     """All writes to one vault. A lock orders the writers of several processes."""
 
     def __init__(
-        self, context: WriteContext, merge: Merge, *, lock: Path | None = None
+        self,
+        context: WriteContext,
+        merge: Merge,
+        *,
+        lock: Path | None = None,
     ) -> None:
         self._context = context
         self._merge = merge
@@ -293,7 +302,11 @@ class Writer:
         return result
 
     def erase(
-        self, eraser: "Eraser", now: datetime, *, dry_run: bool = False
+        self,
+        eraser: "Eraser",
+        now: datetime,
+        *,
+        dry_run: bool = False,
     ) -> "Erased":
         """Redacts a text from everything that is kept outside the vault, or only counts it."""
         if dry_run:
@@ -344,7 +357,10 @@ class Writer:
             yield
 
     def _carry_out_in_order(
-        self, write: PendingWrite, merge: Merge, now: float
+        self,
+        write: PendingWrite,
+        merge: Merge,
+        now: float,
     ) -> PendingWrite:
         """Carries out a write after the earlier writes to the same note; waits while they wait.
 
