@@ -224,7 +224,7 @@ def drops_beyond(tokens: int, then: Reply = learns) -> Reply:
 
 
 def writes_at_most(turns: int, then: Reply = learns) -> Reply:
-    """A model that is cut off when there is much to say."""
+    """A model that is truncated when there is much to say."""
 
     def reply(asked: Asked) -> Sent:
         if len(asked.turns) > turns:

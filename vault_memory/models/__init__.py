@@ -1,5 +1,9 @@
-"""Models: embedders turn texts into vectors, language models find what is worth remembering. Cheap to import."""
+"""Models: embedders turn texts into vectors, language models learn from conversations.
+
+The package is cheap to import.
+"""
 
 from vault_memory.models.telemetry import opt_out
 
-opt_out()  # here, before any module of this package can import a library that phones home
+# A library of models sends telemetry as soon as it is imported, so the variables come first.
+opt_out()

@@ -1,6 +1,7 @@
-"""What every embedder promises: texts in, vectors of one length out, and a name for exactly this model.
+"""The interfaces of embedders and brains.
 
-And what every brain promises: a prompt in, a text out that can be read, and by which rung it was had.
+An embedder turns texts into vectors of one length and identifies its model by a fingerprint.
+A brain turns a prompt into a text and names the rung that produced it.
 """
 
 import math
@@ -13,19 +14,19 @@ if TYPE_CHECKING:
     from vault_memory.rules.learning.model_prompt import Prompt
 
 Rung = Literal["schema", "json", "text", "repair", "command", "rules"]
-"""How an answer was had: held to the schema, as some JSON object, found in a text, mended after it was told what is
-wrong, from a program, or by phrases. Each is a step down from the one before."""
+"""How a brain produced an answer, the most reliable way first: by a JSON schema, as a JSON object,
+extracted from a text, repaired after the brain read what was wrong, by a program, by phrases."""
 
 
 @dataclass(frozen=True, slots=True)
 class Answer:
-    """What a brain says to one prompt; `read_answer` makes something of it."""
+    """The answer of a brain to one prompt; `read_answer` parses it."""
 
     text: str
     rung: Rung
     model: str
     reason: str = ""
-    """why it comes from the rules although a model was asked; never any of the texts"""
+    """Why the rules answered in place of the configured model; contains no text of a prompt."""
 
 
 class Brain(Protocol):
@@ -33,38 +34,42 @@ class Brain(Protocol):
 
     @property
     def name(self) -> str:
-        """For people: who answers, e.g. ``openai small``"""
+        """The brain's name for people, e.g. ``openai small``."""
 
     def answer(self, prompt: "Prompt") -> Answer:
-        """Raises ``BrainUnavailable`` when there is nobody to ask, or no usable answer."""
+        """Answer one prompt. Raises ``BrainUnavailable`` without a server, or without a usable answer."""
 
 
 class Embedder(Protocol):
-    """Turns texts into vectors whose dot product says how alike they are in meaning."""
+    """Turns texts into vectors whose dot product measures how similar their meanings are."""
 
     @property
     def name(self) -> str:
-        """For people: what embeds, e.g. ``onnx minilm``"""
+        """The embedder's name for people, e.g. ``onnx minilm``."""
 
     @property
     def fingerprint(self) -> str:
-        """64 hex digits that change when weights, tokenizer, pooling or dimension do.
+        """64 hex digits that change with the weights, tokenizer, pooling or dimension.
 
-        Vectors of two fingerprints never meet.
+        Vectors with different fingerprints are never compared.
         """
 
     @property
     def dimensions(self) -> int: ...
 
     def embed(self, texts: Sequence[str], *, query: bool = False) -> list[bytes]:
-        """One vector per text: float32, little-endian, of unit length. ``query``: the text is a question, not a note.
+        """Return one vector per text: float32, little-endian, of unit length.
 
-        Safe to call from several threads. Raises ``EmbedderUnavailable`` when there is nobody to ask.
+        ``query``: the texts are questions, not notes. Safe to call from several threads.
+        Raises ``EmbedderUnavailable`` when the model or its server cannot be used.
         """
 
 
 def unit(vector: Sequence[float]) -> bytes:
-    """The vector as float32 bytes, scaled to length 1; ``ValueError`` when it has no direction."""
+    """Return the vector as float32 bytes, scaled to length 1.
+
+    Raises ``ValueError`` when the vector has no direction.
+    """
     length = math.hypot(*vector)
     if not 0 < length < math.inf:
         raise ValueError("a vector of zeros, NaN or infinity has no direction")
@@ -72,5 +77,5 @@ def unit(vector: Sequence[float]) -> bytes:
 
 
 def plain(text: str) -> str:
-    """The text as every tokenizer can take it: no NUL, no half of a surrogate pair."""
+    """Return the text in a form that every tokenizer accepts: no NUL, no half of a surrogate pair."""
     return text.replace("\0", " ").encode("utf-8", "replace").decode("utf-8")

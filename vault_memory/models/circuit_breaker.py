@@ -1,54 +1,65 @@
-"""Leaving a server alone that fails again and again: after some failures it is not asked for a while, then once."""
+"""Stops requests to a server that fails repeatedly: a pause follows the failures, then one trial."""
 
 import threading
 import time
 from collections.abc import Callable
 
 FAILURES = 3
-"""in a row, before it is left alone"""
-REST = 300.0
-"""Seconds"""
+"""Consecutive failures that open the breaker"""
+PAUSE_SECONDS = 300.0
 
 
 class Breaker:
-    """Counts failures of one server. Closed: it may be asked. Open: it may not. Half open: one asks, others wait."""
+    """Counts the consecutive failures of one server.
+
+    Closed: requests are allowed. Open: they are not. Half open: one caller tries, others wait.
+    """
 
     def __init__(
-        self, *, rest: float = REST, clock: Callable[[], float] = time.monotonic
+        self,
+        *,
+        pause: float = PAUSE_SECONDS,
+        clock: Callable[[], float] = time.monotonic,
     ) -> None:
-        self._rest, self._clock = rest, clock
+        self._pause = pause
+        self._clock = clock
         self._lock = threading.Lock()
         self._failures = 0
         self._until = 0.0
 
     def seconds_left(self) -> float:
-        """0 when it may be asked now. Whoever gets 0 when the rest is just over is the one who tries."""
+        """Return the seconds until the next request is allowed; 0 allows it now.
+
+        The first caller after the pause gets 0 and makes the trial.
+        """
         with self._lock:
             if self._failures < FAILURES:
                 return 0.0
             now = self._clock()
             if now < self._until:
                 return self._until - now
-            self._until = (
-                now + self._rest
-            )  # half open: until the trial is told of, nobody else asks
+            # Half open: a second caller must not flood a server that just recovers, so the
+            # pause starts again until the trial is recorded.
+            self._until = now + self._pause
             return 0.0
 
-    def succeeded(self) -> None:
+    def record_success(self) -> None:
+        """Close the breaker."""
         with self._lock:
             self._failures = 0
 
-    def failed(self) -> None:
+    def record_failure(self) -> None:
+        """Count a failure and start the pause."""
         with self._lock:
             self._failures += 1
-            self._until = self._clock() + self._rest
+            self._until = self._clock() + self._pause
 
 
 _breakers: dict[tuple[str, str], Breaker] = {}
-_making = threading.Lock()
+_breakers_lock = threading.Lock()
 
 
 def breaker_of(url: str, model: str) -> Breaker:
-    """The breaker of a server and model; one for the whole process, whoever asks."""
-    with _making:
+    """Return the breaker of a server and model; the whole process shares it."""
+    with _breakers_lock:
         return _breakers.setdefault((url, model), Breaker())

@@ -1,6 +1,6 @@
-"""Where a key for a server comes from: a file of its owner's alone, the service manager, or the environment.
+"""API keys for model servers: reads a key and checks the address that receives it.
 
-And to which address it may go.
+A key comes from a file that only its owner can read, the service manager, or the environment.
 """
 
 import os
@@ -15,15 +15,15 @@ from vault_memory.models.http_client import is_private
 
 @dataclass(frozen=True, slots=True)
 class CredentialSpec:
-    """What a key is for, and where it may lie."""
+    """The purpose of a key, and the places that may provide it."""
 
     server: str
-    """for people"""
+    """The server's name for people"""
     section: str
-    """of the configuration"""
+    """The section of the configuration"""
     variable: str
     credential: str
-    """the name of the credential under ``$CREDENTIALS_DIRECTORY``"""
+    """The name of the file below ``$CREDENTIALS_DIRECTORY``"""
     error: type[VaultMemoryError]
 
 
@@ -46,52 +46,58 @@ BRAIN = CredentialSpec(
 def api_key(
     file: str, lock: CredentialSpec = EMBEDDING, *, vault: Path | None = None
 ) -> str:
-    """Return the key, or nothing when none is set: many servers in the house want none.
+    """Return the key, or "" when none is set: many local servers need none.
 
-    `vault` is the folder that must not hold the key's file.
+    `vault` is the folder that must not contain the key's file.
+    Raises `lock.error` when the file is unsafe or the key is malformed.
     """
     directory = os.environ.get("CREDENTIALS_DIRECTORY", "")
-    handed = Path(directory) / lock.credential
+    credential_file = Path(directory) / lock.credential
     if file:
         setting = f"{lock.section}.api_key_file"
         key = read_secret(
             Path(file), vault, name="key file", setting=setting, error=lock.error
         )
-    elif directory and handed.is_file():
-        key = read_credential(handed, vault, name="key file", error=lock.error)
+    elif directory and credential_file.is_file():
+        key = read_credential(credential_file, vault, name="key file", error=lock.error)
     else:
         key = os.environ.get(lock.variable, "")
     key = key.strip()
     if not (key.isascii() and key.isprintable()):
         raise lock.error(
-            f"the key for {lock.server} has odd characters in it",
-            hint="it should be one line of plain letters",
+            f"the key for {lock.server} contains characters that no key has",
+            hint="store it as one line of ASCII letters, digits and signs",
         )
     return key
 
 
 def endpoint(base: str, tail: str, lock: CredentialSpec) -> str:
-    """Where to post to: ``https://host`` and ``https://host/v1`` mean the same."""
-    setting, parts = f"{lock.section}.base_url", urlsplit(base.strip())
-    if parts.scheme not in ("http", "https") or not parts.hostname:
+    """Return the URL of a request; ``https://host`` and ``https://host/v1`` mean the same.
+
+    Raises `lock.error` when `base` is not a plain server address.
+    """
+    setting = f"{lock.section}.base_url"
+    url = urlsplit(base.strip())
+    if url.scheme not in ("http", "https") or not url.hostname:
         raise lock.error(
-            f"`{setting}` is no address of a server",
-            hint="for example `http://localhost:11434/v1`",
+            f"`{setting}` is not the address of a server",
+            hint="set an address such as `http://localhost:11434/v1`",
         )
-    if parts.username is not None or parts.query or parts.fragment:
+    if url.username is not None or url.query or url.fragment:
         raise lock.error(
-            f"`{setting}` carries more than an address",
-            hint=f"leave out user, password, `?` and `#`; a key belongs into `{lock.section}.api_key_file`",
+            f"`{setting}` contains more than an address",
+            hint="remove user, password, `?` and `#`; "
+            f"name the file of a key in `{lock.section}.api_key_file`",
         )
-    path = parts.path.rstrip("/") or "/v1"
-    return f"{parts.scheme}://{parts.netloc}{path.removesuffix('/' + tail)}/{tail}"
+    path = url.path.rstrip("/") or "/v1"
+    return f"{url.scheme}://{url.netloc}{path.removesuffix('/' + tail)}/{tail}"
 
 
 def require_https(key: str, url: str, lock: CredentialSpec) -> None:
-    """A key goes over a wire that others can read only when that is a wire of the house."""
-    parts = urlsplit(url)
-    if key and parts.scheme == "http" and not is_private(parts.hostname or ""):
+    """Raise `lock.error` when a key would leave the local network unencrypted."""
+    address = urlsplit(url)
+    if key and address.scheme == "http" and not is_private(address.hostname or ""):
         raise lock.error(
-            f"the key for {lock.server} would travel in the clear",
+            f"the key for {lock.server} would be sent unencrypted",
             hint=f"use https:// in `{lock.section}.base_url`",
         )

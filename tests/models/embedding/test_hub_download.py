@@ -14,8 +14,8 @@ from vault_memory.models.embedding.hub_download import (
     Hub,
     Pinned,
     cached_minilm,
+    ensure_minilm,
     fetch,
-    fetched_minilm,
     minilm_pins,
 )
 from vault_memory.models.embedding.model_files import ModelFiles
@@ -135,12 +135,12 @@ def test_a_damaged_file_in_the_cache_is_fetched_again(
     [
         (says(404, b"Entry not found"), "404"),
         (says(500, b"oops"), "500"),
-        (says(200, CONTENT + b"more"), "more than"),
-        (says(206, CONTENT, Content_Range="bytes 77-99/100"), "wrong place"),
+        (says(200, CONTENT + b"more"), "more bytes than"),
+        (says(206, CONTENT, Content_Range="bytes 77-99/100"), "wrong position"),
         (says(302, Location="http://127.0.0.1:1/elsewhere"), "foreign"),
         (says(302, Location="https://hub.example.org/model"), "foreign"),
         (says(302, Location="file:///etc/passwd"), "foreign"),
-        (says(302, Location="/again"), "circles"),
+        (says(302, Location="/again"), "redirects too often"),
         (says(200, b"", Content_Length=str(len(CONTENT))), "cut"),
     ],
     ids=[
@@ -233,7 +233,7 @@ def test_a_fetched_model_is_complete_when_both_its_files_are_there(
     server.script = [ranged(weights), ranged(tokenizer)]
     assert cached_minilm(tmp_path) is None
 
-    files = fetched_minilm(tmp_path, hub=Hub(server.url))
+    files = ensure_minilm(tmp_path, hub=Hub(server.url))
 
     assert cached_minilm(tmp_path) == files
     assert files.model.read_bytes() == weights

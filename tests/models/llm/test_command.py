@@ -103,7 +103,7 @@ def test_a_bad_answer_is_told_once_and_mended() -> None:
     source = f"import json, sys; print({GOOD!r} if json.load(sys.stdin)['problem'] else 'the moon rises')"
 
     assert python(source).answer(PROMPT).rung == "repair"
-    with pytest.raises(BrainUnavailable, match="also when asked again"):
+    with pytest.raises(BrainUnavailable, match="also after a repair request"):
         python("print('the moon rises')").answer(PROMPT)
 
 
@@ -169,7 +169,7 @@ def test_it_need_not_read_what_it_is_told() -> None:
                 "-c",
                 "import sys; sys.stdout.buffer.write(b'\\xff\\x00')",
             ),
-            "cannot be used",
+            "is unusable",
         ),
     ],
 )

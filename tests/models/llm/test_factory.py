@@ -11,7 +11,7 @@ from vault_memory.config import load
 from vault_memory.config.sections import Brain, Config, Embedding
 from vault_memory.errors import BrainUnavailable, ConfigError
 from vault_memory.models.llm.factory import brain_trouble, load_brain
-from vault_memory.models.llm.templates import LARGEST, OURS, instructions
+from vault_memory.models.llm.templates import LARGEST, PACKAGED_PROMPTS, instructions
 from vault_memory.rules.learning.extraction import read_answer
 from vault_memory.rules.learning.model_prompt import Excerpt, Prompt, Role, filled
 
@@ -109,14 +109,14 @@ def test_instructions_that_cannot_be_used_are_an_error_and_not_passed_over(
 
 
 def test_the_instructions_that_come_along_are_filled_in_completely() -> None:
-    assert {page.stem for page in OURS.glob("*.md")} == {
+    assert {page.stem for page in PACKAGED_PROMPTS.glob("*.md")} == {
         "extraction",
         "curation",
         "reflection",
     }
     values = dict.fromkeys(("who", "day", "note", "types", "topics", "predicates"), "x")
 
-    for page in OURS.glob("*.md"):
+    for page in PACKAGED_PROMPTS.glob("*.md"):
         assert "{{" not in filled(page.read_text(encoding="utf-8"), values)
 
 

@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 
 from vault_memory.config.sections import Brain
 from vault_memory.models.llm.factory import load_brain
-from vault_memory.models.llm.phrase_rules import RulesBrain, noticed
+from vault_memory.models.llm.phrase_rules import RulesBrain, extract
 from vault_memory.models.llm.phrase_tables import FOLDER
 from vault_memory.models.llm.sentence_filter import sentences
 from vault_memory.rules.learning.extraction import read_answer
@@ -29,7 +29,7 @@ def cases() -> list[tuple[str, str, str]]:
 
 def told(said: str) -> str:
     """What is found in a turn, as the pages of cases write it."""
-    found = noticed((Excerpt("t1", said, "alice", own=True),))
+    found = extract((Excerpt("t1", said, "alice", own=True),))
     memories = [f"{one.text} · {one.type}" for one in found.memories]
     facts = [f"{one.predicate} {one.object}" for one in found.facts]
     return " · ".join([*memories, *facts]) or "nothing"
@@ -60,7 +60,7 @@ def test_only_the_persons_own_turns_are_read() -> None:
     heard = Excerpt("b1", "I live in Rome.", "assistant", own=False)
     said = Excerpt("t1", "I live in Porto.", "alice", own=True)
 
-    found = noticed((heard, said))
+    found = extract((heard, said))
 
     assert [(one.text, one.evidence) for one in found.memories] == [
         ("I live in Porto", ("t1",))
@@ -78,7 +78,7 @@ def test_what_was_pasted_is_not_the_persons_own() -> None:
 
     assert [
         one.text
-        for one in noticed((Excerpt("t1", pasted, "alice", own=True),)).memories
+        for one in extract((Excerpt("t1", pasted, "alice", own=True),)).memories
     ] == ["I live in Porto"]
 
 
@@ -86,7 +86,7 @@ def test_a_sentence_at_which_an_excerpt_was_cut_is_left_alone() -> None:
     cut = "I work at Acme. I live in […] town. I love tea."
 
     assert [
-        one.text for one in noticed((Excerpt("t1", cut, "alice", own=True),)).memories
+        one.text for one in extract((Excerpt("t1", cut, "alice", own=True),)).memories
     ] == [
         "I work at Acme",
         "I love tea",
@@ -150,7 +150,7 @@ PIECES = st.sampled_from(
 @example("Remember that […")
 @example("I live in Porto […] Remember that tea is good.")
 def test_every_memory_is_a_piece_of_one_of_the_persons_own_turns(said: str) -> None:
-    found = noticed((Excerpt("t1", said, "alice", own=True),))
+    found = extract((Excerpt("t1", said, "alice", own=True),))
 
     for one in found.memories:
         assert one.text in said
@@ -167,7 +167,7 @@ def test_no_question_is_ever_remembered(said: str) -> None:
         "Remember that " + "".join(c for c in said if c not in "\r\n.!?…。！？｡") + "?"
     )
 
-    assert noticed((Excerpt("t1", question, "alice", own=True),)).memories == ()
+    assert extract((Excerpt("t1", question, "alice", own=True),)).memories == ()
 
 
 @pytest.mark.parametrize(
@@ -189,9 +189,9 @@ def test_no_question_is_ever_remembered(said: str) -> None:
 )
 def test_long_turns_take_no_long_time(piece: str) -> None:
     turn = Excerpt("t1", (piece * 60_000)[:50_000], "alice", own=True)
-    noticed((turn,))
+    extract((turn,))
     started = time.process_time()
 
-    noticed((turn,))
+    extract((turn,))
 
     assert time.process_time() - started < 3

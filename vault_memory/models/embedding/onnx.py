@@ -1,6 +1,6 @@
-"""Vectors by onnxruntime, in this process, without torch.
+"""Embeds texts with onnxruntime, in this process, without torch.
 
-One text at a time: a batch padded to its longest text is slower on a CPU and takes gigabytes.
+It embeds single texts: a batch padded to its longest text is slower on a CPU and takes gigabytes.
 """
 
 import ctypes
@@ -18,14 +18,14 @@ if TYPE_CHECKING:
     import onnxruntime
     import tokenizers
 
-MANY = 16
-"""After so many texts the working memory goes back to the system (2 ms); threads that embed side by side pile it up."""
+TEXTS_PER_TRIM = 16
+"""Number of texts after which working memory is released (2 ms); parallel threads accumulate it."""
 
 HINT = "pip install 'vault-memory[onnx]'"
 
 
 class OnnxEmbedder:
-    """A model from an ``.onnx`` file and its ``tokenizer.json``."""
+    """Embeds with an ``.onnx`` file and its ``tokenizer.json``."""
 
     def __init__(self, files: ModelFiles, *, threads: int = 1) -> None:
         self.name = f"onnx {files.name}"
@@ -33,9 +33,9 @@ class OnnxEmbedder:
         self._embedded = 0
         self._tokenizer = _tokenizer(files)
         self._session = _session(files.model, threads)
-        self._inputs = [given.name for given in self._session.get_inputs()]
+        self._inputs = [model_input.name for model_input in self._session.get_inputs()]
         self._output = _output(self._session)
-        give_memory_back()
+        release_memory()
         self.dimensions = len(self._vector("one word")) // 4
         self.fingerprint = fingerprint(
             "onnx",
@@ -52,40 +52,43 @@ class OnnxEmbedder:
         prefix = self._files.query_prefix if query else self._files.passage_prefix
         vectors = [self._vector(prefix + text) for text in texts]
         self._embedded += len(texts)
-        if self._embedded >= MANY:
+        if self._embedded >= TEXTS_PER_TRIM:
             self._embedded = 0
-            give_memory_back()
+            release_memory()
         return vectors
 
     def _vector(self, text: str) -> bytes:
         import numpy
 
-        words = self._tokenizer.encode(plain(text))
-        ids = numpy.array([words.ids], dtype=numpy.int64)
-        given = {
+        encoding = self._tokenizer.encode(plain(text))
+        ids = numpy.array([encoding.ids], dtype=numpy.int64)
+        inputs = {
             "input_ids": ids,
             "attention_mask": numpy.ones_like(ids),
             "token_type_ids": numpy.zeros_like(ids),
         }
         try:
-            out: Any = self._session.run(
-                [self._output], {name: given[name] for name in self._inputs}
+            output: Any = self._session.run(
+                [self._output], {name: inputs[name] for name in self._inputs}
             )[0]
         except Exception as error:
             raise EmbedderUnavailable(
                 f"the model `{self._files.model}` fails: {_first_line(error)}"
             ) from None
-        if out.ndim == 3:
-            out = (
-                out[:, 0]
+        if output.ndim == 3:
+            output = (
+                output[:, 0]
                 if self._files.pooling == "cls"
-                else out.mean(axis=1, dtype=numpy.float64)
+                else output.mean(axis=1, dtype=numpy.float64)
             )
-        return unit(out[0].tolist())
+        return unit(output[0].tolist())
 
 
-def give_memory_back() -> None:
-    """Return freed memory to the system, where the C library can: glibc keeps the 60 MB that loading MiniLM frees."""
+def release_memory() -> None:
+    """Return freed memory to the system where the C library supports it.
+
+    Without it, glibc retains the 60 MB that loading MiniLM frees.
+    """
     if os.name == "posix" and (trim := getattr(ctypes.CDLL(None), "malloc_trim", None)):
         trim(0)
 
@@ -116,11 +119,11 @@ def _session(model: Path, threads: int) -> "onnxruntime.InferenceSession":
     options = onnxruntime.SessionOptions()
     options.intra_op_num_threads = max(1, threads)
     options.inter_op_num_threads = 1
-    options.enable_cpu_mem_arena = False  # an arena never shrinks, and one pattern per text length is kept for ever
+    # An arena never shrinks, and the runtime stores one memory pattern per text length.
+    options.enable_cpu_mem_arena = False
     options.enable_mem_pattern = False
-    options.add_session_config_entry(
-        "session.intra_op.allow_spinning", "0"
-    )  # waiting costs no processor time
+    # Idle threads of the runtime would spin and use a whole processor.
+    options.add_session_config_entry("session.intra_op.allow_spinning", "0")
     options.log_severity_level = 4
     try:
         return onnxruntime.InferenceSession(
@@ -140,8 +143,8 @@ def _output(session: "onnxruntime.InferenceSession") -> str:
 
 def _broken(path: Path, error: Exception) -> EmbedderUnavailable:
     return EmbedderUnavailable(
-        f"`{path}` is not a model that can be loaded: {_first_line(error)}",
-        hint="fetch or install the model again; until then search goes by keywords",
+        f"the model `{path}` cannot be loaded: {_first_line(error)}",
+        hint="download or install the model again; until then search uses keywords only",
     )
 
 

@@ -1,6 +1,6 @@
-"""Vectors from a server that speaks OpenAI's ``/v1/embeddings``: in the house or in a cloud.
+"""Embeds texts through a local or hosted server with OpenAI's ``/v1/embeddings``.
 
-The answer is trusted in nothing: status, size, shape, order, dimension and every number are checked before use.
+The status, size, shape, order, dimension and every number of an answer are checked before use.
 """
 
 import base64
@@ -26,17 +26,17 @@ if TYPE_CHECKING:
 
 BATCH = 64
 LONGEST = 8_000
-"""Characters of one text; servers refuse what is longer than their model reads"""
+"""Characters of one text; servers refuse texts beyond the context of their model"""
 LARGEST = 32 << 20
 """Bytes of one answer"""
 TRIES = 4
 PATIENCE = 60.0
-"""Seconds we wait at most when a server asks us to come back later"""
+"""The longest accepted pause that a server requests, in seconds"""
 BUSY = frozenset({408, 429, 500, 502, 503, 504})
 
 
 class ApiEmbedder:
-    """One model on one server."""
+    """Embeds with one model on one server."""
 
     def __init__(
         self,
@@ -46,21 +46,23 @@ class ApiEmbedder:
         wait: Callable[[float], object] = time.sleep,
     ) -> None:
         self._url = embeddings_url(embedding.base_url)
-        self._model, self._timeout, self._wait = (
-            embedding.model,
-            embedding.timeout_seconds,
-            wait,
-        )
+        self._model = embedding.model
+        self._timeout = embedding.timeout_seconds
+        self._wait = wait
         self._key = api_key(embedding.api_key_file, vault=vault)
         require_https(self._key, self._url, EMBEDDING)
         self.name = f"api {embedding.model}"
-        self.dimensions = self._asked = embedding.dimensions
+        self._configured_dimensions = embedding.dimensions
+        self.dimensions = embedding.dimensions
         if not self.dimensions:
             self.dimensions = len(self.embed(["one word"])[0]) // 4
         self.fingerprint = fingerprint("api", self._url, self._model, self.dimensions)
 
     def embed(self, texts: Sequence[str], *, query: bool = False) -> list[bytes]:
-        """A question is asked once: whoever waits for it is better served by keywords than by patience."""
+        """Return one vector per text. Raises ``EmbedderUnavailable``.
+
+        A query is sent once: a user who waits gets keyword results sooner than a retry.
+        """
         sendable = [plain(text)[:LONGEST].strip() or "." for text in texts]
         batches = [
             sendable[start : start + BATCH] for start in range(0, len(sendable), BATCH)
@@ -72,33 +74,33 @@ class ApiEmbedder:
         ]
 
     def _batch(self, texts: list[str], tries: int) -> list[bytes]:
-        asked: dict[str, object] = {
+        request: dict[str, object] = {
             "model": self._model,
             "input": texts,
             "encoding_format": "float",
         }
-        if self._asked:
-            asked["dimensions"] = self._asked
-        body = json.dumps(asked).encode()
+        if self._configured_dimensions:
+            request["dimensions"] = self._configured_dimensions
+        body = json.dumps(request).encode()
         for attempt in range(1, tries):
-            status, later, content = self._post(body)
-            pause = 0.5 * 2**attempt if later is None else later
+            status, retry_seconds, content = self._post(body)
+            pause = 0.5 * 2**attempt if retry_seconds is None else retry_seconds
             if status not in BUSY or pause > PATIENCE:
                 break
             self._wait(pause)
         else:
-            status, later, content = self._post(body)
+            status, retry_seconds, content = self._post(body)
         if status != 200:
-            raise self._refused(status, content, later)
+            raise self._refused(status, content, retry_seconds)
         try:
             return vectors(content, len(texts), self.dimensions)
         except ValueError as error:
             raise self._unavailable(
-                str(error), "see whether `embedding.model` and `dimensions` fit it"
+                str(error), "check `embedding.model` and `embedding.dimensions`"
             ) from None
 
     def _post(self, body: bytes) -> tuple[int, float | None, bytes]:
-        """Status, the seconds it asks us to wait, and the body."""
+        """Return the status, the requested pause in seconds, and the body."""
         headers = {"Content-Type": "application/json", "Accept": "application/json"}
         if self._key:
             headers["Authorization"] = f"Bearer {self._key}"
@@ -118,11 +120,11 @@ class ApiEmbedder:
                 )
         except Unreachable as error:
             raise self._unavailable(
-                str(error), "see whether it runs; until then search goes by keywords"
+                str(error), "check that it runs; until then search uses keywords only"
             ) from None
 
     def _refused(
-        self, status: int, content: bytes, later: float | None
+        self, status: int, content: bytes, retry_seconds: float | None
     ) -> EmbedderUnavailable:
         match status:
             case 401 | 403:
@@ -131,32 +133,32 @@ class ApiEmbedder:
                 )
             case 429:
                 hint = (
-                    f"it wants {later:.0f} s of rest"
-                    if later
-                    else "it is asked too often; try again later"
+                    f"try again in {retry_seconds:.0f} s"
+                    if retry_seconds
+                    else "send fewer requests; try again later"
                 )
                 return self._unavailable("it is busy (status 429)", hint)
             case _ if 300 <= status < 400:
                 return self._unavailable(
-                    f"it points elsewhere (status {status})",
-                    "put the final address into `embedding.base_url`",
+                    f"it redirects to another address (status {status})",
+                    "set `embedding.base_url` to the final address",
                 )
             case _:
                 return self._unavailable(
-                    f"it answers with status {status}{self._said(content)}",
-                    "see its own log",
+                    f"it answers with status {status}{self._error_text(content)}",
+                    "read the log of the server",
                 )
 
-    def _said(self, content: bytes) -> str:
-        """What the server says of its error, made safe to print."""
+    def _error_text(self, content: bytes) -> str:
+        """Return the error text of the server, without the key and without control characters."""
         try:
             error = json.loads(content)["error"]
-            said = str(error["message"] if isinstance(error, dict) else error)
+            message = str(error["message"] if isinstance(error, dict) else error)
         except (ValueError, KeyError, TypeError, RecursionError):
             return ""
         if self._key:
-            said = said.replace(self._key, "***")
-        return ": " + "".join(c if c.isprintable() else " " for c in said)[:200]
+            message = message.replace(self._key, "***")
+        return ": " + "".join(c if c.isprintable() else " " for c in message)[:200]
 
     def _unavailable(self, reason: str, hint: str) -> EmbedderUnavailable:
         parts = urlsplit(self._url)
@@ -166,12 +168,15 @@ class ApiEmbedder:
 
 
 def embeddings_url(base: str) -> str:
-    """Where to post to."""
+    """Return the URL for embedding requests."""
     return endpoint(base, "embeddings", EMBEDDING)
 
 
-def vectors(content: bytes, wanted: int, dimensions: int) -> list[bytes]:
-    """The vectors of an answer in the order of the texts; ``ValueError`` in words when anything is wrong with it."""
+def vectors(content: bytes, count: int, dimensions: int) -> list[bytes]:
+    """Return the vectors of an answer in the order of the texts.
+
+    Raises ``ValueError`` with the reason when the answer is malformed.
+    """
     try:
         data = json.loads(content)["data"]
         rows = {
@@ -179,21 +184,21 @@ def vectors(content: bytes, wanted: int, dimensions: int) -> list[bytes]:
             for place, row in enumerate(data)
         }
     except (ValueError, KeyError, TypeError, AttributeError, RecursionError):
-        raise ValueError("its answer is no list of embeddings") from None
-    if len(data) != wanted or set(rows) != set(range(wanted)):
-        raise ValueError(f"it answers {len(data)} vectors to {wanted} texts")
-    found = [_numbers(rows[place]) for place in range(wanted)]
-    expected = dimensions or len(found[0])
-    for vector in found:
+        raise ValueError("its answer is not a list of embeddings") from None
+    if len(data) != count or set(rows) != set(range(count)):
+        raise ValueError(f"it returns {len(data)} vectors for {count} texts")
+    numbers = [_numbers(rows[place]) for place in range(count)]
+    expected = dimensions or len(numbers[0])
+    for vector in numbers:
         if len(vector) != expected:
             raise ValueError(
                 f"its vectors have {len(vector)} numbers instead of {expected}"
             )
-    return [unit(vector) for vector in found]
+    return [unit(vector) for vector in numbers]
 
 
 def _numbers(embedding: object) -> list[float]:
-    """Some servers send base64 whatever one asks for."""
+    """Read one vector; some servers send base64 although the request declined it."""
     try:
         if isinstance(embedding, str):
             raw = base64.b64decode(embedding, validate=True)
@@ -202,11 +207,11 @@ def _numbers(embedding: object) -> list[float]:
             return [float(x) for x in embedding]
     except (ValueError, TypeError, OverflowError, struct.error):
         pass
-    raise ValueError("its vectors are no lists of numbers")
+    raise ValueError("its vectors are not lists of numbers")
 
 
 def retry_after(value: str | None) -> float | None:
-    """Seconds to wait, from a number or a date; None when the header says nothing useful."""
+    """Return the seconds to wait, from a number or a date; None for an unusable header."""
     if value is None:
         return None
     try:

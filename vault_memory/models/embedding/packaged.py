@@ -1,4 +1,4 @@
-"""Model files that installed packages carry. Each is used only if its SHA-256 is the one written here."""
+"""Model files in installed packages, with the SHA-256 that each must have."""
 
 import importlib.util
 from collections.abc import Sequence
@@ -10,19 +10,19 @@ from vault_memory.models.embedding.fingerprint import file_sha256
 
 
 class ModelDamaged(EmbedderUnavailable):
-    """A file of a model is not the one that was published: it is damaged, or somebody replaced it."""
+    """A file of a model differs from the published file: it is damaged or replaced."""
 
 
 @dataclass(frozen=True, slots=True)
 class Packaged:
-    """One file of a package, known down to its bytes."""
+    """One file of a package with its hash."""
 
     package: str
-    """As it is imported"""
+    """The name for imports"""
     requirement: str
-    """As it is installed"""
+    """The name and version for installers"""
     path: str
-    """Within the package"""
+    """Relative to the package"""
     sha256: str
 
 
@@ -53,7 +53,10 @@ E5_WEIGHTS = Packaged(
 
 
 def package_folder(name: str) -> Path | None:
-    """The folder of an installed package, found without importing it (one of ours would import torch)."""
+    """Return the folder of an installed package without importing it.
+
+    One of the packages imports torch.
+    """
     try:
         spec = importlib.util.find_spec(name)
     except (ImportError, ValueError):
@@ -62,14 +65,14 @@ def package_folder(name: str) -> Path | None:
 
 
 def installed(file: Packaged) -> Path | None:
-    """Where the file lies; None when it is not there. Its bytes are not looked at."""
+    """Return the path of the file, unchecked; None when it is not installed."""
     folder = package_folder(file.package)
     path = folder / file.path if folder else None
     return path if path and path.is_file() else None
 
 
 def verify(files: Sequence[Packaged]) -> None:
-    """Compare the files that are installed with their sums. Raises ModelDamaged."""
+    """Compare the installed files with their hashes. Raises ModelDamaged."""
     for file in files:
         path = installed(file)
         if path is None:

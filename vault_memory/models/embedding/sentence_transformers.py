@@ -1,4 +1,4 @@
-"""Vectors by sentence-transformers on the processor: any model it knows, at the price of torch."""
+"""Embeds texts with any model of sentence-transformers, on the CPU; needs torch."""
 
 import hashlib
 import threading
@@ -20,7 +20,7 @@ HINT = "pip install 'vault-memory[vectors]'"
 
 
 class SentenceEmbedder:
-    """A sentence-transformers model, from a folder or by its name on the hub."""
+    """Embeds with a sentence-transformers model, from a folder or the hub."""
 
     def __init__(self, model: str, *, threads: int = 1) -> None:
         self.name = f"sentence {model}"
@@ -39,12 +39,16 @@ class SentenceEmbedder:
 
     def _vector(self, text: str, *, query: bool) -> bytes:
         encode = self._model.encode_query if query else self._model.encode_document
-        with self._lock:  # its tokenizer is set up anew for each call
+        # Each call reconfigures the tokenizer: parallel calls would mix their settings.
+        with self._lock:
             return unit(encode(plain(text), show_progress_bar=False).tolist())
 
 
 def _source(model: str) -> str:
-    """A folder or a hub name; ``minilm`` is the installed weights when there are any. Raises ModelDamaged."""
+    """Return a folder or a hub name; ``minilm`` uses installed weights first.
+
+    Raises ModelDamaged.
+    """
     if model != "minilm":
         return {"multilingual": "intfloat/multilingual-e5-small"}.get(model, model)
     weights = installed(MINILM_TORCH)
@@ -71,13 +75,13 @@ def _load(source: str, threads: int) -> Any:
         first = (str(error).strip().splitlines() or [type(error).__name__])[0][:200]
         raise EmbedderUnavailable(
             f"`{source}` cannot be loaded by sentence-transformers: {first}",
-            hint="name a folder with the model in it, or a hub name while there is a network",
+            hint="name a folder that contains the model, or connect to the network for a hub name",
         ) from None
     return model.eval()
 
 
 def _weights_sha256(model: Any) -> str:
-    """Over the weights as loaded: the same from a folder and from the hub."""
+    """Hash the loaded weights: a folder and the hub give the same value."""
     import torch
 
     digest = hashlib.sha256()
@@ -88,18 +92,18 @@ def _weights_sha256(model: Any) -> str:
 
 
 def _rules(model: Any) -> str:
-    """What else decides a vector: tokenizer, length, pooling, prompts."""
+    """Hash the settings that influence a vector: tokenizer, length, pooling, prompts."""
     tokenizer = getattr(model.tokenizer, "backend_tokenizer", None)
-    words = (
+    vocabulary = (
         tokenizer.to_str()
         if tokenizer is not None
         else sorted(model.tokenizer.get_vocab().items())
     )
-    parts = [
-        repr(part.get_config_dict())
-        for part in model.children()
-        if hasattr(part, "get_config_dict")
+    module_configs = [
+        repr(module.get_config_dict())
+        for module in model.children()
+        if hasattr(module, "get_config_dict")
     ]
     return fingerprint(
-        words, model.max_seq_length, parts, sorted(model.prompts.items())
+        vocabulary, model.max_seq_length, module_configs, sorted(model.prompts.items())
     )

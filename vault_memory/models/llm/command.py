@@ -1,8 +1,9 @@
-"""A program of the person's as a brain: one JSON object goes in on standard input, the answer comes on standard output.
+"""Runs a program of the user as a brain: one JSON object on its input, the answer on its output.
 
-It runs without a shell, in an empty folder, with the few variables that it was allowed, and is ended with all that it
-started when its time is over or it says too much. In: ``role``, ``system``, ``text``, ``schema``, ``turn_ids``, and
-``problem`` when its answer before could not be used. Out: the answer, in any form that `read_answer` understands.
+The program runs without a shell, in an empty folder, with the allowed environment variables only.
+It is killed with its children when it exceeds its time or the size of an answer.
+Input: ``role``, ``system``, ``text``, ``schema``, ``turn_ids``, and ``problem``, which says why the
+previous answer was unusable. Output: the answer in any form that `read_answer` understands.
 """
 
 import json
@@ -30,15 +31,16 @@ ALLOWED = ("PATH", "LANG", "LC_ALL", "LC_CTYPE", "TZ")
 
 
 class CommandBrain:
-    """One command, started for each prompt."""
+    """Starts one command for each prompt."""
 
     def __init__(self, settings: "Settings", environment: Mapping[str, str]) -> None:
         if not settings.command:
             raise BrainUnavailable(
                 "`brain.command` is not set",
-                hint="name the program and its arguments as a list",
+                hint="set it to a list: the program and its arguments",
             )
-        self._command, self._timeout = list(settings.command), settings.timeout_seconds
+        self._command = list(settings.command)
+        self._timeout = settings.timeout_seconds
         names = {*ALLOWED, *settings.environment}
         self._environment = {
             name: environment[name] for name in sorted(names) if name in environment
@@ -47,30 +49,31 @@ class CommandBrain:
 
     def answer(self, prompt: "Prompt") -> Answer:
         text = self._run(prompt, "")
-        wrong = problem(text, prompt.turn_ids)
-        if not wrong:
+        reason_unusable = problem(text, prompt.turn_ids)
+        if not reason_unusable:
             return Answer(text, "command", self.name)
-        text = self._run(prompt, wrong)
-        if still := problem(text, prompt.turn_ids, last=True):
+        text = self._run(prompt, reason_unusable)
+        if second_problem := problem(text, prompt.turn_ids, last=True):
             raise self._unavailable(
-                f"its answer cannot be used, also when asked again: {still[:200]}"
+                f"its answer is unusable, also after a repair request: {second_problem[:200]}"
             )
         return Answer(text, "repair", self.name)
 
-    def _run(self, prompt: "Prompt", wrong: str) -> str:
-        asked = {
+    def _run(self, prompt: "Prompt", reason_unusable: str) -> str:
+        request = {
             "role": prompt.role,
             "system": prompt.system,
             "text": prompt.text,
             "schema": prompt.schema(),
+            "turn_ids": list(prompt.turn_ids),
+            "problem": reason_unusable,
         }
-        asked |= {"turn_ids": list(prompt.turn_ids), "problem": wrong}
         with tempfile.TemporaryDirectory(
             prefix="vault-memory-brain-", ignore_cleanup_errors=True
         ) as folder:
-            return self._talk(json.dumps(asked).encode() + b"\n", folder)
+            return self._run_process(json.dumps(request).encode() + b"\n", folder)
 
-    def _talk(self, asked: bytes, folder: str) -> str:
+    def _run_process(self, request: bytes, folder: str) -> str:
         try:
             process = subprocess.Popen(
                 self._command,
@@ -85,68 +88,74 @@ class CommandBrain:
             reason = getattr(error, "strerror", None) or str(error)
             raise self._unavailable(f"it cannot be started: {reason.lower()}") from None
         try:
-            said, trouble = _converse(process, asked, self._timeout)
-            ended = not trouble and _has_ended(process)
+            output, failure = _exchange(process, request, self._timeout)
+            ended = not failure and _has_ended(process)
         finally:
             _end(process)
-        if trouble == "late":
+        if failure == "late":
             raise self._unavailable(f"it took longer than {self._timeout:g} s")
-        if trouble:
+        if failure:
             raise self._unavailable(f"its answer is longer than {LARGEST >> 20} MB")
         if ended and process.returncode:
             raise self._unavailable(f"it ended with {process.returncode}")
-        return said.decode("utf-8", "replace")
+        return output.decode("utf-8", "replace")
 
     def _unavailable(self, reason: str) -> BrainUnavailable:
         return BrainUnavailable(
             f"the command `{self._command[0]}`: {reason}",
-            hint="run it by hand with a prompt",
+            hint="run it by hand with a prompt to see its errors",
         )
 
 
-def _converse(
-    process: "subprocess.Popen[bytes]", asked: bytes, seconds: float
+def _exchange(
+    process: "subprocess.Popen[bytes]", request: bytes, seconds: float
 ) -> tuple[bytes, str]:
-    """What it says until it closes its output, and what is wrong: ``late`` or ``long``.
+    """Return the output until the program closes it, and the failure: "", ``late`` or ``long``.
 
-    Both ends at once, so that neither waits for the other for ever.
+    Writes and reads alternate: a program that answers before it has read everything would block
+    on a full pipe, and so would this process.
     """
     assert process.stdin is not None
     assert process.stdout is not None
-    entry, exit_ = process.stdin.fileno(), process.stdout.fileno()
-    deadline, said, rest = time.monotonic() + seconds, bytearray(), memoryview(asked)
-    os.set_blocking(entry, False)
+    input_fd, output_fd = process.stdin.fileno(), process.stdout.fileno()
+    deadline = time.monotonic() + seconds
+    output = bytearray()
+    remaining = memoryview(request)
+    os.set_blocking(input_fd, False)
     with selectors.DefaultSelector() as ready:
-        ready.register(entry, selectors.EVENT_WRITE)
-        ready.register(exit_, selectors.EVENT_READ)
-        while (left := deadline - time.monotonic()) > 0:
-            for key, _ in ready.select(left):
-                if key.fd == entry:
-                    rest = rest[_written(entry, rest) :]
-                    if not rest:
-                        ready.unregister(entry)
+        ready.register(input_fd, selectors.EVENT_WRITE)
+        ready.register(output_fd, selectors.EVENT_READ)
+        while (seconds_left := deadline - time.monotonic()) > 0:
+            for key, _ in ready.select(seconds_left):
+                if key.fd == input_fd:
+                    remaining = remaining[_written(input_fd, remaining) :]
+                    if not remaining:
+                        ready.unregister(input_fd)
                         process.stdin.close()
-                elif piece := os.read(exit_, 1 << 16):
-                    said += piece
-                    if len(said) > LARGEST:
+                elif block := os.read(output_fd, 1 << 16):
+                    output += block
+                    if len(output) > LARGEST:
                         return b"", "long"
                 else:
-                    return bytes(said), ""
+                    return bytes(output), ""
     return b"", "late"
 
 
-def _written(entry: int, rest: memoryview) -> int:
-    """How much of it the program took; all, when it does not want to hear more."""
+def _written(input_fd: int, remaining: memoryview) -> int:
+    """Return the number of bytes written; all of them when the program closed its input."""
     try:
-        return os.write(entry, rest[: 1 << 16])
+        return os.write(input_fd, remaining[: 1 << 16])
     except BlockingIOError:
         return 0
     except OSError:
-        return len(rest)
+        return len(remaining)
 
 
 def _has_ended(process: "subprocess.Popen[bytes]") -> bool:
-    """Whether it ends by itself, soon after it said all; it stays unreaped, so that its group keeps its number."""
+    """Return whether the program exits within a second after it closed its output.
+
+    It is not reaped: its number could otherwise pass to a foreign process group before the kill.
+    """
     for _ in range(100):
         if (
             os.waitid(os.P_PID, process.pid, os.WEXITED | os.WNOWAIT | os.WNOHANG)
@@ -158,7 +167,7 @@ def _has_ended(process: "subprocess.Popen[bytes]") -> bool:
 
 
 def _end(process: "subprocess.Popen[bytes]") -> None:
-    """End the process with all that it started; also what it left behind in the background."""
+    """Kill the process and its children, including those in the background."""
     with suppress(ProcessLookupError, PermissionError):
         os.killpg(process.pid, signal.SIGKILL)
     for pipe in (process.stdin, process.stdout):

@@ -1,4 +1,4 @@
-"""From the configuration to a brain. Behind each model stand the rules: they answer when it cannot."""
+"""Creates the configured brain; phrase rules answer when its model cannot."""
 
 import os
 from collections.abc import Mapping
@@ -21,7 +21,10 @@ else:
 
 
 class BackedBrain:
-    """A model, and the rules for when it has no answer; the answer says which of them gave it, and why."""
+    """Answers with a model, or with the phrase rules when the model fails.
+
+    The answer names its source and the reason for a fallback.
+    """
 
     def __init__(self, model: Brain, rules: Brain) -> None:
         self._model, self._rules = model, rules
@@ -31,8 +34,8 @@ class BackedBrain:
         try:
             return self._model.answer(prompt)
         except BrainUnavailable as error:
-            instead = self._rules.answer(prompt)
-            return Answer(instead.text, instead.rung, instead.model, error.message)
+            fallback = self._rules.answer(prompt)
+            return Answer(fallback.text, fallback.rung, fallback.model, error.message)
 
 
 def load_brain(
@@ -43,10 +46,10 @@ def load_brain(
     environment: Mapping[str, str] | None = None,
     vault: "Path | None" = None,
 ) -> Brain:
-    """The brain for a role. Not `backed`: a model that cannot answer raises `BrainUnavailable` then.
+    """Return the brain for a role. Without `backed`, a failing model raises `BrainUnavailable`.
 
-    Raises it at once when the configuration names no model that could ever answer. `vault` is the
-    folder that must not hold the key's file.
+    Raises `BrainUnavailable` at once when the configuration is incomplete. `vault` is the folder
+    that must not contain the key's file.
     """
     if settings.kind == "rules":
         return RulesBrain()
@@ -59,7 +62,7 @@ def load_brain(
 def brain_trouble(
     settings: "Settings", *, seconds: float = 5.0, vault: "Path | None" = None
 ) -> str:
-    """Why the brain that is configured could not answer now, or nothing. A server is asked for its models."""
+    """Return why the configured brain cannot answer now, or "". Requests the model list of a server."""
     try:
         for role in ("extraction", "curation"):
             if settings.kind != "rules":
@@ -94,6 +97,6 @@ def _model(
     model = named or settings.model
     if not model:
         raise BrainUnavailable(
-            "`brain.model` is not set", hint="name a model that the server has"
+            "`brain.model` is not set", hint="set it to a model of the server"
         )
     return openai.OpenAIBrain(settings, model, vault=vault)

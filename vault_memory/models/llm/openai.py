@@ -1,8 +1,9 @@
-"""A language model behind any server that speaks OpenAI's ``/v1/chat/completions``: in the house or hosted.
+"""Asks a language model on a local or hosted server with OpenAI's ``/v1/chat/completions``.
 
-The answer is had by a ladder: the model is held to the JSON schema; a server that cannot do that is asked for some JSON
-object, and one that cannot do that either for a text, in which the first fitting JSON object is taken. What is still
-wrong then is told to the model once. An answer that was cut off is no answer; what is too long is asked in halves.
+The request demands the JSON schema. A server without schemas gets a request for any JSON object,
+and a server without that format a request for text, which may contain a matching JSON object.
+The model gets one request to repair an unusable answer. A truncated answer is not used, and a
+prompt that is too long is split into halves.
 """
 
 import json
@@ -19,12 +20,12 @@ from vault_memory.models.credentials import BRAIN, api_key, endpoint, require_ht
 from vault_memory.models.embedding.openai_api import BUSY, retry_after
 from vault_memory.models.http_client import Unreachable, answer, read
 from vault_memory.models.llm.openai_errors import (
-    CutShort,
-    NotHeld,
+    FormatRefused,
     Refused,
     TooLong,
-    content_of,
-    judged,
+    Truncated,
+    answer_text,
+    parse_reply,
 )
 from vault_memory.rules.learning.extraction import merged, problem, stands_alone
 
@@ -38,11 +39,11 @@ LARGEST = 8 << 20
 """Bytes of one answer"""
 TRIES = 3
 PATIENCE = 60.0
-"""Seconds we wait at most when a server asks us to come back later"""
+"""The longest accepted pause that a server requests, in seconds"""
 DEEPEST = 4
-"""How often a question is halved at most: into 16 parts"""
+"""How often a prompt is halved at most: into 16 prompts"""
 QUOTED = 6_000
-"""Characters of a bad answer that are shown to the model again"""
+"""Characters of an unusable answer that the repair request repeats"""
 
 Message = dict[str, str]
 FORMATS: tuple[Rung, ...] = ("schema", "json", "text")
@@ -50,14 +51,14 @@ _STEPS: tuple[Rung, ...] = ("schema", "json", "text", "repair")
 
 
 @dataclass(frozen=True, slots=True)
-class _Part:
+class _PartialAnswer:
     text: str
     rung: Rung
     turn_ids: tuple[str, ...]
 
 
 class OpenAIBrain:
-    """One model on one server."""
+    """Answers prompts with one model on one server."""
 
     def __init__(
         self,
@@ -69,120 +70,134 @@ class OpenAIBrain:
         breaker: Breaker | None = None,
     ) -> None:
         self._url = endpoint(settings.base_url, "chat/completions", BRAIN)
-        self._model, self._timeout, self._wait = model, settings.timeout_seconds, wait
+        self._model = model
+        self._timeout = settings.timeout_seconds
+        self._wait = wait
         self._key = api_key(settings.api_key_file, BRAIN, vault=vault)
         require_https(self._key, self._url, BRAIN)
         self._breaker = breaker or breaker_of(self._url, model)
-        self._first = 0
-        """the first of FORMATS that the server did not refuse"""
-        self._cool = True
-        """it takes a temperature"""
+        self._format_index = 0
+        """Index of the first entry of FORMATS that the server accepts"""
+        self._sends_temperature = True
+        """Whether the server accepts a temperature"""
         self.name = f"openai {model}"
 
     def answer(self, prompt: "Prompt") -> Answer:
-        if left := self._breaker.seconds_left():
+        if pause := self._breaker.seconds_left():
             raise self._unavailable(
-                f"it failed several times and is left alone for {left:.0f} s more"
+                f"it failed several times; the next request follows in {pause:.0f} s"
             )
-        parts = self._solve(prompt, DEEPEST)
-        rung = max((part.rung for part in parts), key=_STEPS.index)
-        if len(parts) == 1:
-            return Answer(parts[0].text, rung, self._model)
+        answers = self._solve(prompt, DEEPEST)
+        rung = max((partial.rung for partial in answers), key=_STEPS.index)
+        if len(answers) == 1:
+            return Answer(answers[0].text, rung, self._model)
         return Answer(
-            merged((part.text, part.turn_ids) for part in parts), rung, self._model
+            merged((partial.text, partial.turn_ids) for partial in answers),
+            rung,
+            self._model,
         )
 
-    def _solve(self, prompt: "Prompt", depth: int) -> list[_Part]:
-        """The answer to a prompt, or to its halves when all of it is too much."""
+    def _solve(self, prompt: "Prompt", depth: int) -> list[_PartialAnswer]:
+        """Answer a prompt; split it into halves when it is too long."""
         try:
-            return [self._once(prompt)]
-        except (TooLong, CutShort) as error:
+            return [self._answer_or_repair(prompt)]
+        except (TooLong, Truncated) as error:
             halves = prompt.halves() if depth else None
             if halves is None:
                 raise self._unavailable(
-                    str(error), "take a model that reads and writes more at once"
+                    str(error), "choose a model with a larger context"
                 ) from None
-        return [part for half in halves for part in self._solve(half, depth - 1)]
+        return [partial for half in halves for partial in self._solve(half, depth - 1)]
 
-    def _once(self, prompt: "Prompt") -> _Part:
-        """One question, and once more what is wrong with the answer."""
+    def _answer_or_repair(self, prompt: "Prompt") -> _PartialAnswer:
+        """Answer a prompt, with one repair request for an unusable answer."""
         messages = [
             {"role": "system", "content": prompt.system},
             {"role": "user", "content": prompt.text},
         ]
-        text, rung = self._ask(messages, prompt)
-        wrong = problem(text, prompt.turn_ids)
-        if not wrong:
-            return _Part(text, rung if stands_alone(text) else "text", prompt.turn_ids)
+        text, rung = self._request_text(messages, prompt)
+        reason_unusable = problem(text, prompt.turn_ids)
+        if not reason_unusable:
+            return _PartialAnswer(
+                text, rung if stands_alone(text) else "text", prompt.turn_ids
+            )
         messages += [
             {"role": "assistant", "content": text[:QUOTED]},
             {
                 "role": "user",
-                "content": f"This cannot be used: {wrong[:1000]}. Answer again, with the JSON object only.",
+                "content": f"This cannot be used: {reason_unusable[:1000]}. Answer again, with the JSON object only.",
             },
         ]
-        text, _ = self._ask(messages, prompt)
-        if still := problem(text, prompt.turn_ids, last=True):
+        text, _ = self._request_text(messages, prompt)
+        if second_problem := problem(text, prompt.turn_ids, last=True):
             raise self._unavailable(
-                f"its answer cannot be used, also when asked again: {still[:200]}"
+                f"its answer is unusable, also after a repair request: {second_problem[:200]}"
             )
-        return _Part(text, "repair", prompt.turn_ids)
+        return _PartialAnswer(text, "repair", prompt.turn_ids)
 
-    def _ask(self, messages: list[Message], prompt: "Prompt") -> tuple[str, Rung]:
-        """The text of an answer, held to as much as the server can hold it to."""
-        at = self._first
+    def _request_text(
+        self, messages: list[Message], prompt: "Prompt"
+    ) -> tuple[str, Rung]:
+        """Return the text of an answer in the strictest format that the server supports."""
+        format_index = self._format_index
         while True:
             try:
-                text = content_of(self._post(self._body(messages, FORMATS[at], prompt)))
-            except NotHeld as refused:
-                if refused.temperature and self._cool:
-                    self._cool = False
-                elif at + 1 < len(FORMATS):
-                    at += 1
+                text = answer_text(
+                    self._post(self._body(messages, FORMATS[format_index], prompt))
+                )
+            except FormatRefused as refused:
+                if refused.temperature and self._sends_temperature:
+                    self._sends_temperature = False
+                elif format_index + 1 < len(FORMATS):
+                    format_index += 1
                 else:
-                    raise self._unavailable(str(refused), "see its own log") from None
+                    raise self._unavailable(
+                        str(refused), "read the log of the server"
+                    ) from None
             except Refused as error:
                 raise self._unavailable(str(error), error.hint) from None
             else:
-                self._first = at
-                return text, FORMATS[at]
+                self._format_index = format_index
+                return text, FORMATS[format_index]
 
     def _body(self, messages: list[Message], rung: Rung, prompt: "Prompt") -> bytes:
-        asked: dict[str, Any] = {
+        request: dict[str, Any] = {
             "model": self._model,
             "messages": messages,
             "stream": False,
         }
-        if self._cool:
-            asked["temperature"] = 0
+        if self._sends_temperature:
+            request["temperature"] = 0
         if rung == "schema":
             shape = {"name": prompt.role, "strict": True, "schema": prompt.schema()}
-            asked["response_format"] = {"type": "json_schema", "json_schema": shape}
+            request["response_format"] = {"type": "json_schema", "json_schema": shape}
         elif rung == "json":
-            asked["response_format"] = {"type": "json_object"}
-        return json.dumps(asked).encode()
+            request["response_format"] = {"type": "json_object"}
+        return json.dumps(request).encode()
 
     def _post(self, body: bytes) -> dict[str, Any]:
-        """The reply, when it is one; a busy server is asked again. Raises what `judged` and `_unavailable` make."""
+        """Return the parsed reply; retry while the server is busy.
+
+        Raises the exceptions of `parse_reply`, and ``BrainUnavailable`` without a connection.
+        """
         for attempt in range(1, TRIES + 1):
             try:
-                status, later, content = self._send(body)
+                status, retry_seconds, content = self._send(body)
             except Unreachable as error:
-                self._breaker.failed()
-                raise self._unavailable(str(error), "see whether it runs") from None
-            pause = 2.0**attempt if later is None else later
+                self._breaker.record_failure()
+                raise self._unavailable(str(error), "check that it runs") from None
+            pause = 2.0**attempt if retry_seconds is None else retry_seconds
             if status not in BUSY or attempt == TRIES or pause > PATIENCE:
                 break
             if status == 500 and content:
-                judged(
-                    status, content, strict=False
-                )  # some say by 500 that they know no schema, or that it is too much
+                # Some servers answer 500 for an unknown schema or a long prompt: a retry is useless.
+                parse_reply(status, content, strict=False)
             self._wait(pause)
         if status in BUSY:
-            self._breaker.failed()
+            self._breaker.record_failure()
         else:
-            self._breaker.succeeded()
-        return judged(status, content)
+            self._breaker.record_success()
+        return parse_reply(status, content)
 
     def _send(self, body: bytes) -> tuple[int, float | None, bytes]:
         headers = {"Content-Type": "application/json", "Accept": "application/json"}
@@ -203,18 +218,21 @@ class OpenAIBrain:
             )
 
     def _unavailable(self, reason: str, hint: str = "") -> BrainUnavailable:
-        parts = urlsplit(self._url)
-        where = f"the language model at {parts.scheme}://{parts.netloc}"
+        url = urlsplit(self._url)
+        server = f"the language model at {url.scheme}://{url.netloc}"
         return BrainUnavailable(
-            f"{where}: {reason}",
-            hint=hint or "what it was asked is answered by phrases meanwhile",
+            f"{server}: {reason}",
+            hint=hint or "check the server; until then phrase rules answer",
         )
 
 
 def reachable(
     settings: "Settings", *, seconds: float, vault: "Path | None" = None
 ) -> str:
-    """Why the server does not even tell its models; nothing when it does, or when it has no such list."""
+    """Return why the server does not list its models, or "".
+
+    A server without a model list counts as reachable.
+    """
     url = endpoint(settings.base_url, "models", BRAIN)
     key = api_key(settings.api_key_file, BRAIN, vault=vault)
     headers = {"Accept": "application/json"} | (

@@ -1,4 +1,7 @@
-"""What a server's reply to a chat completion means. What it says of errors is not quoted: it may repeat a prompt."""
+"""Interprets replies to chat completions.
+
+Error texts of a server are never quoted, because they may repeat a prompt.
+"""
 
 import json
 import re
@@ -19,21 +22,21 @@ _CODE = re.compile(r"[A-Za-z0-9_.-]{1,40}")
 
 
 class TooLong(Exception):
-    """The question is longer than the model reads."""
+    """The prompt is longer than the context of the model."""
 
     def __str__(self) -> str:
-        return "it cannot read so much at once"
+        return "the prompt exceeds its context"
 
 
-class CutShort(Exception):
-    """The answer is longer than the model may write."""
+class Truncated(Exception):
+    """The answer exceeds the output limit of the model."""
 
     def __str__(self) -> str:
-        return "its answer was cut off"
+        return "its answer was truncated"
 
 
-class NotHeld(Exception):
-    """The server cannot hold its model to the form that was asked for, or knows no such setting."""
+class FormatRefused(Exception):
+    """The server does not support the requested format or temperature."""
 
     def __init__(self, reason: str, *, temperature: bool = False) -> None:
         super().__init__(reason)
@@ -41,15 +44,18 @@ class NotHeld(Exception):
 
 
 class Refused(Exception):
-    """The server does not answer this, in whatever form."""
+    """The server refuses the request in every format."""
 
     def __init__(self, reason: str, hint: str) -> None:
         super().__init__(reason)
         self.hint = hint
 
 
-def judged(status: int, content: bytes, *, strict: bool = True) -> dict[str, Any]:
-    """The reply as an object, or one of the exceptions above. Not `strict`: an error that may pass is passed over."""
+def parse_reply(status: int, content: bytes, *, strict: bool = True) -> dict[str, Any]:
+    """Return the reply as an object, or raise one of the exceptions above.
+
+    Without `strict`, an error that may be temporary returns an empty object.
+    """
     if status == 200:
         try:
             reply = json.loads(content)
@@ -57,31 +63,31 @@ def judged(status: int, content: bytes, *, strict: bool = True) -> dict[str, Any
             reply = None
         if not isinstance(reply, dict):
             raise Refused(
-                "what it answers is no JSON",
-                "see whether `brain.base_url` is the address of such a server",
+                "its answer is not JSON",
+                "check that `brain.base_url` is the address of an OpenAI-compatible server",
             )
         return reply
-    said = content[:10_000].decode("utf-8", "replace")
-    if status in (400, 413, 422, 500) and _TOO_LONG.search(said):
+    body = content[:10_000].decode("utf-8", "replace")
+    if status in (400, 413, 422, 500) and _TOO_LONG.search(body):
         raise TooLong
     if status in (400, 422, 500, 501) and (
-        "temperature" in said or _SHAPE.search(said)
+        "temperature" in body or _SHAPE.search(body)
     ):
-        raise NotHeld(
-            f"it refuses the request (status {status}{_code(said)})",
-            temperature="temperature" in said,
+        raise FormatRefused(
+            f"it refuses the request (status {status}{_code(body)})",
+            temperature="temperature" in body,
         )
     if not strict:
         return {}
     if status == 413:
         raise TooLong
     if status in (400, 422, 501):
-        raise NotHeld(f"it refuses the request (status {status}{_code(said)})")
-    raise _refused(status, said)
+        raise FormatRefused(f"it refuses the request (status {status}{_code(body)})")
+    raise _refused(status, body)
 
 
-def content_of(reply: Mapping[str, Any]) -> str:
-    """The text of the first choice; empty when the model gave none. Raises `CutShort`, `TooLong`."""
+def answer_text(reply: Mapping[str, Any]) -> str:
+    """Return the text of the first choice, or "". Raises `Truncated`, `TooLong`."""
     if _was_shortened(reply):
         raise TooLong
     choices = reply.get("choices")
@@ -91,55 +97,56 @@ def content_of(reply: Mapping[str, Any]) -> str:
         else {}
     )
     if choice.get("finish_reason") == "length":
-        raise CutShort
+        raise Truncated
     message = choice.get("message")
     text = message.get("content") if isinstance(message, Mapping) else None
     if isinstance(text, list):
         text = "".join(
-            str(part.get("text", "")) for part in text if isinstance(part, Mapping)
+            str(block.get("text", "")) for block in text if isinstance(block, Mapping)
         )
     return text if isinstance(text, str) else ""
 
 
 def _was_shortened(reply: Mapping[str, Any]) -> bool:
-    """Whether it looks as if only a part of the question was read.
+    """Return whether the server probably dropped the end of the prompt.
 
-    Ollama leaves out what is beyond its context and says nothing of it; the count of tokens read is the size of its
-    context then, a multiple of 1024. By chance that happens once in a thousand answers, and asks needlessly in halves.
+    Ollama silently drops tokens beyond its context. The token count then equals the context size, a
+    multiple of 1024. One answer in a thousand has such a count by chance and is split needlessly.
     """
     usage = reply.get("usage")
-    read = usage.get("prompt_tokens") if isinstance(usage, Mapping) else None
-    return isinstance(read, int) and read > 0 and read % 1024 == 0
+    tokens = usage.get("prompt_tokens") if isinstance(usage, Mapping) else None
+    return isinstance(tokens, int) and tokens > 0 and tokens % 1024 == 0
 
 
-def _refused(status: int, said: str) -> Refused:
+def _refused(status: int, body: str) -> Refused:
     match status:
         case 401 | 403:
             return Refused("it does not accept the key", "check `brain.api_key_file`")
         case 404:
             return Refused(
-                "it knows no such model or address",
+                "it does not know this model or address",
                 "check `brain.model` and `brain.base_url`",
             )
         case 429:
             return Refused(
-                "it is busy (status 429)", "it is asked again the next night"
+                "it is busy (status 429)", "wait for the next night, which tries again"
             )
         case _ if 300 <= status < 400:
             return Refused(
-                f"it points elsewhere (status {status})",
-                "put the final address into `brain.base_url`",
+                f"it redirects to another address (status {status})",
+                "set `brain.base_url` to the final address",
             )
         case _:
             return Refused(
-                f"it answers with status {status}{_code(said)}", "see its own log"
+                f"it answers with status {status}{_code(body)}",
+                "read the log of the server",
             )
 
 
-def _code(said: str) -> str:
-    """The short name that most servers give to an error."""
+def _code(body: str) -> str:
+    """Return the short error name that most servers send, or ""."""
     try:
-        error = json.loads(said)["error"]
+        error = json.loads(body)["error"]
         code = error.get("code") or error.get("type")
     except (ValueError, KeyError, TypeError, AttributeError, RecursionError):
         return ""

@@ -1,7 +1,7 @@
-"""Finding what to remember without a model: phrases by which people say lasting things, a table for each language.
+"""Finds memories without a model, by tables of typical phrases for each language.
 
-It only ever quotes: each memory is a piece of a sentence that the person wrote, so nothing can be invented. It is
-careful: questions, doubts, negations, hypotheses, quotations and other people's words are passed over.
+Each memory quotes a sentence of the user, so nothing can be invented. Questions, doubts, negations,
+hypotheses, quotations and words of other people are ignored.
 """
 
 import json
@@ -16,23 +16,25 @@ if TYPE_CHECKING:
     from vault_memory.rules.learning.model_prompt import Excerpt, Prompt
 
 LONGEST = 300
-"""Characters of a sentence that is quoted"""
+"""The longest sentence that is quoted, in characters"""
 
 
 class RulesBrain:
-    """Always there, needs nothing, and answers the same to the same."""
+    """Answers prompts with the phrase tables: always available and deterministic."""
 
     name = "rules"
 
     def answer(self, prompt: "Prompt") -> Answer:
-        """In the shape that models are asked for. To a question about a note it has no edits to suggest."""
+        """Answer in the format of a model. A prompt for curation gets no edits."""
         excerpts = prompt.excerpts if prompt.role == "extraction" else ()
-        found = noticed(excerpts)
-        return Answer(json.dumps(found.as_json(), ensure_ascii=False), "rules", "rules")
+        extraction = extract(excerpts)
+        return Answer(
+            json.dumps(extraction.as_json(), ensure_ascii=False), "rules", "rules"
+        )
 
 
-def noticed(excerpts: "tuple[Excerpt, ...]") -> Extraction:
-    """What the phrases find in the person's own turns."""
+def extract(excerpts: "tuple[Excerpt, ...]") -> Extraction:
+    """Return the memories and facts that the phrases match in the user's own turns."""
     memories: list[Memory] = []
     facts: list[FoundFact] = []
     for excerpt in excerpts:
@@ -40,14 +42,14 @@ def noticed(excerpts: "tuple[Excerpt, ...]") -> Extraction:
             if len(sentence) > LONGEST:
                 continue
             for table in tables():
-                if found := table.match(sentence):
-                    memories.append(Memory(found.text, found.type, "", (excerpt.id,)))
-                    if found.predicate and found.object:
+                if match := table.match(sentence):
+                    memories.append(Memory(match.text, match.type, "", (excerpt.id,)))
+                    if match.predicate and match.object:
                         facts.append(
                             FoundFact(
                                 excerpt.who,
-                                found.predicate,
-                                found.object,
+                                match.predicate,
+                                match.object,
                                 evidence=(excerpt.id,),
                             )
                         )

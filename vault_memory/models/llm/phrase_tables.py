@@ -1,7 +1,7 @@
-"""Tables of phrases, one TOML file for each language in `phrases/`: how people say what is worth remembering.
+"""Tables of phrases that announce memories, one TOML file for each language in `phrases/`.
 
-In a phrase `*` stands for one to three words, `(a|b)` for either, `{}` for what the fact is about (it stands at the end
-when it is not written). Capitals do not count, and nor does the kind of apostrophe.
+In a phrase `*` matches one to three words, `(a|b)` either alternative, and `{}` the object of the
+fact, by default at the end. Case and the kind of apostrophe are ignored.
 """
 
 import re
@@ -20,14 +20,14 @@ _WORDS = r"[^\s,;.!?]+(?:[ \t]+[^\s,;.!?]+){0,2}?"
 
 @dataclass(frozen=True, slots=True)
 class Match:
-    """What a sentence holds."""
+    """The memory in a sentence."""
 
     text: str
-    """a piece of the sentence"""
+    """A quotation of the sentence"""
     type: str
     predicate: str = ""
     object: str = ""
-    """a piece of it as well"""
+    """A quotation, too"""
 
 
 @dataclass(frozen=True, slots=True)
@@ -77,49 +77,64 @@ class Phrases:
         )
 
     def match(self, sentence: str) -> Match | None:
-        """What is worth remembering in a sentence; None for most."""
+        """Return the memory in a sentence; None for most sentences."""
         filler = self._filler.match(sentence)
-        said = sentence[filler.end() :] if filler else sentence
-        if not said or self._secret.search(said):
+        statement = sentence[filler.end() :] if filler else sentence
+        if not statement or self._secret.search(statement):
             return None
-        if not self._no_request.match(said) and (request := self._request.match(said)):
-            asked = said[request.end() :].strip(_TRIMMED)
-            return self._asked(asked) if self._enough(asked) else None
-        return self._stated(said)
+        if not self._no_request.match(statement) and (
+            request := self._request.match(statement)
+        ):
+            request_text = statement[request.end() :].strip(_TRIMMED)
+            return (
+                self._match_request(request_text)
+                if self._is_long_enough(request_text)
+                else None
+            )
+        return self._match_statement(statement)
 
-    def _asked(self, said: str) -> Match:
-        """What a person explicitly wants remembered is, whatever it is."""
-        stated = self._stated(said)
-        return stated if stated and stated.text == said else Match(said, "context")
+    def _match_request(self, statement: str) -> Match:
+        """Return the memory of an explicit request; any content is accepted."""
+        statement_match = self._match_statement(statement)
+        return (
+            statement_match
+            if statement_match and statement_match.text == statement
+            else Match(statement, "context")
+        )
 
-    def _stated(self, said: str) -> Match | None:
-        if not self._any_kind.match(said) or self._doubt.search(said):
+    def _match_statement(self, statement: str) -> Match | None:
+        if not self._any_kind.match(statement) or self._doubt.search(statement):
             return None
-        text = said.strip(_TRIMMED)
+        text = statement.strip(_TRIMMED)
         for kind in self._kinds:
-            if found := kind.pattern.match(said):
-                thing = self._object(found, said) if kind.predicate else ""
+            if match := kind.pattern.match(statement):
+                fact_object = self._object(match, statement) if kind.predicate else ""
                 return (
-                    Match(text, kind.type, kind.predicate if thing else "", thing)
-                    if self._enough(text)
+                    Match(
+                        text,
+                        kind.type,
+                        kind.predicate if fact_object else "",
+                        fact_object,
+                    )
+                    if self._is_long_enough(text)
                     else None
                 )
         return None
 
-    def _object(self, found: re.Match[str], said: str) -> str:
-        if "object" in found.re.groupindex:
-            thing = found["object"]
+    def _object(self, match: re.Match[str], statement: str) -> str:
+        if "object" in match.re.groupindex:
+            fact_object = match["object"]
         else:
-            rest = said[found.end() :]
-            end = self._end.search(rest)
-            thing = rest[: end.start()] if end else rest
+            remainder = statement[match.end() :]
+            end = self._end.search(remainder)
+            fact_object = remainder[: end.start()] if end else remainder
         if self._tail is not None:
-            thing = self._tail.sub("", thing)
-        thing = thing.strip(_TRIMMED)
-        return thing if 0 < len(thing) <= LONGEST_OBJECT else ""
+            fact_object = self._tail.sub("", fact_object)
+        fact_object = fact_object.strip(_TRIMMED)
+        return fact_object if 0 < len(fact_object) <= LONGEST_OBJECT else ""
 
-    def _enough(self, said: str) -> bool:
-        return len(said) >= 4 if not self._spaced else len(said.split()) >= 2
+    def _is_long_enough(self, statement: str) -> bool:
+        return len(statement) >= 4 if not self._spaced else len(statement.split()) >= 2
 
     def _any(self, phrases: Iterable[str], *, inside: bool = False) -> str:
         inner = (
@@ -137,8 +152,8 @@ class Phrases:
 
     def _phrase(self, phrase: str) -> str:
         pattern = "".join(
-            _PIECES.get(piece, re.escape(piece))
-            for piece in re.split(r"(\{\}|[*()|'’ ])", phrase)
+            _PIECES.get(token, re.escape(token))
+            for token in re.split(r"(\{\}|[*()|'’ ])", phrase)
         )
         return pattern + (r"(?!\w)" if self._spaced and phrase[-1:].isalnum() else "")
 
@@ -159,7 +174,7 @@ _PIECES = {
 
 @cache
 def tables() -> tuple[Phrases, ...]:
-    """All languages, read once."""
+    """Return the tables of all languages; reads them once."""
     return tuple(
         Phrases(tomllib.loads(file.read_text(encoding="utf-8")))
         for file in sorted(FOLDER.glob("*.toml"))

@@ -1,6 +1,6 @@
-"""The sentences of a turn that are the speaker's own: no quotations, no code, nothing forwarded, no questions.
+"""Selects the speaker's own statements in a turn.
 
-Each is a piece of the text exactly as it stands.
+Quotations, code, forwarded text and questions are left out. Each sentence is an exact substring of the turn.
 """
 
 import re
@@ -33,26 +33,28 @@ _ASKS = re.compile(r"[?？][\s)!\"”»」]*$")
 
 
 def sentences(text: str) -> Iterator[str]:
-    """In their order, without the marker of a point and without blanks around."""
+    """Yield the sentences in order, without list markers and surrounding blanks."""
     hidden = [False] * (len(text) + 1)
     for pattern in (_FENCED, _FORWARDED, _QUOTED_LINE, _INTRODUCED, _QUOTED):
         for span in pattern.finditer(text):
             hidden[span.start() : span.end()] = [True] * (span.end() - span.start())
-    for start, end in _pieces(text):
-        piece = text[start:end]
-        marker = _POINT.match(piece)
-        first = start + (marker.end() if marker else len(piece) - len(piece.lstrip()))
-        if not hidden[first] and not _ASKS.search(piece):
-            said = text[first:end].strip()
-            if said:
-                yield said
+    for start, end in _sentence_spans(text):
+        fragment = text[start:end]
+        marker = _POINT.match(fragment)
+        content_start = start + (
+            marker.end() if marker else len(fragment) - len(fragment.lstrip())
+        )
+        if not hidden[content_start] and not _ASKS.search(fragment):
+            sentence = text[content_start:end].strip()
+            if sentence:
+                yield sentence
 
 
-def _pieces(text: str) -> Iterator[tuple[int, int]]:
-    """Where sentences stand; those at which the text was cut are left out, since they are not whole."""
+def _sentence_spans(text: str) -> Iterator[tuple[int, int]]:
+    """Yield start and end of each sentence; sentences with a `[…]` are incomplete and left out."""
     start = 0
     cuts = [cut.start() for cut in _CUT.finditer(text)]
-    for end in [*(found.end() for found in _END.finditer(text)), len(text)]:
+    for end in [*(match.end() for match in _END.finditer(text)), len(text)]:
         if (
             end < len(text)
             and text[end - 1 : end] == "."

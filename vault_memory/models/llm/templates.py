@@ -1,4 +1,4 @@
-"""The instructions that brains are given: Markdown files, each of which a person can replace by one of their own."""
+"""Loads the instructions for brains: Markdown files that a user can replace."""
 
 from collections.abc import Iterable
 from pathlib import Path
@@ -9,14 +9,17 @@ from vault_memory.errors import ConfigError
 if TYPE_CHECKING:
     from vault_memory.rules.learning.model_prompt import Role
 
-OURS = Path(__file__).parent / "prompts"
+PACKAGED_PROMPTS = Path(__file__).parent / "prompts"
 LARGEST = 1 << 16
 """Bytes of one file"""
 
 
 def instructions(role: "Role", folders: Iterable[Path] = ()) -> str:
-    """The text of `{role}.md` from the first folder that has it, else the one that comes with the program."""
-    for folder in (*folders, OURS):
+    """Return `{role}.md` from the first folder that has it, else the packaged file.
+
+    Raises ConfigError when the file is unusable.
+    """
+    for folder in (*folders, PACKAGED_PROMPTS):
         try:
             with (folder / f"{role}.md").open("rb") as file:
                 raw = file.read(LARGEST + 1)
@@ -27,7 +30,7 @@ def instructions(role: "Role", folders: Iterable[Path] = ()) -> str:
                 folder, role, (error.strerror or "unreadable").lower()
             ) from None
         return _text(raw, folder, role)
-    raise _unusable(OURS, role, "it is missing")
+    raise _unusable(PACKAGED_PROMPTS, role, "it is missing")
 
 
 def _text(raw: bytes, folder: Path, role: str) -> str:
@@ -45,5 +48,5 @@ def _text(raw: bytes, folder: Path, role: str) -> str:
 def _unusable(folder: Path, role: str, reason: str) -> ConfigError:
     return ConfigError(
         f"the prompt `{folder / (role + '.md')}` cannot be used: {reason}",
-        hint="mend it, or take it away to use the one that comes with the program",
+        hint="correct it, or remove it to use the packaged prompt",
     )
