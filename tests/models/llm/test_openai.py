@@ -190,7 +190,7 @@ def test_a_bad_answer_is_told_what_is_wrong_with_it_once_and_mended(
     assert answer.rung == "repair"
     assert read_answer(answer.text, ONE.turn_ids).memories
     told = model.asked[1].body["messages"][-1]["content"]
-    assert told.startswith("This is unusable: ")
+    assert told.startswith("This cannot be used: ")
     assert "`memories`" in told or "no JSON object with the keys" in told
 
 
