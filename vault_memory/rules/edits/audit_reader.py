@@ -77,17 +77,15 @@ def _op(entry: JsonObject) -> dict[str, object]:
         fields = op
     elif isinstance(op, str):
         fields = entry
-    return {
-        sys.intern(key): _shared_field(key, value)
-        for key, value in fields.items()
-        if isinstance(key, str)
+    op_fields = {
+        sys.intern(key): value for key, value in fields.items() if isinstance(key, str)
     }
-
-
-def _shared_field(key: str, value: object) -> object:
-    if key in ("op", "heading") and isinstance(value, str):
-        return sys.intern(value)
-    return value
+    # Many records share these texts, so each is in memory once.
+    for key in ("op", "heading"):
+        text = op_fields.get(key)
+        if isinstance(text, str):
+            op_fields[key] = sys.intern(text)
+    return op_fields
 
 
 def _read_applied(entry: JsonObject) -> RecordedOp:

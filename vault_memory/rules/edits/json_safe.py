@@ -25,6 +25,9 @@ def plain(value: object, *, longest: int = LONGEST, depth: int = 0) -> object:
             # Infinity and NaN have no JSON form.
             return value if value - value == 0 else repr(value)
         case str():
+            # Most texts need no change.
+            if value.isascii() and (not longest or len(value) <= longest):
+                return value
             return _plain_text(value, longest)
     # A value that contains itself has no end.
     if depth >= DEEPEST:

@@ -286,7 +286,9 @@ def _keys_of_change(applied: RecordedOp) -> tuple[set[Key], set[Key]]:
     effect = effect_of(applied)
     if effect is None:
         return set(), set()
-    removed = _keys_in(effect.heading, effect.removed)
+    removed: set[Key] = set()
+    if effect.removed:
+        removed = _keys_in(effect.heading, effect.removed)
     op = op_of(applied.op)
     if op is not None:
         return removed, _written_keys(op)

@@ -161,10 +161,6 @@ class _Rule:
         self.captures: frozenset[str] = frozenset()
         self.match: Callable[[str], re.Match[str] | None] = self._first_match
 
-    def may_match(self, folder: str, name: str) -> bool:
-        """Returns whether a path in this first folder with this file name may match."""
-        return self.folder in (None, folder) and self.name in (None, name)
-
     def _first_match(self, path: str) -> re.Match[str] | None:
         if not path.endswith(self._pattern.path.rpartition("}")[2]):
             return None
@@ -322,7 +318,11 @@ def _by_folder_and_name(
     names = {rule.name or "" for rule in rules}
     keys = {("", ""), *product(folders, names)}
     return {
-        (folder, name): [rule for rule in rules if rule.may_match(folder, name)]
+        (folder, name): [
+            rule
+            for rule in rules
+            if rule.folder in (None, folder) and rule.name in (None, name)
+        ]
         for folder, name in keys
     }
 
