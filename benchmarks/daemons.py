@@ -55,7 +55,7 @@ def running(place: Place, vault: Path, embedding: dict[str, str]) -> Iterator[Ru
     """A daemon on `vault`, from when it says that it watches to the end."""
     environment = place.environment(embedding)
     with place.open(vault, embedding) as memory:
-        socket = memory.state.socket
+        socket = memory.vault.state.socket
     process = subprocess.Popen(
         [program(), "run", "--vault", str(vault)],
         env=environment,

@@ -22,7 +22,7 @@ def rows(place: Place) -> Iterator[Row]:
     old = note.read_text()
     with place.open(vault) as memory:
         counter = StandIn()
-        memory.semantic.embedder = counter
+        memory.vault.semantic.embedder = counter
         whole = _embedded(memory, counter, lambda: None)
         for figure, edit, most in (
             (

@@ -73,17 +73,17 @@ def indexed(place: Place, name: str, embedding: dict[str, str]) -> Path:
     with place.open(vault, embedding) as memory:
         memory.index(embed=False)
         if not memory.warm():
-            embedder = memory.semantic.embedder
+            embedder = memory.vault.semantic.embedder
             assert embedder is not None
             stand_in.fill(
-                memory.indexing.index(),
+                memory.vault.indexing.index(),
                 fingerprint=embedder.fingerprint,
                 name=embedder.name,
                 spare=EMBEDDED,
             )
         elif embedding is ONNX:
             raise SystemExit(
-                f"error: no model: {memory.semantic.reason}\n\nhint: `make bench` installs it"
+                f"error: no model: {memory.vault.semantic.reason}\n\nhint: `make bench` installs it"
             )
     return vault
 

@@ -42,7 +42,7 @@ def _cold(place: Place, notes: int, rounds: int) -> Row:
             ours.append(
                 notes / cpu_seconds(lambda: memory.index(rebuild=True, embed=False))
             )
-        chunks = memory.indexing.index().counts()[1]
+        chunks = memory.vault.indexing.index().counts()[1]
     speed = statistics.median(ours)
     return Row(
         f"cold text index, {notes:,} notes ({chunks:,} chunks)",
@@ -58,7 +58,7 @@ def _rescan(place: Place, notes: int) -> Row:
     vault = place.vault(f"{notes}-notes", notes)
     with place.open(vault) as memory:
         memory.index(embed=False)
-        seconds = median_cpu(lambda: memory.indexing.refresh(), RESCANS)
+        seconds = median_cpu(lambda: memory.vault.indexing.refresh(), RESCANS)
     bare = median_cpu(lambda: walk_and_stat(vault), RESCANS)
     return Row(
         f"rescan with nothing changed, {notes:,} notes",

@@ -235,7 +235,7 @@ def op_journey(place: Place, recorder: Recorder) -> dict[str, int]:
     vault = place.vault("op", NOTES)
     with place.open(vault) as memory:
         memory.index(embed=False)
-        memory.edit_text(
+        memory.edits.edit_text(
             NOTE, {"op": "create", "file_text": "# List\n\n## Items\n\n- one lamp\n"}
         )
 

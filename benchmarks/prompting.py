@@ -33,14 +33,14 @@ def rows(place: Place) -> Iterator[Row]:
     with place.open(vault) as memory:
         memory.index(embed=False)
         scopes = [f"user:{vaults.USERS[PERSON]}", "channel:harbour"]
-        texts = _texts(memory.indexing.index(), scopes)
+        texts = _texts(memory.vault.indexing.index(), scopes)
         asked = [
             one
             for one in vaults.questions(texts, QUESTIONS)
             if _recalls(memory, one, scopes)
         ]
         bare = _median(
-            lambda question: floor(memory.indexing.index(), question), asked[:20]
+            lambda question: floor(memory.vault.indexing.index(), question), asked[:20]
         )
         peer = "none gives a block with places"
         for figure, prompts in (

@@ -49,7 +49,7 @@ def rows(place: Place) -> Iterator[Row]:
             ours <= 5,
         )
         seconds = statistics.median(
-            cpu_seconds(partial(memory.transcripts.since, "user:bruno"))
+            cpu_seconds(partial(memory.conversations.transcripts.since, "user:bruno"))
             for _ in range(5)
         )
         yield Row(

@@ -32,7 +32,7 @@ def rows(place: Place) -> Iterator[Row]:
     vaults.write_units(vault, UNITS)
     with place.open(vault) as memory:
         memory.index(embed=False)
-        index = memory.indexing.index()
+        index = memory.vault.indexing.index()
         stand_in.fill(index, fingerprint=stand_in.StandIn.fingerprint, name="stand-in")
         asked = {
             scopes: vaults.questions(_texts(index, scopes), QUESTIONS)
@@ -50,8 +50,8 @@ def rows(place: Place) -> Iterator[Row]:
         embedder = _Prepared(
             question for questions in asked.values() for question in questions
         )
-        memory.semantic.embedder = embedder
-        memory.matrices = Matrices()
+        memory.vault.semantic.embedder = embedder
+        memory.searcher.matrices = Matrices()
         for figure, scopes, _, most in LIMITS:
             yield _row(
                 f"search with vectors, {figure}",
@@ -85,7 +85,7 @@ def _row(
     scopes: Sequence[str],
     most: float,
 ) -> Row:
-    index = memory.indexing.index()
+    index = memory.vault.indexing.index()
     bare = _median_milliseconds(lambda question: floor(index, question), questions[:20])
     ours = _median_milliseconds(
         lambda question: memory.search(

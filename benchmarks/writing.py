@@ -155,7 +155,7 @@ def _import(place: Place, vault: Path) -> Row:
 
 
 def _take_in(memory: VaultMemory, source: Path) -> None:
-    if (came := memory.import_from(source).items) != IMPORTED:
+    if (came := memory.transfer.import_from(source).items) != IMPORTED:
         raise SystemExit(f"error: {came} lines came in")
 
 

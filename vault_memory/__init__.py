@@ -11,7 +11,7 @@ if TYPE_CHECKING:
     from vault_memory.conversations.calls import Recorded
     from vault_memory.edits.edit_errors import NoteChanged
     from vault_memory.edits.edit_result import Edit
-    from vault_memory.edits.reports import Ended, IndexReport, NoteInfo, NoteText
+    from vault_memory.edits.reports import Ended
     from vault_memory.errors import (
         NoteNotFound,
         UsageError,
@@ -19,7 +19,7 @@ if TYPE_CHECKING:
         VaultUnreachable,
     )
     from vault_memory.facts.entity_info import About, FactChange
-    from vault_memory.forgetting.calls import Forgotten
+    from vault_memory.forgetting.forget_text import Forgotten
     from vault_memory.forgetting.retract import TakenBack
     from vault_memory.learning.remember import Remembered
     from vault_memory.learning.runner import Slept
@@ -28,6 +28,7 @@ if TYPE_CHECKING:
     from vault_memory.rules.facts.fact import Fact
     from vault_memory.rules.paths.caller import Caller
     from vault_memory.search.freshness import Freshness, SearchAnswer
+    from vault_memory.search.note_reports import IndexReport, NoteInfo, NoteText
     from vault_memory.search.results import Hit
 
 __version__ = "0.1.0.dev0"
@@ -77,15 +78,15 @@ _MODULES = {
     "Ended": "edits.reports",
     "Fact": "rules.facts.fact",
     "FactChange": "facts.entity_info",
-    "Forgotten": "forgetting.calls",
+    "Forgotten": "forgetting.forget_text",
     "Freshness": "search.freshness",
     "Hit": "search.results",
-    "IndexReport": "edits.reports",
+    "IndexReport": "search.note_reports",
     "MemoryTool": "memory_tool.tool",
     "NoteChanged": "edits.edit_errors",
-    "NoteInfo": "edits.reports",
+    "NoteInfo": "search.note_reports",
     "NoteNotFound": "errors",
-    "NoteText": "edits.reports",
+    "NoteText": "search.note_reports",
     "Part": "context.blocks",
     "Proposal": "rules.edits.audit_record",
     "Record": "rules.edits.audit_record",

@@ -47,7 +47,7 @@ def correct(memory: VaultMemory, scope: str, wrong: str, right: str) -> str:
     for fact in facts:
         memory.correct_fact(fact.id, scopes=[scope], object=right)
     if wrong.casefold() not in right.casefold():
-        memory.take_back(wrong, scopes=[scope], source="cli")
+        memory.forgetting.take_back(wrong, scopes=[scope], source="cli")
     if not facts:
         memory.remember(right, scope=scope, source="cli")
     return "corrected"

@@ -85,11 +85,11 @@ def test_dropped_turns_of_a_twin_are_set_aside_with_the_reason(memory: VaultMemo
         "text": "hello",
         "source": "bot",
     }
-    folder = memory.state.path / "drop"
+    folder = memory.vault.state.path / "drop"
     folder.mkdir(exist_ok=True)
     (folder / "bot.jsonl").write_text(json.dumps(turn) + "\n")
 
-    memory.take_dropped()
+    memory.conversations.take_dropped()
 
     assert people(memory) == ["mira lund"]
     assert "cannot be told from" in "".join(

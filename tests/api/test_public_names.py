@@ -1,19 +1,45 @@
 """What a bot written in Python imports: all of it from the top, typed, and cheap until it is used."""
 
+import inspect
 import subprocess
 import sys
 import typing
 from importlib import resources
+from typing import Any
 
 import pytest
 
 import vault_memory
 from vault_memory import VaultMemory
+from vault_memory.conversations.calls import ConversationCalls
+from vault_memory.edits.calls import EditCalls
+from vault_memory.edits.conflict_calls import ConflictCalls
+from vault_memory.facts.calls import FactCalls
+from vault_memory.forgetting.calls import ForgettingCalls
+from vault_memory.learning.calls import LearningCalls
+from vault_memory.search.calls import SearchCalls
+from vault_memory.sync.calls import SyncCalls
+from vault_memory.transfer.calls import TransferCalls
 
-CALLS = [
-    "add_fact apply approve context end_session entity export facts forget history inbox index log memory_tool notes",
-    "open read record_turn reject remember restore search sleep timeline trash undo untrash",
+CALLS = sorted(name for name in dir(VaultMemory) if not name.startswith("_"))
+PARTS = [
+    ConflictCalls,
+    ConversationCalls,
+    EditCalls,
+    FactCalls,
+    ForgettingCalls,
+    LearningCalls,
+    SearchCalls,
+    SyncCalls,
+    TransferCalls,
 ]
+PART_CALLS = [
+    (part, name)
+    for part in PARTS
+    for name, member in vars(part).items()
+    if inspect.isfunction(member) and (name == "__call__" or not name.startswith("_"))
+]
+MOST_NAMES = 30
 
 
 @pytest.mark.parametrize("name", vault_memory.__all__)
@@ -25,15 +51,31 @@ def test_every_name_is_there(name: str) -> None:
     assert name in dir(vault_memory)
 
 
-@pytest.mark.parametrize("name", " ".join(CALLS).split())
-def test_every_call_says_what_it_does_and_of_what_types(name: str) -> None:
-    call = getattr(VaultMemory, name)
-    call = getattr(call, "__wrapped__", call)
-    hints = call.__annotations__
+def check_call(call: Any) -> None:
+    hints = getattr(call, "__wrapped__", call).__annotations__
 
     assert call.__doc__
     assert "return" in hints
     assert "Any" not in str(hints["return"])
+
+
+@pytest.mark.parametrize("name", CALLS)
+def test_every_call_says_what_it_does_and_of_what_types(name: str) -> None:
+    check_call(getattr(VaultMemory, name))
+
+
+@pytest.mark.parametrize(
+    ("part", "name"), PART_CALLS, ids=lambda value: getattr(value, "__name__", value)
+)
+def test_every_call_of_a_part_says_what_it_does_and_of_what_types(
+    part: type, name: str
+) -> None:
+    check_call(getattr(part, name))
+
+
+def test_the_help_of_the_class_fits_on_a_few_screens() -> None:
+    assert len(CALLS) <= MOST_NAMES
+    assert {"search", "context", "record_turn", "apply", "forget"} <= set(CALLS)
 
 
 def test_to_import_it_costs_next_to_nothing_and_loads_no_room() -> None:

@@ -63,7 +63,7 @@ def calls(memory: VaultMemory, worker: int, number: int) -> list[Callable[[], ob
 
 def once_each(memory: VaultMemory) -> None:
     """Every turn, item, fact and line is there once, in the files and for search."""
-    memory.tend()
+    memory.edits.process_due()
     names = sorted(
         f"w{worker}r{number}" for worker in range(WORKERS) for number in range(ROUNDS)
     )

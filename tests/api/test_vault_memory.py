@@ -174,7 +174,7 @@ def test_two_objects_on_one_vault_see_each_others_work(
         assert other.search("owl", scopes=["group:main"]).hits
         other.index(rebuild=True)
         assert memory.search("owl", scopes=["group:main"]).hits
-        assert memory.stats() == other.stats()
+        assert memory.searcher.stats() == other.searcher.stats()
 
 
 def test_doctor_finds_nothing_amiss_with_a_good_vault(memory: VaultMemory):
@@ -183,7 +183,7 @@ def test_doctor_finds_nothing_amiss_with_a_good_vault(memory: VaultMemory):
 
 def test_doctor_mends_an_index_that_differs_from_the_notes(memory: VaultMemory):
     memory.index()
-    index = memory.indexing.index()
+    index = memory.vault.indexing.index()
     index.connection.execute(
         "UPDATE note SET revision = ? WHERE path = 'memory/a.md'", ("0" * 64,)
     )
@@ -199,8 +199,8 @@ def test_the_index_can_be_deleted_and_grows_back_the_same(memory: VaultMemory):
 
     before = memory.notes()
     hits = memory.search("crane stork", scopes=memory.scopes()).hits
-    memory.close()
-    shutil.rmtree(memory.state.index_folder)
+    memory.vault.indexing.close()
+    shutil.rmtree(memory.vault.state.index_folder)
 
     assert memory.search("crane stork", scopes=memory.scopes()).hits == hits
     assert memory.notes() == before

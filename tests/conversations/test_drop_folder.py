@@ -20,7 +20,7 @@ def memory(outside: Outside) -> Iterator[VaultMemory]:
     outside.write("Users/alice/lantern/config/USER.md", "## Tea\n\n- green\n")
     with VaultMemory.open(outside.vault, environment=outside.environment) as opened:
         opened.index()
-        opened.drop_folder.make()
+        opened.conversations.drop_folder.make()
         yield opened
 
 
@@ -36,19 +36,21 @@ def line(text: str, **said: object) -> str:
 
 
 def drop(memory: VaultMemory, *lines: str, name: str = "mail.jsonl") -> Path:
-    path = memory.drop_folder.path / name
+    path = memory.conversations.drop_folder.path / name
     with path.open("a") as file:
         file.write("".join(lines))
     return path
 
 
 def texts(memory: VaultMemory, scope: str = "user:alice") -> list[str]:
-    return [turn.text for turn in memory.transcripts.of(scope)]
+    return [turn.text for turn in memory.conversations.transcripts.of(scope)]
 
 
 def left(memory: VaultMemory) -> list[str]:
     return sorted(
-        path.name for path in memory.drop_folder.path.iterdir() if path.name != ".lock"
+        path.name
+        for path in memory.conversations.drop_folder.path.iterdir()
+        if path.name != ".lock"
     )
 
 
@@ -57,8 +59,8 @@ def test_dropped_lines_are_recorded_once_and_nothing_is_left_of_the_file(memory)
         memory, line("one kettle"), line("two", channel="kitchen"), line("three", ts="")
     )
 
-    assert memory.take_dropped() == DropReport(3, 0)
-    assert memory.take_dropped() == DropReport()
+    assert memory.conversations.take_dropped() == DropReport(3, 0)
+    assert memory.conversations.take_dropped() == DropReport()
 
     assert texts(memory) == ["one kettle", "three"]
     assert texts(memory, "channel:kitchen") == ["two"]
@@ -68,16 +70,16 @@ def test_dropped_lines_are_recorded_once_and_nothing_is_left_of_the_file(memory)
 
 def test_the_ids_and_the_source_that_a_program_gives_are_kept(memory):
     drop(memory, line("one", id="mail-17", origin="person"))
-    memory.take_dropped()
+    memory.conversations.take_dropped()
     drop(
         memory,
         line("one", id="mail-17", origin="person"),
         line("two", id="mail-18"),
         line("two", id="mail-18"),
     )
-    memory.take_dropped()
+    memory.conversations.take_dropped()
 
-    turns = memory.transcripts.of("user:alice")
+    turns = memory.conversations.transcripts.of("user:alice")
     assert [(turn.id, turn.source, turn.origin) for turn in turns] == [
         ("mail-17", "email", "person"),
         ("mail-18", "email", "owner"),
@@ -86,7 +88,7 @@ def test_the_ids_and_the_source_that_a_program_gives_are_kept(memory):
 
 def test_the_same_line_twice_without_an_id_was_said_twice(memory):
     drop(memory, line("yes"), line("yes"))
-    memory.take_dropped()
+    memory.conversations.take_dropped()
 
     assert texts(memory) == ["yes", "yes"]
 
@@ -101,13 +103,15 @@ def test_lines_that_are_no_turns_are_put_aside_with_the_reason(memory):
     ]
     drop(memory, line("good"), *bad, line("good, too"))
 
-    assert memory.take_dropped() == DropReport(2, 5)
+    assert memory.conversations.take_dropped() == DropReport(2, 5)
 
     assert texts(memory) == ["good", "good, too"]
     [aside] = left(memory)
     said = [
         json.loads(one)
-        for one in (memory.drop_folder.path / aside).read_text().splitlines()
+        for one in (memory.conversations.drop_folder.path / aside)
+        .read_text()
+        .splitlines()
     ]
     assert [one["line"] + "\n" for one in said] == bad[:2] + bad[2:]
     assert all(one["reason"] for one in said)
@@ -116,31 +120,31 @@ def test_lines_that_are_no_turns_are_put_aside_with_the_reason(memory):
 def test_what_is_incognito_or_silent_is_taken_and_not_recorded(memory):
     drop(memory, line("secret", mode="incognito"), line("report", silent=True))
 
-    memory.take_dropped()
+    memory.conversations.take_dropped()
 
     assert texts(memory) == []
     assert left(memory) == []
 
 
 def test_a_line_that_is_still_being_written_waits_for_its_end(memory):
-    path = memory.drop_folder.path / "slow.jsonl"
+    path = memory.conversations.drop_folder.path / "slow.jsonl"
     with path.open("a") as file:
         whole = line("written in two parts")
         file.write(line("before") + whole[:20])
         file.flush()
-        memory.take_dropped()
+        memory.conversations.take_dropped()
         assert texts(memory) == ["before"]
 
         file.write(whole[20:])
         file.flush()
-        memory.take_dropped()
+        memory.conversations.take_dropped()
         assert texts(memory) == ["before", "written in two parts"]
 
         drop(memory, line("by another"), name="slow.jsonl")
         file.write(line("into the old file"))
         file.flush()
-        memory.take_dropped()
-    memory.take_dropped()
+        memory.conversations.take_dropped()
+    memory.conversations.take_dropped()
 
     assert sorted(texts(memory)) == [
         "before",
@@ -154,19 +158,21 @@ def test_a_line_that_is_still_being_written_waits_for_its_end(memory):
 def test_a_last_line_without_its_newline_is_a_line_once_the_file_is_closed(memory):
     drop(memory, line("no newline").rstrip())
 
-    memory.take_dropped()
+    memory.conversations.take_dropped()
 
     assert texts(memory) == ["no newline"]
 
 
 def test_links_folders_and_hidden_files_are_left_alone(memory, tmp_path):
     (tmp_path / "elsewhere.jsonl").write_text(line("from outside"))
-    (memory.drop_folder.path / "link.jsonl").symlink_to(tmp_path / "elsewhere.jsonl")
-    (memory.drop_folder.path / "folder.jsonl").mkdir()
-    os.mkfifo(memory.drop_folder.path / "pipe.jsonl")
+    (memory.conversations.drop_folder.path / "link.jsonl").symlink_to(
+        tmp_path / "elsewhere.jsonl"
+    )
+    (memory.conversations.drop_folder.path / "folder.jsonl").mkdir()
+    os.mkfifo(memory.conversations.drop_folder.path / "pipe.jsonl")
     drop(memory, line("being made"), name=".mail.jsonl")
 
-    assert memory.take_dropped() == DropReport()
+    assert memory.conversations.take_dropped() == DropReport()
 
     assert left(memory) == [".mail.jsonl", "folder.jsonl", "link.jsonl", "pipe.jsonl"]
 
@@ -174,7 +180,7 @@ def test_links_folders_and_hidden_files_are_left_alone(memory, tmp_path):
 def test_a_file_of_thousands_of_lines_is_taken_whole(memory):
     drop(memory, *(line(f"line {number}") for number in range(3_000)))
 
-    assert memory.take_dropped() == DropReport(3_000, 0)
+    assert memory.conversations.take_dropped() == DropReport(3_000, 0)
     assert len(set(texts(memory))) == 3_000
 
 
@@ -183,9 +189,9 @@ def test_when_nothing_can_be_written_the_lines_wait(memory):
     drop(memory, line("one"))
 
     with pytest.raises(TurnNotRecorded):
-        memory.take_dropped()
+        memory.conversations.take_dropped()
     os.rmdir(memory.root / "Users/alice/transcripts/2026-04-06.jsonl")
-    memory.take_dropped()
+    memory.conversations.take_dropped()
 
     assert texts(memory) == ["one"]
 
@@ -196,11 +202,11 @@ def test_what_is_forgotten_does_not_come_back_from_the_drop_folder(memory):
     forgotten = memory.forget("tide and lantern")
 
     assert forgotten.remaining == ()
-    assert memory.take_dropped() == DropReport()
+    assert memory.conversations.take_dropped() == DropReport()
     assert memory.search("lantern", scopes=["user:alice"]).hits == ()
     assert [
         path
-        for path in memory.state.path.rglob("*")
+        for path in memory.vault.state.path.rglob("*")
         if path.is_file() and b"tide and" in path.read_bytes()
     ] == []
     assert "good morning" in texts(memory)
@@ -238,7 +244,7 @@ def take_and_die(memory: VaultMemory, step: int) -> bool:
         real_mark = dropped._write_down
         dropped._write_down = lambda *a: (before(), real_mark(*a))[1]
         try:
-            memory.take_dropped()
+            memory.conversations.take_dropped()
         finally:
             os._exit(0)
     _, status = os.waitpid(child, 0)
@@ -249,7 +255,7 @@ def test_killed_before_any_step_no_line_is_lost_and_none_is_doubled(outside):
     outside.write("Users/alice/lantern/config/USER.md", "## Tea\n")
     wanted, rejected, step = [], 0, 0
     with VaultMemory.open(outside.vault, environment=outside.environment) as memory:
-        memory.drop_folder.make()
+        memory.conversations.drop_folder.make()
         died = True
         while died:
             step += 1
@@ -258,13 +264,13 @@ def test_killed_before_any_step_no_line_is_lost_and_none_is_doubled(outside):
             rejected += 1
             drop(memory, *map(line, fresh), "no turn\n", name=f"{step}.jsonl")
             died = take_and_die(memory, step)
-        memory.take_dropped()
+        memory.conversations.take_dropped()
 
         assert step > 10
         assert sorted(texts(memory)) == sorted(wanted)
         aside = [
             one
-            for path in memory.drop_folder.path.glob("*.rejected")
+            for path in memory.conversations.drop_folder.path.glob("*.rejected")
             for one in path.read_text().splitlines()
         ]
         assert len(aside) == rejected
@@ -281,10 +287,11 @@ def test_what_a_program_marks_as_automated_is_found_and_does_not_wait_to_be_lear
         line("the kettle sings"),
         line("bad", automated="yes"),
     )
-    assert memory.take_dropped() == DropReport(2, 1)
+    assert memory.conversations.take_dropped() == DropReport(2, 1)
 
     assert [
-        (turn.text, turn.automated) for turn in memory.transcripts.of("user:alice")
+        (turn.text, turn.automated)
+        for turn in memory.conversations.transcripts.of("user:alice")
     ] == [("kettle report", True), ("the kettle sings", False)]
     assert len(memory.search("kettle", scopes=["user:alice"], refresh=False).hits) == 2
     assert len(memory.end_session("s").held) == 1

@@ -121,7 +121,7 @@ def memory_tool_in_two_steps(memory: VaultMemory) -> object:
 
 
 def summary(memory: VaultMemory) -> object:
-    return memory.append_summary(
+    return memory.learning.append_summary(
         "user:alice", f"She likes tea.\n{RULE}", datetime.now(UTC)
     )
 

@@ -108,11 +108,11 @@ def test_the_index_that_followed_each_turn_is_the_one_that_is_built_anew(memory)
             with (memory.root / f"Users/alice/transcripts/{DAY}").open("a") as file:
                 file.write("by hand, and no turn\n")
     memory.refresh()
-    kept = dump(memory.state.path)
+    kept = dump(memory.vault.state.path)
 
     memory.index(rebuild=True)
 
-    assert dump(memory.state.path) == kept
+    assert dump(memory.vault.state.path) == kept
 
 
 def test_nobody_finds_what_another_said(memory):
@@ -176,7 +176,7 @@ def test_a_known_session_says_whose_turn_it_is_also_after_a_restart(memory, outs
             session="s", role="assistant", text="good morning", now=NOON
         )
 
-        [_, turn] = again.transcripts.of("channel:kitchen")
+        [_, turn] = again.conversations.transcripts.of("channel:kitchen")
         assert recorded.note == f"Channels/kitchen/transcripts/{DAY}"
         assert (turn.user, turn.channel) == ("alice", "kitchen")
 
@@ -242,7 +242,7 @@ def test_a_silent_turn_is_not_recorded(memory):
     assert say(memory, "nightly report", silent=True, source="cron") is None
 
     assert list(memory.root.rglob("*.jsonl")) == []
-    assert memory.sessions.all() == []
+    assert memory.conversations.sessions.all() == []
 
 
 def test_a_new_session_ends_the_older_ones_of_the_same_person_and_channel(memory):
@@ -251,7 +251,7 @@ def test_a_new_session_ends_the_older_ones_of_the_same_person_and_channel(memory
     say(memory, "another's", "bob", session="c")
     say(memory, "two", session="d", minutes=1)
 
-    assert {one.id: one.is_open for one in memory.sessions.all()} == {
+    assert {one.id: one.is_open for one in memory.conversations.sessions.all()} == {
         "a": False,
         "b": True,
         "c": True,
@@ -264,7 +264,7 @@ def test_a_session_that_speaks_again_goes_on_and_ends_nothing(memory):
     say(memory, "two", session="b", minutes=1)
     say(memory, "one more", session="a", minutes=2)
 
-    assert {one.id: one.is_open for one in memory.sessions.all()} == {
+    assert {one.id: one.is_open for one in memory.conversations.sessions.all()} == {
         "a": True,
         "b": True,
     }
@@ -274,9 +274,9 @@ def test_a_session_ends_when_nothing_was_said_for_long(memory):
     say(memory, "one", session="a")
     say(memory, "two", "bob", session="b", minutes=50)
 
-    assert memory.end_idle_sessions(now=NOON + timedelta(minutes=59)) == 0
-    assert memory.end_idle_sessions(now=NOON + timedelta(minutes=60)) == 1
-    assert [one.id for one in memory.sessions.ended()] == ["a"]
+    assert memory.conversations.end_idle_sessions(now=NOON + timedelta(minutes=59)) == 0
+    assert memory.conversations.end_idle_sessions(now=NOON + timedelta(minutes=60)) == 1
+    assert [one.id for one in memory.conversations.sessions.ended()] == ["a"]
 
 
 def test_ending_a_session_twice_says_the_same_and_an_unknown_one_is_no_error(memory):
@@ -294,11 +294,15 @@ def test_ending_a_session_twice_says_the_same_and_an_unknown_one_is_no_error(mem
 def test_what_was_said_after_a_turn_is_given_in_the_order_of_time(memory):
     ids = [say(memory, f"line {number}", minutes=60 * number) for number in range(30)]
 
-    after = memory.transcripts.since("user:alice", ids[9], NOON + timedelta(hours=20))
+    after = memory.conversations.transcripts.since(
+        "user:alice", ids[9], NOON + timedelta(hours=20)
+    )
 
     assert [turn.id for turn in after] == ids[10:21]
-    assert [turn.id for turn in memory.transcripts.since("user:alice")] == ids
-    assert memory.transcripts.since("user:bob") == []
+    assert [
+        turn.id for turn in memory.conversations.transcripts.since("user:alice")
+    ] == ids
+    assert memory.conversations.transcripts.since("user:bob") == []
 
 
 def test_a_transcript_that_was_edited_by_hand_is_read_as_far_as_it_is_one(memory):
@@ -350,7 +354,9 @@ def test_with_a_second_device_each_writes_a_file_of_its_own(memory, outside):
         )
 
         assert recorded.note not in (None, f"Users/alice/transcripts/{DAY}")
-        assert {turn.text for turn in again.transcripts.of("user:alice")} == {
+        assert {
+            turn.text for turn in again.conversations.transcripts.of("user:alice")
+        } == {
             "from here",
             "from there",
             "from here again",
@@ -391,7 +397,7 @@ def test_without_an_index_a_turn_is_recorded_and_found_once_there_is_one(outside
         recorded = memory.record_turn(
             session="s", role="user", user="main", text="kettle", now=NOON
         )
-        assert memory.indexing.generations.current == 0
+        assert memory.vault.indexing.generations.current == 0
 
         assert recorded.note == f"transcripts/{DAY}"
         assert found(memory, "kettle", "user:main") == ["**main**: kettle"]
@@ -412,7 +418,7 @@ def test_any_text_is_recorded_whole(memory, text):
     )
     memory.record_turn(session="s", role="user", user=user, text="after", now=NOON)
 
-    assert [turn.text for turn in memory.transcripts.of(scope)] == [
+    assert [turn.text for turn in memory.conversations.transcripts.of(scope)] == [
         "kettle " + text,
         "after",
     ]
@@ -426,7 +432,12 @@ def test_a_job_does_not_end_the_conversation_that_a_person_is_in(memory, sign):
     say(memory, "good morning", session="talk")
     say(memory, "read the mail", session="job", minutes=1, **sign)
 
-    assert {one.id for one in memory.sessions.all() if one.is_open} == {"talk", "job"}
+    assert {one.id for one in memory.conversations.sessions.all() if one.is_open} == {
+        "talk",
+        "job",
+    }
 
     say(memory, "good night", session="bed", minutes=2)
-    assert {one.id for one in memory.sessions.all() if one.is_open} == {"bed"}
+    assert {one.id for one in memory.conversations.sessions.all() if one.is_open} == {
+        "bed"
+    }

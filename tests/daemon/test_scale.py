@@ -85,7 +85,11 @@ def watching(outside: Outside, work: Work) -> Iterator[Daemon]:
     thread.start()
     try:
         assert ready.wait(60)
-        until(lambda: not memory.unkept() and daemon.barrier.passed())
+        until(
+            lambda: (
+                not memory.edits.notes_without_snapshot() and daemon.barrier.passed()
+            )
+        )
         yield daemon
     finally:
         daemon.stop()
@@ -112,13 +116,19 @@ def work_of(
         VaultMemory.open(outside.vault, environment=outside.environment) as other,
     ):
         act(-1)
-        until(lambda: daemon.barrier.passed() and not other.unkept())
+        until(
+            lambda: daemon.barrier.passed() and not other.edits.notes_without_snapshot()
+        )
         costs = []
         for number in range(SAVES):
             work.calls = collections.Counter()
             work.counting = True
             act(number)
-            until(lambda: daemon.barrier.passed() and not other.unkept())
+            until(
+                lambda: (
+                    daemon.barrier.passed() and not other.edits.notes_without_snapshot()
+                )
+            )
             work.counting = False
             costs.append(work.calls)
     return min(costs, key=lambda cost: cost["calls"])

@@ -124,7 +124,7 @@ def undoing(scene: Scene, began: int) -> None:
 def deciding(scene: Scene, began: int) -> None:
     """What a person ticked is carried out; then the next proposals are made, and approved by their ids."""
     with scene.memory() as memory:
-        memory.curator.inbox.carry_out(PAGE, now())
+        memory.edits.editor.inbox.carry_out(PAGE, now())
         for step in range(10_000):
             line = f"old {began}.{step}"
             memory.apply(
@@ -251,17 +251,17 @@ def recover(scene: Scene, memory: VaultMemory) -> None:
         )
     until = time.monotonic() + 20
     while time.monotonic() < until:
-        memory.tend(now())
+        memory.edits.process_due(now())
         tick(scene)
-        memory.curator.inbox.carry_out(PAGE, now())
-        writer = memory.curator.writer
+        memory.edits.editor.inbox.carry_out(PAGE, now())
+        writer = memory.edits.editor.writer
         busy = writer.pending() or writer.finished() or writer.displaced()
         if (
             not busy and not memory.inbox()
         ):  # a page that was only caught up with just now is still to be ticked
             return
         time.sleep(0.01)
-    scene.blame("something is never done", memory.waiting())
+    scene.blame("something is never done", memory.edits.waiting())
 
 
 def judge(scene: Scene, memory: VaultMemory, left: bytes, job: str) -> None:
@@ -297,11 +297,11 @@ def judge(scene: Scene, memory: VaultMemory, left: bytes, job: str) -> None:
     page = (scene.root / PAGE).read_text() if (scene.root / PAGE).exists() else ""
     if "- [" in page:
         scene.blame("done or not, it is still on the page", job, page)
-    held = memory.indexing.index().file(NOTE)
+    held = memory.vault.indexing.index().file(NOTE)
     if held is None or held.revision != revision_of(scene.raw()):
         memory.index()
         if (
-            known := memory.indexing.index().file(NOTE)
+            known := memory.vault.indexing.index().file(NOTE)
         ) is None or known.revision != revision_of(scene.raw()):
             scene.blame("the index is behind", job)
 
@@ -310,7 +310,7 @@ def explain(
     scene: Scene, memory: VaultMemory, record: dict[str, object], job: str
 ) -> None:
     """What a record says was applied is what differs between its two versions."""
-    snapshots = memory.curator.writer.snapshots
+    snapshots = memory.edits.editor.writer.snapshots
     texts = [snapshots.bytes_of(str(record[which])) for which in ("before", "after")]
     if texts[0] is None or texts[1] is None:
         scene.blame("a version is not kept", job, record["id"])

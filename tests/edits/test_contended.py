@@ -36,12 +36,12 @@ def settle(memory: VaultMemory) -> None:
     """Until nothing waits, nothing is watched, and what was saved last was looked at."""
     until = time.monotonic() + 60
     while time.monotonic() < until:
-        memory.tend()
-        writer = memory.curator.writer
+        memory.edits.process_due()
+        writer = memory.edits.editor.writer
         if not writer.pending() and not writer.finished() and not writer.displaced():
             return
         time.sleep(0.05)
-    raise AssertionError(memory.waiting())
+    raise AssertionError(memory.edits.waiting())
 
 
 def contend(vault: Path, saves: int, ops: int, seed: int) -> None:

@@ -74,7 +74,11 @@ def a_vault(outside: Outside) -> Iterator[tuple[VaultMemory, Path]]:
 def append(memory: VaultMemory, line: str) -> None:
     """By the bot, also when the note is in use at first."""
     edit = memory.apply("USER.md", [{"op": "append", "heading": "Tea", "line": line}])
-    until(lambda: edit.audit_id or memory.tend() or not memory.waiting())
+    until(
+        lambda: (
+            edit.audit_id or memory.edits.process_due() or not memory.edits.waiting()
+        )
+    )
 
 
 @pytest.mark.scenario("A32")
@@ -109,7 +113,7 @@ def test_who_saves_all_the_same_takes_no_line_of_the_bot_away(outside: Outside) 
         until(lambda: "- Gannet\n" in path.read_text())
         time.sleep(0.4)  # until it has settled
         append(memory, "oolong")
-        memory.tend()
+        memory.edits.process_due()
 
         text = path.read_text()
         assert "- Gannet\n" in text

@@ -101,10 +101,10 @@ def test_each_change_by_id_can_be_undone(memory):
     before = page(memory)
 
     for call, more, there in (
-        (memory.invalidate_fact, {}, "- ~~likes: tea~~ (until 2090-06-01)\n"),
-        (memory.confirm_fact, {}, "- likes: tea (confirmed)\n"),
+        (memory.facts.invalidate, {}, "- ~~likes: tea~~ (until 2090-06-01)\n"),
+        (memory.facts.confirm, {}, "- likes: tea (confirmed)\n"),
         (memory.correct_fact, {"object": "coffee"}, "- likes: coffee\n"),
-        (memory.delete_fact, {}, "## alice\n\n"),
+        (memory.facts.delete, {}, "## alice\n\n"),
     ):
         change = call(done.id[:6], scopes=[ALICE], now=NOW, **more)
         assert page(memory).endswith(there), change
@@ -116,7 +116,7 @@ def test_an_id_of_another_scope_is_unknown_and_tells_nothing(memory):
     done = add(memory, "alice", "likes", "the secret")
     add(memory, "bob", "likes", "tea", scope=BOB)
 
-    for call in (memory.invalidate_fact, memory.delete_fact, memory.confirm_fact):
+    for call in (memory.facts.invalidate, memory.facts.delete, memory.facts.confirm):
         with pytest.raises(UsageError) as error:
             call(done.id, scopes=[BOB], now=NOW)
         assert error.value.code == "unclear_id"
@@ -134,7 +134,7 @@ def test_an_id_that_may_be_several_lists_them_and_changes_nothing(memory):
     before = page(memory)
 
     with pytest.raises(UsageError) as error:
-        memory.delete_fact(first, scopes=[ALICE], now=NOW)
+        memory.facts.delete(first, scopes=[ALICE], now=NOW)
 
     assert set(error.value.as_json()["candidates"]) == {
         one for one in ids if one.startswith(first)
@@ -208,7 +208,7 @@ def test_an_entity_is_known_by_its_other_names(memory):
     )
 
     acme, bob, carol, nobody = (
-        memory.entity(name, scopes=[ALICE], now=NOW)
+        memory.facts.entity(name, scopes=[ALICE], now=NOW)
         for name in ("Acme", "bob", "carol", "dora")
     )
 
@@ -226,7 +226,7 @@ def test_an_entity_is_known_by_its_other_names(memory):
     )
     assert (carol.type, carol.mentions) == ("person", 1)
     assert (nobody.type, nobody.facts, nobody.mentions) == ("other", (), 0)
-    assert memory.entity("Acme", scopes=[BOB], now=NOW).facts == ()
+    assert memory.facts.entity("Acme", scopes=[BOB], now=NOW).facts == ()
 
 
 @pytest.mark.parametrize(
@@ -248,11 +248,11 @@ def test_a_prompt_gets_ones_own_facts_and_those_about_what_it_names(
     add(memory, "carol", "lives_in", "北京")
     add(memory, "alice", "likes", "a secret", scope=BOB)
 
-    facts = memory.relevant_facts(prompt, scopes=[ALICE], user="Alice", now=NOW)
+    facts = memory.facts.relevant(prompt, scopes=[ALICE], user="Alice", now=NOW)
 
     assert set(objects(facts)) == found
     assert objects(
-        memory.relevant_facts(prompt, scopes=[ALICE], user="alice", most=1, now=NOW)
+        memory.facts.relevant(prompt, scopes=[ALICE], user="alice", most=1, now=NOW)
     ) == ["tea"]
 
 
@@ -360,9 +360,9 @@ def test_after_any_edits_the_index_says_what_the_pages_say(tmp_path_factory, his
                 add(memory, subject, predicate, said, valid_from=since, source=source)
             elif kind in ("invalidate", "delete") and known:
                 call = (
-                    memory.invalidate_fact
+                    memory.facts.invalidate
                     if kind == "invalidate"
-                    else memory.delete_fact
+                    else memory.facts.delete
                 )
                 call(known[0].id, scopes=[ALICE], now=NOW)
             elif kind == "line":
@@ -381,7 +381,7 @@ def test_after_any_edits_the_index_says_what_the_pages_say(tmp_path_factory, his
             elif kind == "drop line":
                 path.write_text("".join(lines[:-1]))
         memory.facts(scopes=[ALICE], now=NOW)
-        index = memory.indexing.index()
+        index = memory.vault.indexing.index()
         held = [
             fact
             for _, fact in rows.all_facts(index.connection, index.scope_ids([ALICE]))
@@ -412,7 +412,7 @@ def test_after_any_edits_the_index_says_what_the_pages_say(tmp_path_factory, his
 def test_errors_say_nothing_of_other_scopes(memory):
     add(memory, "alice", "likes", "the secret")
     calls = [
-        lambda: memory.find_fact("0", scopes=[BOB]),
+        lambda: memory.facts.find("0", scopes=[BOB]),
         lambda: memory.correct_fact("secret", scopes=[BOB], object="x"),
         lambda: add(memory, "alice", "", "x", scope=BOB),
     ]

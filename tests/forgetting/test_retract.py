@@ -48,7 +48,7 @@ def text_of(memory: VaultMemory, note: str) -> str:
 
 
 def back(memory: VaultMemory, text: str, **options) -> TakenBack:
-    return memory.take_back(text, scopes=["user:alice"], **options)
+    return memory.forgetting.take_back(text, scopes=["user:alice"], **options)
 
 
 def test_what_the_bot_wrote_goes_and_undo_brings_it_back(memory: VaultMemory):
@@ -172,13 +172,13 @@ def test_a_note_that_cannot_be_read_is_told_of(memory: VaultMemory, outside: Out
 
 
 def test_counts_of_some_scopes_tell_nothing_of_others(memory: VaultMemory):
-    everything, own = memory.stats(), memory.stats(["user:alice"])
+    everything, own = memory.searcher.stats(), memory.searcher.stats(["user:alice"])
 
     assert set(own["scopes"]) == {"user:alice"}
     assert own["scopes"]["user:alice"] == everything["scopes"]["user:alice"]
     assert own["sources"]["notes"]["notes"] == 2
     assert sum(kind["notes"] for kind in own["kinds"].values()) == 2
-    assert memory.stats([]) == {
+    assert memory.searcher.stats([]) == {
         "kinds": {},
         "scopes": {},
         "sources": {"notes": {"notes": 0, "chunks": 0}},
@@ -193,8 +193,8 @@ def test_of_two_remembered_lines_the_bot_forgets_the_one_that_is_asked_for(outsi
                 == "added"
             )
 
-        gone = memory.take_back("kettle sings", scopes=["user:alice"])
-        last = memory.take_back("heron boat", scopes=["user:alice"])
+        gone = memory.forgetting.take_back("kettle sings", scopes=["user:alice"])
+        last = memory.forgetting.take_back("heron boat", scopes=["user:alice"])
 
         assert [(one.removed[0].count, one.remaining) for one in (gone, last)] == [
             (1, ()),

@@ -72,4 +72,4 @@ def metrics_text(memory: VaultMemory) -> str:
 
 def state_of(memory: VaultMemory) -> Path:
     """The state folder of an open vault."""
-    return memory.state.path
+    return memory.vault.state.path

@@ -95,7 +95,7 @@ def test_what_is_said_is_found_at_once_and_held_for_the_night(
     assert "F sharp" in hit["text"]
     assert hit["note"] == recorded["note"]
     assert ended == {"committed": [], "held": [recorded["id"]], "dropped": []}
-    [turn] = memory.transcripts.of("user:mira")
+    [turn] = memory.conversations.transcripts.of("user:mira")
     assert (turn.text, turn.source, turn.user, turn.channel) == (
         said["text"],
         "voice",
@@ -232,8 +232,8 @@ def test_twenty_at_once_are_all_answered_and_nothing_gets_lost(
         f"number{number}x" in texts[0] for number, (_, texts) in enumerate(answers)
     )
     assert (
-        len(memory.transcripts.of("user:mira"))
-        == len(memory.transcripts.of("user:tomas"))
+        len(memory.conversations.transcripts.of("user:mira"))
+        == len(memory.conversations.transcripts.of("user:tomas"))
         == 10
     )
 
@@ -272,5 +272,5 @@ def test_a_job_that_says_so_over_http_is_recorded_as_one(
 
     serve(memory).client(MIRA).post("/v1/turns", json=said)
 
-    [turn] = memory.transcripts.of("user:mira")
+    [turn] = memory.conversations.transcripts.of("user:mira")
     assert turn.is_automated

@@ -88,7 +88,7 @@ def test_it_tells_how_much_is_known_and_what_waits(watched: Served):
     assert told["index_kind_notes"][(("kind", "dated"),)] == sum(
         note.kind == "dated" for note in notes
     )
-    assert told["index_chunks"][()] == watched.memory.indexing.index().counts()[1]
+    assert told["index_chunks"][()] == watched.memory.vault.indexing.index().counts()[1]
     assert (told["daemon_up"], told["inbox_open"], told["pending_writes"]) == (
         {(): 0},
         {(): 0},
@@ -328,7 +328,7 @@ def test_how_the_sync_stands_is_told_without_its_reasons(memory: VaultMemory):
 
 
 def test_how_the_last_nights_went_is_told(memory: VaultMemory):
-    folder = memory.state.path / "nights"
+    folder = memory.vault.state.path / "nights"
     folder.mkdir()
     for scope, night, state in (
         ("user:mira", "2026-05-10", "done"),

@@ -104,7 +104,7 @@ def vault(tmp_path_factory: pytest.TempPathFactory) -> Iterator[VaultMemory]:
             session="hers", role="user", user="mira", text="the marigold is a quexalo"
         )
         memory.index()
-        memory.dirty = lambda: [UNREAD]
+        memory.searcher.unread_notes = lambda: [UNREAD]
         yield memory
 
 

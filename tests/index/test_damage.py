@@ -18,7 +18,7 @@ def memory(sample_vault):
 
 def damage(memory):
     """Overwrite the first page of every table; what tables there are can still be read."""
-    index = memory.indexing.index()
+    index = memory.vault.indexing.index()
     index.connection.pragma("wal_checkpoint(truncate)")
     roots = [
         row[0]
@@ -27,8 +27,10 @@ def damage(memory):
         )
     ]
     size = int(index.connection.pragma("page_size"))
-    path = memory.indexing.generations.path(memory.indexing.generations.current)
-    memory.indexing.close()
+    path = memory.vault.indexing.generations.path(
+        memory.vault.indexing.generations.current
+    )
+    memory.vault.indexing.close()
     with path.open("r+b") as file:
         for root in roots:
             file.seek((root - 1) * size)
@@ -39,12 +41,12 @@ def test_an_index_that_turns_out_to_be_damaged_is_set_aside_and_built_again(memo
     damage(memory)
 
     with pytest.raises(DatabaseError) as error:
-        memory.indexing.index().files()
+        memory.vault.indexing.index().files()
 
     assert is_damage(error.value)
-    memory.indexing.recover(error.value)
+    memory.vault.indexing.recover(error.value)
     assert memory.search("spare key", scopes=["user:mira"]).hits
-    assert list(memory.indexing.generations.folder.glob("*.damaged"))
+    assert list(memory.vault.indexing.generations.folder.glob("*.damaged"))
 
 
 def test_doctor_mends_a_damaged_index(memory):
@@ -65,7 +67,7 @@ def test_an_index_built_anew_under_the_number_of_one_that_was_deleted_is_taken_u
 ):
     with closing(memory.fork()) as other:
         assert other.search("barometer", scopes=["user:mira"]).hits
-        shutil.rmtree(memory.indexing.generations.folder)
+        shutil.rmtree(memory.vault.indexing.generations.folder)
         (sample_vault / "Users/mira/memories/swan.md").write_text("- a swan\n")
         memory.index()
 

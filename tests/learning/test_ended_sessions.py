@@ -26,7 +26,7 @@ def learn(bedroom, now=NOON):
     with VaultMemory.open(
         bedroom.vault, environment=bedroom.seen.environment
     ) as memory:
-        return memory.learn_from_ended(now=now)
+        return memory.learning.learn_from_ended(now=now)
 
 
 def said(bedroom, text, session, at, **more):
@@ -174,12 +174,12 @@ def test_killed_in_the_midst_it_is_finished_by_whoever_comes_next(bedroom):
         with VaultMemory.open(
             bedroom.vault, environment=bedroom.seen.environment
         ) as memory:
-            shelf = CheckpointStore(memory.state.path)
+            shelf = CheckpointStore(memory.vault.state.path)
             real = CheckpointStore.close
             CheckpointStore.close = lambda *done: (_ for _ in ()).throw(Stopped)
             try:
                 with pytest.raises(Stopped):
-                    memory.learn_from_ended(now=NOON)
+                    memory.learning.learn_from_ended(now=NOON)
             finally:
                 CheckpointStore.close = real
             assert shelf.open_cycle(SCOPE).session == "tea"

@@ -308,10 +308,10 @@ def test_a_summary_of_a_conversation_stands_in_the_note_of_its_day(bedroom):
     with VaultMemory.open(
         bedroom.vault, environment=bedroom.seen.environment
     ) as memory:
-        edit = memory.append_summary(
+        edit = memory.learning.append_summary(
             SCOPE, "# Talk\n\n- about ropes\nand *boats*\n", "2026-05-25T17:30:00+01:00"
         )
-        memory.append_summary(
+        memory.learning.append_summary(
             SCOPE, "# Talk\n\n- about ropes\nand *boats*\n", "2026-05-25T17:30:00+01:00"
         )
 

@@ -17,7 +17,7 @@ from tests.models.scripted import ScriptedModel, says
 from vault_memory.api.vault_memory import VaultMemory
 from vault_memory.learning import runner
 from vault_memory.learning.cycle import LearningCycle
-from vault_memory.learning.runner import LearningRunner
+from vault_memory.learning.runner import LearningRunner, LearningVault
 from vault_memory.learning.steps import STEPS
 from vault_memory.learning.unread_turns import ROOM
 from vault_memory.models.base import Answer
@@ -84,9 +84,10 @@ class House:
         """All questions of a night, killed after these steps; what it says that it did."""
         kills = list(kills)
         with VaultMemory.open(self.vault, environment=self.environment) as memory:
-            sleep = LearningRunner(memory, NIGHT, False)
-            desk = replace(sleep._desk(memory), brain=lambda role: self.listener)
-            wanted = replace(sleep._wanted(SCOPE), room=room)
+            runner = LearningRunner(memory.searcher, memory._open_again, NIGHT)
+            opened = LearningVault(memory.edits, memory.conversations)
+            deps = replace(runner._deps(opened), brain=lambda role: self.listener)
+            request = replace(runner._request(SCOPE), room=room)
             done = False
             while not done:
                 steps = iter(STEPS)
@@ -97,8 +98,8 @@ class House:
                         raise Killed
 
                 with suppress(Killed):
-                    done = not LearningCycle(desk, wanted, after).run().more
-            return sleep.shelf.last(SCOPE).outcome
+                    done = not LearningCycle(deps, request, after).run().more
+            return runner.checkpoints.last(SCOPE).outcome
 
 
 TEXTS = st.one_of(

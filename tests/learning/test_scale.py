@@ -12,6 +12,7 @@ import pytest
 from tests.scenarios.outside import Outside, until
 from vault_memory.api.vault_memory import VaultMemory
 from vault_memory.daemon import learning_thread
+from vault_memory.learning.calls import LearningCalls
 
 PEOPLE = 200
 TURN = {
@@ -72,9 +73,9 @@ def test_a_daemon_lists_no_folder_until_a_night_begins_or_somebody_new_speaks(
     with VaultMemory.open(people, environment=outside.environment) as memory:
         memory.index()
         looks = Counter[str]()
-        next_night = VaultMemory.next_night
+        next_night = LearningCalls.next_night
         monkeypatch.setattr(
-            VaultMemory,
+            LearningCalls,
             "next_night",
             lambda *given: (looks.update(["none due"]), next_night(*given))[1],
         )

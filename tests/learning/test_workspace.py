@@ -148,7 +148,7 @@ def test_two_thousand_turns_of_one_day_are_gathered_and_read_in_a_second(
     )
     with VaultMemory.open(outside.vault, environment=outside.environment) as memory:
         began = time.process_time()
-        waiting = memory.transcripts.of("user:ann")
+        waiting = memory.conversations.transcripts.of("user:ann")
         first = gather(waiting, user="ann")
         found, gathered, questions = read_answer(answer, first.evidence), first, 1
         while gathered.more:

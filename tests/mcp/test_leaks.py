@@ -226,7 +226,7 @@ def test_a_link_to_a_note_of_somebody_else_is_not_followed(
 
 
 def test_notes_of_others_that_are_stale_are_not_named(shelf: VaultMemory):
-    shelf.dirty = lambda: [
+    shelf.searcher.unread_notes = lambda: [
         "Users/bob/memories/plan.md",
         "Users/alice/memories/plan.md",
         "elsewhere.md",
@@ -237,14 +237,15 @@ def test_notes_of_others_that_are_stale_are_not_named(shelf: VaultMemory):
             assert found["freshness"]["stale_files"] == ["Users/alice/memories/plan.md"]
             assert "bob" not in json.dumps(found)
     finally:
-        shelf.dirty = tuple
+        shelf.searcher.unread_notes = tuple
 
 
 def test_no_error_names_a_folder_of_the_machine(shelf: VaultMemory, filled: Outside):
     serving = Serving(shelf, ALICE)
     errors = [
         VaultUnreachable(
-            f"there is no folder `{shelf.root}`", hint=f"look into {shelf.state.path}"
+            f"there is no folder `{shelf.root}`",
+            hint=f"look into {shelf.vault.state.path}",
         ),
         VaultUnreachable("`/srv/data/notes` cannot be opened", hint="mount it"),
     ]
@@ -279,7 +280,7 @@ def test_what_fails_unexpectedly_tells_nothing_of_itself(
     def fails() -> tuple[str, ...]:
         raise RuntimeError("nobody thought of this")
 
-    memory.dirty = fails
+    memory.searcher.unread_notes = fails
 
     said = refusal(memory, "memory_search", query="ferry")
 

@@ -354,7 +354,7 @@ def test_what_to_forget_is_said_in_one_way(
 def test_an_entity_tells_its_past_when_asked(memory: VaultMemory):
     day = "2026-01-01"
     [id_] = said_by_the_bot(memory, "coffee")
-    memory.invalidate_fact(id_, scopes=["user:alice"], source="tool")
+    memory.facts.invalidate(id_, scopes=["user:alice"], source="tool")
 
     assert "timeline" not in answer(memory, "memory_entity", name="alice")
     past = answer(memory, "memory_entity", name="alice", past=True)["timeline"]

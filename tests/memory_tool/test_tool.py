@@ -440,9 +440,9 @@ def test_what_is_deleted_or_renamed_lies_in_the_trash(memory, tool):
     ask(tool, "delete", path="/memories/work")
     ask(tool, "delete", path="/memories/draft.txt")
 
-    thrown = {one.note: one for one in memory.trash()}
+    thrown = {one.note: one for one in memory.conflicts.trash()}
     assert set(thrown) == {FOLDER + "work/plan.md", FOLDER + "draft.txt.md"}
-    memory.untrash(thrown[FOLDER + "draft.txt.md"].id)
+    memory.conflicts.untrash(thrown[FOLDER + "draft.txt.md"].id)
     assert bytes_of(memory, "draft.txt.md") == b"one\ntwo\nthree\nfour\n"
 
 
@@ -677,7 +677,7 @@ def test_a_person_who_lets_the_bot_edit_all_is_taken_at_their_word(memory, outsi
             new_str="# Journey",
         ).is_error
         assert not ask(tool, "delete", path="/memories/trip.md").is_error
-        assert [one.note for one in other.trash()] == [FOLDER + "trip.md"]
+        assert [one.note for one in other.conflicts.trash()] == [FOLDER + "trip.md"]
 
 
 def test_what_a_person_deleted_does_not_come_back(memory, tool, outside):
@@ -761,7 +761,7 @@ def test_what_a_person_saves_in_between_stays_and_gets_the_edit(
 
 
 def edited(memory: VaultMemory, path: Path, said: dict[str, Any]) -> str:
-    memory.tend()
+    memory.edits.process_due()
     text = path.read_text()
     return text if (said.get("new_str") or said["insert_text"]) in text else ""
 
@@ -789,7 +789,7 @@ def test_while_an_editor_has_the_file_open_the_change_waits_and_the_model_is_tol
     lock.unlink()
     assert until(
         lambda: (
-            memory.tend()
+            memory.edits.process_due()
             or bytes_of(memory, "trip.md") != b"## Boats\n\n- Skua is lent\n"
         )
     )
@@ -817,7 +817,7 @@ def test_what_a_person_saves_while_their_file_is_renamed_is_never_lost(memory, t
         saving.join()
 
     def missing() -> list[int]:
-        memory.tend()
+        memory.edits.process_due()
         everything = b"".join(tree(memory).values())
         return [
             number

@@ -83,7 +83,7 @@ def fill(outside: Outside, *, kind: str = "off") -> Everywhere:
         assert waits.pending
         memory.index(embed=kind != "off")
         for note in ("USER.md", "MEMORY.md"):
-            memory.keep_versions([note])
+            memory.edits.keep_versions([note])
     _leave_old_files(outside)
     return made
 
@@ -130,7 +130,7 @@ def _save(outside: Outside) -> None:
 
 def _throw_away(memory: VaultMemory, outside: Outside, now: datetime) -> None:
     note = memory.read("memory/gone.md")
-    done = memory.curator.writer.trash(
+    done = memory.edits.editor.writer.trash(
         "memory/gone.md", expected=note.revision, now=now, op_id="thrown"
     )
     assert done.outcome == "trashed"

@@ -76,7 +76,7 @@ def fresh(outside: Outside) -> dict[str, set[object]]:
         },
     ) as memory:
         memory.index()
-        state = memory.state.path
+        state = memory.vault.state.path
     found = dump(state)
     shutil.rmtree(outside.home / "afresh")
     return found
@@ -374,7 +374,7 @@ def test_an_edit_while_another_process_builds_is_in_what_it_built(steady: Runnin
         "VAULT_MEMORY_EMBEDDING_KIND": "off",
     }
     with VaultMemory.open(outside.vault, environment=environment) as memory:
-        indexing = memory.indexing
+        indexing = memory.vault.indexing
 
         def build(index: object) -> None:
             indexing.ingest(index).scan()  # type: ignore[arg-type]

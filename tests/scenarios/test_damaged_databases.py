@@ -45,7 +45,7 @@ def lived_in(outside: Outside) -> Outside:
                 [{"op": "append", "heading": "Tea", "line": f"earlier {place}"}],
                 source="cli",
             )
-        memory.keep_versions([f"memory/long{number}.md" for number in range(6)])
+        memory.edits.keep_versions([f"memory/long{number}.md" for number in range(6)])
         memory.apply(
             "memory/long0.md",
             [{"op": "append", "heading": "Tea", "line": "a longer one"}],
@@ -93,7 +93,7 @@ def test_a_damaged_page_of_the_journal_stops_no_write_and_loses_no_version_elsew
             )
             assert [done.outcome for done in edit.applied] == ["applied"], page
             assert "- after\n" in (lived_in.vault / PERSONAL).read_text()
-            waiting = memory.waiting()
+            waiting = memory.edits.waiting()
             lost = versions - {version.revision for version in memory.history(PERSONAL)}
             assert memory.log(PERSONAL)[-1].id == edit.audit_id
             memory.undo(str(edit.audit_id))
@@ -162,11 +162,11 @@ def test_a_damaged_page_of_the_index_costs_no_answer_and_no_write(
                 source="cli",
             )
             assert edit.applied, page
-            memory.keep_versions(["memory/long1.md"])
+            memory.edits.keep_versions(["memory/long1.md"])
             assert memory.search("lapsang", scopes=memory.scopes()).hits, page
             assert memory.context("tea", scopes=memory.scopes())
             assert memory.facts(scopes=memory.scopes()), page
-            for look in (memory.status, memory.stats, memory.notes):
+            for look in (memory.status, memory.searcher.stats, memory.notes):
                 assert look(), page
             memory.undo(str(edit.audit_id))
             if "fail" in {

@@ -102,11 +102,11 @@ def assert_the_rest_is_there(everywhere: Everywhere) -> None:
         assert not any(one.state == "open" for one in memory.inbox())
         [thrown] = [
             one
-            for one in memory.curator.writer.thrown()
+            for one in memory.edits.editor.writer.thrown()
             if one.path == "memory/gone.md"
         ]
         assert (
-            memory.curator.writer.snapshots.bytes_of(thrown.revision)
+            memory.edits.editor.writer.snapshots.bytes_of(thrown.revision)
             == f"# Gone\n\n- {KEPT}\n".encode()
         )
 
@@ -119,13 +119,13 @@ def test_neither_history_nor_undo_nor_the_trash_brings_it_back(everywhere: Every
         assert len(memory.history("USER.md")) > 1
         for version in memory.history("USER.md"):
             assert not says(
-                memory.read_version("USER.md", version.revision).text.encode()
+                memory.edits.read_version("USER.md", version.revision).text.encode()
             )
             memory.restore("USER.md", version.revision)
         for record in memory.log():
             outside.here("undo", record.id)
-        for thrown in memory.curator.writer.thrown():
-            memory.curator.writer.untrash(
+        for thrown in memory.edits.editor.writer.thrown():
+            memory.edits.editor.writer.untrash(
                 thrown.id, now=everywhere.soon(), op_id=f"back-{thrown.id}"
             )
     assert traces(outside.vault, outside.state) == []

@@ -106,7 +106,7 @@ def test_no_byte_of_any_file_reads_like_it(spelled: list[str]):
             memory.index(embed=False)
             append(memory, "USER.md", f"once {spelled[3]}")
             append(memory, "memory/plan.md", f"never {spelled[3]}", source="tool")
-            memory.keep_versions(["USER.md", "memory/plan.md", "memory/gone.md"])
+            memory.edits.keep_versions(["USER.md", "memory/plan.md", "memory/gone.md"])
             (folder / "vault/memory/gone.md").unlink()
             memory.record_turn(
                 session=f"s {TEXT}", role="user", user="main", text=f"hm, {spelled[2]}"
@@ -142,7 +142,7 @@ def fill(vault: Outside) -> None:
         append(memory, f"memory/{NAME}.md", "oolong")
         remove = [{"op": "remove", "heading": "Tea", "match": "black"}]
         memory.apply(f"memory/{NAME}.md", remove, source="tool", now=later())
-        memory.keep_versions([f"memory/{NAME}.md"])
+        memory.edits.keep_versions([f"memory/{NAME}.md"])
         memory.record_turn(
             session=f"talk of {TEXT}", role="user", user="main", text="hello there"
         )
@@ -236,13 +236,13 @@ def test_where_nothing_may_be_written_only_the_note_keeps_it_and_is_named(
     with here(vault) as memory:
         memory.index(embed=False)
         append(memory, "MEMORY.md", f"more {TEXT}")
-        memory.keep_versions(["MEMORY.md"])
+        memory.edits.keep_versions(["MEMORY.md"])
     for path in (note, vault.vault):
         os.chmod(path, path.stat().st_mode & ~0o222)
     try:
         with here(vault) as memory:
             append(memory, "MEMORY.md", f"waits {TEXT}")
-            assert memory.waiting()
+            assert memory.edits.waiting()
         done = vault.run("forget", TEXT, "--yes", "--json")
         left = places_of(vault.state), places_of(vault.vault)
     finally:

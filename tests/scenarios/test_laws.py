@@ -99,7 +99,7 @@ def afresh(outside: Outside) -> dict[str, set[object]]:
     }
     with VaultMemory.open(outside.vault, environment=environment) as memory:
         memory.index()
-        found = dump(memory.state.path)
+        found = dump(memory.vault.state.path)
     shutil.rmtree(outside.home / "afresh")
     return found
 

@@ -177,7 +177,7 @@ def test_a_daemon_that_was_not_restarted_after_an_update_keeps_no_bot_from_searc
             f"`search` takes query, scopes, not {', '.join(sorted(arguments))}"
         )
 
-    daemon = Server(memory.state.socket, {"search": refuse})
+    daemon = Server(memory.vault.state.socket, {"search": refuse})
     try:
         found = answer(memory, "memory_search", ME, query="varnish of the heron boat")
     finally:

@@ -32,8 +32,8 @@ NO_SECRETS = {"remote.ca_file"}
 
 
 def embedding(memory: VaultMemory) -> str:
-    memory.semantic.warm()
-    return memory.semantic.reason
+    memory.vault.semantic.warm()
+    return memory.vault.semantic.reason
 
 
 def embedding_for_doctor(memory: VaultMemory) -> str:
@@ -45,20 +45,22 @@ def brain(memory: VaultMemory) -> str:
 
 
 def remote(memory: VaultMemory) -> str:
-    return raised(lambda: password_of(memory.config.remote, {}, memory.root))
+    return raised(lambda: password_of(memory.vault.config.remote, {}, memory.root))
 
 
 def tokens(memory: VaultMemory) -> str:
-    return raised(lambda: Tokens.load(memory.config.serve.tokens, root=memory.root))
+    return raised(
+        lambda: Tokens.load(memory.vault.config.serve.tokens, root=memory.root)
+    )
 
 
 def metrics(memory: VaultMemory) -> str:
-    file = memory.config.serve.metrics_token_file
+    file = memory.vault.config.serve.metrics_token_file
     return raised(lambda: metrics_route(memory, Requests(), file, for_local=False))
 
 
 def talk(memory: VaultMemory) -> str:
-    return raised(lambda: talk_routes(memory, memory.config.talk))
+    return raised(lambda: talk_routes(memory, memory.vault.config.talk))
 
 
 def raised(read: Callable[[], object]) -> str:

@@ -168,7 +168,7 @@ def from_caller(room: Outside, asker: Asker) -> str:
         found = memory.search(QUERY, scopes=scopes, limit=100)
         about = (
             memory.facts(scopes=scopes),
-            memory.entity("ferry", scopes=scopes),
+            memory.facts.entity("ferry", scopes=scopes),
             memory.notes(scopes),
         )
         return f"{found}{about}{memory.context(QUERY, scopes=scopes, private=asker.private)}"

@@ -83,7 +83,7 @@ def test_nothing_of_it_stays_when_it_is_written(memory: VaultMemory):
     assert [hit.pending for hit in find(memory, "lapsang")] == [True]
 
     path.chmod(WRITABLE)
-    assert memory.tend(datetime.now(UTC) + timedelta(hours=1)) == 1
+    assert memory.edits.process_due(datetime.now(UTC) + timedelta(hours=1)) == 1
 
     hits = find(memory, "lapsang")
     assert hits[0].text == "- smoky lapsang"
@@ -95,7 +95,7 @@ def test_nothing_of_it_stays_when_it_is_given_up(memory: VaultMemory):
     waiting = ask(memory, "smoky lapsang")
     assert find(memory, "lapsang")
 
-    memory.curator.writer.discard(waiting)
+    memory.edits.editor.writer.discard(waiting)
 
     assert find(memory, "lapsang") == ()
 
@@ -260,7 +260,7 @@ def test_a_journal_that_cannot_be_read_costs_no_search(
     hold(memory)
     ask(memory, "smoky lapsang")
     assert find(memory, "lapsang")
-    memory.curator.close()
+    memory.edits.editor.close()
     journal = outside.state / "journal.sqlite"
     for ending in ("-wal", "-shm"):
         Path(f"{journal}{ending}").unlink(missing_ok=True)

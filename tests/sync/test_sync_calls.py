@@ -79,7 +79,7 @@ def test_a_second_sync_does_nothing_and_asks_little(vaults: Vaults):
     memory = vaults.open("here")
     write(memory, "USER.md", "- tea\n")
     memory.sync()
-    memory.end_exchange()
+    memory.sync.close()
 
     report = memory.sync()
 
@@ -142,10 +142,10 @@ def test_many_deletes_at_once_are_held_until_somebody_approves(
     assert held.deleted_remote == 0
     assert len(held.held) == 12
     assert "12 of 14 files would be deleted at once" in held.held[0].reason
-    assert memory.sync_status()["held"]
+    assert memory.sync.status()["held"]
     assert memory.sync(approve_deletes=True).deleted_remote == 12
     assert set(cloud.files()) == {"n12.md", "n13.md"}
-    assert not memory.sync_status()["held"]
+    assert not memory.sync.status()["held"]
 
 
 @pytest.mark.parametrize("mode", ["pull", "push"])
@@ -198,7 +198,7 @@ def test_a_refused_password_is_tried_three_times_in_all_and_nothing_is_deleted(
     write(memory, "USER.md", "- tea\n")
     memory.sync()
     cloud.server.revoke(cloud.server.app_password)
-    memory.end_exchange()
+    memory.sync.close()
     asked = len(cloud.server.log)
 
     for minutes in (0, 1, 59, 61, 62, 130, 200, 100_000):
@@ -207,8 +207,8 @@ def test_a_refused_password_is_tried_three_times_in_all_and_nothing_is_deleted(
 
     assert len(cloud.server.log) - asked == 3
     assert (memory.root / "USER.md").exists()
-    assert memory.sync_status()["state"] == "stopped"
-    assert "refused" in memory.sync_status()["reason"]
+    assert memory.sync.status()["state"] == "stopped"
+    assert "refused" in memory.sync.status()["reason"]
 
 
 @pytest.mark.scenario("E84")
@@ -220,7 +220,7 @@ def test_another_password_is_tried_at_once(vaults: Vaults, cloud: Cloud):
     right = vaults.open("here")
 
     right.sync()
-    assert right.sync_status()["state"] != "stopped"
+    assert right.sync.status()["state"] != "stopped"
 
 
 @pytest.mark.scenario("E97")
@@ -234,7 +234,7 @@ def test_maintenance_is_said_and_asks_to_wait(vaults: Vaults, cloud: Cloud):
 
     assert error.value.exit_code == 75
     assert error.value.retry_after
-    assert "maintenance" in memory.sync_status()["errors"][0]["reason"]
+    assert "maintenance" in memory.sync.status()["errors"][0]["reason"]
 
 
 def test_a_server_that_is_away_is_no_empty_server(vaults: Vaults):
@@ -269,14 +269,14 @@ def test_without_a_remote_there_is_nothing_to_sync(vaults: Vaults):
 
     with pytest.raises(NoRemote):
         memory.sync()
-    assert memory.sync_status() is None
+    assert memory.sync.status() is None
 
 
 def test_two_processes_never_sync_one_vault_at_once(vaults: Vaults):
     memory = vaults.open("here")
     order: list[str] = []
 
-    with alone(memory.state.path, patience=0.0):
+    with alone(memory.vault.state.path, patience=0.0):
         thread = threading.Thread(
             target=lambda: (memory.sync(), order.append("synced"))
         )
@@ -322,7 +322,7 @@ def test_the_service_manager_hands_the_password_over(
 
     memory.sync()
 
-    assert memory.sync_status()["last_good"]
+    assert memory.sync.status()["last_good"]
 
 
 def test_an_account_without_a_password_is_refused_before_anything_is_asked(

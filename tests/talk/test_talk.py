@@ -131,7 +131,7 @@ class Cloud:
             assert (answer.status_code, answer.json()) == (200, {"ok": True})
 
     def turns(self, channel: str = "") -> list[Any]:
-        return self.memory.transcripts.of(
+        return self.memory.conversations.transcripts.of(
             f"channel:{channel or CHANNELS.get(self.room, self.room)}"
         )
 
@@ -576,7 +576,7 @@ def test_messages_may_overtake_one_another(cloud: Cloud):
 
 def test_a_message_from_long_ago_is_not_let_in_again(cloud: Cloud):
     """So many have come since that nobody remembers it."""
-    (cloud.memory.state.path / "talk.json").write_text(
+    (cloud.memory.vault.state.path / "talk.json").write_text(
         json.dumps({cloud.room: list(range(1000, 1000 + REMEMBERED))})
     )
 
@@ -591,7 +591,7 @@ def test_a_message_from_long_ago_is_not_let_in_again(cloud: Cloud):
 def test_a_damaged_memory_of_what_came_keeps_nothing_from_coming(
     cloud: Cloud, damage: bytes
 ):
-    (cloud.memory.state.path / "talk.json").write_bytes(damage)
+    (cloud.memory.vault.state.path / "talk.json").write_bytes(damage)
 
     cloud.tells(message("greased"), message("greased"))
 
@@ -616,7 +616,7 @@ def test_what_cannot_be_recorded_now_is_told_and_recorded_when_it_comes_again(
 
 def holds(cloud: Cloud, text: str) -> list[str]:
     """The files of vault and state whose bytes hold it."""
-    roots = (cloud.memory.root, cloud.memory.state.path)
+    roots = (cloud.memory.root, cloud.memory.vault.state.path)
     files = [file for root in roots for file in root.rglob("*") if file.is_file()]
     return [str(file) for file in files if text.encode() in file.read_bytes().lower()]
 

@@ -57,7 +57,7 @@ def of(records, kind):
 
 
 def test_every_file_that_is_memory_leaves_byte_for_byte(memory, tmp_path):
-    done = memory.export(tmp_path / "out")
+    done = memory.transfer.export(tmp_path / "out")
 
     copied = {
         str(path.relative_to(tmp_path / "out/vault")): path.read_bytes()
@@ -65,19 +65,23 @@ def test_every_file_that_is_memory_leaves_byte_for_byte(memory, tmp_path):
         if path.is_file()
     }
     known = {
-        path for path in memory.folder.listing().entries if memory.layout.place(path)
+        path
+        for path in memory.vault.folder.listing().entries
+        if memory.layout.place(path)
     }
     assert set(copied) == known
     assert "elsewhere/list.md" not in copied
     assert ".vault-memory" not in copied
-    assert all(raw == (memory.folder.read(path).raw) for path, raw in copied.items())
+    assert all(
+        raw == (memory.vault.folder.read(path).raw) for path, raw in copied.items()
+    )
     assert (done.files, done.bytes) == (len(copied), sum(map(len, copied.values())))
     assert done.records == len(dumped(tmp_path / "out/memory.jsonl"))
     assert done.skipped == ()
 
 
 def test_the_dump_says_where_each_thing_stands(memory, tmp_path):
-    memory.export(tmp_path / "out.jsonl")
+    memory.transfer.export(tmp_path / "out.jsonl")
 
     records = dumped(tmp_path / "out.jsonl")
     assert all(
@@ -85,7 +89,7 @@ def test_the_dump_says_where_each_thing_stands(memory, tmp_path):
     )
     for record in of(records, "item") + of(records, "fact"):
         line = (
-            memory.folder.read(record["path"])
+            memory.vault.folder.read(record["path"])
             .raw.splitlines()[record["line"] - 1]
             .decode("utf-8", "replace")
         )
@@ -131,15 +135,15 @@ def test_the_dump_says_where_each_thing_stands(memory, tmp_path):
 
 
 def test_twice_gives_the_same_bytes(memory, tmp_path):
-    memory.export(tmp_path / "one.jsonl")
-    memory.export(tmp_path / "two")
+    memory.transfer.export(tmp_path / "one.jsonl")
+    memory.transfer.export(tmp_path / "two")
     assert (tmp_path / "one.jsonl").read_bytes() == (
         tmp_path / "two/memory.jsonl"
     ).read_bytes()
 
 
 def test_only_the_named_scopes_leave(memory, tmp_path):
-    done = memory.export(tmp_path / "out", scopes=["user:alice"])
+    done = memory.transfer.export(tmp_path / "out", scopes=["user:alice"])
 
     text = "".join(
         path.read_text(errors="replace")
@@ -158,7 +162,7 @@ def test_only_the_named_scopes_leave(memory, tmp_path):
 
 
 def test_no_scope_is_nothing_and_not_everything(memory, tmp_path):
-    assert memory.export(tmp_path / "out", scopes=[]).files == 0
+    assert memory.transfer.export(tmp_path / "out", scopes=[]).files == 0
     assert dumped(tmp_path / "out/memory.jsonl") == []
 
 
@@ -169,7 +173,7 @@ def test_nothing_is_overwritten(memory, tmp_path):
     (tmp_path / "mine.jsonl").write_text("mine")
     for target in (full, full / "mine.txt", tmp_path / "mine.jsonl"):
         with pytest.raises(TargetInUse):
-            memory.export(target)
+            memory.transfer.export(target)
     assert (
         (full / "mine.txt").read_text()
         == (tmp_path / "mine.jsonl").read_text()
@@ -177,7 +181,7 @@ def test_nothing_is_overwritten(memory, tmp_path):
     )
     empty = tmp_path / "empty"
     empty.mkdir()
-    assert memory.export(empty).files > 0
+    assert memory.transfer.export(empty).files > 0
     assert sorted(os.listdir(empty)) == ["memory.jsonl", "vault"]
 
 
@@ -185,14 +189,14 @@ def test_an_export_never_becomes_memory(memory, tmp_path):
     (tmp_path / "link").symlink_to(memory.root)
     for target in (memory.root / "memory", memory.root, tmp_path / "link/out"):
         with pytest.raises(TargetInVault):
-            memory.export(target)
+            memory.transfer.export(target)
     assert not (memory.root / "memory").exists()
 
 
 @pytest.mark.skipif(os.geteuid() == 0, reason="root reads everything")
 def test_what_cannot_be_read_is_named_and_the_rest_leaves(memory, tmp_path):
     (memory.root / DAY).chmod(0)
-    done = memory.export(tmp_path / "out")
+    done = memory.transfer.export(tmp_path / "out")
     assert [one.path for one in done.skipped] == [DAY]
     assert (tmp_path / "out/vault" / ALICE).exists()
 
@@ -201,7 +205,7 @@ def test_a_link_that_leads_out_of_the_vault_is_not_followed(memory, tmp_path):
     (tmp_path / "secret.md").write_text("secret")
     (memory.root / "memory").mkdir()
     (memory.root / "memory/secret.md").symlink_to(tmp_path / "secret.md")
-    done = memory.export(tmp_path / "out")
+    done = memory.transfer.export(tmp_path / "out")
     assert [one.path for one in done.skipped] == ["memory/secret.md"]
     assert not list((tmp_path / "out").rglob("secret.md"))
     assert b"secret\n" not in (tmp_path / "out/memory.jsonl").read_bytes()

@@ -151,7 +151,7 @@ def texts(memory):
 
 
 def test_facts_stand_on_the_pages_of_their_people(memory, source):
-    memory.import_from(source, now=NOW)
+    memory.transfer.import_from(source, now=NOW)
 
     assert (memory.root / FACTS).read_text() == (
         "## alice\n\n"
@@ -173,7 +173,7 @@ def test_facts_stand_on_the_pages_of_their_people(memory, source):
 
 
 def test_texts_stand_in_the_note_of_their_day_or_in_one_of_their_own(memory, source):
-    done = memory.import_from(source, now=NOW)
+    done = memory.transfer.import_from(source, now=NOW)
 
     found = texts(memory)
     assert found["Users/alice/memories/2090-05-30.md"].decode() == (
@@ -205,9 +205,9 @@ def test_texts_stand_in_the_note_of_their_day_or_in_one_of_their_own(memory, sou
 
 
 def test_a_second_import_adds_nothing(memory, source):
-    first = memory.import_from(source, now=NOW)
+    first = memory.transfer.import_from(source, now=NOW)
     before = texts(memory)
-    again = memory.import_from(source, now=NOW.replace(day=9))
+    again = memory.transfer.import_from(source, now=NOW.replace(day=9))
 
     assert (again.facts, again.items, again.notes) == (0, 0, [])
     assert again.known == first.facts + first.items + first.known
@@ -274,18 +274,18 @@ def test_whatever_the_facts_a_second_import_writes_nothing(tmp_path_factory, tol
     with VaultMemory.open(
         folder / "vault", OFF, environment={"VAULT_MEMORY_STATE": str(folder / "state")}
     ) as memory:
-        memory.import_from(path, now=NOW)
+        memory.transfer.import_from(path, now=NOW)
         before = texts(memory)
-        assert memory.import_from(path, now=NOW.replace(day=9)).facts == 0
+        assert memory.transfer.import_from(path, now=NOW.replace(day=9)).facts == 0
         assert texts(memory) == before
 
 
 def test_a_dry_run_says_what_would_come_and_writes_nothing(memory, source):
     before = texts(memory)
-    would = memory.import_from(source, now=NOW, dry_run=True)
+    would = memory.transfer.import_from(source, now=NOW, dry_run=True)
 
     assert texts(memory) == before
-    did = memory.import_from(source, now=NOW)
+    did = memory.transfer.import_from(source, now=NOW)
     assert (would.facts, would.items, would.notes) == (did.facts, did.items, did.notes)
 
 
@@ -296,7 +296,7 @@ def test_what_the_notes_say_already_is_not_said_twice(memory, source):
         "# Friday\n\n- Fixed the red boat with Sam (2090-05-29)\n\nSlept well\n"
     )
     os.utime(note, (0, 0))
-    memory.import_from(source, now=NOW)
+    memory.transfer.import_from(source, now=NOW)
     assert note.read_text().count("red boat") == 1
     assert note.read_text().startswith(
         "# Friday\n\n- Fixed the red boat with Sam (2090-05-29)\n\nSlept well\n"
@@ -305,20 +305,20 @@ def test_what_the_notes_say_already_is_not_said_twice(memory, source):
 
 def test_a_note_that_cannot_be_read_keeps_nothing_else_from_coming(memory, source):
     (memory.root / "Users/alice/memories/2090-05-29.md").mkdir(parents=True)
-    done = memory.import_from(source, scopes=["user:alice"], now=NOW)
+    done = memory.transfer.import_from(source, scopes=["user:alice"], now=NOW)
     assert "Users/alice/memories/2090-05-29.md" in {one.path for one in done.skipped}
     assert (memory.root / "Users/alice/memories/2090-05-30.md").exists()
 
 
 def test_only_the_named_people_come(memory, source):
-    memory.import_from(source, scopes=["user:bob"], now=NOW)
+    memory.transfer.import_from(source, scopes=["user:bob"], now=NOW)
     assert not (memory.root / "Users/alice").exists()
     assert not (memory.root / "Channels").exists()
     assert (memory.root / "Users/bob/bot/config/FACTS.md").exists()
 
 
 def test_an_import_can_be_taken_back(memory, source):
-    memory.import_from(source, scopes=["user:alice"], now=NOW)
+    memory.transfer.import_from(source, scopes=["user:alice"], now=NOW)
     records = memory.log()
     assert {(record.source, record.why) for record in records} == {
         ("cli", f"imported from {source.name}")
@@ -339,7 +339,7 @@ def test_the_source_is_left_as_it_was(memory, source):
         sorted(os.listdir(source.parent)),
         source.stat().st_mtime_ns,
     )
-    memory.import_from(source, now=NOW)
+    memory.transfer.import_from(source, now=NOW)
     after = (
         hashlib.sha256(source.read_bytes()).digest(),
         sorted(os.listdir(source.parent)),
@@ -356,7 +356,7 @@ def test_a_source_in_use_is_not_read_in_part(memory, source):
         )
         connection.commit()
         with pytest.raises(ForeignDatabase, match="in use"):
-            memory.import_from(source, now=NOW)
+            memory.transfer.import_from(source, now=NOW)
     connection.close()
     assert list(texts(memory)) == [".vault-memory"]
 
@@ -368,14 +368,14 @@ def test_another_database_is_told_from_this_one(memory, tmp_path):
         connection.execute("CREATE TABLE memory_chunks (id INTEGER, body TEXT)")
     connection.close()
     with pytest.raises(ForeignDatabase) as raised:
-        memory.import_from(other, now=NOW)
+        memory.transfer.import_from(other, now=NOW)
     assert raised.value.details["found"] == ["memory_chunks", "recipes"]
     assert "user_id" in raised.value.message
     (tmp_path / "text.db").write_text("no database " * 100)
     with pytest.raises(ForeignDatabase, match="not a SQLite database"):
-        memory.import_from(tmp_path / "text.db", now=NOW)
+        memory.transfer.import_from(tmp_path / "text.db", now=NOW)
     with pytest.raises(NoSource):
-        memory.import_from(tmp_path / "absent.db", now=NOW)
+        memory.transfer.import_from(tmp_path / "absent.db", now=NOW)
     assert list(texts(memory)) == [".vault-memory"]
 
 

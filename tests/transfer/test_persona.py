@@ -38,7 +38,7 @@ def opened(folder):
 
 
 def soul(memory, now=NOW, **asked):
-    return memory.import_from(memory.root / "SOUL.md", now=now, **asked)
+    return memory.transfer.import_from(memory.root / "SOUL.md", now=now, **asked)
 
 
 def text(memory, name):
@@ -124,7 +124,7 @@ def test_a_memory_that_cannot_be_written_now_leaves_the_persona_whole(memory):
     assert "waits" in done.skipped[0].reason
     assert both(memory) == (SOUL, MEMORY)
     (memory.root / "twin.md").unlink()
-    memory.tend(NOW)
+    memory.edits.process_due(NOW)
     assert both(memory) == (SOUL, MOVED)
     assert soul(memory, NOW.replace(hour=13)).moved == 2
     assert both(memory) == (KEPT, MOVED)

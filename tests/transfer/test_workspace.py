@@ -56,7 +56,7 @@ def texts(root):
 
 def test_memory_arrives_byte_for_byte_and_is_found(memory, source):
     before = texts(source)
-    done = memory.import_from(source, now=NOW)
+    done = memory.transfer.import_from(source, now=NOW)
 
     expected = {
         path: raw
@@ -79,9 +79,9 @@ def test_memory_arrives_byte_for_byte_and_is_found(memory, source):
 
 
 def test_a_second_import_adds_nothing(memory, source):
-    memory.import_from(source, now=NOW)
+    memory.transfer.import_from(source, now=NOW)
     before = texts(memory.root)
-    again = memory.import_from(source, now=NOW.replace(day=9))
+    again = memory.transfer.import_from(source, now=NOW.replace(day=9))
     assert (again.notes, again.copies, again.known) == ([], [], 6)
     assert texts(memory.root) == before
 
@@ -92,7 +92,7 @@ def test_another_text_of_the_same_name_stays_and_a_copy_waits_for_a_person(
     written(
         memory.root, {"MEMORY.md": b"## Boat\n\n- blue\n", "SOUL.md": b"Be brief.\n"}
     )
-    done = memory.import_from(source, now=NOW)
+    done = memory.transfer.import_from(source, now=NOW)
 
     assert (memory.root / "MEMORY.md").read_bytes() == b"## Boat\n\n- blue\n"
     assert (memory.root / "SOUL.md").read_bytes() == b"Be brief.\n"
@@ -100,14 +100,14 @@ def test_another_text_of_the_same_name_stays_and_a_copy_waits_for_a_person(
     assert done.copies == [copy, "SOUL (memory copy 2090-06-01 120000 import).md"]
     assert (memory.root / copy).read_bytes() == FILES["MEMORY.md"]
     assert copy in {one.path for one in memory.conflicts()}
-    again = memory.import_from(source, now=NOW.replace(day=9))
+    again = memory.transfer.import_from(source, now=NOW.replace(day=9))
     assert (again.notes, again.copies) == ([], [])
 
 
 def test_a_note_that_says_all_of_it_already_needs_no_copy(memory, source):
     more = b"# Friday\n\n- sailed\n- slept\n"
     written(memory.root, {"memory/2090-05-30.md": more})
-    done = memory.import_from(source, now=NOW)
+    done = memory.transfer.import_from(source, now=NOW)
     assert done.copies == []
     assert (memory.root / "memory/2090-05-30.md").read_bytes() == more
 
@@ -122,7 +122,7 @@ def test_the_memories_of_hermes_come_to_the_top(memory, tmp_path):
             "config.yaml": b"key: secret\n",
         },
     )
-    memory.import_from(home, now=NOW)
+    memory.transfer.import_from(home, now=NOW)
     assert sorted(texts(memory.root)) == [
         ".vault-memory",
         "MEMORY.md",
@@ -134,12 +134,14 @@ def test_the_memories_of_hermes_come_to_the_top(memory, tmp_path):
 def test_a_legacy_persona_becomes_the_persona(memory, tmp_path):
     legacy = tmp_path / "CLAUDE.md"
     legacy.write_bytes(b"Be kind.\r\n")
-    assert memory.import_from(legacy, scopes=["user:main"], now=NOW).notes == []
-    assert memory.import_from(legacy, now=NOW).notes == ["SOUL.md"]
+    assert (
+        memory.transfer.import_from(legacy, scopes=["user:main"], now=NOW).notes == []
+    )
+    assert memory.transfer.import_from(legacy, now=NOW).notes == ["SOUL.md"]
     assert (memory.root / "SOUL.md").read_bytes() == b"Be kind.\r\n"
-    assert memory.import_from(legacy, now=NOW).known == 1
+    assert memory.transfer.import_from(legacy, now=NOW).known == 1
     legacy.write_bytes(b"Be brief.\n")
-    assert memory.import_from(legacy, now=NOW).copies == [
+    assert memory.transfer.import_from(legacy, now=NOW).copies == [
         "SOUL (memory copy 2090-06-01 120000 import).md"
     ]
     assert (memory.root / "SOUL.md").read_bytes() == b"Be kind.\r\n"
@@ -147,16 +149,16 @@ def test_a_legacy_persona_becomes_the_persona(memory, tmp_path):
 
 
 def test_only_the_named_scopes_come(memory, source):
-    memory.import_from(source, scopes=["user:main"], now=NOW)
+    memory.transfer.import_from(source, scopes=["user:main"], now=NOW)
     assert sorted(texts(memory.root)) == [".vault-memory", "USER.md"]
 
 
 def test_a_dry_run_writes_nothing(memory, source):
     written(memory.root, {"MEMORY.md": b"- blue\n"})
     before = texts(memory.root)
-    would = memory.import_from(source, now=NOW, dry_run=True)
+    would = memory.transfer.import_from(source, now=NOW, dry_run=True)
     assert texts(memory.root) == before
-    did = memory.import_from(source, now=NOW)
+    did = memory.transfer.import_from(source, now=NOW)
     assert (would.notes, would.copies, would.left) == (did.notes, did.copies, did.left)
 
 
@@ -165,7 +167,7 @@ def test_links_out_of_a_workspace_are_not_followed(memory, source, tmp_path):
     (source / "memory/secret.md").symlink_to(tmp_path / "secret.md")
     (source / "USER.md").unlink()
     (source / "USER.md").symlink_to(tmp_path / "secret.md")
-    done = memory.import_from(source, now=NOW)
+    done = memory.transfer.import_from(source, now=NOW)
     assert {one.path for one in done.skipped} == {"memory/secret.md", "USER.md"}
     assert b"secret\n" not in texts(memory.root).values()
 
@@ -173,7 +175,7 @@ def test_links_out_of_a_workspace_are_not_followed(memory, source, tmp_path):
 def test_a_link_in_the_vault_leads_no_file_out_of_it(memory, source, tmp_path):
     (tmp_path / "outside").mkdir()
     (memory.root / "memory").symlink_to(tmp_path / "outside")
-    memory.import_from(source, now=NOW)
+    memory.transfer.import_from(source, now=NOW)
     assert list((tmp_path / "outside").iterdir()) == []
 
 
@@ -181,7 +183,7 @@ def test_other_folders_are_refused(memory, source, tmp_path):
     (tmp_path / "empty").mkdir()
     for folder in (tmp_path / "empty", memory.root, tmp_path):
         with pytest.raises(NoWorkspace):
-            memory.import_from(folder, now=NOW)
+            memory.transfer.import_from(folder, now=NOW)
 
 
 def test_the_command_says_what_it_took_and_left(source, tmp_path):

@@ -60,11 +60,11 @@ def examine(memory: "VaultMemory", *, fix: bool) -> list[Check]:
     if not (fix and broken):
         return checks
     if JOURNAL_CHECK in broken:
-        memory.repair_journal(broken[JOURNAL_CHECK])
+        memory.edits.repair_journal(broken[JOURNAL_CHECK])
     if SYNC_CHECK in broken:
-        memory.begin_sync_state_anew()
+        memory.sync.reset_state()
     if broken.keys() & _INDEX_CHECKS:
-        memory.indexing.update(rebuild=True)
+        memory.vault.indexing.update(rebuild=True)
     return [check for look in _LOOKS for check in _guarded(look, memory)]
 
 
@@ -89,27 +89,30 @@ def _name(look: Callable[["VaultMemory"], Iterator[Check]]) -> str:
 
 
 def _vault(memory: "VaultMemory") -> Iterator[Check]:
-    memory.folder.check_identity(memory.indexing.marker.vault)
+    memory.vault.check_identity()
     yield Check(
-        "vault", "ok", f"{memory.root} is vault {memory.indexing.marker.vault}", ""
+        "vault",
+        "ok",
+        f"{memory.root} is vault {memory.vault.indexing.marker.vault}",
+        "",
     )
 
 
 def _state_folder(memory: "VaultMemory") -> Iterator[Check]:
-    mode = stat.S_IMODE(os.stat(memory.state.path).st_mode)
+    mode = stat.S_IMODE(os.stat(memory.vault.state.path).st_mode)
     if mode & 0o077:
         yield Check(
             "state folder",
             "warn",
-            f"{memory.state.path} is open to others",
-            f"chmod 700 {memory.state.path}",
+            f"{memory.vault.state.path} is open to others",
+            f"chmod 700 {memory.vault.state.path}",
         )
     else:
-        yield Check("state folder", "ok", f"{memory.state.path} is private", "")
+        yield Check("state folder", "ok", f"{memory.vault.state.path} is private", "")
 
 
 def _index(memory: "VaultMemory") -> Iterator[Check]:
-    index = memory.indexing.index()
+    index = memory.vault.indexing.index()
     verdict = str(index.connection.pragma("quick_check"))
     if verdict != "ok":
         yield Check(
@@ -123,14 +126,17 @@ def _index(memory: "VaultMemory") -> Iterator[Check]:
     yield Check(
         "index",
         "ok",
-        f"{notes} notes, {chunks} chunks, generation {memory.indexing.generations.current}",
+        f"{notes} notes, {chunks} chunks, generation {memory.vault.indexing.generations.current}",
         "",
     )
 
 
 def _other_databases(memory: "VaultMemory") -> Iterator[Check]:
     """The databases that cannot be built anew from the notes, and what was put aside of them."""
-    files = {JOURNAL_CHECK: memory.state.journal, SYNC_CHECK: memory.state.sync_state}
+    files = {
+        JOURNAL_CHECK: memory.vault.state.journal,
+        SYNC_CHECK: memory.vault.state.sync_state,
+    }
     for name, file in files.items():
         if not file.exists():
             continue
@@ -156,12 +162,12 @@ def _other_databases(memory: "VaultMemory") -> Iterator[Check]:
 
 
 def _index_equals_notes(memory: "VaultMemory") -> Iterator[Check]:
-    memory.indexing.refresh()
-    index = memory.indexing.index()
+    memory.vault.indexing.refresh()
+    index = memory.vault.indexing.index()
     differing = []
     for path, held in index.files().items():
         try:
-            if memory.folder.read(path).revision != held.revision:
+            if memory.vault.folder.read(path).revision != held.revision:
                 differing.append(path)
         except (NoteNotFound, NoteUnreadable):
             differing.append(path)
@@ -182,7 +188,7 @@ def _index_equals_notes(memory: "VaultMemory") -> Iterator[Check]:
 
 
 def _parked(memory: "VaultMemory") -> Iterator[Check]:
-    for path, (reason, _) in memory.indexing.index().parked().items():
+    for path, (reason, _) in memory.vault.indexing.index().parked().items():
         fix = (
             f"vault-memory index {path}"
             if reason == ENDED_TWICE
@@ -193,10 +199,10 @@ def _parked(memory: "VaultMemory") -> Iterator[Check]:
 
 def _fact_lines(memory: "VaultMemory") -> Iterator[Check]:
     """Lines on pages of facts that state none: they are kept, and nothing knows of them."""
-    for path in memory.indexing.index().files():
+    for path in memory.vault.indexing.index().files():
         place = memory.layout.place(path)
         if place is not None and place.kind == "facts":
-            odd = fact.unread_lines(document.parse(memory.folder.read(path).raw))
+            odd = fact.unread_lines(document.parse(memory.vault.folder.read(path).raw))
             if odd:
                 yield Check(
                     "facts",
@@ -208,7 +214,7 @@ def _fact_lines(memory: "VaultMemory") -> Iterator[Check]:
 
 def _past(memory: "VaultMemory") -> Iterator[Check]:
     """Was the vault put back from a backup? Was the audit edited?"""
-    older = memory.went_back()
+    older = memory.edits.reverted_notes()
     if len(older) >= SEVERAL:
         yield Check(
             "earlier versions",
@@ -217,7 +223,7 @@ def _past(memory: "VaultMemory") -> Iterator[Check]:
             "the newer ones are kept: `vault-memory history NOTE` lists them, `vault-memory restore NOTE REVISION`"
             " brings one back",
         )
-    for note, bad in memory.gaps().items():
+    for note, bad in memory.edits.audit_gaps().items():
         what = f"{bad} lines are no records" if bad else "records were taken out"
         yield Check(
             "audit",
@@ -228,7 +234,7 @@ def _past(memory: "VaultMemory") -> Iterator[Check]:
 
 
 def _names(memory: "VaultMemory") -> Iterator[Check]:
-    listing = memory.folder.listing()
+    listing = memory.vault.folder.listing()
     for group in clashes(listing.entries):
         yield Check(
             "names",
@@ -256,7 +262,7 @@ def _names(memory: "VaultMemory") -> Iterator[Check]:
             "`vault-memory conflicts` shows and settles them",
         )
     several = bots(listing.entries)
-    if len(several) > 1 and not memory.config.layout.bot:
+    if len(several) > 1 and not memory.vault.config.layout.bot:
         yield Check(
             "bots",
             "warn",
@@ -267,30 +273,30 @@ def _names(memory: "VaultMemory") -> Iterator[Check]:
 
 def _users(memory: "VaultMemory") -> Iterator[str]:
     """People who are named by tokens, or by the layout if notes of theirs lie at the top of the vault."""
-    yield from (token.user for token in memory.config.serve.tokens)
+    yield from (token.user for token in memory.vault.config.serve.tokens)
     if (memory.root / "USER.md").exists():
         yield memory.layout.user
 
 
 def _embedder(memory: "VaultMemory") -> Iterator[Check]:
-    if memory.config.embedding.kind == "off":
+    if memory.vault.config.embedding.kind == "off":
         yield Check("embedder", "ok", "switched off: search works by keywords", "")
-    elif reason := embedders.available(memory.config.embedding):
-        is_local = memory.config.embedding.kind != "api"
+    elif reason := embedders.available(memory.vault.config.embedding):
+        is_local = memory.vault.config.embedding.kind != "api"
         fix = "pip install 'vault-memory[onnx]'" if is_local else "see [embedding]"
         yield Check("embedder", "warn", f"search works by keywords only: {reason}", fix)
     else:
-        embedders.check_files(memory.config.embedding, vault=memory.root)
+        embedders.check_files(memory.vault.config.embedding, vault=memory.root)
         yield Check(
             "embedder",
             "ok",
-            f"{memory.config.embedding.kind}, model {memory.config.embedding.model}",
+            f"{memory.vault.config.embedding.kind}, model {memory.vault.config.embedding.model}",
             "",
         )
 
 
 def _brain(memory: "VaultMemory") -> Iterator[Check]:
-    settings = memory.config.brain
+    settings = memory.vault.config.brain
     if settings.kind == "rules":
         yield Check(
             "brain",
@@ -318,13 +324,13 @@ def _watcher(memory: "VaultMemory") -> Iterator[Check]:
 
 def _sync(memory: "VaultMemory") -> Iterator[Check]:
     """What is known of the sync on this side; the server is not asked."""
-    remote = memory.config.remote
+    remote = memory.vault.config.remote
     if not remote.url:
         yield Check("sync", "ok", "no remote is set up", "")
         return
     engine.refuse_others(memory.root)
-    remote_password.password_of(remote, memory.environment, memory.root)
-    standing = status.read_standing(memory.state.path)
+    remote_password.password_of(remote, memory.vault.environment, memory.root)
+    standing = status.read_standing(memory.vault.state.path)
     for error in standing.errors:
         about = f"`{error.path}`: " if error.path else ""
         yield Check(
@@ -348,7 +354,7 @@ def _sync(memory: "VaultMemory") -> Iterator[Check]:
 
 def _hooks(memory: "VaultMemory") -> Iterator[Check]:
     """Whether a hook gave nothing lately; its host says nothing of that."""
-    log = memory.state.hook_log
+    log = memory.vault.state.hook_log
     with suppress(OSError):
         if time.time() - log.stat().st_mtime < LATELY_SECONDS:
             last = log.read_text(encoding="utf-8", errors="replace").splitlines()[-1:]

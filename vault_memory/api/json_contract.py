@@ -12,18 +12,12 @@ if TYPE_CHECKING:
     from vault_memory.conversations.calls import Recorded
     from vault_memory.edits.conflict_copy import ConflictCopy, Resolved
     from vault_memory.edits.edit_result import Edit
-    from vault_memory.edits.reports import (
-        Check,
-        Ended,
-        IndexReport,
-        NoteInfo,
-        NoteText,
-        ThrownNote,
-    )
+    from vault_memory.edits.reports import Check, Ended, ThrownNote
     from vault_memory.edits.versions import NoteVersion
-    from vault_memory.forgetting.calls import Forgotten
+    from vault_memory.forgetting.forget_text import Forgotten
     from vault_memory.rules.edits.audit_record import Proposal, Record
     from vault_memory.search.freshness import Freshness, SearchAnswer
+    from vault_memory.search.note_reports import IndexReport, NoteInfo, NoteText
     from vault_memory.search.results import Hit
 
 ADVICE = {
@@ -46,6 +40,8 @@ def of_search(answer: "SearchAnswer") -> dict[str, Any]:
     }
     if answer.left_out:
         found["left_out"] = dict(answer.left_out)
+    if answer.unknown_scopes:
+        found["unknown_scopes"] = list(answer.unknown_scopes)
     return found
 
 

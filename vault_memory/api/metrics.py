@@ -134,10 +134,10 @@ class Metrics:
         ]
 
     def _of_index(self, vitals: Mapping[str, Any] | None) -> Iterator[Family]:
-        indexing = self._memory.indexing
+        indexing = self._memory.vault.indexing
         if not indexing.generations.current:
             return
-        with self._memory._lock:
+        with self._memory.vault.lock:
             index = indexing.index()
             notes, chunks = index.counts()
             ask = index.connection.execute
@@ -214,7 +214,7 @@ class Metrics:
         )
 
     def _of_nights(self) -> Iterator[Family]:
-        lasts = checkpoint.CheckpointStore(self._memory.state.path).lasts()
+        lasts = checkpoint.CheckpointStore(self._memory.vault.state.path).lasts()
         newest = _moment(max((one.night for one in lasts), default=None))
         failed = sum(one.outcome.get("state") == "failed" for one in lasts)
         yield gauge(
@@ -232,7 +232,7 @@ class Metrics:
         )
 
     def _of_what_waits(self) -> Iterator[Family]:
-        waiting = _had(lambda: len(self._memory.waiting()))
+        waiting = _had(lambda: len(self._memory.edits.waiting()))
         inbox, conflicts = self._look()
         yield gauge(
             "pending_writes",
@@ -256,7 +256,7 @@ class Metrics:
             at, inbox, conflicts = self._looked
             if self._clock() - at >= LOOK_SECONDS:
                 inbox = _had(lambda: float(len(self._memory.inbox())))
-                conflicts = _had(lambda: float(self._memory.count_conflicts()))
+                conflicts = _had(lambda: float(self._memory.conflicts.count()))
                 self._looked = (self._clock(), inbox, conflicts)
             return inbox, conflicts
 

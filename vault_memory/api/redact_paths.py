@@ -18,8 +18,8 @@ def folders_of(memory: "VaultMemory") -> list[str]:
     folders = {
         str(memory.root),
         os.path.realpath(memory.root),
-        str(memory.state.path),
-        str(memory.semantic.cache),
+        str(memory.vault.state.path),
+        str(memory.vault.semantic.cache),
     }
     return sorted({*folders, str(Path.home())} - {"/"}, key=len, reverse=True)
 

@@ -1,266 +1,120 @@
-"""class VaultMemory: puts the rooms together, and is what a bot written in Python calls."""
+"""class VaultMemory: one vault, opened; what a bot written in Python calls."""
 
-import os
-import threading
-import time
-from collections.abc import Callable, Collection, Mapping, Sequence
-from datetime import UTC, date, datetime
-from functools import partial
-from pathlib import Path
-from types import TracebackType
-from typing import TYPE_CHECKING, Self
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
+from datetime import date, datetime
+from typing import TYPE_CHECKING, Any
 
-from vault_memory import config as configuration
-from vault_memory.api import stats as inspection
-from vault_memory.context.calls import ContextCalls
-from vault_memory.conversations.calls import ConversationCalls
-from vault_memory.errors import EmbedderUnavailable, UsageError, VaultMemoryError
+from vault_memory.api.vault_parts import VaultParts
+from vault_memory.context.calls import ContextOptions
+from vault_memory.edits.calls import EditOptions
 from vault_memory.index.retry_on_corruption import rebuild_if_damaged
-from vault_memory.ingest.lifecycle import Indexing, Progress
 from vault_memory.lazy import lazy_module
-from vault_memory.learning.calls import LearningCalls
-from vault_memory.rules.paths.filenames import inside
-from vault_memory.rules.paths.layout import Layout, Pattern
-from vault_memory.search.embedder_handle import Semantic
-from vault_memory.sync.calls import SyncCalls
-from vault_memory.transfer.calls import TransferCalls
-from vault_memory.vault.locate import locate
-from vault_memory.vault.marker import Marker, read_marker
-from vault_memory.vault.reader import Folder
-from vault_memory.vault.state_dir import StateFolder, cache_root, first_marker, state_of
+from vault_memory.search.calls import SearchOptions
 
 if TYPE_CHECKING:
     from vault_memory.api import doctor as api_doctor
-    from vault_memory.edits import reports
-    from vault_memory.edits.reports import Check, IndexReport, NoteInfo, NoteText
-    from vault_memory.index import vector_cache, vectors
-    from vault_memory.index.store import Index
-    from vault_memory.index.vector_cache import Matrices
-    from vault_memory.ingest import embed_pending, pending_index
-    from vault_memory.ingest.pending_index import PendingIndex
-    from vault_memory.markdown import document
+    from vault_memory.api import status_report
+    from vault_memory.context.blocks import ContextBlock
+    from vault_memory.context.calls import Purpose
+    from vault_memory.conversations.calls import Recorded, RecordMode, Role
+    from vault_memory.edits.calls import Source
+    from vault_memory.edits.edit_result import Edit
+    from vault_memory.edits.reports import Check, Ended
+    from vault_memory.edits.versions import NoteVersion
+    from vault_memory.facts.entity_info import FactChange
+    from vault_memory.forgetting.forget_text import Forgotten
+    from vault_memory.ingest.lifecycle import Progress
+    from vault_memory.learning.remember import Remembered
+    from vault_memory.learning.runner import Slept
     from vault_memory.memory_tool import tool
     from vault_memory.memory_tool.tool import MemoryTool
+    from vault_memory.rules.conversations import turn as conversations_turn
+    from vault_memory.rules.edits.audit_record import Proposal, Record
+    from vault_memory.rules.edits.ops import Op
+    from vault_memory.rules.facts import fact as facts_fact
+    from vault_memory.rules.facts.fact import Fact
     from vault_memory.rules.paths import caller
-    from vault_memory.search import freshness as search_freshness
-    from vault_memory.search import query as search_query
-    from vault_memory.search.freshness import Freshness, SearchAnswer
-    from vault_memory.search.results import Answer
+    from vault_memory.search.calls import Mode
+    from vault_memory.search.freshness import SearchAnswer
+    from vault_memory.search.note_reports import IndexReport, NoteInfo, NoteText
 else:
     api_doctor = lazy_module("vault_memory.api.doctor")
-    reports = lazy_module("vault_memory.edits.reports")
-    vector_cache = lazy_module("vault_memory.index.vector_cache")
-    vectors = lazy_module("vault_memory.index.vectors")
-    embed_pending = lazy_module("vault_memory.ingest.embed_pending")
-    pending_index = lazy_module("vault_memory.ingest.pending_index")
-    document = lazy_module("vault_memory.markdown.document")
+    status_report = lazy_module("vault_memory.api.status_report")
     tool = lazy_module("vault_memory.memory_tool.tool")
+    conversations_turn = lazy_module("vault_memory.rules.conversations.turn")
+    facts_fact = lazy_module("vault_memory.rules.facts.fact")
     caller = lazy_module("vault_memory.rules.paths.caller")
-    search_freshness = lazy_module("vault_memory.search.freshness")
-    search_query = lazy_module("vault_memory.search.query")
-
-NO_SCOPES = "name at least one scope, such as `user:alice`; an empty list finds nothing by design"
 
 
-class VaultMemory(
-    ContextCalls, LearningCalls, ConversationCalls, SyncCalls, TransferCalls
-):
-    """One vault, opened. Usable from several threads; each call is short and takes the lock."""
+class VaultMemory(VaultParts):
+    """One vault, opened. Any number of threads may call it; each call is short and takes a lock.
 
-    def __init__(
-        self,
-        root: Path,
-        marker: Marker,
-        config: configuration.Config,
-        state: StateFolder,
-        cache: Path,
-    ) -> None:
-        super().__init__()
-        self.root = root
-        self.config = config
-        self.state = state
-        self.folder = Folder(root)
-        self.semantic = Semantic(
-            config.embedding, cache, reason="the model is not loaded", vault=self.root
-        )
-        self.dirty: Callable[[], Collection[str]] = tuple
-        """names the notes that are known to be newer on disk than in the index; a daemon sets it"""
-        layout = config.layout
-        patterns = [
-            Pattern(pattern.path, pattern.kind, pattern.scope)
-            for pattern in layout.patterns
-        ]
-        self.layout = Layout(patterns, user=layout.user, bot=layout.bot or None)
-        self.indexing = Indexing(
-            self.folder, marker, self.layout, layout, state.index_folder
-        )
-        self.matrices: Matrices | None = None
-        self._pending: PendingIndex | None = None
-        self._lock = threading.RLock()
-        self._missing: tuple[tuple[str, str, int], int, float] | None = None
-        self._count_lasts = 0.0
-        """seconds for which a count of what is not embedded is given again although the index has changed"""
+    The methods are the calls that a bot needs. Each of these attributes has further calls of one concept:
 
-    @classmethod
-    def open(
-        cls,
-        path: str | Path | None = None,
-        config: str | Path | configuration.Config | None = None,
-        *,
-        environment: Mapping[str, str] | None = None,
-    ) -> Self:
-        """Open the vault at `path`, else the one that the environment or the current folder means.
+    - `facts`: `facts(scopes=[...])` lists the facts that hold now; `facts.delete(...)`, `facts.confirm(...)`, ...
+    - `sync`: `sync()` brings the vault and its remote in step; `sync.status()`, ...
+    - `conflicts`: `conflicts()` lists conflict copies; `conflicts.merge(...)`, the trash, ...
+    - `edits`: edits, versions, proposals and pending writes
+    - `conversations`: turns, sessions and the drop folder
+    - `searcher`: the index, its freshness and statistics
+    - `learning`, `forgetting`, `transfer`: the night, taking back, import and export
+    - `vault`: configuration, state folder and index, which all calls share; `root` and `layout` of the folder
+    """
 
-        `config` is a TOML file or a Config. Raises NoVault, VaultUnreachable, ConfigError, TwoCopies.
-        """
-        env = os.environ if environment is None else environment
-        root = locate(path, env, start=Path.cwd())
-        marker = read_marker(root) or first_marker(root, env)
-        state = state_of(root, marker, env)
-        if not isinstance(config, configuration.Config):
-            named = config or env.get("VAULT_MEMORY_CONFIG")
-            if named and not Path(named).exists():
-                raise configuration.missing(Path(named))
-            file = Path(named) if named else state.config_file
-            config = configuration.load(file, env)
-        else:
-            file = None
-        memory = cls(root, marker, config, state, cache_root(env))
-        memory.environment, memory.config_file = env, file
-        return memory
-
-    def close(self) -> None:
-        """Give back the files. The object is not to be used afterwards."""
-        self._close_editing()
-        with self._lock:
-            self.indexing.close()
-            if self._pending is not None:
-                self._pending.close()
-
-    @property
-    def pending(self) -> "PendingIndex":
-        """What waits to be written, searchable; made when it is first needed."""
-        if self._pending is None:
-            self._pending = pending_index.PendingIndex(
-                self.state.path, self.folder, self.layout
-            )
-        return self._pending
-
-    def __enter__(self) -> Self:
-        return self
-
-    def __exit__(
-        self,
-        kind: type[BaseException] | None,
-        error: BaseException | None,
-        trace: TracebackType | None,
-    ) -> None:
-        self.close()
+    # ---- the state of the vault ---------------------------------------------------------------
 
     @rebuild_if_damaged
+    def status(self, *, refresh: bool = True) -> dict[str, object]:
+        """Report the state of index, sync, night, inbox and daemon, with the keys of the JSON contract."""
+        if refresh:
+            self.searcher.refresh()
+        return status_report.status(self)
+
+    def doctor(self, *, fix: bool = False) -> "list[Check]":
+        """Check everything that can break; with `fix`, repair whatever needs no change of a note."""
+        self.vault.check_open()
+        with self.vault.lock:
+            return api_doctor.examine(self, fix=fix)
+
+    # ---- search -------------------------------------------------------------------------------
+
     def index(
         self,
         paths: Sequence[str] = (),
         *,
         rebuild: bool = False,
         embed: bool = True,
-        progress: Progress | None = None,
+        progress: "Progress | None" = None,
     ) -> "IndexReport":
-        """Bring the index up to date with the notes (all, or those under `paths`), and embed what is new.
+        """Bring the index up to date with the notes (all, or those under `paths`), and embed new chunks.
 
-        Waits up to 0.3 s when notes were saved just now or are absent, and looks again before it concludes.
+        Waits up to 0.3 s when notes were saved just now or are absent, and looks again. `progress` is called with a
+        step, and how much of how much is done.
         """
-        started = time.perf_counter()
-        report = self.indexing.update(
-            [inside(path) for path in paths], rebuild=rebuild, progress=progress
+        return self.searcher.index(
+            paths, rebuild=rebuild, embed=embed, progress=progress
         )
-        embedded = self.embed(progress) if embed else 0
-        delta = report.delta
-        seconds = time.perf_counter() - started
-        counts = (
-            self.indexing.index().count_notes(),
-            len(report.changed),
-            len(report.removed),
-            delta.added,
-            delta.kept,
-            delta.removed,
-            embedded,
-        )
-        return reports.IndexReport(*counts, round(seconds, 3))
 
-    def fork(self, *, resident: bool = False) -> Self:
-        """The same vault for another thread: an index connection of its own, the same embedder.
-
-        `resident` keeps the vectors of searched scopes in memory.
-        """
-        other = type(self)(
-            self.root,
-            self.indexing.marker,
-            self.config,
-            self.state,
-            self.semantic.cache,
-        )
-        other.semantic = self.semantic
-        other.indexing.leave = self.indexing.leave
-        other.environment, other.config_file = self.environment, self.config_file
-        other.dirty = lambda: self.dirty()
-        if resident:
-            other.matrices = vector_cache.Matrices()
-            other._count_lasts = 1.0
-        return other
-
-    def embed(
-        self,
-        progress: Progress | None = None,
-        *,
-        go_on: Callable[[], bool] = lambda: True,
-    ) -> int:
-        """Embed what has no vector yet, when an embedder is to be had, as long as `go_on` says so.
-
-        Returns how many chunks were embedded.
-        """
-        embedder = self.semantic.warm()
-        if embedder is None:
-            return 0
-        tell = (
-            (lambda done, total: progress("embedding", done, total))
-            if progress
-            else None
-        )
-        try:
-            return embed_pending.embed_pending(
-                self.indexing.index(), embedder, go_on=go_on, progress=tell
-            )
-        except VaultMemoryError as error:
-            self.semantic.drop(error.message)
-            return 0
-
-    @rebuild_if_damaged
     def refresh(
         self,
-        progress: Progress | None = None,
+        progress: "Progress | None" = None,
         *,
         renew: bool = True,
         briefly: bool = False,
     ) -> None:
-        """Bring the text up to date with the notes. Without `renew`, an index of older rules is left to the daemon.
+        """Bring the index up to date with the text of the notes, without embedding. `search` does it by itself.
 
-        `briefly` is for a question. It takes in large notes for less than a second, and the answer names the others.
+        Without `renew`, an index of an older program version is left to the daemon. `briefly` spends less than a
+        second on large notes; the freshness of an answer names the others.
         """
-        if (
-            renew
-            or self.indexing.generations.current == 0
-            or not self.indexing.is_outdated
-        ):
-            self.indexing.refresh(progress, briefly=briefly)
+        self.searcher.refresh(progress, renew=renew, briefly=briefly)
 
-    @rebuild_if_damaged
     def search(
         self,
         query: str,
         *,
         scopes: Sequence[str],
-        mode: str | None = None,
+        mode: "Mode | None" = None,
         limit: int | None = None,
         now: datetime | None = None,
         topic: str | None = None,
@@ -272,158 +126,344 @@ class VaultMemory(
         session: str | None = None,
         refresh: bool = True,
     ) -> "SearchAnswer":
-        """The chunks that answer `query` best, from the notes of `scopes` and no other.
+        """Find the chunks that answer `query` best, in the notes of `scopes` and no others.
 
-        `mode` is balanced, keyword, semantic or rrf. Vectors take part once `warm` was called; without them every mode
-        goes by words, and `freshness.semantic` says so. `refresh` first brings the index up to date; whoever runs
-        beside a daemon may leave that to it. `since` and `until` are inclusive. `session` is the open
-        conversation, whose own turns are left out. Raises UsageError for an unknown mode
-        or a bare string as `scopes`.
+        `mode` is by default `[recall] mode`. Vectors take part once `warm` was called; without them each mode uses
+        words, and `freshness.semantic` says so. `since` and `until` are inclusive. `why` explains scores. `session`
+        is the open conversation, whose own turns are left out. `refresh` first brings the index up to date; leave
+        that to a daemon where one runs. Scopes without any note are in `unknown_scopes` of the answer.
+
+        Raises UsageError for an unknown mode or a wrong scope.
         """
-        if isinstance(scopes, str):
-            raise UsageError(
-                f"`scopes` is a list of scopes, not {scopes!r}", hint=NO_SCOPES
-            )
-        if refresh:
-            self.indexing.refresh()
-        index = self.indexing.index()
-        wanted = mode or self.config.recall.mode
-        ask = partial(
-            search_query.search,
-            index,
-            query,
-            scopes=scopes,
-            mode=wanted,
-            limit=limit or self.config.recall.limit,
-            now=now or datetime.now(UTC),
+        options = SearchOptions(
+            mode=mode,
+            limit=limit,
+            now=now,
             topic=topic,
             entity=entity,
             since=since,
             until=until,
             kinds=kinds,
             why=why,
-            cues=self.config.recall.dialogue_cues,
-            pending=self.pending.index(),
-            session=session or "",
+            session=session,
+            refresh=refresh,
         )
-        dirty = self.dirty()  # before: what is read in meanwhile is in the index, and not yet in what is searched
-        with index.reading():  # a note named as stale and its text are of one moment
-            answer = self._with_vectors(ask) or ask(
-                mode="keyword" if wanted == "semantic" else wanted
-            )
-            return search_freshness.SearchAnswer(
-                answer.hits, self._freshness(index, dirty), answer.left_out
-            )
-
-    def _with_vectors(self, ask: Callable[..., "Answer"]) -> "Answer | None":
-        """The answer with the embedder's help; None when there is none, or it failed just now."""
-        embedder = self.semantic.embedder
-        if embedder is None:
-            return None
-        try:
-            return ask(
-                embed=lambda text: embedder.embed([text], query=True)[0],
-                model=embedder.fingerprint,
-                matrices=self.matrices,
-            )
-        except EmbedderUnavailable as error:
-            self.semantic.drop(error.message)
-            return None
-
-    @rebuild_if_damaged
-    def scopes(self) -> list[str]:
-        """The names of all scopes that have a note, or will have one once what waits is written."""
-        waiting = self.pending.index()
-        known = self.indexing.index().scopes()
-        return known if waiting is None else sorted({*known, *waiting.scopes()})
+        return self.searcher.search(query, scopes, options)
 
     def warm(self) -> str:
-        """Load the embedder, so that vectors take part in search. Returns the reason when that cannot be."""
-        self.semantic.warm()
-        return "" if self.semantic.embedder else self.semantic.reason
+        """Load the embedder, so that vectors take part in search. Returns the reason when that is impossible."""
+        return self.searcher.warm()
 
-    @rebuild_if_damaged
-    def freshness(self) -> "Freshness":
-        """How fresh an answer given now is."""
-        return self._freshness(self.indexing.index(), self.dirty())
+    def scopes(self) -> list[str]:
+        """List the scopes that have a note, such as `user:alice`."""
+        return self.searcher.scopes()
 
-    def _freshness(self, index: "Index", dirty: Collection[str]) -> "Freshness":
-        stale = tuple(sorted({*index.stale(), *dirty, *self.indexing.behind}))
-        embedder = self.semantic.embedder
-        if embedder is None:
-            return search_freshness.Freshness(
-                stale, self.semantic.state, self.semantic.reason
-            )
-        missing = self._count_missing(index, embedder.fingerprint)
-        return (
-            search_freshness.Freshness(stale, "warming", f"{missing} chunks to embed")
-            if missing
-            else search_freshness.Freshness(stale, "ready", "")
-        )
+    def notes(self, scopes: Sequence[str] | None = None) -> "list[NoteInfo]":
+        """List the notes that search reads, sorted by path; only those of `scopes` when they are named."""
+        return self.searcher.notes(scopes)
 
     def read(self, note: str) -> "NoteText":
-        """A note as it is on disk now. Raises BadPath, NoteNotFound, NoteUnreadable."""
-        found = self.folder.read(inside(note))
-        sections = tuple(section.name for section in document.parse(found.raw).sections)
-        return reports.NoteText(
-            found.path,
-            found.revision,
-            found.raw.decode("utf-8", errors="replace"),
-            sections,
+        """Read a note from disk. Raises BadPath, NoteNotFound, NoteUnreadable."""
+        return self.searcher.read(note)
+
+    # ---- conversations ------------------------------------------------------------------------
+
+    def context(
+        self,
+        prompt: str = "",
+        *,
+        scopes: Sequence[str],
+        purpose: "Purpose" = "chat",
+        budget: int | None = None,
+        session: str | None = None,
+        confirmation: str = "",
+        automatic: bool = False,
+        private: bool = False,
+        now: datetime | None = None,
+        refresh: bool = True,
+    ) -> "ContextBlock":
+        """Compose the memory block for a prompt: quoted data, in a fixed order, from the notes as they are now.
+
+        `budget` is the length of the block in characters (else `max_memory_chars`; 0: no limit); user and channel
+        memory are never cut. A `briefing` contains nothing personal. `session` is the conversation whose own turns
+        are left out, `confirmation` the task that the user has just confirmed. With `automatic`, as for a hook,
+        lines are looked up only as `[memory_search]` allows. When `scopes` name a channel, everybody there reads the
+        answer: notes of persons are left out unless `private`. Raises UsageError.
+        """
+        options = ContextOptions(
+            purpose=purpose,
+            budget=budget,
+            session=session,
+            confirmation=confirmation,
+            automatic=automatic,
+            private=private,
+            now=now,
+            refresh=refresh,
+        )
+        return self._prompts.context(prompt, scopes, options)
+
+    def record_turn(
+        self,
+        *,
+        session: str,
+        role: "Role",
+        text: str,
+        user: str | None = None,
+        channel: str | None = None,
+        source: str = "talk",
+        mode: "RecordMode" = "persistent",
+        origin: str = "owner",
+        silent: bool = False,
+        automated: bool = False,
+        now: datetime | None = None,
+        chance: int | None = None,
+        again: bool = False,
+    ) -> "Recorded":
+        """Record one turn in the transcript of its channel, else of its person; search finds it at once.
+
+        Without `user` the session must be known. An `incognito` session leaves no trace, and a `silent` turn is not
+        recorded. Search finds an `automated` turn (of a job, a webhook or a subagent), but the bot learns nothing
+        about the person from it. For a retry after a lost answer pass the same `now`, the same `chance` (30 random
+        bits) and `again`: then no turn is recorded twice.
+
+        Raises UsageError, OwnerUnknown, TurnNotRecorded, VaultUnreachable.
+        """
+        draft = conversations_turn.Turn(
+            id="",
+            ts="",
+            session=session,
+            role=role,
+            user=user or "",
+            channel=channel or "",
+            text=text,
+            origin=origin,
+            source=source,
+            automated=automated,
+        )
+        return self.conversations.record(
+            draft, mode=mode, silent=silent, now=now, chance=chance, again=again
         )
 
-    @rebuild_if_damaged
-    def notes(self, scopes: Sequence[str] | None = None) -> "list[NoteInfo]":
-        """The notes that search reads, sorted by path; only those of `scopes` when given."""
-        self.indexing.refresh()
-        return inspection.notes(self.indexing.index(), scopes)
+    def end_session(
+        self,
+        session: str,
+        *,
+        user: str | None = None,
+        channel: str | None = None,
+        now: datetime | None = None,
+    ) -> "Ended":
+        """End a conversation; the bot learns from it at night. An unknown or ended session does no harm.
 
-    @rebuild_if_damaged
-    def status(self, *, refresh: bool = True) -> dict[str, object]:
-        """The state of things, with the keys of the JSON contract."""
-        if refresh:
-            self.indexing.refresh()
-        return inspection.status(self)
-
-    @rebuild_if_damaged
-    def stats(self, scopes: Sequence[str] | None = None) -> dict[str, object]:
-        """Counts by kind, scope and source; with `scopes` of those alone."""
-        self.indexing.refresh()
-        index = self.indexing.index()
-        return (
-            inspection.stats(index)
-            if scopes is None
-            else inspection.stats_of(index, scopes)
+        Raises UsageError when several people have a session of this name.
+        """
+        return self.conversations.end_session(
+            session, user=user, channel=channel, now=now
         )
 
     def memory_tool(
         self, *, user: str, channel: str = "", private: bool = False
     ) -> "MemoryTool":
-        """Anthropic's memory tool over the notes of a person: `execute` carries out what the model asks for.
+        """Make Anthropic's memory tool over the notes of a person: `execute` carries out the model's commands.
 
-        With a `channel`, everybody there reads the answers: then it is over the dated notes of the channel, unless
-        `private` is true. Raises UsageError for a name that no person of this vault can have.
+        With a `channel`, where everybody reads the answers, it is over the dated notes of the channel, unless
+        `private`. Raises UsageError for a name that no person of this vault can have.
         """
-        return tool.MemoryTool(self, caller.Caller(user, channel, private=private))
+        who = caller.Caller(user, channel, private=private)
+        return tool.MemoryTool(self.edits, who)
 
-    def doctor(self, *, fix: bool = False) -> "list[Check]":
-        """Look at everything that could be wrong; with `fix`, mend what can be mended without touching a note."""
-        with self._lock:
-            return api_doctor.examine(self, fix=fix)
+    # ---- edits --------------------------------------------------------------------------------
 
-    def _count_missing(self, index: "Index", fingerprint: str) -> int:
-        key = (fingerprint, index.path, index.change_counter)
-        if self._missing is not None:
-            before, count, counted = self._missing
-            if before == key or (
-                before[:2] == key[:2] and time.monotonic() - counted < self._count_lasts
-            ):
-                return count
-        model = vectors.find_model(index.connection, fingerprint)
-        count = (
-            vectors.missing_count(index.connection, model)
-            if model
-            else index.counts()[1]
+    def apply(
+        self,
+        note: str,
+        ops: "Iterable[Op | Mapping[str, object]]",
+        *,
+        source: "Source" = "tool",
+        expected: str | None = None,
+        merge: bool = False,
+        dry_run: bool = False,
+        why: str = "",
+        origin: str = "owner",
+        now: datetime | None = None,
+    ) -> "Edit":
+        """Apply ops to a note; good ops are done while bad ones are refused, each with its reason.
+
+        `expected` is the revision that the ops were planned for: another one raises NoteChanged, unless `merge`.
+        Policy binds `tool` (the bot) and `nightly`; `cli` is a person's act. The index has the new text when this
+        returns. Raises UsageError, NotCurated, NoteUnreadable, NotRecorded.
+        """
+        options = EditOptions(
+            source=source,
+            expected=expected,
+            merge=merge,
+            dry_run=dry_run,
+            why=why,
+            origin=origin,
+            now=now,
         )
-        self._missing = (key, count, time.monotonic())
-        return count
+        return self.edits.apply(note, ops, options)
+
+    def undo(
+        self, record_id: str, *, dry_run: bool = False, now: datetime | None = None
+    ) -> "Edit":
+        """Take back what one audit record did, as a new record, which can be taken back too.
+
+        `record_id` may be the beginning of an id. Raises UnclearId, NotUndoable.
+        """
+        return self.edits.undo(record_id, dry_run=dry_run, now=now)
+
+    def log(
+        self, note: str | None = None, *, limit: int | None = None
+    ) -> "tuple[Record, ...]":
+        """List the audit records of one note, or of all, oldest first; the newest `limit` of them."""
+        return self.edits.log(note, limit=limit)
+
+    def history(self, note: str) -> "list[NoteVersion]":
+        """List the stored versions of a note, newest first. Raises NoteNotFound."""
+        return self.edits.history(note)
+
+    def restore(
+        self,
+        note: str,
+        revision: str,
+        *,
+        expected: str | None = None,
+        dry_run: bool = False,
+        now: datetime | None = None,
+    ) -> "Edit":
+        """Write a version of the note's history again. Raises UnclearId, NoteChanged."""
+        return self.edits.restore(
+            note, revision, expected=expected, dry_run=dry_run, now=now
+        )
+
+    def inbox(self) -> "tuple[Proposal, ...]":
+        """List the proposals that wait for a person's decision, oldest first."""
+        return self.edits.inbox()
+
+    def approve(self, proposal_id: str, *, now: datetime | None = None) -> "Edit":
+        """Carry out a proposal, as a person's act. Raises UnclearId."""
+        return self.edits.approve(proposal_id, now=now)
+
+    def reject(self, proposal_id: str, *, now: datetime | None = None) -> "Edit":
+        """Drop a proposal; the bot does not propose it again. Raises UnclearId."""
+        return self.edits.reject(proposal_id, now=now)
+
+    # ---- facts, learning, forgetting ----------------------------------------------------------
+
+    def timeline(
+        self, entity: str, *, scopes: Sequence[str], now: datetime | None = None
+    ) -> "tuple[Fact, ...]":
+        """List all present and past facts about an entity, oldest first."""
+        return self.facts.timeline(entity, scopes=scopes, now=now)
+
+    def add_fact(
+        self,
+        subject: str,
+        predicate: str,
+        object: str,
+        *,
+        scope: str,
+        valid_from: date | None = None,
+        valid_until: date | None = None,
+        temporary: bool = False,
+        confidence: float = 1.0,
+        ref: str = "",
+        origin: str = "owner",
+        source: "Source" = "tool",
+        why: str = "",
+        dry_run: bool = False,
+        now: datetime | None = None,
+    ) -> "FactChange":
+        """State a fact of a scope. It is added, refines or ends another fact, or exists already.
+
+        Policy binds `tool` (the bot) and `nightly`; `cli` is a person's act.
+        Raises UsageError, BadPath, NoteUnreadable, NotRecorded.
+        """
+        fact = facts_fact.Fact(
+            id="",
+            subject=subject,
+            predicate=predicate,
+            object=object,
+            valid_from=valid_from,
+            valid_until=valid_until,
+            temporary=temporary,
+            confidence=confidence,
+            ref=ref,
+            origin=origin,
+            scope=scope,
+        )
+        options = EditOptions(source, why=why, dry_run=dry_run, now=now)
+        return self.facts.add(fact, options)
+
+    def correct_fact(
+        self,
+        fact_id: str,
+        *,
+        scopes: Sequence[str],
+        source: "Source" = "cli",
+        expected: str | None = None,
+        dry_run: bool = False,
+        now: datetime | None = None,
+        **right: Any,
+    ) -> "FactChange":
+        """Replace a fact that was wrong from the start; `right` are its new fields, such as `object=`.
+
+        `expected` is the revision of its note that the correction was planned for. Raises UnclearId, NoteChanged.
+        """
+        options = EditOptions(source, expected=expected, dry_run=dry_run, now=now)
+        return self.facts.correct(fact_id, scopes, right, options)
+
+    def remember(
+        self,
+        text: str,
+        *,
+        scope: str,
+        source: "Source" = "tool",
+        expected: str | None = None,
+        now: datetime | None = None,
+        dry_run: bool = False,
+    ) -> "Remembered":
+        """Write one sentence into USER.md, CHANNEL.md or MEMORY.md of a scope; a standing rule into RULES.md.
+
+        `expected` is the revision of that note that the call was planned for. Raises UsageError, NoteChanged.
+        """
+        return self.learning.remember(
+            text,
+            scope=scope,
+            source=source,
+            expected=expected,
+            now=now,
+            dry_run=dry_run,
+        )
+
+    def sleep(
+        self,
+        *,
+        scopes: Sequence[str] | None = None,
+        due: bool = False,
+        dry_run: bool = False,
+        now: datetime | None = None,
+        after: Callable[[str, str], None] = lambda scope, step: None,
+    ) -> "Slept":
+        """Run the nightly learning cycle for `user:NAME` and `channel:NAME` scopes; for all when `scopes` is None.
+
+        `due`: only scopes whose night has begun and is not done. `after` is called with the scope and the name of
+        each finished step. Raises NightRuns when another process learns, UsageError, ConfigError.
+        """
+        return self.learning.sleep(
+            scopes=scopes, due=due, dry_run=dry_run, now=now, after=after
+        )
+
+    def forget(
+        self,
+        text: str,
+        *,
+        scopes: Sequence[str] | None = None,
+        now: datetime | None = None,
+        dry_run: bool = False,
+    ) -> "Forgotten":
+        """Remove `text` from notes, history, index and state folder, and check that no copy remains.
+
+        `scopes` None means the whole vault. Raises TextTooShort, UsageError, JournalUnavailable.
+        """
+        return self.forgetting.forget(text, scopes=scopes, now=now, dry_run=dry_run)

@@ -69,4 +69,4 @@ class ContextNeedsName(UsageError):
 def ask_daemon(context: Context, call: str) -> dict[str, Any] | None:
     """What the daemon of this vault answers; None when none runs."""
     with context.open() as memory:
-        return client.ask(memory.state.socket, call, {})
+        return client.ask(memory.vault.state.socket, call, {})

@@ -1,15 +1,16 @@
-"""The call of VaultMemory that a bot begins each turn with: what goes into its prompt."""
+"""The call that a bot begins each turn with: the memory block for its prompt."""
 
 from collections.abc import Sequence
 from datetime import datetime
 from functools import partial
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Literal, NamedTuple, get_args
 
-from vault_memory.edits.calls import aware as moment
+from vault_memory.edits.calls import aware
 from vault_memory.errors import UsageError
-from vault_memory.facts.calls import FactCalls, _checked
 from vault_memory.index.retry_on_corruption import rebuild_if_damaged
 from vault_memory.lazy import lazy_module
+from vault_memory.rules.paths.scopes import check_scopes
+from vault_memory.search.calls import SearchCalls
 
 if TYPE_CHECKING:
     from vault_memory.context import blocks, gather, live_notes
@@ -17,7 +18,6 @@ if TYPE_CHECKING:
     from vault_memory.context.live_notes import Authors
     from vault_memory.index.store import Index
     from vault_memory.search import query
-    from vault_memory.search.freshness import Freshness
     from vault_memory.search.results import Answer
 else:
     blocks = lazy_module("vault_memory.context.blocks")
@@ -25,140 +25,137 @@ else:
     live_notes = lazy_module("vault_memory.context.live_notes")
     query = lazy_module("vault_memory.search.query")
 
-PURPOSES = ("chat", "briefing")
+Purpose = Literal["chat", "briefing"]
+PURPOSES: tuple[Purpose, ...] = get_args(Purpose)
 
 
-class ContextCalls(FactCalls):
-    """What VaultMemory is made of besides."""
+class ContextOptions(NamedTuple):
+    """Options of a memory block; `VaultMemory.context` explains them."""
 
-    _authors: "Authors | None" = None
+    purpose: Purpose = "chat"
+    budget: int | None = None
+    session: str | None = None
+    confirmation: str = ""
+    automatic: bool = False
+    private: bool = False
+    now: datetime | None = None
+    refresh: bool = True
+
+
+DEFAULT_CONTEXT = ContextOptions()
+
+
+class ContextCalls:
+    """Compose memory blocks from the notes of one vault."""
+
+    def __init__(self, searcher: SearchCalls) -> None:
+        self.vault = searcher.vault
+        self._searcher = searcher
+        self._authors: Authors | None = None
 
     @rebuild_if_damaged
     def context(
         self,
-        prompt: str = "",
-        *,
+        prompt: str,
         scopes: Sequence[str],
-        purpose: str = "chat",
-        budget: int | None = None,
-        session: str | None = None,
-        confirmation: str = "",
-        automatic: bool = False,
-        private: bool = False,
-        now: datetime | None = None,
-        refresh: bool = True,
+        options: ContextOptions = DEFAULT_CONTEXT,
     ) -> "ContextBlock":
-        """The memory block for a prompt: quoted data, in a fixed order, read from the notes as they are now.
-
-        `budget` is the length of the whole block in characters (else `max_memory_chars`; 0: no limit), of which user
-        and channel memory are never cut. A `briefing` holds nothing personal. `session` is the conversation whose own
-        turns are left out, `confirmation` what a task was about that was confirmed just now. Lines that have to do
-        with the prompt are looked up; with `automatic`, as for a hook that nobody asked, only as `[memory_search]`
-        allows. When `scopes` name a channel, everybody there reads the answer: the notes of persons are left out unless
-        `private` is true. Raises UsageError.
-        """
-        _check(purpose, budget)
-        _checked(scopes)
-        if not self.config.recall.enabled:
-            return blocks.ContextBlock(
-                "",
-                (),
-                (blocks.Cut("all", "`[recall] enabled` is false"),),
-                self.freshness(),  # type: ignore[attr-defined]
-            )
-        if refresh:
-            self.indexing.refresh()
-        at = moment(now)
-        wanted = self._wanted(
+        """Compose the memory block for a prompt; see `VaultMemory.context`."""
+        _check(options.purpose, options.budget)
+        check_scopes(scopes)
+        config = self.vault.config
+        if not config.recall.enabled:
+            reason = "`[recall] enabled` is false"
+            omitted = blocks.Cut("all", reason)
+            return blocks.ContextBlock("", (), (omitted,), self._searcher.freshness())
+        if options.refresh:
+            self.vault.indexing.refresh()
+        moment = aware(options.now)
+        request = self._request(
             prompt=prompt,
             scopes=tuple(scopes),
-            today=at.date(),
-            briefing=purpose == "briefing",
-            session=session or "",
-            confirmation=confirmation,
-            private=private,
-            budget=self.config.max_memory_chars if budget is None else budget,
-            most_lines=self.config.memory_search.auto_recall_limit
-            if automatic
-            else self.config.recall.top_k,
+            today=moment.date(),
+            briefing=options.purpose == "briefing",
+            session=options.session or "",
+            confirmation=options.confirmation,
+            private=options.private,
+            budget=config.max_memory_chars
+            if options.budget is None
+            else options.budget,
+            most_lines=config.memory_search.auto_recall_limit
+            if options.automatic
+            else config.recall.top_k,
         )
-        return self._built(
-            wanted, at, self._why_not_recalled(automatic) if prompt.strip() else ""
-        )
+        why_not = self._why_not_recalled(options.automatic) if prompt.strip() else ""
+        return self._compose(request, moment, why_not)
 
-    def _wanted(self, **asked: Any) -> "ContextRequest":
-        """What is asked for, and what the configuration says to it."""
-        settings = self.config
+    def _request(self, **fields: Any) -> "ContextRequest":
+        """The request of the caller with the settings of the configuration."""
+        config = self.vault.config
         return blocks.ContextRequest(
-            owner=settings.layout.user,
-            dated_days=settings.sleep_cycle.auto_load_dated_days,
-            most_facts=settings.facts.max_knowledge_facts,
-            single=settings.facts.single_valued,
-            recall_budget=settings.recall.budget,
-            whole_memory=settings.recall.whole_memory_chars,
-            **asked,
+            owner=config.layout.user,
+            dated_days=config.sleep_cycle.auto_load_dated_days,
+            most_facts=config.facts.max_knowledge_facts,
+            single=config.facts.single_valued,
+            recall_budget=config.recall.budget,
+            whole_memory=config.recall.whole_memory_chars,
+            **fields,
         )
 
-    def _built(
-        self, wanted: "ContextRequest", at: datetime, why_not: str
+    def _compose(
+        self, request: "ContextRequest", moment: datetime, why_not: str
     ) -> "ContextBlock":
-        """The block; `why_not` is why nothing is recalled, empty when it may be."""
-        index = self.indexing.index()
-        self._authors = self._authors or live_notes.Authors(self.folder)
-        dirty = self.dirty()  # type: ignore[attr-defined]
-        with self.folder.held(), index.reading():
-            notes = live_notes.LiveNotes(self.folder, self._authors, index.revision_of)
-            block = gather.build(
-                index,
-                notes,
-                wanted,
-                None if why_not else self._recalling(index, at, wanted.session),
-            )
-            fresh: Freshness = self._freshness(index, dirty)  # type: ignore[attr-defined]
-        cut = [
-            *(blocks.Cut(*one) for one in block.cut),
-            *([blocks.Cut("recalled", why_not)] if why_not else []),
-        ]
+        """Compose the block; `why_not` is the reason to recall no lines, empty to recall them."""
+        folder = self.vault.folder
+        index = self.vault.indexing.index()
+        self._authors = self._authors or live_notes.Authors(folder)
+        unread = self._searcher.unread_notes()
+        recall = None if why_not else self._recalling(index, moment, request.session)
+        with folder.held(), index.reading():
+            notes = live_notes.LiveNotes(folder, self._authors, index.revision_of)
+            block = gather.build(index, notes, request, recall)
+            freshness = self._searcher.freshness_of(index, unread)
+        omitted = [blocks.Cut(*entry) for entry in block.cut]
+        if why_not:
+            omitted.append(blocks.Cut("recalled", why_not))
         return blocks.ContextBlock(
             block.text,
-            tuple(blocks.Part(*one) for one in block.parts),
-            tuple(cut),
-            fresh,
+            tuple(blocks.Part(*entry) for entry in block.parts),
+            tuple(omitted),
+            freshness,
         )
 
     def _why_not_recalled(self, automatic: bool) -> str:
-        if not self.config.memory_search.enabled:
+        """The setting that forbids to look for lines, else an empty text."""
+        settings = self.vault.config.memory_search
+        if not settings.enabled:
             return "`[memory_search] enabled` is false"
-        return (
-            "`[memory_search] auto_recall` is off"
-            if automatic and not self.config.memory_search.auto_recall
-            else ""
-        )
+        if automatic and not settings.auto_recall:
+            return "`[memory_search] auto_recall` is off"
+        return ""
 
-    def _recalling(self, index: "Index", at: datetime, session: str) -> "Ask":
-        """Looks for what has to do with a prompt, with the embedder's help when it is there."""
-        settings = self.config.recall
-        keywords = "keyword" if settings.mode == "semantic" else settings.mode
+    def _recalling(self, index: "Index", moment: datetime, session: str) -> "Ask":
+        """A function that searches for lines related to a prompt, with vectors when an embedder is loaded."""
+        recall = self.vault.config.recall
+        without_vectors = "keyword" if recall.mode == "semantic" else recall.mode
 
         def ask(
             text: str, scopes: Sequence[str], limit: int, kinds: Sequence[str] = ()
         ) -> "Answer":
-            ask_for = partial(
+            search = partial(
                 query.search,
                 index,
                 text,
                 scopes=scopes,
                 limit=limit,
                 kinds=kinds,
-                now=at,
-                cues=settings.dialogue_cues,
+                now=moment,
+                cues=recall.dialogue_cues,
                 gated=True,
                 session=session,
             )
-            found: Answer | None = self._with_vectors(  # type: ignore[attr-defined]
-                partial(ask_for, mode=settings.mode)
-            )
-            return found or ask_for(mode=keywords)
+            answer = self._searcher.with_vectors(partial(search, mode=recall.mode))
+            return answer or search(mode=without_vectors)
 
         return ask
 

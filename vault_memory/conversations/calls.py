@@ -1,22 +1,21 @@
-"""The calls of VaultMemory about what is said: it is recorded and found at once, and sessions end."""
+"""Calls that record turns, end sessions and take in the drop folder."""
 
 import os
 import threading
 import time
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
+from contextlib import contextmanager
 from datetime import datetime, timedelta
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING, Literal, NamedTuple, get_args
 
 from vault_memory.database.connection import DatabaseError
-from vault_memory.edits.calls import aware as moment
-from vault_memory.edits.conflict_calls import ConflictCalls
+from vault_memory.edits.calls import aware
 from vault_memory.errors import NoteUnreadable, UsageError
 from vault_memory.lazy import lazy_module
 from vault_memory.logs import Logger
+from vault_memory.search.open_vault import OpenVault
 
 if TYPE_CHECKING:
-    from typing import Self
-
     from vault_memory.conversations import drop_folder as conversations_drop_folder
     from vault_memory.conversations import owner_words
     from vault_memory.conversations import sessions as conversations_sessions
@@ -25,9 +24,8 @@ if TYPE_CHECKING:
     from vault_memory.conversations.sessions import Session, Sessions
     from vault_memory.conversations.transcripts import Added, Transcripts
     from vault_memory.edits import reports
-    from vault_memory.edits.reports import Ended, NoteInfo
+    from vault_memory.edits.reports import Ended
     from vault_memory.ingest import turn_ingest
-    from vault_memory.ingest.lifecycle import Progress
     from vault_memory.ingest.turn_ingest import TurnIngest
     from vault_memory.rules.conversations import turn as conversations_turn
     from vault_memory.rules.conversations.turn import Turn
@@ -44,24 +42,26 @@ else:
 
 logger = Logger(__name__)
 
-MODES = ("persistent", "incognito")
+RecordMode = Literal["persistent", "incognito"]
+MODES: tuple[RecordMode, ...] = get_args(RecordMode)
+Role = Literal["user", "assistant", "system", "tool"]
 
 
 class Recorded(NamedTuple):
-    """What became of a turn. Both are None when it was not to be recorded."""
+    """Where a turn was recorded. Both are None for a turn that is not recorded."""
 
     id: str | None
     note: str | None
-    """the transcript it stands in"""
+    """the transcript with the turn"""
 
 
 NOTHING = Recorded(None, None)
 JUST_NOW = timedelta(minutes=5)
-"""So long after its last turn a session is taken for the open conversation of a person"""
+"""A session counts as a person's open conversation for this long after its last turn"""
 
 
 class OwnerUnknown(UsageError):
-    """Nothing says whose turn it is."""
+    """The person of a turn is unknown."""
 
     def __init__(self, session: str) -> None:
         about = (
@@ -72,124 +72,199 @@ class OwnerUnknown(UsageError):
         super().__init__(about, hint="name the person: there is no default")
 
 
-class ConversationCalls(ConflictCalls):
-    """What VaultMemory is made of besides. No model is asked here, and nothing is embedded."""
+class ConversationCalls:
+    """Record the conversations of one vault. No call asks a model or embeds text."""
 
-    if TYPE_CHECKING:
-        # calls of the public class that the packages above this one use
-
-        def close(self) -> None: ...
-        def fork(self, *, resident: bool = False) -> Self: ...
-        def notes(self, scopes: Sequence[str] | None = None) -> list[NoteInfo]: ...
-        def refresh(
-            self,
-            progress: Progress | None = None,
-            *,
-            renew: bool = True,
-            briefly: bool = False,
-        ) -> None: ...
-
-    _transcripts: "Transcripts | None" = None
-    _turn_ingest: "TurnIngest | None" = None
-
-    def __init__(self) -> None:
-        super().__init__()
-        self._recording = threading.RLock()
+    def __init__(self, vault: OpenVault) -> None:
+        self.vault = vault
+        self._lock = threading.RLock()
         self._incognito = set[tuple[str, str]]()
-        """sessions of which nothing is written, and their people; known to this process alone"""
+        """sessions that leave no trace, and their people; known to this process alone"""
+        self._transcripts: Transcripts | None = None
+        self._turn_ingest: TurnIngest | None = None
 
     @property
     def transcripts(self) -> "Transcripts":
-        """What was said, in files; made when it is first needed."""
+        """The transcript files; opened when they are first needed."""
         if self._transcripts is None:
             self._transcripts = conversations_transcripts.Transcripts(
-                self.folder, self.layout, devices.Devices(self.state.path)
+                self.vault.folder,
+                self.vault.layout,
+                devices.Devices(self.vault.state.path),
             )
         return self._transcripts
 
     @property
     def sessions(self) -> "Sessions":
-        """Who is talking just now."""
-        return conversations_sessions.Sessions(self.state.path)
-
-    def _said_by_owner(self, note: str, source: str, asked: object) -> tuple[str, ...]:
-        """What allows a tool to write a standing rule."""
-        if source != "tool":
-            return ()
-        return owner_words.said_in_session(self, note, asked)
+        """The sessions, open and ended."""
+        self.vault.check_open()
+        return conversations_sessions.Sessions(self.vault.state.path)
 
     @property
     def drop_folder(self) -> "DropFolder":
-        """Where other programs put what was said."""
-        return conversations_drop_folder.DropFolder(self.state.path)
+        """The folder where other programs put turns."""
+        self.vault.check_open()
+        return conversations_drop_folder.DropFolder(self.vault.state.path)
 
-    def record_turn(
+    @contextmanager
+    def transaction(self) -> Iterator[None]:
+        """One recording at a time, on a vault that is still the same folder. Raises VaultUnreachable, VaultClosed."""
+        with self._lock:
+            self.vault.check_identity()
+            yield
+
+    def owner_words(self, note: str, ask: object) -> tuple[str, ...]:
+        """Keys of the sentences that the note's owner said in open sessions; a tool may write a rule from these."""
+        return owner_words.said_in_session(self, note, ask)
+
+    # ---- turns --------------------------------------------------------------------------------
+
+    def record(
         self,
+        draft: "Turn",
         *,
-        session: str,
-        role: str,
-        text: str,
-        user: str | None = None,
-        channel: str | None = None,
-        source: str = "talk",
-        mode: str = "persistent",
-        origin: str = "owner",
+        mode: RecordMode = "persistent",
         silent: bool = False,
-        automated: bool = False,
         now: datetime | None = None,
         chance: int | None = None,
         again: bool = False,
     ) -> Recorded:
-        """Add one turn to the transcript of its channel, else of its person; search finds it when this returns.
+        """Record a turn, whose id and time this call gives; see `VaultMemory.record_turn`.
 
-        Without `user` the session must be one that is known. An incognito session leaves no trace, and a silent turn is
-        not recorded. An `automated` turn, of a job, a webhook or a subagent, is found by search, and nothing is
-        learned about the person from it. `now` and `chance`, 30 bits of the caller, make the id; with `again` a turn
-        whose id stands there already, from an attempt without an answer, is left out. Raises UsageError, OwnerUnknown,
-        TurnNotRecorded, VaultUnreachable.
+        `now` and `chance`, 30 random bits of the caller, make the id. With `again`, a retry after a lost answer, a
+        turn whose id is recorded already is skipped.
         """
-        if mode not in MODES:
-            raise UsageError(
-                f"there is no mode `{mode}`", hint=f"the modes are {', '.join(MODES)}"
-            )
-        at = moment(now)
-        with self._recording:
-            self.folder.check_identity(self.indexing.marker.vault)
-            id_ = conversations_turn.new_id(
-                at, int.from_bytes(os.urandom(4)) >> 2 if chance is None else chance
-            )
-            said = conversations_turn.Turn(
-                id_,
-                at.isoformat(),
-                session,
-                role,
-                user or "",
-                channel or "",
-                text,
-                origin,
-                source,
-                automated=automated,
-            )
-            turn = self._owned(said)
+        _check_mode(mode)
+        moment = aware(now)
+        if chance is None:
+            chance = int.from_bytes(os.urandom(4)) >> 2
+        with self.transaction():
+            turn_id = conversations_turn.new_id(moment, chance)
+            turn = self._with_owner(draft._replace(id=turn_id, ts=moment.isoformat()))
             path = self.transcripts.path_of(turn)
             if mode == "incognito":
-                self._incognito.add((session, turn.user))
-            if silent or (session, turn.user) in self._incognito:
+                self._incognito.add((turn.session, turn.user))
+            if silent or self._is_incognito(turn):
                 return NOTHING
-            for added in self.transcripts.add([turn], once=again):
+            for added in self.add_turn(turn, once=again):
                 path = added.path
-                self._took(added, at)
         return Recorded(turn.id, path)
+
+    def add_turn(self, turn: "Turn", *, once: bool) -> "list[Added]":
+        """Add a turn to its transcript, its session and the index. The caller holds the transaction.
+
+        With `once` a turn whose id is recorded already is skipped. Raises TurnNotRecorded.
+        """
+        additions = list(self.transcripts.add([turn], once=once))
+        for added in additions:
+            for new_turn in added.turns:
+                self._continue_session(new_turn)
+            self._index(added)
+        return additions
+
+    def take_dropped(self) -> "DropReport":
+        """Record the turns in the drop folder: each line once, even when the process crashes meanwhile.
+
+        Raises TurnNotRecorded, VaultUnreachable.
+        """
+        drop_folder = self.drop_folder
+        if not drop_folder.is_waiting():
+            return conversations_drop_folder.DropReport()
+        with self.transaction():
+            return drop_folder.consume(self._record_lines)
+
+    def _record_lines(self, lines: "Sequence[dict[str, str | bool]]") -> list[str]:
+        """Record turns from outside. Returns for each the reason of its refusal, or an empty text."""
+        turns: list[Turn] = []
+        reasons = []
+        for line in lines:
+            try:
+                turn = self._read_line(line)
+            except UsageError as error:
+                reasons.append(f"{error.message}; {error.hint}")
+                continue
+            reasons.append("")
+            if turn is not None:
+                turns.append(turn)
+                self._continue_session(turn)
+        for added in self.transcripts.add(turns, once=True):
+            self._index(added)
+        return reasons
+
+    def _read_line(self, line: "dict[str, str | bool]") -> "Turn | None":
+        """The turn of a dropped line; None for a turn that is not recorded."""
+        mode = str(line.get("mode") or MODES[0])
+        _check_mode(mode)
+        turn = self._with_owner(conversations_turn.turn_of(line))
+        # Raises for a turn that no transcript can hold, before any turn of the file is written.
+        self.transcripts.path_of(turn)
+        is_hidden = mode == "incognito" or self._is_incognito(turn)
+        return None if line.get("silent") or is_hidden else turn
+
+    def _is_incognito(self, turn: "Turn") -> bool:
+        return (turn.session, turn.user) in self._incognito
+
+    def _with_owner(self, turn: "Turn") -> "Turn":
+        """The turn, with the person and the channel of its session when it names no person. Raises OwnerUnknown."""
+        if turn.user:
+            return turn
+        sessions = []
+        if turn.session:
+            sessions = self.sessions.find(turn.session, channel=turn.channel)
+        if len({session.scope for session in sessions}) != 1:
+            raise OwnerUnknown(turn.session)
+        users = {session.user for session in sessions}
+        user = users.pop() if len(users) == 1 else ""
+        return turn._replace(user=user, channel=sessions[0].channel)
+
+    def _continue_session(self, turn: "Turn") -> None:
+        """Note that the session goes on."""
+        try:
+            ended_sessions = self.sessions.said(
+                turn.session,
+                turn.user,
+                turn.channel,
+                turn.at,
+                ends_others=not turn.is_automated,
+            )
+            for ended in ended_sessions:
+                logger.info("a session ended, since another began: %s", ended.scope)
+        except OSError as error:
+            # The session is only a note of what the transcript says: without it no turn is lost.
+            logger.warning("the session cannot be noted: %s", error)
+
+    def _index(self, added: "Added") -> None:
+        """Index the new turns. After a failure, the next scan of the vault indexes them."""
+        if self._turn_ingest is None:
+            self._turn_ingest = turn_ingest.TurnIngest(
+                self.vault.folder, self.vault.layout
+            )
+        indexing = self.vault.indexing
+        with self.vault.lock:
+            try:
+                if indexing.generations.current:
+                    index = indexing.index()
+                    self._turn_ingest.ingest(
+                        index, added.path, added.appended, read_ns=time.time_ns()
+                    )
+            except NoteUnreadable as error:
+                logger.warning("%s", error)
+            except DatabaseError as error:
+                # The turn is written: a damaged index must not fail the call, since it can be rebuilt.
+                logger.warning("the index did not take in %s: %s", added.path, error)
+                indexing.recover(error)
+
+    # ---- sessions -----------------------------------------------------------------------------
 
     def open_conversation(
         self, user: str, channel: str = "", *, now: datetime | None = None
     ) -> str:
-        """Return the session in which this person spoke within the last minutes, or nothing.
+        """The id of the session in which this person spoke within the last minutes, or an empty text.
 
-        It stands in for the open conversation where a host does not name it.
+        Stands in for the open conversation where a host does not name it.
         """
         session = self.sessions.latest(user, channel)
-        if session is None or moment(now) - session.last > JUST_NOW:
+        if session is None or aware(now) - session.last > JUST_NOW:
             return ""
         return session.id
 
@@ -201,137 +276,48 @@ class ConversationCalls(ConflictCalls):
         channel: str | None = None,
         now: datetime | None = None,
     ) -> "Ended":
-        """A conversation is over; what it tells is learned in the night. To end it again, or one that nobody knows,
-        does no harm. Raises UsageError when several people have a session of this name.
-        """
-        with self._recording:
+        """End a conversation; see `VaultMemory.end_session`."""
+        with self.transaction():
             self._incognito -= {
-                one
-                for one in self._incognito
-                if one[0] == session and user in (None, one[1])
+                (session_id, person)
+                for session_id, person in self._incognito
+                if session_id == session and user in (None, person)
             }
-            self.folder.check_identity(self.indexing.marker.vault)
-            found = self.sessions.find(session, user or "", channel or "")
-            if len({one.scope for one in found}) > 1:
+            sessions = self.sessions.find(session, user or "", channel or "")
+            if len({match.scope for match in sessions}) > 1:
                 raise UsageError(
                     f"several people have a session {session!r}",
                     hint="name the person or the channel",
                 )
-            for one in found:
-                self.sessions.end(one)
-            return reports.Ended(
-                committed=(),
-                held=tuple(turn.id for turn in self._said_in(found)),
-                dropped=(),
-            )
+            for match in sessions:
+                self.sessions.end(match)
+            turn_ids = tuple(turn.id for turn in self._turns_of_people(sessions))
+            return reports.Ended(committed=(), held=turn_ids, dropped=())
 
     def end_idle_sessions(self, *, now: datetime | None = None) -> int:
-        """End those in which nothing was said for `idle_minutes` of `[sessions]`; how many. A daemon calls it."""
-        after = timedelta(minutes=self.config.sessions.idle_minutes)
-        return len(self.sessions.end_idle(moment(now), after))
+        """End the sessions without a turn for `idle_minutes` of `[sessions]`, and return how many ended."""
+        idle = timedelta(minutes=self.vault.config.sessions.idle_minutes)
+        return len(self.sessions.end_idle(aware(now), idle))
 
-    def take_dropped(self) -> "DropReport":
-        """Record what other programs put into the drop folder: each line once, whatever crashes meanwhile.
-
-        Raises TurnNotRecorded, VaultUnreachable.
-        """
-        drop = self.drop_folder
-        if not drop.is_waiting():
-            return conversations_drop_folder.DropReport()
-        with self._recording:
-            self.folder.check_identity(self.indexing.marker.vault)
-            return drop.consume(self._take)
-
-    def _take(self, said: "Sequence[dict[str, str | bool]]") -> list[str]:
-        """Record turns from outside; of each the reason why it is none, or an empty text."""
-        turns: list[Turn] = []
-        reasons = []
-        for one in said:
-            try:
-                turn = self._dropped(one)
-            except UsageError as error:
-                reasons.append(f"{error.message}; {error.hint}")
-                continue
-            reasons.append("")
-            if turn is not None:
-                turns.append(turn)
-                self._spoke(turn)
-        for added in self.transcripts.add(turns, once=True):
-            self._index(added)
-        return reasons
-
-    def _dropped(self, said: "dict[str, str | bool]") -> "Turn | None":
-        """The turn; None when it is not to be recorded."""
-        mode = said.get("mode") or MODES[0]
-        if mode not in MODES:
-            raise UsageError(
-                f"there is no mode `{mode}`", hint=f"the modes are {', '.join(MODES)}"
-            )
-        turn = self._owned(conversations_turn.turn_of(said))
-        self.transcripts.path_of(turn)
-        hidden = mode == "incognito" or (turn.session, turn.user) in self._incognito
-        return None if said.get("silent") or hidden else turn
-
-    def _owned(self, turn: "Turn") -> "Turn":
-        """The turn with the person and the channel of its session, where it names none. Raises OwnerUnknown."""
-        if turn.user:
-            return turn
-        known = (
-            self.sessions.find(turn.session, channel=turn.channel)
-            if turn.session
-            else []
-        )
-        if len({one.scope for one in known}) != 1:
-            raise OwnerUnknown(turn.session)
-        users = {one.user for one in known}
-        return turn._replace(
-            user=users.pop() if len(users) == 1 else "", channel=known[0].channel
-        )
-
-    def _took(self, added: "Added", at: datetime) -> None:
-        for turn in added.turns:
-            self._spoke(turn)
-        self._index(added)
-
-    def _spoke(self, turn: "Turn") -> None:
-        """The session goes on. It is only a note of what the transcript says, so trouble with it loses nothing."""
-        try:
-            said = (turn.session, turn.user, turn.channel, turn.at)
-            for ended in self.sessions.said(*said, ends_others=not turn.is_automated):
-                logger.info("a session ended, since another began: %s", ended.scope)
-        except OSError as error:
-            logger.warning("the session cannot be noted: %s", error)
-
-    def _index(self, added: "Added") -> None:
-        """The index takes in what was added. Whatever goes wrong here, the next look at the vault finds it."""
-        if self._turn_ingest is None:
-            self._turn_ingest = turn_ingest.TurnIngest(self.folder, self.layout)
-        with self._lock:
-            try:
-                if self.indexing.generations.current:
-                    index = self.indexing.index()
-                    self._turn_ingest.ingest(
-                        index, added.path, added.appended, read_ns=time.time_ns()
-                    )
-            except NoteUnreadable as error:
-                logger.warning("%s", error)
-            except DatabaseError as error:
-                logger.warning("the index did not take in %s: %s", added.path, error)
-                self.indexing.recover(error)
-
-    def _said_in(self, sessions: "Iterable[Session]") -> "list[Turn]":
-        """What people said in these sessions."""
+    def _turns_of_people(self, sessions: "Iterable[Session]") -> "list[Turn]":
+        """The turns that people typed or spoke in these sessions, each once."""
         day = timedelta(days=1)
-        found: dict[str, Turn] = {}
-        for one in sessions:
+        by_id: dict[str, Turn] = {}
+        for session in sessions:
+            first, last = session.began.date() - day, session.last.date() + day
             turns = self.transcripts.in_place(
-                one.user, one.channel, one.began.date() - day, one.last.date() + day
+                session.user, session.channel, first, last
             )
-            mine = (
-                turn
-                for turn in turns
-                if (turn.session, turn.user, turn.role) == (one.id, one.user, "user")
-                and not turn.is_automated
-            )
-            found.update((turn.id, turn) for turn in mine)
-        return list(found.values())
+            own = (session.id, session.user, "user")
+            for turn in turns:
+                is_own = (turn.session, turn.user, turn.role) == own
+                if is_own and not turn.is_automated:
+                    by_id[turn.id] = turn
+        return list(by_id.values())
+
+
+def _check_mode(mode: str) -> None:
+    if mode not in MODES:
+        raise UsageError(
+            f"there is no mode `{mode}`", hint=f"the modes are {', '.join(MODES)}"
+        )

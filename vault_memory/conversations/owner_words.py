@@ -26,13 +26,13 @@ _OWN = frozenset({"", "owner", "talk"})
 
 
 def said_in_session(
-    memory: "ConversationCalls", note: str, asked: object
+    conversations: "ConversationCalls", note: str, asked: object
 ) -> tuple[str, ...]:
     """Keys of the sentences that the note's owner says in recorded turns of open sessions.
 
     Empty when `asked`, the ops or facts, contains no rule: then no transcript is read.
     """
-    place = memory.layout.place(note)
+    place = conversations.vault.layout.place(note)
     if place is None:
         return ()
     texts = tuple(_texts(asked))
@@ -40,15 +40,18 @@ def said_in_session(
         reads_like_rule(text) or is_rules_heading(text) for text in texts
     ):
         return ()
-    idle = timedelta(minutes=memory.config.sessions.idle_minutes)
+    idle = timedelta(minutes=conversations.vault.config.sessions.idle_minutes)
     try:
         sessions = [
             session
-            for session in memory.sessions.all()
-            if session.is_open and _speaks_for(session, place.scope, memory.layout)
+            for session in conversations.sessions.all()
+            if session.is_open
+            and _speaks_for(session, place.scope, conversations.vault.layout)
         ]
         return keys_of(
-            turn.text for session in sessions for turn in _turns(memory, session, idle)
+            turn.text
+            for session in sessions
+            for turn in _turns(conversations, session, idle)
         )
     except VaultMemoryError as error:
         logger.warning("what was said in this session cannot be read: %s", error)
@@ -64,12 +67,14 @@ def _speaks_for(session: "Session", scope: str, layout: "Layout") -> bool:
 
 
 def _turns(
-    memory: "ConversationCalls", session: "Session", idle: timedelta
+    conversations: "ConversationCalls", session: "Session", idle: timedelta
 ) -> "Iterator[Turn]":
     """What a person said in their own words in a session."""
     day = timedelta(days=1)
     first, last = session.began.date() - day, session.last.date() + day
-    for turn in memory.transcripts.in_place(session.user, session.channel, first, last):
+    for turn in conversations.transcripts.in_place(
+        session.user, session.channel, first, last
+    ):
         is_recent = _is_recent(turn.at, session.last, idle)
         is_own = (
             turn.role == "user" and turn.origin in _OWN and turn.user == session.user

@@ -29,7 +29,7 @@ class ConversationUpkeep:
         self._next_look = 0.0
         self._not_before = 0.0
         self._next_idle = 0.0
-        self._drops = DropEvents(memory.drop_folder.make(), wake)
+        self._drops = DropEvents(memory.conversations.drop_folder.make(), wake)
 
     def start(self) -> None:
         """Hear of what is dropped from now on."""
@@ -55,7 +55,7 @@ class ConversationUpkeep:
         self._drops.heard = False
         self._not_before = now + LOOK_SECONDS
         try:
-            taken = self._memory.take_dropped()
+            taken = self._memory.conversations.take_dropped()
             if taken.turns or taken.rejected:
                 logger.info(
                     "took %d dropped turns, and put %d lines aside",
@@ -63,11 +63,14 @@ class ConversationUpkeep:
                     taken.rejected,
                 )
             # a file that its writer keeps open stays, and what is added to it has a name that tells no event
-            is_quiet = self._drops.are_had and not self._memory.drop_folder.is_waiting()
+            is_quiet = (
+                self._drops.are_had
+                and not self._memory.conversations.drop_folder.is_waiting()
+            )
             self._next_look = now + (QUIET_SECONDS if is_quiet else LOOK_SECONDS)
             if now >= self._next_idle:
                 self._next_idle = now + IDLE_SECONDS
-                self._memory.end_idle_sessions()
+                self._memory.conversations.end_idle_sessions()
         except (VaultMemoryError, DatabaseError, OSError) as error:
             logger.warning("what was said cannot be recorded: %s", error)
             self._next_look = self._not_before = now + RETRY_SECONDS

@@ -25,7 +25,7 @@ class OtherSetup(VaultMemoryError):
     """The command runs with other settings than the daemon."""
 
 
-class EditCalls:
+class EditRequests:
     """The table of calls. Each has a connection to the index of its own, and runs once at a time.
 
     Fault this guards against: an op waits for a note that is being saved, and a hook waits for the op.
@@ -34,7 +34,7 @@ class EditCalls:
     def __init__(self, memory: "VaultMemory", more: Mapping[str, MemoryCall]) -> None:
         self._origin = memory
         self._calls: dict[str, MemoryCall] = {"apply": _apply, **more}
-        self._config = _stamp(memory.config_file)
+        self._config = _stamp(memory.vault.config_file)
         """of the configuration file when it was read"""
 
     def table(self) -> dict[str, Callable[[Mapping[str, Any]], dict[str, Any]]]:
@@ -71,16 +71,19 @@ class EditCalls:
         if not isinstance(setup, dict):
             raise UsageError("a change needs the settings of the command")
         root = os.stat(memory.root)
-        own = {**setup_of(memory.environment), "vault": [root.st_dev, root.st_ino]}
-        config = setup.get("config") or os.path.realpath(memory.state.config_file)
+        own = {
+            **setup_of(memory.vault.environment),
+            "vault": [root.st_dev, root.st_ino],
+        }
+        config = setup.get("config") or os.path.realpath(memory.vault.state.config_file)
         if {name: setup.get(name) for name in own} != own or config != _named(
-            memory.config_file
+            memory.vault.config_file
         ):
             raise OtherSetup(
                 "the daemon runs with other settings", hint="run the command by itself"
             )
         # a file that was changed since the daemon began applies to commands at once
-        if _stamp(memory.config_file) != self._config:
+        if _stamp(memory.vault.config_file) != self._config:
             raise OtherSetup(
                 "the configuration has changed", hint="start the daemon again"
             )

@@ -90,7 +90,7 @@ class EditUpkeep:
             with suppress(
                 VaultMemoryError
             ):  # it cannot be told what is there: it is looked at again later
-                stat = self._memory.folder.stat(path)
+                stat = self._memory.vault.folder.stat(path)
                 if stat is not None and self._page_times.get(path) != stat.ctime_ns:
                     self._page_times[path] = stat.ctime_ns
                     self._pages[path] = None
@@ -102,7 +102,7 @@ class EditUpkeep:
     def is_news(self, path: str, revision: str) -> bool:
         """Whether this version is of a person: what we wrote ourselves was told by whoever wrote it."""
         try:
-            return not self._memory.is_ours(path, revision)
+            return not self._memory.edits.is_ours(path, revision)
         except (VaultMemoryError, DatabaseError, OSError):
             return True
 
@@ -121,9 +121,9 @@ class EditUpkeep:
         try:
             self._keep()
             if now >= self._next_tend or self._pages:
-                self._memory.tend()
+                self._memory.edits.process_due()
                 self._carry_out()
-                busy = self._pages or self._memory.is_busy()
+                busy = self._pages or self._memory.edits.is_busy()
                 self._next_tend = now + (TEND_SECONDS if busy else IDLE_SECONDS)
             if (
                 now >= self._next_copies and not self._paths
@@ -133,7 +133,7 @@ class EditUpkeep:
                 )
             if now >= self._next_prune:
                 self._next_prune = now + PRUNE_SECONDS
-                self._memory.prune()
+                self._memory.edits.prune()
                 self._look_at_all = True  # some may have waited for too long
         except (VaultMemoryError, DatabaseError, OSError) as error:
             logger.warning(
@@ -146,8 +146,10 @@ class EditUpkeep:
 
         Only a note with an open proposal has anything to review, and the audit files are listed once for all of them.
         """
-        self._paths.update(dict.fromkeys(self._memory.unkept()))
-        self._paths.update(dict.fromkeys(sorted(self._memory.notes_with_proposals())))
+        self._paths.update(dict.fromkeys(self._memory.edits.notes_without_snapshot()))
+        self._paths.update(
+            dict.fromkeys(sorted(self._memory.edits.notes_with_proposals()))
+        )
         self._is_behind = False
 
     def _keep(self) -> None:
@@ -155,15 +157,15 @@ class EditUpkeep:
             self._catch_up()
         paths = list(self._paths)[:AT_ONCE]
         if paths:
-            self._memory.keep_versions(paths)
+            self._memory.edits.keep_versions(paths)
             for path in paths:
                 del self._paths[path]
-            self._memory.review(paths)
+            self._memory.edits.review(paths)
 
     def _settle_copies(self) -> bool:
         """Settle the copies that are known to lie there; whether any needed nobody."""
         settled = (
-            self._memory.settle_conflicts(among=self._copies) if self._copies else []
+            self._memory.conflicts.settle(among=self._copies) if self._copies else []
         )
         self._copies = {path for path in self._copies if self._is_there(path)}
         for resolved in settled:
@@ -172,14 +174,14 @@ class EditUpkeep:
 
     def _is_there(self, path: str) -> bool:
         try:
-            return self._memory.folder.stat(path) is not None
+            return self._memory.vault.folder.stat(path) is not None
         except VaultMemoryError:
             return True  # unknown is not absent
 
     def _carry_out(self) -> None:
         if self._look_at_all:
-            self._pages.update(dict.fromkeys(self._memory.inbox_pages()))
+            self._pages.update(dict.fromkeys(self._memory.edits.inbox_pages()))
             self._look_at_all = False
         for page in list(self._pages):
-            if self._memory.carry_out(page):
+            if self._memory.edits.apply_decisions(page):
                 del self._pages[page]

@@ -42,14 +42,16 @@ class Embedding:
         while not self._stop:
             self._wake.clear()
             try:
-                done = self._memory.embed(go_on=lambda: not self._stop)
+                done = self._memory.searcher.embed(go_on=lambda: not self._stop)
                 if done:
                     logger.info("embedded %d chunks", done)
             except VaultMemoryError as error:
                 logger.warning("embedding: %s", error)
             except DatabaseError as error:
                 logger.warning("embedding: %s", error)
-                self._memory.indexing.recover(error)  # a damaged index is built anew
+                self._memory.vault.indexing.recover(
+                    error
+                )  # a damaged index is built anew
             except Exception:
                 logger.exception("embedding failed")
-            self._wake.wait(self._memory.config.embedding.retry_seconds)
+            self._wake.wait(self._memory.vault.config.embedding.retry_seconds)

@@ -81,7 +81,7 @@ class Calls:
     def _vitals(self, arguments: Mapping[str, Any]) -> dict[str, Any]:
         """What of the status costs nothing."""
         with self._lock:
-            fresh = self._memory.freshness()
+            fresh = self._memory.searcher.freshness()
         told = {"stale_files": len(fresh.stale_files), "semantic": fresh.semantic}
         return {
             **told,

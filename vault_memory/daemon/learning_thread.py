@@ -49,7 +49,10 @@ class Nights:
         """of the sessions, when none of them was left to learn from"""
         self._stop = threading.Event()
         self._thread = threading.Thread(target=self._run, name="nights", daemon=True)
-        cycles = memory.config.sleep_cycle, memory.config.channel_sleep_cycle
+        cycles = (
+            memory.vault.config.sleep_cycle,
+            memory.vault.config.channel_sleep_cycle,
+        )
         if any(cycle.enabled for cycle in cycles):
             self._thread.start()
 
@@ -82,7 +85,9 @@ class Nights:
             ):  # the clock may have been wrong before
                 return LOOK_SECONDS
             slept = self._memory.sleep(due=True)
-            self._none_before = None if slept.scopes else self._memory.next_night(now)
+            self._none_before = (
+                None if slept.scopes else self._memory.learning.next_night(now)
+            )
         except NightRuns:
             return LOOK_SECONDS
         except TROUBLE as error:
@@ -99,7 +104,7 @@ class Nights:
 
     def _is_somebody_new(self) -> bool:
         """Whether a scope has its first note or transcript; the index tells, so that no folder is listed for it."""
-        index = self._memory.indexing.index()
+        index = self._memory.vault.indexing.index()
         changes = index.change_counter
         if changes == self._index_changes:
             return False
@@ -112,11 +117,11 @@ class Nights:
 
     def _listen(self) -> float:
         """Learn from conversations that have ended; how many seconds until the next look."""
-        changes = self._memory.sessions.changes()
+        changes = self._memory.conversations.sessions.changes()
         if changes == self._changes:
             return ENDED_SECONDS
         try:
-            slept = self._memory.learn_from_ended()
+            slept = self._memory.learning.learn_from_ended()
         except NightRuns:
             return AGAIN_SECONDS
         except TROUBLE as error:

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 from vault_memory.api.vault_memory import VaultMemory
 from vault_memory.daemon.conversation_upkeep import ConversationUpkeep
 from vault_memory.daemon.daemon_lock import DaemonLock
-from vault_memory.daemon.edit_requests import EditCalls, MemoryCall
+from vault_memory.daemon.edit_requests import EditRequests, MemoryCall
 from vault_memory.daemon.edit_upkeep import EditUpkeep
 from vault_memory.daemon.embedding_thread import Embedding
 from vault_memory.daemon.handlers import Calls
@@ -77,7 +77,7 @@ class Daemon:
         calls: Mapping[str, MemoryCall] | None = None,
     ) -> None:
         self.memory = memory
-        self._edit_calls = EditCalls(memory, calls or {})
+        self._edit_calls = EditRequests(memory, calls or {})
         self.tell = tell
         self.trouble = ""
         """why the vault cannot be looked at just now"""
@@ -89,9 +89,9 @@ class Daemon:
         """the one that everything was looked at for"""
         self._keeping = EditUpkeep(memory, tell_copy=tell_copy)
         self._sweeping = Sweeping()
-        self.notify = Notify(memory.environment)
-        memory.dirty = lambda: sorted(self._unread)
-        watch = memory.config.watch
+        self.notify = Notify(memory.vault.environment)
+        memory.searcher.unread_notes = lambda: sorted(self._unread)
+        watch = memory.vault.config.watch
         self.watcher = Watcher(
             memory.root,
             poll_seconds=watch.poll_seconds,
@@ -101,7 +101,7 @@ class Daemon:
         self.barrier = Barrier(self.watcher)
         self._listening = ConversationUpkeep(memory, self.watcher.wake)
         self._large = LargeNotes(self.watcher.wake)
-        memory.indexing.leave = is_heavy  # for the daemon's other threads, too
+        memory.vault.indexing.leave = is_heavy  # for the daemon's other threads, too
 
     def stop(self) -> None:
         """End soon; may be called from a signal handler or another thread."""
@@ -114,15 +114,15 @@ class Daemon:
         """
         if self._stop.is_made():
             return
-        with DaemonLock(self.memory.state.lock_file) as lock, self._stop.heard():
+        with DaemonLock(self.memory.vault.state.lock_file) as lock, self._stop.heard():
             self.watcher.start()  # armed before the scan: what changes during it is heard
             try:
                 self._listening.start()
-                self.memory.indexing.index()
+                self.memory.vault.indexing.index()
                 self._embedding = Embedding(self.memory.fork())
                 self.syncing = Syncing(self.memory.fork())
                 server = Server(
-                    self.memory.state.socket,
+                    self.memory.vault.state.socket,
                     Calls(self).table() | self._edit_calls.table(),
                 )
                 nights = Nights(self.memory.fork())
@@ -164,7 +164,7 @@ class Daemon:
         wait = 0.0 if self._large.has_work else min(wait, self._sweeping.wait())
         try:
             self._hear(self.watcher.take(wait))
-            if self._index is not self.memory.indexing.index():
+            if self._index is not self.memory.vault.indexing.index():
                 self._rescan()  # another generation serves; this finds what was saved while it was built
             for path in self._settling.due(time.monotonic()):
                 self._look_safely(path)
@@ -188,7 +188,7 @@ class Daemon:
             self.barrier.lift(())  # there is nothing to wait for
             if isinstance(error, DatabaseError):
                 self._large.forget_all()  # the scan after trouble finds what is missing
-                self.memory.indexing.recover(error)
+                self.memory.vault.indexing.recover(error)
             self._stop.wait(RETRY_SECONDS)
         self.notify.turn(self._doing())
 
@@ -209,16 +209,16 @@ class Daemon:
                 self._sweeping.begin()
         for path in hints.paths:
             self._keeping.heard(path)
-            if self.memory.indexing.ingest().wants(path):
+            if self.memory.vault.indexing.ingest().wants(path):
                 self._settling.hint(path, now=now, closed=path in hints.closed)
                 self._unread.add(path)
 
     def _rescan(self, within: tuple[str, ...] = ("",), *, sweep: bool = False) -> None:
         started = time.perf_counter()
-        if self._index is not self.memory.indexing.index():
+        if self._index is not self.memory.vault.indexing.index():
             self._large.forget_all()
-        self._index = self.memory.indexing.index()
-        ingest = self.memory.indexing.ingest()
+        self._index = self.memory.vault.indexing.index()
+        ingest = self.memory.vault.indexing.ingest()
         report = ingest.scan(within=within, progress=self.tell_progress)
         self._unread |= {*report.left}
         now = time.monotonic()
@@ -246,10 +246,7 @@ class Daemon:
 
     def _is_replaced(self) -> bool:
         """Whether the vault stands in another folder than before. Raises VaultUnreachable."""
-        replaced = (
-            self.memory.folder.check_identity(self.memory.indexing.marker.vault)
-            is Identity.REPLACED
-        )
+        replaced = self.memory.vault.check_identity() is Identity.REPLACED
         if replaced:
             logger.info("the vault's folder was replaced; everything is looked at anew")
         return replaced
@@ -261,7 +258,7 @@ class Daemon:
         if self._is_replaced():  # of a vault that went away nothing is concluded
             self._rescan()
             return
-        findings = self._sweeping.turn(self.memory.indexing.ingest())
+        findings = self._sweeping.turn(self.memory.vault.indexing.ingest())
         self._keeping.there_are_copies(findings.copies)
         self._keeping.there_are_pages(findings.unread)
         if len(findings.suspects) > MOST_SUSPECTS:
@@ -287,7 +284,7 @@ class Daemon:
 
     def _look(self, path: str) -> None:
         started = time.perf_counter()
-        ingest = self.memory.indexing.ingest()
+        ingest = self.memory.vault.indexing.ingest()
         try:
             note = ingest.read(path)
         except NoteTooLarge as error:
@@ -325,7 +322,7 @@ class Daemon:
                 ingest.index.set_state(path, State.MISSING)
             case DebounceDecision.GONE:
                 # a vault that went away is not empty
-                self.memory.folder.check_identity(self.memory.indexing.marker.vault)
+                self.memory.vault.check_identity()
                 known = ingest.index.file(path)
                 if not self._large.remove(ingest.index, path):
                     forgotten = forget_note(ingest.index, path)
@@ -363,7 +360,7 @@ class Daemon:
 
     def _write_large_notes(self) -> None:
         """One slice of one large note: whoever saves or asks comes in between."""
-        ingest = self.memory.indexing.ingest()
+        ingest = self.memory.vault.indexing.ingest()
         for note in self._large.turn(ingest.index):
             if note.failure:
                 logger.warning("%s: %s", note.path, note.failure)
@@ -393,7 +390,7 @@ class Daemon:
 
     def _renew_outdated(self) -> None:
         """An index of older rules goes on serving while the next is built beside it."""
-        if self.memory.indexing.is_outdated:
+        if self.memory.vault.indexing.is_outdated:
             logger.info(
                 "building a new generation of the index; the old one serves meanwhile"
             )
@@ -402,7 +399,7 @@ class Daemon:
     def _renew(self) -> None:
         memory = self.memory.fork()
         try:
-            memory.indexing.build(anyway=False)
+            memory.vault.indexing.build(anyway=False)
         except Exception:
             logger.exception("the new generation could not be built")
         finally:

@@ -30,7 +30,10 @@ def search(
     def alone(among: Sequence[str] | None) -> dict[str, Any]:
         wanted = json_contract.search_arguments(arguments)
         memory.refresh(progress, briefly=True)
-        if (arguments.get("mode") or memory.config.recall.mode) in ("semantic", "rrf"):
+        if (arguments.get("mode") or memory.vault.config.recall.mode) in (
+            "semantic",
+            "rrf",
+        ):
             memory.warm()
         named = memory.scopes() if among is None else among
         return json_contract.of_search(
@@ -55,7 +58,7 @@ def context(
     def alone() -> dict[str, Any]:
         wanted = json_contract.context_arguments(arguments)
         memory.refresh(progress, briefly=True)
-        if prompt.strip() and memory.config.recall.mode in ("semantic", "rrf"):
+        if prompt.strip() and memory.vault.config.recall.mode in ("semantic", "rrf"):
             memory.warm()
         return json_contract.of_context(
             memory.context(prompt, scopes=scopes, refresh=False, **wanted)
@@ -69,7 +72,7 @@ def context(
 def all_scopes(memory: "VaultMemory", progress: "Progress | None" = None) -> list[str]:
     """The names of all scopes of the vault, from its daemon when one runs."""
     try:
-        answer = ask(memory.state.socket, "scopes", {})
+        answer = ask(memory.vault.state.socket, "scopes", {})
     except DaemonRefused as refused:
         if refused.code != BEHIND:
             raise
@@ -89,12 +92,14 @@ def _answered(
     """What the daemon answers; None when none runs, or it has not caught up with the vault."""
     try:
         if scopes is None:
-            known = ask(memory.state.socket, "scopes", {})
+            known = ask(memory.vault.state.socket, "scopes", {})
             scopes = None if known is None else known["scopes"]
         answer = (
             None
             if scopes is None
-            else ask(memory.state.socket, call, {**arguments, "scopes": list(scopes)})
+            else ask(
+                memory.vault.state.socket, call, {**arguments, "scopes": list(scopes)}
+            )
         )
     except DaemonRefused as refused:
         # A daemon that was not restarted after an update refuses arguments that it does not know.
@@ -115,5 +120,5 @@ def _answered(
 
 def without_daemon(memory: "VaultMemory", reason: str = "no daemon") -> None:
     """Say why meaning takes no part: a short-lived command loads no model unless it is asked to."""
-    if memory.semantic.embedder is None:
-        memory.semantic.reason = reason
+    if memory.vault.semantic.embedder is None:
+        memory.vault.semantic.reason = reason

@@ -56,7 +56,10 @@ class Syncing:
     ) -> None:
         self._memory, self._tell = memory, tell
         self._standing = replace(
-            read_standing(memory.state.path), state="working", reason="", next_try=""
+            read_standing(memory.vault.state.path),
+            state="working",
+            reason="",
+            next_try="",
         )
         self._woken, self._stop = threading.Event(), threading.Event()
         self._heard: float | None = None
@@ -83,7 +86,7 @@ class Syncing:
 
     def status(self) -> Mapping[str, Any] | None:
         """How the sync stands; None without a remote."""
-        url = self._memory.config.remote.url
+        url = self._memory.vault.config.remote.url
         return as_status(self._standing, url, running=True) if url else None
 
     def close(self) -> None:
@@ -108,20 +111,20 @@ class Syncing:
                 wait = 60.0
             self._woken.wait(min(wait, LOOK_SECONDS))
             self._woken.clear()
-        if self._memory.config.remote.url:
+        if self._memory.vault.config.remote.url:
             self._keep()
 
     def _renew(self) -> None:
         """The configuration or the password file was changed: begin anew."""
         self._pace = self._resting = None
         try:
-            self._memory.reload_remote()
+            self._memory.sync.reload_remote()
         except (ConfigError, DatabaseError) as error:
             logger.warning("%s", error)
 
     def _turn(self) -> float:
         """A pass, if one is due; gives the seconds until the next."""
-        if not self._memory.config.remote.url:
+        if not self._memory.vault.config.remote.url:
             return LOOK_SECONDS
         pace, resting = self._paced()
         when, ask = pace.next()
@@ -149,7 +152,7 @@ class Syncing:
             pace.ask_by(resting.next())
             self._note(report, pace)
             if self._standing.held:
-                self._memory.end_exchange()  # so that the server is asked who it is, and a yes is heard
+                self._memory.sync.close()  # so that the server is asked who it is, and a yes is heard
             if report.acted:
                 logger.info(
                     "synced in %.1f s: %s", time.monotonic() - started, _counts(report)
@@ -160,7 +163,7 @@ class Syncing:
     def _paced(self) -> "tuple[SyncBackoff, PathBackoff]":
         if self._pace is None or self._resting is None:
             self._pace = backoff.SyncBackoff(
-                self._memory.config.remote.poll_seconds, time.monotonic()
+                self._memory.vault.config.remote.poll_seconds, time.monotonic()
             )
             self._resting = backoff.PathBackoff()
         heard, self._heard = self._heard, None
@@ -179,16 +182,16 @@ class Syncing:
             if total > 1:
                 self._standing = replace(self._standing, queue=total - done)
 
-        with connection.alone(self._memory.state.path, patience=0.0):
+        with connection.alone(self._memory.vault.state.path, patience=0.0):
             if self._signature() != self._known:
                 raise Locked("the remote was changed just now")
             pace.begin()
             now = datetime.now(UTC).astimezone()
-            report = self._memory.exchange().turn(
+            report = self._memory.sync.connection().turn(
                 now, ask=ask, resting=resting.at(time.monotonic()), progress=go_on
             )
             if report.acted:
-                self._memory.tend(now)
+                self._memory.edits.process_due(now)
             return report
 
     def _note(self, report: "Report", pace: "SyncBackoff") -> None:
@@ -202,7 +205,7 @@ class Syncing:
         self._become(
             state="held" if held else "waiting" if waiting else "ok",
             reason=held[0].reason if held else "",
-            last_good=self._memory.exchange().last_good,
+            last_good=self._memory.sync.connection().last_good,
             queue=waiting,
             errors=tuple(Remark(path, reason) for path, reason in report.failed),
             held=held,
@@ -211,7 +214,7 @@ class Syncing:
 
     def _give_up(self, error: Exception, pace: "SyncBackoff") -> None:
         waiting = self._count_waiting()
-        self._memory.end_exchange()
+        self._memory.sync.close()
         pace.failed(error, time.monotonic())
         reason = connection.in_words(error)
         if reason != self._standing.reason:
@@ -228,8 +231,10 @@ class Syncing:
         """How many edits here wait for the server; as last counted while another process syncs."""
         self._is_count_old = False
         try:
-            with connection.alone(self._memory.state.path, patience=0.0):
-                waiting = self._memory.count_waiting(datetime.now(UTC).astimezone())
+            with connection.alone(self._memory.vault.state.path, patience=0.0):
+                waiting = self._memory.sync.count_waiting(
+                    datetime.now(UTC).astimezone()
+                )
         except Locked:
             waiting = None
         return self._standing.queue if waiting is None else waiting
@@ -249,7 +254,7 @@ class Syncing:
         now = self._standing
         try:
             change_standing(
-                self._memory.state.path,
+                self._memory.vault.state.path,
                 state=now.state,
                 reason=now.reason,
                 last_good=now.last_good,
@@ -263,8 +268,8 @@ class Syncing:
 
     def _signature(self) -> Signature:
         """Of the files that say where the remote is, and with which password."""
-        file = self._memory.config_file
-        named = self._memory.config.remote.password_file
+        file = self._memory.vault.config_file
+        named = self._memory.vault.config.remote.password_file
         return (_seen(str(file) if file else ""), _seen(named))
 
 

@@ -1,12 +1,14 @@
-"""The calls of VaultMemory about conflict copies, and about what was thrown away."""
+"""Calls on conflict copies and on the trash."""
 
+import os
 from collections.abc import Callable, Collection, Iterable, Sequence
 from datetime import UTC, datetime
 from typing import TYPE_CHECKING
 
-from vault_memory.edits.calls import NoteEditCalls, aware
+from vault_memory.edits.calls import EditCalls, aware
 from vault_memory.lazy import lazy_module
 from vault_memory.rules.paths.conflict_names import named_copies
+from vault_memory.rules.paths.scopes import check_scopes
 
 if TYPE_CHECKING:
     from vault_memory.edits import conflict_copies as edits_conflict_copies
@@ -22,37 +24,48 @@ else:
     reports = lazy_module("vault_memory.edits.reports")
     note_items = lazy_module("vault_memory.markdown.note_items")
 
+UNTRASH_OUTCOMES = {"pending": "pending", "copied": "beside"}
+"""The write's outcome -> the outcome in the report; else `restored`"""
 
-class ConflictCalls(NoteEditCalls):
-    """What VaultMemory is made of besides."""
 
-    _copies: "Conflicts | None" = None
+class ConflictCalls:
+    """Find and resolve the conflict copies of one vault, and restore notes from its trash."""
+
+    def __init__(self, edits: EditCalls) -> None:
+        self.vault = edits.vault
+        self._edits = edits
+        self._copies: Conflicts | None = None
+
+    def close(self) -> None:
+        """Drop the resolver with its editor."""
+        self._copies = None
 
     @property
-    def conflict_copies(self) -> "Conflicts":
-        """What finds and resolves them; made when it is first needed."""
+    def copies(self) -> "Conflicts":
+        """The resolver of conflict copies; made when it is first needed."""
         if self._copies is None:
             self._copies = edits_conflict_copies.Conflicts(
-                self.curator, self.folder, self.layout
+                self._edits.editor, self.vault.folder, self.vault.layout
             )
         return self._copies
 
-    def conflicts(self, scopes: Sequence[str] | None = None) -> "list[ConflictCopy]":
-        """The conflict copies beside notes, of all scopes or of those named, each with what is to be done about it."""
-        with self._there():
+    def __call__(self, scopes: Sequence[str] | None = None) -> "list[ConflictCopy]":
+        """List the conflict copies beside notes, of all scopes or of `scopes`, each with a proposed resolution."""
+        if scopes is not None:
+            check_scopes(scopes)
+        with self._edits.transaction():
             return [
                 copy
-                for copy in self.conflict_copies.found()
+                for copy in self.copies.found()
                 if scopes is None or copy.scope in scopes
             ]
 
-    def count_conflicts(self) -> int:
-        """How many conflict copies there are, by their names alone; cheap."""
-        return sum(
-            1 for _ in named_copies(self.folder.listing().copies, self.layout.place)
-        )
+    def count(self) -> int:
+        """Count the conflict copies by their names alone; cheap."""
+        copies = self.vault.folder.listing().copies
+        return sum(1 for _ in named_copies(copies, self.vault.layout.place))
 
-    def merge_conflicts(
+    def merge(
         self,
         ids: Iterable[str] = (),
         *,
@@ -60,114 +73,117 @@ class ConflictCalls(NoteEditCalls):
         dry_run: bool = False,
         now: datetime | None = None,
     ) -> "list[Resolved]":
-        """Merge copies into their notes, one by one, and throw them away; without ids all whose names are certain.
+        """Merge copies into their notes and move them to the trash; without ids all whose names are certain.
 
-        What both changed is left to a person, unless `both`: then both lines stay, the copy's with a mark. Raises
-        UnclearId.
+        Lines that both changed are left to a person, unless `both`: then both lines stay, the copy's with a mark.
+        Raises UnclearId.
         """
-        at = aware(now)
-        return self._each(
+        moment = aware(now)
+        return self._resolve(
             ids,
             dry_run,
-            at,
-            lambda copy: self.conflict_copies.merge(copy, at, both=both),
+            moment,
+            lambda copy: self.copies.merge(copy, moment, both=both),
         )
 
-    def take_conflict(
+    def take(
         self, copy_id: str, *, dry_run: bool = False, now: datetime | None = None
     ) -> "list[Resolved]":
-        """Put a copy's text in the place of its note's, which stays in the history. Raises UnclearId."""
-        at = aware(now)
-        return self._each(
-            [copy_id], dry_run, at, lambda copy: self.conflict_copies.take(copy, at)
+        """Replace a note's text with its copy's; the replaced text stays in the history. Raises UnclearId."""
+        moment = aware(now)
+        return self._resolve(
+            [copy_id], dry_run, moment, lambda copy: self.copies.take(copy, moment)
         )
 
-    def discard_conflicts(
+    def discard(
         self, ids: Sequence[str], *, dry_run: bool = False, now: datetime | None = None
     ) -> "list[Resolved]":
-        """Throw copies away as they are; they lie in the trash for 30 days. Raises UnclearId."""
-        at = aware(now)
-        return self._each(
-            ids, dry_run, at, lambda copy: self.conflict_copies.discard(copy, at)
+        """Move copies to the trash as they are; the trash keeps them for 30 days. Raises UnclearId."""
+        moment = aware(now)
+        return self._resolve(
+            ids, dry_run, moment, lambda copy: self.copies.discard(copy, moment)
         )
 
-    def settle_conflicts(
+    def settle(
         self, now: datetime | None = None, *, among: Collection[str] | None = None
     ) -> "list[Resolved]":
-        """Resolve the copies that need nobody: those that say nothing new, and those that merge cleanly.
+        """Resolve the copies that need no person: those without new text, and those that merge cleanly.
 
-        `among` are the paths of copies that are known already; else the vault is searched for them.
+        `among` are the paths of copies that the caller has listed; else the vault is searched for them.
         """
-        with self._there():
-            paths = self.folder.listing().copies if among is None else among
-            named = [path for path, _ in named_copies(paths, self.layout.place)]
-            return self.conflict_copies.settle(aware(now), named) if named else []
+        with self._edits.transaction():
+            paths = self.vault.folder.listing().copies if among is None else among
+            copies = named_copies(paths, self.vault.layout.place)
+            names = [path for path, _ in copies]
+            return self.copies.settle(aware(now), names) if names else []
 
     def trash(self) -> "list[ThrownNote]":
-        """What lies in the trash, the newest first."""
-        with self._there():
-            writer = self.curator.writer
-            found = [
-                (one, writer.snapshots.bytes_of(one.revision) or b"")
-                for one in writer.thrown()
+        """List the trash, newest first."""
+        with self._edits.transaction():
+            writer = self._edits.editor.writer
+            return [
+                reports.ThrownNote(
+                    entry.id,
+                    entry.path,
+                    _timestamp(entry.at),
+                    len(writer.snapshots.bytes_of(entry.revision) or b""),
+                    entry.revision,
+                )
+                for entry in writer.thrown()
             ]
-        return [
-            reports.ThrownNote(one.id, one.path, _ts(one.at), len(raw), one.revision)
-            for one, raw in found
-        ]
 
     def untrash(self, thrown_id: str, *, now: datetime | None = None) -> "ThrownNote":
-        """Put a note back; beside the one that stands under its name by now, if one does. Raises UnclearId."""
-        import secrets
-
-        thrown = {one.id: one for one in self.trash()}
-        found = note_items.resolve(thrown_id, thrown)
-        if not found.id:
+        """Restore a note from the trash, beside the note that has its name now, if any. Raises UnclearId."""
+        thrown = {entry.id: entry for entry in self.trash()}
+        match = note_items.resolve(thrown_id, thrown)
+        if not match.id:
             raise edit_errors.UnclearId(
                 "note in the trash",
                 thrown_id,
-                found.candidates,
+                match.candidates,
                 "`vault-memory trash` lists them",
             )
-        with self._there():
-            op_id = f"untrash-{secrets.token_hex(8)}"
-            done = self.curator.writer.untrash(found.id, now=aware(now), op_id=op_id)
-            self._learn(done.path)
-        outcome = {"pending": "pending", "copied": "beside"}.get(
-            done.outcome, "restored"
+        with self._edits.transaction():
+            op_id = f"untrash-{os.urandom(8).hex()}"
+            result = self._edits.editor.writer.untrash(
+                match.id, now=aware(now), op_id=op_id
+            )
+            self._edits.reindex(result.path)
+        entry = thrown[match.id]
+        return reports.ThrownNote(
+            entry.id,
+            entry.note,
+            entry.ts,
+            entry.bytes,
+            entry.revision,
+            outcome=UNTRASH_OUTCOMES.get(result.outcome, "restored"),
+            why=result.explanation,
         )
-        from dataclasses import replace  # only here: a hook would wait for it
 
-        return replace(thrown[found.id], outcome=outcome, why=done.explanation)
-
-    def _each(
+    def _resolve(
         self,
         ids: Iterable[str],
         dry_run: bool,
-        now: datetime,
+        moment: datetime,
         resolve: "Callable[[ConflictCopy], Resolved]",
     ) -> "list[Resolved]":
-        with self._there():
-            copies = self.conflict_copies
+        with self._edits.transaction():
             if not dry_run:
-                self.curator.tend(now)
-            named = list(ids)
-            wanted = (
-                [copies.find(one) for one in named]
-                if named
-                else [one for one in copies.found() if one.sure]
-            )
+                self._edits.editor.tend(moment)
+            chosen = self._choose(list(ids))
             if dry_run:
                 return [
-                    conflict_copy.Resolved(copy, "none", copy.why) for copy in wanted
+                    conflict_copy.Resolved(copy, "none", copy.why) for copy in chosen
                 ]
-            fresh = (copies.again(copy) for copy in wanted)
-            return [resolve(copy) for copy in fresh if copy is not None]
+            # Read again one by one: the resolution of one copy may change what another one still adds.
+            current = (self.copies.again(copy) for copy in chosen)
+            return [resolve(copy) for copy in current if copy is not None]
 
-    def _close_editing(self) -> None:
-        self._copies = None
-        super()._close_editing()
+    def _choose(self, ids: "list[str]") -> "list[ConflictCopy]":
+        if ids:
+            return [self.copies.find(copy_id) for copy_id in ids]
+        return [copy for copy in self.copies.found() if copy.sure]
 
 
-def _ts(at: float) -> str:
-    return datetime.fromtimestamp(at, UTC).isoformat(timespec="seconds")
+def _timestamp(seconds: float) -> str:
+    return datetime.fromtimestamp(seconds, UTC).isoformat(timespec="seconds")

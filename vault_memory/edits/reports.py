@@ -1,42 +1,7 @@
-"""What the calls about notes, index and sessions give back: frozen values, named as in the JSON contract."""
+"""Results of the calls about sessions, trash and `doctor`, with the names of the JSON contract."""
 
 from dataclasses import dataclass
 from typing import Literal
-
-
-@dataclass(frozen=True, slots=True)
-class IndexReport:
-    """What bringing the index up to date took."""
-
-    notes: int
-    changed: int
-    removed: int
-    chunks_added: int
-    chunks_kept: int
-    chunks_removed: int
-    embedded: int
-    seconds: float
-
-
-@dataclass(frozen=True, slots=True)
-class NoteText:
-    """A note as it is now. Bytes that are not UTF-8 appear as U+FFFD in `text`."""
-
-    note: str
-    revision: str
-    text: str
-    sections: tuple[str, ...]
-
-
-@dataclass(frozen=True, slots=True)
-class NoteInfo:
-    """One line of the list of notes."""
-
-    note: str
-    scope: str
-    kind: str
-    revision: str
-    bytes: int
 
 
 @dataclass(frozen=True, slots=True)

@@ -1,16 +1,23 @@
-"""The calls of VaultMemory about facts: what is known of whom, and how that changes. FACTS.md is where they stand."""
+"""Calls on facts: list them, and state, correct or end them. FACTS.md holds them."""
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from datetime import date, datetime
 from typing import TYPE_CHECKING, Any
 
-from vault_memory.edits.calls import SOURCES, NoteEditCalls
-from vault_memory.edits.calls import aware as moment
+from vault_memory.edits.calls import (
+    EditCalls,
+    EditOptions,
+    Source,
+    aware,
+    check_source,
+)
 from vault_memory.errors import UsageError
 from vault_memory.index import fact_queries as rows
 from vault_memory.index.filters import Filters
 from vault_memory.index.retry_on_corruption import rebuild_if_damaged
 from vault_memory.lazy import lazy_module
+from vault_memory.rules.paths.scopes import check_scope, check_scopes
+from vault_memory.search.calls import SearchCalls, SearchOptions
 
 if TYPE_CHECKING:
     from vault_memory.edits import commands
@@ -21,7 +28,6 @@ if TYPE_CHECKING:
     from vault_memory.rules.facts import fact as facts_fact
     from vault_memory.rules.facts.fact import Fact
     from vault_memory.rules.paths import scope_notes
-    from vault_memory.search.freshness import SearchAnswer
     from vault_memory.search.results import Hit
 else:
     commands = lazy_module("vault_memory.edits.commands")
@@ -33,13 +39,23 @@ else:
 
 MOST_HITS = 5
 """Hits shown with an entity"""
+DEFAULT_GROUP = "group:main"
+BOT = EditOptions("tool")
+PERSON = EditOptions("cli")
 
 
-class FactCalls(NoteEditCalls):
-    """What VaultMemory is made of besides."""
+class FactCalls:
+    """List, add, correct, end, delete and confirm the facts of one vault. A call of the object lists facts."""
+
+    def __init__(self, edits: EditCalls, searcher: SearchCalls) -> None:
+        self.vault = edits.vault
+        self._edits = edits
+        self._searcher = searcher
+
+    # ---- reading ------------------------------------------------------------------------------
 
     @rebuild_if_damaged
-    def facts(
+    def __call__(
         self,
         *,
         scopes: Sequence[str],
@@ -47,52 +63,47 @@ class FactCalls(NoteEditCalls):
         on: date | None = None,
         now: datetime | None = None,
     ) -> "tuple[Fact, ...]":
-        """The facts of these scopes that hold now; with `entity` those about it, read in both directions.
+        """List the facts of `scopes` that hold now; with `entity` those about it, in both directions.
 
-        With `on` those that held on that day, by what is known now.
+        With `on` those that held on that day, by today's knowledge. Raises UsageError for a wrong scope.
         """
-        found, keys = self._known(scopes, entity)
+        facts, names = self._facts_about(scopes, entity)
         if on is None:
-            facts = entity_info.holding(found, moment(now).date(), self._single)
+            facts = entity_info.holding(facts, aware(now).date(), self._single)
         else:
-            facts = entity_info.held_on(found, on, self._single)
-        return (
-            tuple(facts)
-            if entity is None
-            else tuple(entity_info.with_inverse(entity_info.about_these(facts, keys)))
-        )
+            facts = entity_info.held_on(facts, on, self._single)
+        if entity is None:
+            return tuple(facts)
+        about = entity_info.about_these(facts, names)
+        return tuple(entity_info.with_inverse(about))
 
     @rebuild_if_damaged
     def timeline(
         self, entity: str, *, scopes: Sequence[str], now: datetime | None = None
     ) -> "tuple[Fact, ...]":
-        """All that is or was known about somebody or something, the oldest first."""
-        found, keys = self._known(scopes, entity)
-        return tuple(
-            entity_info.about_these(
-                entity_info.in_time(found, moment(now).date(), self._single), keys
-            )
-        )
+        """List all present and past facts about an entity, oldest first."""
+        facts, names = self._facts_about(scopes, entity)
+        by_time = entity_info.in_time(facts, aware(now).date(), self._single)
+        return tuple(entity_info.about_these(by_time, names))
 
     def entity(
         self, name: str, *, scopes: Sequence[str], now: datetime | None = None
     ) -> "About":
-        """Who or what a name means in these scopes, by its name or an alias, and where it is mentioned."""
-        from dataclasses import replace
+        """Resolve a name or an alias in these scopes: its facts, its type, and its mentions."""
+        from dataclasses import replace  # here: each start of a hook would load it
 
-        facts = self.facts(scopes=scopes, entity=name, now=now)
+        facts = self(scopes=scopes, entity=name, now=now)
         stated = [fact for fact in facts if fact.text]
         entity = entity_info.Entities.of(stated).resolve(name)
         names = (entity.name, *entity.aliases)
         if not stated:
-            entity = replace(
-                entity, type=self._type_by_mentions(name, scopes) or entity.type
-            )
-        mentions, hits = self._mentions(names, scopes, now)
-        return entity_info.about(entity, facts, mentions, hits, moment(now).date())
+            mentioned_type = self._type_by_mentions(name, scopes)
+            entity = replace(entity, type=mentioned_type or entity.type)
+        count, hits = self._mentions(names, scopes, now)
+        return entity_info.about(entity, facts, count, hits, aware(now).date())
 
     @rebuild_if_damaged
-    def relevant_facts(
+    def relevant(
         self,
         prompt: str,
         *,
@@ -101,270 +112,182 @@ class FactCalls(NoteEditCalls):
         most: int | None = None,
         now: datetime | None = None,
     ) -> "tuple[Fact, ...]":
-        """The facts that a prompt is given: those of the user, and those about whom or what the prompt names.
+        """Select the facts for a prompt: those of the user, and those about entities that the prompt names.
 
-        `most` is at most so many, 0 for all; by default `max_knowledge_facts` of `[facts]`.
+        At most `most` facts, 0 for all; by default `max_knowledge_facts` of `[facts]`.
         """
-        self.indexing.refresh()
-        index = self.indexing.index()
-        scope_ids = index.scope_ids(_checked(scopes))
+        check_scopes(scopes)
+        self.vault.indexing.refresh()
+        index = self.vault.indexing.index()
+        scope_ids = index.scope_ids(scopes)
         with index.reading():
-            keys = rows.entities_in(
+            names = rows.entities_in(
                 index.connection, scope_ids, entity_info.Prompt(prompt)
-            ) | {entity_info.folded(user)}
-            found = [
-                fact for _, fact in rows.facts_about(index.connection, scope_ids, keys)
-            ]
-        kept = entity_info.about_these(
-            entity_info.holding(found, moment(now).date(), self._single), keys
-        )
-        return tuple(
-            entity_info.relevant(
-                kept,
-                user,
-                self.config.facts.max_knowledge_facts if most is None else most,
             )
-        )
-
-    def add_fact(
-        self,
-        subject: str,
-        predicate: str,
-        object: str,
-        *,
-        scope: str,
-        valid_from: date | None = None,
-        valid_until: date | None = None,
-        temporary: bool = False,
-        confidence: float = 1.0,
-        ref: str = "",
-        origin: str = "owner",
-        source: str = "tool",
-        why: str = "",
-        dry_run: bool = False,
-        now: datetime | None = None,
-    ) -> "FactChange":
-        """State a fact on the page of a scope: it is added, refines or ends another, or stands there already.
-
-        What `tool` and `nightly` state is bound by policy. Raises UsageError, BadPath, NoteUnreadable, NotRecorded.
-        """
-        said = entity_info.Fact(
-            "",
-            subject,
-            predicate,
-            object,
-            valid_from,
-            valid_until,
-            temporary,
-            confidence,
-            ref,
-            origin,
-            scope=scope,
-        )
-        entity_info.check(said)
-        return self._change(
-            self._page_of(scope),
-            "add",
-            said.scope,
-            source,
-            now,
-            dry_run,
-            fact=said,
-            why=why,
-        )
-
-    def correct_fact(
-        self,
-        fact_id: str,
-        *,
-        scopes: Sequence[str],
-        source: str = "cli",
-        expected: str | None = None,
-        dry_run: bool = False,
-        now: datetime | None = None,
-        **right: Any,
-    ) -> "FactChange":
-        """Put what is right in the place of what was wrong from the start; `right` are parts of the fact.
-
-        `expected` is the revision of its page that this was thought of for. Raises UnclearId, NoteChanged.
-        """
-        from dataclasses import replace
-
-        note, fact = self.find_fact(fact_id, scopes=scopes)
-        new = entity_info.identified(
-            replace(
-                fact,
-                **{name: value for name, value in right.items() if value is not None},
-            )
-        )
-        entity_info.check(new)
-        return self._change(
-            note,
-            "correct",
-            fact.scope,
-            source,
-            now,
-            dry_run,
-            fact=new,
-            id=fact.id,
-            expected=expected,
-        )
-
-    def invalidate_fact(
-        self,
-        fact_id: str,
-        *,
-        scopes: Sequence[str],
-        source: str = "cli",
-        dry_run: bool = False,
-        now: datetime | None = None,
-    ) -> "FactChange":
-        """It does not hold any more: its line is struck through and stays for the timeline. Raises UnclearId."""
-        note, fact = self.find_fact(fact_id, scopes=scopes)
-        return self._change(
-            note, "invalidate", fact.scope, source, now, dry_run, id=fact.id
-        )
-
-    def delete_fact(
-        self,
-        fact_id: str,
-        *,
-        scopes: Sequence[str],
-        source: str = "cli",
-        expected: str | None = None,
-        dry_run: bool = False,
-        now: datetime | None = None,
-    ) -> "FactChange":
-        """It was never so: its line goes. Raises UnclearId, NoteChanged."""
-        note, fact = self.find_fact(fact_id, scopes=scopes)
-        return self._change(
-            note,
-            "delete",
-            fact.scope,
-            source,
-            now,
-            dry_run,
-            id=fact.id,
-            expected=expected,
-        )
-
-    def confirm_fact(
-        self,
-        fact_id: str,
-        *,
-        scopes: Sequence[str],
-        source: str = "cli",
-        expected: str | None = None,
-        dry_run: bool = False,
-        now: datetime | None = None,
-    ) -> "FactChange":
-        """A person says that it is so: it does not fade. Raises UnclearId, NoteChanged."""
-        note, fact = self.find_fact(fact_id, scopes=scopes)
-        return self._change(
-            note,
-            "confirm",
-            fact.scope,
-            source,
-            now,
-            dry_run,
-            id=fact.id,
-            expected=expected,
-        )
+            names |= {entity_info.folded(user)}
+            found_rows = rows.facts_about(index.connection, scope_ids, names)
+            facts = [fact for _, fact in found_rows]
+        current = entity_info.holding(facts, aware(now).date(), self._single)
+        about = entity_info.about_these(current, names)
+        if most is None:
+            most = self.vault.config.facts.max_knowledge_facts
+        return tuple(entity_info.relevant(about, user, most))
 
     @rebuild_if_damaged
-    def find_fact(self, fact_id: str, *, scopes: Sequence[str]) -> "tuple[str, Fact]":
-        """The one fact of these scopes whose id begins so, and the note it stands in. Raises UnclearId."""
-        self.indexing.refresh()
-        index = self.indexing.index()
-        scope_ids = index.scope_ids(_checked(scopes))
-        found = {
+    def find(self, fact_id: str, *, scopes: Sequence[str]) -> "tuple[str, Fact]":
+        """Find the fact of these scopes whose id begins with `fact_id`, and its note. Raises UnclearId."""
+        check_scopes(scopes)
+        self.vault.indexing.refresh()
+        index = self.vault.indexing.index()
+        scope_ids = index.scope_ids(scopes)
+        matches = {
             fact.id: (path, fact)
             for path, fact in rows.facts_with_id(index.connection, scope_ids, fact_id)
         }
-        if len(found) == 1:
-            return next(iter(found.values()))
-        if found:
-            several = [fact for _, fact in found.values()]
+        if len(matches) == 1:
+            return next(iter(matches.values()))
+        if matches:
+            candidates = [fact for _, fact in matches.values()]
             raise entity_info.UnclearFact(
-                fact_id, several[: entity_info.MOST_CANDIDATES], several=True
+                fact_id, candidates[: entity_info.MOST_CANDIDATES], several=True
             )
-        raise entity_info.unclear(
-            fact_id, [fact for _, fact in rows.all_facts(index.connection, scope_ids)]
-        )
+        all_facts = [fact for _, fact in rows.all_facts(index.connection, scope_ids)]
+        raise entity_info.unclear(fact_id, all_facts)
 
     @rebuild_if_damaged
     def scope_for(self, subject: str, scopes: Sequence[str] = ()) -> str:
-        """On whose page a fact about `subject` goes when that is not said. Raises UsageError when it is not clear."""
+        """Choose the scope for a new fact about `subject`. Raises UsageError when several fit."""
+        check_scopes(scopes)
         if len(scopes) == 1:
             return scopes[0]
-        self.indexing.refresh()
-        index = self.indexing.index()
-        known = scopes or index.scopes()
-        own = [
-            scope
-            for scope in known
-            if facts_fact.folded(scope) == f"user:{facts_fact.folded(subject)}"
-        ]
-        about = {
-            fact.scope
-            for _, fact in rows.facts_about(
-                index.connection, index.scope_ids(known), [facts_fact.folded(subject)]
-            )
-        }
-        people = [scope for scope in known if scope.startswith("user:")]
-        for likely in (
-            own,
-            sorted(about),
-            people,
-            [scope for scope in known if scope == "group:main"],
-        ):
+        self.vault.indexing.refresh()
+        index = self.vault.indexing.index()
+        candidates = scopes or index.scopes()
+        name = facts_fact.folded(subject)
+        facts = rows.facts_about(index.connection, index.scope_ids(candidates), [name])
+        choices = (
+            [
+                scope
+                for scope in candidates
+                if facts_fact.folded(scope) == f"user:{name}"
+            ],
+            sorted({fact.scope for _, fact in facts}),
+            [scope for scope in candidates if scope.startswith("user:")],
+            [scope for scope in candidates if scope == DEFAULT_GROUP],
+        )
+        for likely in choices:
             if len(likely) == 1:
                 return likely[0]
-        if not known:
-            return f"user:{self.config.layout.user}"
+        if not candidates:
+            return f"user:{self.vault.config.layout.user}"
         raise UsageError(
-            f"it is not clear on whose page a fact about {subject!r} goes",
+            f"several scopes fit a fact about {subject!r}",
             hint="name it with `--user`, `--channel` or `--group`",
-            candidates=list(known),
+            candidates=list(candidates),
         )
 
-    # ---- what these are made of -------------------------------------------------------------------------------------
+    # ---- changing -----------------------------------------------------------------------------
+
+    def add(self, fact: "Fact", options: EditOptions = BOT) -> "FactChange":
+        """State a fact of a scope; see `VaultMemory.add_fact`."""
+        entity_info.check(fact)
+        note = self._note_of(fact.scope)
+        return self._change(note, "add", fact.scope, options, fact=fact)
+
+    def correct(
+        self,
+        fact_id: str,
+        scopes: Sequence[str],
+        right: Mapping[str, Any],
+        options: EditOptions = PERSON,
+    ) -> "FactChange":
+        """Replace a fact that was wrong from the start; see `VaultMemory.correct_fact`."""
+        from dataclasses import replace  # here: each start of a hook would load it
+
+        note, fact = self.find(fact_id, scopes=scopes)
+        changes = {name: value for name, value in right.items() if value is not None}
+        corrected = entity_info.identified(replace(fact, **changes))
+        entity_info.check(corrected)
+        return self._change(
+            note, "correct", fact.scope, options, fact=corrected, id=fact.id
+        )
+
+    def invalidate(
+        self,
+        fact_id: str,
+        *,
+        scopes: Sequence[str],
+        source: Source = "cli",
+        dry_run: bool = False,
+        now: datetime | None = None,
+    ) -> "FactChange":
+        """End a fact: its line is struck through and stays in the timeline. Raises UnclearId."""
+        note, fact = self.find(fact_id, scopes=scopes)
+        options = EditOptions(source, dry_run=dry_run, now=now)
+        return self._change(note, "invalidate", fact.scope, options, id=fact.id)
+
+    def delete(
+        self,
+        fact_id: str,
+        *,
+        scopes: Sequence[str],
+        source: Source = "cli",
+        expected: str | None = None,
+        dry_run: bool = False,
+        now: datetime | None = None,
+    ) -> "FactChange":
+        """Delete the line of a fact that was never true. Raises UnclearId, NoteChanged."""
+        note, fact = self.find(fact_id, scopes=scopes)
+        options = EditOptions(source, expected=expected, dry_run=dry_run, now=now)
+        return self._change(note, "delete", fact.scope, options, id=fact.id)
+
+    def confirm(
+        self,
+        fact_id: str,
+        *,
+        scopes: Sequence[str],
+        source: Source = "cli",
+        expected: str | None = None,
+        dry_run: bool = False,
+        now: datetime | None = None,
+    ) -> "FactChange":
+        """Mark a fact as confirmed by a person, so that it does not fade. Raises UnclearId, NoteChanged."""
+        note, fact = self.find(fact_id, scopes=scopes)
+        options = EditOptions(source, expected=expected, dry_run=dry_run, now=now)
+        return self._change(note, "confirm", fact.scope, options, id=fact.id)
+
+    # ---- steps --------------------------------------------------------------------------------
 
     @property
     def _single(self) -> frozenset[str]:
-        return frozenset(map(facts_fact.snake_case, self.config.facts.single_valued))
+        """The predicates that have one value at a time."""
+        single_valued = self.vault.config.facts.single_valued
+        return frozenset(map(facts_fact.snake_case, single_valued))
 
-    def _known(
+    def _facts_about(
         self, scopes: Sequence[str], entity: str | None
     ) -> "tuple[list[Fact], set[str]]":
-        """The facts about an entity, or all, with those that may have ended them; and the names it has."""
-        self.indexing.refresh()
-        index = self.indexing.index()
-        scope_ids = index.scope_ids(_checked(scopes))
+        """The facts about an entity, or all, with those that may have ended them; and the entity's names."""
+        check_scopes(scopes)
+        self.vault.indexing.refresh()
+        index = self.vault.indexing.index()
+        scope_ids = index.scope_ids(scopes)
         with index.reading():
             if entity is None:
-                return [
-                    fact for _, fact in rows.all_facts(index.connection, scope_ids)
-                ], set()
-            keys = rows.resolve_entity(
-                index.connection, scope_ids, facts_fact.folded(entity)
-            )
-            return [
-                fact for _, fact in rows.facts_about(index.connection, scope_ids, keys)
-            ], keys
+                facts = rows.all_facts(index.connection, scope_ids)
+                return [fact for _, fact in facts], set()
+            name = facts_fact.folded(entity)
+            names = rows.resolve_entity(index.connection, scope_ids, name)
+            facts = rows.facts_about(index.connection, scope_ids, names)
+            return [fact for _, fact in facts], names
 
-    def _page_of(self, scope: str) -> str:
-        """Where the facts of a scope stand, or will."""
-        kind, _, name = scope.partition(":")
-        if kind not in ("user", "channel", "group") or not name:
-            raise UsageError(
-                f"{scope!r} is no scope",
-                hint="a scope is such as `user:alice` or `channel:harbour`",
-            )
-        path = scope_notes.places_of(
-            scope, list(self.folder.listing().entries), self.layout
-        ).facts
-        place = self.layout.place(path)
+    def _note_of(self, scope: str) -> str:
+        """The note with the facts of a scope, or where it will be."""
+        check_scope(scope)
+        layout = self.vault.layout
+        paths = list(self.vault.folder.listing().entries)
+        path = scope_notes.places_of(scope, paths, layout).facts
+        place = layout.place(path)
         if place is None or (place.kind, place.scope) != ("facts", scope):
             raise UsageError(
                 f"there is no place for facts of {scope!r} in this vault",
@@ -377,43 +300,36 @@ class FactCalls(NoteEditCalls):
         note: str,
         do: str,
         scope: str,
-        source: str,
-        now: datetime | None,
-        dry_run: bool,
+        options: EditOptions,
         *,
         fact: "Fact | None" = None,
         id: str = "",
-        why: str = "",
-        expected: str | None = None,
     ) -> "FactChange":
-        if source not in SOURCES:
-            raise UsageError(
-                f"{source!r} is no source of facts",
-                hint=f"known are {', '.join(SOURCES)}",
-            )
-        at = moment(now)
-        rules = entity_info.FactRules(
-            at.date(), self._single, self.config.facts.conflicts
-        )
+        source = options.source
+        check_source(source, "facts")
+        moment = aware(options.now)
+        conflicts = self.vault.config.facts.conflicts
+        rules = entity_info.FactRules(moment.date(), self._single, conflicts)
         wish = fact_edits.wish_of(do, scope, rules, id=id, fact=fact)
-        with self._there():
-            self._check_owner(note)
-            run = self.curator.new_command(
-                note,
-                source,
-                at,
-                commands.ChangeFacts((wish,)),
-                why=why,
+        edits = self._edits
+        with edits.transaction():
+            edits.check_owner(note)
+            action = commands.ChangeFacts((wish,))
+            command = edits.editor.new_command(
+                note, source, moment, action, why=options.why
             )
-            owner_words = self._said_by_owner(note, source, wish.get("fact"))
+            words = edits.owner_words(note, source, wish.get("fact"))
             origin = fact.origin if fact else "owner"
-            run = run.with_provenance(origin, owner_words)
-            edit = self._run(run, at, expected=expected, dry_run=dry_run)
+            command = command.with_provenance(origin, words)
+            edit = edits.execute(
+                command, moment, expected=options.expected, dry_run=options.dry_run
+            )
         return entity_info.told(edit, note, id)
 
     def _type_by_mentions(self, name: str, scopes: Sequence[str]) -> str:
-        with self._lock:
-            index = self.indexing.index()
+        """The type that most mentions of a name have."""
+        with self.vault.lock:
+            index = self.vault.indexing.index()
             counts = rows.mention_counts(
                 index.connection,
                 index.scope_ids(scopes),
@@ -424,35 +340,27 @@ class FactCalls(NoteEditCalls):
     def _mentions(
         self, names: Iterable[str], scopes: Sequence[str], now: datetime | None
     ) -> "tuple[int, tuple[Hit, ...]]":
-        """In how many chunks one of the names stands, and the best hits for them."""
+        """How many chunks mention one of the names, and the best hits for them."""
         names = tuple(names)
-        with self._lock:
-            index = self.indexing.index()
+        with self.vault.lock:
+            index = self.vault.indexing.index()
             scope_ids = index.scope_ids(scopes)
-            filters = [Filters(entity=name) for name in names]
-            for one in filters:
-                one.prepare(index.connection)
-            places = {
-                place
-                for one in filters
-                for place in fts_search.passing(index.connection, scope_ids, one)
-            }
-        answer: SearchAnswer = self.search(  # type: ignore[attr-defined]
+            chunks = set()
+            for name in names:
+                entity_filter = Filters(entity=name)
+                entity_filter.prepare(index.connection)
+                chunks.update(
+                    fts_search.passing(index.connection, scope_ids, entity_filter)
+                )
+        answer = self._searcher.search(
             " ".join(names),
-            scopes=scopes,
-            entity=names[0],
-            limit=MOST_HITS,
-            mode="keyword",
-            now=now,
-            refresh=False,
+            scopes,
+            SearchOptions(
+                mode="keyword",
+                limit=MOST_HITS,
+                now=now,
+                entity=names[0],
+                refresh=False,
+            ),
         )
-        return len(places), answer.hits
-
-
-def _checked(scopes: Sequence[str]) -> Sequence[str]:
-    if isinstance(scopes, str):
-        raise UsageError(
-            f"`scopes` is a list of scopes, not {scopes!r}",
-            hint="name at least one, such as `user:alice`",
-        )
-    return scopes
+        return len(chunks), answer.hits

@@ -6,7 +6,6 @@ By ops that policy binds, the audit tells and `undo` reverts; what a person wrot
 
 from collections.abc import Iterator, Sequence
 from dataclasses import asdict, dataclass
-from datetime import datetime
 from typing import TYPE_CHECKING, Any
 
 from vault_memory.errors import NoteNotFound, NoteUnreadable, UsageError
@@ -15,12 +14,13 @@ from vault_memory.markdown.document import parse
 from vault_memory.rules.edits.ops import Remove
 
 if TYPE_CHECKING:
-    from vault_memory.conversations.calls import ConversationCalls
+    from vault_memory.edits.calls import EditCalls, EditOptions
     from vault_memory.edits.edit_result import Edit
     from vault_memory.markdown import note_items
     from vault_memory.markdown.note_items import NoteItem
     from vault_memory.rules.forgetting import matcher
     from vault_memory.rules.forgetting.matcher import TextMatcher
+    from vault_memory.search.calls import SearchCalls
     from vault_memory.vault import reader
 else:
     note_items = lazy_module("vault_memory.markdown.note_items")
@@ -92,62 +92,54 @@ class TakenBack:
 
 
 def take_back(
-    memory: "ConversationCalls",
+    edits: "EditCalls",
+    searcher: "SearchCalls",
     text: str,
     *,
     scopes: Sequence[str],
     note: str | None = None,
-    source: str = "tool",
-    expected: str | None = None,
-    now: datetime | None = None,
+    options: "EditOptions",
 ) -> TakenBack:
     """Remove the list items that say `text` from the notes of these scopes, or from one of them.
 
-    `expected` is the revision of that one. Raises TextTooShort, TooManyItems, NoteChanged, UsageError.
+    The `expected` revision is of that one. Raises TextTooShort, TooManyItems, NoteChanged, UsageError.
     """
-    if isinstance(scopes, str):
-        raise UsageError(f"`scopes` is a list of scopes, not {scopes!r}")
-    if expected is not None and note is None:
+    if options.expected is not None and note is None:
         raise UsageError("a revision is of one note", hint="name the note")
     sought = matcher.TextMatcher.of(text)
-    notes = [one for one in memory.notes(scopes) if note in (None, one.note)]
+    notes = [one for one in searcher.notes(scopes) if note in (None, one.note)]
     found = {
         one.note: items
         for one in notes
         if one.kind != "transcript"
-        if (items := _items(memory, one.note, sought))
+        if (items := _items(edits, one.note, sought))
     }
     count = sum(map(len, found.values()))
     if count > MOST_ITEMS:
         raise TooManyItems(count)
-    edits = [
-        _removed(memory, path, items, source, expected, now)
-        for path, items in found.items()
-    ]
+    results = [_removed(edits, path, items, options) for path, items in found.items()]
     kinds = {one.note: one.kind for one in notes}
     return TakenBack(
         count,
         tuple(
             Removed(edit.note, done, edit.audit_id)
-            for edit in edits
+            for edit in results
             if (done := _done(edit))
         ),
         tuple(
             Proposed(
-                edit.note, len(edit.proposed), memory.curator.inbox.page_of(edit.note)
+                edit.note, len(edit.proposed), edits.editor.inbox.page_of(edit.note)
             )
-            for edit in edits
+            for edit in results
             if edit.proposed
         ),
-        tuple(_remaining(memory, kinds, sought, {edit.note: edit for edit in edits})),
+        tuple(_remaining(edits, kinds, sought, {edit.note: edit for edit in results})),
     )
 
 
-def _items(
-    memory: "ConversationCalls", note: str, sought: "TextMatcher"
-) -> "list[NoteItem]":
+def _items(edits: "EditCalls", note: str, sought: "TextMatcher") -> "list[NoteItem]":
     """The outermost items of a note that say it."""
-    raw = _read(memory, note)
+    raw = _read(edits, note)
     if isinstance(raw, str) or not sought.is_in_bytes(raw):
         return []
     found: list[NoteItem] = []
@@ -163,17 +155,13 @@ def _items(
 
 
 def _removed(
-    memory: "ConversationCalls",
+    edits: "EditCalls",
     note: str,
     items: "list[NoteItem]",
-    source: str,
-    expected: str | None,
-    now: datetime | None,
+    options: "EditOptions",
 ) -> "Edit":
     ops = [Remove(item.heading, item.text, exact=True) for item in items]
-    return memory.apply(
-        note, ops, source=source, expected=expected, why="asked to forget", now=now
-    )
+    return edits.apply(note, ops, options)
 
 
 def _done(edit: "Edit") -> int:
@@ -181,19 +169,19 @@ def _done(edit: "Edit") -> int:
 
 
 def _remaining(
-    memory: "ConversationCalls",
+    edits: "EditCalls",
     kinds: dict[str, str],
     sought: "TextMatcher",
-    edits: "dict[str, Edit]",
+    results: "dict[str, Edit]",
 ) -> Iterator[Remaining]:
     """Where it stands after all that was done, and why."""
     for note, kind in kinds.items():
-        raw = _read(memory, note)
+        raw = _read(edits, note)
         if isinstance(raw, str):
             yield Remaining(note, f"perhaps: it cannot be read now: {raw}")
         elif sought.is_in_bytes(raw):
             yield Remaining(
-                note, SAID if kind == "transcript" else _why(edits.get(note))
+                note, SAID if kind == "transcript" else _why(results.get(note))
             )
 
 
@@ -211,10 +199,10 @@ def _why(edit: "Edit | None") -> str:
     )
 
 
-def _read(memory: "ConversationCalls", note: str) -> bytes | str:
+def _read(edits: "EditCalls", note: str) -> bytes | str:
     """What a note says, nothing when it is gone; or the reason why it cannot be read."""
     try:
-        return memory.folder.read(note, max_bytes=reader.LARGEST_STORED).raw
+        return edits.vault.folder.read(note, max_bytes=reader.LARGEST_STORED).raw
     except NoteNotFound:
         return b""
     except NoteUnreadable as error:

@@ -125,7 +125,7 @@ def _answer(call: _Call, arguments: Sequence[str]) -> str:
     with vault_memory.VaultMemory.open(
         call.options.last("vault") or None, call.options.last("config") or None
     ) as memory:
-        call.state = memory.state.path
+        call.state = memory.vault.state.path
         return _carry_out(call, memory, event, caller)
 
 

@@ -14,6 +14,7 @@ if TYPE_CHECKING:
     from datetime import datetime
 
     from vault_memory.api.vault_memory import VaultMemory
+    from vault_memory.conversations.calls import Role
     from vault_memory.daemon import query_or_local
     from vault_memory.hosts import host_transcripts
     from vault_memory.hosts.host_transcripts import Reply
@@ -49,7 +50,10 @@ def answer(
     """What the model is to be given; the text for the standard output, which may be empty."""
     if event.kind == "start":
         return _fitting(memory, host, event, caller, now)
-    if event.kind in ("prompt", "recall") and memory.config.memory_search.auto_recall:
+    if (
+        event.kind in ("prompt", "recall")
+        and memory.vault.config.memory_search.auto_recall
+    ):
         block = _context(memory, event, caller, now, event.prompt)
         return _said(host, event, _lines_for_prompt(host, event, block))
     if event.kind == "search" and event.prompt.strip():
@@ -81,7 +85,8 @@ def record(
     again: bool = False,
 ) -> None:
     """Keep what was said. With `again`, what an attempt of the same `chance` recorded is left out."""
-    for role, text in (("user", event.prompt), ("assistant", event.reply)):
+    texts: dict[Role, str] = {"user": event.prompt, "assistant": event.reply}
+    for role, text in texts.items():
         if event.kind in ("prompt", "turn") and text.strip():
             memory.record_turn(
                 session=event.session,
@@ -98,10 +103,10 @@ def record(
     if event.kind == "answer":
         drop(memory, host, event, caller, _answer_said(event, now))
     if event.kind in ("answer", "compact", "end"):
-        memory.take_dropped()
+        memory.conversations.take_dropped()
     if event.kind in ("compact", "end") and event.transcript:
         drop(memory, host, event, caller, _unrecorded(memory, event, caller))
-        memory.take_dropped()
+        memory.conversations.take_dropped()
     if event.kind == "end":
         memory.end_session(
             event.session, user=caller.user, channel=caller.channel or None, now=now
@@ -173,7 +178,9 @@ def _recorded_answers(
     """What the bot said in this session, as far as it may be one of these answers."""
     from datetime import datetime, timedelta
 
-    sessions = memory.sessions.find(event.session, caller.user, caller.channel)
+    sessions = memory.conversations.sessions.find(
+        event.session, caller.user, caller.channel
+    )
     days = [at.date() for session in sessions for at in (session.began, session.last)]
     for answer in answers:
         with suppress(ValueError):
@@ -181,7 +188,7 @@ def _recorded_answers(
     if not days:
         return []
     day = timedelta(days=1)
-    turns = memory.transcripts.in_place(
+    turns = memory.conversations.transcripts.in_place(
         caller.user, caller.channel, min(days) - day, max(days) + day
     )
     return [
@@ -207,7 +214,7 @@ def drop(
         "automated": event.automated,
     }
     if said:
-        folder = memory.drop_folder.make()
+        folder = memory.conversations.drop_folder.make()
         name = f"{host}-{os.getpid()}-{os.urandom(4).hex()}.jsonl"
         hidden = folder / f".{name}"
         hidden.write_text(
@@ -228,7 +235,7 @@ def _fitting(
     now: "datetime | None",
 ) -> str:
     """The memory block, as much of it as the host takes."""
-    room = min(ROOM, memory.config.max_memory_chars or ROOM)
+    room = min(ROOM, memory.vault.config.max_memory_chars or ROOM)
     for _ in range(3):
         block = _context(memory, event, caller, now, "", budget=room)
         said = _said(host, event, block["text"])

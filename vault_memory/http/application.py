@@ -57,7 +57,7 @@ def application(
     `settings` are those of `[serve]`, unless others are given.
     """
     serve, mounted, requests = (
-        settings or memory.config.serve,
+        settings or memory.vault.config.serve,
         dict(mounts or {}),
         Requests(),
     )

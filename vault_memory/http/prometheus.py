@@ -161,4 +161,4 @@ def _may(said: list[str], token: str, *, for_local: bool) -> bool:
 
 
 def _vitals(memory: VaultMemory) -> dict[str, object] | None:
-    return client.ask(memory.state.socket, "vitals", {})
+    return client.ask(memory.vault.state.socket, "vitals", {})

@@ -127,7 +127,7 @@ def with_own_door(
     return [
         Route("/healthz", _health, methods=["GET"]),
         Route("/openapi.json", _document, methods=["GET"]),
-        *talk_routes(memory, memory.config.talk),
+        *talk_routes(memory, memory.vault.config.talk),
         *metrics_route(memory, requests, serve.metrics_token_file, for_local=for_local),
     ]
 

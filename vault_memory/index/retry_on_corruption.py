@@ -1,4 +1,4 @@
-"""Repeats calls on a damaged index, which can always be rebuilt from the notes."""
+"""Calls that survive a damaged index: it can always be built anew from the notes."""
 
 from collections.abc import Callable
 from functools import wraps
@@ -15,14 +15,15 @@ Call = TypeVar("Call", bound=Callable[..., Any])
 
 
 def rebuild_if_damaged(call: Call) -> Call:
-    """Decorate a call: it takes the lock, and is repeated after a rebuild if the index is damaged.
+    """Decorate a call of an object with a `vault`: it takes the vault's lock, and survives a damaged index.
 
-    The call raises DatabaseUnwritable when the index cannot be written now.
+    A damaged index is rebuilt, and the call is made again. When the index cannot be written now, the call raises
+    DatabaseUnwritable.
     """
 
     @wraps(call)
     def run(self: Any, *args: Any, **kwargs: Any) -> Any:
-        with self._lock:
+        with self.vault.lock:
             try:
                 return call(self, *args, **kwargs)
             except DatabaseError as error:
@@ -30,7 +31,7 @@ def rebuild_if_damaged(call: Call) -> Call:
                     raise DatabaseUnwritable("the index", reason) from None
                 if not is_damage(error):
                     raise
-                self.indexing.recover(error)
+                self.vault.indexing.recover(error)
                 return call(self, *args, **kwargs)
 
     return cast(Call, run)

@@ -1,28 +1,40 @@
-"""The calls of VaultMemory about nights, and about what is kept at once."""
+"""Calls that learn from conversations, at night or at once."""
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
+from contextlib import AbstractContextManager
 from datetime import datetime
-from typing import TYPE_CHECKING, cast
+from typing import TYPE_CHECKING
 
+from vault_memory.edits.calls import EditCalls, EditOptions, Source
 from vault_memory.lazy import lazy_module
+from vault_memory.rules.paths.scopes import check_scope
+from vault_memory.search.calls import SearchCalls
 
 if TYPE_CHECKING:
-    from vault_memory.conversations.calls import ConversationCalls
     from vault_memory.edits.edit_result import Edit
-    from vault_memory.forgetting import retract
-    from vault_memory.forgetting.retract import TakenBack
     from vault_memory.learning import remember as learning_remember
     from vault_memory.learning import runner
     from vault_memory.learning.remember import Remembered
-    from vault_memory.learning.runner import Slept
+    from vault_memory.learning.runner import LearningRunner, LearningVault, Slept
 else:
-    retract = lazy_module("vault_memory.forgetting.retract")
     learning_remember = lazy_module("vault_memory.learning.remember")
     runner = lazy_module("vault_memory.learning.runner")
 
 
 class LearningCalls:
-    """What VaultMemory is made of besides."""
+    """Learn from the conversations of one vault."""
+
+    def __init__(
+        self,
+        edits: EditCalls,
+        searcher: SearchCalls,
+        open_vault: "Callable[[], AbstractContextManager[LearningVault]]",
+    ) -> None:
+        """`open_vault` opens the vault once more: a cycle has its own index connection and editor."""
+        self.vault = edits.vault
+        self._edits = edits
+        self._searcher = searcher
+        self._open_vault = open_vault
 
     def sleep(
         self,
@@ -33,90 +45,56 @@ class LearningCalls:
         now: datetime | None = None,
         after: Callable[[str, str], None] = lambda scope, step: None,
     ) -> "Slept":
-        """Do the night's work for persons (`user:NAME`) and channels (`channel:NAME`); for all when none is named.
-
-        `due`: only where the night has begun and is not done. `after` is told each step that is done. Raises NightRuns
-        when another process is at it, UsageError, ConfigError.
-        """
-        return runner.LearningRunner(
-            cast("ConversationCalls", self), now, dry_run, after
-        ).all(scopes, due=due)
-
-    def next_night(self, now: datetime | None = None) -> datetime:
-        """When the next night of anybody begins."""
-        return runner.LearningRunner(
-            cast("ConversationCalls", self), now, True
-        ).next_begins()
+        """Run the nightly learning cycle; see `VaultMemory.sleep`. `after` is called with each finished step."""
+        return self._runner(now, dry_run=dry_run, after=after).run(scopes, due=due)
 
     def learn_from_ended(self, *, now: datetime | None = None) -> "Slept":
-        """Learn from the conversations that have ended, as the night would, when a model is there to be asked.
+        """Learn from ended conversations of persons now, when a language model is configured.
 
-        Channels are left to their night, and so is all that a night does besides. A daemon calls it. Where the model
-        gives no answer the scope is `failed`, and nothing was done. Raises NightRuns.
+        Channels wait for their night. Without an answer of the model the scope is `failed`, and nothing was done.
+        Raises NightRuns.
         """
-        memory = cast("ConversationCalls", self)
-        if memory.config.brain.kind == "rules" or not memory.config.sleep_cycle.enabled:
+        config = self.vault.config
+        if config.brain.kind == "rules" or not config.sleep_cycle.enabled:
             return runner.Slept((), "", "", "")
-        return runner.LearningRunner(memory, now, False).conversations()
+        return self._runner(now).learn_from_ended()
 
-    def nights(self, now: datetime | None = None) -> dict[str, object]:
-        """When the last night was and when the next one will be, and where one is due."""
-        return runner.LearningRunner(
-            cast("ConversationCalls", self), now, True
-        ).status()
+    def next_night(self, now: datetime | None = None) -> datetime:
+        """When the next night of any scope begins."""
+        return self._runner(now, dry_run=True).next_begins()
+
+    def status(self, now: datetime | None = None) -> Mapping[str, object]:
+        """When the last night was, when the next one begins, and the scopes whose night is due."""
+        return self._runner(now, dry_run=True).status()
 
     def remember(
         self,
         text: str,
         *,
         scope: str,
-        source: str = "tool",
+        source: Source = "tool",
         expected: str | None = None,
         now: datetime | None = None,
         dry_run: bool = False,
     ) -> "Remembered":
-        """Keep a text for good: in USER.md, CHANNEL.md or MEMORY.md; what is asked for from now on, in RULES.md.
-
-        `expected` is the revision of that note that this was thought of for. Raises UsageError, NoteChanged.
-        """
-        return learning_remember.remember(
-            cast("ConversationCalls", self),
-            text,
-            scope,
-            source,
-            now,
-            expected=expected,
-            dry_run=dry_run,
-        )
-
-    def take_back(
-        self,
-        text: str,
-        *,
-        scopes: Sequence[str],
-        note: str | None = None,
-        source: str = "tool",
-        expected: str | None = None,
-        now: datetime | None = None,
-    ) -> "TakenBack":
-        """Remove the items that say `text` from the notes of these scopes, by ops that `undo` brings back.
-
-        With source `tool`, items that a person wrote are only proposed to them; `cli` is the person's own act. What was
-        said stays in transcripts. Raises TextTooShort, TooManyItems, NoteChanged, UsageError.
-        """
-        memory = cast("ConversationCalls", self)
-        return retract.take_back(
-            memory,
-            text,
-            scopes=scopes,
-            note=note,
-            source=source,
-            expected=expected,
-            now=now,
-        )
+        """Write one sentence into the profile of a scope, or a rule into its RULES.md; see `VaultMemory.remember`."""
+        check_scope(scope)
+        options = EditOptions(source, expected, dry_run=dry_run, now=now)
+        return learning_remember.remember(self._edits, text, scope, options)
 
     def append_summary(self, scope: str, text: str, ts: datetime | str) -> "Edit":
-        """Keep the summary of a conversation that is about to be shortened, in the dated note of its day."""
-        return learning_remember.append_summary(
-            cast("ConversationCalls", self), scope, text, ts
+        """Write the summary of a conversation that its host shortens into the dated note of its day."""
+        check_scope(scope)
+        return learning_remember.append_summary(self._edits, scope, text, ts)
+
+    def _runner(
+        self,
+        now: datetime | None,
+        *,
+        dry_run: bool = False,
+        after: Callable[[str, str], None] = lambda scope, step: None,
+    ) -> "LearningRunner":
+        self.vault.check_open()
+        return runner.LearningRunner(
+            self._searcher, self._open_vault, now, dry_run=dry_run, after=after
         )

@@ -3,15 +3,15 @@
 from collections.abc import Callable
 from dataclasses import dataclass
 from datetime import UTC, datetime
-from typing import TYPE_CHECKING, Any, Literal
+from typing import TYPE_CHECKING, Literal
 
+from vault_memory.edits.calls import EditOptions, Source
 from vault_memory.errors import UsageError
 from vault_memory.lazy import lazy_module
 from vault_memory.learning.runner import zone_of
 
 if TYPE_CHECKING:
-    from vault_memory.conversations import owner_words
-    from vault_memory.conversations.calls import ConversationCalls
+    from vault_memory.edits.calls import EditCalls
     from vault_memory.edits.edit_result import Edit
     from vault_memory.learning import learned_rules, note_lines
     from vault_memory.markdown import document, editable_region, note_items
@@ -20,7 +20,6 @@ if TYPE_CHECKING:
     from vault_memory.rules.paths import scope_notes
     from vault_memory.rules.paths.scope_notes import Places
 else:
-    owner_words = lazy_module("vault_memory.conversations.owner_words")
     learned_rules = lazy_module("vault_memory.learning.learned_rules")
     note_lines = lazy_module("vault_memory.learning.note_lines")
     document = lazy_module("vault_memory.markdown.document")
@@ -51,39 +50,36 @@ class Remembered:
 
 
 def remember(
-    memory: "ConversationCalls",
+    edits: "EditCalls",
     text: str,
     scope: str,
-    source: str,
-    now: datetime | None,
-    *,
-    expected: str | None = None,
-    dry_run: bool,
+    options: EditOptions,
 ) -> Remembered:
     """Saves a text for good. Raises UsageError for a wrong text or scope."""
+    source = options.source
     words = " ".join(text.split())
     _check(words, scope)
-    places = _places_of(memory, scope)
-    day = (now or datetime.now(UTC)).astimezone(zone_of(memory.config, scope)).date()
+    places = _places_of(edits, scope)
+    day = (
+        (options.now or datetime.now(UTC))
+        .astimezone(zone_of(edits.vault.config, scope))
+        .date()
+    )
     line = f"{words} ({day})"
     if places.rules and _is_rule(words, source):
         note, kind = places.rules, "rules"
-        make_ops = _rule_ops(memory, note, line, source)
+        make_ops = _rule_ops(edits, note, line, source)
     else:
         note = places.profile
-        place = memory.layout.place(note)
+        place = edits.vault.layout.place(note)
         kind = place.kind if place else ""
         make_ops = _item_ops(REMEMBERED, line)
     id_ = note_items.item_id(scope, kind, words)
     edit = _apply(
-        memory,
+        edits,
         note,
         make_ops,
-        source=source,
-        expected=expected,
-        why="asked to remember",
-        now=now,
-        dry_run=dry_run,
+        options._replace(why="asked to remember"),
     )
     return _result(edit, id_, note)
 
@@ -102,9 +98,9 @@ def _check(words: str, scope: str) -> None:
         )
 
 
-def _places_of(memory: "ConversationCalls", scope: str) -> "Places":
-    listing = memory.folder.listing(suffixes=(".md", ".jsonl"))
-    return scope_notes.places_of(scope, list(listing.entries), memory.layout)
+def _places_of(edits: "EditCalls", scope: str) -> "Places":
+    listing = edits.vault.folder.listing(suffixes=(".md", ".jsonl"))
+    return scope_notes.places_of(scope, list(listing.entries), edits.vault.layout)
 
 
 def _is_rule(words: str, source: str) -> bool:
@@ -128,13 +124,13 @@ def _item_ops(heading: str, line: str) -> "Callable[[SectionedDoc], Ops]":
 
 
 def _rule_ops(
-    memory: "ConversationCalls",
+    edits: "EditCalls",
     note: str,
     line: str,
-    source: str,
+    source: Source,
 ) -> "Callable[[SectionedDoc], Ops]":
     if source == "tool":
-        session_words = owner_words.said_in_session(memory, note, line)
+        session_words = edits.owner_words(note, source, line)
         if not standing_rules.was_said(line, session_words):
             # A rule that waits for approval must not push an older one into the archive.
             return _item_ops(learned_rules.ACTIVE, line)
@@ -159,7 +155,7 @@ def _result(
 
 
 def append_summary(
-    memory: "ConversationCalls",
+    edits: "EditCalls",
     scope: str,
     text: str,
     ts: datetime | str,
@@ -168,18 +164,16 @@ def append_summary(
     moment = datetime.fromisoformat(ts) if isinstance(ts, str) else ts
     if moment.tzinfo is None:
         moment = moment.replace(tzinfo=UTC)
-    moment = moment.astimezone(zone_of(memory.config, scope))
+    moment = moment.astimezone(zone_of(edits.vault.config, scope))
     stripped = (line.strip().lstrip("#").strip() for line in text.splitlines())
     lines = [line for line in stripped if _has_text(line)]
     if not lines:
         raise UsageError("a summary without a text is none", hint="leave it out")
     edit = _apply(
-        memory,
-        _places_of(memory, scope).note_of(moment.date()),
+        edits,
+        _places_of(edits, scope).note_of(moment.date()),
         lambda doc: note_lines.ops_for(doc, f"Summary {moment:%H:%M}", lines),
-        source="tool",
-        why="a conversation was shortened",
-        now=moment,
+        EditOptions("tool", why="a conversation was shortened", now=moment),
     )
     assert edit is not None, "lines make ops"
     return edit
@@ -191,17 +185,17 @@ def _has_text(line: str) -> bool:
 
 
 def _apply(
-    memory: "ConversationCalls",
+    edits: "EditCalls",
     note: str,
     make_ops: "Callable[[SectionedDoc], Ops]",
-    **options: Any,
+    options: EditOptions,
 ) -> "Edit | None":
     """Applies the ops that the note needs; None when it needs none."""
     edit = None
     for _ in range(TRIES):
-        current = memory.curator.there(note)
+        current = edits.editor.there(note)
         ops = make_ops(document.parse(current.raw if current else b""))
-        edit = memory.apply(note, ops, **options) if ops else None
+        edit = edits.apply(note, ops, options) if ops else None
         # Another process may create the section between the look and the edit.
         is_late = edit is not None and any(
             op.reason == "heading_exists" for op in edit.rejected

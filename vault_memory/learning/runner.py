@@ -1,21 +1,25 @@
-"""The night's work as VaultMemory does it: which scopes, which brain, which time zone."""
+"""Runs learning cycles: chooses scopes, language model and time zone."""
 
 from collections.abc import Callable, Mapping, Sequence
-from contextlib import closing, nullcontext
+from contextlib import AbstractContextManager, nullcontext
 from dataclasses import asdict, dataclass, replace
 from datetime import UTC, datetime, timedelta, tzinfo
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from vault_memory import config as configuration
 from vault_memory.config.machine_zone import local_zone
 from vault_memory.errors import UsageError
 from vault_memory.lazy import lazy_module
 from vault_memory.learning.vault_map import WORKSPACE, VaultMap
+from vault_memory.rules.paths.scopes import check_scopes
+from vault_memory.search.calls import SearchCalls
 
 if TYPE_CHECKING:
+    from vault_memory.conversations import sessions as conversation_sessions
     from vault_memory.conversations.calls import ConversationCalls
     from vault_memory.conversations.sessions import Session
+    from vault_memory.edits.calls import EditCalls
     from vault_memory.learning import checkpoint, unread_turns
     from vault_memory.learning import cycle as learning_cycle
     from vault_memory.learning import report as learning_report
@@ -28,6 +32,7 @@ if TYPE_CHECKING:
     from vault_memory.rules.paths import scope_notes
     from vault_memory.rules.paths.scope_notes import Places
 else:
+    conversation_sessions = lazy_module("vault_memory.conversations.sessions")
     checkpoint = lazy_module("vault_memory.learning.checkpoint")
     learning_cycle = lazy_module("vault_memory.learning.cycle")
     learning_report = lazy_module("vault_memory.learning.report")
@@ -39,7 +44,7 @@ else:
     scope_notes = lazy_module("vault_memory.rules.paths.scope_notes")
 
 MOST_ROUNDS = 50
-"""Of one scope in one go: each takes in as much as has room"""
+"""Rounds for one scope: each reads as many turns as one prompt holds"""
 
 
 @dataclass(frozen=True, slots=True)
@@ -49,167 +54,183 @@ class Slept:
     scopes: tuple[Mapping[str, Any], ...]
     """of each: scope, night, gathered, memories, facts, curated, pruned, rung, state, and more"""
     night: str
-    """the local date of the latest of them"""
+    """the local date of the latest night"""
     report: str
     """Markdown, for a person"""
     kept: str
-    """the file in which the report is kept, without what was learned; empty with a dry run, or when nothing was due"""
+    """the file with the report, without the learned lines; empty for a dry run, or when no night was due"""
 
     @property
     def failed(self) -> bool:
-        """Whether a night is to be tried again."""
-        return any(one["state"] == "failed" for one in self.scopes)
+        """Whether a night has to run again."""
+        return any(outcome["state"] == "failed" for outcome in self.scopes)
+
+
+class LearningVault(NamedTuple):
+    """The vault, opened for one run of cycles."""
+
+    edits: "EditCalls"
+    conversations: "ConversationCalls"
 
 
 class LearningRunner:
-    """One call."""
+    """Runs the cycles of one call."""
 
     def __init__(
         self,
-        memory: "ConversationCalls",
+        searcher: SearchCalls,
+        open_vault: Callable[[], AbstractContextManager[LearningVault]],
         now: datetime | None,
-        dry_run: bool,
+        *,
+        dry_run: bool = False,
         after: Callable[[str, str], None] = lambda scope, step: None,
     ) -> None:
-        self.memory, self.dry_run, self.after = memory, dry_run, after
-        at = now or datetime.now(UTC)
-        self.now = at.astimezone() if at.tzinfo is None else at
-        self.shelf = checkpoint.CheckpointStore(memory.state.path)
-        self.map = VaultMap(memory.folder, memory.layout)
-        self.config = memory.config
+        moment = now or datetime.now(UTC)
+        self.now = moment.astimezone() if moment.tzinfo is None else moment
+        vault = searcher.vault
+        self.vault = vault
+        self.config = vault.config
+        self.dry_run = dry_run
+        self.after = after
+        self.map = VaultMap(vault.folder, vault.layout)
+        self.checkpoints = checkpoint.CheckpointStore(vault.state.path)
+        self._searcher = searcher
+        self._open_vault = open_vault
 
-    def all(self, named: Sequence[str] | None, *, due: bool) -> Slept:
+    def run(self, named: Sequence[str] | None, *, due: bool) -> Slept:
+        """Run the nights of the named scopes, else of all; with `due` only those that are due."""
         outcomes: list[dict[str, Any]] = []
-        wanted = self._wanted_of(named, due=due)
-        if wanted:
-            with (
-                nullcontext() if self.dry_run else self.shelf.held(),
-                closing(self.memory.fork()) as memory,
-            ):
-                desk = self._desk(memory)
-                # looked at again: another process may have done it just now
+        scopes = self._chosen_scopes(named, due=due)
+        if scopes:
+            lock = nullcontext() if self.dry_run else self.checkpoints.held()
+            with lock, self._open_vault() as opened:
+                deps = self._deps(opened)
+                # Another process may have run a night while the lock was awaited.
                 outcomes += [
-                    self._rounds(desk, scope)
-                    for scope in wanted
+                    self._run_rounds(deps, scope)
+                    for scope in scopes
                     if not due or self._is_due(scope)
                 ]
-            self.memory.refresh(renew=False)
-        night = max((str(one["night"]) for one in outcomes), default="")
-        kept = "" if self.dry_run or not outcomes else str(self._kept(night))
+            self._refresh_index()
+        night = max((str(outcome["night"]) for outcome in outcomes), default="")
+        is_stored = outcomes and not self.dry_run
+        stored = str(self._store_report(night)) if is_stored else ""
         title = night or self.now.astimezone(self._zone("")).date().isoformat()
-        return Slept(
-            tuple(outcomes),
-            night,
-            learning_report.morning_report(title, outcomes, dry_run=self.dry_run),
-            kept,
-        )
+        report = learning_report.morning_report(title, outcomes, dry_run=self.dry_run)
+        return Slept(tuple(outcomes), night, report, stored)
 
-    def _wanted_of(self, named: Sequence[str] | None, *, due: bool) -> list[str]:
+    def _chosen_scopes(self, named: Sequence[str] | None, *, due: bool) -> list[str]:
         return [
             scope for scope in self._scopes(named) if not due or self._is_due(scope)
         ]
 
-    def conversations(self) -> Slept:
-        """One after the other, until the model does not answer."""
-        sessions = self.memory.sessions
-        ended = [one for one in sessions.unlearned() if one.user and not one.channel]
+    def _refresh_index(self) -> None:
+        """Index what the cycles wrote; an index of an older program version is left to the daemon."""
+        self._searcher.refresh(renew=False)
+
+    def learn_from_ended(self) -> Slept:
+        """Learn from one ended conversation after the other, until the model gives no answer."""
+        sessions = conversation_sessions.Sessions(self.vault.state.path)
+        ended = [
+            session
+            for session in sessions.unlearned()
+            if session.user and not session.channel
+        ]
         outcomes: list[dict[str, Any]] = []
         if ended:
-            with self.shelf.held(), closing(self.memory.fork()) as memory:
-                desk = self._desk(memory, backed=False)
+            with self.checkpoints.held(), self._open_vault() as opened:
+                deps = self._deps(opened, backed=False)
                 for session in ended:
-                    found = self._conversation(desk, session)
-                    outcomes += [found] if found["gathered"] else []
-                    if found["state"] == "failed":
+                    outcome = self._run_conversation(deps, session)
+                    if outcome["gathered"]:
+                        outcomes.append(outcome)
+                    if outcome["state"] == "failed":
                         break
                     sessions.learned(session)
-            self.memory.refresh(renew=False)
+            self._refresh_index()
         return Slept(tuple(outcomes), "", "", "")
 
-    def _conversation(self, desk: "CycleDeps", session: "Session") -> dict[str, Any]:
-        """With what was killed before, which is finished first."""
-        wanted = replace(self._wanted(session.scope), session=session.id)
-        wanted = replace(wanted, night=self.now.astimezone(wanted.zone).date())
-        whole: dict[str, Any] = {}
+    def _run_conversation(
+        self, deps: "CycleDeps", session: "Session"
+    ) -> dict[str, Any]:
+        """Learn from one conversation. A cycle that was killed before is finished first."""
+        request = replace(self._request(session.scope), session=session.id)
+        request = replace(request, night=self.now.astimezone(request.zone).date())
+        total: dict[str, Any] = {}
         for _ in range(MOST_ROUNDS):
-            found = learning_cycle.LearningCycle(desk, wanted).run()
-            is_this = found.session == session.id
-            whole = learning_report.joined(whole if is_this else {}, asdict(found))
-            if found.state == "failed" or (is_this and not found.more):
+            result = learning_cycle.LearningCycle(deps, request).run()
+            is_this = result.session == session.id
+            total = learning_report.joined(total if is_this else {}, asdict(result))
+            if result.state == "failed" or (is_this and not result.more):
                 break
-        return whole
+        return total
 
     def status(self) -> dict[str, object]:
-        lasts = {one.scope: one for one in self.shelf.lasts()}
+        """When the last night was, when the next one begins, and the scopes whose night is due."""
+        last_cycles = self.checkpoints.lasts()
         cycle = self.config.sleep_cycle
-        schedule = _schedule(cycle.cron)
+        next_night = None
+        if cycle.enabled:
+            zone = self._zone("")
+            next_night = _schedule(cycle.cron).next(self.now, zone).isoformat()
+        nights = (last.night for last in last_cycles)
         return {
-            "last": max((one.night for one in lasts.values()), default="") or None,
-            "next": schedule.next(self.now, self._zone("")).isoformat()
-            if cycle.enabled
-            else None,
-            "due": self._wanted_of(None, due=True),
-            "idle": min((one.idle for one in lasts.values()), default=0),
+            "last": max(nights, default="") or None,
+            "next": next_night,
+            "due": self._chosen_scopes(None, due=True),
+            "idle": min((last.idle for last in last_cycles), default=0),
         }
 
     def next_begins(self) -> datetime:
         """When the next night of any scope begins."""
-        zones = {
-            "",
-            *(f"user:{one.user}" for one in self.config.sleep_cycle.zones),
-            "channel:",
-        }
+        own_zones = (f"user:{zone.user}" for zone in self.config.sleep_cycle.zones)
         nights = [
-            _schedule(self._cycle(one).cron).next(self.now, self._zone(one))
-            for one in zones
+            _schedule(self._cycle(scope).cron).next(self.now, self._zone(scope))
+            for scope in {"", "channel:", *own_zones}
         ]
         return min(nights, key=datetime.timestamp)
 
     def _scopes(self, named: Sequence[str] | None) -> list[str]:
-        if named is not None and isinstance(named, str):
-            raise UsageError(f"`scopes` is a list of scopes, not {named!r}")
+        check_scopes(named or ())
         for scope in named or ():
-            if (
-                not scope.startswith(("user:", "channel:"))
-                or not scope.partition(":")[2]
-            ):
+            if not scope.startswith(("user:", "channel:")):
                 raise UsageError(
                     f"{scope!r} has no nights",
                     hint="name `user:NAME` or `channel:NAME`",
                 )
         if named is not None:
             return list(dict.fromkeys(named))
-        return scope_notes.scopes_in(self.map.paths(), self.memory.layout)
+        return scope_notes.scopes_in(self.map.paths(), self.vault.layout)
 
     def _is_due(self, scope: str) -> bool:
         cycle = self._cycle(scope)
         if not cycle.enabled:
             return False
-        done = self.shelf.last(scope).night
-        day = datetime.fromisoformat(done).date() if done else None
-        return (
-            _schedule(cycle.cron).due(self.now, self._zone(scope), done=day) is not None
-        )
+        night = self.checkpoints.last(scope).night
+        day = datetime.fromisoformat(night).date() if night else None
+        schedule = _schedule(cycle.cron)
+        return schedule.due(self.now, self._zone(scope), done=day) is not None
 
-    def _rounds(self, desk: "CycleDeps", scope: str) -> dict[str, Any]:
-        """As many as it takes to read all that was said, and to finish a night that was killed."""
-        wanted = self._wanted(scope)
-        whole: dict[str, Any] = {}
+    def _run_rounds(self, deps: "CycleDeps", scope: str) -> dict[str, Any]:
+        """Run rounds until all turns are read, and a cycle that was killed is finished."""
+        request = self._request(scope)
+        total: dict[str, Any] = {}
         for _ in range(1 if self.dry_run else MOST_ROUNDS):
-            found = learning_cycle.LearningCycle(
-                desk, wanted, lambda step: self.after(scope, step)
-            ).run()
-            whole = learning_report.joined(whole, asdict(found))
-            is_done = (
-                not (found.session or found.more)
-                and found.night >= wanted.night.isoformat()
+            cycle = learning_cycle.LearningCycle(
+                deps, request, lambda step: self.after(scope, step)
             )
-            if found.state == "failed" or is_done:
+            result = cycle.run()
+            total = learning_report.joined(total, asdict(result))
+            has_more = result.session or result.more
+            is_done = not has_more and result.night >= request.night.isoformat()
+            if result.state == "failed" or is_done:
                 break
-        return whole
+        return total
 
-    def _wanted(self, scope: str) -> "CycleRequest":
-        cycle, zone = self._cycle(scope), self._zone(scope)
+    def _request(self, scope: str) -> "CycleRequest":
+        cycle = self._cycle(scope)
+        zone = self._zone(scope)
+        is_curated = self.config.sleep_cycle.curate_user_memory
         return learning_cycle.CycleRequest(
             scope,
             _schedule(cycle.cron).latest(self.now, zone),
@@ -218,8 +239,7 @@ class LearningRunner:
             lookback=timedelta(hours=cycle.lookback_hours),
             retention_days=cycle.memory_retention_days,
             transcript_days=self.config.retention.transcript_days,
-            curate=self.config.sleep_cycle.curate_user_memory
-            and scope.startswith("user:"),
+            curate=is_curated and scope.startswith("user:"),
             dry_run=self.dry_run,
         )
 
@@ -231,31 +251,35 @@ class LearningRunner:
     def _zone(self, scope: str) -> tzinfo:
         return zone_of(self.config, scope)
 
-    def _desk(self, memory: "ConversationCalls", *, backed: bool = True) -> "CycleDeps":
-        curator, brain = memory.curator, self.config.brain
+    def _deps(self, opened: LearningVault, *, backed: bool = True) -> "CycleDeps":
+        vault = opened.edits.vault
+        editor = opened.edits.editor
+        brain = self.config.brain
         if not self.dry_run:
-            curator.tend(self.now)
+            editor.tend(self.now)
         prompts = [Path(brain.prompts)] if brain.prompts else []
-        prompts.append(memory.state.path / "prompts")
+        prompts.append(vault.state.path / "prompts")
 
         def places(scope: str) -> "Places":
-            return scope_notes.places_of(scope, self.map.around(scope), memory.layout)
+            return scope_notes.places_of(scope, self.map.around(scope), vault.layout)
 
         def discard(path: str, now: datetime) -> bool:
-            note = memory.folder.read(path, max_bytes=1 << 30)
-            done = curator.writer.trash(
+            note = vault.folder.read(path, max_bytes=1 << 30)
+            result = editor.writer.trash(
                 path, expected=note.revision, now=now, op_id=f"age-{note.revision[:16]}"
             )
-            return done.outcome == "trashed"
+            return result.outcome == "trashed"
 
         facts = self.config.facts
         return learning_cycle.CycleDeps(
-            curator,
-            self.shelf,
+            editor,
+            self.checkpoints,
             places,
-            lambda scope, known: _logs(memory, places(scope), known, self.map),
+            lambda scope, known: _logs(
+                opened.conversations, places(scope), known, self.map
+            ),
             lambda role: factory.load_brain(
-                brain, role, backed=backed, vault=memory.root
+                brain, role, backed=backed, vault=vault.root
             ),
             lambda role: templates.instructions(role, prompts),
             lambda day: fact_page.FactRules(
@@ -265,30 +289,34 @@ class LearningRunner:
             self.map.look_at,
         )
 
-    def _kept(self, night: str) -> Path:
-        """The report of all scopes whose night it was, without what was learned: that is in the notes alone."""
-        told = [
-            one.outcome
-            for one in self.shelf.lasts()
-            if one.outcome.get("night") == night
+    def _store_report(self, night: str) -> Path:
+        """Store the report of all scopes of a night, without the learned lines: only the notes hold these."""
+        outcomes = [
+            last.outcome
+            for last in self.checkpoints.lasts()
+            if last.outcome.get("night") == night
         ]
-        return self.shelf.report(night, learning_report.morning_report(night, told))
+        text = learning_report.morning_report(night, outcomes)
+        return self.checkpoints.report(night, text)
 
 
 def _logs(
-    memory: "ConversationCalls",
+    conversations: "ConversationCalls",
     places: "Places",
     known: Mapping[str, str],
     vault_map: "VaultMap",
 ) -> "dict[str, Log]":
-    """The transcripts of a scope; of a workspace those of its main group, too."""
-    scopes = [places.scope, *([WORKSPACE] if places.notes == "memory/" else [])]
-    found = {}
+    """The transcripts of a scope; those of a workspace include its main group."""
+    scopes = [places.scope]
+    if places.notes == "memory/":
+        scopes.append(WORKSPACE)
+    logs = {}
     for scope in scopes:
-        found.update(memory.transcripts.logs(scope, known, vault_map.entries_of(scope)))
+        entries = vault_map.entries_of(scope)
+        logs.update(conversations.transcripts.logs(scope, known, entries))
     return {
         path: unread_turns.Log(signature, turns)
-        for path, (signature, turns) in found.items()
+        for path, (signature, turns) in logs.items()
     }
 
 
@@ -300,7 +328,9 @@ def _schedule(cron: str) -> "Schedule":
 
 def zone_of(config: configuration.Config, scope: str) -> tzinfo:
     """The time zone of a person or a channel."""
-    own = (one.zone for one in config.sleep_cycle.zones if scope == f"user:{one.user}")
+    own = (
+        zone.zone for zone in config.sleep_cycle.zones if scope == f"user:{zone.user}"
+    )
     name = next(own, "") or _cycle_of(config, scope).zone
     if not name:
         return local_zone()

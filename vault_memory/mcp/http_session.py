@@ -6,12 +6,12 @@ from typing import Any
 
 from vault_memory.api.redact_paths import folders_of, hidden, placeless
 from vault_memory.api.vault_memory import VaultMemory
-from vault_memory.edits.reports import NoteText
 from vault_memory.errors import NoteNotFound, VaultMemoryError
 from vault_memory.rules.context.quotations import in_marks, quotation, safe, shown_name
 from vault_memory.rules.context.quoting import FLAG, HARMLESS, one_line
 from vault_memory.rules.paths.caller import Caller
 from vault_memory.rules.paths.filenames import inside
+from vault_memory.search.note_reports import NoteText
 
 HINTS = {
     "note_changed": "call memory_get for it again, and then this tool with the revision that it gives",
@@ -48,7 +48,7 @@ class Serving:
 
     def open_conversation(self) -> str:
         """Returns the session that the host names, else the one in which the caller spoke just now."""
-        return self.session or self.memory.open_conversation(
+        return self.session or self.memory.conversations.open_conversation(
             self.caller.user, self.caller.channel
         )
 

@@ -81,7 +81,7 @@ def get(serving: Serving, asked: tool_arguments.Get) -> Answered:
 
 def entity(serving: Serving, asked: tool_arguments.Entity) -> Answered:
     memory, scopes = serving.memory, serving.reads
-    answer = facts_json.of_about(memory.entity(asked.name, scopes=scopes))
+    answer = facts_json.of_about(memory.facts.entity(asked.name, scopes=scopes))
     if asked.past:
         past = [
             one
@@ -93,7 +93,7 @@ def entity(serving: Serving, asked: tool_arguments.Entity) -> Answered:
 
 
 def stats(serving: Serving, asked: tool_arguments.Stats) -> Answered:
-    answer: dict[str, Any] = serving.memory.stats(serving.reads)
+    answer: dict[str, Any] = serving.memory.searcher.stats(serving.reads)
     kinds = ", ".join(
         f"{counts['notes']} {kind}" for kind, counts in answer["kinds"].items()
     )

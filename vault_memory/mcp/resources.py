@@ -6,12 +6,12 @@ from typing import Any
 from urllib.parse import quote
 
 from vault_memory.api import json_contract
-from vault_memory.edits.reports import NoteInfo, NoteText
 from vault_memory.errors import BadPath, UsageError
 from vault_memory.mcp.http_session import Serving
 from vault_memory.mcp.listing import LIKE_MARKDOWN, LIKE_TURNS, SCHEME, TEMPLATE
 from vault_memory.rules.context import quotations
 from vault_memory.rules.paths.filenames import inside
+from vault_memory.search.note_reports import NoteInfo, NoteText
 
 ON_A_PAGE = 200
 

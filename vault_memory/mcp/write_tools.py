@@ -71,7 +71,7 @@ def correct(serving: Serving, asked: tool_arguments.Correct) -> Answered:
 
 def confirm(serving: Serving, asked: tool_arguments.Confirm) -> Answered:
     return _told(
-        serving.memory.confirm_fact(
+        serving.memory.facts.confirm(
             asked.fact,
             scopes=serving.scopes,
             source="tool",
@@ -90,11 +90,11 @@ def forget(serving: Serving, asked: tool_arguments.Forget) -> Answered:
     if not isinstance(asked.fact, UnsetType):
         if note is not None:
             raise UsageError("a fact is known by its id alone", hint="leave `note` out")
-        change = serving.memory.delete_fact(
+        change = serving.memory.facts.delete(
             asked.fact, scopes=serving.scopes, source="tool", expected=expected
         )
         return _fact_gone(serving, change)
-    done = serving.memory.take_back(
+    done = serving.memory.forgetting.take_back(
         str(asked.text), scopes=serving.scopes, note=note, expected=expected
     )
     return _counted(done.as_json())
@@ -123,7 +123,9 @@ def _told(change: "FactChange") -> Answered:
 def _fact_gone(serving: Serving, change: "FactChange") -> Answered:
     """In the shape that a text has."""
     edit, gone = change.edit, change.outcome == "deleted"
-    page = serving.memory.curator.inbox.page_of(change.note) if edit.proposed else ""
+    page = (
+        serving.memory.edits.editor.inbox.page_of(change.note) if edit.proposed else ""
+    )
     codes = [refused.reason for refused in edit.rejected] + [
         waiting.reason for waiting in edit.pending
     ]

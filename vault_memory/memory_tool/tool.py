@@ -31,8 +31,8 @@ from vault_memory.rules.paths.caller import Caller
 from vault_memory.rules.paths.filenames import clash_key
 
 if TYPE_CHECKING:
-    from vault_memory.conversations.calls import ConversationCalls
     from vault_memory.edits import edit_errors, people
+    from vault_memory.edits.calls import EditCalls
     from vault_memory.edits.edit_result import Edit
     from vault_memory.rules.paths import scope_notes
     from vault_memory.vault.reader import Note
@@ -103,13 +103,14 @@ class _Named:
 class MemoryTool:
     """The tool of one person, or of a channel where they talk. Usable from several threads, as its vault is."""
 
-    def __init__(self, memory: "ConversationCalls", caller: Caller) -> None:
+    def __init__(self, edits: "EditCalls", caller: Caller) -> None:
         """Raises UsageError for a name that no person or channel of this vault can have."""
-        people.refuse_twin(caller.user, memory.root, memory.layout)
-        self._memory, self._scope = memory, caller.scopes(memory.layout)[0]
+        layout = edits.vault.layout
+        people.refuse_twin(caller.user, edits.vault.root, layout)
+        self._edits, self._scope = edits, caller.scopes(layout)[0]
         self._is_shared = caller.is_in_shared_room
-        paths = list(memory.folder.listing(suffixes=(".md",)).entries)
-        self._folder = scope_notes.places_of(self._scope, paths, memory.layout).notes
+        paths = list(edits.vault.folder.listing(suffixes=(".md",)).entries)
+        self._folder = scope_notes.places_of(self._scope, paths, layout).notes
         if not self._is_ours(f"{self._folder}{EXAMPLE_DAY}.md"):
             name = caller.channel if self._is_shared else caller.user
             raise UsageError(
@@ -276,7 +277,7 @@ class MemoryTool:
         went = self._leaves(old, new, note.revision, now)
         if went is None or not (went.after is None or went.pending):
             if came.audit_id:
-                self._memory.undo(came.audit_id, now=now)
+                self._edits.undo(came.audit_id, now=now)
             raise _Refused(
                 f"Error: {old.path} was changed while it was renamed, and keeps its name. View it again"
             )
@@ -309,7 +310,7 @@ class MemoryTool:
         return new if one == old else self._named(new.path + one.path[len(old.path) :])
 
     def _is_ours(self, note: str) -> bool:
-        place = self._memory.layout.place(note)
+        place = self._edits.vault.layout.place(note)
         scopes = (
             {self._scope, WORKSPACE} if self._folder == "memory/" else {self._scope}
         )
@@ -318,7 +319,7 @@ class MemoryTool:
     def _below(self, named: _Named) -> dict[str, int]:
         """The notes below a folder by their names there, with their sizes; empty when it is no folder."""
         folder = f"{self._folder}{named.rest}".rstrip("/")
-        entries = self._memory.folder.listing(folder, suffixes=(".md",)).entries
+        entries = self._edits.vault.folder.listing(folder, suffixes=(".md",)).entries
         return {
             path[len(folder) + 1 :]: stat.size
             for path, stat in entries.items()
@@ -339,7 +340,7 @@ class MemoryTool:
         if not named.rest or not self._is_ours(named.note):
             return None
         try:
-            return self._memory.folder.read(named.note)
+            return self._edits.vault.folder.read(named.note)
         except NoteNotFound:
             return None
 
@@ -399,7 +400,7 @@ class MemoryTool:
         dry_run: bool = False,
     ) -> "Edit":
         """Carry out an edit on the note as it is in this moment."""
-        return self._memory.edit_text(
+        return self._edits.edit_text(
             named.note, asked, expected=expected, dry_run=dry_run, now=now
         )
 

@@ -24,3 +24,5 @@ class SearchAnswer(NamedTuple):
     freshness: Freshness
     left_out: Mapping[str, int]
     """how many candidates each filter excluded; empty without `why`"""
+    unknown_scopes: tuple[str, ...] = ()
+    """scopes of the question that have no note: perhaps misspelt names"""

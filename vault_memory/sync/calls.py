@@ -1,50 +1,54 @@
-"""The calls of VaultMemory that keep the vault in step with its remote."""
+"""Calls that synchronise the vault with its remote."""
 
-import os
 import time
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from datetime import datetime, timedelta
-from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from vault_memory import config as configuration
 from vault_memory.database.connection import DatabaseError
-from vault_memory.edits.calls import aware
-from vault_memory.edits.conflict_calls import ConflictCalls
+from vault_memory.edits.calls import EditCalls, aware
 from vault_memory.errors import VaultMemoryError
 from vault_memory.lazy import lazy_module
 
 if TYPE_CHECKING:
     from vault_memory.ingest.lifecycle import Progress
-    from vault_memory.sync import connection, state_db, status
+    from vault_memory.sync import connection as sync_connection
     from vault_memory.sync import report as sync_report
+    from vault_memory.sync import state_db, status
     from vault_memory.sync.connection import SyncConnection
     from vault_memory.sync.report import SyncReport
     from vault_memory.vault.write.writer import Writer
 else:
-    connection = lazy_module("vault_memory.sync.connection")
+    sync_connection = lazy_module("vault_memory.sync.connection")
     sync_report = lazy_module("vault_memory.sync.report")
     state_db = lazy_module("vault_memory.sync.state_db")
     status = lazy_module("vault_memory.sync.status")
 
 PATIENCE_SECONDS = 30.0
-"""For what has to settle, and for deletions to be seen a second time, before a sync ends with something waiting"""
+"""How long a sync waits for files that settle, and for deletions to be seen a second time"""
 PAUSES = (0.6, 1.0, 1.5, 2.0, 3.0)
-"""Seconds between passes while something waits; the last one again and again"""
+"""Seconds between passes while paths wait; the last one repeats"""
 QUEUE_SECONDS = 120.0
-"""For another process that syncs this vault just now"""
+"""How long a sync waits for another process that syncs this vault"""
 
 
-class SyncCalls(ConflictCalls):
-    """What VaultMemory is made of besides."""
+class SyncCalls:
+    """Synchronise one vault with its remote. A call of the object syncs."""
 
-    environment: Mapping[str, str] = os.environ
-    config_file: Path | None = None
-    """where the configuration came from, and is read again when it changes"""
-    _exchange: "SyncConnection | None" = None
+    def __init__(self, edits: EditCalls) -> None:
+        self.vault = edits.vault
+        self._edits = edits
+        self._connection: SyncConnection | None = None
 
-    def sync(
+    def close(self) -> None:
+        """Close the connections; the next pass opens new ones."""
+        connection, self._connection = self._connection, None
+        if connection is not None:
+            connection.close()
+
+    def __call__(
         self,
         *,
         once: bool = True,
@@ -56,163 +60,166 @@ class SyncCalls(ConflictCalls):
         now: datetime | None = None,
         sleep: Callable[[float], None] = time.sleep,
     ) -> "SyncReport":
-        """Bring the vault and its remote in step; with `once`, pass after pass until nothing is left that will settle.
+        """Bring the vault and its remote in step; with `once` repeat passes until no path settles any more.
 
-        A server whose notes went back to earlier texts is held: `approve_restore` takes these over, `refuse_restore`
-        puts the texts from here up again.
+        A server whose notes returned to earlier texts stops the sync: `approve_restore` accepts these texts,
+        `refuse_restore` uploads the texts of this vault again. `approve_deletes` lets deletions happen that a safety
+        limit stopped.
 
         Raises NoRemote, PasswordUnsafe, AnotherClient, NotTwoWay, Unauthorised and other RemoteErrors, Locked.
         """
-        with connection.alone(self.state.path, patience=QUEUE_SECONDS):
+        self.vault.check_open()
+        approvals = {
+            "approve_deletes": approve_deletes,
+            "approve_restore": approve_restore,
+            "refuse_restore": refuse_restore,
+        }
+        with sync_connection.alone(self.vault.state.path, patience=QUEUE_SECONDS):
             try:
-                answers = {
-                    "approve_deletes": approve_deletes,
-                    "approve_restore": approve_restore,
-                    "refuse_restore": refuse_restore,
-                }
-                whole = self._passes(
-                    aware(now), progress, sleep, once, dry_run, answers
+                report = self._run_passes(
+                    aware(now), progress, sleep, once, dry_run, approvals
                 )
             except (VaultMemoryError, DatabaseError, OSError) as error:
-                waiting = self.count_waiting(aware(now))
-                self.end_exchange()
-                self._note_trouble(error, waiting)
+                queued = self.count_waiting(aware(now))
+                self.close()
+                self._store_failure(error, queued)
                 raise
             if not dry_run:
-                self.tend(aware(now))
-                self._note_end(whole)
-        from dataclasses import replace
+                self._edits.process_due(aware(now))
+                self._store_result(report)
+        from dataclasses import replace  # here: each start of a hook would load it
 
-        return replace(whole, open_conflicts=self._open_conflicts())
+        return replace(report, open_conflicts=self._open_conflicts())
 
-    def _passes(
+    def _run_passes(
         self,
         started: datetime,
         progress: "Progress | None",
         sleep: Callable[[float], None],
         once: bool,
         dry_run: bool,
-        answers: Mapping[str, Any],
+        approvals: Mapping[str, Any],
     ) -> "SyncReport":
         began = time.monotonic()
-        tell = (
-            (lambda done, total: progress("syncing", done, total))
-            if progress
-            else (lambda done, total: None)
-        )
-        whole = sync_report.SyncReport()
-        for pause in PAUSES if once and not dry_run else ():
-            if not self.exchange().is_being_saved(
-                started + timedelta(seconds=time.monotonic() - began)
-            ):
-                break
-            sleep(
-                pause
-            )  # what was saved just now is to be in the first pass, so that there need not be a second
+
+        def moment() -> datetime:
+            return started + timedelta(seconds=time.monotonic() - began)
+
+        def show(done: int, total: int) -> None:
+            if progress is not None:
+                progress("syncing", done, total)
+
+        if once and not dry_run:
+            self._wait_for_saves(moment, sleep)
+        total = sync_report.SyncReport()
         for pause in _pauses():
-            at = started + timedelta(seconds=time.monotonic() - began)
-            report = self.exchange().turn(at, dry_run=dry_run, progress=tell, **answers)
-            whole = sync_report.together(whole, report)
-            late = time.monotonic() - began > PATIENCE_SECONDS
-            if (
-                dry_run
-                or not once
-                or report.quiet
-                or report.settled
-                or late
-                or (report.failed and not report.acted)
-            ):
+            report = self.connection().turn(
+                moment(), dry_run=dry_run, progress=show, **approvals
+            )
+            total = sync_report.together(total, report)
+            is_late = time.monotonic() - began > PATIENCE_SECONDS
+            is_finished = report.quiet or report.settled
+            is_stuck = report.failed and not report.acted
+            if dry_run or not once or is_finished or is_late or is_stuck:
                 break
             if report.waiting:
                 sleep(pause)
-        return whole
+        return total
+
+    def _wait_for_saves(
+        self, moment: Callable[[], datetime], sleep: Callable[[float], None]
+    ) -> None:
+        """Wait until saves settle, so that one pass takes them all."""
+        for pause in PAUSES:
+            if not self.connection().is_being_saved(moment()):
+                break
+            sleep(pause)
 
     def _open_conflicts(self) -> tuple[str, ...]:
         """The conflict copies that wait for a person, of notes and of other files."""
-        return tuple(sorted(self.folder.listing(suffixes=("",)).copies))
+        return tuple(sorted(self.vault.folder.listing(suffixes=("",)).copies))
 
-    def sync_status(self) -> Mapping[str, Any] | None:
-        """How the sync stands, as far as it was written down; None without a remote."""
-        if not self.config.remote.url:
+    def status(self) -> Mapping[str, object] | None:
+        """The stored state of the sync, with the keys of the JSON contract; None without a remote."""
+        self.vault.check_open()
+        url = self.vault.config.remote.url
+        if not url:
             return None
-        return status.as_status(
-            status.read_standing(self.state.path), self.config.remote.url, running=False
-        )
+        stored = status.read_standing(self.vault.state.path)
+        return status.as_status(stored, url, running=False)
 
-    def exchange(self) -> "SyncConnection":
-        """The remote and the engine, opened when first needed. Who uses it holds the lock `alone`."""
-        if self._exchange is None:
-            self._exchange = connection.SyncConnection(
-                self.config.remote,
-                self.folder,
-                self.layout,
-                self.state.path,
+    def connection(self) -> "SyncConnection":
+        """The remote and the engine, opened when first needed. The caller holds the lock `alone`."""
+        if self._connection is None:
+            vault = self.vault
+            self._connection = sync_connection.SyncConnection(
+                vault.config.remote,
+                vault.folder,
+                vault.layout,
+                vault.state.path,
                 self._writing,
-                self.environment,
+                vault.environment,
             )
-        return self._exchange
+        return self._connection
 
-    def end_exchange(self) -> None:
-        """Close the connections; the next pass opens new ones."""
-        exchange, self._exchange = self._exchange, None
-        if exchange is not None:
-            exchange.close()
-
-    def begin_sync_state_anew(self) -> None:
-        """Put a damaged sync state aside; the next pass compares both sides. Raises Locked."""
-        with connection.alone(self.state.path, patience=QUEUE_SECONDS):
-            self.end_exchange()
-            state_db.begin_anew(self.state.path)
+    def reset_state(self) -> None:
+        """Set a damaged sync state aside; the next pass compares both sides. Raises Locked."""
+        self.vault.check_open()
+        with sync_connection.alone(self.vault.state.path, patience=QUEUE_SECONDS):
+            self.close()
+            state_db.begin_anew(self.vault.state.path)
 
     def reload_remote(self) -> None:
-        """Read `[remote]` anew. Raises ConfigError."""
-        self.end_exchange()
-        if self.config_file is not None:
-            fresh = configuration.load(self.config_file, self.environment)
-            self.config = self.config._replace(remote=fresh.remote)
-
-    @contextmanager
-    def _writing(self) -> "Iterator[Writer]":
-        """The writer, for the moment of one write: the server is never waited for within."""
-        with self._there():
-            yield self.curator.writer
+        """Read `[remote]` of the configuration file again. Raises ConfigError."""
+        self.close()
+        vault = self.vault
+        if vault.config_file is not None:
+            current = configuration.load(vault.config_file, vault.environment)
+            vault.config = vault.config._replace(remote=current.remote)
 
     def count_waiting(self, now: datetime) -> int | None:
-        """How many edits here wait for the server, without asking it; None when that cannot be told."""
+        """Count the local edits that wait for the server, without asking it; None when that is unknown."""
         try:
-            return self.exchange().count_waiting(now)
+            return self.connection().count_waiting(now)
         except (VaultMemoryError, DatabaseError, OSError):
             return None
 
-    def _note_trouble(self, error: Exception, waiting: int | None) -> None:
-        if not isinstance(error, connection.NoRemote):
-            state = "stopped" if connection.needs_a_person(error) else "waiting"
-            reason = connection.in_words(error)
-            queue = {} if waiting is None else {"queue": waiting}
-            status.change_standing(
-                self.state.path,
-                state=state,
-                reason=reason,
-                errors=(sync_report.Remark("", reason),),
-                **queue,
-            )
+    @contextmanager
+    def _writing(self) -> "Iterator[Writer]":
+        """The writer, for one write: no request to the server runs inside, so that the bot can edit meanwhile."""
+        with self._edits.transaction():
+            yield self._edits.editor.writer
 
-    def _note_end(self, report: "SyncReport") -> None:
-        """For `status` of whoever asks later."""
-        waiting = len({remark.path for remark in (*report.waiting, *report.failed)})
+    def _store_failure(self, error: Exception, queued: int | None) -> None:
+        """Store why the sync failed, for `status`."""
+        if isinstance(error, sync_connection.NoRemote):
+            return
+        reason = sync_connection.in_words(error)
+        queue = {} if queued is None else {"queue": queued}
         status.change_standing(
-            self.state.path,
-            state="held" if report.held else "waiting" if waiting else "ok",
-            reason=report.held[0].reason if report.held else "",
-            last_good=self.exchange().last_good,
-            queue=waiting,
+            self.vault.state.path,
+            state="stopped" if sync_connection.needs_a_person(error) else "waiting",
+            reason=reason,
+            errors=(sync_report.Remark("", reason),),
+            **queue,
+        )
+
+    def _store_result(self, report: "SyncReport") -> None:
+        """Store the result of the sync, for `status`."""
+        queue = len({remark.path for remark in (*report.waiting, *report.failed)})
+        state = "waiting" if queue else "ok"
+        reason = ""
+        if report.held:
+            state, reason = "held", report.held[0].reason
+        status.change_standing(
+            self.vault.state.path,
+            state=state,
+            reason=reason,
+            last_good=self.connection().last_good,
+            queue=queue,
             errors=report.failed,
             held=report.held,
         )
-
-    def _close_editing(self) -> None:
-        self.end_exchange()
-        super()._close_editing()
 
 
 def _pauses() -> Iterator[float]:

@@ -173,72 +173,75 @@ def log_in(url: str, remote: Remote, show: Callable[[str], None]) -> "Granted":
         login.close()
 
 
-def add(memory: "SyncCalls", remote: Remote, password: str) -> Tried:
+def add(calls: "SyncCalls", remote: Remote, password: str) -> Tried:
     """Try the remote, and write it into the configuration; an empty `password` means the one of its password file.
 
     The folder is made when only it is missing. Raises AnotherClient, NotTwoWay, ConfigError, RemoteError.
     """
-    refuse_others(memory.root)
+    vault = calls.vault
+    refuse_others(vault.root)
     _check(remote)
-    file = memory.config_file
+    file = vault.config_file
     if file is None:
         raise ConfigError(
             "there is no configuration file to write to",
             hint="name one with `--config`",
         )
-    secret = password or password_of(remote, memory.environment, memory.root)
-    before = memory.config.remote
+    secret = password or password_of(remote, vault.environment, vault.root)
+    before = vault.config.remote
     with _once():
         tried = _try(remote, secret, make=True)
     if remote.mode == "two-way" and not (tried.traits.two_way or remote.insist):
         raise NotTwoWay
-    with alone(memory.state.path, patience=PATIENCE_SECONDS):
+    with alone(vault.state.path, patience=PATIENCE_SECONDS):
         if password:
             remote = remote._replace(
-                password_file=str(keep_password(password, memory.state.path))
+                password_file=str(keep_password(password, vault.state.path))
             )
-            password_of(remote, memory.environment, memory.root)
+            password_of(remote, vault.environment, vault.root)
         text = file.read_text(encoding="utf-8") if file.exists() else ""
         _write(file, with_table(text, TABLE, _to_write(before, remote)))
         if (before.url, before.user) != (remote.url, remote.user):
-            _forget_book(memory)
-        _learn(memory, tried.traits)
-        forget_refusals(memory.state.path)
+            _forget_book(calls)
+        _learn(calls, tried.traits)
+        forget_refusals(vault.state.path)
     return tried
 
 
-def test(memory: "SyncCalls") -> Tried:
+def test(calls: "SyncCalls") -> Tried:
     """Find out anew what the server does. A password that was refused is tried once. Raises NoRemote, RemoteError."""
-    remote = memory.config.remote
+    vault = calls.vault
+    remote = vault.config.remote
     if not remote.url:
         raise NoRemote
-    password = password_of(remote, memory.environment, memory.root)
+    password = password_of(remote, vault.environment, vault.root)
     try:
         with _once():
             tried = _try(remote, password)
     except Unauthorised:
         note_refusal(
-            memory.state.path,
+            vault.state.path,
             mark_of(remote.url, remote.user, password),
             datetime.now(UTC),
         )
         raise
-    forget_refusals(memory.state.path)
-    _learn(memory, tried.traits)
+    forget_refusals(vault.state.path)
+    _learn(calls, tried.traits)
     return tried
 
 
-def remove(memory: "SyncCalls") -> None:
+def remove(calls: "SyncCalls") -> None:
     """Sync no more: the table, the stored password and what was remembered go; both folders stay. Raises NoRemote."""
-    if not memory.config.remote.url:
+    vault = calls.vault
+    if not vault.config.remote.url:
         raise NoRemote
-    file = memory.config_file
-    with alone(memory.state.path, patience=PATIENCE_SECONDS):
+    file = vault.config_file
+    with alone(vault.state.path, patience=PATIENCE_SECONDS):
         if file is not None and file.exists():
             _write(file, without_table(file.read_text(encoding="utf-8"), TABLE))
-        forget_password(memory.state.path)
-        _forget_book(memory)
-        (memory.state.path / "sync.json").unlink(missing_ok=True)
+        forget_password(vault.state.path)
+        _forget_book(calls)
+        (vault.state.path / "sync.json").unlink(missing_ok=True)
 
 
 def _to_write(before: Remote, remote: Remote) -> dict[str, object]:
@@ -323,9 +326,9 @@ def _make_below(remote: Remote, password: str, url: str) -> None:
         parent.close()
 
 
-def _learn(memory: "SyncCalls", traits: Capabilities) -> None:
+def _learn(calls: "SyncCalls", traits: Capabilities) -> None:
     """The first sync need not find it out again."""
-    book = open_book(memory.state.path)
+    book = open_book(calls.vault.state.path)
     try:
         with book.writing():
             book.say("traits", asdict(traits))
@@ -333,11 +336,11 @@ def _learn(memory: "SyncCalls", traits: Capabilities) -> None:
         book.close()
 
 
-def _forget_book(memory: "SyncCalls") -> None:
+def _forget_book(calls: "SyncCalls") -> None:
     """What is remembered of another server is no evidence about this one."""
-    memory.end_exchange()
+    calls.close()
     for ending in ("", "-wal", "-shm"):
-        (memory.state.path / f"{BOOK}{ending}").unlink(missing_ok=True)
+        (calls.vault.state.path / f"{BOOK}{ending}").unlink(missing_ok=True)
 
 
 def _write(file: Path, text: str) -> None:

@@ -89,7 +89,7 @@ class Talk:
         self._people = {person.id: person.user for person in settings.people}
         self._sign = settings.forget_reaction.replace(_VARIANT, "").strip()
         self._may_forget = frozenset(settings.forget_by)
-        self._file = memory.state.path / "talk.json"
+        self._file = memory.vault.state.path / "talk.json"
         for room in settings.rooms:
             if not self._fits(channel=room.channel):
                 raise RoomUnknown(
@@ -108,16 +108,14 @@ class Talk:
         at = now or datetime.now(UTC).astimezone()
         memory = self._memory
         turn = self._turn(said, at)
-        with memory._recording, self._locked():
-            memory.folder.check_identity(memory.indexing.marker.vault)
+        with memory.conversations.transaction(), self._locked():
             numbers_of = self._recorded_numbers()
             numbers = numbers_of.get(said.room, [])
             # The server sends a message again when an answer came too late.
             is_forgotten = len(numbers) >= REMEMBERED and said.number < numbers[0]
             if said.number in numbers or is_forgotten:
                 return "known"
-            for added in memory.transcripts.add([turn], once=True):
-                memory._took(added, at)
+            memory.conversations.add_turn(turn, once=True)
             numbers_of[said.room] = sorted([*numbers, said.number])[-REMEMBERED:]
             self._save(numbers_of)
         return "recorded"
@@ -129,19 +127,19 @@ class Talk:
         turn_id = _turn_id(reacted.room, reacted.number)
         scope = f"channel:{self._channel(reacted.room)}"
         memory = self._memory
-        turns = memory.transcripts.of(scope)
+        turns = memory.conversations.transcripts.of(scope)
         turn = next((turn for turn in turns if turn.id == turn_id), None)
         if turn is None or not self._may_retract(reacted.actor, turn):
             return False
-        with memory._recording, memory._lock:
+        with memory.conversations.transaction(), memory.vault.lock:
             result = retract_turn.TurnRetraction(
-                memory.curator,
+                memory.edits.editor,
                 memory.layout,
                 turn_id,
                 scope,
             ).run(now or datetime.now(UTC).astimezone())
-            memory.indexing.refresh()
-            index_erase.sweep(memory.indexing.index())
+            memory.vault.indexing.refresh()
+            index_erase.sweep(memory.vault.indexing.index())
         if result.remaining:
             logger.warning(
                 "a retracted message remains in: %s",
@@ -169,7 +167,7 @@ class Talk:
             origin,
             "talk",
         )
-        self._memory.transcripts.path_of(turn)
+        self._memory.conversations.transcripts.path_of(turn)
         return turn
 
     def _channel(self, room: str) -> str:

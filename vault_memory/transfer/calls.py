@@ -1,49 +1,29 @@
-"""The calls of VaultMemory that take in what others knew, write out all that is known, and forget for good."""
+"""Calls that import other memories, and export a vault."""
 
 from collections.abc import Sequence
 from datetime import datetime
 from pathlib import Path
-from typing import TYPE_CHECKING, cast
+from typing import TYPE_CHECKING
 
-from vault_memory.edits.calls import NoteEditCalls
+from vault_memory.edits.calls import EditCalls
 from vault_memory.lazy import lazy_module
+from vault_memory.rules.paths.scopes import check_scopes
 
 if TYPE_CHECKING:
-    from vault_memory.conversations.calls import ConversationCalls
-    from vault_memory.forgetting import calls
-    from vault_memory.forgetting.calls import Forgotten
     from vault_memory.transfer import exporter, importer
     from vault_memory.transfer.exporter import Exported
     from vault_memory.transfer.importer import Imported
 else:
-    calls = lazy_module("vault_memory.forgetting.calls")
     exporter = lazy_module("vault_memory.transfer.exporter")
     importer = lazy_module("vault_memory.transfer.importer")
 
 
-class TransferCalls(NoteEditCalls):
-    """What VaultMemory is made of besides."""
+class TransferCalls:
+    """Import into one vault, and export it."""
 
-    def forget(
-        self,
-        text: str,
-        *,
-        scopes: Sequence[str] | None = None,
-        now: datetime | None = None,
-        dry_run: bool = False,
-    ) -> "Forgotten":
-        """Take `text` out of all that is kept, and look whether it is gone; `scopes` None means all of the vault.
-
-        Raises TextTooShort, UsageError, JournalUnavailable.
-        """
-        with self._there(), self._lock:
-            return calls.forget(
-                cast("ConversationCalls", self),
-                text,
-                scopes=scopes,
-                now=now,
-                dry_run=dry_run,
-            )
+    def __init__(self, edits: EditCalls) -> None:
+        self.vault = edits.vault
+        self._edits = edits
 
     def import_from(
         self,
@@ -53,25 +33,26 @@ class TransferCalls(NoteEditCalls):
         now: datetime | None = None,
         dry_run: bool = False,
     ) -> "Imported":
-        """Take in what a database of Istota, a workspace of OpenClaw or Hermes, or a CLAUDE.md says;
-        it is only read, and what is known is not added again. `scopes` None means everybody in it. Raises UsageError.
+        """Import a database of Istota, a workspace of OpenClaw or Hermes, or a CLAUDE.md.
+
+        The source is only read, and text that the vault has is not added again. `scopes` None means all people and
+        channels of the source. Raises UsageError.
         """
-        with self._there():
+        if scopes is not None:
+            check_scopes(scopes)
+        with self._edits.transaction():
             return importer.import_from(
-                cast("ConversationCalls", self),
-                Path(source),
-                scopes=scopes,
-                now=now,
-                dry_run=dry_run,
+                self._edits, Path(source), scopes=scopes, now=now, dry_run=dry_run
             )
 
     def export(
         self, target: str | Path, *, scopes: Sequence[str] | None = None
     ) -> "Exported":
-        """Write all notes, transcripts and records as they are, and one dump of them in JSON Lines, into a new folder;
-        into a file that ends in `.jsonl` the dump alone. `scopes` None means all of the vault. Raises UsageError.
+        """Write notes, transcripts and records, and a dump of them in JSON Lines, into a new folder.
+
+        A `target` that ends in `.jsonl` gets the dump alone. `scopes` None means the whole vault. Raises UsageError.
         """
-        with self._there():
-            return exporter.export(
-                cast("ConversationCalls", self), Path(target), scopes=scopes
-            )
+        if scopes is not None:
+            check_scopes(scopes)
+        with self._edits.transaction():
+            return exporter.export(self._edits, Path(target), scopes=scopes)

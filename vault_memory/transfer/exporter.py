@@ -17,7 +17,7 @@ from vault_memory.lazy import lazy_module
 from vault_memory.vault.reader import LARGEST_STORED
 
 if TYPE_CHECKING:
-    from vault_memory.conversations.calls import ConversationCalls
+    from vault_memory.edits.calls import EditCalls
     from vault_memory.markdown import document, note_items
     from vault_memory.rules.conversations import turn as conversations_turn
     from vault_memory.rules.edits import audit_reader
@@ -78,7 +78,7 @@ class Exported:
 
 
 def export(
-    memory: "ConversationCalls", target: Path, *, scopes: Collection[str] | None
+    edits: "EditCalls", target: Path, *, scopes: Collection[str] | None
 ) -> Exported:
     """Write the files of these scopes and the dump into a folder, or only the dump into a file that ends in `.jsonl`.
 
@@ -90,13 +90,13 @@ def export(
             hint="None means all of the vault",
         )
     target = Path(os.path.abspath(target))
-    _check(memory, target)
+    _check(edits, target)
     target.parent.mkdir(parents=True, exist_ok=True)
     beside = Path(tempfile.mkdtemp(prefix=f".{target.name}.", dir=target.parent))
     try:
         alone = target.suffix == ".jsonl"
         work = _Work(
-            memory,
+            edits,
             None if scopes is None else frozenset(scopes),
             None if alone else beside / FILES,
         )
@@ -109,15 +109,18 @@ def export(
                     + b"\n"
                 )
                 work.lines += 1
-        _check(memory, target)
+        _check(edits, target)
         os.replace(beside / DUMP if alone else beside, target)
     finally:
         shutil.rmtree(beside, ignore_errors=True)
     return Exported(target, work.files, work.bytes, work.lines, tuple(work.skipped))
 
 
-def _check(memory: "ConversationCalls", target: Path) -> None:
-    real, root = Path(os.path.realpath(target)), Path(os.path.realpath(memory.root))
+def _check(edits: "EditCalls", target: Path) -> None:
+    real, root = (
+        Path(os.path.realpath(target)),
+        Path(os.path.realpath(edits.vault.root)),
+    )
     if real == root or root in real.parents:
         raise TargetInVault(target)
     if target.is_dir() and target.suffix != ".jsonl":
@@ -132,11 +135,11 @@ class _Work:
 
     def __init__(
         self,
-        memory: "ConversationCalls",
+        edits: "EditCalls",
         scopes: frozenset[str] | None,
         copies: Path | None,
     ) -> None:
-        self._memory, self._scopes, self._copies = memory, scopes, copies
+        self._edits, self._scopes, self._copies = edits, scopes, copies
         self.files = self.bytes = self.lines = 0
         self.skipped: list[Skipped] = []
         if copies is not None:
@@ -144,8 +147,8 @@ class _Work:
 
     def records(self) -> Iterator[dict[str, Any]]:
         """The lines of the dump, in the order of the paths. On the way every file is copied."""
-        with self._memory.folder.held():
-            listing = self._memory.folder.listing(suffixes=(".md", ".jsonl"))
+        with self._edits.vault.folder.held():
+            listing = self._edits.vault.folder.listing(suffixes=(".md", ".jsonl"))
             unknown = (
                 Skipped(path, reason)
                 for path, reason in sorted(listing.unknown.items())
@@ -165,7 +168,7 @@ class _Work:
         yield from self._proposals()
 
     def _place(self, path: str) -> "Place | None":
-        place = self._memory.layout.place(path)
+        place = self._edits.vault.layout.place(path)
         return (
             place
             if place and (self._scopes is None or place.scope in self._scopes)
@@ -175,7 +178,7 @@ class _Work:
     def _taken(self, path: str) -> bytes | None:
         largest = LARGEST_LOG if path.endswith(".jsonl") else LARGEST_STORED
         try:
-            raw = self._memory.folder.read(path, max_bytes=largest).raw
+            raw = self._edits.vault.folder.read(path, max_bytes=largest).raw
         except VaultError as error:
             self.skipped.append(Skipped(path, error.message))
             return None
@@ -189,7 +192,7 @@ class _Work:
 
     def _proposals(self) -> Iterator[dict[str, Any]]:
         for one in sorted(
-            self._memory.curator.inbox.proposals(), key=lambda one: (one.note, one.id)
+            self._edits.editor.inbox.proposals(), key=lambda one: (one.note, one.id)
         ):
             if place := self._place(one.note):
                 said = one.as_json() | {

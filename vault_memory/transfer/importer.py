@@ -19,8 +19,8 @@ from vault_memory.transfer.exporter import Skipped
 from vault_memory.transfer.istota import Known, Piece, read_istota
 
 if TYPE_CHECKING:
-    from vault_memory.conversations.calls import ConversationCalls
     from vault_memory.edits import commands
+    from vault_memory.edits.calls import EditCalls
     from vault_memory.edits.edit_result import Edit
     from vault_memory.edits.plans import fact_edits
     from vault_memory.facts import entity_info
@@ -82,7 +82,7 @@ class Imported:
 
 
 def import_from(
-    memory: "ConversationCalls",
+    edits: "EditCalls",
     source: Path,
     *,
     scopes: Collection[str] | None,
@@ -95,21 +95,21 @@ def import_from(
             f"`scopes` is a list of scopes, not {scopes!r}",
             hint="None means all of the source",
         )
-    if persona := transfer_persona.own_persona(memory, source):
+    if persona := transfer_persona.own_persona(edits, source):
         return transfer_persona.move_compactions(
-            memory, persona, scopes=scopes, now=moment(now), dry_run=dry_run
+            edits, persona, scopes=scopes, now=moment(now), dry_run=dry_run
         )
     if source.is_dir():
         return workspace.import_workspace(
-            memory, source, scopes=scopes, now=moment(now), dry_run=dry_run
+            edits, source, scopes=scopes, now=moment(now), dry_run=dry_run
         )
     if source.name == "CLAUDE.md" and source.is_file():
         return workspace.import_persona(
-            memory, source, scopes=scopes, now=moment(now), dry_run=dry_run
+            edits, source, scopes=scopes, now=moment(now), dry_run=dry_run
         )
     if not source.is_file():
         raise NoSource(source)
-    work = _Work(memory, source.name, moment(now), dry_run)
+    work = _Work(edits, source.name, moment(now), dry_run)
     known = read_istota(source)
     owners = sorted(
         {
@@ -127,16 +127,16 @@ class _Work:
     """One import."""
 
     def __init__(
-        self, memory: "ConversationCalls", name: str, now: datetime, dry_run: bool
+        self, edits: "EditCalls", name: str, now: datetime, dry_run: bool
     ) -> None:
-        self._memory, self._now, self._dry_run = memory, now, dry_run
+        self._edits, self._now, self._dry_run = edits, now, dry_run
         self._why = WHY.format(name=name)
         self.done = Imported()
 
     def take(self, scope: str, known: Known) -> None:
         """All that one owner has."""
-        paths = list(self._memory.folder.listing().entries)
-        places = scope_notes.places_of(scope, paths, self._memory.layout)
+        paths = list(self._edits.vault.folder.listing().entries)
+        places = scope_notes.places_of(scope, paths, self._edits.vault.layout)
         try:
             self._check(scope, places.facts, "facts")
         except VaultMemoryError as error:
@@ -162,7 +162,7 @@ class _Work:
             self.done.skipped.append(Skipped(note, error.reason))
 
     def _check(self, scope: str, path: str, kind: str) -> None:
-        place = self._memory.layout.place(inside(path))
+        place = self._edits.vault.layout.place(inside(path))
         if place is None or (place.kind, place.scope) != (kind, scope):
             raise UsageError(f"there is no place for {scope!r} in this vault")
 
@@ -170,7 +170,7 @@ class _Work:
 
     def _state(self, page: str, scope: str, facts: "Sequence[Fact]") -> None:
         """All facts of an owner in one run, the oldest first."""
-        settings = self._memory.config.facts
+        settings = self._edits.vault.config.facts
         single = frozenset(map(snake_case, settings.single_valued))
         rules = entity_info.FactRules(self._now.date(), single, settings.conflicts)
         there = self._there(page)
@@ -200,7 +200,7 @@ class _Work:
         )
 
     def _there(self, page: str) -> "SectionedDoc | None":
-        note = self._memory.curator.there(page)
+        note = self._edits.editor.there(page)
         return parse(note.raw) if note else None
 
     # ---- text -----------------------------------------------------------------------------------------------------
@@ -210,7 +210,7 @@ class _Work:
         raws = {
             path: found.raw
             for path in (note, places.profile)
-            if (found := self._memory.curator.there(path))
+            if (found := self._edits.editor.there(path))
         }
         text = "\n".join(
             folded(raw.decode("utf-8", "replace")) for raw in raws.values()
@@ -244,7 +244,7 @@ class _Work:
             self.done.known += sum(done.outcome != "applied" for done in edit.applied)
 
     def _run(self, note: str, action: "commands.EditAction") -> "Edit":
-        curator = self._memory.curator
+        curator = self._edits.editor
         run = curator.new_command(note, "cli", self._now, action, why=self._why)
         edit = curator.run(run, self._now, dry_run=self._dry_run, idle=False)
         if any(done.outcome == "applied" for done in edit.applied):

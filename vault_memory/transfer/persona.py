@@ -12,8 +12,8 @@ from vault_memory.transfer.exporter import Skipped
 from vault_memory.transfer.importer import Imported
 
 if TYPE_CHECKING:
-    from vault_memory.conversations.calls import ConversationCalls
     from vault_memory.edits import commands
+    from vault_memory.edits.calls import EditCalls
     from vault_memory.edits.edit_result import Edit
     from vault_memory.edits.plans import move_sections
     from vault_memory.rules.paths import scope_notes
@@ -27,15 +27,15 @@ COMPACTION = re.compile(r"session compaction\b", re.IGNORECASE)
 WHY = "summaries of conversations belong to {target}"
 
 
-def own_persona(memory: "ConversationCalls", source: Path) -> str:
+def own_persona(edits: "EditCalls", source: Path) -> str:
     """The path of the vault's own persona, when that is what is meant; else empty."""
-    root = Path(memory.root).resolve()
+    root = Path(edits.vault.root).resolve()
     named = source if source.exists() or source.is_absolute() else root / source
     try:
         path = named.resolve().relative_to(root).as_posix()
     except (ValueError, OSError):
         return ""
-    place = memory.layout.place(path)
+    place = edits.vault.layout.place(path)
     return (
         path
         if place is not None and place.kind == "persona" and named.is_file()
@@ -44,7 +44,7 @@ def own_persona(memory: "ConversationCalls", source: Path) -> str:
 
 
 def move_compactions(
-    memory: "ConversationCalls",
+    edits: "EditCalls",
     persona: str,
     *,
     scopes: Collection[str] | None,
@@ -54,8 +54,8 @@ def move_compactions(
     """Move the sections: first they stand in both notes, then in one. Begun again, it goes on where it was."""
     done = Imported()
     if not dry_run:
-        memory.curator.tend(now)  # what a crash left without its record gets it
-    place, note = memory.layout.place(persona), memory.curator.there(persona)
+        edits.editor.tend(now)  # what a crash left without its record gets it
+    place, note = edits.vault.layout.place(persona), edits.editor.there(persona)
     if (
         place is None
         or note is None
@@ -63,26 +63,26 @@ def move_compactions(
     ):
         return done
     target = scope_notes.places_of(
-        place.scope, list(memory.folder.listing().entries), memory.layout
+        place.scope, list(edits.vault.folder.listing().entries), edits.vault.layout
     ).profile
     sections = [one for one in parse(note.raw).sections if COMPACTION.match(one.name)]
     moves = move_sections.moves_of(sections, persona, target)
-    if moves and not _run(memory, done, target, moves, now, dry_run=dry_run).pending:
+    if moves and not _run(edits, done, target, moves, now, dry_run=dry_run).pending:
         if not dry_run:
-            there = memory.curator.there(target)
+            there = edits.editor.there(target)
             moves = tuple(
                 move
                 for move in moves
                 if there is not None and move_sections.stands_in(there.raw, move)
             )
         if moves:
-            left = _run(memory, done, persona, moves, now, dry_run=dry_run)
+            left = _run(edits, done, persona, moves, now, dry_run=dry_run)
             done.moved = sum(one.outcome == "applied" for one in left.applied)
     return done
 
 
 def _run(
-    memory: "ConversationCalls",
+    edits: "EditCalls",
     done: Imported,
     note: str,
     moves: "tuple[commands.SectionMove, ...]",
@@ -91,14 +91,14 @@ def _run(
     dry_run: bool,
 ) -> "Edit":
     target = moves[0].target
-    run = memory.curator.new_command(
+    run = edits.editor.new_command(
         note,
         "cli",
         now,
         commands.MoveSections(moves),
         why=WHY.format(target=target),
     )
-    edit = memory.curator.run(run, now, dry_run=dry_run)
+    edit = edits.editor.run(run, now, dry_run=dry_run)
     if edit.changed:
         done.notes.append(note)
         done.diff += edit.diff

@@ -19,7 +19,7 @@ from vault_memory.vault.write.copy_file import copy_name
 from vault_memory.vault.write.create import add_file
 
 if TYPE_CHECKING:
-    from vault_memory.conversations.calls import ConversationCalls
+    from vault_memory.edits.calls import EditCalls
     from vault_memory.markdown.merging import three_way
 else:
     three_way = lazy_module("vault_memory.markdown.merging.three_way")
@@ -70,7 +70,7 @@ class NoWorkspace(UsageError):
 
 
 def import_workspace(
-    memory: "ConversationCalls",
+    edits: "EditCalls",
     source: Path,
     *,
     scopes: Collection[str] | None,
@@ -78,7 +78,7 @@ def import_workspace(
     dry_run: bool,
 ) -> Imported:
     """Copy the files of a workspace. Raises NoWorkspace, VaultUnreachable."""
-    real, root = source.resolve(), Path(memory.root).resolve()
+    real, root = source.resolve(), Path(edits.vault.root).resolve()
     if real == root or root in real.parents or real in root.parents:
         raise NoWorkspace(source, "and the vault lie in one another")
     if (
@@ -90,14 +90,14 @@ def import_workspace(
     folder = Folder(source)
     for path in sorted(_paths(folder, done)):
         to = RENAMED.get(path, path)
-        place = memory.layout.place(to)
+        place = edits.vault.layout.place(to)
         if place is None or place.kind not in TAKEN:
             done.left.append(path)
         elif scopes is None or place.scope in scopes:
             try:
                 largest = LARGEST_LOG if path.endswith(".jsonl") else LARGEST_STORED
                 _take(
-                    memory,
+                    edits,
                     done,
                     to,
                     folder.read(path, max_bytes=largest).raw,
@@ -110,7 +110,7 @@ def import_workspace(
 
 
 def import_persona(
-    memory: "ConversationCalls",
+    edits: "EditCalls",
     source: Path,
     *,
     scopes: Collection[str] | None,
@@ -119,11 +119,11 @@ def import_persona(
 ) -> Imported:
     """Copy the instructions that an older bot had to SOUL.md."""
     done = Imported()
-    place = memory.layout.place(PERSONA)
+    place = edits.vault.layout.place(PERSONA)
     if place and (scopes is None or place.scope in scopes):
         try:
             _take(
-                memory,
+                edits,
                 done,
                 PERSONA,
                 Folder(source.parent).read(source.name).raw,
@@ -153,7 +153,7 @@ def _paths(folder: Folder, done: Imported) -> Iterator[str]:
 
 
 def _take(
-    memory: "ConversationCalls",
+    edits: "EditCalls",
     done: Imported,
     path: str,
     raw: bytes,
@@ -162,45 +162,45 @@ def _take(
     dry_run: bool,
 ) -> None:
     """One file: as it is, or beside what stands there."""
-    if memory.folder.stat(path) is None and (
-        dry_run or add_file(memory.root, path, raw)
+    if edits.vault.folder.stat(path) is None and (
+        dry_run or add_file(edits.vault.root, path, raw)
     ):
         done.notes.append(path)
-    elif _is_known(memory, path, raw):
+    elif _is_known(edits, path, raw):
         done.known += 1
     elif path.endswith(".jsonl"):
         done.skipped.append(Skipped(path, "another transcript of this day is there"))
-    elif copy := _beside(memory, path, raw, now, dry_run=dry_run):
+    elif copy := _beside(edits, path, raw, now, dry_run=dry_run):
         done.copies.append(copy)
 
 
-def _is_known(memory: "ConversationCalls", path: str, raw: bytes) -> bool:
+def _is_known(edits: "EditCalls", path: str, raw: bytes) -> bool:
     """Whether the note says all that the file says, or the file lies beside it already."""
-    there = memory.folder.read(path, max_bytes=LARGEST_LOG).raw
+    there = edits.vault.folder.read(path, max_bytes=LARGEST_LOG).raw
     if there == raw or (
         path.endswith(".md") and three_way.merge(None, raw, there).result == there
     ):
         return True
     above = path.rpartition("/")[0]
-    for copy in memory.folder.listing(above).copies:
+    for copy in edits.vault.folder.listing(above).copies:
         found = conflict_copy(copy.rpartition("/")[2])
         if (
             found
             and copy.rpartition("/")[0] == above
-            and memory.folder.read(copy).raw == raw
+            and edits.vault.folder.read(copy).raw == raw
         ):
             return True
     return False
 
 
 def _beside(
-    memory: "ConversationCalls", path: str, raw: bytes, now: datetime, *, dry_run: bool
+    edits: "EditCalls", path: str, raw: bytes, now: datetime, *, dry_run: bool
 ) -> str:
     above, slash, name = path.rpartition("/")
     for number in range(1, MOST_COPIES):
         copy = (
             above + slash + copy_name(name, f"{now:%Y-%m-%d %H%M%S}", "import", number)
         )
-        if dry_run or add_file(memory.root, copy, raw):
+        if dry_run or add_file(edits.vault.root, copy, raw):
             return copy
     return ""

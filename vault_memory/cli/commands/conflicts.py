@@ -85,17 +85,17 @@ def conflicts(
         )
     with context.open() as memory:
         if action == "merge":
-            done = memory.merge_conflicts(
+            done = memory.conflicts.merge(
                 ids, both=both, dry_run=dry_run, now=context.now
             )
         elif action == "take":
             done = [
                 one
                 for copy in ids
-                for one in memory.take_conflict(copy, dry_run=dry_run, now=context.now)
+                for one in memory.conflicts.take(copy, dry_run=dry_run, now=context.now)
             ]
         else:
-            done = memory.discard_conflicts(ids, dry_run=dry_run, now=context.now)
+            done = memory.conflicts.discard(ids, dry_run=dry_run, now=context.now)
     context.emit(
         json_contract.of_resolved(done),
         lambda: "\n".join(_done_lines(done, action, both)) or "there are no copies",
@@ -196,13 +196,13 @@ def trash(context: Context, action: str | None, thrown_id: str | None) -> int:
         )
     with context.open() as memory:
         if thrown_id is None:
-            thrown = memory.trash()
+            thrown = memory.conflicts.trash()
             context.emit(
                 json_contract.of_trash(thrown),
                 lambda: "\n".join(map(_thrown, thrown)) or "the trash is empty",
             )
             return 0
-        back = memory.untrash(thrown_id, now=context.now)
+        back = memory.conflicts.untrash(thrown_id, now=context.now)
     why = f" ({back.why})" if back.why else ""
     context.emit(
         json_contract.of_trash([back]), lambda: f"{back.outcome}: {back.note}{why}"

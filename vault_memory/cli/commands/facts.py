@@ -16,6 +16,7 @@ from vault_memory.lazy import lazy_module
 if TYPE_CHECKING:
     from vault_memory.api import facts_json
     from vault_memory.api.vault_memory import VaultMemory
+    from vault_memory.edits.calls import Source
     from vault_memory.facts.entity_info import FactChange
     from vault_memory.rules.facts.fact import Fact
 else:
@@ -112,7 +113,9 @@ def timeline(context: Context, entity: str, scopes: list[str]) -> None:
 def entity(context: Context, name: str, scopes: list[str]) -> None:
     """Show who or what NAME is: aliases, facts, relationships, and where it is mentioned."""
     with context.open() as memory:
-        found = memory.entity(name, scopes=scopes or memory.scopes(), now=context.now)
+        found = memory.facts.entity(
+            name, scopes=scopes or memory.scopes(), now=context.now
+        )
 
     def human() -> str:
         known = f" (also {', '.join(found.aliases)})" if found.aliases else ""
@@ -172,7 +175,7 @@ def entity(context: Context, name: str, scopes: list[str]) -> None:
 @common
 @click.pass_obj
 def add_fact(
-    context: Context, /, scopes: list[str], dry_run: bool, source: str, **said: Any
+    context: Context, /, scopes: list[str], dry_run: bool, source: "Source", **said: Any
 ) -> int:
     """State that SUBJECT PREDICATE OBJECT, such as `alice works_at Acme`. What is missing is asked for on a terminal.
 
@@ -232,7 +235,7 @@ def correct(
     fact_id: str,
     scopes: list[str],
     dry_run: bool,
-    source: str,
+    source: "Source",
     **right: Any,
 ) -> int:
     """Put what is right in the place of the fact ID, which was wrong from the start: OBJECT, or what options name.
@@ -264,10 +267,10 @@ def correct(
 @common
 @click.pass_obj
 def invalidate(
-    context: Context, fact_id: str, scopes: list[str], dry_run: bool, source: str
+    context: Context, fact_id: str, scopes: list[str], dry_run: bool, source: "Source"
 ) -> int:
     """Strike the fact ID through: it is no longer so. It stays for `timeline`."""
-    return _by_id(context, "invalidate_fact", fact_id, scopes, dry_run, source)
+    return _by_id(context, "invalidate", fact_id, scopes, dry_run, source)
 
 
 @click.command("delete-fact")
@@ -277,10 +280,10 @@ def invalidate(
 @common
 @click.pass_obj
 def delete_fact(
-    context: Context, fact_id: str, scopes: list[str], dry_run: bool, source: str
+    context: Context, fact_id: str, scopes: list[str], dry_run: bool, source: "Source"
 ) -> int:
     """Take the fact ID off its page: it was never so."""
-    return _by_id(context, "delete_fact", fact_id, scopes, dry_run, source)
+    return _by_id(context, "delete", fact_id, scopes, dry_run, source)
 
 
 @click.command()
@@ -290,10 +293,10 @@ def delete_fact(
 @common
 @click.pass_obj
 def confirm(
-    context: Context, fact_id: str, scopes: list[str], dry_run: bool, source: str
+    context: Context, fact_id: str, scopes: list[str], dry_run: bool, source: "Source"
 ) -> int:
     """Say that the fact ID is so: it does not fade."""
-    return _by_id(context, "confirm_fact", fact_id, scopes, dry_run, source)
+    return _by_id(context, "confirm", fact_id, scopes, dry_run, source)
 
 
 def _by_id(
@@ -302,11 +305,11 @@ def _by_id(
     fact_id: str,
     scopes: Sequence[str],
     dry_run: bool,
-    source: str,
+    source: "Source",
 ) -> int:
     with context.open() as memory:
         known = scopes or memory.scopes()
-        change = getattr(memory, call)(
+        change = getattr(memory.facts, call)(
             fact_id, scopes=known, source=source, dry_run=dry_run, now=context.now
         )
     return _emit(context, change, dry_run)
@@ -324,7 +327,7 @@ def _emit(context: Context, change: "FactChange", dry_run: bool) -> int:
 def _scope(memory: "VaultMemory", subject: str, scopes: Sequence[str]) -> str:
     """On whose page it goes; asked for on a terminal where that is not clear."""
     try:
-        return memory.scope_for(subject, scopes)
+        return memory.facts.scope_for(subject, scopes)
     except UsageError as error:
         candidates = error.details.get("candidates")
         if not sys.stdin.isatty() or not isinstance(candidates, list):

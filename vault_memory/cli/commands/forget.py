@@ -12,7 +12,7 @@ from vault_memory.lazy import lazy_module
 
 if TYPE_CHECKING:
     from vault_memory.api import json_contract
-    from vault_memory.forgetting.calls import Forgotten
+    from vault_memory.forgetting.forget_text import Forgotten
 else:
     json_contract = lazy_module("vault_memory.api.json_contract")
 

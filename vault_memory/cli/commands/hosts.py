@@ -116,7 +116,7 @@ def install(
         act = installer.uninstall if uninstall else installer.install
         changed = act(
             plan,
-            memory.state.path,
+            memory.vault.state.path,
             now=context.now or datetime.now(UTC),
             dry_run=dry_run,
         )

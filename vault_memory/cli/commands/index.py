@@ -32,8 +32,8 @@ def index(
             paths, rebuild=rebuild, embed=not no_embed, progress=progress
         )
         reason = (
-            memory.semantic.reason
-            if not no_embed and memory.semantic.embedder is None
+            memory.vault.semantic.reason
+            if not no_embed and memory.vault.semantic.embedder is None
             else ""
         )
     context.emit(

@@ -23,7 +23,9 @@ else:
 def read(context: Context, note: str, revision: str | None) -> None:
     """Print NOTE (a path relative to the vault) as it is now; its revision goes to stderr."""
     with context.open() as memory:
-        found = memory.read_version(note, revision) if revision else memory.read(note)
+        found = (
+            memory.edits.read_version(note, revision) if revision else memory.read(note)
+        )
     if context.json:
         context.emit(json_contract.of_note(found), str)
         return

@@ -10,6 +10,7 @@ from vault_memory.lazy import lazy_module
 
 if TYPE_CHECKING:
     from vault_memory.api import json_contract
+    from vault_memory.conversations.calls import RecordMode, Role
 else:
     json_contract = lazy_module("vault_memory.api.json_contract")
 
@@ -66,12 +67,12 @@ def record(
     context: Context,
     text: str,
     session: str,
-    role: str,
+    role: "Role",
     user: str | None,
     channel: str | None,
     source: str,
     origin: str,
-    mode: str,
+    mode: "RecordMode",
     silent: bool,
     automated: bool,
 ) -> None:
@@ -95,7 +96,7 @@ def record(
             automated=automated,
             now=context.now,
         )
-        memory.take_dropped()
+        memory.conversations.take_dropped()
     context.emit(
         json_contract.of_recorded(recorded),
         lambda: f"{recorded.id}  {recorded.note}" if recorded.id else "",
@@ -121,7 +122,7 @@ def end_session(
 ) -> None:
     """Say that SESSION is over: what it tells can be learned now. A second time changes nothing."""
     with context.open() as memory:
-        memory.take_dropped()
+        memory.conversations.take_dropped()
         ended = memory.end_session(session, user=user, channel=channel, now=context.now)
     context.emit(
         json_contract.of_ended(ended),

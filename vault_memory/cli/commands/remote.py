@@ -90,13 +90,13 @@ def remote(context: Context, /, action: str, url: str | None, **options: Any) ->
         if action == "add":
             return _add(context, memory, str(url), options)
         if action == "test":
-            tried = setup.test(memory)
+            tried = setup.test(memory.sync)
             context.emit(tried.as_json(), lambda: "\n".join(_tried(tried)))
         elif action == "status":
             _status(context, memory)
         else:
-            url = memory.config.remote.url
-            setup.remove(memory)
+            url = memory.vault.config.remote.url
+            setup.remove(memory.sync)
             context.emit(
                 {"removed": url},
                 lambda: f"{url} is not synced any more; both folders stay as they are",
@@ -107,7 +107,7 @@ def remote(context: Context, /, action: str, url: str | None, **options: Any) ->
 def _add(
     context: Context, memory: "VaultMemory", url: str, options: Mapping[str, Any]
 ) -> int:
-    wanted = _wanted(memory.config.remote, options)
+    wanted = _wanted(memory.vault.config.remote, options)
     if options["login"]:
         granted = setup.log_in(
             url,
@@ -125,7 +125,7 @@ def _add(
         found = setup.below(found, options["folder"] or _folder(memory, found))
     if not (options["login"] or wanted.password_file):
         wanted, password = _password(memory, wanted)
-    tried = setup.add(memory, wanted._replace(url=found), password)
+    tried = setup.add(memory.sync, wanted._replace(url=found), password)
     context.emit(tried.as_json(), lambda: "\n".join(_tried(tried)))
     if not context.json:
         context.say(
@@ -164,7 +164,7 @@ def _password(memory: "VaultMemory", wanted: "Remote") -> "tuple[Remote, str]":
     """The password if it is to be stored; nothing if it comes from the service manager or the environment."""
     try:
         if (
-            remote_password.password_of(wanted, memory.environment, memory.root)
+            remote_password.password_of(wanted, memory.vault.environment, memory.root)
             or not wanted.user
         ):
             return wanted, ""
@@ -182,11 +182,11 @@ def _password(memory: "VaultMemory", wanted: "Remote") -> "tuple[Remote, str]":
 
 def _status(context: Context, memory: "VaultMemory") -> None:
     asked = (
-        client.ask(memory.state.socket, "status", {})
-        if memory.config.remote.url
+        client.ask(memory.vault.state.socket, "status", {})
+        if memory.vault.config.remote.url
         else None
     )
-    found = (asked or {}).get("sync") or memory.sync_status()
+    found = (asked or {}).get("sync") or memory.sync.status()
     if found is None:
         raise connection.NoRemote
     context.emit(found, lambda: "\n".join(status.told(found)))

@@ -39,7 +39,7 @@ def run(context: Context) -> None:
             signal.signal(number, lambda *_: daemon.stop())
 
         def ready() -> None:
-            notes, chunks = memory.indexing.index().counts()
+            notes, chunks = memory.vault.indexing.index().counts()
             how = daemon.status()
             watched = how["mode"] + (f": {how['reason']}" if how["reason"] else "")
             context.say(

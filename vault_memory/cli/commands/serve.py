@@ -114,7 +114,7 @@ def serve(
         return
     need("web")
     with context.open() as memory:
-        settings = _settings(memory.config.serve, host, port, path)
+        settings = _settings(memory.vault.config.serve, host, port, path)
         if not settings.socket and (user or channel or groups or private):
             raise UsageError(
                 "--user, --channel, --group and --private go with --socket",
@@ -159,9 +159,9 @@ def _serve(
         not tokens
         and local is None
         and not settings.metrics_token_file
-        and not memory.config.talk.secret_file
+        and not memory.vault.config.talk.secret_file
     ):
-        raise NobodyMayAsk(memory.config_file or memory.state.config_file)
+        raise NobodyMayAsk(memory.vault.config_file or memory.vault.state.config_file)
     if not settings.socket and not settings.host.startswith(LOOPBACK):
         context.say(
             "warning: what goes over the wire can be read there; put a server with TLS in front of this one"

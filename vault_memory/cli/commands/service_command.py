@@ -85,7 +85,7 @@ def _vault(context: Context, own: bool) -> tuple[Path, str]:
     """The vault and its id. With sudo nothing of it is touched, so that nothing in it belongs to root."""
     if own:
         with context.open() as memory:
-            return memory.root.absolute(), memory.indexing.marker.vault
+            return memory.root.absolute(), memory.vault.indexing.marker.vault
     root = locate.locate(context.vault, os.environ, start=Path.cwd()).absolute()
     marker = vault_marker.read_marker(root)
     if marker is None:

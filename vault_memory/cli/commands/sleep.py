@@ -1,12 +1,15 @@
 """`sleep` and `remember`: what the bot learns at night, and what it is told to keep at once."""
 
 from collections.abc import Sequence
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import click
 
 from vault_memory.cli.options import Context, common, named_scopes, scoped
 from vault_memory.errors import UsageError
+
+if TYPE_CHECKING:
+    from vault_memory.edits.calls import Source
 
 TRY_LATER = 75
 
@@ -50,7 +53,7 @@ def sleep(
     scopes = named_scopes(users, channels, ()) or None
     with context.open() as memory:
         if not dry_run:
-            memory.take_dropped()
+            memory.conversations.take_dropped()
         slept = memory.sleep(scopes=scopes, due=due, dry_run=dry_run, now=context.now)
     answer: dict[str, Any] = {
         "scopes": [dict(one) for one in slept.scopes],
@@ -81,7 +84,7 @@ def remember(
     users: Sequence[str],
     channels: Sequence[str],
     groups: Sequence[str],
-    source: str,
+    source: "Source",
     dry_run: bool,
 ) -> None:
     """Keep TEXT for good, at once: in USER.md, CHANNEL.md or MEMORY.md.

@@ -40,7 +40,7 @@ def status(context: Context) -> None:
 def stats(context: Context) -> None:
     """Count notes and chunks by kind, scope and source."""
     with context.open() as memory:
-        found = memory.stats()
+        found = memory.searcher.stats()
     context.emit(found, lambda: "\n".join(told(found)))
 
 

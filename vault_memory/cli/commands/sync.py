@@ -112,18 +112,18 @@ def sync(
 
 def _go_on(context: Context, memory: "VaultMemory") -> int:
     """In the foreground, or by the daemon that runs."""
-    if not memory.config.remote.url:
+    if not memory.vault.config.remote.url:
         raise connection.NoRemote
-    answer = client.ask(memory.state.socket, "sync", {})
+    answer = client.ask(memory.vault.state.socket, "sync", {})
     if answer is not None:
         context.emit(answer, lambda: f"the daemon syncs: {_told(answer['sync'])}")
         return 0
-    memory.exchange()
-    memory.end_exchange()
+    memory.sync.connection()
+    memory.sync.close()
     ended = threading.Event()
     for number in (signal.SIGINT, signal.SIGTERM):
         signal.signal(number, lambda *_: ended.set())
-    watch = memory.config.watch
+    watch = memory.vault.config.watch
     watcher = watch_watcher.Watcher(
         memory.root, poll_seconds=watch.poll_seconds, sweep_seconds=watch.sweep_seconds
     )
@@ -131,7 +131,7 @@ def _go_on(context: Context, memory: "VaultMemory") -> int:
     syncing = sync_thread.Syncing(
         memory.fork(), tell=lambda report: _line(context, report)
     )
-    context.say(f"syncing {memory.root} with {memory.config.remote.url}")
+    context.say(f"syncing {memory.root} with {memory.vault.config.remote.url}")
     reason = ""
     try:
         while not ended.is_set():

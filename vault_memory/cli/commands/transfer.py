@@ -33,7 +33,7 @@ def import_(
     when something could not be taken.
     """
     with context.open() as memory:
-        done = memory.import_from(
+        done = memory.transfer.import_from(
             source,
             scopes=named_scopes(users, channels, groups) or None,
             now=context.now,
@@ -94,7 +94,7 @@ def export(
     Exit code 1 when a file could not be read; the others are there.
     """
     with context.open() as memory:
-        done = memory.export(
+        done = memory.transfer.export(
             target, scopes=named_scopes(users, channels, groups) or None
         )
     answer = {

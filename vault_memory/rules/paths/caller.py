@@ -9,8 +9,7 @@ from typing import Any, NamedTuple, Self
 
 from vault_memory.errors import UsageError
 from vault_memory.rules.paths.layout import Layout
-
-READ_BY_ALL = "group:global"
+from vault_memory.rules.paths.scopes import READ_BY_ALL
 
 
 class _Fields(NamedTuple):
@@ -77,4 +76,7 @@ class Caller(_Fields):
         freshness = found["freshness"]
         stale = freshness["stale_files"]
         readable = [path for path in stale if self.may_read(path, layout)]
-        return {**found, "freshness": {**freshness, "stale_files": readable}}
+        answer = {**found, "freshness": {**freshness, "stale_files": readable}}
+        # The scopes come from the configuration: a model that asks cannot correct them.
+        answer.pop("unknown_scopes", None)
+        return answer

@@ -1,0 +1,134 @@
+"""Composes the calls of each concept over one open vault, and opens and closes them together."""
+
+import os
+from collections.abc import Iterator, Mapping
+from contextlib import closing, contextmanager
+from pathlib import Path
+from types import TracebackType
+from typing import TYPE_CHECKING, Any, Self
+
+from vault_memory.context.calls import ContextCalls
+from vault_memory.conversations.calls import ConversationCalls
+from vault_memory.edits.calls import EditCalls
+from vault_memory.edits.conflict_calls import ConflictCalls
+from vault_memory.facts.calls import FactCalls
+from vault_memory.lazy import lazy_module
+from vault_memory.search.calls import SearchCalls
+from vault_memory.search.open_vault import OpenVault
+
+if TYPE_CHECKING:
+    from vault_memory.config.sections import Config
+    from vault_memory.forgetting import calls as forgetting_calls
+    from vault_memory.forgetting.calls import ForgettingCalls
+    from vault_memory.learning import calls as learning_calls
+    from vault_memory.learning import runner
+    from vault_memory.learning.calls import LearningCalls
+    from vault_memory.learning.runner import LearningVault
+    from vault_memory.sync import calls as sync_calls
+    from vault_memory.sync.calls import SyncCalls
+    from vault_memory.transfer import calls as transfer_calls
+    from vault_memory.transfer.calls import TransferCalls
+else:
+    forgetting_calls = lazy_module("vault_memory.forgetting.calls")
+    learning_calls = lazy_module("vault_memory.learning.calls")
+    sync_calls = lazy_module("vault_memory.sync.calls")
+    transfer_calls = lazy_module("vault_memory.transfer.calls")
+    runner = lazy_module("vault_memory.learning.runner")
+
+
+class VaultParts:
+    """The calls of each concept on one open vault."""
+
+    learning: "LearningCalls"
+    forgetting: "ForgettingCalls"
+    transfer: "TransferCalls"
+    sync: "SyncCalls"
+
+    def __init__(self, vault: OpenVault, searcher: SearchCalls | None = None) -> None:
+        """Use `VaultMemory.open` instead."""
+        self.vault = vault
+        self.root = vault.root
+        self.layout = vault.layout
+        self.searcher = searcher or SearchCalls(vault)
+        self.conversations = ConversationCalls(vault)
+        self.edits = EditCalls(vault, owner_words=self.conversations.owner_words)
+        self.conflicts = ConflictCalls(self.edits)
+        self.facts = FactCalls(self.edits, self.searcher)
+        self._prompts = ContextCalls(self.searcher)
+
+    def __getattr__(self, name: str) -> Any:
+        """Make `learning`, `forgetting`, `transfer` or `sync` when it is first used.
+
+        Most commands need none of them, and a start must not load their modules.
+        """
+        calls: LearningCalls | ForgettingCalls | TransferCalls | SyncCalls
+        match name:
+            case "learning":
+                calls = learning_calls.LearningCalls(
+                    self.edits, self.searcher, self._open_again
+                )
+            case "forgetting":
+                calls = forgetting_calls.ForgettingCalls(
+                    self.edits, self.searcher, self.conversations
+                )
+            case "transfer":
+                calls = transfer_calls.TransferCalls(self.edits)
+            case "sync":
+                calls = sync_calls.SyncCalls(self.edits)
+            case _:
+                raise AttributeError(f"VaultMemory has no attribute {name!r}")
+        # Two threads may both make the calls: `setdefault` lets both use the same.
+        return self.__dict__.setdefault(name, calls)
+
+    def __repr__(self) -> str:
+        state = " (closed)" if self.vault.is_closed else ""
+        return f"<VaultMemory {str(self.root)!r}{state}>"
+
+    @classmethod
+    def open(
+        cls,
+        path: "str | Path | None" = None,
+        config: "str | Path | Config | None" = None,
+        *,
+        environment: Mapping[str, str] | None = None,
+    ) -> Self:
+        """Open the vault at `path`, else the vault of VAULT_MEMORY_VAULT or of the current folder.
+
+        `config` is a TOML file or a Config. `environment` replaces `os.environ`.
+        Raises NoVault, VaultUnreachable, ConfigError, TwoCopies.
+        """
+        variables = os.environ if environment is None else environment
+        return cls(OpenVault.open(path, config, variables))
+
+    def close(self) -> None:
+        """Close files and connections. Any later call raises VaultClosed; a second `close` does nothing."""
+        if not self.vault.is_closed:
+            if "sync" in self.__dict__:
+                self.sync.close()
+            self.conflicts.close()
+            self.edits.close()
+            self.vault.close()
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        trace: TracebackType | None,
+    ) -> None:
+        self.close()
+
+    def fork(self, *, resident: bool = False) -> Self:
+        """Open the same vault for another thread, with an index connection of its own and the same embedder.
+
+        `resident` keeps the vectors of searched scopes in memory. Close the fork, too.
+        """
+        vault = self.vault.fork()
+        return type(self)(vault, self.searcher.fork(vault, resident=resident))
+
+    @contextmanager
+    def _open_again(self) -> "Iterator[LearningVault]":
+        with closing(self.fork()) as fork:
+            yield runner.LearningVault(fork.edits, fork.conversations)

@@ -1,0 +1,301 @@
+"""Calls that index notes, search them and read them."""
+
+import time
+from collections.abc import Callable, Collection, Sequence
+from datetime import UTC, date, datetime
+from functools import partial
+from typing import TYPE_CHECKING, Literal, NamedTuple
+
+from vault_memory.errors import EmbedderUnavailable, VaultMemoryError
+from vault_memory.index.retry_on_corruption import rebuild_if_damaged
+from vault_memory.lazy import lazy_module
+from vault_memory.rules.paths.filenames import inside
+from vault_memory.rules.paths.scopes import READ_BY_ALL, check_scopes
+from vault_memory.search.open_vault import OpenVault
+
+if TYPE_CHECKING:
+    from vault_memory.index import vector_cache, vectors
+    from vault_memory.index.store import Index
+    from vault_memory.index.vector_cache import Matrices
+    from vault_memory.ingest import embed_pending
+    from vault_memory.ingest.lifecycle import Progress
+    from vault_memory.markdown import document
+    from vault_memory.search import freshness as search_freshness
+    from vault_memory.search import index_counts, note_reports
+    from vault_memory.search import query as search_query
+    from vault_memory.search.freshness import Freshness, SearchAnswer
+    from vault_memory.search.note_reports import IndexReport, NoteInfo, NoteText
+    from vault_memory.search.results import Answer
+else:
+    vector_cache = lazy_module("vault_memory.index.vector_cache")
+    vectors = lazy_module("vault_memory.index.vectors")
+    embed_pending = lazy_module("vault_memory.ingest.embed_pending")
+    document = lazy_module("vault_memory.markdown.document")
+    search_freshness = lazy_module("vault_memory.search.freshness")
+    index_counts = lazy_module("vault_memory.search.index_counts")
+    note_reports = lazy_module("vault_memory.search.note_reports")
+    search_query = lazy_module("vault_memory.search.query")
+
+Mode = Literal["balanced", "keyword", "semantic", "rrf"]
+RESIDENT_COUNT_SECONDS = 1.0
+"""How long a daemon repeats a count of missing vectors although the index has changed"""
+
+
+class SearchOptions(NamedTuple):
+    """Options of a search; `VaultMemory.search` explains them."""
+
+    mode: Mode | None = None
+    limit: int | None = None
+    now: datetime | None = None
+    topic: str | None = None
+    entity: str | None = None
+    since: date | None = None
+    until: date | None = None
+    kinds: Collection[str] = ()
+    why: bool = False
+    session: str | None = None
+    refresh: bool = True
+
+
+DEFAULT_SEARCH = SearchOptions()
+
+
+class SearchCalls:
+    """Index, search and read the notes of one vault."""
+
+    def __init__(self, vault: OpenVault) -> None:
+        self.vault = vault
+        self.unread_notes: Callable[[], Collection[str]] = tuple
+        """names the notes that are newer on disk than in the index; the daemon sets it"""
+        self.matrices: Matrices | None = None
+        """the vectors of searched scopes, in a process that keeps them in memory"""
+        self._missing: tuple[tuple[str, str, int], int, float] | None = None
+        self._count_lasts = 0.0
+
+    def fork(self, vault: OpenVault, *, resident: bool) -> "SearchCalls":
+        """Make the calls of a forked vault; `resident` keeps vectors in memory."""
+        fork = SearchCalls(vault)
+        fork.unread_notes = lambda: self.unread_notes()
+        if resident:
+            fork.matrices = vector_cache.Matrices()
+            fork._count_lasts = RESIDENT_COUNT_SECONDS
+        return fork
+
+    @rebuild_if_damaged
+    def index(
+        self,
+        paths: Sequence[str] = (),
+        *,
+        rebuild: bool = False,
+        embed: bool = True,
+        progress: "Progress | None" = None,
+    ) -> "IndexReport":
+        """Bring the index up to date with the notes (all, or those under `paths`), and embed new chunks."""
+        started = time.perf_counter()
+        indexing = self.vault.indexing
+        report = indexing.update(
+            [inside(path) for path in paths], rebuild=rebuild, progress=progress
+        )
+        embedded = self.embed(progress) if embed else 0
+        return note_reports.IndexReport(
+            notes=indexing.index().count_notes(),
+            changed=len(report.changed),
+            removed=len(report.removed),
+            chunks_added=report.delta.added,
+            chunks_kept=report.delta.kept,
+            chunks_removed=report.delta.removed,
+            embedded=embedded,
+            seconds=round(time.perf_counter() - started, 3),
+        )
+
+    def embed(
+        self,
+        progress: "Progress | None" = None,
+        *,
+        go_on: Callable[[], bool] = lambda: True,
+    ) -> int:
+        """Embed chunks without a vector while `go_on` is true, and return how many were embedded.
+
+        Embeds nothing when no embedder is available.
+        """
+        semantic = self.vault.semantic
+        embedder = semantic.warm()
+        if embedder is None:
+            return 0
+        report = partial(progress, "embedding") if progress else None
+        try:
+            return embed_pending.embed_pending(
+                self.vault.indexing.index(), embedder, go_on=go_on, progress=report
+            )
+        except VaultMemoryError as error:
+            # The model server is down: search goes on with keywords.
+            semantic.drop(error.message)
+            return 0
+
+    @rebuild_if_damaged
+    def refresh(
+        self,
+        progress: "Progress | None" = None,
+        *,
+        renew: bool = True,
+        briefly: bool = False,
+    ) -> None:
+        """Bring the index up to date with the text of the notes, without embedding.
+
+        Without `renew`, an index of an older program version is left to the daemon. `briefly` spends less than a
+        second on large notes; the freshness of an answer names the others.
+        """
+        indexing = self.vault.indexing
+        is_usable = indexing.generations.current != 0
+        if renew or not is_usable or not indexing.is_outdated:
+            indexing.refresh(progress, briefly=briefly)
+
+    @rebuild_if_damaged
+    def search(
+        self,
+        query: str,
+        scopes: Sequence[str],
+        options: SearchOptions = DEFAULT_SEARCH,
+    ) -> "SearchAnswer":
+        """Find the chunks of `scopes` that answer a query best; see `VaultMemory.search`."""
+        check_scopes(scopes)
+        vault = self.vault
+        if options.refresh:
+            vault.indexing.refresh()
+        index = vault.indexing.index()
+        recall = vault.config.recall
+        wanted_mode = options.mode or recall.mode
+        ask = partial(
+            search_query.search,
+            index,
+            query,
+            scopes=scopes,
+            mode=wanted_mode,
+            limit=options.limit or recall.limit,
+            now=options.now or datetime.now(UTC),
+            topic=options.topic,
+            entity=options.entity,
+            since=options.since,
+            until=options.until,
+            kinds=options.kinds,
+            why=options.why,
+            cues=recall.dialogue_cues,
+            pending=vault.pending.index(),
+            session=options.session or "",
+        )
+        # Named before the search: a note indexed meanwhile is in the index, and not yet in this read transaction.
+        unread = self.unread_notes()
+        # One read transaction: a note that is named as stale and the text of the hits are of the same moment.
+        with index.reading():
+            answer = self.with_vectors(ask)
+            if answer is None:
+                answer = ask(
+                    mode="keyword" if wanted_mode == "semantic" else wanted_mode
+                )
+            return search_freshness.SearchAnswer(
+                answer.hits,
+                self.freshness_of(index, unread),
+                answer.left_out,
+                self._unknown_scopes(index, scopes),
+            )
+
+    def with_vectors(self, ask: "Callable[..., Answer]") -> "Answer | None":
+        """The answer with the embedder's help; None without an embedder, or when it fails."""
+        semantic = self.vault.semantic
+        embedder = semantic.embedder
+        if embedder is None:
+            return None
+        try:
+            return ask(
+                embed=lambda text: embedder.embed([text], query=True)[0],
+                model=embedder.fingerprint,
+                matrices=self.matrices,
+            )
+        except EmbedderUnavailable as error:
+            # The model server is down: the caller asks again by keywords.
+            semantic.drop(error.message)
+            return None
+
+    @rebuild_if_damaged
+    def scopes(self) -> list[str]:
+        """List the scopes that have a note, or will have one once pending writes are written."""
+        pending = self.vault.pending.index()
+        indexed = self.vault.indexing.index().scopes()
+        return indexed if pending is None else sorted({*indexed, *pending.scopes()})
+
+    def _unknown_scopes(self, index: "Index", scopes: Sequence[str]) -> tuple[str, ...]:
+        """The scopes without any note, pending or indexed: perhaps misspelt names."""
+        if not scopes:
+            return ()
+        pending = self.vault.pending.index()
+        names = {READ_BY_ALL, *index.scopes(), *(pending.scopes() if pending else ())}
+        return tuple(scope for scope in scopes if scope not in names)
+
+    def warm(self) -> str:
+        """Load the embedder. Returns the reason when that is impossible, else an empty text."""
+        semantic = self.vault.semantic
+        semantic.warm()
+        return "" if semantic.embedder else semantic.reason
+
+    @rebuild_if_damaged
+    def freshness(self) -> "Freshness":
+        """How fresh an answer of this moment is."""
+        return self.freshness_of(self.vault.indexing.index(), self.unread_notes())
+
+    def freshness_of(self, index: "Index", unread: Collection[str]) -> "Freshness":
+        """The freshness of an answer from `index`, when the notes `unread` are newer on disk."""
+        semantic = self.vault.semantic
+        stale = tuple(sorted({*index.stale(), *unread, *self.vault.indexing.behind}))
+        embedder = semantic.embedder
+        if embedder is None:
+            return search_freshness.Freshness(stale, semantic.state, semantic.reason)
+        missing = self._count_missing(index, embedder.fingerprint)
+        if missing:
+            return search_freshness.Freshness(
+                stale, "warming", f"{missing} chunks to embed"
+            )
+        return search_freshness.Freshness(stale, "ready", "")
+
+    def read(self, note: str) -> "NoteText":
+        """Read a note from disk. Raises BadPath, NoteNotFound, NoteUnreadable."""
+        content = self.vault.folder.read(inside(note))
+        sections = document.parse(content.raw).sections
+        return note_reports.NoteText(
+            content.path,
+            content.revision,
+            content.raw.decode("utf-8", errors="replace"),
+            tuple(section.name for section in sections),
+        )
+
+    @rebuild_if_damaged
+    def notes(self, scopes: Sequence[str] | None = None) -> "list[NoteInfo]":
+        """List the notes that search reads, sorted by path; only those of `scopes` when they are named."""
+        if scopes is not None:
+            check_scopes(scopes)
+        self.vault.indexing.refresh()
+        return index_counts.list_notes(self.vault.indexing.index(), scopes)
+
+    @rebuild_if_damaged
+    def stats(self, scopes: Sequence[str] | None = None) -> dict[str, object]:
+        """Count notes and chunks by kind, scope and source; with `scopes` of those alone."""
+        self.vault.indexing.refresh()
+        index = self.vault.indexing.index()
+        if scopes is None:
+            return index_counts.stats(index)
+        return index_counts.stats_of(index, scopes)
+
+    def _count_missing(self, index: "Index", fingerprint: str) -> int:
+        """How many chunks have no vector of this model; counted once for each change of the index."""
+        key = (fingerprint, index.path, index.change_counter)
+        if self._missing is not None:
+            counted_key, count, counted_at = self._missing
+            is_recent = time.monotonic() - counted_at < self._count_lasts
+            if counted_key == key or (counted_key[:2] == key[:2] and is_recent):
+                return count
+        model = vectors.find_model(index.connection, fingerprint)
+        if model:
+            count = vectors.missing_count(index.connection, model)
+        else:
+            count = index.counts()[1]
+        self._missing = (key, count, time.monotonic())
+        return count

@@ -1,0 +1,165 @@
+"""An open vault: the resources that every call on it shares, without any call."""
+
+import threading
+from collections.abc import Mapping
+from pathlib import Path
+from typing import TYPE_CHECKING, Self
+
+from vault_memory import config as configuration
+from vault_memory.errors import UsageError
+from vault_memory.ingest.lifecycle import Indexing
+from vault_memory.lazy import lazy_module
+from vault_memory.rules.paths.layout import Layout, Pattern
+from vault_memory.search.embedder_handle import Semantic
+from vault_memory.vault.locate import locate
+from vault_memory.vault.marker import Marker, read_marker
+from vault_memory.vault.reader import Folder, Identity
+from vault_memory.vault.state_dir import StateFolder, cache_root, first_marker, state_of
+
+if TYPE_CHECKING:
+    from vault_memory.ingest import pending_index
+    from vault_memory.ingest.pending_index import PendingIndex
+else:
+    pending_index = lazy_module("vault_memory.ingest.pending_index")
+
+
+class VaultClosed(UsageError):
+    """The vault is closed, so no call on it is possible."""
+
+    def __init__(self, root: Path) -> None:
+        super().__init__(
+            f"the vault at `{root}` is closed",
+            hint="make calls before `close()`, or open the vault again",
+        )
+
+
+class OpenVault:
+    """Folder, configuration, state folder, index and embedder of one vault, for one thread at a time.
+
+    `folder`, `indexing`, `semantic` and `pending` raise VaultClosed after `close`.
+    """
+
+    def __init__(
+        self,
+        root: Path,
+        marker: Marker,
+        config: configuration.Config,
+        state: StateFolder,
+        semantic: Semantic,
+    ) -> None:
+        layout = config.layout
+        patterns = [
+            Pattern(pattern.path, pattern.kind, pattern.scope)
+            for pattern in layout.patterns
+        ]
+        self.root = root
+        self.config = config
+        self.config_file: Path | None = None
+        """where the configuration came from; read again when it changes"""
+        self.environment: Mapping[str, str] = {}
+        self.state = state
+        self.layout = Layout(patterns, user=layout.user, bot=layout.bot or None)
+        self.lock = threading.RLock()
+        """guards the index: a connection is used by one thread at a time"""
+        self.is_closed = False
+        self._marker = marker
+        self._folder = Folder(root)
+        self._semantic = semantic
+        self._indexing = Indexing(
+            self._folder, marker, self.layout, layout, state.index_folder
+        )
+        self._pending: PendingIndex | None = None
+
+    @classmethod
+    def open(
+        cls,
+        path: str | Path | None,
+        config: str | Path | configuration.Config | None,
+        environment: Mapping[str, str],
+    ) -> Self:
+        """Open the vault at `path`, else the vault of the environment or of the current folder.
+
+        Raises NoVault, VaultUnreachable, ConfigError, TwoCopies.
+        """
+        root = locate(path, environment, start=Path.cwd())
+        marker = read_marker(root) or first_marker(root, environment)
+        state = state_of(root, marker, environment)
+        config_file = None
+        if not isinstance(config, configuration.Config):
+            config_file = _config_file(config, environment, state)
+            config = configuration.load(config_file, environment)
+        semantic = Semantic(
+            config.embedding,
+            cache_root(environment),
+            reason="the model is not loaded",
+            vault=root,
+        )
+        vault = cls(root, marker, config, state, semantic)
+        vault.config_file, vault.environment = config_file, environment
+        return vault
+
+    def fork(self) -> Self:
+        """Open the same vault for another thread: another index connection, the same embedder."""
+        fork = type(self)(
+            self.root, self._marker, self.config, self.state, self.semantic
+        )
+        fork.config_file, fork.environment = self.config_file, self.environment
+        fork.indexing.leave = self.indexing.leave
+        return fork
+
+    def close(self) -> None:
+        """Close the index. The vault accepts no call afterwards."""
+        with self.lock:
+            self.is_closed = True
+            self._indexing.close()
+            if self._pending is not None:
+                self._pending.close()
+
+    def check_open(self) -> None:
+        """Raise VaultClosed after `close`."""
+        if self.is_closed:
+            raise VaultClosed(self.root)
+
+    def check_identity(self) -> Identity:
+        """Raise VaultUnreachable when the folder is absent or is another vault."""
+        return self.folder.check_identity(self._marker.vault)
+
+    @property
+    def folder(self) -> Folder:
+        """The notes on disk."""
+        self.check_open()
+        return self._folder
+
+    @property
+    def indexing(self) -> Indexing:
+        """The index, and the steps that bring it up to date."""
+        self.check_open()
+        return self._indexing
+
+    @property
+    def semantic(self) -> Semantic:
+        """The embedder, loaded or not."""
+        self.check_open()
+        return self._semantic
+
+    @property
+    def pending(self) -> "PendingIndex":
+        """A searchable index of the writes that wait."""
+        self.check_open()
+        if self._pending is None:
+            self._pending = pending_index.PendingIndex(
+                self.state.path, self._folder, self.layout
+            )
+        return self._pending
+
+
+def _config_file(
+    config: str | Path | None, environment: Mapping[str, str], state: StateFolder
+) -> Path:
+    """The file of the call, else of the environment, else of the state folder."""
+    path = config or environment.get("VAULT_MEMORY_CONFIG")
+    if not path:
+        return state.config_file
+    if not Path(path).exists():
+        raise configuration.missing(Path(path))
+    return Path(path)
