@@ -151,3 +151,21 @@ def test_a_line_stays_when_a_device_writes_upon_a_text_of_an_earlier_time_and_le
     assert {"- green", "- mine", "- white", "- phone"} <= lines(
         cloud.together()["USER.md"]
     )
+
+
+def test_a_line_stays_behind_the_tag_of_an_upload_that_was_sent_again(cloud: Cloud):
+    cloud.agreed()
+    cloud.laptop.save("USER.md", f"{TEXT}- mine\n")
+    cloud.fake.cut_next_put_short_at(len(TEXT))
+    # The look behind the upload sends it again, and breaks off right after that.
+    cloud.script.add(UNAVAILABLE, "PROPFIND", "/versions/", skip=1)
+    cloud.laptop.turn()
+    file = cloud.fake.tree.file("USER.md")
+    assert "- mine" in lines(file.raw)
+    # Twice at the time and the length of our text: the first of them lies in its entry.
+    for line in ("mine", "its!"):
+        cloud.fake.other_client_put("USER.md", its(line), mtime=file.mtime)
+
+    cloud.laptop.turn(ask=False)
+
+    assert "- its!" in lines(cloud.together()["USER.md"])

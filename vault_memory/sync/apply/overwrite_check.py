@@ -24,6 +24,7 @@ from vault_memory.sync.apply.known_versions import KnownVersions
 from vault_memory.sync.apply.own_writes import (
     NOTHING,
     Overwrite,
+    before_ours,
     candidates,
     earliest,
     is_later,
@@ -250,7 +251,7 @@ class Overwritten:
         unseen, read = self._unseen(one, versions, now)
         if (size := short_size(one, versions)) is not None:
             # Fault: a text of an earlier time may pass together with the second upload.
-            self._known.save(one.path, one.base, read, one.modified)
+            self._known.save(one.path, one.base, before_ours(one, read), one.modified)
             self._send_again(one, size, done, now)
             versions = self._sides.remote.versions(one.path, fileid=one.fileid)
             more, read = self._unseen(one, versions, now)

@@ -82,6 +82,12 @@ def is_ours(one: Overwrite, version: FileVersion) -> bool:
     return (version.size, version.modified) == (one.ours_size, one.ours_modified)
 
 
+def before_ours(ours: Overwrite, versions: Sequence[FileVersion]) -> list[FileVersion]:
+    """The versions of an earlier time than our write. A later one may share the entry of the text of now."""
+    until = ours.ours_modified
+    return [version for version in versions if version.modified < until]
+
+
 def is_later(one: Overwrite, version: FileVersion, passed: float) -> bool:
     """Whether others have written this version since, as far as its time tells. `passed`: seconds since our write."""
     if not one.date or passed <= SAME_PASS:
