@@ -393,7 +393,7 @@ def _salvage(damaged: Path, connection: Connection) -> None:
         counts["trash"],
     )
     for path in sorted({str(path) for _, path in lost}):
-        logger.warning("a pending write to `%s` is lost; ask for it again", path)
+        logger.warning("a write to `%s` that waited is lost; ask for it again", path)
 
 
 def _is_complete_blob(row: Mapping[str, object]) -> bool:
