@@ -256,7 +256,7 @@ def test_a_damaged_page_of_the_sync_state_deletes_and_reverts_nothing(
         for page in range(1, pages + 1):
             checkpoint(book)
             if page > page_count(book):
-                assert page > pages - 3, (
+                assert page > pages - 5, (
                     "a state that was begun anew is a little smaller, not much"
                 )
                 break

@@ -200,9 +200,12 @@ class Carrying:
             return
         self._sides.keep(action.path, fetched.raw, now, by="sync")
         self._sides.keep(action.path, note.raw, now)
-        # Fault: somebody saves the note at this moment. Then the text that goes up never stands
-        # here, and without its place among the versions nobody can tell which lines it brought.
-        self._sides.keep(action.path, joined, now, by="sync")
+        # Fault: an editor saves the note at this moment. Then the merged text that is uploaded
+        # is never in the vault, and without its version no merge can tell which lines it added.
+        # Without a base, a repeated merge looks for one among the versions, and would take the
+        # server's text for it when the merged text is the newest: the lines of others would go.
+        if action.base:
+            self._sides.keep(action.path, joined, now, by="sync")
         if (
             joined != note.raw
             and self._sides.put(action.path, joined, action.hash, now) == "copied"
