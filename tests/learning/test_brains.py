@@ -50,7 +50,7 @@ PATIENCE = "1"
 MOODS = {
     "answers well": ([learns], "schema", ""),
     "fences its JSON": ([learns_fenced], "text", ""),
-    "is cut off": ([cut_off], "rules", "cut off"),
+    "is cut off": ([cut_off], "rules", "truncated"),
     "knows no schema": ([scripted.knows_only({"json_object", ""})], "json", ""),
     "is busy once": ([fails(429, "busy", Retry_After="0"), learns], "schema", ""),
     "is broken": ([fails(500, "broken", Retry_After="0")], "rules", "500"),
@@ -62,9 +62,9 @@ MOODS = {
     "answers with another schema": (
         [says(scripted.ANOTHER_SCHEMA)],
         "rules",
-        "cannot be used",
+        "is unusable",
     ),
-    "talks nonsense": ([says(scripted.NONSENSE)], "rules", "cannot be used"),
+    "talks nonsense": ([says(scripted.NONSENSE)], "rules", "is unusable"),
 }
 
 

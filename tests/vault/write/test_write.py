@@ -347,9 +347,9 @@ def test_a_write_that_waits_survives_a_restart(
     again = Writer.open(root, tmp_path / "state", merge_lines)
 
     assert [op.record for op in again.pending()] == [b"audit me"]
-    assert [
-        one.outcome for one in again.edits.process_due(began + timedelta(seconds=3))
-    ] == ["written"]
+    assert [one.outcome for one in again.tend(began + timedelta(seconds=3))] == [
+        "written"
+    ]
     assert [(op.op_id, op.record) for op in again.finished()] == [("op", b"audit me")]
     again.acknowledge(["op"])
     assert again.finished() == []
