@@ -10,10 +10,10 @@ from benchmarks.journeys import PACKAGE, Journey, measure_apart, room_of
 
 LIMITS = {
     "op": {
-        "calls": 1450,
-        "functions": 435,
+        "calls": 1245,
+        "functions": 430,
         "modules": 71,
-        "room_switches": 260,
+        "room_switches": 230,
         "note_read": 3,
         "real_path_resolved": 3,
         "audit_read": 5,
