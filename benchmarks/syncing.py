@@ -16,7 +16,7 @@ from benchmarks.table import Row
 from tests.remote.servers import real
 from vault_memory.remote.http_transport import Account
 from vault_memory.remote.webdav import WebDav
-from vault_memory.sync.engine import Sync
+from vault_memory.sync.engine import SyncEngine
 from vault_memory.sync.settings import Settings
 from vault_memory.vault.reader import Folder
 from vault_memory.vault.write.writer import Writer
@@ -112,12 +112,12 @@ def _ours(state: Path, vault: Path, remote: WebDav) -> tuple[Cost, Cost]:
     def writing() -> Iterator[Writer]:
         yield writer
 
-    sync = Sync(Folder(vault), state, remote, writing, Settings())
+    sync = SyncEngine(Folder(vault), state, remote, writing, Settings())
     now = datetime.now(UTC) + AHEAD
-    first = _measured(lambda: sync.turn(now).requests)
+    first = _measured(lambda: sync.run_pass(now).requests)
     time.sleep(3)
-    sync.turn(now + timedelta(seconds=60))
-    idle = _measured(lambda: sync.turn(now + timedelta(seconds=120)).requests)
+    sync.run_pass(now + timedelta(seconds=60))
+    idle = _measured(lambda: sync.run_pass(now + timedelta(seconds=120)).requests)
     sync.close()
     writer.close()
     return Cost(first.wall, first.cpu, first.requests, _connections(remote)), idle

@@ -10,10 +10,10 @@ from benchmarks.journeys import PACKAGE, Journey, measure_apart, room_of
 
 LIMITS = {
     "op": {
-        "calls": 1245,
-        "functions": 430,
+        "calls": 1450,
+        "functions": 435,
         "modules": 71,
-        "room_switches": 230,
+        "room_switches": 260,
         "note_read": 3,
         "real_path_resolved": 3,
         "audit_read": 5,

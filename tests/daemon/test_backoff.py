@@ -8,11 +8,11 @@ from vault_memory.remote.remote_errors import (
     RemoteUnreachable,
     Unauthorised,
 )
-from vault_memory.sync.engine import Report
+from vault_memory.sync.engine import PassReport
 from vault_memory.sync.observe.local_scan import BEING_SAVED
 from vault_memory.sync.sync_errors import AnotherClient
 
-QUIET = Report()
+QUIET = PassReport()
 POLL = 15.0
 
 
@@ -20,7 +20,7 @@ def pace(at: float = 0.0) -> SyncBackoff:
     return SyncBackoff(POLL, at, draw=lambda: 0.5)
 
 
-def after_a_pass(at: float = 0.0, report: Report = QUIET) -> SyncBackoff:
+def after_a_pass(at: float = 0.0, report: PassReport = QUIET) -> SyncBackoff:
     started = pace(at)
     started.begin()
     started.done(report, at, asked=True)
@@ -36,13 +36,13 @@ def test_the_server_is_asked_every_poll_seconds():
 
 
 def test_after_an_hour_without_changes_once_a_minute_is_enough():
-    quiet = after_a_pass(0.0, Report(uploaded=1))
+    quiet = after_a_pass(0.0, PassReport(uploaded=1))
 
     quiet.done(QUIET, 3599.0, asked=True)
     assert quiet.next() == (3599.0 + POLL, True)
     quiet.done(QUIET, 3600.0, asked=True)
     assert quiet.next() == (3600.0 + IDLE_POLL, True)
-    quiet.done(Report(downloaded=1), 3660.0, asked=True)
+    quiet.done(PassReport(downloaded=1), 3660.0, asked=True)
     assert quiet.next() == (3660.0 + POLL, True)
 
 
@@ -75,7 +75,7 @@ def test_what_was_heard_before_a_pass_is_in_it():
 
 
 def test_what_waits_is_looked_at_soon_then_less_and_less():
-    waiting = Report(waiting=(("a.md", "it was seen once"),))
+    waiting = PassReport(waiting=(("a.md", "it was seen once"),))
     looked = pace()
     gaps = []
 
@@ -93,7 +93,7 @@ def test_a_note_that_is_being_saved_costs_the_server_nothing():
 
     looked.heard(1.0)
     looked.begin()
-    looked.done(Report(waiting=(("a.md", BEING_SAVED),)), 1.6, asked=False)
+    looked.done(PassReport(waiting=(("a.md", BEING_SAVED),)), 1.6, asked=False)
 
     assert looked.next() == (pytest.approx(2.2), False)
 

@@ -9,7 +9,7 @@ from pathlib import Path
 from vault_memory.markdown.merging.three_way import merge
 from vault_memory.remote.contract import Remote
 from vault_memory.remote.in_memory import RamRemote, RamServer
-from vault_memory.sync.engine import Report, Sync
+from vault_memory.sync.engine import PassReport, SyncEngine
 from vault_memory.sync.settings import Settings
 from vault_memory.vault.reader import Folder
 from vault_memory.vault.write.writer import Writer
@@ -58,7 +58,7 @@ class Device:
             self.state,
             lambda base, ours, theirs: merge(base, ours, theirs).result,
         )
-        self.sync = Sync(
+        self.sync = SyncEngine(
             self.folder, self.state, self.remote, self.writing, self.settings
         )
 
@@ -72,17 +72,17 @@ class Device:
         assert self.writer is not None
         yield self.writer
 
-    def turn(self, **asked: bool) -> Report:
-        return self.sync.turn(self.clock.now, **asked)
+    def run_pass(self, **asked: bool) -> PassReport:
+        return self.sync.run_pass(self.clock.now, **asked)
 
     def settle(
         self, others: "tuple[Device, ...]" = (), passes: int = 12
-    ) -> list[Report]:
+    ) -> list[PassReport]:
         """Pass after pass on all devices, until nothing is done any more."""
         reports = []
         for _ in range(passes):
             self.clock.pass_by(61)
-            round_ = [device.turn() for device in (self, *others)]
+            round_ = [device.run_pass() for device in (self, *others)]
             reports += round_
             if all(report.quiet for report in round_):
                 return reports

@@ -32,7 +32,7 @@ def main(folder: str, name: str, url: str, user: str, password: str, kind: str) 
         try:
             calm = (
                 calm + 1
-                if device.turn(approve_deletes=True, approve_restore=True).quiet
+                if device.run_pass(approve_deletes=True, approve_restore=True).quiet
                 else 0
             )
         except VaultMemoryError:

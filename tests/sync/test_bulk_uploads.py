@@ -83,23 +83,23 @@ def test_the_first_upload_of_250_notes_takes_twelve_requests_and_its_folders(
             f"# {number}\n\n- the lamp of night {number}\n",
         )
 
-    report = cloud.laptop.turn()
+    report = cloud.laptop.run_pass()
 
     assert report.uploaded == 250
     assert not report.failed
     assert report.requests <= 12 + 10
     assert cloud.laptop.files() == cloud.fake.files()
     cloud.clock.pass_by(15)
-    assert cloud.laptop.turn().requests <= 2
+    assert cloud.laptop.run_pass().requests <= 2
     cloud.clock.pass_by(15)
-    assert cloud.laptop.turn().requests == 1
+    assert cloud.laptop.run_pass().requests == 1
 
 
 def test_notes_in_bulk_have_their_tags_ids_and_times(cloud: Cloud):
     save_all(cloud)
-    cloud.laptop.turn()
+    cloud.laptop.run_pass()
 
-    base = cloud.laptop.sync.book.base()
+    base = cloud.laptop.sync.state.base()
     for path in NOTES:
         file = cloud.fake.tree.file(path)
         assert (base[path].tag, base[path].remote_id) == (
@@ -113,7 +113,7 @@ def test_notes_in_bulk_have_their_tags_ids_and_times(cloud: Cloud):
 def test_a_few_new_notes_keep_their_precondition(cloud: Cloud):
     for path in sorted(NOTES)[:9]:
         cloud.laptop.save(path, NOTES[path])
-    cloud.laptop.turn()
+    cloud.laptop.run_pass()
 
     assert (sent_in_bulk(cloud), cloud.puts()) == (0, 9)
 
@@ -124,7 +124,7 @@ def test_an_edit_never_goes_up_in_bulk(cloud: Cloud):
     cloud.fake.log.clear()
     for path, text in NOTES.items():
         cloud.laptop.save(path, f"{text}- more\n")
-    cloud.laptop.turn()
+    cloud.laptop.run_pass()
 
     assert (sent_in_bulk(cloud), cloud.puts()) == (0, 20)
 
@@ -149,7 +149,7 @@ def test_a_note_that_another_client_made_after_the_listing_loses_no_line(
             )
 
     befall(cloud, Meanwhile(make))
-    cloud.laptop.turn()
+    cloud.laptop.run_pass()
 
     assert sent_in_bulk(cloud) >= 1
     files = cloud.together()
@@ -170,7 +170,7 @@ def test_a_note_that_another_client_made_with_the_very_time_of_ours_loses_no_lin
         )
 
     befall(cloud, Meanwhile(make))
-    cloud.laptop.turn()
+    cloud.laptop.run_pass()
 
     assert cloud.fake.tree.file("tea07.md").mtime == int(cloud.clock.seconds()) - 22
     assert sorted(cloud.together()["tea07.md"].decode().splitlines()) == [
@@ -183,13 +183,13 @@ def test_a_note_made_while_the_request_is_worked_on_is_found_with_the_next_edit(
     cloud: Cloud,
 ):
     save_all(cloud)
-    cloud.laptop.turn()
+    cloud.laptop.run_pass()
     file = cloud.fake.tree.file("tea05.md")
     file.versions[file.mtime - 5] = b"- its\n"
     cloud.clock.pass_by(60)
     cloud.laptop.save("tea05.md", "- tea 5\n- more\n")
 
-    cloud.laptop.turn()
+    cloud.laptop.run_pass()
 
     assert sorted(cloud.together()["tea05.md"].decode().splitlines()) == [
         "- its",
@@ -217,7 +217,7 @@ def test_a_line_that_breaks_in_the_request_loses_and_doubles_nothing(
     save_all(cloud)
     befall(cloud, fault)
 
-    report = cloud.laptop.turn()
+    report = cloud.laptop.run_pass()
 
     assert len(report.failed) == len(NOTES)
     assert_all_arrive_once(cloud)
@@ -227,7 +227,7 @@ def test_a_line_that_breaks_in_the_request_loses_and_doubles_nothing(
 def test_a_lost_answer_after_which_another_client_writes_loses_no_line(cloud: Cloud):
     save_all(cloud)
     befall(cloud, LoseAnswer())
-    cloud.laptop.turn()
+    cloud.laptop.run_pass()
     cloud.clock.pass_by(5)
     bulk_upload(cloud.fake, "tea03.md", b"- its\n")
 
@@ -247,7 +247,7 @@ def test_a_note_made_after_the_listing_stays_when_the_answer_is_lost(cloud: Clou
         befall(cloud, LoseAnswer())
 
     cloud.script.add(Meanwhile(make), method="PROPFIND")
-    report = cloud.laptop.turn()
+    report = cloud.laptop.run_pass()
 
     assert report.failed
     assert sorted(cloud.together()["tea03.md"].decode().splitlines()) == [
@@ -269,7 +269,7 @@ def test_after_a_damaged_part_the_rest_goes_up_one_by_one(cloud: Cloud):
         )
 
     befall(cloud, Rewrite(stop_at_tenth))
-    report = cloud.laptop.turn()
+    report = cloud.laptop.run_pass()
 
     assert (report.uploaded, cloud.puts()) == (20, 10)
     assert_all_arrive_once(cloud)
@@ -282,12 +282,12 @@ def test_a_server_that_announces_bulk_and_refuses_it_is_used_without_it(
     save_all(cloud)
     befall(cloud, {403: FORBIDDEN, 404: NOT_FOUND}.get(status, Answer(status)))
 
-    report = cloud.laptop.turn()
+    report = cloud.laptop.run_pass()
 
     assert (report.uploaded, cloud.puts()) == (20, 20)
     for path in NOTES:
         cloud.laptop.save(f"again {path}", "- again\n")
-    cloud.laptop.turn()
+    cloud.laptop.run_pass()
     assert (sent_in_bulk(cloud), cloud.puts()) == (0, 40)
 
 
@@ -309,7 +309,7 @@ def test_an_answer_that_tells_nothing_is_settled_by_comparing(
     save_all(cloud)
     befall(cloud, answer)
 
-    report = cloud.laptop.turn()
+    report = cloud.laptop.run_pass()
 
     assert len(report.failed) == len(NOTES)
     assert_all_arrive_once(cloud)
@@ -320,7 +320,7 @@ def test_a_busy_server_is_left_in_peace(cloud: Cloud):
     befall(cloud, Answer(429, {"Retry-After": "7"}))
 
     with pytest.raises(RemoteBusy):
-        cloud.laptop.turn()
+        cloud.laptop.run_pass()
 
     assert cloud.puts() == 0
     assert_all_arrive_once(cloud)
@@ -330,7 +330,7 @@ def test_without_room_each_note_tells_so(cloud: Cloud):
     cloud.fake.quota(sum(map(len, cloud.fake.files().values())) + 25)
     save_all(cloud)
 
-    report = cloud.laptop.turn()
+    report = cloud.laptop.run_pass()
 
     assert 0 < report.uploaded < 5
     assert "no room" in dict(report.failed)["tea10.md"]
@@ -346,7 +346,7 @@ def test_a_locked_note_of_another_client_is_merged_once_it_is_free(cloud: Cloud)
         cloud.fake.lock("tea04.md", 300)
 
     befall(cloud, Meanwhile(make))
-    report = cloud.laptop.turn()
+    report = cloud.laptop.run_pass()
     cloud.fake.unlock("tea04.md")
 
     assert report.uploaded == 19
@@ -375,7 +375,7 @@ def test_a_part_that_was_stored_although_the_answer_calls_it_an_error_is_settled
         )
 
     cloud.script.add(Meanwhile(make), method="PROPFIND")
-    cloud.laptop.turn()
+    cloud.laptop.run_pass()
 
     assert sorted(cloud.together()["tea04.md"].decode().splitlines()) == [
         "- its",
@@ -394,7 +394,7 @@ def test_names_that_a_header_would_change_go_up_one_by_one(cloud: Cloud):
     for path, text in odd.items():
         cloud.laptop.save(path, text)
 
-    cloud.laptop.turn()
+    cloud.laptop.run_pass()
 
     files = cloud.fake.files()
     assert files["ümlaut €.md"] == b"- plain\n"
@@ -407,7 +407,7 @@ def test_notes_of_a_folder_that_could_not_be_made_wait_for_it(cloud: Cloud):
         cloud.laptop.save(f"new/{path}", text)
     cloud.script.add(Answer(423), method="MKCOL")
 
-    cloud.laptop.turn()
+    cloud.laptop.run_pass()
 
     assert sent_in_bulk(cloud) == 0
     files = cloud.together()
@@ -422,7 +422,7 @@ def test_a_large_upload_is_cut_into_requests_of_a_mebibyte(cloud: Cloud):
     for path in NOTES:
         cloud.laptop.save(path, path * 30_000)
 
-    report = cloud.laptop.turn()
+    report = cloud.laptop.run_pass()
 
     assert report.uploaded == 20
     sizes = [
@@ -441,6 +441,6 @@ def test_a_server_that_does_not_announce_bulk_is_not_asked(base: Path):
     )
     cloud.agreed()
     save_all(cloud)
-    cloud.laptop.turn()
+    cloud.laptop.run_pass()
 
     assert (sent_in_bulk(cloud), cloud.puts()) == (0, 20)

@@ -51,7 +51,7 @@ def step(device: Device) -> None:
     for _ in range(15):
         time.sleep(AGED_SECONDS)
         device.clock.pass_by(61)
-        if device.turn().quiet:
+        if device.run_pass().quiet:
             return
     raise AssertionError("it does not come to an end")
 
@@ -147,7 +147,7 @@ def test_an_edit_that_the_desktop_client_puts_over_ours_in_the_same_moment_is_me
 
     device.save("USER.md", "## Tea\n\n- green\n- ours\n")
     desktop.save("USER.md", "## Tea\n\n- green\n\n## Boats\n\n- theirs\n")
-    device.turn(ask=False)
+    device.run_pass(ask=False)
     desktop.run()
     step(device)
     desktop.run()

@@ -10,8 +10,8 @@ import pytest
 from tests.sync import crowded
 from tests.sync.conftest import MEMORY
 from tests.sync.crowded import in_a_crowd
-from vault_memory.sync.apply.overwrite_check import Overwritten
-from vault_memory.sync.apply.transfers import Carrying
+from vault_memory.sync.apply.overwrite_check import OverwriteCheck
+from vault_memory.sync.apply.transfers import FileTransfers
 
 SEEDS = range(20)
 
@@ -29,12 +29,12 @@ def test_hundreds_of_runs_in_a_crowd_lose_nothing(base: Path, seed: int):
 
 def never_asks(patch: pytest.MonkeyPatch) -> None:
     patch.setattr(
-        Carrying, "_start_of_other", lambda self, path, was, fetched, now: None
+        FileTransfers, "_start_of_other", lambda self, path, was, fetched, now: None
     )
 
 
 def never_looks_behind(patch: pytest.MonkeyPatch) -> None:
-    patch.setattr(Overwritten, "search", lambda self, done, now, only=None: {})
+    patch.setattr(OverwriteCheck, "search", lambda self, result, now, only=None: {})
 
 
 def takes_every_text_for_read(patch: pytest.MonkeyPatch) -> None:

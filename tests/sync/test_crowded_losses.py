@@ -38,7 +38,7 @@ def write_over_the_laptops_line(cloud: Cloud) -> None:
     """The laptop uploads a line, and a program that has read only the text before writes over it."""
     cloud.agreed()
     cloud.laptop.save("USER.md", f"{TEXT}- mine\n")
-    cloud.laptop.turn()
+    cloud.laptop.run_pass()
     bulk_upload(cloud.fake, "USER.md", its())
     cloud.clock.pass_by(3)
 
@@ -49,17 +49,17 @@ def test_a_line_stays_when_another_device_reads_the_text_that_was_written_over_i
 ):
     cloud.agreed()
     cloud.laptop.save("USER.md", f"{TEXT}- mine\n")
-    cloud.laptop.turn()
+    cloud.laptop.run_pass()
     cloud.clock.pass_by(3)
-    cloud.phone.turn()
+    cloud.phone.run_pass()
     cloud.clock.pass_by(3)
     bulk_upload(cloud.fake, "USER.md", its())
     if typed:
         cloud.phone.save("USER.md", cloud.phone.text("USER.md") + "- phone\n")
 
     cloud.clock.pass_by(3)
-    cloud.phone.turn()
-    cloud.laptop.turn()
+    cloud.phone.run_pass()
+    cloud.laptop.run_pass()
 
     assert {"- green", "- mine", "- its", *(["- phone"] if typed else [])} <= lines(
         cloud.together()["USER.md"]
@@ -70,12 +70,12 @@ def test_a_line_stays_when_a_device_that_had_not_seen_it_writes_upon_the_text_ov
     cloud: Cloud,
 ):
     write_over_the_laptops_line(cloud)
-    cloud.phone.turn()
+    cloud.phone.run_pass()
     cloud.phone.save("USER.md", cloud.phone.text("USER.md") + "- phone\n")
-    cloud.phone.turn()
+    cloud.phone.run_pass()
 
     cloud.clock.pass_by(3)
-    cloud.laptop.turn()
+    cloud.laptop.run_pass()
 
     assert {"- green", "- mine", "- its", "- phone"} <= lines(
         cloud.together()["USER.md"]
@@ -86,12 +86,12 @@ def test_a_line_stays_when_a_removal_makes_the_stale_text_equal_to_an_earlier_on
     cloud: Cloud,
 ):
     write_over_the_laptops_line(cloud)
-    cloud.phone.turn()
+    cloud.phone.run_pass()
     cloud.phone.save("USER.md", TEXT)
-    cloud.phone.turn()
+    cloud.phone.run_pass()
 
     cloud.clock.pass_by(3)
-    cloud.laptop.turn()
+    cloud.laptop.run_pass()
 
     assert {"- green", "- mine"} <= lines(cloud.together()["USER.md"])
 
@@ -100,13 +100,13 @@ def test_a_line_stays_that_was_joined_in_again_and_is_written_over_once_more(
     cloud: Cloud,
 ):
     write_over_the_laptops_line(cloud)
-    cloud.laptop.turn()
-    cloud.laptop.turn()
+    cloud.laptop.run_pass()
+    cloud.laptop.run_pass()
     assert "- mine" in lines(cloud.fake.files()["USER.md"])
     bulk_upload(cloud.fake, "USER.md", its("its\n- more"))
 
     cloud.clock.pass_by(3)
-    cloud.laptop.turn()
+    cloud.laptop.run_pass()
 
     assert {"- green", "- mine", "- its", "- more"} <= lines(
         cloud.together()["USER.md"]
@@ -118,17 +118,17 @@ def test_a_line_stays_when_the_merge_that_held_it_found_the_next_text_on_the_ser
 ):
     cloud.agreed()
     cloud.phone.save("USER.md", f"{TEXT}- phone\n")
-    cloud.phone.turn()
+    cloud.phone.run_pass()
     cloud.clock.pass_by(3)
     cloud.laptop.save("USER.md", f"- mine\n{TEXT}")
     cloud.script.add(
         Meanwhile(lambda: bulk_upload(cloud.fake, "USER.md", its())), "PUT"
     )
-    cloud.laptop.turn()
+    cloud.laptop.run_pass()
 
     for _ in range(3):
         cloud.clock.pass_by(61)
-        cloud.laptop.turn()
+        cloud.laptop.run_pass()
 
     assert {"- green", "- mine", "- phone", "- its"} <= lines(
         cloud.together()["USER.md"]
@@ -140,13 +140,13 @@ def test_two_devices_that_write_in_one_second_lose_no_line_to_each_other(cloud: 
     cloud.fake.other_client_put("USER.md", BLACK.encode())
     for device in (cloud.laptop, cloud.phone):
         device.remote._lag = 7
-        device.turn()
+        device.run_pass()
     cloud.clock.pass_by(2)
     cloud.laptop.save("USER.md", f"{BLACK}- one\n")
     cloud.phone.save("USER.md", f"{BLACK}- two\n")
-    cloud.fake.race_next_put(lambda: cloud.phone.turn() and None)
+    cloud.fake.race_next_put(lambda: cloud.phone.run_pass() and None)
 
-    cloud.laptop.turn()
+    cloud.laptop.run_pass()
 
     assert {"- black", "- one", "- two"} <= lines(cloud.together()["USER.md"])
 
@@ -158,18 +158,18 @@ def test_two_devices_that_write_in_one_second_lose_no_line_when_a_look_behind_co
     cloud.fake.other_client_put("USER.md", BLACK.encode())
     for device, lag in ((cloud.laptop, 7), (cloud.phone, 9)):
         device.remote._lag = lag  # the text of the laptop gets the later time; both lie ahead of the server's clock
-        device.turn()
+        device.run_pass()
     cloud.clock.pass_by(2)
     cloud.laptop.save("USER.md", f"{BLACK}- one\n")
     cloud.phone.save("USER.md", f"{BLACK}- two\n")
-    cloud.fake.race_next_put(lambda: cloud.phone.turn() and None)
+    cloud.fake.race_next_put(lambda: cloud.phone.run_pass() and None)
     cloud.script.add(UNAVAILABLE, "PROPFIND", "/versions/", skip=1)
-    cloud.laptop.turn()
+    cloud.laptop.run_pass()
     assert "- two" not in lines(cloud.fake.files()["USER.md"])
     cloud.clock.pass_by(75)
-    cloud.phone.turn()
+    cloud.phone.run_pass()
 
-    cloud.laptop.turn()
+    cloud.laptop.run_pass()
 
     assert {"- black", "- one", "- two"} <= lines(cloud.together()["USER.md"])
 
@@ -185,7 +185,7 @@ def test_a_line_stays_that_an_upload_overtakes_after_the_server_gave_all_files_n
     if not answered:
         cloud.script.add(LoseAnswer(), "PUT")
 
-    cloud.laptop.turn()
+    cloud.laptop.run_pass()
 
     assert {"- green", "- mine", "- its"} <= lines(cloud.together()["USER.md"])
 
@@ -197,7 +197,7 @@ def test_a_line_stays_behind_a_tag_that_comes_back(cloud: Cloud, seen: bool):
     tag = file.etag
     cloud.fake.new_tags()
     if seen:
-        cloud.laptop.turn()
+        cloud.laptop.run_pass()
     cloud.clock.pass_by(5)
     cloud.fake.other_client_put(
         "USER.md", BLACK.replace("black", "white").encode(), mtime=file.mtime
@@ -207,7 +207,7 @@ def test_a_line_stays_behind_a_tag_that_comes_back(cloud: Cloud, seen: bool):
     cloud.laptop.save("USER.md", f"- mine\n{BLACK}")
 
     cloud.clock.pass_by(15)
-    cloud.laptop.turn()
+    cloud.laptop.run_pass()
 
     assert {"- mine", "- white"} <= lines(cloud.together()["USER.md"])
 
@@ -225,7 +225,7 @@ def test_a_line_stays_that_was_written_over_by_an_upload_which_killed_the_server
     cloud.fake.kill_next_put_at(9)
 
     for _ in range(3):
-        cloud.laptop.turn()
+        cloud.laptop.run_pass()
         cloud.clock.pass_by(3)
 
     assert {"- green", "- mine", "- same"} <= lines(cloud.together()["USER.md"])
@@ -236,13 +236,13 @@ def test_a_line_stays_that_stands_at_the_time_of_our_upload_below_half_of_anothe
 ):
     cloud.agreed()
     cloud.fake.other_client_put("USER.md", BLACK.encode())
-    cloud.laptop.turn()
+    cloud.laptop.run_pass()
     cloud.laptop.save("USER.md", f"{BLACK}- mine\n")
     cloud.script.add(
         UNAVAILABLE, "PROPFIND", "/versions/", skip=1
     )  # the look behind the upload
-    cloud.laptop.turn()
-    cloud.phone.turn()
+    cloud.laptop.run_pass()
+    cloud.phone.run_pass()
     cloud.phone.save("USER.md", f"{BLACK}- mine\n- phone\n")
     ahead = cloud.fake.tree.file("USER.md").mtime
     cloud.clock.pass_by(ahead - int(cloud.clock.seconds()))
@@ -252,9 +252,9 @@ def test_a_line_stays_that_stands_at_the_time_of_our_upload_below_half_of_anothe
     )
     cloud.fake.kill_next_put_at(9)
 
-    cloud.phone.turn()
+    cloud.phone.run_pass()
     assert cloud.fake.tree.file("USER.md").versions[ahead] == stale
-    cloud.laptop.turn()
+    cloud.laptop.run_pass()
 
     assert {"- black", "- mine", "- phone", "- its"} <= lines(
         cloud.together()["USER.md"]
@@ -269,7 +269,7 @@ def test_a_line_stays_when_an_empty_answer_comes_in_place_of_an_earlier_version(
     cloud.fake.race_next_put(lambda: bulk_upload(cloud.fake, "USER.md", its()))
     cloud.script.add(EMPTY_200, "GET", "/versions/")
 
-    cloud.laptop.turn()
+    cloud.laptop.run_pass()
 
     assert {"- green", "- mine", "- its"} <= lines(cloud.together()["USER.md"])
 
@@ -283,7 +283,7 @@ def overtake_a_line_behind_a_proxy(cloud: Cloud, instead: Answer, method: str) -
     cloud.laptop.save("USER.md", f"{TEXT}- mine\n")
     cloud.fake.race_next_put(lambda: bulk_upload(cloud.fake, "USER.md", its()))
     cloud.script.add(instead, method, "/versions/")
-    cloud.laptop.turn()
+    cloud.laptop.run_pass()
     assert instead in [fault for _, _, fault in cloud.script.happened]
 
 
@@ -312,13 +312,13 @@ def test_a_line_stays_when_a_proxy_takes_its_upload_and_a_text_of_its_length_sta
     cloud.script.add(
         write, "PROPFIND", "USER.md"
     )  # the question which tag the upload got
-    cloud.laptop.turn()
-    cloud.phone.turn()
+    cloud.laptop.run_pass()
+    cloud.phone.run_pass()
     cloud.phone.save("USER.md", cloud.phone.text("USER.md") + "- phone\n")
-    cloud.phone.turn()
+    cloud.phone.run_pass()
 
     cloud.clock.pass_by(61)
-    cloud.laptop.turn()
+    cloud.laptop.run_pass()
 
     assert {"- green", "- mine", "- next", "- phone"} <= lines(
         cloud.together()["USER.md"]
@@ -332,7 +332,7 @@ def test_a_new_note_arrives_at_the_path_of_one_that_was_renamed(cloud: Cloud):
 
     for _ in range(3):
         cloud.clock.pass_by(61)
-        cloud.laptop.turn()
+        cloud.laptop.run_pass()
 
     assert cloud.laptop.text("USER.md") == "- new\n"
     assert cloud.laptop.text("ann.md") == TEXT
@@ -346,7 +346,7 @@ def test_a_note_stays_that_the_server_left_out_of_two_listings(cloud: Cloud):
             "tea.md", cloud.fake.files()["tea.md"] + b"- more\n"
         )
         cloud.clock.pass_by(5)
-        cloud.laptop.turn()
+        cloud.laptop.run_pass()
 
     assert cloud.laptop.text("USER.md") == TEXT
     assert "USER.md" in cloud.together()
@@ -356,11 +356,11 @@ def test_devices_take_no_turns_about_the_order_of_records(cloud: Cloud):
     cloud.laptop.save("log.jsonl", '{"id": "1"}\n')
     cloud.agreed(tea="- tea\n")
     cloud.laptop.save("log.jsonl", '{"id": "1"}\n{"id": "2"}\n{"id": "3"}\n')
-    cloud.laptop.turn()
+    cloud.laptop.run_pass()
     cloud.fake.other_client_put("log.jsonl", b'{"id": "1"}\n{"id": "3"}\n{"id": "2"}\n')
 
     cloud.clock.pass_by(3)
-    cloud.laptop.turn()
+    cloud.laptop.run_pass()
 
     assert cloud.together()["log.jsonl"] == b'{"id": "1"}\n{"id": "3"}\n{"id": "2"}\n'
 
@@ -371,12 +371,12 @@ def test_the_rest_of_an_upload_stays_when_another_device_renames_the_half_of_it(
     cloud.agreed(USER=BLACK, tea="- tea\n")
     cloud.laptop.save("USER.md", f"{BLACK}- mine\n")
     cloud.fake.kill_next_put_at(len(TEXT) - 3)
-    cloud.laptop.turn()
+    cloud.laptop.run_pass()
     cloud.fake.other_client_move("USER.md", "ann.md")
 
     for _ in range(5):
         cloud.clock.pass_by(61)
-        cloud.laptop.turn()
+        cloud.laptop.run_pass()
 
     assert {"- green", "- black", "- mine"} <= lines(cloud.together()["ann.md"])
 
@@ -391,15 +391,15 @@ def test_a_line_stays_when_a_proxy_sends_the_upload_over_it_a_second_time(
     cloud.script.add(
         Duplicate(), "PUT"
     )  # the second one is refused: the tag is that of the first one
-    cloud.laptop.turn()
+    cloud.laptop.run_pass()
     assert "- its" not in lines(cloud.fake.files()["USER.md"])
     if written_upon:
-        cloud.phone.turn()
+        cloud.phone.run_pass()
         cloud.phone.save("USER.md", cloud.phone.text("USER.md") + "- phone\n")
-        cloud.phone.turn()
+        cloud.phone.run_pass()
 
     cloud.clock.pass_by(3)
-    cloud.laptop.turn()
+    cloud.laptop.run_pass()
 
     assert {"- green", "- mine", "- its"} <= lines(cloud.together()["USER.md"])
 
@@ -413,8 +413,8 @@ def test_a_line_stays_that_another_device_has_read_only_the_first_part_of(
     cloud.laptop.save("USER.md", whole)
     cloud.fake.cut_next_put_short_at(len(whole) - 3)
     cloud.script.add(UNAVAILABLE, "PROPFIND", "/versions/")
-    cloud.laptop.turn()
-    cloud.phone.turn()
+    cloud.laptop.run_pass()
+    cloud.phone.run_pass()
     assert cloud.phone.text("USER.md").endswith("- gre")
     if typed:
         cloud.phone.save(
@@ -422,10 +422,10 @@ def test_a_line_stays_that_another_device_has_read_only_the_first_part_of(
             cloud.phone.text("USER.md").replace("## Tea\n", "## Tea\n- phone\n"),
         )
     cloud.clock.pass_by(3)
-    cloud.laptop.turn()
+    cloud.laptop.run_pass()
     cloud.fake.other_client_put("USER.md", cloud.fake.files()["USER.md"] + b"- its\n")
 
-    cloud.phone.turn()
+    cloud.phone.run_pass()
 
     texts = lines(cloud.together()["USER.md"])
     assert {"- mine", "- green", "- its", *(["- phone"] if typed else [])} <= texts
@@ -439,12 +439,12 @@ def test_a_note_that_a_listing_leaves_out_is_not_taken_for_the_first_part_of_an_
     cloud.fake.other_client_put("tea.md", b"- tea\n- more\n")
     cloud.laptop.save("USER.md", f"{TEXT}- mine\n")
     cloud.fake.list_omits_once("USER.md")
-    cloud.laptop.turn()
+    cloud.laptop.run_pass()
     cloud.fake.race_next_put(lambda: bulk_upload(cloud.fake, "USER.md", its()))
     cloud.script.add(LoseAnswer(), "PUT")
-    cloud.laptop.turn()
+    cloud.laptop.run_pass()
 
     cloud.clock.pass_by(75)
-    cloud.laptop.turn()
+    cloud.laptop.run_pass()
 
     assert {"- green", "- mine", "- its"} <= lines(cloud.together()["USER.md"])

@@ -26,20 +26,20 @@ def test_a_line_stays_when_the_text_over_it_lies_there_before_the_look_behind_th
     cloud.fake.other_client_put("USER.md", BLACK.encode())
     for device in (cloud.laptop, cloud.phone):
         device.remote._lag = 0
-        device.turn()
+        device.run_pass()
     cloud.laptop.save("USER.md", f"{BLACK}- mine\n")
     # The laptop's text gets a time ahead of the server's clock, and the look behind it breaks off.
     cloud.script.add(UNAVAILABLE, "PROPFIND", "/versions/", skip=1)
-    cloud.laptop.turn()
+    cloud.laptop.run_pass()
     cloud.clock.pass_by(seconds)
     cloud.fake.other_client_put("USER.md", its(upon=BLACK))
     cloud.clock.pass_by(2)
-    cloud.laptop.turn(ask=False)
+    cloud.laptop.run_pass(ask=False)
     cloud.clock.pass_by(20)
     cloud.phone.save("USER.md", f"- phone\n{BLACK}")
-    cloud.phone.turn()
+    cloud.phone.run_pass()
 
-    cloud.laptop.turn()
+    cloud.laptop.run_pass()
 
     assert {"- black", "- mine", "- its", "- phone"} <= lines(
         cloud.together()["USER.md"]
@@ -51,15 +51,15 @@ def test_a_line_stays_when_a_device_writes_upon_a_text_of_its_time_and_length(
 ):
     cloud.agreed()
     cloud.laptop.save("USER.md", f"{TEXT}- mine\n")
-    cloud.laptop.turn()
+    cloud.laptop.run_pass()
     time = cloud.fake.tree.file("USER.md").mtime
     bulk_upload(cloud.fake, "USER.md", its("item"), mtime=time)
     cloud.clock.pass_by(20)
-    cloud.phone.turn()
+    cloud.phone.run_pass()
     cloud.phone.save("USER.md", cloud.phone.text("USER.md") + "- phone\n")
-    cloud.phone.turn()
+    cloud.phone.run_pass()
 
-    cloud.laptop.turn()
+    cloud.laptop.run_pass()
 
     assert {"- green", "- mine", "- item", "- phone"} <= lines(
         cloud.together()["USER.md"]
@@ -75,7 +75,7 @@ def test_a_line_stays_when_a_proxy_says_that_the_note_of_an_unanswered_upload_is
     cloud.script.add(LoseAnswer(), "PUT")
     cloud.script.add(NOT_FOUND, "GET", "USER.md")
     for _ in range(2):
-        cloud.laptop.turn()
+        cloud.laptop.run_pass()
         cloud.clock.pass_by(3)
     assert NOT_FOUND in [fault for _, _, fault in cloud.script.happened]
 
@@ -85,19 +85,19 @@ def test_a_line_stays_when_a_proxy_says_that_the_note_of_an_unanswered_upload_is
 def test_a_line_stays_that_went_up_while_somebody_saved_the_note(cloud: Cloud):
     cloud.agreed()
     cloud.laptop.save("USER.md", f"{TEXT}- mine\n")
-    cloud.laptop.turn()
+    cloud.laptop.run_pass()
     bulk_upload(cloud.fake, "USER.md", b"## Tea\n\n- its\n")
     cloud.clock.pass_by(3)
     more = f"{TEXT}- mine\n- more\n"
     cloud.laptop.save("USER.md", more)
     typed = Meanwhile(lambda: cloud.laptop.save("USER.md", f"{more}- typed\n"))
     cloud.script.add(typed, "GET", "USER.md")
-    cloud.laptop.turn()
+    cloud.laptop.run_pass()
     assert {"- mine", "- its"} <= lines(cloud.fake.files()["USER.md"])
     bulk_upload(cloud.fake, "USER.md", its("its\n- next"))
 
     cloud.clock.pass_by(3)
-    cloud.laptop.turn()
+    cloud.laptop.run_pass()
 
     texts = lines(cloud.together()["USER.md"])
     assert {"- green", "- mine", "- more", "- typed", "- its", "- next"} <= texts
@@ -113,13 +113,13 @@ def test_a_line_stays_when_somebody_has_read_only_the_first_lines_of_its_upload(
     readings: list[bytes] = []
     reading = Meanwhile(lambda: readings.append(cloud.fake.files()["USER.md"]))
     cloud.script.add(reading, "PROPFIND", "/versions/")
-    cloud.laptop.turn()
+    cloud.laptop.run_pass()
     assert readings == [begin.encode()]
     assert "- more" in lines(cloud.fake.files()["USER.md"])
 
     bulk_upload(cloud.fake, "USER.md", its(upon=begin))
     cloud.clock.pass_by(3)
-    cloud.laptop.turn()
+    cloud.laptop.run_pass()
 
     assert {"- mine", "- green", "- more", "- its"} <= lines(
         cloud.together()["USER.md"]
@@ -134,19 +134,19 @@ def test_a_line_stays_when_a_device_writes_upon_a_text_of_an_earlier_time_and_le
     time = cloud.fake.tree.file("USER.md").mtime
     for device in (cloud.laptop, cloud.phone):
         device.remote._lag = 0
-        device.turn()
+        device.run_pass()
     cloud.laptop.save("USER.md", f"{BLACK}- mine\n")
-    cloud.laptop.turn()
+    cloud.laptop.run_pass()
     stale = BLACK.replace("black", "white").encode()
     cloud.fake.other_client_put("USER.md", stale, mtime=time)
     cloud.clock.pass_by(10)
     cloud.phone.save("USER.md", f"{BLACK}- phone\n")
     for _ in range(2):
         cloud.clock.pass_by(10)
-        cloud.phone.turn()
+        cloud.phone.run_pass()
     assert {"- white", "- phone"} <= lines(cloud.fake.files()["USER.md"])
 
-    cloud.laptop.turn()
+    cloud.laptop.run_pass()
 
     assert {"- green", "- mine", "- white", "- phone"} <= lines(
         cloud.together()["USER.md"]
@@ -159,13 +159,13 @@ def test_a_line_stays_behind_the_tag_of_an_upload_that_was_sent_again(cloud: Clo
     cloud.fake.cut_next_put_short_at(len(TEXT))
     # The look behind the upload sends it again, and breaks off right after that.
     cloud.script.add(UNAVAILABLE, "PROPFIND", "/versions/", skip=1)
-    cloud.laptop.turn()
+    cloud.laptop.run_pass()
     file = cloud.fake.tree.file("USER.md")
     assert "- mine" in lines(file.raw)
     # Twice at the time and the length of our text: the first of them lies in its entry.
     for line in ("mine", "its!"):
         cloud.fake.other_client_put("USER.md", its(line), mtime=file.mtime)
 
-    cloud.laptop.turn(ask=False)
+    cloud.laptop.run_pass(ask=False)
 
     assert "- its!" in lines(cloud.together()["USER.md"])

@@ -121,7 +121,7 @@ def test_a_note_that_gets_its_old_name_back_there_is_not_lost_in_a_new_one_of_th
     (laptop.vault / "notes/old.md").rename(laptop.vault / "notes/boats.md")
     for _ in range(2):
         laptop.clock.pass_by(61)
-        laptop.turn()
+        laptop.run_pass()
     phone.save("notes/boats.md", "## Tea\n- the new boat\n")
     phone.settle((laptop,))
 
@@ -136,15 +136,15 @@ def test_a_second_pass_asks_only_whether_anything_changed(two: tuple[Device, Dev
     one.settle((other,))
 
     one.clock.pass_by(15)
-    assert one.turn().requests == 1
-    assert other.turn().requests == 1
+    assert one.run_pass().requests == 1
+    assert other.run_pass().requests == 1
 
 
 def test_a_dry_run_changes_nothing(two: tuple[Device, Device]):
     one, other = two
     one.save("a.md", "- a\n")
 
-    report = one.turn(dry_run=True)
+    report = one.run_pass(dry_run=True)
 
     assert report.planned == (("a.md", "upload"),)
     other.settle()
@@ -160,16 +160,16 @@ def test_many_deletions_at_once_wait_for_a_person(two: tuple[Device, Device]):
     for number in range(20):
         (one.vault / f"n{number}.md").unlink()
     one.clock.pass_by(10)
-    one.turn()
+    one.run_pass()
     one.clock.pass_by(10)
-    report = one.turn()
+    report = one.run_pass()
 
     assert len(report.held) == 20
     other.settle()
     assert len(other.files()) == 30
-    one.turn(approve_deletes=True)
+    one.run_pass(approve_deletes=True)
     other.settle()
     assert len(other.files()) == 30
-    other.turn(approve_deletes=True)
+    other.run_pass(approve_deletes=True)
     other.settle((one,))
     assert len(other.files()) == 10

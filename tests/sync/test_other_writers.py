@@ -29,14 +29,14 @@ def test_a_line_that_was_uploaded_survives_a_client_that_had_not_seen_it(
 ):
     cloud.agreed()
     cloud.laptop.save("USER.md", f"{TEXT}- mine\n")
-    cloud.laptop.turn()
+    cloud.laptop.run_pass()
     cloud.clock.pass_by(seconds)
     bulk_upload(cloud.fake, "USER.md", f"{TEXT}- its\n".encode())
     if typed_since:
         cloud.laptop.save("USER.md", f"{TEXT}- mine\n- more\n")
 
     cloud.clock.pass_by(3)
-    cloud.laptop.turn()
+    cloud.laptop.run_pass()
 
     more = ["- more"] if typed_since else []
     assert sorted(lines(cloud.together()["USER.md"])) == sorted(
@@ -50,13 +50,13 @@ def test_a_note_that_was_made_here_survives_a_client_that_made_one_of_that_name(
 ):
     cloud.agreed()
     cloud.laptop.save("day.md", "## Tea\n\n- mine\n")
-    cloud.laptop.turn()
+    cloud.laptop.run_pass()
     cloud.clock.pass_by(3)
     bulk_upload(cloud.fake, "day.md", b"## Tea\n\n- its\n")
     if typed_since:
         cloud.laptop.save("day.md", "## Tea\n\n- mine\n- more\n")
 
-    cloud.laptop.turn()
+    cloud.laptop.run_pass()
 
     more = ["- more"] if typed_since else []
     expected = ["", "## Tea", "- its", "- mine", *more]
@@ -69,11 +69,11 @@ def test_a_record_that_was_uploaded_survives_a_client_that_had_not_seen_it(
     cloud.laptop.save("log.jsonl", '{"id": "1"}\n')
     cloud.agreed()
     cloud.laptop.save("log.jsonl", '{"id": "1"}\n{"id": "2"}\n')
-    cloud.laptop.turn()
+    cloud.laptop.run_pass()
     cloud.clock.pass_by(3)
     bulk_upload(cloud.fake, "log.jsonl", b'{"id": "1"}\n{"id": "3"}\n')
 
-    cloud.laptop.turn()
+    cloud.laptop.run_pass()
 
     assert sorted(lines(cloud.together()["log.jsonl"])) == [
         '{"id": "1"}',
@@ -87,13 +87,13 @@ def test_a_line_that_somebody_takes_out_after_it_stood_for_a_while_does_not_come
 ):
     cloud.agreed()
     cloud.laptop.save("USER.md", f"{TEXT}- milk\n")
-    cloud.laptop.turn()
+    cloud.laptop.run_pass()
     for _ in range(5):
         cloud.clock.pass_by(15)
-        cloud.laptop.turn()
+        cloud.laptop.run_pass()
     cloud.fake.other_client_put("USER.md", f"{TEXT}- call Bob\n".encode())
 
-    cloud.laptop.turn()
+    cloud.laptop.run_pass()
 
     assert cloud.together()["USER.md"] == f"{TEXT}- call Bob\n".encode()
 
@@ -101,14 +101,14 @@ def test_a_line_that_somebody_takes_out_after_it_stood_for_a_while_does_not_come
 def test_nor_does_it_where_this_device_slept_from_the_upload_on(cloud: Cloud):
     cloud.agreed()
     cloud.laptop.save("USER.md", f"{TEXT}- milk\n")
-    cloud.laptop.turn()
+    cloud.laptop.run_pass()
     cloud.clock.pass_by(15)
-    cloud.laptop.turn()
+    cloud.laptop.run_pass()
     cloud.clock.pass_by(8 * 3600)
     cloud.fake.other_client_put("USER.md", f"{TEXT}- call Bob\n".encode())
     cloud.clock.pass_by(3600)
 
-    cloud.laptop.turn()
+    cloud.laptop.run_pass()
 
     assert cloud.together()["USER.md"] == f"{TEXT}- call Bob\n".encode()
 
@@ -133,7 +133,7 @@ def test_of_two_uploads_that_pass_one_precondition_both_texts_stay(
     cloud.laptop.save("USER.md", f"{TEXT}- mine\n")
     overlapping(cloud, "USER.md", f"{TEXT}- its\n".encode(), seconds)
 
-    report = cloud.laptop.turn(ask=ask)
+    report = cloud.laptop.run_pass(ask=ask)
 
     assert noted(report, "USER.md")
     assert sorted(lines(cloud.together()["USER.md"])) == sorted(
@@ -151,7 +151,7 @@ def test_nor_does_a_merge_write_over_an_upload_that_passed_with_it(
     cloud.laptop.save("USER.md", f"{TEXT}- mine\n")
     overlapping(cloud, "USER.md", f"- seen\n{TEXT}- its\n".encode(), seconds)
 
-    cloud.laptop.turn()
+    cloud.laptop.run_pass()
 
     assert {"- seen", "- its", "- mine"} <= set(lines(cloud.together()["USER.md"]))
 
@@ -174,7 +174,7 @@ def test_a_text_that_was_read_stays_when_the_look_breaks_off_and_the_server_lets
 
     cloud.fake.race_next_put(others_first)
     cloud.script.add(Answer(503), "GET", "/versions/", skip=1)
-    cloud.laptop.turn()
+    cloud.laptop.run_pass()
     file = cloud.fake.tree.file(path)
     read = next(moment for moment, raw in file.versions.items() if b"second" in raw)
     del file.versions[read]
@@ -188,7 +188,7 @@ def test_nor_does_a_new_note_write_over_one_that_was_made_with_it(cloud: Cloud):
     cloud.laptop.save("day.md", "- mine\n")
     overlapping(cloud, "day.md", b"- its\n", 1)
 
-    cloud.laptop.turn()
+    cloud.laptop.run_pass()
 
     assert sorted(lines(cloud.together()["day.md"])) == ["- its", "- mine"]
 
@@ -202,9 +202,9 @@ def test_a_text_of_the_same_length_and_time_under_the_same_tag_is_seen(
     second = int(cloud.clock.seconds())
     bulk_upload(cloud.fake, "USER.md", f"{TEXT}- black\n".encode(), mtime=second)
     cloud.clock.pass_by(60)
-    cloud.laptop.turn()
+    cloud.laptop.run_pass()
     cloud.clock.pass_by(60)
-    cloud.laptop.turn()
+    cloud.laptop.run_pass()
     tag = cloud.fake.tree.file("USER.md").etag
     bulk_upload(cloud.fake, "USER.md", f"{TEXT}- white\n".encode(), mtime=second)
     assert cloud.fake.tree.file("USER.md").etag == tag
@@ -212,7 +212,7 @@ def test_a_text_of_the_same_length_and_time_under_the_same_tag_is_seen(
         cloud.laptop.save("USER.md", f"- mine\n{TEXT}- black\n")
 
     cloud.clock.pass_by(15)
-    cloud.laptop.turn(ask=ask)
+    cloud.laptop.run_pass(ask=ask)
 
     assert {"- green", "- white", *(["- mine"] if edited else [])} <= set(
         lines(cloud.together()["USER.md"])
@@ -225,7 +225,7 @@ def test_a_line_of_ours_survives_a_text_that_came_to_stand_under_the_tag_of_our_
     cloud.agreed()
     cloud.clock.pass_by(15)
     cloud.laptop.save("USER.md", f"{TEXT}- mine\n")
-    cloud.laptop.turn()
+    cloud.laptop.run_pass()
     file = cloud.fake.tree.file("USER.md")
     tag = file.etag
     bulk_upload(cloud.fake, "USER.md", f"{TEXT}- its!\n".encode(), mtime=file.mtime)
@@ -233,7 +233,7 @@ def test_a_line_of_ours_survives_a_text_that_came_to_stand_under_the_tag_of_our_
 
     for _ in range(3):
         cloud.clock.pass_by(61)
-        cloud.laptop.turn()
+        cloud.laptop.run_pass()
 
     assert {"- green", "- mine", "- its!"} <= set(lines(cloud.together()["USER.md"]))
 
@@ -244,14 +244,14 @@ def test_a_line_of_ours_survives_a_client_that_had_not_seen_it_in_a_note_that_wa
     cloud.agreed()
     cloud.clock.pass_by(15)
     cloud.laptop.save("USER.md", f"{TEXT}- mine\n")
-    cloud.laptop.turn()
+    cloud.laptop.run_pass()
     cloud.clock.pass_by(3)
     bulk_upload(cloud.fake, "USER.md", f"{TEXT}- its\n".encode())
     cloud.fake.tree.move("USER.md", "ann.md")
 
     for _ in range(3):
         cloud.clock.pass_by(3)
-        cloud.laptop.turn()
+        cloud.laptop.run_pass()
 
     assert {"- green", "- mine", "- its"} <= set(lines(cloud.together()["ann.md"]))
 
@@ -265,14 +265,14 @@ def test_an_upload_that_the_server_cut_short_is_sent_again(
     whole = f"{BLACK}- mine\n"
     cloud.laptop.save("USER.md", whole)
     cloud.fake.cut_next_put_short_at(at)
-    cloud.laptop.turn()
+    cloud.laptop.run_pass()
     if typed_since:
         whole = f"- more\n{whole}"
         cloud.laptop.save("USER.md", whole)
 
     for _ in range(4):
         cloud.clock.pass_by(61)
-        cloud.laptop.turn()
+        cloud.laptop.run_pass()
         assert cloud.laptop.text("USER.md") == whole
 
     assert cloud.together()["USER.md"] == whole.encode()
@@ -290,12 +290,12 @@ def test_a_line_that_somebody_adds_to_half_an_upload_removes_nothing_of_the_othe
         cloud.fake.other_client_put("USER.md", f"- its\n{TEXT}".encode())
 
     cloud.script.add(Meanwhile(adds, after=True) if answered else LoseAnswer(), "PUT")
-    cloud.laptop.turn()
+    cloud.laptop.run_pass()
     if not answered:
         adds()
 
     cloud.clock.pass_by(5)
-    cloud.laptop.turn()
+    cloud.laptop.run_pass()
 
     assert {"- its", "- green", "- black", "- white", "- mine"} <= set(
         lines(cloud.together()["USER.md"])
@@ -307,11 +307,11 @@ def test_a_line_under_a_new_heading_survives_a_client_that_had_not_seen_it_and_m
 ):
     cloud.agreed()
     cloud.laptop.save("USER.md", f"{TEXT}\n## Boats\n- mine\n")
-    cloud.laptop.turn()
+    cloud.laptop.run_pass()
     cloud.clock.pass_by(3)
     bulk_upload(cloud.fake, "USER.md", f"{TEXT}\n## Boats\n- its\n".encode())
 
-    cloud.laptop.turn()
+    cloud.laptop.run_pass()
 
     assert {"- green", "- mine", "- its"} <= set(lines(cloud.together()["USER.md"]))
 
@@ -322,14 +322,14 @@ def test_an_upload_survives_a_text_of_its_length_and_time_that_a_device_comes_up
 ):
     cloud.agreed()
     cloud.laptop.save("USER.md", f"{TEXT}- mine\n")
-    cloud.laptop.turn()
+    cloud.laptop.run_pass()
     uploaded = cloud.fake.tree.file("USER.md")
     tag, second = uploaded.etag, uploaded.mtime
     bulk_upload(cloud.fake, "USER.md", f"- itss\n{TEXT}".encode(), mtime=second)
     assert cloud.fake.tree.file("USER.md").etag == tag
 
     cloud.clock.pass_by(seconds)
-    cloud.laptop.turn()
+    cloud.laptop.run_pass()
 
     assert {"- itss", "- green", "- mine"} <= set(lines(cloud.together()["USER.md"]))
 
@@ -344,7 +344,7 @@ def test_a_server_that_cuts_every_upload_short_takes_no_line_from_here_and_is_na
     failed: dict[str, str] = {}
     for _ in range(8):
         cloud.clock.pass_by(61)
-        failed |= dict(cloud.laptop.turn().failed)
+        failed |= dict(cloud.laptop.run_pass().failed)
         assert cloud.laptop.text("USER.md") == whole
 
     assert "only the first 9 of" in failed["USER.md"]
@@ -363,11 +363,11 @@ def test_lines_that_somebody_removed_at_the_end_are_gone_here_with_the_next_pass
     cloud.laptop.save("USER.md", f"{BLACK}- white\n- red\n")
     cloud.agreed(tea="- tea\n")
     cloud.phone.save("USER.md", shorter)
-    cloud.phone.turn()
+    cloud.phone.run_pass()
     cloud.fake.log.clear()
 
     cloud.clock.pass_by(5)
-    cloud.laptop.turn()
+    cloud.laptop.run_pass()
 
     assert cloud.laptop.files()["USER.md"] == shorter
     of_note, of_versions = (
@@ -388,7 +388,7 @@ def test_a_text_that_ends_within_a_line_is_read_once_while_its_rest_is_waited_fo
 
     for _ in range(10):
         cloud.clock.pass_by(3)
-        cloud.laptop.turn()
+        cloud.laptop.run_pass()
         assert cloud.laptop.text("USER.md") == f"{BLACK}- white\n- red\n"
 
     assert len(cloud.fake.requests("GET")) == 1
@@ -433,7 +433,7 @@ def test_a_time_in_the_future_makes_no_pass_list_all_folders(cloud: Cloud, skew:
     requests = []
     for _ in range(12):
         cloud.clock.pass_by(0.34)
-        requests.append(cloud.laptop.turn().requests)
+        requests.append(cloud.laptop.run_pass().requests)
 
     assert max(requests) <= 8
     assert sum(requests) <= 36
@@ -445,7 +445,7 @@ def until_quiet(cloud: Cloud, passes: int = 40) -> int:
     requests = 0
     for _ in range(passes):
         cloud.clock.pass_by(0.34)
-        report = cloud.laptop.turn()
+        report = cloud.laptop.run_pass()
         requests += report.requests
         if report.quiet:
             return requests
@@ -455,11 +455,11 @@ def until_quiet(cloud: Cloud, passes: int = 40) -> int:
 def test_an_edit_that_nobody_crossed_costs_three_requests(cloud: Cloud):
     cloud.agreed()
     cloud.clock.pass_by(15)
-    cloud.laptop.turn()
+    cloud.laptop.run_pass()
     for number in range(3):
         cloud.clock.pass_by(15)
         cloud.laptop.save("USER.md", cloud.laptop.text("USER.md") + f"- mine{number}\n")
-        report = cloud.laptop.turn()
+        report = cloud.laptop.run_pass()
         assert (report.uploaded, report.requests) == (1, 3)
 
 
@@ -482,6 +482,6 @@ def test_what_is_written_between_our_look_and_our_upload_is_not_lost(
     cloud.laptop.save("USER.md", f"- mine\n{BLACK}")
     cloud.script.add(Meanwhile(lambda: WRITES[when](cloud)), "PUT")
 
-    cloud.laptop.turn()
+    cloud.laptop.run_pass()
 
     assert {"- mine", "- black", "- its"} <= set(lines(cloud.together()["USER.md"]))

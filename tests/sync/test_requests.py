@@ -77,13 +77,13 @@ def device(base: Path, kind: str) -> Device:
 def settled(device: Device) -> None:
     device.settle()
     device.clock.pass_by(15)
-    device.turn()
+    device.run_pass()
     device.clock.pass_by(15)
 
 
 def asked(device: Device, **how: bool) -> int:
     device.clock.pass_by(15)
-    return device.turn(**how).requests
+    return device.run_pass(**how).requests
 
 
 def test_an_idle_pass_asks_once_or_once_for_each_folder(device: Device, kind: str):
@@ -99,7 +99,7 @@ def test_an_edited_note_with_the_pass_that_verifies_it(
     settled(device)
     device.save("a/0.md", "- text\n" * (size // 7) + "- more\n")
 
-    first = device.turn(ask=False).requests
+    first = device.run_pass(ask=False).requests
     second = asked(device)
 
     assert first + second <= most + IDLE[kind] - 1
@@ -110,13 +110,13 @@ def test_an_edit_on_the_server_costs_a_look_a_listing_and_a_download(
     device: Device, kind: str
 ):
     other = another(device)
-    other.sync.turn(other.clock.now)
+    other.sync.run_pass(other.clock.now)
     settled(other)
     other.save("a/b/0.md", "- text\n")
-    other.turn()
+    other.run_pass()
     settled(other)
 
-    report = device.turn()
+    report = device.run_pass()
 
     assert report.downloaded == 1
     assert report.requests <= IDLE[kind] + (2 if kind == "nextcloud" else 1)
@@ -149,7 +149,7 @@ def test_where_folders_have_tags_and_all_of_it_is_too_much_an_edit_costs_two_and
     fake.other_client_put("a/b/0.md", b"- text\n")
     clock.pass_by(15)
 
-    report = device.turn()
+    report = device.run_pass()
 
     assert report.downloaded == 1
     assert report.requests <= 2 + 3
@@ -173,7 +173,7 @@ def test_the_first_upload_of_a_thousand_notes_is_one_request_a_note_over_few_con
         device = Device(base, "laptop", remote, Clock())
         for number in range(1000):
             device.save(f"{number % 20}/{number}.md", f"- {number}\n" * 80)
-        report = device.turn()
+        report = device.run_pass()
         remote.close()
 
     assert report.uploaded == 1000

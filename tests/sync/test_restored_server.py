@@ -8,7 +8,7 @@ import pytest
 from tests.remote.servers.nextcloud import FakeNextcloud
 from tests.sync.clouded import connected
 from tests.sync.devices import Clock, Device
-from vault_memory.sync.engine import Report
+from vault_memory.sync.engine import PassReport
 from vault_memory.sync.plan.safety_limits import OLDER
 
 NOTES = [f"note{number}.md" for number in range(6)]
@@ -47,17 +47,17 @@ class Cloud:
         if other_tags:
             self.fake.new_tags()
 
-    def passes(self, number: int = 4) -> Report:
+    def passes(self, number: int = 4) -> PassReport:
         for _ in range(number):
             self.clock.pass_by(61)
-            report = self.laptop.turn()
+            report = self.laptop.run_pass()
         return report
 
     def answer(self, **answer: bool) -> None:
         """A person answers on one device, which passes on until nothing is left."""
         for _ in range(6):
             self.clock.pass_by(61)
-            if self.laptop.turn(approve_deletes=True, **answer).quiet:
+            if self.laptop.run_pass(approve_deletes=True, **answer).quiet:
                 return
         raise AssertionError("it does not come to an end")
 
@@ -94,12 +94,12 @@ def test_a_no_puts_the_texts_from_here_up_again_and_other_devices_get_them(
     expected = cloud.backed_up_and_written_since()
     cloud.restore()
     cloud.passes()
-    assert cloud.phone.turn().held
+    assert cloud.phone.run_pass().held
 
     cloud.answer(refuse_restore=True)
     cloud.laptop.settle((cloud.phone,))
 
-    assert cloud.phone.turn().held == ()
+    assert cloud.phone.run_pass().held == ()
     assert cloud.laptop.files() == cloud.fake.files() == cloud.phone.files() == expected
 
 
@@ -213,7 +213,7 @@ def test_many_new_texts_are_downloaded_and_none_is_asked_for_twice(
         cloud.fake.other_client_put(note, edit(cloud.fake.files()[note]))
 
     cloud.clock.pass_by(61)
-    report = cloud.laptop.turn()
+    report = cloud.laptop.run_pass()
 
     assert (report.downloaded, report.held) == (len(NOTES) - 1, ())
     assert len(cloud.fake.requests("GET")) == len(NOTES) - 1

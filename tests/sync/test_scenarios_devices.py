@@ -44,7 +44,7 @@ def test_a_note_that_another_program_has_put_off_loading_is_neither_deleted_nor_
 
     for _ in range(4):
         cloud.clock.pass_by(61)
-        report = cloud.laptop.turn()
+        report = cloud.laptop.run_pass()
 
     assert cloud.fake.files()["tea.md"] == b"- tea\n"
     assert not (cloud.laptop.vault / "tea.md").exists()
@@ -103,9 +103,9 @@ def test_a_device_that_was_away_for_a_month_brings_its_edits_and_nothing_that_wa
         cloud.laptop.save("USER.md", text)
         if day == 3:
             (cloud.laptop.vault / "gone.md").unlink()
-        cloud.laptop.turn()
+        cloud.laptop.run_pass()
         cloud.clock.pass_by(61)
-        cloud.laptop.turn()
+        cloud.laptop.run_pass()
     cloud.phone.save("USER.md", cloud.phone.text("USER.md") + "- from the phone\n")
 
     cloud.phone.stop()
@@ -151,10 +151,10 @@ def test_two_programs_that_rewrite_a_note_in_turns_are_stopped(cloud: Cloud):
     for number in range(12):
         cloud.clock.pass_by(2.1)
         cloud.laptop.save("USER.md", f"{TEXT}- mine {number}\n")
-        reports.append(cloud.laptop.turn())
+        reports.append(cloud.laptop.run_pass())
         cloud.clock.pass_by(2.1)
         cloud.fake.other_client_put("USER.md", f"{TEXT}- its {number}\n".encode())
-        reports.append(cloud.laptop.turn())
+        reports.append(cloud.laptop.run_pass())
 
     stopped = [
         at for at, report in enumerate(reports) if "USER.md" in dict(report.skipped)
@@ -206,8 +206,8 @@ def test_names_that_the_server_takes_for_one_are_both_kept(cloud: Cloud):
 
     for _ in range(4):
         cloud.clock.pass_by(61)
-        cloud.laptop.turn()
-        cloud.phone.turn()
+        cloud.laptop.run_pass()
+        cloud.phone.run_pass()
 
     for device in (cloud.laptop, cloud.phone):
         texts = b"".join(device.files().values())
@@ -238,8 +238,8 @@ def test_odd_names_travel_whole_or_not_at_all(cloud: Cloud, name: str):
 
     for _ in range(3):
         cloud.clock.pass_by(61)
-        report = cloud.laptop.turn()
-        cloud.phone.turn()
+        report = cloud.laptop.run_pass()
+        cloud.phone.run_pass()
 
     told = {**dict(report.skipped), **dict(report.failed)}
     assert "new.md" in cloud.phone.files()
@@ -281,7 +281,7 @@ def test_a_note_that_is_no_longer_synced_is_not_deleted(base: Path, excluded: bo
 
     for _ in range(4):
         clock.pass_by(61)
-        report = device.turn()
+        report = device.run_pass()
 
     assert fake.files()["tea.md"] == b"- tea\n"
     assert "tea.md" in dict(report.skipped)
@@ -307,7 +307,7 @@ def test_a_folder_swapped_for_a_link_during_the_pass_lets_nothing_out(
 
     cloud.script.add(Meanwhile(plant), "GET")
     for _ in range(4):
-        cloud.laptop.turn()
+        cloud.laptop.run_pass()
         cloud.clock.pass_by(61)
 
     assert {path.name: path.read_text() for path in outside.iterdir()} == {
@@ -344,7 +344,7 @@ def test_a_listing_that_points_out_of_the_folder_writes_nothing_there(
     before = {path for path in base.rglob("*") if "state" not in path.parts}
     for _ in range(3):
         clock.pass_by(61)
-        device.turn()
+        device.run_pass()
 
     fresh = {path for path in base.rglob("*") if "state" not in path.parts} - before
     assert all(path.is_relative_to(device.vault) for path in fresh)
@@ -382,7 +382,7 @@ def test_paths_of_one_user_never_reach_the_files_of_another(base: Path, crafted:
 
     for _ in range(3):
         clock.pass_by(timedelta(minutes=2).total_seconds())
-        device.turn()
+        device.run_pass()
 
     assert nell.file("USER.md").raw == b"- nell's\n"
     assert b"nell's" not in b"".join(device.files().values())

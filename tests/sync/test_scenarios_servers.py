@@ -30,7 +30,7 @@ from vault_memory.remote.remote_errors import (
     RootMissing,
     Unauthorised,
 )
-from vault_memory.sync.engine import Report
+from vault_memory.sync.engine import PassReport
 from vault_memory.sync.settings import Settings
 
 TEXT = "## Tea\n\n- green\n"
@@ -81,11 +81,11 @@ def test_a_write_of_another_in_the_same_second_under_the_same_tag_is_not_overwri
 ):
     cloud.agreed(USER=TEXT)
     cloud.fake.other_client_put("USER.md", b"## Tea\n\n- green\n- black\n")
-    cloud.laptop.turn()
+    cloud.laptop.run_pass()
     cloud.fake.other_client_put("USER.md", b"## Tea\n\n- green\n- black\n- white\n")
     cloud.laptop.save("USER.md", cloud.laptop.text("USER.md") + "- red\n")
 
-    cloud.laptop.turn()
+    cloud.laptop.run_pass()
 
     assert b"- white" in cloud.fake.files()["USER.md"]
     assert {"- black", "- white", "- red"} <= set(
@@ -99,12 +99,12 @@ def test_nor_is_it_overlooked_when_the_note_gets_another_name_or_id(
 ):
     cloud.agreed()
     cloud.laptop.save("USER.md", f"{TEXT}- black\n")
-    cloud.laptop.turn()
+    cloud.laptop.run_pass()
     cloud.fake.other_client_put("USER.md", f"{TEXT}- white\n".encode())
     user = cloud.laptop.vault / "USER.md"
     if renamed:
         cloud.clock.pass_by(5)
-        cloud.laptop.turn()
+        cloud.laptop.run_pass()
         user.rename(cloud.laptop.vault / "ann.md")
     else:
         fresh = cloud.laptop.vault / ".fresh"
@@ -118,13 +118,13 @@ def test_nor_is_it_overlooked_when_the_note_gets_another_name_or_id(
 def test_nor_is_it_deleted(cloud: Cloud):
     cloud.agreed()
     cloud.fake.other_client_put("USER.md", b"## Tea\n\n- black\n")
-    cloud.laptop.turn()
+    cloud.laptop.run_pass()
     (cloud.laptop.vault / "USER.md").unlink()
-    cloud.laptop.turn()
+    cloud.laptop.run_pass()
     cloud.fake.other_client_put("USER.md", b"## Tea\n\n- black\n- white\n")
 
     cloud.clock.pass_by(5)
-    cloud.laptop.turn()
+    cloud.laptop.run_pass()
 
     assert b"- white" in cloud.together()["USER.md"]
 
@@ -135,10 +135,10 @@ def test_an_upload_that_was_stored_without_an_answer_is_done_once(cloud: Cloud):
     cloud.laptop.save("USER.md", TEXT + "- black\n")
     cloud.script.add(LoseAnswer(silent=True), "PUT")
 
-    cloud.laptop.turn()
-    assert cloud.laptop.sync.book.unsettled()
+    cloud.laptop.run_pass()
+    assert cloud.laptop.sync.state.open_uploads()
     cloud.clock.pass_by(5)
-    report = cloud.laptop.turn()
+    report = cloud.laptop.run_pass()
 
     assert (cloud.puts(), report.merged, report.uploaded) == (1, 0, 0)
     assert cloud.together()["USER.md"] == f"{TEXT}- black\n".encode()
@@ -152,13 +152,13 @@ def test_a_note_of_which_the_server_has_half_is_not_called_in_step(
     cloud.agreed()
     cloud.laptop.save("USER.md", f"{TEXT}- black\n")
     cloud.fake.kill_next_put_at(5)
-    cloud.laptop.turn()
+    cloud.laptop.run_pass()
     text = f"{TEXT}- black\n- white\n" if typed_since else f"{TEXT}- black\n"
     cloud.laptop.save("USER.md", text)
 
-    early = cloud.laptop.turn()
+    early = cloud.laptop.run_pass()
     cloud.clock.pass_by(3)
-    late = cloud.laptop.turn()
+    late = cloud.laptop.run_pass()
 
     assert [path for path, _ in early.waiting] == ["USER.md"]
     assert (early.quiet, early.settled) == (False, False)
@@ -173,10 +173,10 @@ def test_an_upload_that_never_arrived_is_sent_again_upon_the_same_tag(cloud: Clo
     tag = cloud.fake.tree.file("USER.md").etag
     cloud.script.add(LoseRequest(silent=True), "PUT")
 
-    cloud.laptop.turn()
+    cloud.laptop.run_pass()
     assert cloud.puts() == 0
     cloud.clock.pass_by(5)
-    cloud.laptop.turn()
+    cloud.laptop.run_pass()
 
     assert [seen.headers["if-match"] for seen in cloud.fake.requests("PUT")] == [
         f'"{tag}"'
@@ -193,7 +193,7 @@ def test_an_edit_in_the_middle_of_a_pass_is_merged_after_the_412(cloud: Cloud):
         Meanwhile(lambda: cloud.fake.other_client_put("USER.md", there)), "PUT"
     )
 
-    report = cloud.laptop.turn()
+    report = cloud.laptop.run_pass()
 
     assert [seen.status for seen in cloud.fake.requests("PUT")] == [412]
     assert "USER.md" in dict(report.waiting)
@@ -209,7 +209,7 @@ def test_a_note_that_is_locked_waits_and_the_others_go_up(cloud: Cloud):
     cloud.laptop.save("USER.md", TEXT + "- black\n")
     cloud.laptop.save("new.md", "- new\n")
 
-    report = cloud.laptop.turn()
+    report = cloud.laptop.run_pass()
 
     assert "locked" in dict(report.failed)["USER.md"]
     assert cloud.fake.files()["new.md"] == b"- new\n"
@@ -223,7 +223,7 @@ def test_a_folder_that_went_away_before_the_upload_is_made_again(cloud: Cloud):
     cloud.laptop.save("notes/new.md", "- new\n")
     cloud.script.add(Meanwhile(lambda: cloud.fake.other_client_delete("notes")), "PUT")
 
-    report = cloud.laptop.turn()
+    report = cloud.laptop.run_pass()
 
     assert "notes/new.md" in dict(report.waiting)
     assert cloud.together()["notes/new.md"] == b"- new\n"
@@ -235,7 +235,7 @@ def test_without_room_the_upload_waits_and_says_why(cloud: Cloud):
     cloud.fake.quota(60)
     cloud.laptop.save("long.md", "- long\n" * 100)
 
-    report = cloud.laptop.turn()
+    report = cloud.laptop.run_pass()
 
     assert "room" in dict(report.failed)["long.md"]
     cloud.fake.quota(None)
@@ -253,7 +253,7 @@ def test_a_password_that_was_changed_stops_the_pass_and_nothing_is_deleted(
     for _ in range(5):
         cloud.clock.pass_by(15)
         with pytest.raises(Unauthorised):
-            cloud.laptop.turn()
+            cloud.laptop.run_pass()
 
     assert cloud.laptop.files() == before
     assert len([seen for seen in cloud.fake.log if seen.status == 401]) <= 3
@@ -269,7 +269,7 @@ def test_a_password_that_is_refused_in_the_middle_ends_the_pass_at_once(cloud: C
     )
 
     with pytest.raises(Unauthorised):
-        cloud.laptop.turn()
+        cloud.laptop.run_pass()
 
     assert cloud.puts() == 2
     assert len([seen for seen in cloud.fake.log if seen.status == 401]) == 1
@@ -295,7 +295,7 @@ def test_one_folder_that_cannot_be_listed_is_left_alone_and_the_rest_goes_on(
 
     for _ in range(3):
         cloud.clock.pass_by(61)
-        report = cloud.laptop.turn()
+        report = cloud.laptop.run_pass()
 
     assert cloud.fake.files()["near.md"] == b"- near\n"
     assert cloud.laptop.text("far/a.md") == "- a\n"
@@ -315,7 +315,7 @@ def test_a_proxy_that_knows_nothing_of_the_folder_stops_everything(cloud: Cloud)
     for _ in range(3):
         cloud.clock.pass_by(61)
         with pytest.raises(RootMissing):
-            cloud.laptop.turn()
+            cloud.laptop.run_pass()
 
     assert cloud.laptop.files() == before
 
@@ -336,7 +336,7 @@ def test_a_listing_that_is_none_deletes_nothing(
     for _ in range(3):
         cloud.clock.pass_by(61)
         with pytest.raises(RemoteError):
-            cloud.laptop.turn()
+            cloud.laptop.run_pass()
 
     assert cloud.laptop.files() == before
     assert cloud.together().keys() == {*before, "more.md"}
@@ -358,7 +358,7 @@ def test_an_entry_without_what_it_takes_is_unknown_not_gone(cloud: Cloud, lost: 
     for _ in range(3):
         cloud.clock.pass_by(61)
         try:
-            assert not cloud.laptop.turn().acted
+            assert not cloud.laptop.run_pass().acted
         except RemoteError:
             continue
 
@@ -372,9 +372,9 @@ def test_a_listing_that_leaves_out_a_file_once_deletes_nothing(cloud: Cloud):
     cloud.fake.other_client_put("more.md", b"- more\n")
     cloud.fake.list_omits_once("tea.md")
 
-    reports = [cloud.laptop.turn()]
+    reports = [cloud.laptop.run_pass()]
     cloud.clock.pass_by(61)
-    reports.append(cloud.laptop.turn())
+    reports.append(cloud.laptop.run_pass())
 
     assert "tea.md" in dict(reports[0].waiting)
     assert not any(report.deleted_local for report in reports)
@@ -387,9 +387,9 @@ def test_nor_does_a_pass_upon_that_listing_in_between(cloud: Cloud):
     cloud.fake.other_client_put("more.md", b"- more\n")
     cloud.fake.list_omits_once("tea.md")
 
-    cloud.laptop.turn()
+    cloud.laptop.run_pass()
     cloud.clock.pass_by(30)
-    report = cloud.laptop.turn(ask=False)
+    report = cloud.laptop.run_pass(ask=False)
 
     assert report.deleted_local == 0
     assert len(cloud.together()) == 3
@@ -403,15 +403,15 @@ def test_what_was_missing_and_then_could_not_be_seen_is_not_missing_for_long(
     cloud.agreed()
     cloud.fake.list_omits_once("ext/a.md")
     cloud.fake.other_client_put("more.md", b"- more\n")
-    cloud.laptop.turn()
+    cloud.laptop.run_pass()
     cloud.fake.storage_gone("ext")
     cloud.clock.pass_by(61)
-    cloud.laptop.turn()
+    cloud.laptop.run_pass()
     cloud.fake.storage_gone("ext", False)
     cloud.fake.list_omits_once("ext/a.md")
     cloud.clock.pass_by(61)
 
-    assert cloud.laptop.turn().deleted_local == 0
+    assert cloud.laptop.run_pass().deleted_local == 0
     assert len(cloud.together()) == 4
 
 
@@ -428,7 +428,7 @@ def test_new_tags_on_everything_move_nothing(cloud: Cloud, uploads: str):
     reports = []
     for _ in range(3):
         cloud.clock.pass_by(15)
-        reports.append(cloud.laptop.turn())
+        reports.append(cloud.laptop.run_pass())
 
     assert not any(
         report.uploaded + report.downloaded + report.merged for report in reports
@@ -446,17 +446,17 @@ def test_other_bytes_under_the_same_tag_are_found_in_time_and_merged(
     cloud: Cloud, edited: bool
 ):
     cloud.agreed(**{f"n{number}": f"- {number}\n" for number in range(12)})
-    cloud.laptop.turn()
+    cloud.laptop.run_pass()
     cloud.fake.other_content_same_tag("n7.md", b"- 7\n- x\n")
 
     for _ in range(4):
         cloud.clock.pass_by(24 * 3601)
-        cloud.laptop.turn()
+        cloud.laptop.run_pass()
     if edited:
         cloud.laptop.save("n7.md", "- mine\n" + cloud.laptop.text("n7.md"))
     for _ in range(4):
         cloud.clock.pass_by(61)
-        cloud.laptop.turn()
+        cloud.laptop.run_pass()
 
     lines = cloud.laptop.text("n7.md").splitlines()
     assert {"- 7", "- x"} <= set(lines)
@@ -468,9 +468,9 @@ def test_another_size_under_the_same_tag_is_found_by_the_next_listing(cloud: Clo
     cloud.agreed()
     cloud.fake.other_content_same_tag("tea.md", b"- tea\n- longer\n")
     cloud.fake.other_client_put("more.md", b"- more\n")
-    cloud.laptop.turn()
+    cloud.laptop.run_pass()
     cloud.clock.pass_by(15)
-    cloud.laptop.turn()
+    cloud.laptop.run_pass()
 
     assert cloud.laptop.text("tea.md") == "- tea\n- longer\n"
 
@@ -481,12 +481,12 @@ def test_a_write_that_passed_the_same_precondition_just_after_ours_is_merged(
 ):
     cloud.agreed()
     cloud.laptop.save("USER.md", TEXT + "- mine\n")
-    cloud.laptop.turn()
+    cloud.laptop.run_pass()
     cloud.clock.pass_by(3)
     cloud.fake.other_client_put("USER.md", f"## Boats\n\n- its\n\n{TEXT}".encode())
 
     cloud.clock.pass_by(10)
-    cloud.laptop.turn()
+    cloud.laptop.run_pass()
 
     assert {"- green", "- mine", "- its"} <= set(
         cloud.together()["USER.md"].decode().splitlines()
@@ -503,7 +503,7 @@ def raced(cloud: Cloud, path: str, other: bytes, seconds: float = 1) -> None:
     cloud.fake.race_next_put(other_first)
 
 
-def noted(report: Report, path: str) -> bool:
+def noted(report: PassReport, path: str) -> bool:
     return any(
         one == path and "at the same moment" in text for one, text in report.notes
     )
@@ -518,14 +518,14 @@ def test_a_text_that_our_write_replaced_unseen_is_taken_out_of_the_versions(
     cloud.laptop.save("USER.md", TEXT + "- mine\n")
     raced(cloud, "USER.md", f"## Boats\n\n- its\n\n{TEXT}".encode())
 
-    report = cloud.laptop.turn(ask=ask)
+    report = cloud.laptop.run_pass(ask=ask)
 
     assert noted(report, "USER.md")
     assert (
         cloud.together()["USER.md"].decode().split()
         == f"## Boats - its {TEXT} - mine".split()
     )
-    assert not noted(cloud.laptop.turn(), "USER.md")
+    assert not noted(cloud.laptop.run_pass(), "USER.md")
 
 
 @pytest.mark.scenario("E102")
@@ -533,7 +533,7 @@ def test_one_under_the_tag_that_we_relied_on_is_too(cloud: Cloud):
     cloud.agreed()
     cloud.fake.other_client_put("USER.md", f"{TEXT}- black\n".encode())
     second = int(cloud.clock.seconds())
-    cloud.laptop.turn()
+    cloud.laptop.run_pass()
     cloud.clock.pass_by(5)
     cloud.laptop.save("USER.md", f"{TEXT}- black\n- mine\n")
     same_tag = lambda: cloud.fake.other_client_put(  # noqa: E731
@@ -541,7 +541,7 @@ def test_one_under_the_tag_that_we_relied_on_is_too(cloud: Cloud):
     )
     cloud.script.add(Meanwhile(same_tag), "PUT")
 
-    report = cloud.laptop.turn(ask=False)
+    report = cloud.laptop.run_pass(ask=False)
 
     assert noted(report, "USER.md")
     assert {"- green", "- white", "- mine"} <= set(
@@ -562,7 +562,7 @@ def test_records_are_united_and_other_files_lie_beside(cloud: Cloud):
     ]:
         cloud.laptop.save(path, mine)
         raced(cloud, path, its)
-        assert noted(cloud.laptop.turn(), path)
+        assert noted(cloud.laptop.run_pass(), path)
         cloud.laptop.settle()
 
     files = cloud.together()
@@ -583,7 +583,7 @@ def test_a_look_at_the_versions_that_fails_is_made_up_for(
     cloud.laptop.save("USER.md", TEXT + "- mine\n")
     raced(cloud, "USER.md", f"{TEXT}- its\n".encode())
     cloud.script.add(UNAVAILABLE, "PROPFIND")
-    assert not cloud.laptop.turn(ask=False).quiet
+    assert not cloud.laptop.run_pass(ask=False).quiet
 
     cloud.laptop.stop()
     cloud.laptop.start()
@@ -591,7 +591,7 @@ def test_a_look_at_the_versions_that_fails_is_made_up_for(
     if edited_again:
         cloud.laptop.save("USER.md", TEXT + "- mine\n- more\n")
 
-    assert noted(cloud.laptop.turn(), "USER.md")
+    assert noted(cloud.laptop.run_pass(), "USER.md")
     lines = cloud.together()["USER.md"].decode().splitlines()
     assert {"- green", "- mine", "- its", *(["- more"] if edited_again else [])} <= set(
         lines
@@ -612,7 +612,7 @@ def test_where_only_the_server_is_written_it_is_said_where_the_text_lies(
     pushing.save("USER.md", TEXT + "- mine\n")
     raced(cloud, "USER.md", f"{TEXT}- its\n".encode())
 
-    report = pushing.turn()
+    report = pushing.run_pass()
 
     assert [
         path for path, text in report.notes if "lies in the server's versions" in text
@@ -630,15 +630,15 @@ def test_where_no_versions_are_kept_another_write_in_our_second_is_reported(
     assert isinstance(cloud.laptop.remote, Nextcloud)
     cloud.laptop.remote.clock = 0  # as after a start: without the server's time, our upload gets none of its own
     cloud.laptop.save("USER.md", TEXT + "- mine\n")
-    cloud.laptop.turn(ask=False)
+    cloud.laptop.run_pass(ask=False)
     cloud.fake.other_client_put("USER.md", f"## Boats\n\n- its\n\n{TEXT}".encode())
 
     cloud.clock.pass_by(10)
-    report = cloud.laptop.turn()
+    report = cloud.laptop.run_pass()
 
     assert noted(report, "USER.md")
     cloud.clock.pass_by(15)
-    cloud.laptop.turn()
+    cloud.laptop.run_pass()
     assert {"- green", "- mine", "- its"} <= set(
         cloud.together()["USER.md"].decode().splitlines()
     )
@@ -649,11 +649,11 @@ def test_an_edit_that_nobody_crossed_says_nothing_and_costs_three_requests(
     cloud: Cloud, ask: bool
 ):
     cloud.agreed()
-    cloud.laptop.turn()
+    cloud.laptop.run_pass()
     cloud.fake.log.clear()
     cloud.laptop.save("USER.md", TEXT + "- mine\n")
 
-    report = cloud.laptop.turn(ask=ask)
+    report = cloud.laptop.run_pass(ask=ask)
 
     assert report.notes == ()
     assert report.requests == 3
@@ -665,7 +665,7 @@ def test_an_edit_that_nobody_crossed_says_nothing_and_costs_three_requests(
 def test_an_earlier_version_that_is_put_back_stands(cloud: Cloud):
     cloud.agreed()
     cloud.laptop.save("USER.md", TEXT + "- mine\n")
-    cloud.laptop.turn()
+    cloud.laptop.run_pass()
     cloud.clock.pass_by(3)
     cloud.fake.other_client_put("USER.md", TEXT.encode())
 
@@ -680,7 +680,7 @@ def test_a_note_that_arrives_cut_off_is_not_taken(cloud: Cloud):
 
     for _ in range(3):
         cloud.clock.pass_by(61)
-        cloud.laptop.turn()
+        cloud.laptop.run_pass()
         assert cloud.laptop.text("USER.md") == TEXT
 
     assert cloud.together()["USER.md"] == f"{TEXT}- black\n".encode()
@@ -697,7 +697,7 @@ def test_what_changed_between_the_listing_and_the_download_counts(cloud: Cloud):
         cloud.fake.other_client_put("USER.md", newer)
 
     cloud.script.add(Meanwhile(later), "GET")
-    cloud.laptop.turn()
+    cloud.laptop.run_pass()
 
     assert cloud.laptop.files()["USER.md"] == newer
     assert cloud.together()["USER.md"] == newer
@@ -717,7 +717,7 @@ def test_a_server_that_was_restored_deletes_nothing_and_gets_what_it_lost(cloud:
     cloud.fake.restore_from_backup()
     for _ in range(6):
         cloud.clock.pass_by(3601)
-        report = cloud.laptop.turn()
+        report = cloud.laptop.run_pass()
 
     assert cloud.laptop.files() == cloud.fake.files() == cloud.phone.files() == expected
     assert report.deleted_local == 0
@@ -736,7 +736,7 @@ def test_a_restore_that_takes_one_note_back_is_noticed_before_it_is_deleted_here
     cloud.fake.restore_from_backup()
     for _ in range(3):
         cloud.clock.pass_by(61)
-        cloud.laptop.turn()
+        cloud.laptop.run_pass()
 
     assert {"new.md", "other.md"} <= cloud.fake.files().keys()
     assert len(cloud.together()) == 4
@@ -754,7 +754,7 @@ def test_another_account_with_an_empty_home_deletes_nothing(cloud: Cloud):
 
     for _ in range(3):
         cloud.clock.pass_by(61)
-        report = cloud.laptop.turn()
+        report = cloud.laptop.run_pass()
 
     assert cloud.laptop.files() == before
     assert "another" in report.halted
@@ -773,10 +773,10 @@ def test_another_account_with_notes_of_the_same_names_overwrites_nothing_before_
     cloud.laptop.start()
 
     cloud.clock.pass_by(61)
-    cloud.laptop.turn()
+    cloud.laptop.run_pass()
     assert cloud.laptop.text("USER.md") == TEXT
 
-    cloud.laptop.turn(approve_deletes=True)
+    cloud.laptop.run_pass(approve_deletes=True)
     cloud.laptop.settle()
     assert cloud.laptop.files() == other.files()
     assert {"- green", "- dinghy"} <= set(cloud.laptop.text("USER.md").splitlines())
@@ -793,7 +793,7 @@ def test_a_storage_that_does_not_answer_is_unknown(cloud: Cloud):
 
     for _ in range(3):
         cloud.clock.pass_by(61)
-        report = cloud.laptop.turn()
+        report = cloud.laptop.run_pass()
 
     assert {"ext/a.md", "ext/b.md", "more.md"} <= cloud.laptop.files().keys()
     assert "ext" in dict(report.skipped)
@@ -813,7 +813,7 @@ def test_a_share_that_was_revoked_takes_no_more_than_the_brake_allows(cloud: Clo
 
     for _ in range(3):
         cloud.clock.pass_by(61)
-        report = cloud.laptop.turn()
+        report = cloud.laptop.run_pass()
 
     assert len(cloud.laptop.files()) == 8
     assert len(report.held) >= 6
@@ -826,7 +826,7 @@ def test_maintenance_is_waited_for(cloud: Cloud):
     cloud.fake.maintenance()
 
     with pytest.raises(RemoteBusy) as busy:
-        cloud.laptop.turn()
+        cloud.laptop.run_pass()
     assert busy.value.retry_after
 
     cloud.fake.maintenance(False)
@@ -841,7 +841,7 @@ def test_a_redirect_is_not_followed(cloud: Cloud):
     cloud.laptop.save("new.md", "- new\n")
 
     with pytest.raises(RemoteError):
-        cloud.laptop.turn()
+        cloud.laptop.run_pass()
 
     assert "new.md" not in cloud.fake.files()
 
@@ -854,7 +854,7 @@ def test_too_many_requests_end_the_pass(cloud: Cloud):
     cloud.script.add(TOO_MANY, "PUT", skip=1, times=None)
 
     with pytest.raises(RemoteBusy) as busy:
-        cloud.laptop.turn()
+        cloud.laptop.run_pass()
 
     assert busy.value.retry_after == 7
     assert len([one for one in cloud.script.happened if one[0] == "PUT"]) == 1
@@ -870,7 +870,7 @@ def test_a_name_that_was_taken_during_the_pass_is_not_moved_over(cloud: Cloud):
 
     for _ in range(2):
         cloud.clock.pass_by(5)
-        cloud.laptop.turn()
+        cloud.laptop.run_pass()
 
     texts = b"".join(cloud.together().values())
     assert b"- theirs" in texts
@@ -882,7 +882,7 @@ def test_a_name_that_was_taken_during_the_pass_is_not_moved_over(cloud: Cloud):
 def test_odd_times_on_the_server_decide_nothing(cloud: Cloud, mtime: int):
     cloud.agreed()
     cloud.fake.other_client_put("USER.md", f"{TEXT}- black\n".encode(), mtime=mtime)
-    cloud.laptop.turn()
+    cloud.laptop.run_pass()
     cloud.laptop.save("USER.md", f"{TEXT}- black\n- white\n")
 
     assert cloud.together()["USER.md"] == f"{TEXT}- black\n- white\n".encode()
@@ -922,15 +922,15 @@ def test_a_line_that_breaks_at_any_byte_loses_nothing(
         else:
             cloud.laptop.save(f"m{number}.md", mine)
         cloud.script.add(where(at), "PUT")
-        cloud.laptop.turn()
+        cloud.laptop.run_pass()
         if number % 3 == 0:
             there = cloud.fake.files()["tea.md"] + its.encode()
             cloud.fake.other_client_put("tea.md", there)
             cloud.script.add(where(at), "GET")
         cloud.clock.pass_by(5)
-        cloud.laptop.turn()
+        cloud.laptop.run_pass()
         cloud.clock.pass_by(130)
-        cloud.laptop.turn()
+        cloud.laptop.run_pass()
 
     everything = b"".join(cloud.together().values()).decode()
     assert not [
@@ -951,7 +951,7 @@ def test_one_note_that_cannot_be_read_does_not_hold_up_the_rest(cloud: Cloud):
     cloud.fake.other_client_put("good.md", b"- good\n")
     cloud.script.add(UNAVAILABLE, "GET", "bad.md", times=None)
 
-    report = cloud.laptop.turn()
+    report = cloud.laptop.run_pass()
 
     assert cloud.laptop.text("good.md") == "- good\n"
     assert "bad.md" in dict(report.failed)
@@ -967,7 +967,7 @@ def test_what_a_killed_probe_left_goes_when_it_is_an_hour_old_and_not_before(
 
     for _ in range(2):
         cloud.clock.pass_by(3600)
-        cloud.laptop.turn()
+        cloud.laptop.run_pass()
 
     assert not cloud.fake.folders()
     assert set(cloud.together()) == {"USER.md", "tea.md"}
@@ -975,19 +975,19 @@ def test_what_a_killed_probe_left_goes_when_it_is_an_hour_old_and_not_before(
 
 def test_a_server_known_from_before_is_asked_for_what_was_not_asked_then(cloud: Cloud):
     cloud.agreed()
-    known = cloud.laptop.sync.book.said("traits")
+    known = cloud.laptop.sync.state.meta("traits")
     assert isinstance(known, dict)
-    with cloud.laptop.sync.book.writing():
-        cloud.laptop.sync.book.say(
+    with cloud.laptop.sync.state.transaction():
+        cloud.laptop.sync.state.set_meta(
             "traits",
             {name: value for name, value in known.items() if name != "versions"},
         )
     cloud.laptop.stop()
     cloud.laptop.start()
 
-    cloud.laptop.turn()
+    cloud.laptop.run_pass()
 
-    assert cloud.laptop.sync.book.said("traits") == known
+    assert cloud.laptop.sync.state.meta("traits") == known
     assert known["versions"] is True
 
 
@@ -996,13 +996,13 @@ def test_a_pass_tells_whether_somebody_else_has_changed_something(cloud: Cloud):
     cloud.laptop.save("n1.md", "- 1\n- mine\n")
     cloud.clock.pass_by(15)
 
-    ours = [cloud.laptop.turn(), cloud.laptop.turn()]
+    ours = [cloud.laptop.run_pass(), cloud.laptop.run_pass()]
     cloud.clock.pass_by(15)
     cloud.fake.other_client_put("n2.md", b"- 2\n- theirs\n")
-    theirs = cloud.laptop.turn()
+    theirs = cloud.laptop.run_pass()
     cloud.clock.pass_by(15)
     cloud.fake.other_client_delete("n2.md")
 
     assert [report.moved for report in ours] == [False, False]
     assert theirs.moved
-    assert cloud.laptop.turn().moved
+    assert cloud.laptop.run_pass().moved

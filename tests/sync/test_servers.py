@@ -79,11 +79,11 @@ def assert_idle(device: Device) -> None:
         time.sleep(TAGS_AGE)
         device.clock.pass_by(15)
         # An upload whose time is ahead of the server's clock is checked once more later.
-        requests = device.turn().requests
-        if requests == fewest and not device.sync.book.racy():
+        requests = device.run_pass().requests
+        if requests == fewest and not device.sync.state.racy():
             break
     device.clock.pass_by(15)
-    assert device.turn().requests == fewest
+    assert device.run_pass().requests == fewest
 
 
 def on_server(base: Path, server: Server, seed: int, steps: int) -> None:

@@ -4,30 +4,30 @@ from pathlib import Path
 
 from vault_memory.remote.contract import Entry
 from vault_memory.sync.observe import etag_audit, server_backup
-from vault_memory.sync.state_db import FILE, Sent, open_book
+from vault_memory.sync.state_db import FILE, OpenUpload, open_state
 from vault_memory.sync.state_erase import erase_names
 from vault_memory.sync.trees import BaseFile
 
 OLD, OTHER = "memory/Zephyrine plan.md", "memory/plan.md"
 
 
-def filled(state: Path, *, on_server: bool) -> None:
-    book = open_book(state)
-    with book.writing():
+def filled(folder: Path, *, on_server: bool) -> None:
+    state = open_state(folder)
+    with state.transaction():
         for path in (OLD, OTHER):
-            book.agree(path, BaseFile("h", "t", "1", "2"))
-            book.hashed([(path, 1, 2, 3, 4, "h")])
-            book.fetched(path, "t", "h")
-            book.rewrote(path, "us", 1.0)
-            book.send([Sent(path, "h", 1, "t")])
+            state.set_base(path, BaseFile("h", "t", "1", "2"))
+            state.store_hashes([(path, 1, 2, 3, 4, "h")])
+            state.store_fetched(path, "t", "h")
+            state.record_rewrite(path, "us", 1.0)
+            state.begin_uploads([OpenUpload(path, "h", 1, "t")])
             for fact in ("delivery", "overwrote", "refused", "versions"):
-                book.say(f"{fact} {path}", {"path": path})
-        book.say(server_backup.FACT, {OLD: ["h1", "h2"], OTHER: ["h1", "h2"]})
-        book.say(etag_audit.NEXT, OLD)
-        book.listed(
+                state.set_meta(f"{fact} {path}", {"path": path})
+        state.set_meta(server_backup.FACT, {OLD: ["h1", "h2"], OTHER: ["h1", "h2"]})
+        state.set_meta(etag_audit.NEXT, OLD)
+        state.store_listing(
             {path: entry(path) for path in ((OLD, OTHER) if on_server else (OTHER,))}
         )
-    book.close()
+    state.close()
 
 
 def entry(path: str) -> Entry:
@@ -59,11 +59,11 @@ def test_a_name_that_neither_side_has_leaves_no_byte(tmp_path: Path):
     assert erased.count
     assert (erased.on_server, erased.compacted) == (0, True)
     assert b"Zephyrine" not in bytes_of(tmp_path)
-    book = open_book(tmp_path)
-    assert list(book.base()) == [OTHER]
-    assert book.said(f"delivery {OTHER}") == {"path": OTHER}
-    assert book.said(server_backup.FACT) == {OTHER: ["h1", "h2"]}
-    book.close()
+    state = open_state(tmp_path)
+    assert list(state.base()) == [OTHER]
+    assert state.meta(f"delivery {OTHER}") == {"path": OTHER}
+    assert state.meta(server_backup.FACT) == {OTHER: ["h1", "h2"]}
+    state.close()
 
 
 def test_a_name_that_the_server_has_stays_so_that_the_file_is_deleted_there(
@@ -74,10 +74,10 @@ def test_a_name_that_the_server_has_stays_so_that_the_file_is_deleted_there(
     erased = erase_names(tmp_path, holds, lambda path: path == OTHER)
 
     assert erased.on_server == 1
-    book = open_book(tmp_path)
-    assert sorted(book.base()) == [OLD, OTHER]
-    assert book.said(f"delivery {OLD}") == {"path": OLD}
-    book.close()
+    state = open_state(tmp_path)
+    assert sorted(state.base()) == [OLD, OTHER]
+    assert state.meta(f"delivery {OLD}") == {"path": OLD}
+    state.close()
 
 
 def test_a_name_that_is_here_is_left_alone(tmp_path: Path):

@@ -12,7 +12,7 @@ from tests.sync.world import World
 from vault_memory.remote.contract import PutResult
 from vault_memory.remote.in_memory import NEXTCLOUD, PLAIN, RamRemote, RamServer
 from vault_memory.remote.remote_errors import RemoteError
-from vault_memory.sync.apply.transfers import Carrying
+from vault_memory.sync.apply.transfers import FileTransfers
 
 
 def run(
@@ -109,7 +109,7 @@ def test_a_sync_in_which_the_last_writer_wins_is_caught(
     monkeypatch: pytest.MonkeyPatch,
 ):
     monkeypatch.setattr(
-        Carrying, "_joined", lambda self, action, mine, fetched, now: fetched.raw
+        FileTransfers, "_joined", lambda self, action, mine, fetched, now: fetched.raw
     )
 
     assert caught(range(200, 220)) is not None
@@ -119,7 +119,8 @@ def test_a_sync_that_believes_one_listing_is_caught(monkeypatch: pytest.MonkeyPa
     monkeypatch.setattr("vault_memory.sync.engine.TWICE_SECONDS", -1.0)
     monkeypatch.setattr("vault_memory.sync.engine.MINUTE_SECONDS", -1.0)
     monkeypatch.setattr(
-        "vault_memory.sync.apply.transfers.Carrying._is_there", lambda self, path: False
+        "vault_memory.sync.apply.transfers.FileTransfers._is_there",
+        lambda self, path: False,
     )
 
     assert caught(range(300, 340), removals=False) is not None

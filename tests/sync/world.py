@@ -171,7 +171,7 @@ class World:
 
     def _kept(self, device: Device) -> set[str]:
         assert device.writer is not None
-        connection = device.writer.journal.connection
+        connection = device.writer.snapshots._connection
         found = set()
         for (revision,) in connection.execute("SELECT revision FROM blobs"):
             found |= lines_of([device.writer.snapshots.bytes_of(revision) or b""])
@@ -263,7 +263,7 @@ class World:
     def _turn(self, device: Device, *, ask: bool = True, approve: bool = False):  # type: ignore[no-untyped-def]
         self._busy.append(device)
         try:
-            report = device.turn(
+            report = device.run_pass(
                 ask=ask, approve_deletes=approve, approve_restore=approve
             )
         except VaultMemoryError as error:

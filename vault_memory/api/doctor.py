@@ -23,7 +23,8 @@ if TYPE_CHECKING:
     from vault_memory.models.embedding import embedders
     from vault_memory.models.llm import factory
     from vault_memory.rules.facts import fact
-    from vault_memory.sync import engine, status
+    from vault_memory.sync import status
+    from vault_memory.sync.observe import other_clients
     from vault_memory.vault.watch import mounts
 else:
     remote_password = lazy_module("vault_memory.config.remote_password")
@@ -31,7 +32,7 @@ else:
     embedders = lazy_module("vault_memory.models.embedding.embedders")
     factory = lazy_module("vault_memory.models.llm.factory")
     fact = lazy_module("vault_memory.rules.facts.fact")
-    engine = lazy_module("vault_memory.sync.engine")
+    other_clients = lazy_module("vault_memory.sync.observe.other_clients")
     status = lazy_module("vault_memory.sync.status")
     mounts = lazy_module("vault_memory.vault.watch.mounts")
 
@@ -328,7 +329,7 @@ def _sync(memory: "VaultMemory") -> Iterator[Check]:
     if not remote.url:
         yield Check("sync", "ok", "no remote is set up", "")
         return
-    engine.refuse_others(memory.root)
+    other_clients.refuse_other_clients(memory.root)
     remote_password.password_of(remote, memory.vault.environment, memory.root)
     standing = status.read_standing(memory.vault.state.path)
     for error in standing.errors:

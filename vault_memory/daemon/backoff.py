@@ -5,7 +5,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 
 from vault_memory.remote.remote_errors import RemoteBusy, Unauthorised
-from vault_memory.sync.engine import Report
+from vault_memory.sync.engine import PassReport
 from vault_memory.sync.observe.local_scan import BEING_SAVED
 from vault_memory.sync.sync_errors import AnotherClient, NotTwoWay
 
@@ -62,7 +62,7 @@ class SyncBackoff:
         """A pass begins: what was heard so far is in it."""
         self._push = self._heard = NEVER
 
-    def done(self, report: Report, now: float, *, asked: bool) -> None:
+    def done(self, report: PassReport, now: float, *, asked: bool) -> None:
         """A pass ended."""
         self._failures, self._barred = 0, now
         self._asked = self._asked or asked

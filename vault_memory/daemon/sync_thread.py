@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     from vault_memory.daemon import backoff
     from vault_memory.daemon.backoff import PathBackoff, SyncBackoff
     from vault_memory.sync import connection
-    from vault_memory.sync.engine import Report
+    from vault_memory.sync.engine import PassReport
 else:
     backoff = lazy_module("vault_memory.daemon.backoff")
     connection = lazy_module("vault_memory.sync.connection")
@@ -52,7 +52,7 @@ class Syncing:
         self,
         memory: VaultMemory,
         *,
-        tell: Callable[["Report"], None] = lambda report: None,
+        tell: Callable[["PassReport"], None] = lambda report: None,
     ) -> None:
         self._memory, self._tell = memory, tell
         self._standing = replace(
@@ -175,7 +175,9 @@ class Syncing:
             self._pace.ask_by(time.monotonic())
         return self._pace, self._resting
 
-    def _pass(self, pace: "SyncBackoff", resting: "PathBackoff", ask: bool) -> "Report":
+    def _pass(
+        self, pace: "SyncBackoff", resting: "PathBackoff", ask: bool
+    ) -> "PassReport":
         def go_on(done: int, total: int) -> None:
             if self._stop.is_set():
                 raise Ending
@@ -187,14 +189,14 @@ class Syncing:
                 raise Locked("the remote was changed just now")
             pace.begin()
             now = datetime.now(UTC).astimezone()
-            report = self._memory.sync.connection().turn(
+            report = self._memory.sync.connection().run_pass(
                 now, ask=ask, resting=resting.at(time.monotonic()), progress=go_on
             )
             if report.acted:
                 self._memory.edits.process_due(now)
             return report
 
-    def _note(self, report: "Report", pace: "SyncBackoff") -> None:
+    def _note(self, report: "PassReport", pace: "SyncBackoff") -> None:
         held = connection.held_of(report)
         if held and held[0].reason != self._standing.reason:
             logger.warning(
@@ -287,7 +289,7 @@ def _moment_of(at: float) -> str:
     return (datetime.now(UTC).astimezone() + later).isoformat(timespec="seconds")
 
 
-def _counts(report: "Report") -> str:
+def _counts(report: "PassReport") -> str:
     told = {
         name: value
         for name, value in asdict(report).items()

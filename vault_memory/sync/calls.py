@@ -113,7 +113,7 @@ class SyncCalls:
             self._wait_for_saves(moment, sleep)
         total = sync_report.SyncReport()
         for pause in _pauses():
-            report = self.connection().turn(
+            report = self.connection().run_pass(
                 moment(), dry_run=dry_run, progress=show, **approvals
             )
             total = sync_report.together(total, report)
@@ -167,7 +167,7 @@ class SyncCalls:
         self.vault.check_open()
         with sync_connection.alone(self.vault.state.path, patience=QUEUE_SECONDS):
             self.close()
-            state_db.begin_anew(self.vault.state.path)
+            state_db.quarantine_state(self.vault.state.path)
 
     def reload_remote(self) -> None:
         """Read `[remote]` of the configuration file again. Raises ConfigError."""

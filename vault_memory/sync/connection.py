@@ -16,11 +16,12 @@ from vault_memory.errors import ConfigError, Locked, VaultMemoryError
 from vault_memory.lazy import lazy_module
 from vault_memory.remote.remote_errors import Unauthorised
 from vault_memory.rules.paths.layout import Layout
-from vault_memory.sync.engine import Report, Sync, refuse_others
+from vault_memory.sync.engine import PassReport, SyncEngine
+from vault_memory.sync.observe.other_clients import refuse_other_clients
 from vault_memory.sync.plan.safety_limits import OLDER
 from vault_memory.sync.report import Remark
 from vault_memory.sync.settings import Settings
-from vault_memory.sync.state_db import begin_anew
+from vault_memory.sync.state_db import quarantine_state
 from vault_memory.sync.status import (
     PAUSE_SECONDS,
     TRIES,
@@ -79,7 +80,7 @@ class SyncConnection:
         if not remote.url:
             raise NoRemote
         root = Path(folder.root)
-        refuse_others(root)
+        refuse_other_clients(root)
         self._state = state
         self._password = password_of(remote, environment, root)
         self._config = remote
@@ -95,8 +96,8 @@ class SyncConnection:
             place = layout.place(path)
             return place is not None and place.kind in MUST_EXIST
 
-        def open_sync() -> Sync:
-            return Sync(
+        def open_sync() -> SyncEngine:
+            return SyncEngine(
                 folder,
                 state,
                 self._remote,
@@ -115,7 +116,7 @@ class SyncConnection:
         self._sync.close()
         self._remote.close()
 
-    def turn(
+    def run_pass(
         self,
         now: datetime,
         *,
@@ -126,8 +127,8 @@ class SyncConnection:
         ask: bool = True,
         resting: Mapping[str, str] | None = None,
         progress: Callable[[int, int], None] = lambda done, total: None,
-    ) -> Report:
-        """One pass. Raises what `Sync.turn` raises; a password that was refused is not tried again and again."""
+    ) -> PassReport:
+        """One pass. Raises what `SyncEngine.run_pass` raises; a password that was refused is not tried again and again."""
         standing = read_standing(self._state)
         self._heed_refusals(standing, now)
         resting = resting or {}
@@ -155,13 +156,13 @@ class SyncConnection:
             report, skipped=tuple(told.items()), failed=tuple(sorted(failed.items()))
         )
 
-    def _pass(self, now: datetime, *, ask: bool, **options: Any) -> Report:
-        def turn() -> Report:
-            report = self._sync.turn(now, ask=ask or self._knows_nothing, **options)
+    def _pass(self, now: datetime, *, ask: bool, **options: Any) -> PassReport:
+        def run_pass() -> PassReport:
+            report = self._sync.run_pass(now, ask=ask or self._knows_nothing, **options)
             self._knows_nothing = False
             return report
 
-        return self._repairing(turn)
+        return self._repairing(run_pass)
 
     def is_being_saved(self, now: datetime) -> bool:
         """Whether files were written here just now."""
@@ -174,7 +175,7 @@ class SyncConnection:
     @property
     def last_good(self) -> str:
         """When a whole pass last went well; ISO 8601, or nothing."""
-        moment = self._repairing(lambda: self._sync.book.said("last_good"))
+        moment = self._repairing(lambda: self._sync.state.meta("last_good"))
         return moment if isinstance(moment, str) else ""
 
     def _repairing(self, call: Callable[[], Result]) -> Result:
@@ -185,7 +186,7 @@ class SyncConnection:
             if not is_damage(error):
                 raise
             self._sync.close()
-            begin_anew(self._state)
+            quarantine_state(self._state)
             self._sync = self._open_sync()
             self._knows_nothing = True
             return call()
@@ -265,7 +266,7 @@ def alone(state: Path, *, patience: float) -> Iterator[None]:
         lock.release()
 
 
-def held_of(report: Report) -> tuple[Remark, ...]:
+def held_of(report: PassReport) -> tuple[Remark, ...]:
     """What a brake stopped, and only a person lets go: deletes, earlier texts, or all when one side is empty."""
     held = tuple(
         Remark(path, reason)
@@ -275,7 +276,7 @@ def held_of(report: Report) -> tuple[Remark, ...]:
     return (Remark("", report.halted), *held) if report.halted else held
 
 
-def kept_back(report: Report) -> tuple[Remark, ...]:
+def kept_back(report: PassReport) -> tuple[Remark, ...]:
     """What is not done because one side is only read."""
     return tuple(
         Remark(path, reason) for path, reason in report.held if not _is_braked(reason)

@@ -3,9 +3,7 @@
 Nothing is deleted unless its absence was seen twice, in complete listings, on a server that is known to be the same.
 """
 
-import fnmatch
 import logging
-import os
 from collections import Counter
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, replace
@@ -27,28 +25,28 @@ from vault_memory.sync.actions import (
     Upload,
     changes,
 )
-from vault_memory.sync.apply.executor import Executor, Progress, untold
+from vault_memory.sync.apply.executor import Executor, Progress, no_progress
 from vault_memory.sync.apply.interrupted_uploads import repair
 from vault_memory.sync.apply.local_renames import Disk
-from vault_memory.sync.apply.progress import ANEW, Done
+from vault_memory.sync.apply.progress import LOOKED_AT_AGAIN, PassResult
 from vault_memory.sync.apply.refused_uploads import Refusals
 from vault_memory.sync.apply.session import SyncSession, Writing
 from vault_memory.sync.observe.etag_audit import sweep
 from vault_memory.sync.observe.local_scan import BEING_SAVED, LocalScan, LocalScanner
+from vault_memory.sync.observe.other_clients import refuse_other_clients
 from vault_memory.sync.observe.remote_scan import (
     ROOT_TAG,
     RemoteScan,
     RemoteScanner,
     nodes_of,
 )
-from vault_memory.sync.observe.server_backup import Backups, GoneBack
+from vault_memory.sync.observe.server_backup import BackupDetector, RevertedNotes
 from vault_memory.sync.observe.server_identity import ServerIdentityCheck
 from vault_memory.sync.plan import safety_limits
 from vault_memory.sync.plan.planner import Plan, plan
 from vault_memory.sync.plan.sync_exclusions import excluded
 from vault_memory.sync.settings import Names, Settings
-from vault_memory.sync.state_db import SyncState, open_book
-from vault_memory.sync.sync_errors import AnotherClient
+from vault_memory.sync.state_db import SyncState, open_state
 from vault_memory.sync.trees import (
     Base,
     BaseFile,
@@ -80,19 +78,10 @@ MINUTE_SECONDS = 60.0
 """The same for notes that must exist"""
 RENAMED_SHARE = 0.5
 """The share of its items that a note keeps when it is renamed and edited"""
-CLIENTS = (
-    (".sync_*.db", "the Nextcloud client"),
-    ("._sync_*.db", "the Nextcloud client"),
-    (".owncloudsync.log", "the ownCloud client"),
-    (".nextcloudsync.log", "the Nextcloud client"),
-    (".stfolder", "Syncthing"),
-    (".dropbox", "Dropbox"),
-)
-"""What other programs leave in a folder that they keep in step"""
 
 
 @dataclass(frozen=True, slots=True)
-class Report:
+class PassReport:
     """What a pass did, and what is still open."""
 
     uploaded: int = 0
@@ -154,13 +143,13 @@ class Answers:
     """the texts from here are to go up again"""
 
 
-class Sync:
+class SyncEngine:
     """One vault and one remote. One pass at a time; `close` gives back the files."""
 
     def __init__(
         self,
         folder: Folder,
-        state: Path,
+        state_folder: Path,
         remote: Remote,
         writing: Writing,
         settings: Settings,
@@ -175,27 +164,32 @@ class Sync:
             writing,
         )
         self._must_exist = must_exist
-        self.book: SyncState = open_book(state)
-        self._local = LocalScanner(folder, self.book, largest=settings.largest)
-        self._distant = RemoteScanner(remote, self.book)
-        self._sides = SyncSession(
-            self._local, remote, self.book, writing, Disk(folder.root), settings.largest
+        self.state: SyncState = open_state(state_folder)
+        self._local_scanner = LocalScanner(folder, self.state, largest=settings.largest)
+        self._remote_scanner = RemoteScanner(remote, self.state)
+        self._session = SyncSession(
+            self._local_scanner,
+            remote,
+            self.state,
+            writing,
+            Disk(folder.root),
+            settings.largest,
         )
-        self._sides.writes_here = settings.mode != "push"
-        self._acting = Executor(self._sides)
-        self._refusals = Refusals(self.book)
-        self._backups = Backups(self._sides)
-        self._meeting = ServerIdentityCheck(
-            remote, self.book, settings.mode, insist=insist
+        self._session.writes_here = settings.mode != "push"
+        self._executor = Executor(self._session)
+        self._refusals = Refusals(self.state)
+        self._backups = BackupDetector(self._session)
+        self._identity_check = ServerIdentityCheck(
+            remote, self.state, settings.mode, insist=insist
         )
 
     def close(self) -> None:
         """Give back the files; the remote stays open."""
-        self.book.close()
+        self.state.close()
 
     def count_waiting(self, now: datetime) -> int:
         """How many files differ here from what both sides last agreed on; the server is not asked."""
-        nodes, base = self._local.look(now.timestamp()).nodes, self.book.base()
+        nodes, base = self._local_scanner.look(now.timestamp()).nodes, self.state.base()
         mine = {
             path: node
             for path, node in nodes.items()
@@ -215,9 +209,9 @@ class Sync:
 
     def is_being_saved(self, now: datetime) -> bool:
         """Whether files were written here just now; the server is not asked."""
-        return bool(self._local.look(now.timestamp()).hot)
+        return bool(self._local_scanner.look(now.timestamp()).hot)
 
-    def turn(
+    def run_pass(
         self,
         now: datetime,
         *,
@@ -227,8 +221,8 @@ class Sync:
         refuse_restore: bool = False,
         ask: bool = True,
         resting: Mapping[str, str] = NOTHING,
-        progress: Progress = untold,
-    ) -> Report:
+        progress: Progress = no_progress,
+    ) -> PassReport:
         """One pass; without `ask` upon the server as it was last listed, for an edit that is to go up at once.
 
         `approve_restore` takes over the earlier texts of a server that B9 holds, `refuse_restore` puts ours up again.
@@ -236,37 +230,37 @@ class Sync:
         The paths of `resting` are left alone, for the reasons given. `progress` may raise, to end the pass early.
         Raises AnotherClient, NotTwoWay, VaultUnreachable, and RemoteError for what concerns all of the server.
         """
-        refuse_others(Path(self._folder.root))
+        refuse_other_clients(Path(self._folder.root))
         before = self._remote.traffic.requests
         answers = Answers(
             approve_deletes, approve_restore, refuse_restore and not dry_run
         )
         self._begin(ask)
-        done = Done()
-        open_uploads = {} if dry_run else repair(self._sides, done, now)
+        result = PassResult()
+        open_uploads = {} if dry_run else repair(self._session, result, now)
         at = now.timestamp()
-        here = self._local.look(at)
+        here = self._local_scanner.look(at)
         there = (
-            self._distant.look(again=self._doubtful())
+            self._remote_scanner.look(again=self._doubtful())
             if ask
-            else self._distant.glance()
+            else self._remote_scanner.glance()
         )
         if ask:
-            self._sides.deliveries.observe(
-                there.entries, self.book.base(), at, listed=there.fresh
+            self._session.deliveries.observe(
+                there.entries, self.state.base(), at, listed=there.fresh
             )
-        if another := self._meeting.another(
+        if another := self._identity_check.another(
             at, there.entries, there.root, approved=approve_deletes
         ):
-            return self._report(Plan(halted=another), done, before, here)
+            return self._report(Plan(halted=another), result, before, here)
         made, base, gone = self._planned(
             here, there, {**resting, **open_uploads}, now, answers
         )
-        if self._meeting.worth_asking(at, made):
-            if another := self._meeting.another(
+        if self._identity_check.worth_asking(at, made):
+            if another := self._identity_check.another(
                 at, there.entries, None, approved=False
             ):
-                return self._report(Plan(halted=another), done, before, here)
+                return self._report(Plan(halted=another), result, before, here)
             made, base, gone = self._planned(
                 here, there, {**resting, **open_uploads}, now, answers
             )
@@ -276,24 +270,24 @@ class Sync:
         )  # also proves tags that an upload of this pass rests on
         busy = {action.path for action in (*made.actions, *looks)}
         if ask and not (dry_run or made.halted):
-            looks += sweep(self.book, there, base, busy, at)
+            looks += sweep(self.state, there, base, busy, at)
         if dry_run:
-            return self._report(made, done, before, here, planned=made.actions)
+            return self._report(made, result, before, here, planned=made.actions)
         self._backups.hold(gone, base, made.restored)
-        self._acting.do((*made.actions, *looks), now, progress, done)
-        report = self._report(made, done, before, here)
+        self._executor.execute((*made.actions, *looks), now, progress, result)
+        report = self._report(made, result, before, here)
         self._note_down(made, now if ask and not report.failed else None)
         return replace(
-            report, moved=there.moved, settled=self._is_settled(made, done, here)
+            report, moved=there.moved, settled=self._is_settled(made, result, here)
         )
 
     def _note_down(self, made: Plan, last_good: datetime | None) -> None:
         """Remember after a pass that the server is to be listed anew, and when a whole pass went well."""
-        with self.book.writing():
+        with self.state.transaction():
             if any("remote" in changes(action) for action in made.actions):
-                self.book.say(ROOT_TAG, "")  # our own writes have moved the tag
+                self.state.set_meta(ROOT_TAG, "")  # our own writes have moved the tag
             if last_good is not None:
-                self.book.say("last_good", last_good.isoformat())
+                self.state.set_meta("last_good", last_good.isoformat())
 
     def _planned(
         self,
@@ -302,7 +296,7 @@ class Sync:
         open_uploads: Mapping[str, str],
         now: datetime,
         answers: Answers,
-    ) -> tuple[Plan, Base, GoneBack]:
+    ) -> tuple[Plan, Base, RevertedNotes]:
         """The plan of this pass, the common texts that it starts from, and which notes went back on the server."""
         made, base, gone, local = self._attempt(here, there, open_uploads, now, answers)
         if made.restored and answers.refuse_restore:
@@ -317,27 +311,29 @@ class Sync:
         open_uploads: Mapping[str, str],
         now: datetime,
         answers: Answers,
-    ) -> tuple[Plan, Base, GoneBack, Tree]:
+    ) -> tuple[Plan, Base, RevertedNotes, Tree]:
         at = now.timestamp()
-        base = self.book.base()
+        base = self.state.base()
         left_alone = {**self._refusals.lasting(here.nodes, at), **open_uploads}
-        theirs = nodes_of(there, base, self.book.behind()) | {
+        theirs = nodes_of(there, base, self.state.fetched_hashes()) | {
             path: Unknown(reason) for path, reason in left_alone.items()
         }
-        ours = here.nodes | self._local.put_off({*base, *theirs} - here.nodes.keys())
+        ours = here.nodes | self._local_scanner.put_off(
+            {*base, *theirs} - here.nodes.keys()
+        )
         local, remote = (
             self._tree("local", ours, base, at),
             self._tree("remote", theirs, base, at, there.fresh),
         )
-        self._sides.young = frozenset(
+        self._session.young = frozenset(
             path for path, entry in there.entries.items() if not entry.confirmed
         )
-        last = self.book.said("last_good")
+        last = self.state.meta("last_good")
         taken_over = self._settings.mode in ("both", "pull") and not answers.restore
         gone = (
             self._backups.look(base, local, remote, at)
             if taken_over
-            else GoneBack({}, remote)
+            else RevertedNotes({}, remote)
         )
         settings = Settings(
             **{
@@ -352,7 +348,7 @@ class Sync:
                 "must_exist": frozenset(
                     path for path in base if self._must_exist(path)
                 ),
-                "fights": safety_limits.fights(self.book.rewrites(at), at),
+                "fights": safety_limits.fights(self.state.rewrites(at), at),
                 "alike": self._alike(base, here.nodes),
                 "remote_names": Names(
                     folds_unicode=self._remote.traits.normalises_names,
@@ -367,21 +363,21 @@ class Sync:
 
     def _begin(self, ask: bool) -> None:
         """Forget what was asked for in the last pass."""
-        self._sides.asked = ask
-        self._sides.prefetched.clear()
-        self._meeting.begin()
+        self._session.asked = ask
+        self._session.prefetched.clear()
+        self._identity_check.begin()
 
-    def _is_settled(self, made: Plan, done: Done, here: LocalScan) -> bool:
+    def _is_settled(self, made: Plan, result: PassResult, here: LocalScan) -> bool:
         """Whether both sides are the same now, as far as can be told without looking at the server again.
 
         A merge, a copy, a rename or a delete may call for more, and so does what failed or waits, and an upload of
         which the server may have kept only the first part.
         """
         is_open = (
-            done.failed
-            or done.again
-            or done.merged
-            or done.conflicts
+            result.failed
+            or result.outdated
+            or result.merged
+            or result.conflicts
             or made.waiting
             or here.hot
         )
@@ -389,7 +385,7 @@ class Sync:
         return (
             not is_open
             and is_complete
-            and all(map(self._sides.deliveries.is_whole, done.uploaded))
+            and all(map(self._session.deliveries.is_whole, result.uploaded))
         )
 
     def _tree(
@@ -409,8 +405,8 @@ class Sync:
         ]
         since: dict[str, float] = {}
         if fresh:
-            with self.book.writing():
-                since = self.book.absent(side, missing, at)
+            with self.state.transaction():
+                since = self.state.store_missing(side, missing, at)
         return Tree(
             nodes,
             frozenset(
@@ -423,7 +419,7 @@ class Sync:
 
     def _doubtful(self) -> frozenset[str]:
         """Paths whose folders must be listed even if no tag says that something changed."""
-        return self.book.racy() | frozenset(self.book.missed("remote"))
+        return self.state.racy() | frozenset(self.state.missing_since("remote"))
 
     def _second_looks(
         self, here: LocalScan, there: RemoteScan, base: Base, made: Plan
@@ -432,9 +428,9 @@ class Sync:
         if not there.fresh or made.halted:
             return ()
         busy = {action.path for action in made.actions}
-        ours = self.book.made(unsigned=self._remote.traits.checksums)
+        ours = self.state.racy_creations(unsigned=self._remote.traits.checksums)
         calm, looks = [], []
-        for path in sorted(self.book.racy()):
+        for path in sorted(self.state.racy()):
             was, entry, node = (
                 base.get(path),
                 there.entries.get(path),
@@ -459,8 +455,8 @@ class Sync:
             elif path not in busy:
                 looks.append(Refetch(path=path, tag=entry.etag, row="racy"))
         if calm:
-            with self.book.writing():
-                self.book.calm_all(calm)
+            with self.state.transaction():
+                self.state.clear_racy_all(calm)
         return tuple(looks)
 
     def _alike(
@@ -482,7 +478,8 @@ class Sync:
         texts = {
             path: note.raw
             for path in fresh
-            if (note := self._local.read(path)) and not isinstance(note, Unknown)
+            if (note := self._local_scanner.read(path))
+            and not isinstance(note, Unknown)
         }
         found = set()
         with self._writing() as writer:
@@ -504,31 +501,35 @@ class Sync:
     def _report(
         self,
         made: Plan,
-        done: Done,
+        result: PassResult,
         before: int,
         here: LocalScan,
         planned: tuple[Action, ...] = (),
-    ) -> Report:
+    ) -> PassReport:
         counted = (
-            done.uploaded,
-            done.downloaded,
-            done.merged,
-            done.deleted_local,
-            done.deleted_remote,
+            result.uploaded,
+            result.downloaded,
+            result.merged,
+            result.deleted_local,
+            result.deleted_remote,
         )
-        waiting = {**made.waiting, **here.hot, **dict.fromkeys(done.again, ANEW)}
+        waiting = {
+            **made.waiting,
+            **here.hot,
+            **dict.fromkeys(result.outdated, LOOKED_AT_AGAIN),
+        }
         skipped = {
-            **done.refused,
+            **result.refused,
             **made.skipped,
             **{path: why for path, why in made.unknown.items() if path not in waiting},
         }
-        return Report(
-            len(done.uploaded),
-            len(done.downloaded),
-            len(done.merged),
-            len(done.deleted_local),
-            len(done.deleted_remote),
-            tuple(done.conflicts),
+        return PassReport(
+            len(result.uploaded),
+            len(result.downloaded),
+            len(result.merged),
+            len(result.deleted_local),
+            len(result.deleted_remote),
+            tuple(result.conflicts),
             self._remote.traffic.requests - before,
             tuple(sorted(skipped.items())),
             tuple(
@@ -536,11 +537,11 @@ class Sync:
                 for one in made.held
             ),
             tuple(sorted(waiting.items())),
-            tuple(sorted(done.failed.items())),
-            (*done.notes, *((note.path, note.text) for note in made.notes)),
+            tuple(sorted(result.failed.items())),
+            (*result.notes, *((note.path, note.text) for note in made.notes)),
             made.halted,
             tuple((action.path, _verb(action)) for action in planned),
-            done.acted - sum(map(len, counted)),
+            result.acted - sum(map(len, counted)),
         )
 
 
@@ -550,19 +551,6 @@ def _with_open_uploads(made: Plan, reasons: Mapping[str, str]) -> Plan:
     Otherwise a pass right after a crash reports "in step", while half of an upload lies on the server.
     """
     return replace(made, waiting={**made.waiting, **reasons})
-
-
-def refuse_others(root: Path) -> None:
-    """Raises AnotherClient when another program keeps this folder in step."""
-    root = root.resolve()
-    for folder in (root, *root.parents):
-        try:
-            names = [name for name in os.listdir(folder) if name.startswith(".")]
-        except OSError:
-            continue
-        for pattern, client in CLIENTS:
-            if found := fnmatch.filter(names, pattern):
-                raise AnotherClient(str(folder), found[0], client)
 
 
 def _is_edit(node: Node, was: BaseNode | None) -> bool:

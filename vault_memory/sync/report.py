@@ -7,7 +7,7 @@ from vault_memory.lazy import lazy_module
 
 if TYPE_CHECKING:
     from vault_memory.sync import connection
-    from vault_memory.sync.engine import Report
+    from vault_memory.sync.engine import PassReport
 else:
     connection = lazy_module("vault_memory.sync.connection")
 
@@ -57,7 +57,7 @@ class SyncReport:
     """what a dry run would do"""
 
 
-def together(whole: SyncReport, report: "Report") -> SyncReport:
+def together(whole: SyncReport, report: "PassReport") -> SyncReport:
     """What several passes did; of what is left, what the last one left."""
     copies = tuple(dict.fromkeys((*whole.copies, *report.conflicts)))
     counts = {name: getattr(whole, name) + getattr(report, name) for name in COUNTS}

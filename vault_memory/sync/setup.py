@@ -38,8 +38,8 @@ from vault_memory.sync.connection import (
     note_refusal,
     open_configured,
 )
-from vault_memory.sync.engine import refuse_others
-from vault_memory.sync.state_db import open_book
+from vault_memory.sync.observe.other_clients import refuse_other_clients
+from vault_memory.sync.state_db import open_state
 from vault_memory.sync.status import mark_of
 from vault_memory.sync.sync_errors import NotTwoWay
 
@@ -179,7 +179,7 @@ def add(calls: "SyncCalls", remote: Remote, password: str) -> Tried:
     The folder is made when only it is missing. Raises AnotherClient, NotTwoWay, ConfigError, RemoteError.
     """
     vault = calls.vault
-    refuse_others(vault.root)
+    refuse_other_clients(vault.root)
     _check(remote)
     file = vault.config_file
     if file is None:
@@ -328,12 +328,12 @@ def _make_below(remote: Remote, password: str, url: str) -> None:
 
 def _learn(calls: "SyncCalls", traits: Capabilities) -> None:
     """The first sync need not find it out again."""
-    book = open_book(calls.vault.state.path)
+    state = open_state(calls.vault.state.path)
     try:
-        with book.writing():
-            book.say("traits", asdict(traits))
+        with state.transaction():
+            state.set_meta("traits", asdict(traits))
     finally:
-        book.close()
+        state.close()
 
 
 def _forget_book(calls: "SyncCalls") -> None:

@@ -55,7 +55,7 @@ STEPS = (
 
 
 @dataclass(frozen=True, slots=True)
-class Sent:
+class OpenUpload:
     """An upload that was begun and of which no good end is known."""
 
     path: str
@@ -74,7 +74,7 @@ class SyncState:
         migrate(connection, [statements(text) for text in STEPS])
 
     @contextmanager
-    def writing(self) -> Iterator[None]:
+    def transaction(self) -> Iterator[None]:
         """All or nothing; may be nested."""
         with self._connection:
             yield
@@ -96,14 +96,14 @@ class SyncState:
         )
         return {path: _agreed(*row) for path, *row in rows}
 
-    def agreed(self, path: str) -> BaseNode | None:
+    def base_of(self, path: str) -> BaseNode | None:
         """What both sides last held at a path."""
         rows = self._connection.execute(
             "SELECT hash, tag, local_id, remote_id FROM base WHERE path = ?", (path,)
         )
         return next((_agreed(*row) for row in rows), None)
 
-    def agree(self, path: str, node: BaseNode, *, racy: int = 0) -> None:
+    def set_base(self, path: str, node: BaseNode, *, racy: int = 0) -> None:
         """Both sides hold this.
 
         `racy` (YOUNG, NEW, UNSIGNED): under a tag that other bytes may get within the same second.
@@ -135,10 +135,10 @@ class SyncState:
 
     def _move_fact(self, start: str, path: str, to: str) -> None:
         """A fact about a path holds for another from now on."""
-        fact = self.said(start + path)
+        fact = self.meta(start + path)
         if fact is not None:
-            self.unsay(start + path)
-            self.say(
+            self.delete_meta(start + path)
+            self.set_meta(
                 start + to, {**fact, "path": to} if isinstance(fact, dict) else fact
             )
 
@@ -151,7 +151,7 @@ class SyncState:
             )
         )
 
-    def made(self, *, unsigned: bool = False) -> frozenset[str]:
+    def racy_creations(self, *, unsigned: bool = False) -> frozenset[str]:
         """Of those, files that we have made: nobody but us can have known of them when they got their tag."""
         why = UNSIGNED if unsigned else NEW
         return frozenset(
@@ -161,18 +161,18 @@ class SyncState:
             )
         )
 
-    def doubt_all(self, paths: Iterable[str]) -> None:
+    def mark_racy(self, paths: Iterable[str]) -> None:
         """Other bytes may stand behind the tags of these."""
         rows = [(YOUNG, path) for path in paths]
         self._connection.executemany(
             "UPDATE base SET racy = ? WHERE path = ? AND racy = 0", rows
         )
 
-    def calm(self, path: str) -> None:
+    def clear_racy(self, path: str) -> None:
         """The tag was looked at again, and stood for the same bytes."""
         self._connection.execute("UPDATE base SET racy = 0 WHERE path = ?", (path,))
 
-    def calm_all(self, paths: Iterable[str]) -> None:
+    def clear_racy_all(self, paths: Iterable[str]) -> None:
         """The same for many."""
         self._connection.executemany(
             "UPDATE base SET racy = 0 WHERE path = ?", [(path,) for path in paths]
@@ -190,7 +190,7 @@ class SyncState:
             for path, size, mtime, ctime, ino, hashed in rows
         }
 
-    def hashed(self, rows: Iterable[tuple[str, int, int, int, int, str]]) -> None:
+    def store_hashes(self, rows: Iterable[tuple[str, int, int, int, int, str]]) -> None:
         """These files were read."""
         self._connection.executemany(
             "INSERT OR REPLACE INTO hashed VALUES (?, ?, ?, ?, ?, ?)", rows
@@ -207,7 +207,7 @@ class SyncState:
             path: Entry(path, bool(is_folder), *rest) for path, is_folder, *rest in rows
         }
 
-    def last_seen(self, path: str) -> Entry | None:
+    def entry_of(self, path: str) -> Entry | None:
         """One of these."""
         rows = self._connection.execute(
             "SELECT is_folder, etag, size, modified, fileid, checksum FROM entries WHERE path = ?",
@@ -217,7 +217,7 @@ class SyncState:
             (Entry(path, bool(is_folder), *rest) for is_folder, *rest in rows), None
         )
 
-    def listed(self, entries: Mapping[str, Entry]) -> None:
+    def store_listing(self, entries: Mapping[str, Entry]) -> None:
         """The server as it is listed now."""
         known = self.entries()
         gone = [(path,) for path in known.keys() - entries.keys()]
@@ -238,56 +238,58 @@ class SyncState:
             "DELETE FROM behind WHERE path = ? AND tag != ?", moved
         )
 
-    def entry(self, entry: Entry) -> None:
+    def store_entry(self, entry: Entry) -> None:
         """One entry is known better than it was listed."""
         self._connection.execute(
             "INSERT OR REPLACE INTO entries VALUES (?, ?, ?, ?, ?, ?, ?)", _row(entry)
         )
 
-    def drop_entry(self, path: str) -> None:
+    def delete_entry(self, path: str) -> None:
         """Nothing is there any more."""
         self._connection.execute("DELETE FROM entries WHERE path = ?", (path,))
 
-    def wrote_below(self, path: str) -> None:
+    def clear_folder_tags(self, path: str) -> None:
         """We wrote to a path, so the next tags of the folders above tell nothing about anybody else."""
         rows = [(folder,) for folder in ancestors(path)]
         self._connection.executemany(
             "UPDATE entries SET etag = '' WHERE path = ? AND is_folder", rows
         )
 
-    def behind(self) -> dict[str, tuple[str, str]]:
+    def fetched_hashes(self) -> dict[str, tuple[str, str]]:
         """Path → a tag, and the hash of the bytes that were fetched under it."""
         return {
             path: (tag, hashed)
             for path, tag, hashed in self._connection.execute("SELECT * FROM behind")
         }
 
-    def fetched(self, path: str, tag: str, hashed: str) -> None:
+    def store_fetched(self, path: str, tag: str, hashed: str) -> None:
         """These bytes stand behind this tag."""
         self._connection.execute(
             "INSERT OR REPLACE INTO behind VALUES (?, ?, ?)", (path, tag, hashed)
         )
 
-    def doubted(
+    def mark_doubtful(
         self, path: str, tag: str, now: datetime, *, why: str = "doubt"
     ) -> float:
         """Since when the bytes behind this tag have been in doubt: Unix seconds."""
         since = self.doubted_since(path, tag, why=why)
         if since is None:
             since = now.timestamp()
-            self.say(f"{why} {path}", [tag, since])
+            self.set_meta(f"{why} {path}", [tag, since])
         return since
 
     def doubted_since(self, path: str, tag: str, *, why: str = "doubt") -> float | None:
         """The same, or None when they are not in doubt."""
-        last = self.said(f"{why} {path}")
+        last = self.meta(f"{why} {path}")
         return (
             float(str(last[1])) if isinstance(last, list) and last[0] == tag else None
         )
 
     # absence, which is believed when it was seen twice
 
-    def absent(self, side: str, missing: Iterable[str], now: float) -> dict[str, float]:
+    def store_missing(
+        self, side: str, missing: Iterable[str], now: float
+    ) -> dict[str, float]:
         """Note which paths of the base are missing on a side; since when each is."""
         known = dict(
             self._connection.execute(
@@ -303,7 +305,7 @@ class SyncState:
         self._connection.executemany("INSERT INTO absent VALUES (?, ?, ?)", fresh)
         return {path: min(float(known.get(path, now)), now) for path in now_missing}
 
-    def missed(self, side: str) -> dict[str, float]:
+    def missing_since(self, side: str) -> dict[str, float]:
         """Which paths of the base were missing on a side when it was last looked at; since when each is."""
         return dict(
             self._connection.execute(
@@ -313,21 +315,21 @@ class SyncState:
 
     # uploads under way
 
-    def send(self, uploads: Iterable[Sent]) -> None:
+    def begin_uploads(self, uploads: Iterable[OpenUpload]) -> None:
         """These uploads are about to begin."""
         rows = [(one.path, one.hash, one.size, one.tag) for one in uploads]
         self._connection.executemany(
             "INSERT OR REPLACE INTO uploads VALUES (?, ?, ?, ?)", rows
         )
 
-    def sent(self, path: str) -> None:
+    def end_upload(self, path: str) -> None:
         """It is known what became of an upload."""
         self._connection.execute("DELETE FROM uploads WHERE path = ?", (path,))
 
-    def unsettled(self) -> list[Sent]:
+    def open_uploads(self) -> list[OpenUpload]:
         """Uploads of which it is not known what became of them."""
         return [
-            Sent(*row)
+            OpenUpload(*row)
             for row in self._connection.execute(
                 "SELECT path, hash, size, tag FROM uploads"
             )
@@ -335,7 +337,7 @@ class SyncState:
 
     # who rewrites what
 
-    def rewrote(self, path: str, by: str, at: float) -> None:
+    def record_rewrite(self, path: str, by: str, at: float) -> None:
         """A path got other bytes."""
         self._connection.execute(
             "INSERT INTO rewrites VALUES (?, ?, ?)", (path, at, by)
@@ -366,17 +368,17 @@ class SyncState:
 
     # single facts
 
-    def say(self, name: str, value: object) -> None:
+    def set_meta(self, name: str, value: object) -> None:
         """Remember a fact under a name."""
         self._connection.execute(
             "INSERT OR REPLACE INTO info VALUES (?, ?)", (name, json.dumps(value))
         )
 
-    def unsay(self, name: str) -> None:
+    def delete_meta(self, name: str) -> None:
         """Forget a fact."""
         self._connection.execute("DELETE FROM info WHERE name = ?", (name,))
 
-    def facts(self, start: str) -> dict[str, dict[str, Any]]:
+    def metas_with_prefix(self, start: str) -> dict[str, dict[str, Any]]:
         """Those of several values whose names begin so, e.g. one for each of some paths."""
         rows = self._connection.execute(
             "SELECT name, value FROM info WHERE substr(name, 1, ?) = ? ORDER BY name",
@@ -385,7 +387,7 @@ class SyncState:
         found = {name: json.loads(value) for name, value in rows}
         return {name: value for name, value in found.items() if isinstance(value, dict)}
 
-    def said(self, name: str) -> object:
+    def meta(self, name: str) -> object:
         """A fact, or None."""
         row = self._connection.execute(
             "SELECT value FROM info WHERE name = ?", (name,)
@@ -393,7 +395,7 @@ class SyncState:
         return json.loads(row[0]) if row else None
 
 
-def open_book(folder: Path) -> SyncState:
+def open_state(folder: Path) -> SyncState:
     """The book in this folder; a damaged one is put aside, and a new one begun."""
     folder.mkdir(parents=True, exist_ok=True, mode=0o700)
     try:
@@ -401,11 +403,11 @@ def open_book(folder: Path) -> SyncState:
     except (DatabaseDamaged, DatabaseError) as error:
         if isinstance(error, DatabaseError) and not is_damage(error):
             raise
-        begin_anew(folder)
+        quarantine_state(folder)
         return SyncState(connect(folder / FILE, durable=True))
 
 
-def begin_anew(folder: Path) -> None:
+def quarantine_state(folder: Path) -> None:
     """Put a damaged book aside. Losing it deletes nothing and reverts nothing: both sides are compared again.
 
     Its rows are not salvaged: an older row would say that both sides had agreed on a text that one has replaced since.

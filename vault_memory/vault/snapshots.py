@@ -18,23 +18,12 @@ from vault_memory.vault.write.journal import By, Journal
 ALL_FOR = 24 * 3600.0
 KEPT_FOR = 90 * 24 * 3600.0
 AN_HOUR = 3600.0
-_KEEP = """
-    INSERT OR IGNORE INTO blobs SELECT ?1, ?2, pack(?3)
-    WHERE NOT EXISTS (SELECT 1 FROM blobs WHERE revision = ?1)
-"""
-_HEAD = """
-    SELECT id FROM versions JOIN blobs USING (revision) WHERE path = ?1
-    ORDER BY id DESC LIMIT 1
-"""
-_KEEP_HEAD = f"UPDATE versions SET kept = 1 WHERE id = ({_HEAD}) AND revision = ?2"
-_ADD = f"""
-    INSERT INTO versions(path, revision, at, by, kept) SELECT ?1, ?2, ?3, ?4, ?5
-    WHERE EXISTS (SELECT 1 FROM blobs WHERE revision = ?2)
-    AND ?2 IS NOT (SELECT revision FROM versions WHERE id = ({_HEAD}))
-"""
+LEVEL = 3
+"""Of compression: higher ones cost several times as much and save little on notes"""
+
 _ADD_UNJUDGED = """
     INSERT INTO unjudged SELECT last_insert_rowid()
-    WHERE changes() AND EXISTS (SELECT 1 FROM versions WHERE path = ? AND by = 'bot')
+    WHERE EXISTS (SELECT 1 FROM versions WHERE path = ? AND by = 'bot')
 """
 _RENAMED_BEFORE = """
     path != ? AND path IN (SELECT path FROM versions WHERE revision = ?)
@@ -99,24 +88,30 @@ class Snapshots:
 
     def __init__(self, journal: Journal) -> None:
         self._journal = journal
+        self._connection = journal.connection
 
     # --- Bytes ---
 
     def keep(self, raw: bytes, revision: str | None = None) -> str:
         """Stores bytes. Returns their revision."""
         revision = revision or revision_of(raw)
-        self._journal.change(_KEEP, (revision, len(raw), raw))
+        if not self.knows(revision):
+            self._connection.execute(
+                "INSERT OR IGNORE INTO blobs VALUES (?, ?, ?)",
+                (revision, len(raw), zlib.compress(raw, LEVEL)),
+            )
         return revision
 
     def knows(self, revision: str) -> bool:
         """Whether the bytes of this revision are stored."""
         query = "SELECT 1 FROM blobs WHERE revision = ?"
-        return self._journal.first(query, (revision,)) is not None
+        return bool(self._connection.execute(query, (revision,)).fetchone())
 
     def bytes_of(self, revision: str | None) -> bytes | None:
         """Returns the bytes of a revision; None when they are not stored."""
-        query = "SELECT packed FROM blobs WHERE revision = ?"
-        row = self._journal.first(query, (revision,))
+        row = self._connection.execute(
+            "SELECT packed FROM blobs WHERE revision = ?", (revision,)
+        ).fetchone()
         if not row:
             return None
         try:
@@ -128,7 +123,7 @@ class Snapshots:
 
     def drop_unused(self) -> None:
         """Deletes bytes that no row names; call it within a transaction."""
-        self._journal.change(_DROP_UNUSED)
+        self._connection.execute(_DROP_UNUSED)
 
     # --- Adding versions ---
 
@@ -141,16 +136,29 @@ class Snapshots:
         by: By,
         kept: bool = False,
     ) -> None:
-        """Adds a version to the chain of a path, if its bytes are stored.
+        """Adds a version whose bytes are stored to the chain of a path.
 
         The same revision as the newest one adds nothing.
         """
-        if kept:
-            self._journal.change(_KEEP_HEAD, (path, revision))
-        self._journal.change(_ADD, (path, revision, at, by, int(kept)))
+        last = self.head(path)
+        if last is not None and last.revision == revision:
+            if kept and not last.kept:
+                self._mark_head_as_kept(path)
+            return
+        self._connection.execute(
+            "INSERT INTO versions(path, revision, at, by, kept) VALUES (?, ?, ?, ?, ?)",
+            (path, revision, at, by, int(kept)),
+        )
         # An editor that loaded the note before the bot's write may have dropped the bot's lines.
         if by == "person":
-            self._journal.change(_ADD_UNJUDGED, (path,))
+            self._connection.execute(_ADD_UNJUDGED, (path,))
+
+    def _mark_head_as_kept(self, path: str) -> None:
+        self._connection.execute(
+            "UPDATE versions SET kept = 1"
+            " WHERE id = (SELECT max(id) FROM versions WHERE path = ?)",
+            (path,),
+        )
 
     def record(self, path: str, raw: bytes, *, at: float, by: By = "person") -> str:
         """Adds a version that was seen, in a transaction of its own. Returns its revision."""
@@ -182,14 +190,14 @@ class Snapshots:
         with self._journal.transaction():
             for path, raw in versions:
                 self.add(path, self.keep(raw), at=at, by="person", kept=True)
-            self._journal.change("DELETE FROM unjudged")
+            self._connection.execute("DELETE FROM unjudged")
 
     # --- Reading versions ---
 
     def wrote(self, revision: str) -> bool:
         """Whether a write of ours put this revision into some note."""
         query = "SELECT 1 FROM versions WHERE revision = ? AND by = 'bot'"
-        return self._journal.first(query, (revision,)) is not None
+        return bool(self._connection.execute(query, (revision,)).fetchone())
 
     def head(self, path: str) -> Version | None:
         """Returns the newest version of a path that was seen."""
@@ -208,14 +216,16 @@ class Snapshots:
 
     def heads(self) -> Iterator[tuple[str, str]]:
         """Yields each path that has a chain with its newest revision, ordered by path."""
-        for path, revision, _ in self._journal.execute(
+        for path, revision, _ in self._connection.execute(
             "SELECT path, revision, max(id) FROM versions GROUP BY path ORDER BY path"
         ):
             yield str(path), str(revision)
 
     def paths(self) -> list[str]:
         """Returns all paths that have a chain."""
-        rows = self._journal.execute("SELECT DISTINCT path FROM versions ORDER BY path")
+        rows = self._connection.execute(
+            "SELECT DISTINCT path FROM versions ORDER BY path"
+        )
         return [str(path) for (path,) in rows]
 
     def gone_back(self) -> list[tuple[str, str, str]]:
@@ -223,12 +233,12 @@ class Snapshots:
 
         Each comes with its newest revision, and with the revision that it replaced.
         """
-        rows = self._journal.execute(_GONE_BACK)
+        rows = self._connection.execute(_GONE_BACK)
         return [(str(path), str(now), str(newer)) for path, now, newer in rows]
 
     def newest(self) -> float | None:
         """Returns when the newest of all versions was seen."""
-        rows = self._journal.execute(
+        rows = self._connection.execute(
             "SELECT max(at) FROM versions WHERE id > (SELECT max(id) - 50 FROM versions)"
         )
         return next((float(seen) for (seen,) in rows if seen is not None), None)
@@ -242,7 +252,7 @@ class Snapshots:
     def judged(self, version: Version) -> None:
         """Notes that this save was compared with the bot's text."""
         with self._journal.transaction():
-            self._journal.change(
+            self._connection.execute(
                 "DELETE FROM unjudged WHERE version = ?", (version.id,)
             )
 
@@ -250,13 +260,15 @@ class Snapshots:
 
     def prune(self, now: float) -> int:
         """Deletes versions that are too old. Returns how many were deleted."""
-        rows = self._journal.execute(
+        rows = self._connection.execute(
             "SELECT id, path, at, kept FROM versions ORDER BY path, id DESC"
         )
         outdated = _outdated(rows, now)
         with self._journal.transaction():
-            for version in outdated:
-                self._journal.change("DELETE FROM versions WHERE id = ?", (version,))
+            self._connection.executemany(
+                "DELETE FROM versions WHERE id = ?",
+                [(version,) for version in outdated],
+            )
             self.drop_unused()
         return len(outdated)
 
@@ -264,7 +276,7 @@ class Snapshots:
         return self._versions(f"path = ? ORDER BY id {order}", path)
 
     def _versions(self, condition: str, *values: str) -> list[Version]:
-        rows = self._journal.execute(
+        rows = self._connection.execute(
             "SELECT path, revision, at, by, kept, size, id"
             f" FROM versions JOIN blobs USING (revision) WHERE {condition}",
             values,

@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from vault_memory.daemon import client, sync_thread
     from vault_memory.sync import connection
     from vault_memory.sync import report as sync_report
-    from vault_memory.sync.engine import Report
+    from vault_memory.sync.engine import PassReport
     from vault_memory.sync.plan import safety_limits
     from vault_memory.sync.report import Remark, SyncReport
     from vault_memory.vault.watch import watcher as watch_watcher
@@ -156,7 +156,7 @@ def _told(standing: Mapping[str, Any] | None) -> str:
     )
 
 
-def _line(context: Context, report: "Report") -> None:
+def _line(context: Context, report: "PassReport") -> None:
     if not context.quiet:
         context.line(_counted({name: getattr(report, name) for name, _ in _DONE}))
 

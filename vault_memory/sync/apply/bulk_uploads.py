@@ -40,14 +40,14 @@ class Attempt(Protocol):
 class Bulk:
     """For one vault and one remote."""
 
-    def __init__(self, sides: SyncSession) -> None:
-        self._sides = sides
+    def __init__(self, session: SyncSession) -> None:
+        self._session = session
 
     def batches(
         self, ready: Sequence[tuple[Upload, Note]], now: datetime
     ) -> Iterator[Batch]:
         """What goes up in bulk, a request at a time, for as long as the server takes it."""
-        if not (self._sides.asked and self._sides.remote.traits.bulk):
+        if not (self._session.asked and self._session.remote.traits.bulk):
             return
         chosen = self._new_notes(ready)
         while len(chosen) >= MANY and not self._is_paused(now):
@@ -63,7 +63,7 @@ class Bulk:
     ) -> Mapping[str, PutResult | None]:
         """Returns what was stored, and None where nobody knows. What is left out is to be sent by itself."""
         try:
-            answers = self._sides.remote.put_new(
+            answers = self._session.remote.put_new(
                 [(action.path, note.raw) for action, note in batch]
             )
         except Refused:
@@ -99,7 +99,7 @@ class Bulk:
 
     def _new_notes(self, ready: Sequence[tuple[Upload, Note]]) -> Batch:
         """Notes that the server does not have, in folders that it has."""
-        entries = self._sides.book.entries()
+        entries = self._session.state.entries()
         folders = {"", *(path for path, entry in entries.items() if entry.is_folder)}
         return [
             (action, note)
@@ -111,15 +111,15 @@ class Bulk:
         ]
 
     def _is_paused(self, now: datetime) -> bool:
-        since = self._sides.book.said(_FACT)
+        since = self._session.state.meta(_FACT)
         return (
             isinstance(since, int | float)
             and 0 <= now.timestamp() - since < PAUSE_SECONDS
         )
 
     def _pause(self, now: datetime) -> None:
-        with self._sides.book.writing():
-            self._sides.book.say(_FACT, now.timestamp())
+        with self._session.state.transaction():
+            self._session.state.set_meta(_FACT, now.timestamp())
 
 
 def _fail(error: RemoteError) -> NoReturn:

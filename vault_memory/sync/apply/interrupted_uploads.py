@@ -16,16 +16,16 @@ from vault_memory.remote.remote_errors import (
     RemoteLocked,
     RemoteMissing,
 )
-from vault_memory.sync.apply.overwrite_check import Overwritten
+from vault_memory.sync.apply.overwrite_check import OverwriteCheck
 from vault_memory.sync.apply.own_writes import NOTHING
-from vault_memory.sync.apply.progress import Done
+from vault_memory.sync.apply.progress import PassResult
 from vault_memory.sync.apply.session import (
     SECOND_LOOK,
     ActionOutdated,
     SyncSession,
     as_stored,
 )
-from vault_memory.sync.state_db import Sent
+from vault_memory.sync.state_db import OpenUpload
 from vault_memory.sync.trees import BaseFile, hash_of
 from vault_memory.vault.reader import Note
 from vault_memory.vault.snapshots import revision_of
@@ -35,16 +35,16 @@ logger = logging.getLogger(__name__)
 CUT_SHORT = "its last upload was cut short; it is sent again in a few seconds"
 
 
-def repair(sides: SyncSession, done: Done, now: datetime) -> dict[str, str]:
+def repair(session: SyncSession, result: PassResult, now: datetime) -> dict[str, str]:
     """Find out what became of uploads without an answer: ours, our own half of one, or somebody else's.
 
     A beginning of what we sent is written anew; it is never taken for an edit. Then look behind all writes of which
     that is still to be done: another write could wipe out what they replaced. Returns what is still open.
     """
     still: dict[str, str] = {}
-    for sent in sides.book.unsettled():
+    for sent in session.state.open_uploads():
         try:
-            _settle(sides, sent, done, now)
+            _settle(session, sent, result, now)
         except (RemoteLocked, RemoteBusy, OutcomeUnknown, NotUnderstood) as error:
             still[sent.path] = error.message
         except ActionOutdated:
@@ -57,92 +57,98 @@ def repair(sides: SyncSession, done: Done, now: datetime) -> dict[str, str]:
             RemoteFull,
         ) as error:
             logger.info("%s; it is looked at anew", error.message)
-            sides.sent(sent.path)
-    return {**Overwritten(sides).search(done, now), **still}
+            session.sent(sent.path)
+    return {**OverwriteCheck(session).search(result, now), **still}
 
 
-def _settle(sides: SyncSession, sent: Sent, done: Done, now: datetime) -> None:
-    ours, was = _bytes_of(sides, sent), sides.book.agreed(sent.path)
+def _settle(
+    session: SyncSession, sent: OpenUpload, result: PassResult, now: datetime
+) -> None:
+    ours, was = _bytes_of(session, sent), session.state.base_of(sent.path)
     before = hash_of(was)
     try:
-        there = _on_server(sides, sent.path)
+        there = _on_server(session, sent.path)
     except RemoteMissing:
         # What arrived may lie under another name by now, be it a part of it.
-        sides.deliveries.lose(sent.path, sent.hash)
-        sides.sent(sent.path)
+        session.deliveries.lose(sent.path, sent.hash)
+        session.sent(sent.path)
         return
     # Two writes of one second have one tag: the bytes tell whether anything was written.
     is_other = there.etag != sent.tag or revision_of(there.raw) != before
     if is_other:
-        _remember(sides, sent, ours, there, now)
+        _remember(session, sent, ours, there, now)
     if revision_of(there.raw) == sent.hash:
-        sides.agree(sent.path, there.raw, as_stored(there))
-        sides.deliveries.record(sent.path, there.raw, before, now)
+        session.agree(sent.path, there.raw, as_stored(there))
+        session.deliveries.record(sent.path, there.raw, before, now)
     elif ours is not None and ours.startswith(there.raw) and is_other:
-        with sides.book.writing():
-            since = sides.book.doubted(sent.path, there.etag, now)
+        with session.state.transaction():
+            since = session.state.mark_doubtful(sent.path, there.etag, now)
         if not (there.confirmed or now.timestamp() - since >= SECOND_LOOK):
             raise ActionOutdated
         if (
-            reason := Overwritten(sides)
-            .search(done, now, only=sent.path)
+            reason := OverwriteCheck(session)
+            .search(result, now, only=sent.path)
             .get(sent.path)
         ):
             raise RemoteBusy(reason)
-        stored = sides.send(sent.path, ours, there.etag, after=there.modified)
+        stored = session.send(sent.path, ours, there.etag, after=there.modified)
         half = BaseFile(
             revision_of(there.raw), there.etag, "", was.remote_id if was else ""
         )
         with (
-            sides.book.writing()
+            session.state.transaction()
         ):  # another write may have passed together with this one, too
-            Overwritten(sides).remember(half, stored, sent.path, ours, now, young=True)
-        sides.agree(sent.path, ours, stored)
-        sides.deliveries.record(sent.path, ours, before, now, in_parts=True)
+            OverwriteCheck(session).remember(
+                half, stored, sent.path, ours, now, young=True
+            )
+        session.agree(sent.path, ours, stored)
+        session.deliveries.record(sent.path, ours, before, now, in_parts=True)
     elif is_other:
         # The server may have kept a part of ours, or all of it, before somebody wrote what lies there now.
-        sides.deliveries.lose(sent.path, sent.hash)
-    sides.sent(sent.path)
+        session.deliveries.lose(sent.path, sent.hash)
+    session.sent(sent.path)
 
 
-def may_have_arrived(sides: SyncSession, path: str) -> bool:
+def may_have_arrived(session: SyncSession, path: str) -> bool:
     """Whether the server may have stored an upload although it refused it.
 
     A proxy may send an upload twice: the server stores the first and refuses the second, for the tag has changed.
     """
-    sent = next((sent for sent in sides.book.unsettled() if sent.path == path), None)
+    sent = next(
+        (sent for sent in session.state.open_uploads() if sent.path == path), None
+    )
     if sent is None:
         return False
-    ours = sides.sent_bytes(sent.hash) or b""
+    ours = session.sent_bytes(sent.hash) or b""
     try:
-        there = _on_server(sides, path)
+        there = _on_server(session, path)
         # A listing left it out, or only its tag is new. Ours may begin with it: that does not make it a part of ours.
-        is_base = revision_of(there.raw) == hash_of(sides.book.agreed(path))
+        is_base = revision_of(there.raw) == hash_of(session.state.base_of(path))
         is_ours = ours.startswith(there.raw)
         if is_base:
             return False
-        return is_ours or _is_among_versions(sides, sent, len(ours))
+        return is_ours or _is_among_versions(session, sent, len(ours))
     except RemoteError as error:
         is_certain = isinstance(error, RemoteMissing | Refused)
         return not is_certain  # else the next pass asks again
 
 
-def _on_server(sides: SyncSession, path: str) -> Fetched:
+def _on_server(session: SyncSession, path: str) -> Fetched:
     """What the server holds at a path. Only two answers in a row prove that nothing is there."""
     try:
-        return sides.remote.get(path, max_bytes=sides.largest)
+        return session.remote.get(path, max_bytes=session.largest)
     except RemoteMissing:
         # Fault: a proxy cannot reach the server for a moment and calls every address missing.
         # The upload would count as gone, and nobody would look for what it replaced.
-        return sides.remote.get(path, max_bytes=sides.largest)
+        return session.remote.get(path, max_bytes=session.largest)
 
 
-def _is_among_versions(sides: SyncSession, sent: Sent, size: int) -> bool:
+def _is_among_versions(session: SyncSession, sent: OpenUpload, size: int) -> bool:
     """Whether a version of this size came after the text that an upload was to replace."""
-    entry = sides.book.last_seen(sent.path)
+    entry = session.state.entry_of(sent.path)
     if entry is None:
         return False
-    versions = sides.remote.versions(sent.path, fileid=entry.fileid)
+    versions = session.remote.versions(sent.path, fileid=entry.fileid)
     newer_sizes = [
         version.size for version in versions if version.modified > entry.modified
     ]
@@ -150,10 +156,14 @@ def _is_among_versions(sides: SyncSession, sent: Sent, size: int) -> bool:
 
 
 def _remember(
-    sides: SyncSession, sent: Sent, ours: bytes | None, there: Fetched, now: datetime
+    session: SyncSession,
+    sent: OpenUpload,
+    ours: bytes | None,
+    there: Fetched,
+    now: datetime,
 ) -> None:
     """It may have arrived, and have replaced a text that nobody here has seen."""
-    was = sides.book.agreed(sent.path)
+    was = session.state.base_of(sent.path)
     if (
         ours is None
         or not isinstance(was, BaseFile | None)
@@ -162,16 +172,16 @@ def _remember(
         return
     is_ours = ours.startswith(there.raw)
     stored = PutResult(modified=there.modified if is_ours else 0)
-    with sides.book.writing():
-        Overwritten(sides).remember(
+    with session.state.transaction():
+        OverwriteCheck(session).remember(
             was or NOTHING, stored, sent.path, ours, now, young=True, tag=sent.tag or ""
         )
 
 
-def _bytes_of(sides: SyncSession, sent: Sent) -> bytes | None:
+def _bytes_of(session: SyncSession, sent: OpenUpload) -> bytes | None:
     """What was to be uploaded, if it is still to be had."""
-    note = sides.local.read(sent.path)
+    note = session.local.read(sent.path)
     if isinstance(note, Note) and note.revision == sent.hash:
         return note.raw
-    with sides.writing() as writer:
+    with session.writing() as writer:
         return writer.snapshots.bytes_of(sent.hash)

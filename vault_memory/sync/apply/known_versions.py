@@ -34,19 +34,19 @@ class KnownList:
 class KnownVersions:
     """The last such list of each file."""
 
-    def __init__(self, book: SyncState) -> None:
-        self._book = book
+    def __init__(self, state: SyncState) -> None:
+        self._state = state
 
     def of(self, path: str, revision: str) -> KnownList | None:
         """The list that was made while this revision was the last one; None when there is none."""
-        fact = self._book.said(_FACT + path)
+        fact = self._state.meta(_FACT + path)
         if not isinstance(fact, dict) or "sizes" not in fact:
             return None
         return KnownList(**fact) if fact["revision"] == revision else None
 
     def begin(self, path: str, revision: str) -> None:
         """A file is new on the server: nothing that lies in its versions was ever here."""
-        self._book.say(_FACT + path, asdict(KnownList(revision, {})))
+        self._state.set_meta(_FACT + path, asdict(KnownList(revision, {})))
 
     def save(
         self,
@@ -60,5 +60,5 @@ class KnownVersions:
         """Keep a list of the versions whose bytes are known here."""
         sizes = {one.id: one.size for one in versions}
         known = KnownList(revision, sizes, modified, before_write)
-        with self._book.writing():
-            self._book.say(_FACT + path, asdict(known))
+        with self._state.transaction():
+            self._state.set_meta(_FACT + path, asdict(known))

@@ -31,7 +31,7 @@ from vault_memory.sync.apply.own_writes import (
     is_ours,
     short_size,
 )
-from vault_memory.sync.apply.progress import ANEW, Done
+from vault_memory.sync.apply.progress import LOOKED_AT_AGAIN, PassResult
 from vault_memory.sync.apply.session import (
     RECORDS,
     SHORT,
@@ -67,19 +67,19 @@ UNTOLD = (
 )
 
 
-class Overwritten:
+class OverwriteCheck:
     """For one vault and one remote."""
 
-    def __init__(self, sides: SyncSession) -> None:
-        self._sides = sides
-        self._known = KnownVersions(sides.book)
+    def __init__(self, session: SyncSession) -> None:
+        self._session = session
+        self._known = KnownVersions(session.state)
 
     def suspects(self, now: datetime) -> frozenset[str]:
         """Paths whose tags other bytes may stand behind, and those that somebody else has just written."""
-        rewrites = self._sides.book.rewrites(now.timestamp())
+        rewrites = self._session.state.rewrites(now.timestamp())
         return (
-            self._sides.book.racy()
-            | self._sides.young
+            self._session.state.racy()
+            | self._session.young
             | {one.path for one in rewrites if one.by == "them"}
         )
 
@@ -98,9 +98,9 @@ class Overwritten:
 
         `tag`: under which that was listed last, if the server has given it another one.
         """
-        if not self._sides.remote.traits.versions:
+        if not self._session.remote.traits.versions:
             return
-        known = self._sides.book.last_seen(path)
+        known = self._session.state.entry_of(path)
         is_known = known is not None and known.etag in (was.tag, tag or was.tag)
         listed = self._known.of(path, was.hash)
         size, modified = (
@@ -123,7 +123,7 @@ class Overwritten:
             date=stored.date,
             crossed=crossed,
         )
-        before = self._sides.book.said(_FACT + path)
+        before = self._session.state.meta(_FACT + path)
         if isinstance(before, dict) and path.endswith(
             (*TEXT, *RECORDS)
         ):  # not yet looked behind: both at once
@@ -136,11 +136,11 @@ class Overwritten:
                 writes=((made.ours, made.base), *map(tuple, older)),
                 **first,
             )
-        self._sides.book.say(_FACT + path, asdict(made))
+        self._session.state.set_meta(_FACT + path, asdict(made))
 
     def begin(self, path: str, revision: str) -> None:
         """A file is new on the server: what lies in its versions, be it older or not, was never here."""
-        if self._sides.remote.traits.versions:
+        if self._session.remote.traits.versions:
             self._known.begin(path, revision)
 
     def list_before(self, path: str, now: datetime) -> None:
@@ -148,12 +148,12 @@ class Overwritten:
 
         Clients give files what times they like. Only such a list tells which versions came in between.
         """
-        was = self._sides.book.agreed(path)
-        if not (self._sides.remote.traits.versions and isinstance(was, BaseFile)):
+        was = self._session.state.base_of(path)
+        if not (self._session.remote.traits.versions and isinstance(was, BaseFile)):
             return
         if self._known.of(path, was.hash) is None:
-            versions = self._sides.remote.versions(path, fileid=was.remote_id)
-            entry = self._sides.book.last_seen(path)
+            versions = self._session.remote.versions(path, fileid=was.remote_id)
+            entry = self._session.state.entry_of(path)
             modified = entry.modified if entry and entry.etag == was.tag else 0
             self._known.save(path, was.hash, versions, modified, before_write=True)
 
@@ -179,7 +179,7 @@ class Overwritten:
             return False
         last = (fetched.modified, len(fetched.raw))
         ours = (delivery.modified, delivery.size)
-        versions = self._sides.remote.versions(path, fileid=was.remote_id)
+        versions = self._session.remote.versions(path, fileid=was.remote_id)
         others = [one for one in versions if (one.modified, one.size) != last]
         is_listed = all(
             (one.modified, one.size) == ours or listed.has(one) for one in others
@@ -202,81 +202,86 @@ class Overwritten:
     ) -> bool:
         """Whether a version has the bytes of one of these texts."""
         try:
-            raw = self._sides.remote.get_version(
-                path, version, max_bytes=self._sides.largest
+            raw = self._session.remote.get_version(
+                path, version, max_bytes=self._session.largest
             )
         except RemoteMissing:
             return False
         return revision_of(raw) in revisions
 
     def search(
-        self, done: Done, now: datetime, *, only: str | None = None
+        self, result: PassResult, now: datetime, *, only: str | None = None
     ) -> dict[str, str]:
         """Look behind all writes of which it is not known yet what they replaced, or behind that of one path.
 
         Returns the paths that rest until that is done, with the reasons: the next write could wipe it out.
         """
         rest: dict[str, str] = {}
-        for name, fact in self._sides.book.facts(_FACT).items():
+        for name, fact in self._session.state.metas_with_prefix(_FACT).items():
             one = Overwrite(**fact)
             age = now.timestamp() - one.at
             if only not in (None, one.path):
                 continue
             try:
-                self._look(one, done, now)
+                self._look(one, result, now)
             except ActionOutdated:
-                done.again.add(one.path)
-                rest[one.path] = ANEW
+                result.outdated.add(one.path)
+                rest[one.path] = LOOKED_AT_AGAIN
                 continue
             except (RemoteLocked, RemoteBusy, NotUnderstood) as error:
                 if getattr(error, "everywhere", False):
                     raise
                 if age < GIVE_UP_SECONDS:
-                    done.again.add(one.path)
+                    result.outdated.add(one.path)
                     if age < REST_SECONDS:
                         rest[one.path] = error.message
                     continue
             except (RemoteMissing, Refused):
                 pass
             except (VaultError, OSError) as error:
-                done.failed[one.path] = str(error)
+                result.failed[one.path] = str(error)
                 continue
-            with self._sides.book.writing():
-                self._sides.book.unsay(name)
+            with self._session.state.transaction():
+                self._session.state.delete_meta(name)
         return rest
 
-    def _look(self, one: Overwrite, done: Done, now: datetime) -> None:
-        versions = self._sides.remote.versions(one.path, fileid=one.fileid)
+    def _look(self, one: Overwrite, result: PassResult, now: datetime) -> None:
+        versions = self._session.remote.versions(one.path, fileid=one.fileid)
         # First of all: the next write could wipe out a version.
         unseen, read = self._unseen(one, versions, now)
         if (size := short_size(one, versions)) is not None:
             # Fault: a text of an earlier time may pass together with the second upload.
             self._known.save(one.path, one.base, before_ours(one, read), one.modified)
-            self._send_again(one, size, done, now)
-            versions = self._sides.remote.versions(one.path, fileid=one.fileid)
+            self._send_again(one, size, result, now)
+            versions = self._session.remote.versions(one.path, fileid=one.fileid)
             more, read = self._unseen(one, versions, now)
             unseen += [raw for raw in more if raw not in unseen]
         if versions:
-            self._sides.deliveries.confirm(
+            self._session.deliveries.confirm(
                 one.path, one.ours, versions[0].size, versions[0].modified
             )
-        if unseen and not self._sides.writes_here:
-            done.notes.append((one.path, LEFT))
+        if unseen and not self._session.writes_here:
+            result.notes.append((one.path, LEFT))
         elif unseen and one.path.endswith((*TEXT, *RECORDS)):
-            note = self._sides.local.read(one.path)
+            note = self._session.local.read(one.path)
             if isinstance(note, Note):
-                self._join(one, note, unseen, done, now)
+                self._join(one, note, unseen, result, now)
             else:
-                self._aside(one, unseen, done, now)
+                self._aside(one, unseen, result, now)
         elif unseen:
-            self._aside(one, unseen, done, now)
+            self._aside(one, unseen, result, now)
         # Fault: a text that somebody wrote over ours carries an earlier time. On the list it
         # would count as older than ours, and whoever writes upon it as a reader of ours.
         self._known.save(one.path, one.ours, read, one.ours_modified)
 
-    def _send_again(self, one: Overwrite, size: int, done: Done, now: datetime) -> None:
+    def _send_again(
+        self, one: Overwrite, size: int, result: PassResult, now: datetime
+    ) -> None:
         """The server kept the first part of our text: put the whole one over it before anybody builds upon that."""
-        was, note = self._sides.book.agreed(one.path), self._sides.local.read(one.path)
+        was, note = (
+            self._session.state.base_of(one.path),
+            self._session.local.read(one.path),
+        )
         if not (
             isinstance(was, BaseFile)
             and isinstance(note, Note)
@@ -284,11 +289,13 @@ class Overwritten:
         ):
             return
         try:
-            if not self._sides.send_again(note, was.tag, now):
-                done.failed[one.path] = SHORT.format(kept=size, whole=one.ours_size)
+            if not self._session.send_again(note, was.tag, now):
+                result.failed[one.path] = SHORT.format(kept=size, whole=one.ours_size)
         except RemoteChanged:
-            self._sides.sent(one.path)
-            done.again.add(one.path)  # somebody has already written upon the first part
+            self._session.sent(one.path)
+            result.outdated.add(
+                one.path
+            )  # somebody has already written upon the first part
 
     def _unseen(
         self, one: Overwrite, versions: Sequence[FileVersion], now: datetime
@@ -309,8 +316,8 @@ class Overwritten:
         unread |= {version.id for version in chosen}
         for version in chosen[:DEEPEST]:
             try:
-                raw = self._sides.remote.get_version(
-                    one.path, version, max_bytes=self._sides.largest
+                raw = self._session.remote.get_version(
+                    one.path, version, max_bytes=self._session.largest
                 )
             except RemoteMissing:
                 # The content of now is listed and cannot be had here; what expired has nothing to tell.
@@ -346,7 +353,7 @@ class Overwritten:
     def _read_before(self, one: Overwrite) -> dict[str, tuple[int, bytes]]:
         """Unseen texts that an earlier look has read, by revision, each with the time of its version."""
         texts = (
-            (modified, revision, self._sides.sent_bytes(revision))
+            (modified, revision, self._session.sent_bytes(revision))
             for modified, revision in one.unseen
         )
         return {
@@ -368,12 +375,12 @@ class Overwritten:
         """
         if not one.path.endswith((*TEXT, *RECORDS)):
             return
-        self._sides.keep(one.path, raw, now, by="sync")
+        self._session.keep(one.path, raw, now, by="sync")
         revisions = tuple(
             (modified, revision) for revision, (modified, _) in unseen.items()
         )
-        with self._sides.book.writing():
-            self._sides.book.say(
+        with self._session.state.transaction():
+            self._session.state.set_meta(
                 _FACT + one.path, asdict(replace(one, unseen=revisions))
             )
 
@@ -384,13 +391,13 @@ class Overwritten:
             one.base,
             *(revision for write in one.writes for revision in write),
         ]
-        with self._sides.writing() as writer:
+        with self._session.writing() as writer:
             chain = [version.revision for version in writer.snapshots.chain(one.path)]
         return [*dict.fromkeys((*ours, *chain))]
 
     def _is_beginning(self, raw: bytes, seen: Sequence[str]) -> bool:
         """Whether it is the first part of a text that was here: an upload that was cut off left it."""
-        texts = map(self._sides.sent_bytes, seen[:OLDER])
+        texts = map(self._session.sent_bytes, seen[:OLDER])
         return any(text is not None and text.startswith(raw) for text in texts)
 
     def _join(
@@ -398,7 +405,7 @@ class Overwritten:
         one: Overwrite,
         note: Note,
         unseen: Sequence[bytes],
-        done: Done,
+        result: PassResult,
         now: datetime,
     ) -> None:
         """All in one, here; it goes up with the next pass."""
@@ -406,20 +413,20 @@ class Overwritten:
         for its in unseen:
             whole = self._joined(one, joined, its, now)
             if whole is None:
-                self._aside(one, unseen, done, now)
+                self._aside(one, unseen, result, now)
                 return
             joined = whole
         if (
             joined != note.raw
-            and self._sides.put(one.path, joined, note.revision, now) == "copied"
+            and self._session.put(one.path, joined, note.revision, now) == "copied"
         ):
             raise ActionOutdated
         for its in unseen:
-            self._sides.keep(one.path, its, now, by="sync")
-        self._sides.keep(one.path, joined, now)
-        done.merged.append(one.path)
-        done.acted += 1
-        done.notes.append((one.path, JOINED))
+            self._session.keep(one.path, its, now, by="sync")
+        self._session.keep(one.path, joined, now)
+        result.merged.append(one.path)
+        result.acted += 1
+        result.notes.append((one.path, JOINED))
 
     def _joined(
         self, one: Overwrite, mine: bytes, its: bytes, now: datetime
@@ -427,7 +434,7 @@ class Overwritten:
         """Two texts in one. Some clients ask for no precondition: then theirs may start from an older version."""
         if one.path.endswith(RECORDS):
             return join_records([mine, its])
-        with self._sides.writing() as writer:
+        with self._session.writing() as writer:
             snapshots = writer.snapshots
             chain = [
                 *dict.fromkeys(
@@ -456,17 +463,17 @@ class Overwritten:
         ).result
 
     def _aside(
-        self, one: Overwrite, unseen: Sequence[bytes], done: Done, now: datetime
+        self, one: Overwrite, unseen: Sequence[bytes], result: PassResult, now: datetime
     ) -> None:
         for its in unseen:
             taken = {
-                *self._sides.book.hashes(),
-                *self._sides.book.base(),
-                *done.conflicts,
+                *self._session.state.hashes(),
+                *self._session.state.base(),
+                *result.conflicts,
             }
             copy = beside(one.path, f"memory copy {stamp(now, None)} server", taken)
-            if self._sides.put(copy, its, None, now) == "copied":
+            if self._session.put(copy, its, None, now) == "copied":
                 raise ActionOutdated
-            done.conflicts.append(copy)
-            done.acted += 1
-            done.notes.append((one.path, ASIDE.format(copy=copy)))
+            result.conflicts.append(copy)
+            result.acted += 1
+            result.notes.append((one.path, ASIDE.format(copy=copy)))

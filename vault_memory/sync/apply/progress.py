@@ -2,11 +2,11 @@
 
 from dataclasses import dataclass, field
 
-ANEW = "it is looked at anew"
+LOOKED_AT_AGAIN = "it is looked at anew"
 
 
 @dataclass(slots=True)
-class Done:
+class PassResult:
     """What was done in a pass."""
 
     uploaded: list[str] = field(default_factory=list)
@@ -20,7 +20,7 @@ class Done:
     """paths on which something could not be done, and why"""
     refused: dict[str, str] = field(default_factory=dict)
     """new paths that the server will never take as they are, and why"""
-    again: set[str] = field(default_factory=set)
+    outdated: set[str] = field(default_factory=set)
     """paths to be looked at anew"""
     notes: list[tuple[str, str]] = field(default_factory=list)
     """for a person to review: path and text"""

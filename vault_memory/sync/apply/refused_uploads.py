@@ -24,14 +24,14 @@ def is_new_there(action: Action) -> bool:
 class Refusals:
     """What is remembered of them, in the book."""
 
-    def __init__(self, book: SyncState) -> None:
-        self._book = book
+    def __init__(self, state: SyncState) -> None:
+        self._state = state
 
     def note(self, action: Action, reason: str, now: datetime) -> None:
         """The server refused this."""
         revision = action.hash if isinstance(action, Upload) else ""
-        with self._book.writing():
-            self._book.say(
+        with self._state.transaction():
+            self._state.set_meta(
                 _FACT + action.path,
                 {"hash": revision, "reason": reason, "at": now.timestamp()},
             )
@@ -39,7 +39,7 @@ class Refusals:
     def lasting(self, nodes: Mapping[str, Node], now: float) -> dict[str, str]:
         """Paths that the server would refuse again, and why; what has changed since is forgotten."""
         lasting = {}
-        for name, fact in self._book.facts(_FACT).items():
+        for name, fact in self._state.metas_with_prefix(_FACT).items():
             path = name.removeprefix(_FACT)
             node = nodes.get(path)
             is_same = (
@@ -49,6 +49,6 @@ class Refusals:
             if is_same and 0 <= now - fact["at"] < LEFT_ALONE_SECONDS:
                 lasting[path] = str(fact["reason"])
             else:
-                with self._book.writing():
-                    self._book.unsay(name)
+                with self._state.transaction():
+                    self._state.delete_meta(name)
         return lasting

@@ -13,7 +13,7 @@ from vault_memory.sync.apply.local_renames import Disk
 from vault_memory.sync.apply.unproven_uploads import Deliveries
 from vault_memory.sync.observe.local_scan import LocalScanner
 from vault_memory.sync.plan.awareness import join_records
-from vault_memory.sync.state_db import NEW, UNSIGNED, YOUNG, Sent, SyncState
+from vault_memory.sync.state_db import NEW, UNSIGNED, YOUNG, OpenUpload, SyncState
 from vault_memory.sync.trees import BaseFile, hash_of
 from vault_memory.vault.reader import Note
 from vault_memory.vault.snapshots import Version, revision_of
@@ -46,7 +46,7 @@ class SyncSession:
 
     local: LocalScanner
     remote: Remote
-    book: SyncState
+    state: SyncState
     writing: Writing
     """the vault's writer, for the moment of one write"""
     disk: Disk
@@ -64,7 +64,7 @@ class SyncSession:
     _patient: set[str] = field(default_factory=set)
 
     def __post_init__(self) -> None:
-        self.deliveries = Deliveries(self.book)
+        self.deliveries = Deliveries(self.state)
 
     def fetch(self, path: str, tag: str, now: datetime) -> Fetched:
         """What the server holds, which was listed under this tag.
@@ -77,12 +77,12 @@ class SyncSession:
         fetched = self.prefetched.pop(path, None) or self.remote.get(
             path, max_bytes=self.largest
         )
-        was = self.book.agreed(path)
+        was = self.state.base_of(path)
         last = self.sent_bytes(was.hash) if isinstance(was, BaseFile) else None
         unfinished = _cut_off(fetched.raw, last) and not self._finished(path, fetched)
         if unfinished and not self.is_cut_short(path, fetched):
-            with self.book.writing():
-                since = self.book.doubted(path, fetched.etag, now, why=HALF)
+            with self.state.transaction():
+                since = self.state.mark_doubtful(path, fetched.etag, now, why=HALF)
             if now.timestamp() - since < HOLD_SECONDS:
                 raise ActionOutdated
         self.fetched(path, fetched)
@@ -90,7 +90,7 @@ class SyncSession:
 
     def may_be_half(self, path: str, tag: str, at: float) -> bool:
         """Whether the text under this tag was read, and waits for the end of an upload of another device."""
-        since = self.book.doubted_since(path, tag, why=HALF)
+        since = self.state.doubted_since(path, tag, why=HALF)
         return since is not None and 0 <= at - since < HOLD_SECONDS
 
     def is_cut_short(self, path: str, fetched: Fetched) -> bool:
@@ -99,7 +99,7 @@ class SyncSession:
         Taken for an edit, it would take the rest away here, too. Once a listing has shown the upload whole, such a
         text is an edit. So is an earlier version under another tag: somebody put it back.
         """
-        was = self.book.agreed(path)
+        was = self.state.base_of(path)
         delivery = self.deliveries.of(path, was)
         if delivery is None or delivery.whole or not isinstance(was, BaseFile):
             return False
@@ -119,7 +119,7 @@ class SyncSession:
 
         A note that was renamed has its earlier versions under its last name: whoever wrote to it may start from these.
         """
-        was = self.book.agreed(path)
+        was = self.state.base_of(path)
         with self.writing() as writer:
             snapshots = writer.snapshots
             revisions = dict.fromkeys(
@@ -139,7 +139,7 @@ class SyncSession:
 
     def _finished(self, path: str, fetched: Fetched) -> bool:
         """Whether the sender's checksum proves that nothing is missing."""
-        entry = self.book.last_seen(path)
+        entry = self.state.entry_of(path)
         return (
             entry is not None
             and entry.etag == fetched.etag
@@ -154,8 +154,8 @@ class SyncSession:
     def fetched(self, path: str, fetched: Fetched) -> None:
         """Remember what stands behind a tag, unless it may come to stand for other bytes."""
         if fetched.confirmed:
-            with self.book.writing():
-                self.book.fetched(path, fetched.etag, revision_of(fetched.raw))
+            with self.state.transaction():
+                self.state.store_fetched(path, fetched.etag, revision_of(fetched.raw))
 
     def certain(
         self, path: str, tag: str, now: datetime, *, replaceable: bool = False
@@ -166,14 +166,14 @@ class SyncSession:
         older than the second that it stands for, by the clock of this device: a file may have a time in the future.
         `replaceable`: what is written over can be had again, so nothing has to be waited for.
         """
-        if path not in self.book.racy():
+        if path not in self.state.racy():
             return
-        since = self.book.doubted_since(path, tag)
+        since = self.state.doubted_since(path, tag)
         if since is not None and 0 <= now.timestamp() - since < SECOND_LOOK:
             raise ActionOutdated
         fetched, was = (
             self.remote.get(path, max_bytes=self.largest),
-            self.book.agreed(path),
+            self.state.base_of(path),
         )
         self.fetched(path, fetched)
         same = isinstance(was, BaseFile) and (was.hash, tag) == (
@@ -184,12 +184,12 @@ class SyncSession:
             raise ActionOutdated
         if replaceable and not fetched.confirmed:
             return  # what hides behind the tag is found in the versions afterwards
-        with self.book.writing():
-            since = self.book.doubted(path, fetched.etag, now)
+        with self.state.transaction():
+            since = self.state.mark_doubtful(path, fetched.etag, now)
         if not (fetched.confirmed or now.timestamp() - since >= SECOND_LOOK):
             raise ActionOutdated
-        with self.book.writing():
-            self.book.calm(path)
+        with self.state.transaction():
+            self.state.clear_racy(path)
 
     def put(self, path: str, raw: bytes, expected: str | None, now: datetime) -> str:
         """Swap bytes in; what somebody saved meanwhile is merged into them, or stays beside them.
@@ -238,28 +238,30 @@ class SyncSession:
 
         `after`: the time that the server gives that file, where the caller knows it.
         """
-        last = self.book.last_seen(path)
+        last = self.state.entry_of(path)
         after = after or (last.modified if last and last.etag == expected else 0)
         if expected is not None and not after and self.remote.traits.versions:
             # At the time of the file that it replaces it would get the tag of that file, and its place in the list.
             entry = self.remote.look(path)
             if entry.etag != expected:
                 raise RemoteChanged(path)
-            with self.book.writing():
-                self.book.entry(entry)
+            with self.state.transaction():
+                self.state.store_entry(entry)
             after = entry.modified
         return self.remote.put(path, raw, expected=expected, after=after)
 
     def send_again(self, note: Note, expected: str, now: datetime) -> bool:
         """Upload a text of whose last upload the server kept the first part. False: it does so again and again."""
-        was = self.book.agreed(note.path)
+        was = self.state.base_of(note.path)
         delivery = self.deliveries.of(note.path, was)
         tries = delivery.tries + 1 if delivery else 1
-        with self.book.writing():
-            self.book.send([Sent(note.path, note.revision, len(note.raw), expected)])
+        with self.state.transaction():
+            self.state.begin_uploads(
+                [OpenUpload(note.path, note.revision, len(note.raw), expected)]
+            )
         self.keep(note.path, note.raw, now)
         stored = self.send(note.path, note.raw, expected)
-        with self.book.writing():
+        with self.state.transaction():
             self.agree(note.path, note.raw, stored)
             self.deliveries.record(note.path, note.raw, hash_of(was), now, tries=tries)
         return tries <= TRIES
@@ -282,28 +284,28 @@ class SyncSession:
             if entry.size != len(raw):
                 raise ActionOutdated
             tag, fileid, confirmed = entry.etag, entry.fileid, entry.confirmed
-        was = self.book.agreed(path)
+        was = self.state.base_of(path)
         remote_id = fileid or (was.remote_id if was else "")
-        with self.book.writing():
+        with self.state.transaction():
             agreed = BaseFile(revision_of(raw), tag, self.disk.id_of(path), remote_id)
             is_unsigned = self.remote.traits.checksums and not stored.checksum
             young = (UNSIGNED if is_unsigned else NEW) if made else YOUNG
-            self.book.agree(path, agreed, racy=0 if confirmed else young)
-            seen = self.book.last_seen(path)
+            self.state.set_base(path, agreed, racy=0 if confirmed else young)
+            seen = self.state.entry_of(path)
             modified = stored.modified or (
                 seen.modified if seen and seen.etag == tag else 0
             )
             checksum = stored.checksum or (
                 seen.checksum if seen and seen.etag == tag else ""
             )
-            self.book.entry(
+            self.state.store_entry(
                 Entry(path, False, tag, len(raw), modified, remote_id, checksum)
             )
-            self.book.sent(path)
+            self.state.end_upload(path)
 
     def rewrote(self, path: str, by: str, now: datetime) -> None:
-        with self.book.writing():
-            self.book.rewrote(path, by, now.timestamp())
+        with self.state.transaction():
+            self.state.record_rewrite(path, by, now.timestamp())
 
     def keep(self, path: str, raw: bytes, now: datetime, *, by: By = "person") -> None:
         """Keep a version: the next merge starts from it."""
@@ -331,13 +333,13 @@ class SyncSession:
         return note
 
     def forget(self, path: str) -> None:
-        with self.book.writing():
-            self.book.forget(path)
-            self.book.drop_entry(path)
+        with self.state.transaction():
+            self.state.forget(path)
+            self.state.delete_entry(path)
 
     def sent(self, path: str) -> None:
-        with self.book.writing():
-            self.book.sent(path)
+        with self.state.transaction():
+            self.state.end_upload(path)
 
 
 def as_stored(fetched: Fetched) -> PutResult:

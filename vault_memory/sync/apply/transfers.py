@@ -9,8 +9,8 @@ from vault_memory.markdown.merging.three_way import merge
 from vault_memory.remote.contract import Fetched
 from vault_memory.remote.remote_errors import RemoteMissing
 from vault_memory.sync.actions import Download, KeepBoth, Merge, TrashLocal
-from vault_memory.sync.apply.overwrite_check import Overwritten
-from vault_memory.sync.apply.progress import Done
+from vault_memory.sync.apply.overwrite_check import OverwriteCheck
+from vault_memory.sync.apply.progress import PassResult
 from vault_memory.sync.apply.session import (
     RECORDS,
     SHORT,
@@ -30,56 +30,56 @@ from vault_memory.sync.plan.awareness import (
     without_line,
     without_torn,
 )
-from vault_memory.sync.state_db import Sent
+from vault_memory.sync.state_db import OpenUpload
 from vault_memory.sync.trees import BaseFile
 from vault_memory.vault.reader import Note
 from vault_memory.vault.snapshots import revision_of
 from vault_memory.vault.version_distance import nearest
 
 
-class Carrying:
+class FileTransfers:
     """For one vault and one remote."""
 
-    def __init__(self, sides: SyncSession) -> None:
-        self._sides = sides
-        self._overwritten = Overwritten(sides)
+    def __init__(self, session: SyncSession) -> None:
+        self._session = session
+        self._overwritten = OverwriteCheck(session)
 
-    def download(self, action: Download, done: Done, now: datetime) -> None:
-        fetched = self._sides.fetch(action.path, action.tag, now)
-        if action.hash is not None and self._sides.is_cut_short(action.path, fetched):
-            note = self._sides.read(action.path, action.hash)
-            self._send_again(note, fetched, done, now)
+    def download(self, action: Download, result: PassResult, now: datetime) -> None:
+        fetched = self._session.fetch(action.path, action.tag, now)
+        if action.hash is not None and self._session.is_cut_short(action.path, fetched):
+            note = self._session.read(action.path, action.hash)
+            self._send_again(note, fetched, result, now)
             return
         if (joined := self._overtaken(action, fetched, now)) is not None:
-            self._swap_in(action, joined, fetched, done, now)
+            self._swap_in(action, joined, fetched, result, now)
             return
-        if self._sides.put(action.path, fetched.raw, action.hash, now) == "copied":
-            done.conflicts.append(action.path)
+        if self._session.put(action.path, fetched.raw, action.hash, now) == "copied":
+            result.conflicts.append(action.path)
             raise ActionOutdated
-        with self._sides.book.writing():
+        with self._session.state.transaction():
             self._agree_on_theirs(action.path, fetched, now)
-            self._sides.rewrote(action.path, "them", now)
-        done.downloaded.append(action.path)
+            self._session.rewrote(action.path, "them", now)
+        result.downloaded.append(action.path)
 
     def _send_again(
-        self, note: Note, fetched: Fetched, done: Done, now: datetime
+        self, note: Note, fetched: Fetched, result: PassResult, now: datetime
     ) -> None:
         """Put the text of now over the first part of the last one."""
-        if self._sides.send_again(note, fetched.etag, now):
-            done.uploaded.append(note.path)
+        if self._session.send_again(note, fetched.etag, now):
+            result.uploaded.append(note.path)
         else:
             kept, whole = len(fetched.raw), len(note.raw)
-            done.failed[note.path] = SHORT.format(kept=kept, whole=whole)
+            result.failed[note.path] = SHORT.format(kept=kept, whole=whole)
 
     def _overtaken(
         self, action: Download, fetched: Fetched, now: datetime
     ) -> bytes | None:
         """Both texts in one, where somebody wrote over our last upload without having seen it."""
-        was = self._sides.book.agreed(action.path)
+        was = self._session.state.base_of(action.path)
         if not isinstance(was, BaseFile) or was.hash != action.hash:
             return None
         start = self._start_of_other(action.path, was, fetched, now)
-        ours = self._sides.sent_bytes(was.hash)
+        ours = self._session.sent_bytes(was.hash)
         if start is None or ours is None:
             return None
         if action.path.endswith(RECORDS):
@@ -95,16 +95,16 @@ class Carrying:
         version than ours, and to take ours for the common text would take our lines for lines that they removed.
         A text that is just as an earlier one has been put back on purpose, but by a person, not by a device.
         """
-        delivery = self._sides.deliveries.of(path, was)
+        delivery = self._session.deliveries.of(path, was)
         if delivery is None or not path.endswith((*TEXT, *RECORDS)):
             return None
         if not delivery.is_ours and not self._is_foreign(fetched):
             return None  # a device like this one: where it knew nothing of the text, the device that sent that tells
-        entry = self._sides.book.last_seen(path)
+        entry = self._session.state.entry_of(path)
         modified = entry.modified if entry and entry.etag == fetched.etag else 0
-        if not self._sides.deliveries.unnoticed(delivery, modified, now.timestamp()):
+        if not self._session.deliveries.unnoticed(delivery, modified, now.timestamp()):
             return None
-        texts = self._sides.versions_here(path)
+        texts = self._session.versions_here(path)
         if was.hash not in texts:
             return None
         # This device may have read the first part of another one's upload: its last line is torn, not written.
@@ -139,8 +139,9 @@ class Carrying:
 
     def _is_foreign(self, fetched: Fetched) -> bool:
         """Whether a program of another kind wrote a text: devices like this one send a checksum along."""
-        return self._sides.remote.traits.checksums and fetched.checksum != revision_of(
-            fetched.raw
+        return (
+            self._session.remote.traits.checksums
+            and fetched.checksum != revision_of(fetched.raw)
         )
 
     def _steps(self, delivery: Delivery, texts: Mapping[str, bytes]) -> list[Step]:
@@ -153,7 +154,7 @@ class Carrying:
                 *(items_of(texts[one]) for one in revisions[at + 1 :])
             )
             raw, before = (
-                self._sides.sent_bytes(one) or b""
+                self._session.sent_bytes(one) or b""
                 for one in (arrival.revision, arrival.before)
             )
             steps.append(Step(raw, before, older, arrival.at_once))
@@ -164,61 +165,61 @@ class Carrying:
         action: Download,
         joined: bytes,
         fetched: Fetched,
-        done: Done,
+        result: PassResult,
         now: datetime,
     ) -> None:
         """What both wrote stands here now; it goes up with the next pass."""
-        self._sides.keep(action.path, fetched.raw, now, by="sync")
-        if self._sides.put(action.path, joined, action.hash, now) == "copied":
+        self._session.keep(action.path, fetched.raw, now, by="sync")
+        if self._session.put(action.path, joined, action.hash, now) == "copied":
             raise ActionOutdated
-        with self._sides.book.writing():
+        with self._session.state.transaction():
             self._agree_on_theirs(action.path, fetched, now)
-            self._sides.rewrote(action.path, "them", now)
-        done.merged.append(action.path)
+            self._session.rewrote(action.path, "them", now)
+        result.merged.append(action.path)
 
     def _agree_on_theirs(self, path: str, fetched: Fetched, now: datetime) -> None:
         """The server's text is the common one from now on."""
-        was = self._sides.book.agreed(path)
-        self._sides.agree(path, fetched.raw, as_stored(fetched))
+        was = self._session.state.base_of(path)
+        self._session.agree(path, fetched.raw, as_stored(fetched))
         if isinstance(was, BaseFile):
-            self._sides.deliveries.read(path, fetched.raw, was.hash, now)
+            self._session.deliveries.read(path, fetched.raw, was.hash, now)
 
-    def merge(self, action: Merge, done: Done, now: datetime) -> None:
+    def merge(self, action: Merge, result: PassResult, now: datetime) -> None:
         young = action.path in self._overwritten.suspects(now)
-        note = self._sides.read(action.path, action.hash)
-        fetched = self._sides.fetch(action.path, action.tag, now)
-        self._sides.keep(action.path, note.raw, now)
+        note = self._session.read(action.path, action.hash)
+        fetched = self._session.fetch(action.path, action.tag, now)
+        self._session.keep(action.path, note.raw, now)
         if fetched.raw == note.raw:
-            self._sides.agree(action.path, note.raw, as_stored(fetched))
+            self._session.agree(action.path, note.raw, as_stored(fetched))
             return
-        if action.upload and self._sides.is_cut_short(action.path, fetched):
-            self._send_again(note, fetched, done, now)
+        if action.upload and self._session.is_cut_short(action.path, fetched):
+            self._send_again(note, fetched, result, now)
             return
         joined = self._joined(action, note.raw, fetched, now)
         if joined is None:
-            self._part(action, fetched, done, now)
+            self._part(action, fetched, result, now)
             return
-        self._sides.keep(action.path, fetched.raw, now, by="sync")
-        self._sides.keep(action.path, note.raw, now)
+        self._session.keep(action.path, fetched.raw, now, by="sync")
+        self._session.keep(action.path, note.raw, now)
         # Fault: an editor saves the note at this moment. Then the merged text that is uploaded
         # is never in the vault, and without its version no merge can tell which lines it added.
         # Without a base, a repeated merge looks for one among the versions, and would take the
         # server's text for it when the merged text is the newest: the lines of others would go.
         if action.base:
-            self._sides.keep(action.path, joined, now, by="sync")
+            self._session.keep(action.path, joined, now, by="sync")
         if (
             joined != note.raw
-            and self._sides.put(action.path, joined, action.hash, now) == "copied"
+            and self._session.put(action.path, joined, action.hash, now) == "copied"
         ):
             raise ActionOutdated
         self._agree_on_theirs(action.path, fetched, now)
-        self._sides.deliveries.met(action.path)
-        self._sides.rewrote(action.path, "them", now)
+        self._session.deliveries.met(action.path)
+        self._session.rewrote(action.path, "them", now)
         if joined != fetched.raw and action.upload:
             self._upload_joined(
                 action, joined, fetched, now, young=young or not fetched.confirmed
             )
-        done.merged.append(action.path)
+        result.merged.append(action.path)
 
     def _upload_joined(
         self,
@@ -229,36 +230,42 @@ class Carrying:
         *,
         young: bool,
     ) -> None:
-        if not (fetched.confirmed or self._sides.remote.traits.versions):
+        if not (fetched.confirmed or self._session.remote.traits.versions):
             raise ActionOutdated  # another write of that second could hide behind the tag, and nobody could tell afterwards
         self._overwritten.list_before(action.path, now)
-        with self._sides.book.writing():
-            self._sides.book.send(
-                [Sent(action.path, revision_of(joined), len(joined), fetched.etag)]
+        with self._session.state.transaction():
+            self._session.state.begin_uploads(
+                [
+                    OpenUpload(
+                        action.path, revision_of(joined), len(joined), fetched.etag
+                    )
+                ]
             )
-        stored = self._sides.send(action.path, joined, fetched.etag)
-        with self._sides.book.writing():
-            if isinstance(was := self._sides.book.agreed(action.path), BaseFile):
+        stored = self._session.send(action.path, joined, fetched.etag)
+        with self._session.state.transaction():
+            if isinstance(was := self._session.state.base_of(action.path), BaseFile):
                 self._overwritten.remember(
                     was, stored, action.path, joined, now, young=young
                 )
-            self._sides.agree(action.path, joined, stored)
-            self._sides.deliveries.record(
+            self._session.agree(action.path, joined, stored)
+            self._session.deliveries.record(
                 action.path, joined, revision_of(fetched.raw), now
             )
 
-    def _part(self, action: Merge, fetched: Fetched, done: Done, now: datetime) -> None:
+    def _part(
+        self, action: Merge, fetched: Fetched, result: PassResult, now: datetime
+    ) -> None:
         """Two texts that cannot become one: the server's keeps the name, the local one lies beside it."""
-        self._sides.disk.rename(action.path, action.copy, hashed=action.hash)
-        done.conflicts.append(action.copy)
-        done.notes.append(
+        self._session.disk.rename(action.path, action.copy, hashed=action.hash)
+        result.conflicts.append(action.copy)
+        result.notes.append(
             (
                 action.path,
                 f"it was changed on both sides; what was here is `{action.copy}`",
             )
         )
-        self._sides.put(action.path, fetched.raw, None, now)
-        self._sides.agree(action.path, fetched.raw, as_stored(fetched))
+        self._session.put(action.path, fetched.raw, None, now)
+        self._session.agree(action.path, fetched.raw, as_stored(fetched))
 
     def _joined(
         self, action: Merge, mine: bytes, fetched: Fetched, now: datetime
@@ -269,13 +276,13 @@ class Carrying:
             return join_records([mine, its])
         if not action.path.endswith(TEXT):
             return None
-        was = self._sides.book.agreed(action.path)
+        was = self._session.state.base_of(action.path)
         if isinstance(was, BaseFile) and was.hash == action.base:
             start = self._start_of_other(action.path, was, fetched, now)
             if start is not None:
                 return _added(start, mine, its, now)
         date = f"{now:%Y-%m-%d}"
-        with self._sides.writing() as writer:
+        with self._session.writing() as writer:
             snapshots = writer.snapshots
             base = snapshots.bytes_of(action.base)
             if base is None:
@@ -293,16 +300,16 @@ class Carrying:
                 base = texts.get(
                     same or (nearest(its, texts.items()) if action.base else "") or ""
                 )
-        lost = self._sides.deliveries.lost(action.path)
+        lost = self._session.deliveries.lost(action.path)
         if base is not None and lost:
             # Whoever wrote it may have read half of our upload: what is missing was cut off, not removed.
-            its = without_torn(its, self._sides.sent_bytes(lost) or b"", [base])
+            its = without_torn(its, self._session.sent_bytes(lost) or b"", [base])
             its = merge(None, base, its, between_people=True, date=date).result or its
         return merge(base, mine, its, between_people=True, date=date).result
 
     def _lay_elsewhere(self, action: Merge, its: bytes) -> bool:
         """Whether the server's text is that of a note with another name: it came here and is no version of this one."""
-        revision, base = revision_of(its), self._sides.book.base()
+        revision, base = revision_of(its), self._session.state.base()
         return any(
             path != action.path and isinstance(was, BaseFile) and was.hash == revision
             for path, was in base.items()
@@ -310,10 +317,10 @@ class Carrying:
 
     def trash(self, action: TrashLocal, now: datetime, *, again: bool) -> None:
         """`again`: ask for the file by itself; a server may leave out the same one of two listings."""
-        self._sides.read(action.path, action.hash)
+        self._session.read(action.path, action.hash)
         if again and self._is_there(action.path):
             raise ActionOutdated
-        with self._sides.writing() as writer:
+        with self._session.writing() as writer:
             written = writer.trash(
                 action.path,
                 expected=action.hash,
@@ -325,28 +332,28 @@ class Carrying:
                 raise ActionOutdated
         if written.outcome != "trashed":
             raise ActionOutdated
-        self._sides.forget(action.path)
+        self._session.forget(action.path)
 
     def _is_there(self, path: str) -> bool:
         try:
-            self._sides.remote.look(path)
+            self._session.remote.look(path)
         except RemoteMissing:
             return False
         return True
 
-    def keep_both(self, action: KeepBoth, done: Done, now: datetime) -> None:
+    def keep_both(self, action: KeepBoth, result: PassResult, now: datetime) -> None:
         if action.side == "local":
-            self._sides.disk.rename(action.path, action.copy, hashed=action.hash)
+            self._session.disk.rename(action.path, action.copy, hashed=action.hash)
         else:
-            self._sides.remote.move(
+            self._session.remote.move(
                 action.path, action.copy, expected=action.tag or None
             )
-        with self._sides.book.writing():
-            if isinstance(self._sides.book.agreed(action.path), BaseFile):
-                self._sides.book.forget(action.path)
+        with self._session.state.transaction():
+            if isinstance(self._session.state.base_of(action.path), BaseFile):
+                self._session.state.forget(action.path)
             if action.side == "remote":
-                self._sides.book.drop_entry(action.path)
-        done.conflicts.append(action.copy)
+                self._session.state.delete_entry(action.path)
+        result.conflicts.append(action.copy)
 
 
 @dataclass(frozen=True, slots=True)

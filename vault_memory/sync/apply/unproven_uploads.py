@@ -68,8 +68,8 @@ class Delivery:
 class Deliveries:
     """The rows, one for each path."""
 
-    def __init__(self, book: SyncState) -> None:
-        self._book = book
+    def __init__(self, state: SyncState) -> None:
+        self._state = state
 
     def record(
         self,
@@ -88,15 +88,15 @@ class Deliveries:
         delivery = Delivery(
             path, arrival.revision, len(raw), arrival.at, modified, tries=tries
         )
-        with self._book.writing():
+        with self._state.transaction():
             self._say(delivery, arrival)
-            self._book.unsay(UNANSWERED + path)
-            self._book.wrote_below(path)
+            self._state.delete_meta(UNANSWERED + path)
+            self._state.clear_folder_tags(path)
 
     def read(self, path: str, raw: bytes, before: str, now: datetime) -> None:
         """A text of somebody else was read here; it replaces one that was agreed on."""
         arrival = Arrival(revision_of(raw), before, now.timestamp(), by_us=False)
-        with self._book.writing():
+        with self._state.transaction():
             self._say(
                 Delivery(path, arrival.revision, len(raw), arrival.at, whole=True),
                 arrival,
@@ -104,34 +104,34 @@ class Deliveries:
 
     def _say(self, delivery: Delivery, arrival: Arrival) -> None:
         """Whoever writes over the new text has read all that was there a minute before it."""
-        fact = self._book.said(FACT + delivery.path)
+        fact = self._state.meta(FACT + delivery.path)
         older = _delivery(fact).arrivals if isinstance(fact, dict) else ()
         if older and older[0].revision == arrival.revision:  # sent once more
             before = older[0].before
             arrival, older = replace(arrival, before=before, in_parts=True), older[1:]
         lately = [one for one in older if 0 <= arrival.at - one.at < UNNOTICED_SECONDS]
-        self._book.say(
+        self._state.set_meta(
             FACT + delivery.path, asdict(replace(delivery, arrivals=(arrival, *lately)))
         )
 
     def lose(self, path: str, revision: str) -> None:
         """Nobody knows what became of an upload, and another text lies there now: it may rest upon a part of ours."""
-        with self._book.writing():
-            self._book.say(UNANSWERED + path, revision)
+        with self._state.transaction():
+            self._state.set_meta(UNANSWERED + path, revision)
 
     def lost(self, path: str) -> str:
         """The revision of the last upload of a path, if it is such an upload."""
-        revision = self._book.said(UNANSWERED + path)
+        revision = self._state.meta(UNANSWERED + path)
         return revision if isinstance(revision, str) else ""
 
     def met(self, path: str) -> None:
         """What lies there was joined with what is here."""
-        with self._book.writing():
-            self._book.unsay(UNANSWERED + path)
+        with self._state.transaction():
+            self._state.delete_meta(UNANSWERED + path)
 
     def of(self, path: str, was: BaseNode | None) -> Delivery | None:
         """The open delivery of what both sides agreed on last."""
-        fact = self._book.said(FACT + path)
+        fact = self._state.meta(FACT + path)
         if not isinstance(fact, dict) or not isinstance(was, BaseFile):
             return None
         delivery = _delivery(fact)
@@ -146,8 +146,8 @@ class Deliveries:
         listed: bool,
     ) -> None:
         """Close those that stood whole for a while. Without a new listing only time has passed."""
-        doubtful, behind = self._book.racy(), self._book.behind()
-        for name, fact in self._book.facts(FACT).items():
+        doubtful, behind = self._state.racy(), self._state.fetched_hashes()
+        for name, fact in self._state.metas_with_prefix(FACT).items():
             delivery = _delivery(fact)
             was, entry = base.get(delivery.path), entries.get(delivery.path)
             if not isinstance(was, BaseFile) or was.hash != delivery.revision:
@@ -158,8 +158,8 @@ class Deliveries:
                 continue
             if listed and not delivery.whole and _shows(entry, delivery):
                 delivery = replace(delivery, whole=True, modified=entry.modified)
-                with self._book.writing():
-                    self._book.say(name, asdict(delivery))
+                with self._state.transaction():
+                    self._state.set_meta(name, asdict(delivery))
             tag, hashed = behind.get(delivery.path, (was.tag, was.hash))
             if delivery.path in doubtful or (tag == was.tag and hashed != was.hash):
                 continue  # another text may stand behind our tag, whose writer had not seen ours
@@ -168,19 +168,19 @@ class Deliveries:
 
     def confirm(self, path: str, revision: str, size: int, modified: int) -> None:
         """The server's list of versions shows a size and a time for what the file holds now."""
-        fact = self._book.said(FACT + path)
+        fact = self._state.meta(FACT + path)
         if isinstance(fact, dict) and (fact["revision"], fact["size"]) == (
             revision,
             size,
         ):
-            with self._book.writing():
-                self._book.say(
+            with self._state.transaction():
+                self._state.set_meta(
                     FACT + path, {**fact, "whole": True, "modified": modified}
                 )
 
     def is_whole(self, path: str) -> bool:
         """Whether the server has shown the last upload of a path with its full size."""
-        fact = self._book.said(FACT + path)
+        fact = self._state.meta(FACT + path)
         return not isinstance(fact, dict) or fact["whole"] is True
 
     def unnoticed(self, delivery: Delivery, modified: int, now: float) -> bool:
@@ -196,8 +196,8 @@ class Deliveries:
         return not proven
 
     def _close(self, name: str) -> None:
-        with self._book.writing():
-            self._book.unsay(name)
+        with self._state.transaction():
+            self._state.delete_meta(name)
 
 
 def _delivery(fact: Mapping[str, Any]) -> Delivery:

@@ -11,9 +11,9 @@ from vault_memory.remote.contract import Entry, PutResult
 from vault_memory.remote.remote_errors import RemoteChanged
 from vault_memory.sync.actions import Action, Upload
 from vault_memory.sync.apply.bulk_uploads import Bulk
-from vault_memory.sync.apply.overwrite_check import Overwritten
+from vault_memory.sync.apply.overwrite_check import OverwriteCheck
 from vault_memory.sync.apply.own_writes import NOTHING
-from vault_memory.sync.apply.progress import Done
+from vault_memory.sync.apply.progress import PassResult
 from vault_memory.sync.apply.session import ActionOutdated, SyncSession
 from vault_memory.sync.trees import BaseFile, hash_of
 from vault_memory.vault.reader import Note
@@ -45,17 +45,21 @@ class _Gone:
         return self.action.path.rpartition("/")[0]
 
 
-class Uploading:
+class UploadBatches:
     """For one vault and one remote."""
 
-    def __init__(self, sides: SyncSession) -> None:
-        self._sides = sides
-        self._bulk = Bulk(sides)
-        self._overwritten = Overwritten(sides)
+    def __init__(self, session: SyncSession) -> None:
+        self._session = session
+        self._bulk = Bulk(session)
+        self._overwritten = OverwriteCheck(session)
         self._suspects: frozenset[str] = frozenset()
 
     def together(
-        self, actions: Sequence[Upload], attempt: Attempt, done: Done, now: datetime
+        self,
+        actions: Sequence[Upload],
+        attempt: Attempt,
+        result: PassResult,
+        now: datetime,
     ) -> None:
         """All of them as far as it goes. What has arrived is recorded even when the server fails in the middle."""
         self._suspects = self._overwritten.suspects(now)
@@ -64,7 +68,7 @@ class Uploading:
             for one in actions
             if (note := attempt(one, partial(self._read, one, now)))
         ]
-        self._sides.keep_all([(note.path, note.raw) for _, note in ready], now)
+        self._session.keep_all([(note.path, note.raw) for _, note in ready], now)
         gone: list[_Gone] = []
         try:
             tried, rest = self._send_in_bulk(ready, gone, attempt, now)
@@ -75,20 +79,20 @@ class Uploading:
                 ):
                     gone.append(_Gone(action, note, stored))
         except BaseException:
-            self._record([one for one in gone if one.stored.etag], done, now)
+            self._record([one for one in gone if one.stored.etag], result, now)
             raise
-        self._record([*self._with_tags(gone, attempt)], done, now)
+        self._record([*self._with_tags(gone, attempt)], result, now)
 
     def _read(self, action: Upload, now: datetime) -> Note:
         try:
-            note = self._sides.read(action.path, action.hash)
+            note = self._session.read(action.path, action.hash)
             if action.tag is not None:
-                replaceable = self._sides.remote.traits.versions
-                self._sides.certain(
+                replaceable = self._session.remote.traits.versions
+                self._session.certain(
                     action.path, action.tag, now, replaceable=replaceable
                 )
         except ActionOutdated:
-            self._sides.sent(action.path)
+            self._session.sent(action.path)
             raise
         return note
 
@@ -120,7 +124,7 @@ class Uploading:
         if action.tag is not None and action.path in self._suspects:
             self._overwritten.list_before(action.path, now)
         try:
-            return self._sides.send(action.path, note.raw, action.tag)
+            return self._session.send(action.path, note.raw, action.tag)
         except RemoteChanged:
             if not tried:
                 raise
@@ -129,10 +133,10 @@ class Uploading:
 
     def _with_tags(self, gone: Iterable[_Gone], attempt: Attempt) -> Iterable[_Gone]:
         """A server that tells no tag when it stores a file is asked for those of a whole folder."""
-        untold = [one for one in gone if not one.stored.etag]
+        no_progress = [one for one in gone if not one.stored.etag]
         yield from (one for one in gone if one.stored.etag)
         for folder, of_folder in groupby(
-            sorted(untold, key=lambda one: one.folder), key=lambda one: one.folder
+            sorted(no_progress, key=lambda one: one.folder), key=lambda one: one.folder
         ):
             group = list(of_folder)
             entries = self._listed(folder, attempt, group) if len(group) > FEW else {}
@@ -144,31 +148,34 @@ class Uploading:
     def _listed(
         self, folder: str, attempt: Attempt, group: Sequence[_Gone]
     ) -> dict[str, Entry]:
-        listing = attempt(group[0].action, partial(self._sides.remote.list, folder))
+        listing = attempt(group[0].action, partial(self._session.remote.list, folder))
         return {entry.path: entry for entry in listing.entries} if listing else {}
 
     def _tagged(self, one: _Gone, entries: dict[str, Entry]) -> _Gone:
         path = one.action.path
-        entry = entries.get(path) or self._sides.remote.look(path)
+        entry = entries.get(path) or self._session.remote.look(path)
         # Fault: a proxy answers 200 in place of the server, and the text of somebody else there
         # has the length of ours. Only the checksum proves that our upload arrived.
         is_proven = (
             entry.checksum == one.note.revision
-            or not self._sides.remote.traits.checksums
+            or not self._session.remote.traits.checksums
         )
         if entry.size != len(one.note.raw) or not is_proven:
             raise ActionOutdated
         stored = PutResult(entry.etag, entry.fileid, replaced=one.stored.replaced)
         return _Gone(one.action, one.note, stored)
 
-    def _record(self, gone: Sequence[_Gone], done: Done, now: datetime) -> None:
-        with self._sides.book.writing():
+    def _record(self, gone: Sequence[_Gone], result: PassResult, now: datetime) -> None:
+        with self._session.state.transaction():
             for one in gone:
-                path, was = one.action.path, self._sides.book.agreed(one.action.path)
+                path, was = (
+                    one.action.path,
+                    self._session.state.base_of(one.action.path),
+                )
                 is_new = one.action.tag is None and not one.stored.replaced
                 if not is_new:
                     # A tag of the last listing proves the bytes only if the server was asked in this pass.
-                    young = path in self._suspects or not self._sides.asked
+                    young = path in self._suspects or not self._session.asked
                     replaced = (
                         was
                         if isinstance(was, BaseFile) and one.action.tag is not None
@@ -186,14 +193,14 @@ class Uploading:
                     )
                 else:
                     self._overwritten.begin(path, one.note.revision)
-                self._sides.agree(
+                self._session.agree(
                     one.action.path, one.note.raw, one.stored, made=is_new
                 )
-                self._sides.deliveries.record(
+                self._session.deliveries.record(
                     path, one.note.raw, hash_of(was), now, modified=one.stored.modified
                 )
-                self._sides.rewrote(one.action.path, "us", now)
-                done.uploaded.append(one.action.path)
-                done.acted += 1
+                self._session.rewrote(one.action.path, "us", now)
+                result.uploaded.append(one.action.path)
+                result.acted += 1
                 if one.action.note:
-                    done.notes.append((one.action.path, one.action.note))
+                    result.notes.append((one.action.path, one.action.note))

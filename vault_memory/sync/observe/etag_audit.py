@@ -16,13 +16,13 @@ NEXT, LAST = "sweep_next", "swept"
 
 
 def sweep(
-    book: SyncState, there: RemoteScan, base: Base, busy: Set[str], at: float
+    state: SyncState, there: RemoteScan, base: Base, busy: Set[str], at: float
 ) -> tuple[Refetch, ...]:
     """Those of another size under the same tag, and each hour a few more; each day while the tree has one tag."""
     every = EVERY_SECONDS if there.fresh else QUIET_SECONDS
     chosen = {
         *there.resized,
-        *(_sample(book, base) if _is_due(book, at, every) else ()),
+        *(_sample(state, base) if _is_due(state, at, every) else ()),
     } - busy
     looks = []
     for path in sorted(chosen):
@@ -32,21 +32,21 @@ def sweep(
     return tuple(looks)
 
 
-def _is_due(book: SyncState, at: float, every: float) -> bool:
-    last = book.said(LAST)
+def _is_due(state: SyncState, at: float, every: float) -> bool:
+    last = state.meta(LAST)
     if isinstance(last, float) and 0 <= at - last < every:
         return False
-    with book.writing():
-        book.say(LAST, at)
+    with state.transaction():
+        state.set_meta(LAST, at)
     return isinstance(last, float)
 
 
-def _sample(book: SyncState, base: Base) -> list[str]:
+def _sample(state: SyncState, base: Base) -> list[str]:
     files = sorted(path for path, was in base.items() if isinstance(was, BaseFile))
-    start = str(book.said(NEXT) or "")
+    start = str(state.meta(NEXT) or "")
     turn = [path for path in files if path >= start] + [
         path for path in files if path < start
     ]
-    with book.writing():
-        book.say(NEXT, turn[SAMPLE] if len(turn) > SAMPLE else "")
+    with state.transaction():
+        state.set_meta(NEXT, turn[SAMPLE] if len(turn) > SAMPLE else "")
     return turn[:SAMPLE]

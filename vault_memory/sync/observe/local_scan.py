@@ -30,8 +30,8 @@ class LocalScan:
 class LocalScanner:
     """One vault's folder, for looking."""
 
-    def __init__(self, folder: Folder, book: SyncState, *, largest: int) -> None:
-        self._folder, self._book, self._largest = folder, book, largest
+    def __init__(self, folder: Folder, state: SyncState, *, largest: int) -> None:
+        self._folder, self._state, self._largest = folder, state, largest
 
     def look(self, now: float) -> LocalScan:
         """All that lies in the vault. Raises VaultUnreachable."""
@@ -39,7 +39,7 @@ class LocalScanner:
         nodes: dict[str, Node] = {path: Dir() for path in listing.folders if path}
         nodes |= {path: Link() for path in listing.links}
         nodes |= {path: Unknown(reason) for path, reason in listing.unknown.items()}
-        known = self._book.hashes()
+        known = self._state.hashes()
         fresh: list[tuple[str, int, int, int, int, str]] = []
         hot: dict[str, str] = {}
         with self._folder.held():
@@ -49,8 +49,8 @@ class LocalScanner:
                     nodes[path] = node
                     if isinstance(node, Unknown) and node.reason == BEING_SAVED:
                         hot[path] = node.reason
-        with self._book.writing():
-            self._book.hashed(fresh)
+        with self._state.transaction():
+            self._state.store_hashes(fresh)
         return LocalScan(nodes, hot)
 
     def _file(
@@ -86,7 +86,7 @@ class LocalScanner:
 
     def _is_agreed(self, path: str, note: Note) -> bool:
         """Whether a file is as the last sync left it: what was downloaded just now waits for nobody."""
-        was = self._book.agreed(path)
+        was = self._state.base_of(path)
         return isinstance(was, BaseFile) and was.hash == note.revision
 
     def put_off(self, paths: Iterable[str]) -> dict[str, Node]:

@@ -41,8 +41,8 @@ class RemoteScan:
 class RemoteScanner:
     """One remote folder, for looking."""
 
-    def __init__(self, remote: Remote, book: SyncState) -> None:
-        self._remote, self._book = remote, book
+    def __init__(self, remote: Remote, state: SyncState) -> None:
+        self._remote, self._state = remote, state
 
     def look(self, *, again: frozenset[str] = frozenset()) -> RemoteScan:
         """All that is on the server. The folders of `again` are listed even if no tag says that something changed.
@@ -51,8 +51,8 @@ class RemoteScanner:
 
         Raises RemoteError when not even the folder itself can be listed.
         """
-        known = self._book.entries()
-        last = self._book.said(ROOT_TAG)
+        known = self._state.entries()
+        last = self._state.meta(ROOT_TAG)
         traits = self._remote.traits
         if traits.recursive_etags and last and not again:
             root = self._remote.look("")
@@ -72,27 +72,27 @@ class RemoteScanner:
             or not known.keys() <= there.entries.keys()
         )
         doubtful = hidden_writes(
-            known, str(last or ""), there.entries, self._book.base()
+            known, str(last or ""), there.entries, self._state.base()
         )
         sure = not there.unknown and all(
             entry.confirmed for entry in there.entries.values()
         )
-        with self._book.writing():
+        with self._state.transaction():
             if not there.unknown:
-                self._book.listed(
+                self._state.store_listing(
                     {path: entry for path, entry in there.entries.items() if path}
                 )
-            self._book.say(
+            self._state.set_meta(
                 ROOT_TAG,
                 there.entries[""].etag if sure and traits.recursive_etags else "",
             )
-            self._book.doubt_all(doubtful)
+            self._state.mark_racy(doubtful)
         there.root = there.entries.pop("")
         return there
 
     def glance(self) -> RemoteScan:
         """The server as it was last listed, without asking: preconditions guard what is done upon it."""
-        return RemoteScan(self._book.entries(), fresh=False)
+        return RemoteScan(self._state.entries(), fresh=False)
 
     def _all(self) -> RemoteScan:
         listing = self._remote.list("", deep=True)

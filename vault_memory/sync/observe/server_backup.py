@@ -28,7 +28,7 @@ OTHERS = 3
 
 
 @dataclass(frozen=True, slots=True)
-class GoneBack:
+class RevertedNotes:
     """Notes that are, on the server, what they once were here."""
 
     texts: Mapping[str, str]
@@ -39,13 +39,13 @@ class GoneBack:
     """whether the brake held some of them in an earlier pass, and nobody has answered since"""
 
 
-class Backups:
+class BackupDetector:
     """For one vault and one remote."""
 
-    def __init__(self, sides: SyncSession) -> None:
-        self._sides, self._book = sides, sides.book
+    def __init__(self, session: SyncSession) -> None:
+        self._session, self._state = session, session.state
 
-    def look(self, base: Base, local: Tree, remote: Tree, at: float) -> GoneBack:
+    def look(self, base: Base, local: Tree, remote: Tree, at: float) -> RevertedNotes:
         """Which notes went back, as far as it matters."""
         changed = safety_limits.changed_there(base, remote)
         stormy = safety_limits.storm(View(base, local, remote))
@@ -53,12 +53,12 @@ class Backups:
             path: text for path, text in self._held(base).items() if path in changed
         }
         vanished = safety_limits.vanished_there(base, local, remote)
-        answered = self._book.said(FACT) is None
+        answered = self._state.meta(FACT) is None
         much = safety_limits.may_be_restored(len(changed), len(vanished))
         if stormy or (
             answered and not much
         ):  # in a storm everything is looked at anyway
-            return GoneBack(before, remote, before=not answered)
+            return RevertedNotes(before, remote, before=not answered)
         texts, nodes, others = dict(before), dict(remote.nodes), 0
         for path in changed:
             if path in texts or others >= max(OTHERS, len(texts) + 1):
@@ -71,9 +71,9 @@ class Backups:
                 texts[path] = node.hash
             elif node.hash != was.hash:
                 others += 1
-        return GoneBack(texts, replace(remote, nodes=nodes), before=not answered)
+        return RevertedNotes(texts, replace(remote, nodes=nodes), before=not answered)
 
-    def hold(self, gone: GoneBack, base: Base, restored: str) -> None:
+    def hold(self, gone: RevertedNotes, base: Base, restored: str) -> None:
         """Remember what the brake holds: a line that another device adds to an earlier text must not let it go."""
         held = {
             path: [text, was.hash]
@@ -81,31 +81,31 @@ class Backups:
             if isinstance(was := base[path], BaseFile)
         }
         fact = held if restored else None
-        if fact == self._book.said(FACT):
+        if fact == self._state.meta(FACT):
             return
-        with self._book.writing():
+        with self._state.transaction():
             if fact is None:
-                self._book.unsay(FACT)
+                self._state.delete_meta(FACT)
             else:
-                self._book.say(FACT, fact)
+                self._state.set_meta(FACT, fact)
 
-    def put_up_again(self, gone: GoneBack, base: Base, local: Tree) -> None:
+    def put_up_again(self, gone: RevertedNotes, base: Base, local: Tree) -> None:
         """Let the next plan take the earlier texts as the common ones: a person says that ours are right."""
-        with self._book.writing():
+        with self._state.transaction():
             for path in safety_limits.vanished_there(base, local, gone.remote):
-                self._book.forget(path)
+                self._state.forget(path)
             for path, text in gone.texts.items():
                 was, node = base[path], gone.remote.nodes[path]
                 if isinstance(was, BaseFile) and isinstance(node, File):
                     tag = node.tag if node.hash == text else ""
-                    self._book.agree(
+                    self._state.set_base(
                         path, BaseFile(text, tag, was.local_id, was.remote_id)
                     )
-            self._book.unsay(FACT)
+            self._state.delete_meta(FACT)
 
     def _held(self, base: Base) -> dict[str, str]:
         """What the brake held in the last pass, as far as both sides last held the same as then."""
-        fact = self._book.said(FACT)
+        fact = self._state.meta(FACT)
         held = fact if isinstance(fact, dict) else {}
         return {
             path: text
@@ -117,7 +117,7 @@ class Backups:
         """Whether a text stood at a path before the one that both sides held last."""
         if hashed == was.hash:
             return False
-        with self._sides.writing() as writer:
+        with self._session.writing() as writer:
             return any(
                 version.revision == hashed for version in writer.snapshots.chain(path)
             )
@@ -126,11 +126,11 @@ class Backups:
         """The hash of the server's text; None where it cannot be had."""
         if node.hash is not None:
             return node.hash
-        if self._sides.may_be_half(path, node.tag, at):
+        if self._session.may_be_half(path, node.tag, at):
             return None  # it is read once, and not with each pass
         try:
-            fetched = self._sides.prefetched.get(path) or self._sides.remote.get(
-                path, max_bytes=self._sides.largest
+            fetched = self._session.prefetched.get(path) or self._session.remote.get(
+                path, max_bytes=self._session.largest
             )
         except RemoteBusy as error:
             if error.everywhere:
@@ -138,6 +138,6 @@ class Backups:
             return None
         except (RemoteChanged, RemoteMissing, Refused, RemoteLocked, NotUnderstood):
             return None
-        self._sides.prefetched[path] = fetched
-        self._sides.fetched(path, fetched)
+        self._session.prefetched[path] = fetched
+        self._session.fetched(path, fetched)
         return revision_of(fetched.raw)

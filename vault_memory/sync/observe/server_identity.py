@@ -27,9 +27,14 @@ class ServerIdentityCheck:
     """For one remote. What it is comes with each listing, and is asked again before much is taken over from it."""
 
     def __init__(
-        self, remote: Remote, book: SyncState, mode: Mode, *, insist: bool
+        self, remote: Remote, state: SyncState, mode: Mode, *, insist: bool
     ) -> None:
-        self._remote, self._book, self._mode, self._insist = remote, book, mode, insist
+        self._remote, self._state, self._mode, self._insist = (
+            remote,
+            state,
+            mode,
+            insist,
+        )
         self._met = False
         """whether it is known what the server can do"""
         self._asked: float | None = None
@@ -39,7 +44,7 @@ class ServerIdentityCheck:
         """Find out what the server honours, once. Raises NotTwoWay."""
         if self._met:
             return
-        known = self._book.said("traits")
+        known = self._state.meta("traits")
         if (
             isinstance(known, dict)
             and known.keys() == asdict(self._remote.traits).keys()
@@ -53,8 +58,8 @@ class ServerIdentityCheck:
             and not self._insist
         ):
             raise NotTwoWay
-        with self._book.writing():
-            self._book.say("traits", asdict(self._remote.traits))
+        with self._state.transaction():
+            self._state.set_meta("traits", asdict(self._remote.traits))
         self._met = True
 
     def another(
@@ -99,18 +104,18 @@ class ServerIdentityCheck:
 
     def _tidy(self, at: float) -> None:
         """Scratch folders of killed probes, looked after once an hour."""
-        last = self._book.said(TIDIED)
+        last = self._state.meta(TIDIED)
         if not (isinstance(last, float) and 0 <= at - last < HOUR_SECONDS):
             self._remote.tidy()
-            with self._book.writing():
-                self._book.say(TIDIED, at)
+            with self._state.transaction():
+                self._state.set_meta(TIDIED, at)
 
     def _ask(
         self, entries: Mapping[str, Entry], root: Entry | None, *, approved: bool
     ) -> None:
         identity, known = (
             asdict(self._remote.identity(root)),
-            self._book.said("identity"),
+            self._state.meta("identity"),
         )
         was = known if isinstance(known, dict) else identity
         self._changed = [
@@ -126,15 +131,15 @@ class ServerIdentityCheck:
             self._forget_all_but({})
             self._changed = []
         if not self._changed and identity != known:
-            with self._book.writing():
-                self._book.say("identity", identity)
+            with self._state.transaction():
+                self._state.set_meta("identity", identity)
 
     def _forget_all_but(self, entries: Mapping[str, Entry]) -> None:
         """What was agreed on holds only where the server still has it: all else is new on one side or both."""
-        with self._book.writing():
-            for path, was in self._book.base().items():
+        with self._state.transaction():
+            for path, was in self._state.base().items():
                 entry = entries.get(path)
                 if entry is None or (
                     isinstance(was, BaseFile) and entry.etag != was.tag
                 ):
-                    self._book.forget(path)
+                    self._state.forget(path)

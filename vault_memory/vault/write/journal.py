@@ -9,13 +9,12 @@ the vault then stays as it is.
 import logging
 import operator
 import zlib
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass, field, fields
-from functools import partial
 from hashlib import sha256
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Literal
+from typing import TYPE_CHECKING, Literal
 
 from vault_memory.database.connection import Connection, DatabaseError
 from vault_memory.database.migrations import migrate, statements
@@ -38,10 +37,6 @@ FORGOTTEN = "forgotten:"
 SALVAGED = "salvaged"
 """Name of a state: the rows come from a damaged file, and the newest may be missing"""
 
-LEVEL = 3
-"""Of compression: higher ones cost several times as much and save little on notes"""
-Statement = tuple[str, Sequence[object]]
-"""SQL and its values"""
 Phase = Literal["pending", "planned", "done"]
 Side = Literal["ours", "theirs"]
 By = Literal["person", "bot", "sync"]
@@ -155,16 +150,6 @@ _WRITE_FIELDS = tuple(field.name for field in fields(PendingWrite))
 _DISPLACED_FIELDS = tuple(field.name for field in fields(DisplacedFile))
 _WRITE_COLUMNS = ", ".join(_WRITE_FIELDS)
 _DISPLACED_COLUMNS = ", ".join(_DISPLACED_FIELDS)
-_PUT_WRITE = (
-    f"INSERT OR REPLACE INTO ops({_WRITE_COLUMNS})"
-    f" VALUES ({', '.join('?' * len(_WRITE_FIELDS))})"
-)
-_PUT_DISPLACED = (
-    f"INSERT OR REPLACE INTO displaced({_DISPLACED_COLUMNS})"
-    f" VALUES ({', '.join('?' * len(_DISPLACED_FIELDS))})"
-)
-_pack = partial(zlib.compress, level=LEVEL)
-"""For SQL, so that only bytes that are not stored yet are compressed"""
 _write_values = operator.attrgetter(*_WRITE_FIELDS)
 _displaced_values = operator.attrgetter(*_DISPLACED_FIELDS)
 
@@ -177,19 +162,19 @@ class Journal:
 
     def __init__(self, connection: Connection | RepairingConnection) -> None:
         self.connection = connection
-        self._changes: list[Statement] | None = None
-        """Statements of the open transaction that are not executed yet; None between transactions"""
         if not isinstance(connection, RepairingConnection):
             _prepare(connection)
 
     @contextmanager
     def transaction(self) -> Iterator[None]:
         """Commits all changes or none. Raises JournalUnavailable when they cannot be kept."""
-        self._changes = [("BEGIN IMMEDIATE", ())]
+        try:
+            self.connection.execute("BEGIN IMMEDIATE")
+        except DatabaseError as error:
+            raise JournalUnavailable(str(error)) from None
         try:
             yield
-            self._changes.append(("COMMIT", ()))
-            self._execute_changes()
+            self.connection.execute("COMMIT")
         except BaseException as error:
             # SQLite rolls some errors back by itself, such as a full disk.
             if self.connection.in_transaction:
@@ -197,39 +182,16 @@ class Journal:
             if isinstance(error, DatabaseError):
                 raise JournalUnavailable(str(error)) from None
             raise
-        finally:
-            self._changes = None
-
-    def change(self, sql: str, values: Sequence[object] = ()) -> None:
-        """Adds a statement to the transaction; it is executed with the others, in their order."""
-        if self._changes is None:
-            self.connection.execute(sql, values)
-        else:
-            self._changes.append((sql, values))
-
-    def execute(self, sql: str, values: Sequence[object] = ()) -> Iterable[Any]:
-        """Executes a statement, after the earlier changes of the transaction. Returns its rows."""
-        if self._changes:
-            self._execute_changes()
-        return self.connection.execute(sql, values)
-
-    def first(self, sql: str, values: Sequence[object] = ()) -> Any:
-        """Executes a statement as `execute` does. Returns its first row, or None."""
-        return next(iter(self.execute(sql, values)), None)
-
-    def _execute_changes(self) -> None:
-        changes, self._changes = self._changes or (), []
-        if isinstance(self.connection, RepairingConnection):
-            self.connection.execute_all(changes)
-            return
-        for sql, values in changes:
-            self.connection.execute(sql, values)
 
     # --- Writes ---
 
     def put(self, write: PendingWrite) -> None:
         """Saves this state of a write."""
-        self.change(_PUT_WRITE, _write_values(write))
+        self.connection.execute(
+            f"INSERT OR REPLACE INTO ops({_WRITE_COLUMNS})"
+            f" VALUES ({_placeholders(_WRITE_FIELDS)})",
+            _write_values(write),
+        )
 
     def op(self, op_id: str) -> PendingWrite | None:
         """Returns a write by its id."""
@@ -241,7 +203,7 @@ class Journal:
 
     def remove(self, op_id: str) -> None:
         """Forgets a write."""
-        self.change("DELETE FROM ops WHERE op_id = ?", (op_id,))
+        self.connection.execute("DELETE FROM ops WHERE op_id = ?", (op_id,))
 
     def acknowledge(self, op_id: str, note: str) -> None:
         """Forgets a write whose record is safe in the audit of a note.
@@ -254,13 +216,13 @@ class Journal:
 
     def supersede(self, write: PendingWrite) -> None:
         """Drops the writes that were planned for earlier late text of the same displaced file."""
-        self.change(
+        self.connection.execute(
             "DELETE FROM ops WHERE entry = ? AND entry != '' AND op_id != ? AND phase != 'done'",
             (write.entry, write.op_id),
         )
 
     def _select_writes(self, condition: str, value: str) -> list[PendingWrite]:
-        rows = self.execute(
+        rows = self.connection.execute(
             f"SELECT {_WRITE_COLUMNS} FROM ops WHERE {condition} ORDER BY since, rowid",
             (value,),
         )
@@ -270,7 +232,7 @@ class Journal:
 
     def recorded(self) -> dict[str, str]:
         """Returns the id of the last record that is safe in the audit of each note."""
-        rows = self.execute(
+        rows = self.connection.execute(
             "SELECT name, value FROM state WHERE name LIKE ?", (f"{RECORDED}%",)
         )
         return {str(name).removeprefix(RECORDED): str(value) for name, value in rows}
@@ -285,7 +247,9 @@ class Journal:
 
     def gaps(self) -> set[str]:
         """Returns the notes whose audit once lacked records."""
-        rows = self.execute("SELECT name FROM state WHERE name LIKE ?", (f"{GAP}%",))
+        rows = self.connection.execute(
+            "SELECT name FROM state WHERE name LIKE ?", (f"{GAP}%",)
+        )
         return {str(name).removeprefix(GAP) for (name,) in rows}
 
     def set_gap(self, note: str, record_id: str) -> None:
@@ -296,31 +260,35 @@ class Journal:
 
     def displace(self, entry: DisplacedFile) -> None:
         """Saves this state of a displaced file."""
-        self.change(_PUT_DISPLACED, _displaced_values(entry))
+        self.connection.execute(
+            f"INSERT OR REPLACE INTO displaced({_DISPLACED_COLUMNS})"
+            f" VALUES ({_placeholders(_DISPLACED_FIELDS)})",
+            _displaced_values(entry),
+        )
 
     def displaced(self) -> list[DisplacedFile]:
         """Returns all displaced files, the oldest first."""
-        rows = self.execute(
+        rows = self.connection.execute(
             f"SELECT {_DISPLACED_COLUMNS} FROM displaced ORDER BY since, place"
         )
         return [DisplacedFile(*row) for row in rows]
 
     def entry(self, place: str) -> DisplacedFile | None:
         """Returns a displaced file by its present path."""
-        rows = self.execute(
+        rows = self.connection.execute(
             f"SELECT {_DISPLACED_COLUMNS} FROM displaced WHERE place = ?", (place,)
         )
         return next((DisplacedFile(*row) for row in rows), None)
 
     def forget_displaced(self, place: str) -> None:
         """Forgets a displaced file."""
-        self.change("DELETE FROM displaced WHERE place = ?", (place,))
+        self.connection.execute("DELETE FROM displaced WHERE place = ?", (place,))
 
     # --- The trash ---
 
     def throw_away(self, write: PendingWrite, now: float) -> None:
         """Adds the note of this write to the trash."""
-        self.change(
+        self.connection.execute(
             "INSERT OR IGNORE INTO trash VALUES (?, ?, ?, ?)",
             (write.op_id, write.path, write.base, now),
         )
@@ -328,22 +296,26 @@ class Journal:
     def threw_away(self, path: str, revision: str) -> bool:
         """Whether this version of a note is in the trash."""
         query = "SELECT 1 FROM trash WHERE path = ? AND revision = ?"
-        return self.first(query, (path, revision)) is not None
+        return self.connection.execute(query, (path, revision)).fetchone() is not None
 
     # --- Named values ---
 
     def state(self, name: str) -> str | None:
         """Returns the value of a name."""
-        row = self.first("SELECT value FROM state WHERE name = ?", (name,))
-        return None if row is None else str(row[0])
+        rows = self.connection.execute(
+            "SELECT value FROM state WHERE name = ?", (name,)
+        )
+        return next((str(value) for (value,) in rows), None)
 
     def set_state(self, name: str, value: str) -> None:
         """Saves the value of a name."""
-        self.change("INSERT OR REPLACE INTO state VALUES (?, ?)", (name, value))
+        self.connection.execute(
+            "INSERT OR REPLACE INTO state VALUES (?, ?)", (name, value)
+        )
 
     def drop_states(self, start: str, before: str) -> None:
         """Forgets the values below `before` whose names begin with `start`."""
-        self.change(
+        self.connection.execute(
             "DELETE FROM state WHERE substr(name, 1, ?) = ? AND value < ?",
             (len(start), start, before),
         )
@@ -361,7 +333,7 @@ class Journal:
     def trust_again(self) -> None:
         """Notes that the rows a damaged file may have lost are replaced."""
         with self.transaction():
-            self.change("DELETE FROM state WHERE name = ?", (SALVAGED,))
+            self.connection.execute("DELETE FROM state WHERE name = ?", (SALVAGED,))
 
     def repair(self, reason: str) -> None:
         """Copies the readable rows into a new file. Raises DatabaseError, OSError."""
@@ -393,7 +365,6 @@ def open_journal(folder: Path) -> Journal:
 def _prepare(connection: Connection) -> None:
     # A forgotten text must not remain in free pages of the file.
     connection.pragma("secure_delete", True)
-    connection.create_scalar_function("pack", _pack, 1, deterministic=True)
     migrate(connection, [statements(text) for text in STEPS])
 
 
@@ -439,3 +410,7 @@ def _is_complete_blob(row: Mapping[str, object]) -> bool:
 def _is_write(row: Mapping[str, object]) -> bool:
     has_phase = row["phase"] in ("pending", "planned", "done")
     return has_phase and row["side"] in ("ours", "theirs")
+
+
+def _placeholders(names: tuple[str, ...]) -> str:
+    return ", ".join("?" * len(names))

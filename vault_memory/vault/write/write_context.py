@@ -144,9 +144,9 @@ class WriteContext:
         """
         replaced = (write.expected, write.content if write.entry else None)
         for revision in replaced:
-            if revision is not None:
+            if revision is not None and self.snapshots.knows(revision):
                 self.snapshots.add(write.path, revision, at=now, by="person", kept=True)
-        if after is not None:
+        if after is not None and self.snapshots.knows(after):
             self.snapshots.add(write.path, after, at=now, by=write.by, kept=True)
 
     def displace(
