@@ -264,6 +264,17 @@ class NoteEditor:
         elif plan.proposed:
             self.record_without_change(command, plan)
 
+    def plan_again(
+        self, command: EditCommand, base: bytes | None
+    ) -> tuple[EditCommand, Plan]:
+        """Plans a pending command on another text. Returns it as the journal stores it, and its plan."""
+        try:
+            plan = plan_command(command, base, self._recorder.inputs)
+        except NotUndoable:
+            plan = Plan(base, base)
+        newest = self._recorder.planned_after(command.note)
+        return replace(command, planned_after=newest), plan
+
     def record_without_change(self, command: EditCommand, plan: Plan) -> Edit:
         """Records a command that does not change its note; a command without any ops leaves no record."""
         record = plan.record(command, plan.after)

@@ -10,15 +10,23 @@ import time
 from collections.abc import Collection, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field, replace
 from datetime import datetime, timedelta
+from typing import assert_never
 
 from vault_memory.edits.commands import (
     FORGET,
     ApplyOps,
+    ChangeFacts,
+    DecideProposals,
     EditAction,
     EditCommand,
     EditText,
+    MergeCopy,
     MoveSections,
     RedactText,
+    RestoreLines,
+    RestoreVersion,
+    RetireNote,
+    UndoRecord,
 )
 from vault_memory.edits.editor import (
     PASSING,
@@ -27,8 +35,11 @@ from vault_memory.edits.editor import (
     NoteEditor,
 )
 from vault_memory.edits.note_access import CURATED
+from vault_memory.edits.plans.fact_edits import Wish, fact_of
 from vault_memory.errors import NoteNotFound, VaultMemoryError
+from vault_memory.rules.edits.ops import Op, as_json
 from vault_memory.rules.forgetting.matcher import TextMatcher
+from vault_memory.rules.forgetting.redact_audit import strings_in
 from vault_memory.rules.forgetting.redact_notes import (
     Redacted,
     cut_audit,
@@ -39,6 +50,7 @@ from vault_memory.rules.paths.conflict_names import conflict_copy
 from vault_memory.rules.paths.layout import Layout
 from vault_memory.vault.reader import Note
 from vault_memory.vault.snapshots import revision_of
+from vault_memory.vault.write.journal import PendingWrite
 from vault_memory.vault.write.purge import Eraser
 from vault_memory.vault.write.writer import Writer, WriteResult
 
@@ -88,7 +100,7 @@ class Forgetter:
         # Names are outside of scopes: only who forgets in all of the vault changes them.
         masked = sought.masked if scopes is None else str
         self._eraser = Eraser(
-            lambda path, raw: self.cut(path, raw).raw, self._told, masked
+            lambda path, raw: self.cut(path, raw).raw, self._redact_record, masked
         )
 
     def look(self, found: Forgetting) -> None:
@@ -132,9 +144,9 @@ class Forgetter:
                 for path, note in notes
             }
             self._rewrite_all(self._files(found, notes=False), found, now)
-            writer.erase(
-                self._eraser, now
-            )  # before anything that waits could be written
+            self._plan_waiting_again()
+            # Before anything that waits could be written.
+            writer.erase(self._eraser, now)
             self._rewrite_all(
                 sorted(notes, key=lambda file: self._kind(file[0]) == "inbox"),
                 found,
@@ -247,44 +259,108 @@ class Forgetter:
             )
         return None if op is None else WriteResult.of(op).explanation
 
-    def _told(self, record: bytes) -> bytes | None:
-        """What a write is to record, without the ops that hold the text."""
-        run = EditCommand.read(record)
-        if run is None:
-            return (
-                None
-                if self._scopes is None and self._sought.is_in_bytes(record)
-                else record
-            )
-        if not self._kind(run.note):
-            return record
-        why = "" if self._sought.hides(run.why) else run.why
-        action = self._redact_action(run)
+    def _plan_waiting_again(self) -> None:
+        """Plans the pending writes of notes again, without the text.
+
+        Cutting the text from what they will write is not enough: an op that puts it in place of a line removes that line.
+        """
+        writer = self._curator.writer
+        for write in writer.pending():
+            command = EditCommand.read(write.record)
+            if command is None or not write.content or not self._kind(write.path):
+                continue
+            content = writer.content(write)
+            redacted = self._redact_command(command)
+            if redacted is None or not self.cut(write.path, content).count:
+                continue
+            base = self._base_of(write)
+            if base is None:
+                # Of a new note nothing but the text goes. A note that changed makes the writer plan again.
+                continue
+            redacted, plan = self._curator.plan_again(redacted, base)
+            if plan.after is None:
+                continue
+            with writer.journal.transaction():
+                revision = writer.snapshots.keep(plan.after)
+                record = redacted.as_bytes()
+                writer.journal.put(replace(write, content=revision, record=record))
+
+    def _base_of(self, write: PendingWrite) -> bytes | None:
+        """Returns the text that a write was planned on, without the text to forget.
+
+        None for a new note, and where neither the journal nor the note has it any more.
+        """
+        raw = self._curator.writer.snapshots.bytes_of(write.base)
+        if raw is None:
+            try:
+                note = self._curator.folder.read(write.path, max_bytes=LARGEST)
+            except VaultMemoryError:
+                return None
+            if note.revision != write.base:
+                return None
+            raw = note.raw
+        return self.cut(write.path, raw).raw
+
+    def _redact_record(self, record: bytes) -> bytes | None:
+        """Returns the record of a write without the text; None where nothing of the write remains."""
+        command = EditCommand.read(record)
+        if command is None:
+            is_affected = self._scopes is None and self._sought.is_in_bytes(record)
+            return None if is_affected else record
+        redacted = self._redact_command(command)
+        if redacted is None:
+            return None
+        return record if redacted == command else redacted.as_bytes()
+
+    def _redact_command(self, command: EditCommand) -> EditCommand | None:
+        if not self._kind(command.note):
+            return command
+        action = self._redact_action(command.action)
         if action is None:
             return None
-        if (action, why) == (run.action, run.why):
-            return record
-        return replace(run, action=action, why=why).as_bytes()
+        why = "" if self._sought.hides(command.why) else command.why
+        return replace(command, action=action, why=why)
 
-    def _redact_action(self, command: EditCommand) -> EditAction | None:
+    def _redact_action(self, action: EditAction) -> EditAction | None:
         """Returns the action without the text; None where nothing else is left of it."""
-        match command.action:
+        match action:
             case ApplyOps(ops):
-                clean_ops = tuple(
-                    op for op in ops if not self._names_text(command, ApplyOps((op,)))
-                )
+                clean_ops = tuple(op for op in ops if not self._is_in_op(op))
                 return ApplyOps(clean_ops) if clean_ops or not ops else None
-            case EditText() | RedactText() as action:
-                return None if self._names_text(command, action) else action
+            case EditText(edit):
+                return None if self._is_in_op(edit) else action
             case MoveSections(moves):
                 clean_moves = tuple(
                     move for move in moves if not self._sought.hides(move.text)
                 )
                 return MoveSections(clean_moves) if clean_moves else None
+            case ChangeFacts(wishes):
+                clean_wishes = tuple(
+                    wish for wish in wishes if not self._is_in_wish(wish)
+                )
+                return ChangeFacts(clean_wishes) if clean_wishes else None
+            case (
+                UndoRecord()
+                | RestoreVersion()
+                | DecideProposals()
+                | RestoreLines()
+                | MergeCopy()
+                | RedactText()
+                | RetireNote()
+            ):
+                # These name records, versions and files, and hold no text of a note.
+                return action
             case _:
-                return command.action
+                assert_never(action)
 
-    def _names_text(self, command: EditCommand, action: EditAction) -> bool:
-        """Whether the command with this action holds the text anywhere but in its reason."""
-        stored = replace(command, action=action, why="").as_bytes()
-        return self._sought.is_in_bytes(stored)
+    def _is_in_op(self, op: object) -> bool:
+        value = as_json(op) if isinstance(op, Op) else op
+        return any(map(self._sought.hides, strings_in(value)))
+
+    def _is_in_wish(self, wish: Wish) -> bool:
+        """Whether the fact of a wish contains the text, in a field or in its line as people read it."""
+        if "fact" not in wish:
+            return False  # it names its fact by an id
+        if any(map(self._sought.hides, strings_in(wish["fact"]))):
+            return True
+        return self._sought.hides(fact_of(wish).line())

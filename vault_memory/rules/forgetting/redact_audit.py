@@ -66,34 +66,34 @@ def _texts_of_diff(diff: bytes) -> Iterator[str]:
 
 
 def _texts_of_applied(applied: RecordedOp) -> Iterator[str]:
-    yield from _strings(applied.op)
+    yield from strings_in(applied.op)
     yield applied.removed.decode("utf-8", "replace")
     yield applied.added.decode("utf-8", "replace")
     yield applied.remark
 
 
 def _texts_of_rejected(rejected: Rejected) -> Iterator[str]:
-    yield from _strings(plain(rejected.op, longest=0))
+    yield from strings_in(plain(rejected.op, longest=0))
     yield from rejected.headings
 
 
 def _texts_of_proposal(proposal: Proposal) -> Iterator[str]:
-    yield from _strings(proposal.op)
+    yield from strings_in(proposal.op)
     yield proposal.why
     yield proposal.reason
 
 
-def _strings(value: object) -> Iterator[str]:
+def strings_in(value: object) -> Iterator[str]:
     """Yields all strings in a JSON value, keys included."""
     if isinstance(value, str):
         yield value
     elif isinstance(value, Mapping):
         for key, item in value.items():
             yield str(key)
-            yield from _strings(item)
+            yield from strings_in(item)
     elif isinstance(value, list | tuple):
         for item in value:
-            yield from _strings(item)
+            yield from strings_in(item)
 
 
 def _redact_applied(applied: RecordedOp, hides: Hides) -> RecordedOp:
