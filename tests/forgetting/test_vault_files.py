@@ -6,20 +6,22 @@ from pathlib import Path
 import pytest
 
 from tests.edits.conftest import Desk
-from vault_memory.forgetting.vault_files import Forgetter, Forgetting
+from vault_memory.forgetting import vault_files
+from vault_memory.forgetting.vault_files import Forgetter, RedactionReport
 from vault_memory.rules.forgetting.matcher import TextMatcher
+from vault_memory.rules.forgetting.redact_notes import Redacted
 from vault_memory.rules.paths.layout import Layout
 from vault_memory.vault.snapshots import revision_of
 
 TEXT = "green lantern"
 
 
-def forget(desk: Desk, text: str = TEXT) -> Forgetting:
-    found = Forgetting()
+def forget(desk: Desk, text: str = TEXT) -> RedactionReport:
+    found = RedactionReport()
     forgetter = Forgetter(desk.curator, Layout([]), TextMatcher.of(text))
-    forgetter.look(found)
-    forgetter.look_back(found, desk.now)
-    forgetter.carry_out(found, desk.now, patience=0.0)
+    forgetter.count_in_vault(found)
+    forgetter.count_in_history(found, desk.now)
+    forgetter.redact(found, desk.now, patience=0.0)
     return found
 
 
@@ -121,3 +123,25 @@ def test_all_other_bytes_stay(desk: Desk, ending: str):
     forget(desk)
 
     assert path.read_bytes() == page.replace("- {}", "").replace("\n", ending).encode()
+
+
+def test_the_same_text_of_a_note_is_redacted_once(
+    desk: Desk, monkeypatch: pytest.MonkeyPatch
+):
+    desk.append("the green lantern")
+    texts: list[bytes] = []
+    redact = vault_files.cut_note
+
+    def counting(raw: bytes, matcher: TextMatcher, *, facts: bool) -> Redacted:
+        redacted = redact(raw, matcher, facts=facts)
+        if redacted.count:
+            texts.append(raw)
+        return redacted
+
+    monkeypatch.setattr(vault_files, "cut_note", counting)
+
+    forget(desk)
+
+    assert texts == [
+        desk.raw().replace(b"- green\n", b"- green\n- the green lantern\n")
+    ]

@@ -1,4 +1,7 @@
-"""Forgetting, the whole way: the files, their past, the index; and then looking whether it is gone, everywhere."""
+"""Forgets a text in a vault: redacts the files, their past and the index, then verifies that it is gone everywhere.
+
+The verification reads all files and rows again, and does not rely on what the redaction believes to have done.
+"""
 
 import logging
 import secrets
@@ -11,12 +14,12 @@ from typing import TYPE_CHECKING
 from vault_memory.database.connection import DatabaseError
 from vault_memory.edits.calls import aware
 from vault_memory.errors import VaultMemoryError
-from vault_memory.forgetting.residue import NAMED, traces
+from vault_memory.forgetting.residue import NAMED, find_traces
 from vault_memory.forgetting.state_residue import (
     ON_SERVER,
     damaged_files,
+    files_put_aside,
     orphaned_audits,
-    quarantine,
     rename,
     running_daemon,
 )
@@ -26,7 +29,7 @@ from vault_memory.rules.forgetting.matcher import TextMatcher
 if TYPE_CHECKING:
     from vault_memory.edits.calls import EditCalls
     from vault_memory.forgetting import vault_files
-    from vault_memory.forgetting.vault_files import Forgetter, Forgetting
+    from vault_memory.forgetting.vault_files import Forgetter, RedactionReport
     from vault_memory.index import index_erase
     from vault_memory.ingest import note
     from vault_memory.sync import state_erase
@@ -39,21 +42,25 @@ else:
 logger = logging.getLogger(__name__)
 
 PATIENCE_SECONDS = 5.0
-"""For files that are in use"""
+"""How long to wait for files that are in use"""
 ROUNDS = 3
-"""Another process may have kept what it had read just before; then it is done once more"""
+"""Another process may write again what it read just before, so redaction is repeated"""
 STATE = "state: "
-"""Before the name of a file that lies in the state folder"""
-NOT_OURS = "no layout names it as memory, so it is left alone; edit it yourself"
-DAEMON = "the daemon reads no file that says it, and may have it in its memory until it is started anew"
+"""Stands before the name of a file of the state folder"""
+NOT_OURS = "no layout names it as memory, so it is not changed; edit it yourself"
+DAEMON = (
+    "the daemon may have the text in its memory until it is restarted; it reads no file"
+    " that contains it"
+)
+AGAIN = "the text is there again; run `forget` again"
 BUILDING = "build.lock"
 CLEARED = ("journal.sqlite", "index/")
-"""Of the state folder, what forgetting takes it out of"""
+"""The files of the state folder that are redacted"""
 
 
 @dataclass(frozen=True, slots=True)
 class Removed:
-    """What was taken out, or would be."""
+    """A place from which the text was removed, or would be."""
 
     place: str
     """a path of the vault, or `history`, `trash`, `waiting writes`, `index`, or a file of the state folder"""
@@ -63,7 +70,7 @@ class Removed:
 
 @dataclass(frozen=True, slots=True)
 class Remaining:
-    """Where it is still."""
+    """A place where the text is still."""
 
     place: str
     why: str
@@ -71,7 +78,7 @@ class Remaining:
 
 @dataclass(frozen=True, slots=True)
 class Alike:
-    """Where something reads like the text and is written otherwise. It stays."""
+    """A place with look-alike spellings of the text, which stay."""
 
     place: str
     count: int
@@ -79,7 +86,7 @@ class Alike:
 
 @dataclass(frozen=True, slots=True)
 class InMemory:
-    """A running process that read the text before, and may still have it in its memory."""
+    """A running process that may still have the text in its memory."""
 
     pid: int
     why: str
@@ -87,7 +94,7 @@ class InMemory:
 
 @dataclass(frozen=True, slots=True)
 class Receipt:
-    """That something was forgotten. It says nothing of what that was."""
+    """Proof that something was forgotten; it does not repeat the text."""
 
     id: str
     ts: str
@@ -97,13 +104,13 @@ class Receipt:
 
 @dataclass(frozen=True, slots=True)
 class Forgotten:
-    """What `forget` did, or with a dry run would do."""
+    """What `forget` did, or would do in a dry run."""
 
     matches: int
     removed: tuple[Removed, ...]
     remaining: tuple[Remaining, ...] = ()
     receipt: Receipt | None = field(default=None)
-    """None when nothing was to be done but to look"""
+    """None for a dry run"""
     alike: tuple[Alike, ...] = ()
     in_memory: tuple[InMemory, ...] = ()
 
@@ -116,236 +123,222 @@ def forget(
     now: datetime | None,
     dry_run: bool,
 ) -> Forgotten:
-    """Find `text`, take it out, and look for it once more. Raises TextTooShort, UsageError, JournalUnavailable."""
-    sought, at = TextMatcher.of(text), aware(now)
-    forgetter = vault_files.Forgetter(
-        edits.editor,
-        edits.vault.layout,
-        sought,
-        None if scopes is None else frozenset(scopes),
-    )
-    work = _Work(
-        edits,
-        sought,
-        None if scopes is None else frozenset(scopes),
-        forgetter,
-        vault_files.Forgetting(),
-    )
-    work.look(at)
+    """Redacts `text` everywhere and verifies it. Raises TextTooShort, UsageError, JournalUnavailable."""
+    matcher = TextMatcher.of(text)
+    moment = aware(now)
+    work = _ForgetRun(edits, matcher, None if scopes is None else frozenset(scopes))
+    work.count(moment)
     if dry_run:
-        return work.answer(None)
+        return work.result(None)
     for number in range(ROUNDS):
-        before = dict(work.found.remaining)
-        work.found.remaining.clear()
-        work.carry_out(at, patient=number == 0)
-        work.check(at)
-        if work.found.remaining in ({}, before):
+        remaining_before = dict(work.report.remaining)
+        work.report.remaining.clear()
+        work.redact(moment, patient=number == 0)
+        work.verify(moment)
+        if not work.report.remaining or work.report.remaining == remaining_before:
             break
-    answer = work.answer(at)
+    result = work.result(moment)
     logger.info(
         "forgot something in %d places; it remains in %d",
-        len(answer.removed),
-        len(answer.remaining),
+        len(result.removed),
+        len(result.remaining),
     )
-    return answer
+    return result
 
 
-class _Work:
-    """On one text."""
+class _ForgetRun:
+    """Forgets one text in one vault; `scopes` None means all of the vault."""
 
     def __init__(
         self,
         edits: "EditCalls",
-        sought: "TextMatcher",
+        matcher: "TextMatcher",
         scopes: frozenset[str] | None,
-        forgetter: "Forgetter",
-        found: "Forgetting",
     ) -> None:
-        self._edits, self._sought, self._scopes, self._forgetter = (
-            edits,
-            sought,
-            scopes,
-            forgetter,
-        )
-        self.found = found
+        self._edits = edits
+        self._matcher = matcher
+        self._scopes = scopes
+        self._root = edits.vault.root
         self._state: Path = edits.vault.state.path
-
-    def look(self, now: datetime) -> None:
-        """Only look."""
-        self._forgetter.look(self.found)
-        if (self._state / "journal.sqlite").exists():
-            self._forgetter.look_back(self.found, now)
-        if self._edits.vault.indexing.generations.current:
-            self.found.took("index", sum(self._held().values()))
-        for file in (*damaged_files(self._state), *self._put_aside()):
-            self.found.took(STATE + file.relative_to(self._state).as_posix(), 1)
-        for path, _ in self._orphans():
-            self.found.took(path, 1)
-        self.found.remaining.update(self._elsewhere(ours=False))
-
-    def carry_out(self, now: datetime, *, patient: bool) -> None:
-        """Take it out; `patient` waits a moment for files that are in use."""
-        with self._edits.editor.turn(now):
-            for path, masked in self._orphans():
-                rename(self._edits.vault.root, path, masked)
-        self._forgetter.carry_out(
-            self.found, now, patience=PATIENCE_SECONDS if patient else 0.0
+        self._forgetter: Forgetter = vault_files.Forgetter(
+            edits.editor, edits.vault.layout, matcher, scopes
         )
-        for file in (*damaged_files(self._state), *self._put_aside()):
+        self.report: RedactionReport = vault_files.RedactionReport()
+
+    def count(self, now: datetime) -> None:
+        """Counts the text in all places. Changes nothing."""
+        report = self.report
+        self._forgetter.count_in_vault(report)
+        if (self._state / "journal.sqlite").exists():
+            self._forgetter.count_in_history(report, now)
+        if self._has_index():
+            report.add("index", sum(self._notes_in_index().values()))
+        for file in (*damaged_files(self._state), *self._files_put_aside()):
+            report.add(STATE + self._state_path(file), 1)
+        for path, _ in self._orphaned_audits():
+            report.add(path, 1)
+        report.remaining.update(self._traces(redacted=False))
+
+    def redact(self, now: datetime, *, patient: bool) -> None:
+        """Removes the text; `patient` waits a moment for files that are in use."""
+        with self._edits.editor.turn(now):
+            for path, masked in self._orphaned_audits():
+                rename(self._root, path, masked)
+        patience = PATIENCE_SECONDS if patient else 0.0
+        self._forgetter.redact(self.report, now, patience=patience)
+        for file in (*damaged_files(self._state), *self._files_put_aside()):
             file.unlink(missing_ok=True)
         if self._scopes is None:
             self._clear_sync_state()
-        if self._edits.vault.indexing.generations.current:
+        if self._has_index():
             self._clear_index()
 
-    def check(self, now: datetime) -> None:
-        """Look everywhere again, in files and rows, as if nothing had been done."""
-        left = vault_files.Forgetting()
-        self._forgetter.look(left)
-        self._forgetter.look_back(left, now)
-        self.found.alike = left.alike
-        known = self.found.remaining
+    def verify(self, now: datetime) -> None:
+        """Searches all files and rows again, as if nothing had been done, and reports what remains."""
+        left = vault_files.RedactionReport()
+        self._forgetter.count_in_vault(left)
+        self._forgetter.count_in_history(left, now)
+        self.report.alike = left.alike
+        remaining = self.report.remaining
         for place in left.removed:
-            known.setdefault(place, "it is there again; run `forget` again")
-        known.update(
-            {place: why for place, why in left.remaining.items() if place not in known}
-        )
-        if self._edits.vault.indexing.generations.current:
-            known.update(self._left_in_index())
-        known.update(
-            {place: why for place, why in self._elsewhere() if place not in known}
-        )
+            remaining.setdefault(place, AGAIN)
+        for place, why in left.remaining.items():
+            remaining.setdefault(place, why)
+        if self._has_index():
+            remaining.update(self._left_in_index())
+        for place, why in dict(self._traces(redacted=True)).items():
+            remaining.setdefault(place, why)
 
-    def answer(self, now: datetime | None) -> Forgotten:
-        """With a receipt when something was done."""
-        mask = self._sought.masked
-        gone = {
-            place: count
-            for place, count in self.found.removed.items()
-            if place not in self.found.remaining
-        }
-        removed = tuple(Removed(mask(place), count) for place, count in gone.items())
-        remaining = tuple(
-            Remaining(mask(place), why) for place, why in self.found.remaining.items()
+    def result(self, now: datetime | None) -> Forgotten:
+        """Returns the result; with `now` it has a receipt."""
+        mask = self._matcher.masked
+        report = self.report
+        removed = tuple(
+            Removed(mask(place), count)
+            for place, count in report.removed.items()
+            if place not in report.remaining
         )
-        count = sum(one.count for one in removed)
-        receipt = (
-            Receipt(secrets.token_hex(8), now.isoformat(), len(removed), count)
-            if now
-            else None
+        remaining = tuple(
+            Remaining(mask(place), why) for place, why in report.remaining.items()
         )
         alike = tuple(
-            Alike(mask(place), count) for place, count in self.found.alike.items()
+            Alike(mask(place), count) for place, count in report.alike.items()
         )
-        return Forgotten(
-            count,
-            removed,
-            remaining,
-            receipt,
-            alike,
-            self._in_memory() if receipt else (),
-        )
+        count = sum(place.count for place in removed)
+        if now is None:
+            return Forgotten(count, removed, remaining, None, alike, ())
+        receipt = Receipt(secrets.token_hex(8), now.isoformat(), len(removed), count)
+        return Forgotten(count, removed, remaining, receipt, alike, self._in_memory())
 
     def _in_memory(self) -> tuple[InMemory, ...]:
         pid = running_daemon(self._state)
         return (InMemory(pid, DAEMON),) if pid else ()
 
-    # ---- the index ------------------------------------------------------------------------------------------------
+    # ---- the index ----------------------------------------------------------------------------
 
-    def _held(self) -> dict[str, int]:
-        """The notes of whose chunks some hold it."""
-        found = index_erase.notes_holding(
-            self._edits.vault.indexing.index(), self._sought.stands_in
-        )
+    def _has_index(self) -> bool:
+        return bool(self._edits.vault.indexing.generations.current)
+
+    def _notes_in_index(self) -> dict[str, int]:
+        """Returns the notes with the text in indexed chunks, each with the number of chunks."""
+        index = self._edits.vault.indexing.index()
+        notes = index_erase.notes_holding(index, self._matcher.stands_in)
         return {
             path: count
-            for path, (scope, count) in found.items()
+            for path, (scope, count) in notes.items()
             if self._scopes is None or scope in self._scopes
         }
 
     def _clear_index(self) -> None:
-        """The index learns the notes as they are now, and keeps nothing of what they were."""
+        """Indexes the notes as they are now, and deletes all older content from the files of the index."""
         import filelock
 
         indexing = self._edits.vault.indexing
         indexing.refresh()
-        for path in self._held():  # of a file that is absent, or not read any more
+        # A note that is absent or cannot be read keeps its old chunks in a refresh.
+        for path in self._notes_in_index():
             note.forget_note(indexing.index(), path)
         with filelock.FileLock(indexing.generations.folder / BUILDING):
             for file in index_erase.superseded(indexing.generations):
                 file.unlink(missing_ok=True)
         if not index_erase.sweep(indexing.index()):
-            self.found.remaining[STATE + "index"] = (
-                "another process reads it; run `forget` again"
-            )
+            why = "another process reads it; run `forget` again"
+            self.report.remaining[STATE + "index"] = why
 
     def _left_in_index(self) -> Iterator[tuple[str, str]]:
-        index = self._edits.vault.indexing.index()
-        if self._held():
-            yield "index", "a note holds it again; run `forget` again"
-        if index_erase.unused(index):
-            yield (
-                "index",
-                "words or vectors of removed text are left; run `forget` again",
-            )
+        if self._notes_in_index():
+            yield "index", AGAIN
+        if index_erase.unused(self._edits.vault.indexing.index()):
+            why = "words or vectors of removed text are left; run `forget` again"
+            yield "index", why
 
-    # ---- everything else ------------------------------------------------------------------------------------------
+    # ---- everything else ----------------------------------------------------------------------
 
-    def _put_aside(self) -> list[Path]:
-        return quarantine(self._state, self._sought) if self._scopes is None else []
+    def _files_put_aside(self) -> list[Path]:
+        if self._scopes is not None:
+            return []
+        return files_put_aside(self._state, self._matcher)
 
-    def _orphans(self) -> list[tuple[str, str]]:
-        """Audit files of notes that were renamed, whose own names hold it."""
-        return (
-            list(orphaned_audits(self._edits.vault.root, self._sought))
-            if self._scopes is None
-            else []
-        )
+    def _orphaned_audits(self) -> list[tuple[str, str]]:
+        """Returns the audit files of renamed notes whose own names contain the text."""
+        if self._scopes is not None:
+            return []
+        return list(orphaned_audits(self._root, self._matcher))
 
     def _clear_sync_state(self) -> None:
-        """Old names go from the state of sync."""
+        """Removes old names from the state of sync."""
         place = STATE + "sync.sqlite"
         try:
             erased = state_erase.erase_names(
                 self._state,
-                self._sought.stands_in,
-                lambda path: (self._edits.vault.root / path).exists(),
+                self._matcher.stands_in,
+                lambda path: (self._root / path).exists(),
             )
         except (DatabaseError, VaultMemoryError) as error:
-            self.found.remaining[place] = f"it cannot be read: {error}"
+            self.report.remaining[place] = f"it cannot be read: {error}"
             return
-        self.found.took(place, erased.count)
+        self.report.add(place, erased.count)
         if erased.on_server:
-            self.found.remaining[place] = ON_SERVER
+            self.report.remaining[place] = ON_SERVER
         elif not erased.compacted:
-            self.found.remaining[place] = "another process reads it; run `forget` again"
+            why = "another process reads it; run `forget` again"
+            self.report.remaining[place] = why
 
-    def _elsewhere(self, *, ours: bool = True) -> Iterator[tuple[str, str]]:
-        """The files whose bytes hold it; with `ours` also those that forgetting takes it out of."""
+    def _traces(self, *, redacted: bool) -> Iterator[tuple[str, str]]:
+        """Yields the files with the text, and why; before the redaction only those that it does not change."""
 
-        def handled(path: str) -> bool:
-            return (self._scopes is not None and not self._forgetter.holds(path)) or (
-                not ours
-                and not self._sought.stands_in(path)
-                and (self._forgetter.holds(path) or _is_temporary(path))
-            )
+        def skips(path: str) -> bool:
+            if self._scopes is not None and not self._forgetter.covers(path):
+                return True
+            if redacted or self._matcher.stands_in(path):
+                return False
+            return self._forgetter.covers(path) or _is_temporary(path)
 
-        for path, why in traces(self._edits.vault.root, self._sought, besides=handled):
-            if why != NAMED and not self._forgetter.holds(path):
+        for path, why in find_traces(self._root, self._matcher, skips=skips):
+            if why != NAMED and not self._forgetter.covers(path):
                 why = vault_files.LINGERS if _is_temporary(path) else NOT_OURS
             yield path, why
         if self._scopes is None:
-            aside = [
-                file.relative_to(self._state).as_posix() for file in self._put_aside()
-            ]
-            cleared = () if ours else (*CLEARED, *aside)
-            for path, why in traces(
-                self._state, self._sought, besides=lambda path: path.startswith(cleared)
-            ):
-                yield STATE + path, why
+            yield from self._traces_in_state(redacted=redacted)
+
+    def _traces_in_state(self, *, redacted: bool) -> Iterator[tuple[str, str]]:
+        skipped: tuple[str, ...] = ()
+        if not redacted:
+            aside = map(self._state_path, self._files_put_aside())
+            skipped = (*CLEARED, *aside)
+        traces = find_traces(
+            self._state,
+            self._matcher,
+            skips=lambda path: path.startswith(skipped),
+        )
+        for path, why in traces:
+            yield STATE + path, why
+
+    def _state_path(self, file: Path) -> str:
+        return file.relative_to(self._state).as_posix()
 
 
 def _is_temporary(path: str) -> bool:
-    """Whether it is named as what our writes leave behind for a while."""
+    """Whether the name is one that the writer gives to temporary and displaced files."""
     name = path.rpartition("/")[2]
     return name.startswith(".") and ".~" in name

@@ -1,4 +1,4 @@
-"""Looking whether a text is anywhere still: in the bytes of every file, in every row, and in what is packed."""
+"""Searches for a text that should be gone: in the bytes and the names of files, and in all rows of databases."""
 
 import os
 import stat
@@ -11,74 +11,85 @@ from vault_memory.database.secure_delete import stored_values
 from vault_memory.errors import VaultMemoryError
 from vault_memory.rules.forgetting.matcher import TextMatcher
 
-PIECE = 4 << 20
-OVERLAP = 64 << 10
-"""Bytes of a file that are looked at together, and how many of them once more"""
+BLOCK_BYTES = 4 << 20
+"""How much of a file is searched at a time"""
+OVERLAP_BYTES = 64 << 10
+"""How much of a block is searched again with the next one: a text may cross the border"""
 NAMED = "it is part of the name; rename it"
 
 
 def files_below(root: Path) -> Iterator[tuple[str, Path]]:
-    """All plain files, with their paths from `root`; no link is followed."""
+    """Yields all plain files with their paths from `root`. Links are not followed."""
     for folder, folders, names in os.walk(root):
         folders.sort()
         for name in sorted(names):
             file = Path(folder, name)
             try:
-                if stat.S_ISREG(file.lstat().st_mode):
-                    yield file.relative_to(root).as_posix(), file
+                is_plain = stat.S_ISREG(file.lstat().st_mode)
             except OSError:
                 continue
+            if is_plain:
+                yield file.relative_to(root).as_posix(), file
 
 
-def is_in_file(file: Path, sought: TextMatcher) -> bool:
-    """Whether the raw bytes hold it. Raises OSError."""
-    escaped = file.suffix != ".md"
+def is_in_file(file: Path, matcher: TextMatcher) -> bool:
+    """Whether the bytes of a file contain the text. Raises OSError."""
+    is_escaped = file.suffix != ".md"
+    tail = b""
     with file.open("rb") as stream:
-        before = b""
-        while piece := stream.read(PIECE):
-            if sought.is_in_bytes(before + piece, escaped=escaped):
+        while block := stream.read(BLOCK_BYTES):
+            if matcher.is_in_bytes(tail + block, escaped=is_escaped):
                 return True
-            before = piece[-OVERLAP:]
+            tail = block[-OVERLAP_BYTES:]
     return False
 
 
-def tables_holding(file: Path, sought: TextMatcher) -> list[str]:
-    """The tables of a database of which a row holds it, also packed. Raises what opening and reading it raises."""
-    return sorted(
-        {table for table, value in stored_values(file) if _holds(value, sought)}
-    )
+def tables_with(file: Path, matcher: TextMatcher) -> list[str]:
+    """Returns the tables of a database with the text in a row, also compressed.
+
+    Raises DatabaseDamaged, VaultMemoryError, DatabaseError.
+    """
+    tables = {
+        table for table, value in stored_values(file) if _is_in_value(value, matcher)
+    }
+    return sorted(tables)
 
 
-def traces(
-    root: Path, sought: TextMatcher, *, besides: Callable[[str], bool]
+def find_traces(
+    root: Path, matcher: TextMatcher, *, skips: Callable[[str], bool]
 ) -> Iterator[tuple[str, str]]:
-    """Where it is below a folder, besides some of its paths: (path, why it counts)."""
+    """Yields each path below `root` where the text is, and in what way; `skips` names paths to leave out."""
     for path, file in files_below(root):
-        if besides(path):
+        if skips(path):
             continue
-        if sought.stands_in(path):
+        if matcher.stands_in(path):
             yield path, NAMED
         try:
-            if is_in_file(file, sought):
-                yield path, "its bytes hold it"
+            if is_in_file(file, matcher):
+                yield path, "its bytes contain it"
         except OSError as error:
             yield path, f"it cannot be read: {error.strerror}"
         if file.suffix == ".sqlite":
-            yield from _in_rows(path, file, sought)
+            yield from _find_in_rows(path, file, matcher)
 
 
-def _in_rows(path: str, file: Path, sought: TextMatcher) -> Iterator[tuple[str, str]]:
+def _find_in_rows(
+    path: str, file: Path, matcher: TextMatcher
+) -> Iterator[tuple[str, str]]:
     try:
-        if tables := tables_holding(file, sought):
-            yield path, f"it stands in {', '.join(tables)}"
+        tables = tables_with(file, matcher)
     except (VaultMemoryError, DatabaseError) as error:
         yield path, f"it cannot be read: {error}"
+        return
+    if tables:
+        yield path, f"these tables contain it: {', '.join(tables)}"
 
 
-def _holds(value: str | bytes, sought: TextMatcher) -> bool:
+def _is_in_value(value: str | bytes, matcher: TextMatcher) -> bool:
     if isinstance(value, str):
-        return sought.is_in_bytes(value.encode("utf-8", "replace"))
+        return matcher.is_in_bytes(value.encode("utf-8", "replace"))
     try:
-        return sought.is_in_bytes(zlib.decompress(value), escaped=False)
+        unpacked = zlib.decompress(value)
     except zlib.error:
-        return sought.is_in_bytes(value)
+        return matcher.is_in_bytes(value)
+    return matcher.is_in_bytes(unpacked, escaped=False)

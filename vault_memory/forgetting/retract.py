@@ -1,7 +1,7 @@
-"""What a bot takes back when it is told that something should not be remembered: the items that say it are removed.
+"""Removes items when a bot is told that something should not be remembered.
 
-By ops that policy binds, the audit tells and `undo` reverts; what a person wrote waits for them in INBOX. That is not
-`forget`, which a person asks for and which leaves nothing behind: here the history keeps what was removed.
+The items are removed by ops: policy binds them, the audit log records them, `undo` reverts them, and the removal of what
+a person wrote is only proposed. `forget`, in contrast, is the act of a person and leaves nothing in the history.
 """
 
 from collections.abc import Iterator, Sequence
@@ -28,18 +28,18 @@ else:
     reader = lazy_module("vault_memory.vault.reader")
 
 MOST_ITEMS = 20
-"""Of one call: a text that so many items say is too general"""
-SAID = "it is what was said; only the person's own `vault-memory forget` takes it out"
-NO_ITEM = "it stands outside of list items; a person can edit it"
+"""The most items that one call removes: a text in more items is too general"""
+SAID = "it was said in a conversation; only the person's own `vault-memory forget` removes it"
+NO_ITEM = "it is not in a list item; a person can edit it"
 WAITS = "a person decides about it in INBOX"
 
 
 class TooManyItems(UsageError):
-    """So many items say it that hardly all of them are meant; nothing was changed."""
+    """Too many items match; be more specific. Nothing was changed."""
 
     def __init__(self, count: int) -> None:
         super().__init__(
-            f"{count} items say that, and at most {MOST_ITEMS} go at once",
+            f"{count} items contain that text, and at most {MOST_ITEMS} are removed at once",
             hint="give more of the text",
         )
 
@@ -51,22 +51,22 @@ class Removed:
     place: str
     count: int
     audit_id: str | None
-    """`undo` brings them back"""
+    """`undo` with this id restores them"""
 
 
 @dataclass(frozen=True, slots=True)
 class Proposed:
-    """Items of a note whose removal waits for a person."""
+    """Items of a note whose removal waits for a person's decision."""
 
     place: str
     count: int
     inbox: str
-    """the page on which they decide"""
+    """the INBOX page with the proposals"""
 
 
 @dataclass(frozen=True, slots=True)
 class Remaining:
-    """Where it still stands."""
+    """A note that still contains the text."""
 
     place: str
     why: str
@@ -74,7 +74,7 @@ class Remaining:
 
 @dataclass(frozen=True, slots=True)
 class TakenBack:
-    """What became of a text that was to be taken back."""
+    """The result of `take_back`."""
 
     matches: int
     removed: tuple[Removed, ...]
@@ -82,12 +82,12 @@ class TakenBack:
     remaining: tuple[Remaining, ...]
 
     def as_json(self) -> dict[str, Any]:
-        """With the keys that `forget` has in the JSON contract."""
+        """Returns the result with the keys that `forget` has in the JSON contract."""
         return {
             "matches": self.matches,
-            "removed": [asdict(one) for one in self.removed],
-            "proposed": [asdict(one) for one in self.proposed],
-            "remaining": [asdict(one) for one in self.remaining] or 0,
+            "removed": [asdict(place) for place in self.removed],
+            "proposed": [asdict(place) for place in self.proposed],
+            "remaining": [asdict(place) for place in self.remaining] or 0,
         }
 
 
@@ -100,61 +100,55 @@ def take_back(
     note: str | None = None,
     options: "EditOptions",
 ) -> TakenBack:
-    """Remove the list items that say `text` from the notes of these scopes, or from one of them.
+    """Removes the list items that contain `text` from the notes of these scopes, or from one of them.
 
-    The `expected` revision is of that one. Raises TextTooShort, TooManyItems, NoteChanged, UsageError.
+    The `expected` revision is that of the one note. Raises TextTooShort, TooManyItems, NoteChanged, UsageError.
     """
     if options.expected is not None and note is None:
         raise UsageError("a revision is of one note", hint="name the note")
-    sought = matcher.TextMatcher.of(text)
-    notes = [one for one in searcher.notes(scopes) if note in (None, one.note)]
-    found = {
-        one.note: items
-        for one in notes
-        if one.kind != "transcript"
-        if (items := _items(edits, one.note, sought))
+    text_matcher = matcher.TextMatcher.of(text)
+    notes = [info for info in searcher.notes(scopes) if note in (None, info.note)]
+    items_by_note = {
+        info.note: _outermost_items(edits, info.note, text_matcher)
+        for info in notes
+        if info.kind != "transcript"
     }
-    count = sum(map(len, found.values()))
+    count = sum(map(len, items_by_note.values()))
     if count > MOST_ITEMS:
         raise TooManyItems(count)
-    results = [_removed(edits, path, items, options) for path, items in found.items()]
-    kinds = {one.note: one.kind for one in notes}
+    results = [
+        _remove(edits, path, items, options)
+        for path, items in items_by_note.items()
+        if items
+    ]
+    kinds = {info.note: info.kind for info in notes}
+    results_by_note = {edit.note: edit for edit in results}
+    remaining = _remaining(edits, kinds, text_matcher, results_by_note)
     return TakenBack(
-        count,
-        tuple(
-            Removed(edit.note, done, edit.audit_id)
-            for edit in results
-            if (done := _done(edit))
-        ),
-        tuple(
-            Proposed(
-                edit.note, len(edit.proposed), edits.editor.inbox.page_of(edit.note)
-            )
-            for edit in results
-            if edit.proposed
-        ),
-        tuple(_remaining(edits, kinds, sought, {edit.note: edit for edit in results})),
+        count, _removed(results), _proposed(edits, results), tuple(remaining)
     )
 
 
-def _items(edits: "EditCalls", note: str, sought: "TextMatcher") -> "list[NoteItem]":
-    """The outermost items of a note that say it."""
+def _outermost_items(
+    edits: "EditCalls", note: str, text_matcher: "TextMatcher"
+) -> "list[NoteItem]":
+    """Returns the items of a note with the text, without those nested in another one."""
     raw = _read(edits, note)
-    if isinstance(raw, str) or not sought.is_in_bytes(raw):
+    if isinstance(raw, str) or not text_matcher.is_in_bytes(raw):
         return []
-    found: list[NoteItem] = []
+    items: list[NoteItem] = []
     for item in note_items.items_of(parse(raw)):
-        within = (
-            bool(found)
-            and found[-1].section == item.section
-            and item.start < found[-1].end
-        )
-        if not within and sought.hides(item.text):
-            found.append(item)
-    return found
+        is_nested = bool(items) and _is_within(item, items[-1])
+        if not is_nested and text_matcher.hides(item.text):
+            items.append(item)
+    return items
 
 
-def _removed(
+def _is_within(item: "NoteItem", outer: "NoteItem") -> bool:
+    return item.section == outer.section and item.start < outer.end
+
+
+def _remove(
     edits: "EditCalls",
     note: str,
     items: "list[NoteItem]",
@@ -164,43 +158,55 @@ def _removed(
     return edits.apply(note, ops, options)
 
 
-def _done(edit: "Edit") -> int:
-    return sum(one.outcome == "applied" for one in edit.applied)
+def _removed(results: "Sequence[Edit]") -> tuple[Removed, ...]:
+    removed = []
+    for edit in results:
+        count = sum(op.outcome == "applied" for op in edit.applied)
+        if count:
+            removed.append(Removed(edit.note, count, edit.audit_id))
+    return tuple(removed)
+
+
+def _proposed(edits: "EditCalls", results: "Sequence[Edit]") -> tuple[Proposed, ...]:
+    inbox = edits.editor.inbox
+    return tuple(
+        Proposed(edit.note, len(edit.proposed), inbox.page_of(edit.note))
+        for edit in results
+        if edit.proposed
+    )
 
 
 def _remaining(
     edits: "EditCalls",
     kinds: dict[str, str],
-    sought: "TextMatcher",
+    text_matcher: "TextMatcher",
     results: "dict[str, Edit]",
 ) -> Iterator[Remaining]:
-    """Where it stands after all that was done, and why."""
+    """Yields the notes that contain the text after the removal, each with the reason."""
     for note, kind in kinds.items():
         raw = _read(edits, note)
         if isinstance(raw, str):
             yield Remaining(note, f"perhaps: it cannot be read now: {raw}")
-        elif sought.is_in_bytes(raw):
-            yield Remaining(
-                note, SAID if kind == "transcript" else _why(results.get(note))
-            )
+        elif text_matcher.is_in_bytes(raw):
+            why = SAID if kind == "transcript" else _why_remaining(results.get(note))
+            yield Remaining(note, why)
 
 
-def _why(edit: "Edit | None") -> str:
+def _why_remaining(edit: "Edit | None") -> str:
     if edit is None:
         return NO_ITEM
     if edit.pending:
-        return f"it is removed as soon as the note can be written: {edit.pending[0].explanation}"
+        reason = edit.pending[0].explanation
+        return f"it is removed as soon as the note can be written: {reason}"
     if edit.proposed:
         return WAITS
-    return (
-        f"it was not to be removed: {edit.rejected[0].reason}"
-        if edit.rejected
-        else NO_ITEM
-    )
+    if edit.rejected:
+        return f"the removal was refused: {edit.rejected[0].reason}"
+    return NO_ITEM
 
 
 def _read(edits: "EditCalls", note: str) -> bytes | str:
-    """What a note says, nothing when it is gone; or the reason why it cannot be read."""
+    """Returns the bytes of a note, none where it is absent; or the reason why it cannot be read."""
     try:
         return edits.vault.folder.read(note, max_bytes=reader.LARGEST_STORED).raw
     except NoteNotFound:

@@ -1,4 +1,4 @@
-"""Files outside of notes, history and index that may say a forgotten text: what is kept for later, and old names."""
+"""Files outside of notes, history and index that may contain a forgotten text: stored for later, or named after it."""
 
 import os
 from collections.abc import Iterator
@@ -15,67 +15,75 @@ AUDIT = ".audit"
 DAMAGED = ".damaged"
 ON_SERVER = "the server had a file of this name at the last pass; run `vault-memory sync --once`, and `forget` again"
 _PUT_ASIDE = ("nights/*.open.json", "drop/*.rejected", "sessions/*/*", "hook.log*")
-"""What is lost with them: a night is begun anew, a refused line was none of ours, a session is begun anew"""
+"""Files that can be deleted: a night and a session start again, and a rejected line was never recorded"""
 
 
 def damaged_files(state: Path) -> list[Path]:
-    """Databases that were set aside, with their logs. They cannot be read, so nobody can say what is in them.
+    """Returns databases that were set aside, with their logs: nothing can tell what is in them.
 
-    The index has its own way with old files.
+    Damaged files of the index are handled with its superseded generations.
     """
-    found = (file for _, file in files_below(state) if DAMAGED in file.name)
-    return sorted(file for file in found if file.parent.name != "index")
-
-
-def quarantine(state: Path, sought: "TextMatcher") -> list[Path]:
-    """Files that are kept for later or for a look, and that hold it."""
-    files = (
-        file for pattern in _PUT_ASIDE for file in state.glob(pattern) if file.is_file()
+    return sorted(
+        file
+        for _, file in files_below(state)
+        if DAMAGED in file.name and file.parent.name != "index"
     )
-    return sorted(file for file in files if sought.is_in_bytes(_read(file)))
 
 
-def orphaned_audits(root: Path, sought: "TextMatcher") -> Iterator[tuple[str, str]]:
-    """Audit files named after a note that is gone, where the name holds it: path, and the path without it.
+def files_put_aside(state: Path, matcher: "TextMatcher") -> list[Path]:
+    """Returns the files stored for later, or for a look by a person, that contain the text."""
+    files = (file for pattern in _PUT_ASIDE for file in state.glob(pattern))
+    return sorted(
+        file
+        for file in files
+        if file.is_file() and matcher.is_in_bytes(_read_or_empty(file))
+    )
 
-    Somebody renamed the note alone. Its records stay, under a name that says nothing.
+
+def orphaned_audits(root: Path, matcher: "TextMatcher") -> Iterator[tuple[str, str]]:
+    """Yields audit files named after a missing note, where the name has the text: the path, and the path without it.
+
+    A person renamed the note alone. Its records stay, under a name without the text.
     """
     for path, file in files_below(root):
         stem, mark, _ = file.name.partition(AUDIT)
-        masked = sought.masked(path)
-        if not mark or not file.name.endswith(".jsonl") or masked == path:
+        if not mark or not file.name.endswith(".jsonl"):
             continue
-        is_named_so = sought.hides(path.rpartition("/")[2]) and not sought.hides(
-            path.rpartition("/")[0]
-        )
-        if (
-            is_named_so
-            and not (file.parent / stem).exists()
-            and not (root / masked).exists()
-        ):
+        masked = matcher.masked(path)
+        if masked == path or not _is_only_in_name(path, matcher):
+            continue
+        has_note = (file.parent / stem).exists()
+        if not has_note and not (root / masked).exists():
             yield path, masked
 
 
+def _is_only_in_name(path: str, matcher: "TextMatcher") -> bool:
+    folder, _, name = path.rpartition("/")
+    return matcher.hides(name) and not matcher.hides(folder)
+
+
 def running_daemon(state: Path) -> int | None:
-    """The process id of a daemon of this vault, other than this process."""
+    """Returns the process id of a daemon of this vault that is not this process."""
     try:
         pid = int((state / "daemon.pid").read_text(encoding="ascii"))
         os.kill(pid, 0)
-    except PermissionError:  # it runs as somebody else
+    except PermissionError:
+        # It runs, as another user.
         return pid
     except (OSError, ValueError, OverflowError):
         return None
     return None if pid == os.getpid() else pid
 
 
-def rename(root: Path, path: str, to: str) -> None:
-    """Durably."""
-    os.rename(root / path, root / to)
-    sync_folder((root / to).parent)
+def rename(root: Path, path: str, new_path: str) -> None:
+    """Renames a file durably."""
+    os.rename(root / path, root / new_path)
+    sync_folder((root / new_path).parent)
 
 
-def _read(file: Path) -> bytes:
+def _read_or_empty(file: Path) -> bytes:
     try:
         return file.read_bytes()
-    except OSError:  # taken away meanwhile
+    except OSError:
+        # Another process deleted it meanwhile.
         return b""

@@ -1,7 +1,7 @@
-"""Forgetting: a text goes from every file of the vault that is memory, and from what is kept of their past.
+"""Redacts a text from every file of the vault that is memory, and from the stored past of those files.
 
-Notes are written as ever: on what a person saves meanwhile, never while somebody works on them, recorded. The record
-says when and in which note something was forgotten, and nothing of what that was.
+Notes are written like by any edit: on top of what a person saves meanwhile, never while an editor has them open, and
+with an audit record. The record says when something was forgotten and in which note, and does not repeat the text.
 """
 
 import logging
@@ -52,248 +52,282 @@ from vault_memory.vault.reader import Note
 from vault_memory.vault.snapshots import revision_of
 from vault_memory.vault.write.journal import PendingWrite
 from vault_memory.vault.write.purge import Eraser
-from vault_memory.vault.write.writer import Writer, WriteResult
+from vault_memory.vault.write.writer import WriteResult
 
 logger = logging.getLogger(__name__)
 
 LARGEST = 256 << 20
-"""In bytes: of one file that is rewritten"""
+"""Bytes of the largest file that is rewritten"""
+MOST_CACHED = 8
+"""Redacted texts that are cached: the same bytes are in a note, in its history and in what waits"""
 IN_USE = "it is in use; run `forget` again when it is not"
 LINGERS = "the file from before a write, which a program may have open; close it, and run `forget` again"
 
 
 @dataclass(slots=True)
-class Forgetting:
-    """What was found and taken out, or would be."""
+class RedactionReport:
+    """Where the text was, and where it is still."""
 
     removed: dict[str, int] = field(default_factory=dict)
     """by place: a path of the vault, or `history`, `trash`, `waiting writes`"""
     remaining: dict[str, str] = field(default_factory=dict)
-    """by place: why it is there still"""
+    """by place: why it is still there"""
 
     alike: dict[str, int] = field(default_factory=dict)
-    """by path: how often something stands there that only reads like it, and stays"""
+    """by path: how many look-alike spellings stay"""
 
-    def took(self, place: str, count: int) -> None:
+    def add(self, place: str, count: int) -> None:
+        """Adds to the count of a place."""
         if count:
             self.removed[place] = self.removed.get(place, 0) + count
 
 
 class Forgetter:
-    """Of one text, in one vault; `scopes` None means all of it."""
+    """Redacts one text in one vault; `scopes` None means all of the vault."""
 
     def __init__(
         self,
-        curator: NoteEditor,
+        editor: NoteEditor,
         layout: Layout,
-        sought: TextMatcher,
+        matcher: TextMatcher,
         scopes: Collection[str] | None = None,
     ) -> None:
-        self._curator, self._layout, self._sought, self._scopes = (
-            curator,
-            layout,
-            sought,
-            scopes,
-        )
+        self._editor = editor
+        self._layout = layout
+        self._matcher = matcher
+        self._scopes = scopes
         self._revisions: Mapping[str, str] = {}
         self._patience = 0.0
-        # Names are outside of scopes: only who forgets in all of the vault changes them.
-        masked = sought.masked if scopes is None else str
+        self._cache: dict[tuple[str, bytes], Redacted] = {}
+        # Names belong to no scope: only a call for all of the vault changes them.
+        mask_path = matcher.masked if scopes is None else str
         self._eraser = Eraser(
-            lambda path, raw: self.cut(path, raw).raw, self._redact_record, masked
+            lambda path, raw: self.cut(path, raw).raw, self._redact_record, mask_path
         )
 
-    def look(self, found: Forgetting) -> None:
-        """Only look."""
-        for path, note in self._files(found):
-            cut = self.cut(path, note.raw)
-            found.took(path, cut.count)
-            if self._kind(path) != "audit" and (
-                count := self._sought.reads_alike(cut.raw.decode("utf-8", "replace"))
-            ):
-                found.alike[path] = count
+    def count_in_vault(self, report: RedactionReport) -> None:
+        """Counts the text in the files of the vault. Changes nothing."""
+        for path, note in self._files(report):
+            redacted = self.cut(path, note.raw)
+            report.add(path, redacted.count)
+            if self._kind(path) == "audit":
+                continue
+            remaining_text = redacted.raw.decode("utf-8", "replace")
+            look_alikes = self._matcher.reads_alike(remaining_text)
+            if look_alikes:
+                report.alike[path] = look_alikes
 
-    def look_back(self, found: Forgetting, now: datetime) -> None:
-        """Only look, through what is kept outside the vault."""
-        erased = self._curator.writer.erase(self._eraser, now, dry_run=True)
-        found.took("history", erased.versions)
-        found.took("trash", erased.trash)
-        found.took("waiting writes", erased.waiting)
-        found.took("names", erased.names)
+    def count_in_history(self, report: RedactionReport, now: datetime) -> None:
+        """Counts the text in what is stored outside the vault. Changes nothing."""
+        erased = self._editor.writer.erase(self._eraser, now, dry_run=True)
+        report.add("history", erased.versions)
+        report.add("trash", erased.trash)
+        report.add("waiting writes", erased.waiting)
+        report.add("names", erased.names)
 
-    def carry_out(self, found: Forgetting, now: datetime, *, patience: float) -> None:
-        """Take it out of the files and of what is kept of their past. Raises JournalUnavailable.
+    def redact(
+        self, report: RedactionReport, now: datetime, *, patience: float
+    ) -> None:
+        """Removes the text from the files and from their stored past. Raises JournalUnavailable.
 
         `patience` is how many seconds to wait for a file that is in use.
-
-        The audits come first, so that nothing is proposed any more; the INBOX pages last, so that a line which goes
-        from them decides nothing.
         """
-        writer, self._patience = self._curator.writer, patience
-        with self._curator.turn(now):
-            self._revisions = dict(
-                writer.erase(self._eraser, now, dry_run=True).revisions
-            )
-            notes = [
-                (path, note)
-                for path, note in self._files(found, audits=False)
-                if self.cut(path, note.raw).count
-            ]
-            self._revisions |= {
-                note.revision: revision_of(self.cut(path, note.raw).raw)
-                for path, note in notes
-            }
-            self._rewrite_all(self._files(found, notes=False), found, now)
+        writer = self._editor.writer
+        self._patience = patience
+        with self._editor.turn(now):
+            erased = writer.erase(self._eraser, now, dry_run=True)
+            self._revisions = dict(erased.revisions)
+            notes = self._notes_with_text(report)
+            for path, note in notes:
+                clean = self.cut(path, note.raw).raw
+                self._revisions[note.revision] = revision_of(clean)
+            # The audits come first: from then on no proposal contains the text.
+            self._rewrite_all(self._files(report, notes=False), report, now)
             self._plan_waiting_again()
-            # Before anything that waits could be written.
+            # What waits must be clean before any write gives it a chance.
             writer.erase(self._eraser, now)
-            self._rewrite_all(
-                sorted(notes, key=lambda file: self._kind(file[0]) == "inbox"),
-                found,
-                now,
-            )
-        self._curator.tend(now)  # the records of what was written
-        with self._curator.turn(now):
+            # INBOX pages come last: a line that disappears from one must decide nothing.
+            notes.sort(key=lambda file: self._kind(file[0]) == "inbox")
+            self._rewrite_all(notes, report, now)
+        # Writes the audit records of these writes.
+        self._editor.tend(now)
+        with self._editor.turn(now):
             erased = writer.erase(self._eraser, now)
-        found.remaining.update(dict.fromkeys(erased.lingering, LINGERS))
+        report.remaining.update(dict.fromkeys(erased.lingering, LINGERS))
         if not erased.compacted:
-            found.remaining["history"] = IN_USE
+            report.remaining["history"] = IN_USE
 
-    def holds(self, path: str) -> bool:
-        """Whether a file of the vault is one that forgetting looks into."""
+    def covers(self, path: str) -> bool:
+        """Whether a file of the vault is memory of these scopes."""
         return self._kind(path) != ""
 
     def cut(self, path: str, raw: bytes) -> Redacted:
-        """The bytes of a file of the vault without the text; the same when it is not in them, or out of scope."""
+        """Returns the bytes of a file without the text; the same bytes for a file that is not covered."""
         kind = self._kind(path)
+        if kind == "":
+            return Redacted(raw)
+        # The new bytes of an audit also depend on the revisions that changed.
         if kind == "audit":
-            return cut_audit(raw, self._sought, self._revisions)
+            return cut_audit(raw, self._matcher, self._revisions)
+        cached = self._cache.get((kind, raw))
+        if cached is not None:
+            return cached
         if kind == "transcript":
-            return cut_transcript(raw, self._sought)
-        return (
-            cut_note(raw, self._sought, facts=kind == "facts")
-            if kind
-            else Redacted(raw)
-        )
+            redacted = cut_transcript(raw, self._matcher)
+        else:
+            redacted = cut_note(raw, self._matcher, facts=kind == "facts")
+        # A text without any match takes no time.
+        if redacted.count:
+            self._add_to_cache((kind, raw), redacted)
+        return redacted
+
+    def _add_to_cache(self, key: tuple[str, bytes], redacted: Redacted) -> None:
+        if len(self._cache) >= MOST_CACHED:
+            oldest = next(iter(self._cache))
+            del self._cache[oldest]
+        self._cache[key] = redacted
 
     def _kind(self, path: str) -> str:
-        """Empty for a file that is none of ours, or of another scope. Copies are what they are copies of."""
+        """Returns the kind of a file, empty for one that is not covered. A conflict copy has the kind of its note."""
         folder, slash, name = path.rpartition("/")
-        place = self._layout.place(folder + slash + (conflict_copy(name) or name))
-        if place is None or (
-            self._scopes is not None and place.scope not in self._scopes
-        ):
+        original = conflict_copy(name) or name
+        place = self._layout.place(folder + slash + original)
+        if place is None:
+            return ""
+        if self._scopes is not None and place.scope not in self._scopes:
             return ""
         return place.kind
 
     def _files(
-        self, found: Forgetting, *, notes: bool = True, audits: bool = True
+        self, report: RedactionReport, *, notes: bool = True, audits: bool = True
     ) -> Iterator[tuple[str, Note]]:
-        """All files of the vault that are memory, with their bytes, read one by one."""
-        listing = self._curator.folder.listing()
-        found.remaining.update(
-            {path: why for path, why in listing.unknown.items() if self._kind(path)}
-        )
+        """Yields the covered files of the vault with their bytes, read one by one."""
+        listing = self._editor.folder.listing()
+        for path, why in listing.unknown.items():
+            if self._kind(path):
+                report.remaining[path] = why
         for path in [*sorted(listing.entries), *sorted(listing.copies)]:
             kind = self._kind(path)
-            if not (kind and (audits if kind == "audit" else notes)):
+            is_included = audits if kind == "audit" else notes
+            if not kind or not is_included:
                 continue
             try:
-                yield path, self._curator.folder.read(path, max_bytes=LARGEST)
+                yield path, self._editor.folder.read(path, max_bytes=LARGEST)
             except NoteNotFound:
                 continue
             except VaultMemoryError as error:
-                found.remaining[path] = error.message
+                report.remaining[path] = error.message
+
+    def _notes_with_text(self, report: RedactionReport) -> list[tuple[str, Note]]:
+        return [
+            (path, note)
+            for path, note in self._files(report, audits=False)
+            if self.cut(path, note.raw).count
+        ]
 
     def _rewrite_all(
-        self, files: Iterable[tuple[str, Note]], found: Forgetting, now: datetime
+        self,
+        files: Iterable[tuple[str, Note]],
+        report: RedactionReport,
+        now: datetime,
     ) -> None:
         for path, note in files:
-            self._rewrite(self._curator.writer, path, note, found, now)
+            clean = self.cut(path, note.raw)
+            if clean.raw != note.raw:
+                reason = self._rewrite(path, note, clean, now)
+                if reason is not None:
+                    again = "run `forget` again when that is over"
+                    report.remaining[path] = f"{reason}; {again}"
+                else:
+                    report.remaining.pop(path, None)
 
     def _rewrite(
-        self, writer: Writer, path: str, note: Note, found: Forgetting, now: datetime
-    ) -> None:
-        cut = self.cut(path, note.raw)
-        if cut.raw == note.raw:
-            return
-        curated = self._kind(path) in CURATED and not conflict_copy(
-            path.rpartition("/")[2]
-        )
-        run = (
-            self._curator.new_command(path, FORGET, now, RedactText(cut.count))
-            if curated
-            else None
-        )
-        op_id = run.id if run else f"forget-{secrets.token_hex(8)}"
-        written = writer.write(
+        self, path: str, note: Note, clean: Redacted, now: datetime
+    ) -> str | None:
+        """Writes a file without the text. Returns why that is not possible now, else None."""
+        writer = self._editor.writer
+        name = path.rpartition("/")[2]
+        op_id = f"forget-{secrets.token_hex(8)}"
+        record = b""
+        quiet = 0.0
+        if self._kind(path) in CURATED and not conflict_copy(name):
+            action = RedactText(clean.count)
+            command = self._editor.new_command(path, FORGET, now, action)
+            op_id = command.id
+            record = command.as_bytes()
+            quiet = QUIET_SECONDS
+        result = writer.write(
             path,
-            cut.raw,
+            clean.raw,
             expected=note.revision,
             now=now,
             op_id=op_id,
-            quiet=QUIET_SECONDS if curated else 0.0,
-            record=run.as_bytes() if run else b"",
+            quiet=quiet,
+            record=record,
             merge=lambda base, ours, theirs: self.cut(path, theirs).raw,
         )
-        waits = self._wait(writer, written, now)
-        if waits is None:
-            found.remaining.pop(path, None)
-        else:
+        reason = self._wait_until_written(result, now)
+        if reason is not None:
+            # Written later, it would find a note of which the report says that it remains.
             writer.discard(op_id)
-            found.remaining[path] = f"{waits}; run `forget` again when that is over"
+        return reason
 
-    def _wait(self, writer: Writer, written: WriteResult, now: datetime) -> str | None:
-        """None when it was written within our patience, else why not."""
-        began = time.monotonic()
-        op = next((one for one in writer.pending() if one.op_id == written.op_id), None)
-        while (
-            op is not None
-            and op.reason in PASSING
-            and (spent := time.monotonic() - began) < self._patience
-        ):
+    def _wait_until_written(self, result: WriteResult, now: datetime) -> str | None:
+        """Waits for a write within our patience. Returns why it still waits, else None."""
+        start = time.monotonic()
+        write = self._find_pending(result.op_id)
+        while write is not None and write.reason in PASSING:
+            spent = time.monotonic() - start
+            if spent >= self._patience:
+                break
             time.sleep(PAUSE_SECONDS)
-            writer.tend(now + timedelta(seconds=spent))
-            op = next(
-                (one for one in writer.pending() if one.op_id == written.op_id), None
-            )
-        return None if op is None else WriteResult.of(op).explanation
+            self._editor.writer.tend(now + timedelta(seconds=spent))
+            write = self._find_pending(result.op_id)
+        return None if write is None else WriteResult.of(write).explanation
+
+    def _find_pending(self, op_id: str) -> PendingWrite | None:
+        writes = self._editor.writer.pending()
+        return next((write for write in writes if write.op_id == op_id), None)
+
+    # ---- what waits ---------------------------------------------------------------------------
 
     def _plan_waiting_again(self) -> None:
         """Plans the pending writes of notes again, without the text.
 
         Cutting the text from what they will write is not enough: an op that puts it in place of a line removes that line.
         """
-        writer = self._curator.writer
-        for write in writer.pending():
+        for write in self._editor.writer.pending():
             command = EditCommand.read(write.record)
-            if command is None or not write.content or not self._kind(write.path):
+            if command is None or not write.content or not self.covers(write.path):
                 continue
-            content = writer.content(write)
+            content = self._editor.writer.content(write)
             redacted = self._redact_command(command)
-            if redacted is None or not self.cut(write.path, content).count:
-                continue
-            base = self._base_of(write)
-            if base is None:
-                # Of a new note nothing but the text goes. A note that changed makes the writer plan again.
-                continue
-            redacted, plan = self._curator.plan_again(redacted, base)
-            if plan.after is None:
-                continue
-            with writer.journal.transaction():
-                revision = writer.snapshots.keep(plan.after)
-                record = redacted.as_bytes()
-                writer.journal.put(replace(write, content=revision, record=record))
+            if redacted is not None and self.cut(write.path, content).count:
+                self._plan_again(write, redacted)
+
+    def _plan_again(self, write: PendingWrite, command: EditCommand) -> None:
+        base = self._base_of(write)
+        if base is None:
+            # Of a new note nothing but the text goes. A note that changed makes the writer plan again.
+            return
+        command, plan = self._editor.plan_again(command, base)
+        if plan.after is None:
+            return
+        writer = self._editor.writer
+        with writer.journal.transaction():
+            content = writer.snapshots.keep(plan.after)
+            record = command.as_bytes()
+            writer.journal.put(replace(write, content=content, record=record))
 
     def _base_of(self, write: PendingWrite) -> bytes | None:
         """Returns the text that a write was planned on, without the text to forget.
 
         None for a new note, and where neither the journal nor the note has it any more.
         """
-        raw = self._curator.writer.snapshots.bytes_of(write.base)
+        raw = self._editor.writer.snapshots.bytes_of(write.base)
         if raw is None:
             try:
-                note = self._curator.folder.read(write.path, max_bytes=LARGEST)
+                note = self._editor.folder.read(write.path, max_bytes=LARGEST)
             except VaultMemoryError:
                 return None
             if note.revision != write.base:
@@ -305,7 +339,8 @@ class Forgetter:
         """Returns the record of a write without the text; None where nothing of the write remains."""
         command = EditCommand.read(record)
         if command is None:
-            is_affected = self._scopes is None and self._sought.is_in_bytes(record)
+            # A record of a newer version cannot be redacted in part.
+            is_affected = self._scopes is None and self._matcher.is_in_bytes(record)
             return None if is_affected else record
         redacted = self._redact_command(command)
         if redacted is None:
@@ -313,16 +348,16 @@ class Forgetter:
         return record if redacted == command else redacted.as_bytes()
 
     def _redact_command(self, command: EditCommand) -> EditCommand | None:
-        if not self._kind(command.note):
+        """Returns the command without the text; None where nothing else is left of it."""
+        if not self.covers(command.note):
             return command
         action = self._redact_action(command.action)
         if action is None:
             return None
-        why = "" if self._sought.hides(command.why) else command.why
+        why = "" if self._matcher.hides(command.why) else command.why
         return replace(command, action=action, why=why)
 
     def _redact_action(self, action: EditAction) -> EditAction | None:
-        """Returns the action without the text; None where nothing else is left of it."""
         match action:
             case ApplyOps(ops):
                 clean_ops = tuple(op for op in ops if not self._is_in_op(op))
@@ -331,7 +366,7 @@ class Forgetter:
                 return None if self._is_in_op(edit) else action
             case MoveSections(moves):
                 clean_moves = tuple(
-                    move for move in moves if not self._sought.hides(move.text)
+                    move for move in moves if not self._matcher.hides(move.text)
                 )
                 return MoveSections(clean_moves) if clean_moves else None
             case ChangeFacts(wishes):
@@ -348,19 +383,19 @@ class Forgetter:
                 | RedactText()
                 | RetireNote()
             ):
-                # These name records, versions and files, and hold no text of a note.
+                # These name records, versions and files, and contain no text of a note.
                 return action
             case _:
                 assert_never(action)
 
     def _is_in_op(self, op: object) -> bool:
         value = as_json(op) if isinstance(op, Op) else op
-        return any(map(self._sought.hides, strings_in(value)))
+        return any(map(self._matcher.hides, strings_in(value)))
 
     def _is_in_wish(self, wish: Wish) -> bool:
         """Whether the fact of a wish contains the text, in a field or in its line as people read it."""
         if "fact" not in wish:
             return False  # it names its fact by an id
-        if any(map(self._sought.hides, strings_in(wish["fact"]))):
+        if any(map(self._matcher.hides, strings_in(wish["fact"]))):
             return True
-        return self._sought.hides(fact_of(wish).line())
+        return self._matcher.hides(fact_of(wish).line())

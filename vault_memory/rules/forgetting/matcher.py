@@ -29,6 +29,9 @@ would match unrelated content"""
 MASK = "…"
 """Replaces the text in a name"""
 
+PART_LINES = 200
+"""Lines of a long paragraph that are rendered together, besides the overlap"""
+
 _BREAKS = re.compile(r"\r\n?|[\x0b\x0c\x1c-\x1e\x85\u2028\u2029]")
 _GAP = re.compile(r"[^\S\n]*\n(?:[^\S\n]*\n)+\s*")
 _BLANKS = re.compile(r"\s+")
@@ -98,7 +101,7 @@ class TextMatcher:
                 return True
         return any(
             self.rendered in rendered(text[start:end])
-            for start, end in self._candidate_paragraphs(text)
+            for start, end in self._candidate_parts(text)
         )
 
     def may_stand_in(self, text: str) -> bool:
@@ -129,15 +132,20 @@ class TextMatcher:
             return False
         return letters_only(self.rendered) in letters_only(text)
 
-    def _candidate_paragraphs(self, text: str) -> list[tuple[int, int]]:
-        """Returns the paragraphs of a page whose rendered text may contain it."""
+    def _candidate_parts(self, text: str) -> list[tuple[int, int]]:
+        """Returns the paragraphs, or parts of long paragraphs, whose rendered text may contain it."""
         if not self._may_render_in(text):
             return []
-        return [
-            (start, end)
-            for start, end in paragraphs_of(text)
-            if self._may_render_in(text[start:end])
-        ]
+        # Each line break of a match renders as a blank or joins two letters.
+        most_lines = len(self.rendered) + 1
+        candidates = []
+        for start, end in paragraphs_of(text):
+            for part_start, part_end in _overlapping_parts(
+                text, start, end, most_lines
+            ):
+                if self._may_render_in(text[part_start:part_end]):
+                    candidates.append((part_start, part_end))
+        return candidates
 
     def is_in_bytes(self, raw: bytes, *, escaped: bool = True) -> bool:
         """Returns whether any bytes contain it: as UTF-8 text, and as escaped JSON."""
@@ -151,7 +159,7 @@ class TextMatcher:
         if not self.stands_in(text):
             return []
         spans = set(self._written_spans(text))
-        for start, end in self._candidate_paragraphs(text):
+        for start, end in self._candidate_parts(text):
             page, edges = reading(text[start:end])
             spans.update(_spans_of(self.rendered, page, edges, start))
         return sorted(spans)
@@ -184,6 +192,24 @@ class TextMatcher:
                 masked_from = start
         # Masking may bring letters together that spell it again.
         return MASK if self.hides(text) else text
+
+
+def _overlapping_parts(
+    text: str, start: int, end: int, most_lines: int
+) -> Iterator[tuple[int, int]]:
+    """Yields parts of a paragraph, so that any `most_lines` lines in a row are together in one part.
+
+    A long list is one paragraph, and rendering it costs seconds.
+    """
+    breaks = re.finditer("\n", text[start:end])
+    line_starts = [start, *(start + match.end() for match in breaks)]
+    size = PART_LINES + most_lines
+    for first in range(0, len(line_starts), PART_LINES):
+        after = first + size
+        part_end = line_starts[after] if after < len(line_starts) else end
+        yield line_starts[first], part_end
+        if part_end == end:
+            return
 
 
 def _spells_from(index: int, words: list[str], letters: str) -> bool:

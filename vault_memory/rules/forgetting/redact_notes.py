@@ -7,6 +7,7 @@ move to another section. In FACTS.md a heading is the subject of its facts, and 
 
 import json
 import re
+from bisect import bisect_left
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, replace
 from typing import Any
@@ -238,10 +239,11 @@ class _NoteRedaction:
         unquoted = _QUOTE.sub(lambda mark: " " * len(mark[0]), text)
         if unquoted != text:
             spans.update(self._matcher.spans(unquoted))
+        line_ends = [line_break.start() for line_break in re.finditer("\n", text)]
         hit_lines: set[int] = set()
         for start, end in spans:
-            first = text.count("\n", 0, start)
-            last = first + text.count("\n", start, end)
+            first = bisect_left(line_ends, start)
+            last = bisect_left(line_ends, end)
             hit_lines.update(range(first, last + 1))
         return hit_lines
 
