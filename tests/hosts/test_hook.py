@@ -23,14 +23,19 @@ from hypothesis import strategies as st
 from tests.scenarios.outside import Outside, at
 from tests.warm import program
 from vault_memory.cli import main
+from vault_memory.hosts import programs
 from vault_memory.hosts.hook_command import run
-from vault_memory.hosts.hook_events import CUT, LONGEST, length
-from vault_memory.hosts.host_transcripts import MOST, replies
+from vault_memory.hosts.hook_events import CUT, MOST_CHARACTERS, length
+from vault_memory.hosts.host_transcripts import MOST_ANSWERS, Reply, read_replies
 
 PAYLOADS = Path(__file__).parent / "payloads"
 HOSTS = ("claude-code", "codex")
 MINE = "Users/mira/wren/config/USER.md"
 RECALL = {"VAULT_MEMORY_MEMORY_SEARCH_AUTO_RECALL": "true"}
+
+
+def replies(host: str, path: str) -> list[Reply]:
+    return read_replies(programs.host(host), path, "s")
 
 
 def payload(host: str, event: str, **changes: Any) -> dict[str, Any]:
@@ -425,7 +430,7 @@ def test_a_prompt_is_answered_with_the_lines_of_a_long_memory(
     assert "Lighthouse] - The lamp burns whale oil on Sundays" in text
     assert "rows the heron boat" not in text
     assert "Box 1 holds" in start
-    assert length(start) <= LONGEST
+    assert length(start) <= MOST_CHARACTERS
 
 
 def test_a_channel_gets_what_is_the_channels(lived_in: Outside) -> None:
@@ -456,7 +461,7 @@ def test_the_answer_fits_into_what_hosts_take_and_is_cut_between_lines(
     done = hook(lived_in, "claude-code", payload("claude-code", "session-start"))
     text = json.loads(done.stdout)["hookSpecificOutput"]["additionalContext"]
 
-    assert 8_000 < length(done.stdout) <= LONGEST
+    assert 8_000 < length(done.stdout) <= MOST_CHARACTERS
     *head, cut, closing = text.split("\n")
     assert cut == CUT
     assert closing.startswith("</")
@@ -710,7 +715,7 @@ def test_only_a_transcript_that_is_one_is_read(
     path = tmp_path / "t.jsonl"
     text = (PAYLOADS / "codex.jsonl").read_bytes()
     path.write_bytes(text)
-    assert replies(str(path), "s")
+    assert replies("codex", str(path))
     if kind == "link":
         path.rename(tmp_path / "real.jsonl")
         path.symlink_to(tmp_path / "real.jsonl")
@@ -724,7 +729,8 @@ def test_only_a_transcript_that_is_one_is_read(
 
     assert (
         replies(
-            {"relative": "t.jsonl", "/dev/zero": "/dev/zero"}.get(kind, str(path)), "s"
+            "codex",
+            {"relative": "t.jsonl", "/dev/zero": "/dev/zero"}.get(kind, str(path)),
         )
         == []
     )
@@ -748,7 +754,7 @@ def test_any_transcript_gives_answers_or_none(lines: list[bytes]) -> None:
         file.write(b"\n".join(lines))
         file.flush()
 
-        found = replies(file.name, "s")
+        found = replies("claude-code", file.name)
 
     assert all(reply.text.strip() and "subagent" not in reply.text for reply in found)
 
@@ -762,7 +768,7 @@ def test_of_a_long_transcript_only_the_end_is_read(tmp_path: Path) -> None:
     ][-2:]
     path.write_bytes(b"\n".join(pair * 9000))
 
-    assert len(replies(str(path), "s")) == MOST
+    assert len(replies("claude-code", str(path))) == MOST_ANSWERS
 
 
 def test_a_hook_is_no_heavier_than_a_search(lived_in: Outside) -> None:

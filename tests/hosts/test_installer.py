@@ -17,10 +17,12 @@ from hypothesis import strategies as st
 
 from tests.hosts.test_jsonc_edit import OBJECTS
 from tests.scenarios.outside import Outside
-from vault_memory.hosts import jsonc_edit
-from vault_memory.hosts.recipes import EVENTS, HOSTS, Wire, plan
+from vault_memory.hosts import jsonc_reader, programs
+from vault_memory.hosts.host import CONVERSATION_EVENTS as EVENTS
+from vault_memory.hosts.install_plan import InstallRequest
 from vault_memory.rules.context.quoting import INTRO
 
+HOSTS = programs.names()
 FILES = {
     "claude-code": (".claude/settings.json", ".claude.json"),
     "codex": (".codex/config.toml",),
@@ -302,7 +304,7 @@ def says(outside: Outside, host: str, wanted: dict[str, Any]) -> bool:
     """Whether the host's first file says this, whatever else it says."""
     text = (outside.home / FILES[host][0]).read_text()
     said: Any = (
-        tomllib.loads(text) if host == "codex" else jsonc_edit.read(text).plain()
+        tomllib.loads(text) if host == "codex" else jsonc_reader.read(text).plain()
     )
     return holds(said, wanted)
 
@@ -539,7 +541,9 @@ def test_an_unknown_host_is_told_which_there_are(
     assert "openclaw" in done.error["hint"]
 
 
-WIRE = Wire(("/usr/bin/vault-memory",), Path("/home/mira/my vault"), "mira")
+REQUEST = InstallRequest(
+    ("/usr/bin/vault-memory",), Path("/home/mira/my vault"), "mira"
+)
 
 
 @given(
@@ -558,7 +562,7 @@ def test_any_settings_get_ours_once_and_lose_it_again(
             said[name] = {}
     text = json.dumps(said, indent=indent, ensure_ascii=False)
 
-    for _, edit in plan(host, WIRE, {"HOME": "/home/mira"}).files:
+    for _, edit in programs.host(host).plan(REQUEST, {"HOME": "/home/mira"}).edits:
         installed, made = edit.put(text)
         known = json.loads(installed)
         assert edit.put(installed) == (installed, ())
@@ -571,7 +575,7 @@ def test_any_settings_get_ours_once_and_lose_it_again(
             for name, one in said.items()
             if name not in ("hooks", "mcpServers", "mcp")
         }
-        assert edit.take(installed, made) == (
+        assert edit.remove(installed, made) == (
             text if said else "{}\n" if not text.strip() else text
         )
 

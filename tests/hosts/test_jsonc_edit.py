@@ -7,8 +7,8 @@ import pytest
 from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
-from vault_memory.hosts import jsonc_edit
-from vault_memory.hosts.jsonc_edit import NotJson, append, at, put, read, take
+from vault_memory.hosts.jsonc_edit import append, node_at, put, remove, remove_item
+from vault_memory.hosts.jsonc_reader import NotJson, read
 
 TEXTS = st.text(st.characters(exclude_categories=("Cs",)), max_size=6)
 LEAVES = (
@@ -67,16 +67,16 @@ def test_an_item_that_was_added_and_taken_out_leaves_the_same_bytes(
 ) -> None:
     value, text = given_
     path = ("hooks", "Start")
-    missing = [part for part in (path, path[:1]) if at(read(text), part) is None]
+    missing = [part for part in (path, path[:1]) if node_at(text, part) is None]
     number = len(value.get("hooks", {}).get("Start", []))
 
     added = append(text, path, item)
     wanted = json.loads(json.dumps(value))
     wanted.setdefault("hooks", {}).setdefault("Start", []).append(item)
     assert json.loads(added.removeprefix("\ufeff")) == wanted
-    back = take(added, path, number)
+    back = remove_item(added, path, number)
     for part in missing:
-        back = take(back, part)
+        back = remove(back, part)
 
     assert json.loads(back.removeprefix("\ufeff")) == value
     assert back == text
@@ -100,7 +100,7 @@ def test_a_member_can_be_taken_out_of_any_place(
     value, text = given_
     key = data.draw(st.sampled_from(sorted(value)) if value else st.just("absent"))
 
-    left = take(text, (key,))
+    left = remove(text, (key,))
 
     assert json.loads(left.removeprefix("\ufeff")) == {
         name: one for name, one in value.items() if name != key
@@ -124,17 +124,17 @@ COMMENTED = """\
 
 @pytest.mark.parametrize("path", [("mcp", "servers", "x"), ("other",), ("list",)])
 def test_comments_and_commas_at_the_end_survive(path: tuple[str, ...]) -> None:
-    there = at(read(COMMENTED), path)
+    is_list = node_at(COMMENTED, path) is not None
 
     changed = (
         append(COMMENTED, path, {"a": "b"})
-        if there is not None
+        if is_list
         else put(COMMENTED, path, {"a": "b"})
     )
     back = (
-        take(changed, path, 2)
-        if there is not None
-        else take(changed, path[:-1] if len(path) > 2 else path)
+        remove_item(changed, path, 2)
+        if is_list
+        else remove(changed, path[:-1] if len(path) > 2 else path)
     )
 
     assert [
@@ -189,6 +189,6 @@ def test_a_setting_of_another_kind_in_the_way_is_named_and_left_alone() -> None:
 @settings(max_examples=300)
 def test_any_text_is_read_or_refused(text: str) -> None:
     try:
-        jsonc_edit.read(text)
+        read(text)
     except NotJson:
         return

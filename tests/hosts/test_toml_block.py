@@ -10,11 +10,11 @@ from vault_memory.hosts.toml_block import (
     BEGIN,
     END,
     NotToml,
-    checked,
-    values,
+    check,
+    format_table,
+    parse,
     with_block,
     without_block,
-    written,
 )
 
 HOOK = {
@@ -23,15 +23,15 @@ HOOK = {
     "timeout": 10,
 }
 TABLES = [
-    written(
-        "mcp_servers.vault-memory",
+    format_table(
+        "[mcp_servers.vault-memory]",
         {
             "command": "/usr/bin/x",
             "args": ["mcp", "--user", 'Mira "the 1st" \\ \x7f\t'],
         },
     ),
     "[[hooks.SessionStart]]",
-    written("[[hooks.SessionStart.hooks]]", HOOK),
+    format_table("[[hooks.SessionStart.hooks]]", HOOK),
 ]
 WANTED = tomllib.loads("\n".join(TABLES))
 
@@ -83,7 +83,9 @@ def test_what_was_set_before_is_set_afterwards_or_the_file_is_refused(
 ) -> None:
     try:
         before = tomllib.loads(text)
-        after = tomllib.loads(checked(text, with_block(text, TABLES), WANTED))
+        changed = with_block(text, TABLES)
+        check(text, changed, WANTED)
+        after = tomllib.loads(changed)
     except (tomllib.TOMLDecodeError, NotToml):
         return
 
@@ -115,7 +117,7 @@ def test_a_file_that_cannot_take_the_block_is_refused_with_the_reason(
     text: str, reason: str
 ) -> None:
     with pytest.raises(NotToml, match=reason):
-        checked(text, with_block(text, TABLES), WANTED)
+        check(text, with_block(text, TABLES), WANTED)
 
 
 THEIRS = '[mcp_servers.new]\ncommand = "y"\n'
@@ -142,4 +144,6 @@ def test_what_somebody_put_between_the_marks_stays(theirs: str, before: str) -> 
 def test_the_strings_that_are_written_are_read_as_they_were_meant() -> None:
     odd = ['"', "\\", "\x7f", "\u0085", "é", "\t", "$HOME", "a b", "#"]
 
-    assert values(written("t", {"odd": odd, "n": 3})) == {"t": {"odd": odd, "n": 3}}
+    assert parse(format_table("[t]", {"odd": odd, "n": 3})) == {
+        "t": {"odd": odd, "n": 3}
+    }

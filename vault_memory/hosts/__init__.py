@@ -1,1 +1,1 @@
-"""The programs that a vault is plugged into: their configuration, and their hooks."""
+"""Hosts: the programs in which people talk to a bot, their configuration, and their hooks."""

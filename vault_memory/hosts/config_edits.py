@@ -1,129 +1,190 @@
-"""What is put into one file of a host's configuration, and how exactly that is taken out again. Texts, no files."""
+"""Edits of one file of a host's configuration: what is put in, and how exactly that is removed.
+
+An edit turns a text into a text and reads no file.
+"""
 
 import json
 import shlex
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import pairwise
 from typing import Any
 
 from vault_memory.hosts import jsonc_edit, toml_block
+from vault_memory.hosts.jsonc_reader import NotJson, read
 
-NAME = "vault-memory"
-"""Under which a host knows the MCP server"""
+SERVER_NAME = "vault-memory"
+"""The name under which a host knows the MCP server"""
 
-Made = tuple[tuple[str, ...], ...]
-"""Paths of objects and lists that were not there before us"""
+KeyPath = tuple[str, ...]
+CreatedPaths = tuple[KeyPath, ...]
+"""Paths of the objects, lists and texts that `install` created in a file"""
 
 
 @dataclass(frozen=True, slots=True)
 class Member:
-    """A value under a name of ours."""
+    """A value of ours under a key of ours."""
 
-    path: tuple[str, ...]
+    path: KeyPath
     value: Mapping[str, object]
+
+    @property
+    def container(self) -> KeyPath:
+        return self.path[:-1]
+
+    def put(self, text: str) -> str:
+        node = jsonc_edit.node_at(text, self.path)
+        if node is not None and node.plain() == self.value:
+            return text
+        return jsonc_edit.put(text, self.path, self.value)
+
+    def remove(self, text: str) -> str:
+        if jsonc_edit.node_at(text, self.container) is None:
+            return text
+        return jsonc_edit.remove(text, self.path)
 
 
 @dataclass(frozen=True, slots=True)
 class HookGroup:
-    """An item of the list of one event: a group with one command of ours."""
+    """A group of one command of ours, in the list of groups of an event."""
 
-    path: tuple[str, ...]
+    path: KeyPath
+    """of the list"""
     value: Mapping[str, object]
     host: str
 
+    @property
+    def container(self) -> KeyPath:
+        return self.path
+
+    def put(self, text: str) -> str:
+        own = self._own_groups(text)
+        if list(own.values()) == [self.value]:
+            return text
+        return jsonc_edit.append(self.remove(text), self.path, self.value)
+
+    def remove(self, text: str) -> str:
+        for index in sorted(self._own_groups(text), reverse=True):
+            text = jsonc_edit.remove_item(text, self.path, index)
+        return text
+
+    def _own_groups(self, text: str) -> dict[int, object]:
+        """Return the groups in which every command is ours, by their index."""
+        groups = dict(enumerate(_items(text, self.path)))
+        return {index: group for index, group in groups.items() if self._is_own(group)}
+
+    def _is_own(self, group: object) -> bool:
+        hooks = group.get("hooks") if isinstance(group, dict) else None
+        if not isinstance(hooks, list) or not hooks:
+            return False
+        return all(
+            isinstance(hook, dict) and is_own_command(hook.get("command"), self.host)
+            for hook in hooks
+        )
+
 
 @dataclass(frozen=True, slots=True)
-class Listed:
-    """A text in a list of texts, which may be there without us."""
+class ListedText:
+    """A text in a list of texts, such as a permission. The person may have put it there, too."""
 
-    path: tuple[str, ...]
+    path: KeyPath
+    """of the list"""
     value: str
-    wanted: bool
-    """False: it is not put in, and taken out where we have put it in"""
+    is_wanted: bool
+    """False: it is not put in, and removed where an earlier `install` put it in"""
 
     @property
-    def mark(self) -> tuple[str, ...]:
-        """What stands in the record for it"""
+    def container(self) -> KeyPath:
+        return self.path
+
+    @property
+    def mark(self) -> KeyPath:
+        """The entry among the created paths that says it is ours."""
         return (*self.path, self.value)
+
+    def put(self, text: str) -> str:
+        if self.value in _items(text, self.path):
+            return text
+        return jsonc_edit.append(text, self.path, self.value)
+
+    def remove(self, text: str) -> str:
+        items = _items(text, self.path)
+        if self.value not in items:
+            return text
+        return jsonc_edit.remove_item(text, self.path, items.index(self.value))
 
 
 @dataclass(frozen=True, slots=True)
 class JsonEdit:
-    """Members and items in a file of JSON."""
+    """Entries in a file of JSON. All other bytes of the file stay."""
 
-    entries: tuple[Member | HookGroup | Listed, ...]
+    entries: tuple[Member | HookGroup | ListedText, ...]
     strict: bool = True
-    """whether the host reads JSON alone, so that a file with comments is broken already"""
+    """whether the host reads plain JSON alone, so that it could not read a file with comments"""
 
-    def put(self, text: str, made: Made | None = None) -> tuple[str, Made]:
-        """The text with everything in it, and what had to be made for that. `made`: so far. Raises NotJson."""
-        text = self._read(text)
-        now = list(made or ())
+    def put(
+        self, text: str, created: CreatedPaths | None = None
+    ) -> tuple[str, CreatedPaths]:
+        """Return the text with all entries, and what `install` created in it up to now.
+
+        `created` is what earlier calls created. Raises NotJson.
+        """
+        text = self._check(text)
+        paths = list(created or ())
         for entry in self.entries:
-            if isinstance(entry, Listed) and not entry.wanted:
-                if entry.mark in now:
-                    text, now = _taken_back(text, entry, now)
+            if isinstance(entry, ListedText) and not entry.is_wanted:
+                if entry.mark in paths:
+                    text, paths = _withdraw(text, entry, paths)
                 continue
-            holder = entry.path[:-1] if isinstance(entry, Member) else entry.path
-            root = jsonc_edit.read(text)
-            now += [
-                part
-                for part in _ways(holder)
-                if jsonc_edit.at(root, part) is None and part not in now
-            ]
-            if isinstance(entry, Listed):
-                if _number_of(text, entry) is None:
-                    text = jsonc_edit.append(text, entry.path, entry.value)
-                    now.append(entry.mark)
-            else:
-                text = (
-                    _with_group(text, entry)
-                    if isinstance(entry, HookGroup)
-                    else _with_member(text, entry)
-                )
-        return text, tuple(now)
+            for path in _prefixes(entry.container):
+                if jsonc_edit.node_at(text, path) is None and path not in paths:
+                    paths.append(path)
+            changed = entry.put(text)
+            if isinstance(entry, ListedText) and changed != text:
+                paths.append(entry.mark)
+            text = changed
+        return text, tuple(paths)
 
-    def take(self, text: str, made: Made | None) -> str:
-        """The text without it; what we made goes when it is empty. `made` None: nobody knows what we made."""
-        if self.is_bare(text):
+    def remove(self, text: str, created: CreatedPaths | None) -> str:
+        """Return the text without the entries, and without what we created and is empty now.
+
+        `created` is None where there is no record: then all that is empty is removed.
+        """
+        if self.is_empty(text):
             return text
-        text = self._read(text)
+        text = self._check(text)
         for entry in self.entries:
-            holder = entry.path
-            if isinstance(entry, Member):
-                holder = entry.path[:-1]
-                if jsonc_edit.at(jsonc_edit.read(text), holder) is not None:
-                    text = jsonc_edit.take(text, entry.path)
-            elif isinstance(entry, Listed):
-                if made is None or entry.mark in made:
-                    text = _without_listed(text, entry)
-            else:
-                for number in reversed(_ours(text, entry)):
-                    text = jsonc_edit.take(text, holder, number)
-            text = _bare(text, holder, made)
+            # The person put it there, so it stays.
+            is_foreign = (
+                isinstance(entry, ListedText)
+                and created is not None
+                and entry.mark not in created
+            )
+            if not is_foreign:
+                text = entry.remove(text)
+            text = _without_empty(text, entry.container, created)
         return text
 
-    def is_bare(self, text: str) -> bool:
-        """Whether nothing is in it."""
-        return not text.strip() or text.strip() == "{}"
+    def is_empty(self, text: str) -> bool:
+        return text.strip() in ("", "{}")
 
-    def _read(self, text: str) -> str:
-        """The text, when the host can read it itself. Raises NotJson."""
+    def _check(self, text: str) -> str:
+        """Return the text; an empty object for an empty file. Raises NotJson.
+
+        Fault this guards against: the host cannot read its file, and starts with no settings at all.
+        """
         if not text.strip("\ufeff \t\r\n"):
             return "{}\n"
         if self.strict:
             try:
                 json.loads(text.removeprefix("\ufeff"))
             except (ValueError, RecursionError) as error:
-                raise jsonc_edit.NotJson(
+                raise NotJson(
                     f"it is not valid JSON: {error}",
-                    hint="mend it; it was left as it is",
+                    hint="correct it; it was left as it is",
                 ) from None
-        if jsonc_edit.read(text).opened != "{":
-            raise jsonc_edit.NotJson(
-                "it is no JSON object", hint="it was left as it is"
-            )
+        if not read(text).is_object:
+            raise NotJson("it is no JSON object", hint="it was left as it is")
         return text
 
 
@@ -132,18 +193,21 @@ class TomlEdit:
     """A block of tables at the end of a file of TOML."""
 
     tables: tuple[str, ...]
-    wanted: Mapping[str, Any]
-    """what they say"""
+    values: Mapping[str, Any]
+    """what the tables say"""
 
-    def put(self, text: str, made: Made | None = None) -> tuple[str, Made]:
-        """The text with the block. Raises NotToml."""
-        after = toml_block.with_block(text, self.tables)
-        return toml_block.checked(text, after, self.wanted), ()
+    def put(
+        self, text: str, created: CreatedPaths | None = None
+    ) -> tuple[str, CreatedPaths]:
+        """Return the text with the block. Raises NotToml."""
+        changed = toml_block.with_block(text, self.tables)
+        toml_block.check(text, changed, self.values)
+        return changed, ()
 
-    def take(self, text: str, made: Made | None) -> str:
+    def remove(self, text: str, created: CreatedPaths | None) -> str:
         return toml_block.without_block(toml_block.without_trust(text))
 
-    def is_bare(self, text: str) -> bool:
+    def is_empty(self, text: str) -> bool:
         return not text.strip()
 
 
@@ -153,115 +217,69 @@ class OwnFile:
 
     text: str
     mark: str
-    """a line without which it is not ours any more"""
+    """a line that says so; a file without it is not ours any more"""
 
-    def put(self, text: str, made: Made | None = None) -> tuple[str, Made]:
+    def put(
+        self, text: str, created: CreatedPaths | None = None
+    ) -> tuple[str, CreatedPaths]:
         return self.text, ()
 
-    def take(self, text: str, made: Made | None) -> str:
+    def remove(self, text: str, created: CreatedPaths | None) -> str:
         return "" if self.mark in text.splitlines() else text
 
-    def is_bare(self, text: str) -> bool:
+    def is_empty(self, text: str) -> bool:
         return not text
 
 
 Edit = JsonEdit | TomlEdit | OwnFile
 
 
-def is_ours(command: object, host: str) -> bool:
+def is_own_command(command: object, host: str) -> bool:
     """Whether a command line runs our hook for this host."""
+    if not isinstance(command, str):
+        return False
     try:
-        words = shlex.split(command) if isinstance(command, str) else []
+        words = shlex.split(command)
     except ValueError:
         return False
-    program = any(
-        word.rpartition("/")[2] in ("vault-memory", "vault_memory")
-        for word in words[:3]
-    )
-    return program and any(pair == ("hook", host) for pair in pairwise(words))
+    # Python and `-m` may stand before the name of the program.
+    programs = [word.rpartition("/")[2] for word in words[:3]]
+    is_our_program = "vault-memory" in programs or "vault_memory" in programs
+    return is_our_program and ("hook", host) in pairwise(words)
 
 
-def _with_member(text: str, entry: Member) -> str:
-    node = jsonc_edit.at(jsonc_edit.read(text), entry.path)
-    return (
-        text
-        if node is not None and node.plain() == entry.value
-        else jsonc_edit.put(text, entry.path, entry.value)
-    )
+def _items(text: str, path: KeyPath) -> list[object]:
+    """Return the items of the list at a path; none when there is no list."""
+    node = jsonc_edit.node_at(text, path)
+    if node is None or not node.is_list:
+        return []
+    return [child.node.plain() for child in node.children]
 
 
-def _with_group(text: str, entry: HookGroup) -> str:
-    ours = _ours(text, entry)
-    groups = jsonc_edit.at(jsonc_edit.read(text), entry.path)
-    if (
-        len(ours) == 1
-        and groups is not None
-        and groups.children[ours[0]].node.plain() == entry.value
-    ):
-        return text
-    for number in reversed(ours):
-        text = jsonc_edit.take(text, entry.path, number)
-    return jsonc_edit.append(text, entry.path, entry.value)
-
-
-def _ours(text: str, entry: HookGroup) -> list[int]:
-    """Which items of the list are ours: groups in which each command is."""
-    groups = jsonc_edit.at(jsonc_edit.read(text), entry.path)
-    found = []
-    for number, child in enumerate(
-        groups.children if groups is not None and groups.opened == "[" else ()
-    ):
-        group = child.node.plain()
-        hooks = group.get("hooks") if isinstance(group, dict) else None
-        commands = [
-            hook.get("command") if isinstance(hook, dict) else None
-            for hook in hooks or ()
-        ]
-        if commands and all(is_ours(command, entry.host) for command in commands):
-            found.append(number)
-    return found
-
-
-def _number_of(text: str, entry: Listed) -> int | None:
-    """Where the text stands in its list."""
-    listed = jsonc_edit.at(jsonc_edit.read(text), entry.path)
-    values = (
-        [child.node.plain() for child in listed.children]
-        if listed is not None and listed.opened == "["
-        else []
-    )
-    return values.index(entry.value) if entry.value in values else None
-
-
-def _without_listed(text: str, entry: Listed) -> str:
-    number = _number_of(text, entry)
-    return text if number is None else jsonc_edit.take(text, entry.path, number)
-
-
-def _taken_back(
-    text: str, entry: Listed, made: Sequence[tuple[str, ...]]
-) -> tuple[str, list[tuple[str, ...]]]:
-    """The text without what an earlier `put` listed, and what is left of what we made."""
-    text = _bare(_without_listed(text, entry), entry.path, made)
-    root = jsonc_edit.read(text)
-    gone = [
-        entry.mark,
-        *(part for part in _ways(entry.path) if jsonc_edit.at(root, part) is None),
+def _withdraw(
+    text: str, entry: ListedText, created: Sequence[KeyPath]
+) -> tuple[str, list[KeyPath]]:
+    """Remove what an earlier `install` listed; return the text, and what remains created."""
+    text = _without_empty(entry.remove(text), entry.path, created)
+    removed = [
+        path for path in _prefixes(entry.path) if jsonc_edit.node_at(text, path) is None
     ]
-    return text, [part for part in made if part not in gone]
+    removed.append(entry.mark)
+    return text, [path for path in created if path not in removed]
 
 
-def _bare(
-    text: str, holder: Sequence[str], made: Sequence[tuple[str, ...]] | None
+def _without_empty(
+    text: str, container: KeyPath, created: Collection[KeyPath] | None
 ) -> str:
-    """The text without those objects and lists on the way that we made and that are empty now."""
-    for part in reversed(_ways(holder)):
-        node = jsonc_edit.at(jsonc_edit.read(text), part)
-        if node is not None and not node.children and (made is None or part in made):
-            text = jsonc_edit.take(text, part)
+    """Remove the objects and lists down to `container` that we created and are empty now."""
+    for path in reversed(_prefixes(container)):
+        node = jsonc_edit.node_at(text, path)
+        is_empty = node is not None and not node.children
+        if is_empty and (created is None or path in created):
+            text = jsonc_edit.remove(text, path)
     return text
 
 
-def _ways(path: Sequence[str]) -> list[tuple[str, ...]]:
-    """All paths on the way there, the shortest first."""
-    return [tuple(path[:number]) for number in range(1, len(path) + 1)]
+def _prefixes(path: KeyPath) -> list[KeyPath]:
+    """Return all paths on the way to this one, the shortest first."""
+    return [path[:length] for length in range(1, len(path) + 1)]

@@ -1,4 +1,4 @@
-"""Where a person finds out why a hook gave nothing: one line each time, which never repeats what was said."""
+"""The log of hooks that gave no answer: one line each, which never repeats what was said."""
 
 import os
 from collections.abc import Mapping
@@ -14,39 +14,38 @@ if TYPE_CHECKING:
 else:
     state_dir = lazy_module("vault_memory.vault.state_dir")
 
-LARGEST = 64 << 10
-"""Bytes after which a log becomes the one before, which is then let go of"""
-LONGEST = 300
+LARGEST_LOG = 64 << 10
+"""Bytes. A larger log replaces the previous one, and a new log begins."""
+MOST_CHARACTERS = 300
+"""Of one line"""
 
 
-def tell(
-    folder: Path | None,
-    environment: Mapping[str, str],
-    host: str,
-    event: str,
-    what: str,
+def log_failure(
+    folder: Path | None, environment: Mapping[str, str], source: str, reason: str
 ) -> None:
-    """Write down what went wrong, beside the vault's state, else where the states of all vaults lie."""
-    line = f"{datetime.now().astimezone().isoformat(timespec='seconds')} {host} {event or '-'}: {' '.join(what.split())}"
-    line = line[:LONGEST]
+    """Write one line to stderr and to the log in the vault's state folder.
+
+    `source` names the host and the event. Without a folder, since no vault was found, the line goes
+    to the folder with the states of all vaults.
+    """
+    time = datetime.now().astimezone().isoformat(timespec="seconds")
+    line = f"{time} {source}: {' '.join(reason.split())}"[:MOST_CHARACTERS]
     with suppress(OSError, ValueError):
         os.write(2, f"vault-memory: {line}\n".encode("utf-8", "replace"))
-    with suppress(Exception):  # nobody is left to tell
+    # A log that cannot be written must not end the hook with an error: that would stop the bot.
+    with suppress(Exception):
         if folder is None:
             folder = state_dir.state_root(environment)
             folder.mkdir(parents=True, exist_ok=True, mode=0o700)
-        _write(state_dir.StateFolder(folder).hook_log, line)
+        _append(state_dir.StateFolder(folder).hook_log, line)
 
 
-def _write(log: Path, line: str) -> None:
+def _append(log: Path, line: str) -> None:
     with suppress(FileNotFoundError):
-        if log.stat().st_size > LARGEST:
+        if log.stat().st_size > LARGEST_LOG:
             os.replace(log, log.with_name(f"{log.name}.1"))
-    fd = os.open(
-        log,
-        os.O_WRONLY | os.O_CREAT | os.O_APPEND | os.O_NOFOLLOW | os.O_CLOEXEC,
-        0o600,
-    )
+    flags = os.O_WRONLY | os.O_CREAT | os.O_APPEND | os.O_NOFOLLOW | os.O_CLOEXEC
+    fd = os.open(log, flags, 0o600)
     try:
         os.write(fd, f"{line}\n".encode("utf-8", "replace"))
     finally:

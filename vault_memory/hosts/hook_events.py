@@ -1,4 +1,4 @@
-"""What a host is to give to its model at an event, and what of the event is kept."""
+"""Carries out an event of a host: what its model is given, and what is recorded."""
 
 import json
 import os
@@ -8,6 +8,7 @@ from contextlib import suppress
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from vault_memory.hosts.hook_payload import Event
+from vault_memory.hosts.host import Host
 from vault_memory.lazy import lazy_module
 
 if TYPE_CHECKING:
@@ -27,94 +28,48 @@ else:
     assemble = lazy_module("vault_memory.rules.context.assemble")
     quotations = lazy_module("vault_memory.rules.context.quotations")
 
-LONGEST = 10_000
-"""Characters of an answer, as hosts count them; what is longer they put aside"""
-ROOM = 9_500
-"""Characters of the block that is asked for first; around it stands what the host wants to read"""
+MOST_CHARACTERS = 10_000
+"""Of an answer, as hosts count them; a longer one they put aside"""
+BLOCK_CHARACTERS = 9_500
+"""Of the block that is asked for first; the rest is for the JSON around it"""
 GAP = "\n\n"
 """Between two parts of the block"""
 CUT = "… (the rest of this note is too long for this place)"
 MOST_HITS = 8
 """Of a search"""
-PLAIN = ("hermes", "opencode")
-"""Hosts that take the text as it is"""
+MOST_ATTEMPTS = 3
+"""To fit the block into an answer by asking for a shorter one"""
 
 
-def answer(
-    memory: "VaultMemory",
-    host: str,
-    event: Event,
-    caller: "Caller",
-    now: "datetime | None",
-) -> str:
-    """What the model is to be given; the text for the standard output, which may be empty."""
-    if event.kind == "start":
-        return _fitting(memory, host, event, caller, now)
-    if (
-        event.kind in ("prompt", "recall")
-        and memory.vault.config.memory_search.auto_recall
-    ):
-        block = _context(memory, event, caller, now, event.prompt)
-        return _said(host, event, _lines_for_prompt(host, event, block))
-    if event.kind == "search" and event.prompt.strip():
-        return _hits(memory, event, caller, now)
-    return ""
+class EventContext(NamedTuple):
+    """An event, and what is needed to carry it out."""
+
+    memory: "VaultMemory"
+    host: Host
+    event: Event
+    caller: "Caller"
+    now: "datetime | None" = None
+    """the time of the event; None: the present"""
+
+    @property
+    def channel(self) -> str | None:
+        return self.caller.channel or None
+
+    @property
+    def query_arguments(self) -> dict[str, object]:
+        """The arguments of every query for this event."""
+        arguments: dict[str, object] = {"session": self.event.session}
+        if self.now is not None:
+            arguments["now"] = self.now.isoformat()
+        return arguments
+
+    def format(self, text: str) -> str:
+        """Return the text as the host reads it."""
+        return self.host.format_answer(self.event.name, text) if text else ""
 
 
-def _hits(
-    memory: "VaultMemory", event: Event, caller: "Caller", now: "datetime | None"
-) -> str:
-    """What a search finds, quoted for a model."""
-    arguments: dict[str, object] = {"limit": MOST_HITS, "session": event.session}
-    if now is not None:
-        arguments["now"] = now.isoformat()
-    found = query_or_local.search(
-        memory, event.prompt, scopes=caller.reads(memory.layout), arguments=arguments
-    )
-    return quotations.of_search(caller.shown(found, memory.layout)).text
-
-
-def record(
-    memory: "VaultMemory",
-    host: str,
-    event: Event,
-    caller: "Caller",
-    now: "datetime | None",
-    chance: int | None = None,
-    *,
-    again: bool = False,
-) -> None:
-    """Keep what was said. With `again`, what an attempt of the same `chance` recorded is left out."""
-    texts: dict[Role, str] = {"user": event.prompt, "assistant": event.reply}
-    for role, text in texts.items():
-        if event.kind in ("prompt", "turn") and text.strip():
-            memory.record_turn(
-                session=event.session,
-                role=role,
-                text=text,
-                user=caller.user,
-                channel=caller.channel or None,
-                source=host,
-                automated=event.automated,
-                now=now,
-                chance=None if chance is None else chance ^ (role == "assistant"),
-                again=again,
-            )
-    if event.kind == "answer":
-        drop(memory, host, event, caller, _answer_said(event, now))
-    if event.kind in ("answer", "compact", "end"):
-        memory.conversations.take_dropped()
-    if event.kind in ("compact", "end") and event.transcript:
-        drop(memory, host, event, caller, _unrecorded(memory, event, caller))
-        memory.conversations.take_dropped()
-    if event.kind == "end":
-        memory.end_session(
-            event.session, user=caller.user, channel=caller.channel or None, now=now
-        )
-
-
-class Said(NamedTuple):
-    """A turn for the drop folder; where id and time are empty, it gives them."""
+class DroppedTurn(NamedTuple):
+    """A turn for the drop folder, which gives id and time to a turn that has none."""
 
     id: str
     ts: str
@@ -122,227 +77,291 @@ class Said(NamedTuple):
     text: str
 
 
-def _answer_said(event: Event, now: "datetime | None") -> list[Said]:
-    """The answer that an event brings, if it brings one."""
+# ---- what is recorded ------------------------------------------------------------------------
+
+
+def record(
+    context: EventContext, chance: int | None = None, *, again: bool = False
+) -> None:
+    """Record what was said.
+
+    With `again`, an earlier attempt with the same `chance` may have recorded it already: no turn is
+    recorded twice.
+    """
+    memory, event = context.memory, context.event
+    match event.kind:
+        case "prompt" | "turn":
+            _record_turn(context, "user", event.prompt, chance, again)
+            # Prompt and answer of one event have two ids, both made from its chance.
+            answer_chance = None if chance is None else chance ^ 1
+            _record_turn(context, "assistant", event.reply, answer_chance, again)
+        case "answer":
+            drop(context, _reply_of_event(context))
+            memory.conversations.take_dropped()
+        case "compact" | "end":
+            memory.conversations.take_dropped()
+            if event.transcript:
+                drop(context, _unrecorded_replies(context))
+                memory.conversations.take_dropped()
+    if event.kind == "end":
+        memory.end_session(
+            event.session,
+            user=context.caller.user,
+            channel=context.channel,
+            now=context.now,
+        )
+
+
+def _record_turn(
+    context: EventContext, role: "Role", text: str, chance: int | None, again: bool
+) -> None:
+    if text.strip():
+        context.memory.record_turn(
+            session=context.event.session,
+            role=role,
+            text=text,
+            user=context.caller.user,
+            channel=context.channel,
+            source=context.host.name,
+            automated=context.event.is_automated,
+            now=context.now,
+            chance=chance,
+            again=again,
+        )
+
+
+def drop_prompt(context: EventContext) -> None:
+    """Put the prompt into the drop folder, since there is no time left to record it."""
+    time = context.now.isoformat() if context.now else ""
+    drop(context, [DroppedTurn("", time, "user", context.event.prompt)])
+
+
+def drop(context: EventContext, turns: Sequence[DroppedTurn]) -> None:
+    """Put turns into the drop folder, from which a turn is taken once, however often it is put in."""
+    if not turns:
+        return
+    common = {
+        "session": context.event.session,
+        "user": context.caller.user,
+        "channel": context.caller.channel,
+        "source": context.host.name,
+        "automated": context.event.is_automated,
+    }
+    lines = [json.dumps(turn._asdict() | common) + "\n" for turn in turns]
+    folder = context.memory.conversations.drop_folder.make()
+    name = f"{context.host.name}-{os.getpid()}-{os.urandom(4).hex()}.jsonl"
+    # Whoever takes from the folder passes over hidden files, so nobody reads half a file.
+    hidden = folder / f".{name}"
+    hidden.write_text("".join(lines), encoding="ascii")
+    os.replace(hidden, folder / name)
+
+
+def _reply_of_event(context: EventContext) -> list[DroppedTurn]:
+    """Return the answer that an event brings, if it brings one."""
+    event = context.event
     text = event.reply.strip()
     if not text:
         return []
-    return [
-        Said(
-            host_transcripts.answer_id(event.session, event.turn, text)
-            if event.turn
-            else "",
-            now.isoformat() if now else "",
-            "assistant",
-            text,
-        )
-    ]
+    id_ = ""
+    if event.turn:
+        id_ = host_transcripts.answer_id(event.session, event.turn, text)
+    time = context.now.isoformat() if context.now else ""
+    return [DroppedTurn(id_, time, "assistant", text)]
 
 
-def _unrecorded(memory: "VaultMemory", event: Event, caller: "Caller") -> list[Said]:
-    """The answers of a transcript that are not recorded yet.
+def _unrecorded_replies(context: EventContext) -> list[DroppedTurn]:
+    """Return the answers of the transcript that are not recorded yet.
 
-    Fault this guards against: a host names its turns in only one of event and transcript. Such an answer has two ids,
-    so it is compared by its words.
+    Fault this guards against: a host names its turns in only one of event and transcript. Such an
+    answer has two ids, so it is compared by its words.
     """
-    answers = host_transcripts.replies(event.transcript, event.session)
-    recorded = {
-        turn.id: turn.text for turn in _recorded_answers(memory, event, caller, answers)
-    }
-    by_words = [
-        (id_, text)
-        for id_, text in recorded.items()
-        if id_ not in {answer.id for answer in answers}
-    ]
+    event = context.event
+    replies = host_transcripts.read_replies(
+        context.host, event.transcript, event.session
+    )
+    recorded = {turn.id: turn.text for turn in _recorded_answers(context, replies)}
+    reply_ids = {reply.id for reply in replies}
+    unmatched = [turn for turn in recorded.items() if turn[0] not in reply_ids]
     unrecorded = []
-    for answer in (answer for answer in answers if answer.id not in recorded):
-        twins = (
-            (id_, text)
-            for id_, text in by_words
-            if text[: host_transcripts.LONGEST] == answer.text
-            and not (
-                id_.startswith(host_transcripts.BY_TURN)
-                and answer.id.startswith(host_transcripts.BY_TURN)
+    for reply in replies:
+        if reply.id in recorded:
+            continue
+        twin = next((turn for turn in unmatched if _is_twin(turn, reply)), None)
+        if twin is None:
+            unrecorded.append(
+                DroppedTurn(reply.id, reply.time, "assistant", reply.text)
             )
-        )
-        if (twin := next(twins, None)) is not None:
-            by_words.remove(twin)
         else:
-            unrecorded.append(Said(answer.id, answer.ts, "assistant", answer.text))
+            unmatched.remove(twin)
     return unrecorded
 
 
+def _is_twin(turn: tuple[str, str], reply: "Reply") -> bool:
+    """Whether a recorded answer, by id and text, is this one under another id."""
+    id_, text = turn
+    prefix = host_transcripts.TURN_PREFIX
+    # Both ids name a turn, and they differ: the same words were said in two turns.
+    if id_.startswith(prefix) and reply.id.startswith(prefix):
+        return False
+    return text[: host_transcripts.MOST_CHARACTERS] == reply.text
+
+
 def _recorded_answers(
-    memory: "VaultMemory", event: Event, caller: "Caller", answers: "Sequence[Reply]"
+    context: EventContext, replies: "Sequence[Reply]"
 ) -> "list[Turn]":
-    """What the bot said in this session, as far as it may be one of these answers."""
+    """Return the recorded answers of this session that may be among these."""
     from datetime import datetime, timedelta
 
-    sessions = memory.conversations.sessions.find(
-        event.session, caller.user, caller.channel
-    )
-    days = [at.date() for session in sessions for at in (session.began, session.last)]
-    for answer in answers:
+    session, caller = context.event.session, context.caller
+    conversations = context.memory.conversations
+    days = []
+    for open_session in conversations.sessions.find(
+        session, caller.user, caller.channel
+    ):
+        days += [open_session.began.date(), open_session.last.date()]
+    for reply in replies:
         with suppress(ValueError):
-            days.append(datetime.fromisoformat(answer.ts).date())
+            days.append(datetime.fromisoformat(reply.time).date())
     if not days:
         return []
-    day = timedelta(days=1)
-    turns = memory.conversations.transcripts.in_place(
-        caller.user, caller.channel, min(days) - day, max(days) + day
+    # A day more on both sides: the host's clock may be in another time zone.
+    margin = timedelta(days=1)
+    turns = conversations.transcripts.in_place(
+        caller.user, caller.channel, min(days) - margin, max(days) + margin
     )
-    return [
-        turn
-        for turn in turns
-        if (turn.session, turn.role) == (event.session, "assistant")
-    ]
+    answers = (session, "assistant")
+    return [turn for turn in turns if (turn.session, turn.role) == answers]
 
 
-def drop(
-    memory: "VaultMemory",
-    host: str,
-    event: Event,
-    caller: "Caller",
-    said: Sequence[Said],
-) -> None:
-    """Put turns into the drop folder, out of which a turn is taken once, however often it is put in."""
-    about: dict[str, str | bool] = {
-        "session": event.session,
-        "user": caller.user,
-        "channel": caller.channel,
-        "source": host,
-        "automated": event.automated,
-    }
-    if said:
-        folder = memory.conversations.drop_folder.make()
-        name = f"{host}-{os.getpid()}-{os.urandom(4).hex()}.jsonl"
-        hidden = folder / f".{name}"
-        hidden.write_text(
-            "".join(json.dumps(one._asdict() | about) + "\n" for one in said),
-            encoding="ascii",
-        )
-        os.replace(hidden, folder / name)
+# ---- what the model is given -----------------------------------------------------------------
 
 
-# ---- what is given -------------------------------------------------------------------------------------------------
+def answer(context: EventContext) -> str:
+    """Return the text for standard output, which may be empty."""
+    memory, event = context.memory, context.event
+    match event.kind:
+        case "start":
+            return _block_that_fits(context)
+        case "prompt" | "recall" if memory.vault.config.memory_search.auto_recall:
+            block = _ask_for_block(context, event.prompt)
+            return context.format(_lines_for_prompt(context, block))
+        case "search" if event.prompt.strip():
+            return _search(context)
+        case _:
+            return ""
 
 
-def _fitting(
-    memory: "VaultMemory",
-    host: str,
-    event: Event,
-    caller: "Caller",
-    now: "datetime | None",
-) -> str:
-    """The memory block, as much of it as the host takes."""
-    room = min(ROOM, memory.vault.config.max_memory_chars or ROOM)
-    for _ in range(3):
-        block = _context(memory, event, caller, now, "", budget=room)
-        said = _said(host, event, block["text"])
-        over = length(said) - LONGEST
-        if over <= 0:
-            return said
-        if len(block["text"]) > room:  # nothing more can be left out
+def _search(context: EventContext) -> str:
+    """Return the hits of a search, quoted for a model."""
+    memory, caller = context.memory, context.caller
+    hits = query_or_local.search(
+        memory,
+        context.event.prompt,
+        scopes=caller.reads(memory.layout),
+        arguments={"limit": MOST_HITS, **context.query_arguments},
+    )
+    return quotations.of_search(caller.shown(hits, memory.layout)).text
+
+
+def _block_that_fits(context: EventContext) -> str:
+    """Return the memory block, as much of it as the host takes."""
+    limit = context.memory.vault.config.max_memory_chars
+    budget = min(BLOCK_CHARACTERS, limit or BLOCK_CHARACTERS)
+    for _attempt in range(MOST_ATTEMPTS):
+        block = _ask_for_block(context, "", budget=budget)
+        output = context.format(block["text"])
+        excess = length(output) - MOST_CHARACTERS
+        if excess <= 0:
+            return output
+        # Over its budget, the block has only notes that are never left out.
+        if len(block["text"]) > budget:
             break
-        room = max(1, len(block["text"]) - over)
-    return _said(host, event, _shortened(host, event, block))
+        budget = max(1, len(block["text"]) - excess)
+    return context.format(_shorten(context, block))
 
 
-def _context(
-    memory: "VaultMemory",
-    event: Event,
-    caller: "Caller",
-    now: "datetime | None",
-    prompt: str,
-    **more: object,
+def _ask_for_block(
+    context: EventContext, prompt: str, **more: object
 ) -> dict[str, Any]:
-    arguments: dict[str, object] = {
-        "session": event.session,
-        "automatic": True,
-        "private": caller.private,
-        **more,
-    }
-    if now is not None:
-        arguments["now"] = now.isoformat()
+    memory, caller = context.memory, context.caller
     return query_or_local.context(
-        memory, prompt, scopes=caller.reads(memory.layout), arguments=arguments
+        memory,
+        prompt,
+        scopes=caller.reads(memory.layout),
+        arguments={
+            **context.query_arguments,
+            "automatic": True,
+            "private": caller.private,
+            **more,
+        },
     )
 
 
-def _parts(block: dict[str, Any]) -> tuple[str, list[tuple[str, str]]]:
-    """What stands before the first part, and the kind and text of each."""
-    text, chars = block["text"], [part["chars"] for part in block["parts"]]
-    at = len(text) - sum(chars) - len(GAP) * len(chars)
-    intro, parts = text[:at], []
-    for part in block["parts"]:
-        at += len(GAP)
-        parts.append((part["kind"], text[at : at + part["chars"]]))
-        at += part["chars"]
-    return intro, parts
+def _split_block(block: dict[str, Any]) -> tuple[str, list[tuple[str, str]]]:
+    """Return the introduction of a block, and the kind and text of each part."""
+    text, sections = block["text"], block["parts"]
+    length_of_parts = sum(len(GAP) + section["chars"] for section in sections)
+    position = len(text) - length_of_parts
+    introduction = text[:position]
+    split = []
+    for section in sections:
+        start = position + len(GAP)
+        position = start + section["chars"]
+        split.append((section["kind"], text[start:position]))
+    return introduction, split
 
 
-def _lines_for_prompt(host: str, event: Event, block: dict[str, Any]) -> str:
-    """The lines of the block that answer the prompt, without what was given when the conversation began."""
-    intro, parts = _parts(block)
+def _lines_for_prompt(context: EventContext, block: dict[str, Any]) -> str:
+    """Return the lines that answer the prompt, without the notes that the session began with."""
+    introduction, sections = _split_block(block)
     mark = f'excerpt="{assemble.ANSWERING}"'
-    recalled = [text for kind, text in parts if kind == "recalled"]
-    of_memory = [
+    recalled = [text for kind, text in sections if kind == "recalled"]
+    of_notes = [
         text
-        for kind, text in parts
+        for kind, text in sections
         if kind == "memory" and mark in text.partition("\n")[0]
     ]
-    lines = GAP.join([intro, *of_memory, *recalled])
-    if length(_said(host, event, lines)) > LONGEST:
-        lines = GAP.join([intro, *recalled])
-    return lines if of_memory or recalled else ""
+    if not of_notes and not recalled:
+        return ""
+    lines = GAP.join([introduction, *of_notes, *recalled])
+    if length(context.format(lines)) <= MOST_CHARACTERS:
+        return lines
+    return GAP.join([introduction, *recalled])
 
 
-def _shortened(host: str, event: Event, block: dict[str, Any]) -> str:
-    """The beginning of a block of which nothing may be left out: whole lines, and marks that are closed."""
-    kept, parts = _parts(block)
-    for _, text in parts:
-        if length(_said(host, event, kept + GAP + text)) <= LONGEST:
-            kept += GAP + text
-            continue
-        beginnings = _Beginnings(kept + GAP, text)
-        fits = bisect_right(
-            beginnings, LONGEST, key=lambda cut: length(_said(host, event, cut))
-        )
-        return beginnings[fits - 1] if fits > 1 else kept
-    return kept
+def _shorten(context: EventContext, block: dict[str, Any]) -> str:
+    """Return the beginning of a block: whole lines, with marks that are closed."""
+
+    def length_of(text: str) -> int:
+        return length(context.format(text))
+
+    beginning, sections = _split_block(block)
+    for _kind, text in sections:
+        longer = beginning + GAP + text
+        if length_of(longer) > MOST_CHARACTERS:
+            cuts = _Cuts(beginning + GAP, text)
+            number = bisect_right(cuts, MOST_CHARACTERS, key=length_of)
+            # The first cut has no line of the note: its marks alone say nothing.
+            return cuts[number - 1] if number > 1 else beginning
+        beginning = longer
+    return beginning
 
 
-class _Beginnings(Sequence[str]):
-    """A quotation cut short behind each of its lines, with its marks; the first has none of them."""
+class _Cuts(Sequence[str]):
+    """A quotation cut behind each of its lines, with its marks. The first cut has no line."""
 
     def __init__(self, before: str, text: str) -> None:
         self._before = before
-        self._first, *self._lines, self._last = text.split("\n")
+        self._opening, *self._lines, self._closing = text.split("\n")
 
     def __len__(self) -> int:
         return len(self._lines)
 
     def __getitem__(self, number: Any) -> Any:
-        return self._before + "\n".join(
-            [self._first, *self._lines[:number], CUT, self._last]
-        )
-
-
-def _said(host: str, event: Event, text: str) -> str:
-    """The text as the host reads it."""
-    if not text or host in PLAIN:
-        return text
-    return json.dumps(
-        {
-            "hookSpecificOutput": {
-                "hookEventName": event.name,
-                "additionalContext": text,
-            }
-        },
-        ensure_ascii=False,
-    )
+        lines = [self._opening, *self._lines[:number], CUT, self._closing]
+        return self._before + "\n".join(lines)
 
 
 def length(text: str) -> int:
-    """In the units of hosts, to which a rare letter is two."""
+    """Return the length in units of UTF-16, as hosts count it: an emoji is two."""
     return len(text.encode("utf-16-le")) // 2

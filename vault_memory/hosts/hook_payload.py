@@ -1,33 +1,20 @@
-"""What a host tells a hook: one JSON object on standard input, read into an event that all hosts have in common."""
+"""Reads the payload of a hook, one JSON object on standard input, into an event.
+
+Hosts name their events and fields differently; `Host.events` and `Host.common_payload` translate.
+"""
 
 import json
 import re
 from collections.abc import Mapping
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 from vault_memory.command_line import LARGEST_PAYLOAD
 from vault_memory.errors import UsageError
+from vault_memory.hosts.host import EventKind, Host
 
-HOSTS = ("claude-code", "codex", "gemini-cli", "hermes", "opencode")
-"""Programs that call a hook: three by their own design, the others through what `install` writes for them"""
-LONGEST_NAME = 200
+MOST_NAME_CHARACTERS = 200
 
-EVENTS = {
-    "SessionStart": "start",
-    "UserPromptSubmit": "prompt",
-    "Stop": "answer",
-    "PreCompact": "compact",
-    "BeforeAgent": "prompt",
-    "AfterAgent": "answer",
-    "SessionEnd": "end",
-    "Recall": "recall",
-    "TurnEnd": "turn",
-    "Search": "search",
-}
-"""The last three come from our own provider, whose host has no prompt without its answer"""
-
-_GIVEN = re.compile(r"<hook_context>.*?</hook_context>\s*", re.DOTALL)
-"""What Gemini CLI puts in front of a prompt: the answers of hooks, in which no such mark can stand"""
+_BYTE_ORDER_MARK = b"\xef\xbb\xbf"
 _COMMAND = re.compile(r"/[A-Za-z][\w:.-]*(\s|$)")
 _NOT_TYPED = (
     "<task-notification",
@@ -41,96 +28,90 @@ _NOT_TYPED = (
 
 
 class NotAnEvent(UsageError):
-    """What came on standard input is nothing that a host says."""
+    """Standard input has no event of this host."""
 
 
 class Event(NamedTuple):
     """One moment of a conversation."""
 
-    kind: str
-    """one of the values of `EVENTS`"""
+    kind: EventKind
     name: str
     """as the host has it, which the answer repeats"""
     session: str
     prompt: str = ""
     reply: str = ""
     transcript: str = ""
-    """the file of the host with the conversation so far; empty when it names none"""
+    """the host's file with the conversation so far; empty when the payload names none"""
     turn: str = ""
-    """the host's own id of what the person said and of the answer to it; empty when it names none"""
-    silent: bool = False
-    """said by a subagent or a scheduled job, or not by anybody"""
-    automated: bool = False
+    """the host's own id of a prompt and its answer; empty when the payload names none"""
+    is_silent: bool = False
+    """said by a subagent or a scheduled job, or by nobody: nothing is recorded"""
+    is_automated: bool = False
     """said by a job in the person's name: it is recorded, and nothing is learned from it"""
 
 
-def read(raw: bytes) -> Event:
-    """The event that a payload tells. Raises NotAnEvent."""
-    said = _object(raw)
-    name = _text(said, "hook_event_name")
-    if name not in EVENTS:
-        raise NotAnEvent(f"{name[:LONGEST_NAME]!r} is no event of a conversation")
-    session = _text(said, "session_id")
-    if not session or len(session) > LONGEST_NAME:
+def read_event(host: Host, raw: bytes) -> Event:
+    """Return the event in a payload. Raises NotAnEvent."""
+    payload = host.common_payload(_read_object(raw))
+    name = _text(payload, "hook_event_name")
+    kind = host.events.get(name)
+    if kind is None:
+        short_name = name[:MOST_NAME_CHARACTERS]
+        raise NotAnEvent(f"{short_name!r} is no event of a conversation")
+    session = _text(payload, "session_id")
+    if not session or len(session) > MOST_NAME_CHARACTERS:
         raise NotAnEvent("`session_id` names no session")
-    kind, prompt = EVENTS[name], _text(said, "prompt")
-    if name == "BeforeAgent":
-        prompt = (
-            _GIVEN.sub("", prompt, count=1)
-            if prompt.startswith("<hook_context>")
-            else prompt
-        )
+    prompt = _text(payload, "prompt")
+    is_of_subagent = bool(payload.get("silent") or payload.get("agent_id"))
     return Event(
-        kind,
-        name,
-        session,
-        prompt,
-        _first(said, "reply", "last_assistant_message", "prompt_response"),
-        _text(said, "transcript_path"),
-        _turn(said, name),
-        silent=bool(said.get("silent"))
-        or bool(said.get("agent_id"))
-        or (kind == "prompt" and not is_said(prompt)),
-        automated=bool(said.get("automated")),
+        kind=kind,
+        name=name,
+        session=session,
+        prompt=prompt,
+        reply=_first_text(payload, "reply", "last_assistant_message"),
+        transcript=_text(payload, "transcript_path"),
+        turn=_first_text(payload, "prompt_id", "turn_id"),
+        is_silent=is_of_subagent or (kind == "prompt" and not is_typed(prompt)),
+        is_automated=bool(payload.get("automated")),
     )
 
 
-def _turn(said: Mapping[str, object], name: str) -> str:
-    """What names the turn; Gemini CLI has no id of it, and its time is the same however often it is told."""
-    return (
-        _text(said, "timestamp")
-        if name == "AfterAgent"
-        else _first(said, "prompt_id", "turn_id")
-    )
-
-
-def _first(said: Mapping[str, object], *names: str) -> str:
-    return next((text for name in names if (text := _text(said, name))), "")
-
-
-def is_said(prompt: str) -> bool:
-    """Whether somebody said this: it is no command to the host, and no message of its own."""
+def is_typed(prompt: str) -> bool:
+    """Whether a person said this: it is neither a command to the host nor a message of the host."""
     text = prompt.strip()
     return bool(text) and not _COMMAND.match(text) and not text.startswith(_NOT_TYPED)
 
 
-def _object(raw: bytes) -> Mapping[str, object]:
+def whole_characters(text: str) -> str:
+    """Return the text with halves of characters replaced: no file in UTF-8 can hold them."""
+    return text.encode("utf-16", "surrogatepass").decode("utf-16", "replace")
+
+
+def _read_object(raw: bytes) -> Mapping[str, Any]:
     if len(raw) > LARGEST_PAYLOAD:
         raise NotAnEvent(f"more than {LARGEST_PAYLOAD:,} bytes came on standard input")
     try:
-        said = json.loads(raw.removeprefix(b"\xef\xbb\xbf"))
+        payload = json.loads(raw.removeprefix(_BYTE_ORDER_MARK))
     except (ValueError, RecursionError):
         raise NotAnEvent("what came on standard input is no JSON") from None
-    if not isinstance(said, dict):
+    if not isinstance(payload, dict):
         raise NotAnEvent("what came on standard input is no JSON object")
-    return said
+    return payload
 
 
-def _text(said: Mapping[str, object], name: str) -> str:
-    """A text of the payload; halves of letters, which no file can hold, are replaced."""
-    value = said.get(name)
+def _first_text(payload: Mapping[str, Any], *names: str) -> str:
+    """Return the first of these fields that is not empty."""
+    for name in names:
+        if text := _text(payload, name):
+            return text
+    return ""
+
+
+def _text(payload: Mapping[str, Any], name: str) -> str:
+    """Return the text of a field; empty when it is missing."""
+    value = payload.get(name)
     if value is None:
         return ""
     if not isinstance(value, str):
         raise NotAnEvent(f"`{name}` is no text")
-    return value.encode("utf-16", "surrogatepass").decode("utf-16", "replace")
+    return whole_characters(value)

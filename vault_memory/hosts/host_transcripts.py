@@ -1,6 +1,7 @@
-"""What the bot answered, from the end of the transcript that a host keeps and names in its payload.
+"""Reads the bot's answers from the end of the transcript that a host writes.
 
-Hosts say that the format may change: what is not understood is passed over, and nothing else is read.
+Hosts say that the format may change. A line that is not understood is skipped, and each host reads
+its own lines (`Host.transcript_line`).
 """
 
 import hashlib
@@ -9,81 +10,109 @@ import os
 import re
 import stat
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
-from typing import Any
+from typing import Any, NamedTuple
 
-TAIL = 2 << 20
-"""Bytes of the end of the file that are looked at"""
-MOST = 200
-"""Answers that are taken from it, the newest"""
-LONGEST = 20_000
-"""Letters of one answer"""
-BY_TURN = "turn-"
-"""With it begins the id of an answer whose turn the host named: whoever reports it, it has this id"""
+from vault_memory.hosts.hook_payload import whole_characters
+from vault_memory.hosts.host import Host, TranscriptLine
+
+TAIL_BYTES = 2 << 20
+"""The end of the file that is read"""
+MOST_ANSWERS = 200
+"""The newest answers that are taken from it"""
+MOST_CHARACTERS = 20_000
+"""Of one answer"""
+TURN_PREFIX = "turn-"
+"""Begins the id of an answer whose turn the host named: event and transcript give it the same id"""
+
 _ID = re.compile(r"[A-Za-z0-9][A-Za-z0-9._:@-]{7,79}")
+_TEXT_KINDS = ("text", "output_text", "input_text")
+"""Parts of a message with words: neither calls of tools and their results, nor thoughts"""
 
 
-@dataclass(frozen=True, slots=True)
-class Reply:
-    """What the bot said last before the person spoke again, or before the end."""
+class Reply(NamedTuple):
+    """The bot's last words before the person spoke again, or before the transcript ends."""
 
     id: str
-    """the same whenever it is read"""
-    ts: str
+    """the same whenever the transcript is read"""
+    time: str
     """ISO 8601 as the host wrote it; may be empty"""
     text: str
 
 
 def answer_id(session: str, turn: str, text: str) -> str:
-    """The id of the answer to a turn, the same from the event at its end and from the transcript."""
-    said = "\0".join((session, turn, text[:LONGEST])).encode("utf-8", "replace")
-    return BY_TURN + hashlib.sha256(said).hexdigest()[:24]
+    """Return the id of the answer to a turn: the same for its event and for its transcript."""
+    return TURN_PREFIX + _digest(session, turn, text[:MOST_CHARACTERS])
 
 
-def replies(path: str, session: str) -> list[Reply]:
-    """The answers in the end of a transcript; empty for anything that is none."""
-    found: list[Reply] = []
-    last: Reply | None = None
+def read_replies(host: Host, path: str, session: str) -> list[Reply]:
+    """Return the answers at the end of a transcript; none when the file is not a transcript."""
+    replies: list[Reply] = []
+    last_reply: Reply | None = None
     turn = ""
-    for record in _records(path):
-        turn = _turn(record) or turn
-        role, text = _said(record)
-        if role == "assistant" and text:
-            last = _reply(record, session, turn, text)
-        elif role == "user" and last is not None:
-            found.append(last)
-            last = None
-    return [*found, *([last] if last else [])][-MOST:]
+    for record in _read_records(path):
+        line = host.transcript_line(record)
+        turn = line.turn or turn
+        if line.role == "assistant" and line.text:
+            time = text_in(record, "timestamp")
+            last_reply = _reply(line, session, turn, time)
+        elif line.role == "user" and last_reply is not None:
+            replies.append(last_reply)
+            last_reply = None
+    if last_reply is not None:
+        replies.append(last_reply)
+    return replies[-MOST_ANSWERS:]
 
 
-def _turn(record: Mapping[str, Any]) -> str:
-    """The id of the turn that begins with this line; empty when the line names none."""
-    if record.get("isSidechain"):
-        return ""
-    turn = record.get("promptId")
-    if record.get("type") == "turn_context" and isinstance(
-        payload := record.get("payload"), dict
-    ):
-        turn = payload.get("turn_id")
-    return turn if isinstance(turn, str) else ""
+def text_in(record: Mapping[str, Any], name: str) -> str:
+    """Return the text of a field; empty when it is missing or something else."""
+    value = record.get(name)
+    return value if isinstance(value, str) else ""
 
 
-def _reply(record: Mapping[str, Any], session: str, turn: str, text: str) -> Reply:
-    ts = record.get("timestamp")
-    ts = ts if isinstance(ts, str) else ""
+def message_of(message: object) -> tuple[str, str]:
+    """Return role and words of a message; both empty when it has no words."""
+    if not isinstance(message, dict):
+        return "", ""
+    role, text = message.get("role"), _words(message.get("content"))
+    if role not in ("assistant", "user") or not text:
+        return "", ""
+    return str(role), text
+
+
+def _reply(line: TranscriptLine, session: str, turn: str, time: str) -> Reply:
+    text = line.text[:MOST_CHARACTERS]
     if turn:
-        return Reply(answer_id(session, turn, text), ts, text[:LONGEST])
-    own = record.get("uuid")
-    if not (isinstance(own, str) and _ID.fullmatch(own)):
-        own = hashlib.sha256(
-            "\0".join((session, ts, text)).encode("utf-8", "replace")
-        ).hexdigest()[:24]
-    return Reply(own, ts, text[:LONGEST])
+        id_ = answer_id(session, turn, text)
+    elif _ID.fullmatch(line.id):
+        id_ = line.id
+    else:
+        id_ = _digest(session, time, line.text)
+    return Reply(id_, time, text)
 
 
-def _records(path: str) -> Iterator[Mapping[str, Any]]:
-    """The objects of the last lines. Only a plain file of ours with the right ending is opened."""
-    for line in _tail(path).split(b"\n"):
+def _digest(*fields: str) -> str:
+    raw = "\0".join(fields).encode("utf-8", "replace")
+    return hashlib.sha256(raw).hexdigest()[:24]
+
+
+def _words(content: object) -> str:
+    """Return the words of a message, whose content is a text or a list of parts."""
+    if isinstance(content, str):
+        return whole_characters(content).strip()
+    if not isinstance(content, list):
+        return ""
+    texts = []
+    for block in content:
+        if isinstance(block, dict) and block.get("type") in _TEXT_KINDS:
+            text = text_in(block, "text")
+            if text.strip():
+                texts.append(text)
+    return whole_characters("\n\n".join(texts)).strip()
+
+
+def _read_records(path: str) -> Iterator[Mapping[str, Any]]:
+    """Yield the JSON objects among the last lines of the file."""
+    for line in _read_tail(path).split(b"\n"):
         try:
             record = json.loads(line)
         except (ValueError, RecursionError):
@@ -92,66 +121,30 @@ def _records(path: str) -> Iterator[Mapping[str, Any]]:
             yield record
 
 
-def _tail(path: str) -> bytes:
+def _read_tail(path: str) -> bytes:
+    """Return the last whole lines of a file; nothing when it is not a transcript of this user.
+
+    Fault this guards against: the path comes from a payload. A link, a device or another user's
+    file would be read, and its text would be recorded.
+    """
     if not os.path.isabs(path) or not path.endswith(".jsonl") or "\0" in path:
         return b""
+    flags = os.O_RDONLY | os.O_NONBLOCK | os.O_CLOEXEC | os.O_NOFOLLOW
     try:
-        fd = os.open(path, os.O_RDONLY | os.O_NONBLOCK | os.O_CLOEXEC | os.O_NOFOLLOW)
+        fd = os.open(path, flags)
     except (OSError, UnicodeError):
         return b""
     try:
-        found = os.fstat(fd)
-        if not stat.S_ISREG(found.st_mode) or found.st_uid != os.geteuid():
+        status = os.fstat(fd)
+        if not stat.S_ISREG(status.st_mode) or status.st_uid != os.geteuid():
             return b""
-        start = max(0, found.st_size - TAIL)
-        raw = os.pread(fd, TAIL, start)
+        start = max(0, status.st_size - TAIL_BYTES)
+        raw = os.pread(fd, TAIL_BYTES, start)
     except OSError:
         return b""
     finally:
         os.close(fd)
-    return raw[raw.find(b"\n") + 1 :] if start else raw
-
-
-def _said(record: Mapping[str, Any]) -> tuple[str, str]:
-    """Who speaks in a line of either host, and what; empty when nobody does."""
-    if (
-        record.get("isSidechain")
-        or record.get("isMeta")
-        or record.get("isApiErrorMessage")
-    ):
-        return "", ""
-    message: Any = None
-    if record.get("type") in ("assistant", "user"):
-        message = record.get("message")
-    elif record.get("type") == "response_item":
-        message = record.get("payload")
-        message = (
-            message
-            if isinstance(message, dict) and message.get("type") == "message"
-            else None
-        )
-    if not isinstance(message, dict):
-        return "", ""
-    role, text = message.get("role"), _text(message.get("content"))
-    return (str(role), text) if role in ("assistant", "user") and text else ("", "")
-
-
-def _text(content: Any) -> str:
-    """The words of a message: not what tools were asked and answered, and not what was only thought."""
-    if isinstance(content, str):
-        return _whole(content)
-    if not isinstance(content, list):
-        return ""
-    kinds = ("text", "output_text", "input_text")
-    parts = [
-        part.get("text")
-        for part in content
-        if isinstance(part, dict) and part.get("type") in kinds
-    ]
-    return _whole(
-        "\n\n".join(part for part in parts if isinstance(part, str) and part.strip())
-    )
-
-
-def _whole(text: str) -> str:
-    return text.encode("utf-16", "surrogatepass").decode("utf-16", "replace").strip()
+    if start == 0:
+        return raw
+    end_of_cut_line = raw.find(b"\n") + 1
+    return raw[end_of_cut_line:]

@@ -1,4 +1,8 @@
-"""A host's configuration is changed on disk: a backup beside it, then all or nothing, and never over a newer save."""
+"""Changes a host's configuration on disk.
+
+A file of the person gets a backup beside it. It is replaced in one step, and never when it was
+saved since it was read.
+"""
 
 import difflib
 import json
@@ -10,17 +14,21 @@ from contextlib import suppress
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from pathlib import Path
-from typing import Any
+from typing import Any, Literal, assert_never
 
 from vault_memory.config.durable import sync_folder
 from vault_memory.errors import ConfigError
-from vault_memory.hosts.config_edits import NAME, Edit, Made, OwnFile
-from vault_memory.hosts.recipes import Plan
+from vault_memory.hosts.config_edits import SERVER_NAME, CreatedPaths, Edit, OwnFile
+from vault_memory.hosts.install_plan import InstallPlan
 
 RECORD = "hosts.json"
-"""In the state folder: what was made in which file, so that exactly that is taken out"""
-LARGEST = 64 << 20
-ATTEMPTS = 3
+"""In the state folder: what was created in which file, so that exactly that is removed"""
+LARGEST_FILE = 64 << 20
+MOST_ATTEMPTS = 3
+MOST_BACKUPS = 100
+"""Of one file in one second"""
+
+Direction = Literal["install", "uninstall"]
 
 
 class HostFileUnusable(ConfigError):
@@ -33,107 +41,111 @@ class HostFileUnusable(ConfigError):
 
 
 @dataclass(frozen=True, slots=True)
-class Changed:
-    """What became of one file, or would."""
+class FileChange:
+    """What became of one file, or what would become of it."""
 
     file: str
     changed: bool
-    backup: str
-    """where the file as it was lies; empty when there was none, or nothing changed"""
-    diff: str
+    backup: str = ""
+    """path of the copy of the file as it was; empty when there is none"""
+    diff: str = ""
 
 
-def install(
-    plan: Plan, state: Path, *, now: datetime, dry_run: bool = False
-) -> list[Changed]:
-    """Put everything in. All files are looked at before the first is written. Raises HostFileUnusable."""
-    return _carry_out(plan, state, now, dry_run, out=False)
+class Installer:
+    """Carries out plans for one vault. `state` is the vault's state folder."""
 
+    def __init__(
+        self, direction: Direction, state: Path, *, now: datetime, dry_run: bool = False
+    ) -> None:
+        self._direction = direction
+        self._now = now
+        self._dry_run = dry_run
+        self._record = _Record(state)
 
-def uninstall(
-    plan: Plan, state: Path, *, now: datetime, dry_run: bool = False
-) -> list[Changed]:
-    """Take out exactly what was put in. Raises HostFileUnusable."""
-    return _carry_out(plan, state, now, dry_run, out=True)
+    def carry_out(self, plan: InstallPlan) -> list[FileChange]:
+        """Put everything in, or remove it. Raises HostFileUnusable."""
+        # All files are read before the first is written: a file that cannot be changed stops all.
+        for file, edit in plan.edits:
+            self._edited(file, edit, _read(file))
+        changes = []
+        for file, edit in plan.edits:
+            changes.append(self._change(file, edit))
+            if not self._dry_run:
+                self._record.save()
+        return changes
 
-
-def _carry_out(
-    plan: Plan, state: Path, now: datetime, dry_run: bool, *, out: bool
-) -> list[Changed]:
-    record = _Record(state)
-    for file, edit in plan.files:
-        _after(file, edit, _read(file), record, out=out)
-    changed = []
-    for file, edit in plan.files:
-        changed.append(_one(file, edit, record, now, dry_run, out=out))
-        if not dry_run:
-            record.save()
-    return changed
-
-
-def _one(
-    file: Path,
-    edit: Edit,
-    record: "_Record",
-    now: datetime,
-    dry_run: bool,
-    *,
-    out: bool,
-) -> Changed:
-    for _ in range(ATTEMPTS):
-        before = _read(file)
-        after = _after(file, edit, before, record, out=out)
-        if after == before:
-            return Changed(str(file), False, "", "")
-        diff = _diff(file, before, after)
-        if dry_run:
-            return Changed(str(file), True, "", diff)
-        ours = after is None or (
-            isinstance(edit, OwnFile) and edit.mark.encode() in (before or b"")
+    def _change(self, file: Path, edit: Edit) -> FileChange:
+        for _attempt in range(MOST_ATTEMPTS):
+            before = _read(file)
+            after = self._edited(file, edit, before)
+            if after == before:
+                return FileChange(str(file), changed=False)
+            diff = _diff(file, before, after)
+            if self._dry_run:
+                return FileChange(str(file), changed=True, diff=diff)
+            backup = ""
+            if before is not None and not _is_own(edit, before, after):
+                backup = str(_back_up(file, before, self._now))
+            if _replace(file, before, after):
+                self._note(file, edit, before)
+                return FileChange(str(file), changed=True, backup=backup, diff=diff)
+        raise HostFileUnusable(
+            file,
+            "it changed each time it was about to be written",
+            "close the host and try again",
         )
-        backup = "" if before is None or ours else str(_backup(file, before, now))
-        if _replaced(file, before, after):
-            record.note(file, edit, before, out=out)
-            return Changed(str(file), True, backup, diff)
-    raise HostFileUnusable(
-        file,
-        "it changed each time it was about to be written",
-        "close the host and try again",
-    )
 
-
-def _after(
-    file: Path, edit: Edit, before: bytes | None, record: "_Record", *, out: bool
-) -> bytes | None:
-    """The file's bytes afterwards; None when there is to be no file."""
-    try:
-        text = "" if before is None else before.decode("utf-8")
-        if not out:
-            return edit.put(text, record.made(file))[0].encode("utf-8")
-        if before is None:
+    def _edited(self, file: Path, edit: Edit, before: bytes | None) -> bytes | None:
+        """Return the file's new bytes; None when there is to be no file."""
+        try:
+            text = "" if before is None else before.decode("utf-8")
+            created = self._record.created_in(file)
+            match self._direction:
+                case "install":
+                    return edit.put(text, created)[0].encode("utf-8")
+                case "uninstall":
+                    if before is None:
+                        return None
+                    after = edit.remove(text, created)
+                case _:
+                    assert_never(self._direction)
+        except UnicodeDecodeError:
+            raise HostFileUnusable(file, "it is not UTF-8") from None
+        except ConfigError as error:
+            raise HostFileUnusable(file, error.message, error.hint) from None
+        is_our_file = isinstance(edit, OwnFile) or self._record.is_created(file)
+        if is_our_file and edit.is_empty(after):
             return None
-        after = edit.take(text, record.made(file))
-    except UnicodeDecodeError:
-        raise HostFileUnusable(file, "it is not UTF-8") from None
-    except HostFileUnusable:
-        raise
-    except ConfigError as error:
-        raise HostFileUnusable(file, error.message, error.hint) from None
-    gone = edit.is_bare(after) and (
-        isinstance(edit, OwnFile) or record.is_created(file)
-    )
-    return None if gone else after.encode("utf-8")
+        return after.encode("utf-8")
+
+    def _note(self, file: Path, edit: Edit, before: bytes | None) -> None:
+        """Record what was created in the file."""
+        if self._direction == "uninstall":
+            self._record.forget(file)
+            return
+        text = "" if before is None else before.decode("utf-8")
+        _, created = edit.put(text, self._record.created_in(file))
+        self._record.note(file, created, is_new=before is None)
 
 
-# ---- files ---------------------------------------------------------------------------------------------------------
+def _is_own(edit: Edit, before: bytes, after: bytes | None) -> bool:
+    """Whether nothing of the person is in the file, so that it needs no backup."""
+    if after is None:
+        return True
+    return isinstance(edit, OwnFile) and edit.mark.encode() in before
+
+
+# ---- files -----------------------------------------------------------------------------------
 
 
 def _read(file: Path) -> bytes | None:
+    """Return the bytes of a file; None when there is none. Raises HostFileUnusable."""
     try:
-        found = os.stat(file)
-        if not stat.S_ISREG(found.st_mode):
+        status = os.stat(file)
+        # A pipe or a device would be read for ever.
+        if not stat.S_ISREG(status.st_mode):
             raise HostFileUnusable(file, "it is not a file")
-        if found.st_size > LARGEST:
+        if status.st_size > LARGEST_FILE:
             raise HostFileUnusable(file, "it is too large for a configuration")
         return file.read_bytes()
     except FileNotFoundError:
@@ -144,21 +156,17 @@ def _read(file: Path) -> bytes | None:
         raise HostFileUnusable(file, error.strerror or str(error)) from None
 
 
-def _backup(file: Path, raw: bytes, now: datetime) -> Path:
-    """A copy beside the file, with its mode; it never takes the place of another."""
+def _back_up(file: Path, raw: bytes, now: datetime) -> Path:
+    """Write a copy beside the file, with its mode. It never replaces another file."""
     real = Path(os.path.realpath(file))
-    stamp = now.astimezone(UTC).strftime("%Y%m%d-%H%M%S")
     mode = stat.S_IMODE(os.stat(real).st_mode)
-    for number in range(100):
-        copy = real.with_name(
-            f"{real.name}.{stamp}{f'-{number}' if number else ''}.bak"
-        )
+    stamp = now.astimezone(UTC).strftime("%Y%m%d-%H%M%S")
+    flags = os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW | os.O_CLOEXEC
+    for number in range(MOST_BACKUPS):
+        suffix = f"-{number}" if number else ""
+        copy = real.with_name(f"{real.name}.{stamp}{suffix}.bak")
         try:
-            fd = os.open(
-                copy,
-                os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW | os.O_CLOEXEC,
-                0o600,
-            )
+            fd = os.open(copy, flags, 0o600)
         except FileExistsError:
             continue
         except OSError as error:
@@ -170,43 +178,48 @@ def _backup(file: Path, raw: bytes, now: datetime) -> Path:
     raise HostFileUnusable(file, "there are too many backups beside it")
 
 
-def _replaced(file: Path, before: bytes | None, after: bytes | None) -> bool:
-    """Put the new file into the place of the old one; False when that was changed meanwhile. Links are followed."""
+def _replace(file: Path, before: bytes | None, after: bytes | None) -> bool:
+    """Replace or remove the file, behind links, too. False when it changed since it was read."""
     real = Path(os.path.realpath(file))
     try:
-        if after is None:
-            if _read(real) != before:
-                return False
-            real.unlink()
-            _remove_own_folder(real.parent)
-            return True
-        mode = 0o600 if before is None else stat.S_IMODE(os.stat(real).st_mode)
-        real.parent.mkdir(parents=True, exist_ok=True, mode=0o700)
-        fd, fresh = tempfile.mkstemp(
-            prefix=f".{real.name}.", suffix=".new", dir=real.parent
-        )
-        try:
-            _fill(fd, after, mode)
-            if _read(real) != before:
-                return False
-            os.replace(fresh, real)
-        finally:
-            with suppress(FileNotFoundError):
-                os.unlink(fresh)
-        sync_folder(real.parent)
+        if after is not None:
+            return _swap_in(real, before, after)
+        if _read(real) != before:
+            return False
+        real.unlink()
+        _remove_own_folder(real.parent)
+        return True
     except OSError as error:
         raise HostFileUnusable(file, error.strerror or str(error)) from None
+
+
+def _swap_in(file: Path, before: bytes | None, after: bytes) -> bool:
+    mode = 0o600 if before is None else stat.S_IMODE(os.stat(file).st_mode)
+    file.parent.mkdir(parents=True, exist_ok=True, mode=0o700)
+    fd, new_file = tempfile.mkstemp(
+        prefix=f".{file.name}.", suffix=".new", dir=file.parent
+    )
+    try:
+        _fill(fd, after, mode)
+        if _read(file) != before:
+            return False
+        os.replace(new_file, file)
+    finally:
+        with suppress(FileNotFoundError):
+            os.unlink(new_file)
+    sync_folder(file.parent)
     return True
 
 
 def _remove_own_folder(folder: Path) -> None:
-    """A folder that carries our name goes with its last file, and with what Python compiled of it."""
-    if folder.name == NAME:
-        for compiled in folder.glob("__pycache__/__init__.*.pyc"):
-            compiled.unlink(missing_ok=True)
-        for empty in (folder / "__pycache__", folder):
-            with suppress(OSError):
-                empty.rmdir()
+    """Remove a folder with our name after its last file, and what Python compiled in it."""
+    if folder.name != SERVER_NAME:
+        return
+    for compiled in folder.glob("__pycache__/__init__.*.pyc"):
+        compiled.unlink(missing_ok=True)
+    for empty in (folder / "__pycache__", folder):
+        with suppress(OSError):
+            empty.rmdir()
 
 
 def _fill(fd: int, raw: bytes, mode: int) -> None:
@@ -218,60 +231,56 @@ def _fill(fd: int, raw: bytes, mode: int) -> None:
 
 
 def _diff(file: Path, before: bytes | None, after: bytes | None) -> str:
-    old, new = (
-        raw.decode("utf-8", "replace").splitlines(keepends=True) if raw else []
-        for raw in (before, after)
-    )
-    lines = difflib.unified_diff(old, new, str(file), str(file))
-    return "".join(
+    lines = difflib.unified_diff(_lines(before), _lines(after), str(file), str(file))
+    complete = (
         line if line.endswith("\n") else f"{line}\n\\ no line end\n" for line in lines
     )
+    return "".join(complete)
 
 
-# ---- what was made -------------------------------------------------------------------------------------------------
+def _lines(raw: bytes | None) -> list[str]:
+    return (raw or b"").decode("utf-8", "replace").splitlines(keepends=True)
+
+
+# ---- the record ------------------------------------------------------------------------------
 
 
 class _Record:
-    """What we made in files that are not ours; without it whatever is empty is thought ours."""
+    """What `install` created in files of hosts. Without it, all that is empty counts as ours."""
 
     def __init__(self, state: Path) -> None:
         self._file = state / RECORD
         try:
-            said = json.loads(self._file.read_text(encoding="utf-8"))
+            content = json.loads(self._file.read_text(encoding="utf-8"))
         except (OSError, ValueError):
-            said = {}
-        self._known: dict[str, Any] = said if isinstance(said, dict) else {}
+            content = {}
+        self._entries: dict[str, Any] = content if isinstance(content, dict) else {}
 
-    def made(self, file: Path) -> Made | None:
-        known = self._of(file)
-        return (
-            tuple(tuple(map(str, path)) for path in known.get("made", ()))
-            if known
-            else None
-        )
+    def created_in(self, file: Path) -> CreatedPaths | None:
+        """Return the paths that were created in a file; None when there is no record of it."""
+        entry = self._entry(file)
+        if not entry:
+            return None
+        return tuple(tuple(map(str, path)) for path in entry.get("made", ()))
 
     def is_created(self, file: Path) -> bool:
-        return bool(self._of(file).get("created"))
+        """Whether there was no such file before."""
+        return bool(self._entry(file).get("created"))
 
-    def note(self, file: Path, edit: Edit, before: bytes | None, *, out: bool) -> None:
-        """What was done."""
-        if out:
-            self._known.pop(str(file), None)
-            return
-        known = self._of(file)
-        made = edit.put(
-            "" if before is None else before.decode("utf-8"), self.made(file)
-        )[1]
-        self._known[str(file)] = {
-            "made": [*map(list, made)],
-            "created": before is None or bool(known.get("created")),
+    def note(self, file: Path, created: CreatedPaths, *, is_new: bool) -> None:
+        self._entries[str(file)] = {
+            "made": [list(path) for path in created],
+            "created": is_new or self.is_created(file),
         }
 
-    def save(self) -> None:
-        fresh = self._file.with_name(f"{self._file.name}.new")
-        fresh.write_text(json.dumps(self._known, indent=2), encoding="utf-8")
-        os.replace(fresh, self._file)
+    def forget(self, file: Path) -> None:
+        self._entries.pop(str(file), None)
 
-    def _of(self, file: Path) -> Mapping[str, Any]:
-        known = self._known.get(str(file))
-        return known if isinstance(known, dict) else {}
+    def save(self) -> None:
+        new_file = self._file.with_name(f"{self._file.name}.new")
+        new_file.write_text(json.dumps(self._entries, indent=2), encoding="utf-8")
+        os.replace(new_file, self._file)
+
+    def _entry(self, file: Path) -> Mapping[str, Any]:
+        entry = self._entries.get(str(file))
+        return entry if isinstance(entry, dict) else {}

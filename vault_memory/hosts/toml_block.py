@@ -1,204 +1,241 @@
-"""A configuration in TOML gets one block between two marks at its end, and every other byte of it stays."""
+"""Puts one block, between two marks, at the end of a configuration in TOML.
+
+Every other byte of the file stays. `tomlkit` does not give that: it moves tables and changes line
+ends, so that a file is not what it was after `--uninstall`.
+"""
 
 import json
 import re
 import tomllib
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Any
 
 from vault_memory.errors import ConfigError
 
-BEGIN = "# >>> vault-memory >>> put in by `vault-memory install`; `--uninstall` takes it out"
-OURS = re.compile(r"vault[-_]memory\b.* hook codex ")
-"""A command of ours in a table of hooks"""
+BEGIN = (
+    "# >>> vault-memory >>> put in by `vault-memory install`;"
+    " `--uninstall` takes it out"
+)
 END = "# <<< vault-memory <<<"
+
+_BEGIN_OF_ANY_VERSION = "# >>> vault-memory >>>"
+_OWN_COMMAND = re.compile(r"vault[-_]memory\b.* hook codex ")
+_TRUST_IN_BLOCK = re.compile(
+    r"^\r?\n\[hooks\.state\b.*?(?=^# <<<|^\[(?!hooks\.state\b))",
+    re.MULTILINE | re.DOTALL,
+)
+"""The tables that Codex writes into our block when a person trusts the hooks"""
 
 
 class NotToml(ConfigError):
-    """The text is no TOML, or says something already that stands in the way."""
+    """The text is no TOML, or sets something that our block would set again."""
 
 
 def with_block(text: str, tables: Sequence[str]) -> str:
-    """The text with a block of these tables at its end, in the place of one that is there. Raises NotToml."""
-    trust = "".join(_trust_tables(_block(text) or ""))
-    bare = without_block(text.replace(trust, "", 1) if trust else text)
-    newline = "\r\n" if "\r\n" in bare else "\n"
-    lines = [BEGIN, *(line for table in tables for line in table.split("\n")), ""]
-    block = newline.join(lines) + trust + newline.join([END, ""])
-    if _block(text) == block:
+    """Return the text with a block of these tables at its end instead of an earlier block.
+
+    Raises NotToml.
+    """
+    old_block = _block_of(text)
+    trust = _TRUST_IN_BLOCK.search(old_block or "")
+    trust_tables = trust.group() if trust else ""
+    remaining = without_block(text.replace(trust_tables, "", 1))
+    newline = "\r\n" if "\r\n" in remaining else "\n"
+    lines = [BEGIN]
+    for table in tables:
+        lines += table.split("\n")
+    block = newline.join([*lines, ""]) + trust_tables + END + newline
+    if block == old_block:
         return text
-    return bare + (newline if bare else "") + block
+    gap = newline if remaining else ""
+    return remaining + gap + block
 
 
 def without_block(text: str) -> str:
-    """The text as it is without the block. Raises NotToml when only one of its marks is left.
+    """Return the text without the block. Raises NotToml when only one of its marks is left.
 
-    Tables that somebody else has put between the marks, as programs do that write tables beside their like, stay.
+    Fault this guards against: programs write a table beside its like, so a table of the person may
+    be between our marks. It stays.
     """
-    place = _place(text)
+    place = _place_of_block(text)
     if place is None:
         return text
     start, end = place
-    before = text[:start]
-    if foreign := "".join(_foreign(text[start:end].splitlines(keepends=True)[1:-1])):
-        return before + foreign + text[end:]
-    for newline in ("\r\n", "\n"):
-        if before.endswith(newline):
-            before = before.removesuffix(newline)
-            break
-    return before + text[end:]
+    before, after = text[:start], text[end:]
+    lines = text[start:end].splitlines(keepends=True)[1:-1]
+    foreign_tables = "".join(_foreign_tables(lines))
+    if foreign_tables:
+        return before + foreign_tables + after
+    # The empty line that came with the block.
+    if before.endswith("\r\n"):
+        before = before.removesuffix("\r\n")
+    else:
+        before = before.removesuffix("\n")
+    return before + after
 
 
 def without_trust(text: str) -> str:
-    """The text without what the host wrote when a person trusted our hooks. Raises NotToml.
+    """Return the text without what Codex wrote when a person trusted our hooks. Raises NotToml.
 
-    Fault this guards against: the tables stay behind, and trust whatever hook comes to stand in the same place.
+    Fault this guards against: the tables stay, and trust whatever hook gets the same place later.
     """
-    said = values(text)
-    trusted = said.get("hooks", {}).get("state", {})
-    ours = {key for key in trusted if key.endswith(tuple(_own_places(said)))}
-    if not ours:
+    values = parse(text)
+    trusted = values.get("hooks", {}).get("state", {})
+    own_places = tuple(_own_places(values))
+    own_keys = {key for key in trusted if key.endswith(own_places)}
+    if not own_keys:
         return text
-    after = text
-    for key in ours:
-        after = _without_table(after, f'[hooks.state."{key}"]')
-    if len(ours) == len(trusted):
-        after = _without_table(after, "[hooks.state]")
-    state = {key: value for key, value in trusted.items() if key not in ours}
-    hooks = {name: value for name, value in said["hooks"].items() if name != "state"}
-    wanted = said | {"hooks": hooks | ({"state": state} if state else {})}
-    return after if tomllib.loads(after) == wanted else text
+    changed = text
+    for key in own_keys:
+        changed = _without_table(changed, f'[hooks.state."{key}"]')
+    if len(own_keys) == len(trusted):
+        changed = _without_table(changed, "[hooks.state]")
+    hooks = {name: value for name, value in values["hooks"].items() if name != "state"}
+    foreign = {key: value for key, value in trusted.items() if key not in own_keys}
+    if foreign:
+        hooks["state"] = foreign
+    # A table written in another way is not understood here: then all of them stay.
+    is_understood = tomllib.loads(changed) == {**values, "hooks": hooks}
+    return changed if is_understood else text
 
 
-def _own_places(said: Mapping[str, Any]) -> Iterator[str]:
-    """How the host's keys of trust end for our hooks: the file, the event, the number of the group and of the hook."""
-    for event, groups in said.get("hooks", {}).items():
+def check(before: str, after: str, added: Mapping[str, Any]) -> None:
+    """Raise NotToml unless `after` says what `before` says, and what was added, and no more."""
+    expected = _merge(parse(without_block(before)), added, "")
+    try:
+        is_expected = tomllib.loads(after) == expected
+    except tomllib.TOMLDecodeError:
+        is_expected = False
+    if not is_expected:
+        raise NotToml(
+            "the file is written in a way that a block at its end would break",
+            hint="add the lines by hand: move the file away, and `--dry-run` shows them",
+        )
+
+
+def parse(text: str) -> dict[str, Any]:
+    """Return what the text says. Raises NotToml."""
+    try:
+        return tomllib.loads(text)
+    except tomllib.TOMLDecodeError as error:
+        raise NotToml(
+            f"it is not valid TOML: {error}",
+            hint="correct that line; the file was left as it is",
+        ) from None
+
+
+def format_table(header: str, settings: Mapping[str, object]) -> str:
+    """Return a table with its header, such as ``[a.b]``, or ``[[a.b]]`` in a list of tables."""
+    lines = [f"{name} = {_format(value)}" for name, value in settings.items()]
+    return "\n".join([header, *lines])
+
+
+def _format(value: object) -> str:
+    if isinstance(value, list):
+        return f"[{', '.join(_format(item) for item in value)}]"
+    # A JSON string is a TOML string, but for DEL, which TOML wants escaped.
+    return json.dumps(value, ensure_ascii=False).replace("\x7f", "\\u007f")
+
+
+def _merge(values: Any, added: Any, path: str) -> Any:
+    """Return both together. Raises NotToml when both set the same name."""
+    if isinstance(values, dict) and isinstance(added, dict):
+        merged = dict(values)
+        for name, value in added.items():
+            if name in values:
+                value = _merge(values[name], value, f"{path}{name}.")
+            merged[name] = value
+        return merged
+    if isinstance(values, list) and isinstance(added, list):
+        return [*values, *added]
+    raise NotToml(
+        f"`{path.rstrip('.')}` is set already, and not by us",
+        hint="remove that setting, or leave it as it is",
+    )
+
+
+# ---- the trust in hooks ----------------------------------------------------------------------
+
+
+def _own_places(values: Mapping[str, Any]) -> Iterator[str]:
+    """Yield how the keys of trust in our hooks end: file, event, index of group and of hook."""
+    for event, groups in values.get("hooks", {}).items():
+        if not isinstance(groups, list):
+            continue
         name = re.sub(r"(?<!^)(?=[A-Z])", "_", event).lower()
-        for group, hooks in enumerate(groups if isinstance(groups, list) else ()):
-            for number, hook in enumerate(hooks.get("hooks", ())):
-                if OURS.search(str(hook.get("command"))):
-                    yield f"config.toml:{name}:{group}:{number}"
+        for group_index, group in enumerate(groups):
+            for hook_index, hook in enumerate(group.get("hooks", ())):
+                if _OWN_COMMAND.search(str(hook.get("command"))):
+                    yield f"config.toml:{name}:{group_index}:{hook_index}"
 
 
 def _without_table(text: str, header: str) -> str:
-    """The text without a table of plain settings, and without the empty line in front of it."""
+    """Remove a table of plain settings, and the empty line in front of it."""
     table = re.compile(
         rf"(?:^\r?\n)?^{re.escape(header)}\r?\n(?:^\w+ *=.*(?:\r?\n|\Z))*", re.MULTILINE
     )
     return table.sub("", text, count=1)
 
 
-def _trust_tables(block: str) -> Iterator[str]:
-    """What the host wrote into our block when a person trusted the hooks."""
-    found = re.search(
-        r"^\r?\n\[hooks\.state\b.*?(?=^# <<<|^\[(?!hooks\.state\b))",
-        block,
-        re.MULTILINE | re.DOTALL,
-    )
-    if found:
-        yield found[0]
+# ---- tables of others in the block -----------------------------------------------------------
 
 
-def checked(before: str, after: str, wanted: Mapping[str, Any]) -> str:
-    """The text after, when it says what was said before and what is wanted, and nothing else. Raises NotToml."""
-    said = values(without_block(before))
-    try:
-        merged = _merged(said, wanted, "")
-        if tomllib.loads(after) == merged:
-            return after
-    except tomllib.TOMLDecodeError:
-        pass
-    raise NotToml(
-        "the file is written in a way that a block at its end would break",
-        hint="put the lines in by hand: `--dry-run` after moving the file away shows them",
-    )
+def _foreign_tables(lines: Sequence[str]) -> Iterator[str]:
+    """Yield the tables between the marks that are not ours."""
+    group = ""
+    for table in _split_tables(lines):
+        header = table.lstrip().partition("]")[0]
+        if header.startswith("[mcp_servers.vault-memory"):
+            continue
+        is_of_hooks = header.startswith("[[hooks.")
+        if is_of_hooks and not header.endswith(".hooks"):
+            # A group of hooks: it is ours if the command in the next table is.
+            group = table
+            continue
+        is_own_hook = is_of_hooks and _OWN_COMMAND.search(table)
+        if not is_own_hook:
+            yield group + table
+        group = ""
+    if group.count("\n") > 1:
+        yield group
 
 
-def values(text: str) -> dict[str, Any]:
-    """What the text says. Raises NotToml."""
-    try:
-        return tomllib.loads(text)
-    except tomllib.TOMLDecodeError as error:
-        raise NotToml(
-            f"it is not valid TOML: {error}",
-            hint="mend that line; the file was left as it is",
-        ) from None
-
-
-def written(table: str, settings: Mapping[str, object]) -> str:
-    """One table with its header; `[[...]]` as the name makes it an item of a list."""
-    header = table if table.startswith("[[") else f"[{table}]"
-    return "\n".join(
-        [header, *(f"{name} = {_value(value)}" for name, value in settings.items())]
-    )
-
-
-def _value(value: object) -> str:
-    if isinstance(value, list):
-        return f"[{', '.join(_value(part) for part in value)}]"
-    # A JSON string is a TOML string, but for DEL, which TOML wants escaped.
-    return json.dumps(value, ensure_ascii=False).replace("\x7f", "\\u007f")
-
-
-def _merged(said: Any, wanted: Any, place: str) -> Any:
-    """Both together. Raises NotToml when one name is said twice."""
-    if isinstance(said, dict) and isinstance(wanted, dict):
-        added = {
-            name: _merged(said[name], value, f"{place}{name}.")
-            for name, value in wanted.items()
-            if name in said
-        }
-        return {**said, **wanted, **added}
-    if isinstance(said, list) and isinstance(wanted, list):
-        return [*said, *wanted]
-    raise NotToml(
-        f"`{place.rstrip('.')}` is set already, and not by us",
-        hint="take that out, or leave it as it is",
-    )
-
-
-def _foreign(lines: Sequence[str]) -> Iterator[str]:
-    """The tables between the marks that are not ours."""
+def _split_tables(lines: Iterable[str]) -> list[str]:
+    """Return the text of each table; what is before the first header belongs to none of them."""
     tables: list[str] = []
     for line in lines:
         if line.lstrip().startswith("[") or not tables:
             tables.append("")
         tables[-1] += line
-    group = ""
-    for table in tables:
-        header = table.lstrip().partition("]")[0]
-        if header.startswith("[mcp_servers.vault-memory"):
-            continue
-        if header.startswith("[[hooks.") and not header.endswith(".hooks"):
-            group = table  # ours or not, as its command is
-            continue
-        if not (header.startswith("[[hooks.") and OURS.search(table)):
-            yield group + table
-        group = ""
-    yield group if group.count("\n") > 1 else ""
+    return tables
 
 
-def _place(text: str) -> tuple[int, int] | None:
-    start, end = _line(text, "# >>> vault-memory >>>"), _line(text, END)
-    if start is None and end is None:
+# ---- the place of the block ------------------------------------------------------------------
+
+
+def _block_of(text: str) -> str | None:
+    place = _place_of_block(text)
+    return None if place is None else text[slice(*place)]
+
+
+def _place_of_block(text: str) -> tuple[int, int] | None:
+    """Return where the block begins and ends; None without one. Raises NotToml."""
+    start = _start_of_line(text, _BEGIN_OF_ANY_VERSION)
+    last_line = _start_of_line(text, END)
+    if start is None and last_line is None:
         return None
-    if start is None or end is None or end < start:
+    if start is None or last_line is None or last_line < start:
         raise NotToml(
             "one of the two marks of the block is gone",
-            hint="take out by hand what is left of it",
+            hint="remove by hand what is left of the block",
         )
-    stop = text.find("\n", end)
-    return start, len(text) if stop < 0 else stop + 1
+    newline = text.find("\n", last_line)
+    return start, len(text) if newline < 0 else newline + 1
 
 
-def _line(text: str, mark: str) -> int | None:
-    """The place of the line that begins with the mark."""
+def _start_of_line(text: str, mark: str) -> int | None:
+    """Return where the first line with this beginning starts."""
     if text.startswith(mark):
         return 0
-    found = text.find("\n" + mark)
-    return None if found < 0 else found + 1
-
-
-def _block(text: str) -> str | None:
-    place = _place(text)
-    return None if place is None else text[slice(*place)]
+    newline = text.find(f"\n{mark}")
+    return None if newline < 0 else newline + 1

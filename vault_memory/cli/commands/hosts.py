@@ -1,8 +1,8 @@
-"""`hook` and `install`: a vault is plugged into a program that people talk to."""
+"""`hook` and `install`: a host gets a vault as its memory."""
 
 import os
 import sys
-from dataclasses import replace
+from collections.abc import Sequence
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -11,20 +11,62 @@ import click
 
 from vault_memory.cli.options import Context, common, private
 from vault_memory.errors import UsageError
+from vault_memory.hosts import programs
 from vault_memory.lazy import lazy_module
 
 if TYPE_CHECKING:
     from vault_memory.api.vault_memory import VaultMemory
-    from vault_memory.hosts import hook_command, installer, recipes
-    from vault_memory.hosts.installer import Changed
-    from vault_memory.hosts.recipes import Plan, Wire
+    from vault_memory.hosts import hook_command, install_plan, installer
+    from vault_memory.hosts.installer import FileChange
 else:
     hook_command = lazy_module("vault_memory.hosts.hook_command")
+    install_plan = lazy_module("vault_memory.hosts.install_plan")
     installer = lazy_module("vault_memory.hosts.installer")
-    recipes = lazy_module("vault_memory.hosts.recipes")
+
+HOOK_HELP = """\
+Answer one event of HOST ({hosts}), which comes as JSON on standard input.
+
+SessionStart, the start of a conversation: it prints the memory block. UserPromptSubmit: it records
+the prompt, and prints recalled lines when `auto_recall` of `[memory_search]` is on. Stop: it records
+the answer of the bot. PreCompact and SessionEnd: it records the answers that are in the transcript
+alone, where the host names one; the latter ends the session. Some hosts name these events otherwise.
+
+The exit code is always 0. After a failure it prints nothing; the reason is in `hook.log` of the
+state folder. `install` makes a host call it.
+"""
+INSTALL_HELP = """\
+Plug the vault into HOST: {hosts}.
+
+Its configuration is changed where it must be, with a backup beside it; all else in it stays as it
+is. To do it again changes nothing; to do it without `--allow` takes back what that allowed.
+"""
 
 
-@click.command()
+class NothingToAllow(UsageError):
+    """The host has no setting for which tools may be used."""
+
+    def __init__(self, host: str) -> None:
+        super().__init__(
+            f"`{host}` has no setting that allows our tools:"
+            " it asks a person, or it asks nobody",
+            hint="leave out `--allow`",
+        )
+
+
+def _hosts_with_hooks() -> str:
+    return ", ".join(host.name for host in programs.hosts() if host.events)
+
+
+def _hosts_that_allow() -> str:
+    return ", ".join(host.name for host in programs.hosts() if host.can_allow)
+
+
+def _all_hosts() -> str:
+    *first, last = programs.names()
+    return f"{', '.join(first)} or {last}"
+
+
+@click.command(help=HOOK_HELP.format(hosts=_hosts_with_hooks()))
 @click.argument("host")
 @click.option("--user", metavar="NAME", help="Whom the bot serves.")
 @click.option("--channel", metavar="NAME", help="Where, when that is a channel.")
@@ -45,33 +87,25 @@ def hook(
     group: tuple[str, ...],
     private: bool,
 ) -> None:
-    """Answer one event of HOST (claude-code, codex), which comes as JSON on standard input.
-
-    SessionStart is answered with the memory block. UserPromptSubmit is recorded, and answered with recalled lines when
-    `auto_recall` of `[memory_search]` is on. Stop records what the bot answered. PreCompact and SessionEnd record the
-    answers that are not recorded yet, as far as the transcript that the host names tells them, and the latter ends the
-    session. It ends with 0 whatever happens, and then
-    prints nothing; why stands in `hook.log` of the state folder. `install` has hosts call it.
-    """
-    given = {
-        "vault": context.vault,
-        "config": context.config,
-        "user": user,
-        "channel": channel,
+    options = {
+        "--vault": context.vault,
+        "--config": context.config,
+        "--user": user,
+        "--channel": channel,
+        "--now": context.now.isoformat() if context.now else None,
     }
-    words = [
-        word for name, value in given.items() if value for word in (f"--{name}", value)
-    ]
-    words += [word for name in group for word in ("--group", name)]
-    words += ["--private"] if private else []
-    sys.exit(
-        hook_command.run(
-            [host, *words, *(("--now", context.now.isoformat()) if context.now else ())]
-        )
-    )
+    words = [host]
+    for name, value in options.items():
+        if value:
+            words += [name, value]
+    for name in group:
+        words += ["--group", name]
+    if private:
+        words.append("--private")
+    sys.exit(hook_command.run(words))
 
 
-@click.command()
+@click.command(help=INSTALL_HELP.format(hosts=_all_hosts()))
 @click.argument("host", metavar="HOST")
 @click.option(
     "--user",
@@ -83,7 +117,7 @@ def hook(
 @click.option(
     "--allow",
     is_flag=True,
-    help="Let HOST use the tools without asking (claude-code, codex, gemini-cli).",
+    help=f"Let HOST use the tools without asking ({_hosts_that_allow()}).",
 )
 @click.option("--uninstall", is_flag=True, help="Take out exactly what was put in.")
 @click.option(
@@ -101,119 +135,108 @@ def install(
     uninstall: bool,
     dry_run: bool,
 ) -> None:
-    """Plug the vault into HOST: claude-code, codex, gemini-cli, opencode, claude-desktop, openclaw or hermes.
-
-    Its configuration is changed where it must be, with a backup beside it; all else in it stays as it is. To do it
-    again changes nothing; to do it without `--allow` takes back what that allowed.
-    """
     with context.open() as memory:
         if not uninstall:
             with context.progress() as progress:
-                memory.refresh(progress)  # a hook has no time to read a whole vault
-        wire = _wire(context, memory, user, channel, uninstall=uninstall)
-        wire = replace(wire, private=private, allow=allow and not uninstall)
-        plan = recipes.plan(host, wire, os.environ)
-        act = installer.uninstall if uninstall else installer.install
-        changed = act(
-            plan,
+                # A hook has no time to read a whole vault.
+                memory.refresh(progress)
+        request = install_plan.InstallRequest(
+            _program(),
+            _vault(memory),
+            user or (memory.layout.user if uninstall else _only_person(memory)),
+            channel or "",
+            Path(os.path.abspath(context.config)) if context.config else None,
+            private=private,
+            allow=allow and not uninstall,
+        )
+        program = programs.host(host)
+        if request.allow and not program.can_allow:
+            raise NothingToAllow(host)
+        plan = program.plan(request, os.environ)
+        changes = installer.Installer(
+            "uninstall" if uninstall else "install",
             memory.vault.state.path,
             now=context.now or datetime.now(UTC),
             dry_run=dry_run,
-        )
-    then = (
-        plan.then
-        if any(one.changed for one in changed) and not uninstall and not dry_run
-        else ()
-    )
+        ).carry_out(plan)
+    is_new = any(change.changed for change in changes) and not (uninstall or dry_run)
+    next_steps = plan.next_steps if is_new else ()
     files = [
         {
-            "path": one.file,
-            "changed": one.changed,
-            "backup": one.backup,
-            "diff": one.diff,
+            "path": change.file,
+            "changed": change.changed,
+            "backup": change.backup,
+            "diff": change.diff,
         }
-        for one in changed
+        for change in changes
     ]
     answer = {
         "host": host,
-        "user": wire.user,
+        "user": request.user,
         "server": True,
-        "then": list(then),
+        "then": list(next_steps),
         "files": files,
     }
-    context.emit(
-        answer,
-        lambda: _human(changed, wire, plan, dry_run=dry_run, uninstall=uninstall),
-    )
+
+    def human() -> str:
+        lines = _describe(changes, dry_run=dry_run)
+        if is_new:
+            place = f" in {request.channel}" if request.channel else ""
+            lines.append(f"for: {request.user}{place}")
+            lines += [f"next: {step}" for step in next_steps]
+        return "\n".join(lines)
+
+    context.emit(answer, human)
 
 
-def _wire(
-    context: Context,
-    memory: "VaultMemory",
-    user: str | None,
-    channel: str | None,
-    *,
-    uninstall: bool,
-) -> "Wire":
+def _describe(changes: "Sequence[FileChange]", *, dry_run: bool) -> list[str]:
+    lines = []
+    for change in changes:
+        if not change.changed:
+            lines.append(f"as it should be: {change.file}")
+        elif dry_run:
+            lines.append(f"would change: {change.file}")
+            lines.append(change.diff.rstrip("\n"))
+        else:
+            lines.append(f"changed: {change.file}")
+        if change.backup:
+            lines.append(f"backup: {change.backup}")
+    return lines
+
+
+def _vault(memory: "VaultMemory") -> Path:
     vault = Path(os.path.abspath(memory.root))
-    config = Path(os.path.abspath(context.config)) if context.config else None
     try:
         os.fspath(vault).encode("utf-8")
     except UnicodeEncodeError:
         raise UsageError(
             f"`{vault!r}` cannot be written into a configuration: its name is not UTF-8"
         ) from None
-    person = user or (memory.layout.user if uninstall else _person(memory))
-    return recipes.Wire(_program(), vault, person, channel or "", config)
+    return vault
 
 
-def _person(memory: "VaultMemory") -> str:
-    """The one person that the vault knows."""
-    known = [
-        scope.removeprefix("user:")
+def _only_person(memory: "VaultMemory") -> str:
+    """Return the one person that the vault knows. Raises UsageError when there are several."""
+    prefix = "user:"
+    people = [
+        scope.removeprefix(prefix)
         for scope in memory.scopes()
-        if scope.startswith("user:")
+        if scope.startswith(prefix)
     ]
-    if len(known) > 1:
+    if len(people) > 1:
         raise UsageError(
-            f"the vault knows several persons: {', '.join(known)}",
+            f"the vault knows several persons: {', '.join(people)}",
             hint="say whom the bot serves: --user NAME",
         )
-    return known[0] if known else memory.layout.user
+    return people[0] if people else memory.layout.user
 
 
 def _program() -> tuple[str, ...]:
-    """How this program can be run from anywhere."""
+    """Return the command that runs this program from any folder."""
     started = Path(os.path.abspath(sys.argv[0]))
     if started.name == "vault-memory" and os.access(started, os.X_OK):
         return (str(started),)
-    beside = Path(sys.executable).with_name("vault-memory")
-    return (
-        (str(beside),)
-        if os.access(beside, os.X_OK)
-        else (sys.executable, "-m", "vault_memory")
-    )
-
-
-def _human(
-    changed: "list[Changed]",
-    wire: "Wire",
-    plan: "Plan",
-    *,
-    dry_run: bool,
-    uninstall: bool,
-) -> str:
-    lines = []
-    for one in changed:
-        what = "would change" if dry_run else "changed"
-        lines.append(
-            f"{what}: {one.file}" if one.changed else f"as it should be: {one.file}"
-        )
-        if one.backup:
-            lines.append(f"backup: {one.backup}")
-        if dry_run and one.changed:
-            lines.append(one.diff.rstrip("\n"))
-    if uninstall or dry_run or not any(one.changed for one in changed):
-        return "\n".join(lines)
-    lines.append(f"for: {wire.user}" + (f" in {wire.channel}" if wire.channel else ""))
-    return "\n".join([*lines, *(f"next: {step}" for step in plan.then)])
+    beside_python = Path(sys.executable).with_name("vault-memory")
+    if os.access(beside_python, os.X_OK):
+        return (str(beside_python),)
+    return (sys.executable, "-m", "vault_memory")

@@ -1,0 +1,122 @@
+"""What `install` writes for a host: the request, the plan, and the parts that plans are made of."""
+
+import shlex
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+from pathlib import Path
+
+from vault_memory.hosts.config_edits import (
+    SERVER_NAME,
+    Edit,
+    HookGroup,
+    JsonEdit,
+    Member,
+)
+
+HOOK_SECONDS = 10
+"""How long a host waits for a hook"""
+END_SECONDS = 3
+"""At the end of a conversation, where Codex waits no longer"""
+
+
+@dataclass(frozen=True, slots=True)
+class InstallRequest:
+    """What a host is to be connected with: a program, a vault, a person."""
+
+    program: tuple[str, ...]
+    """the command that runs this program: an absolute path, with what Python needs to run it"""
+    vault: Path
+    user: str
+    channel: str = ""
+    config: Path | None = None
+    private: bool = False
+    """in a channel: open the person's own memory, too"""
+    allow: bool = False
+    """whether the host may use our tools without asking a person each time"""
+
+    def command(self, *subcommand: str) -> list[str]:
+        """Return the words of a command line.
+
+        The subcommand comes first: a hook then starts without the full command line.
+        """
+        words = [*self.program, *subcommand]
+        words += ["--vault", str(self.vault), "--user", self.user]
+        if self.channel:
+            words += ["--channel", self.channel]
+        if self.private:
+            words.append("--private")
+        if self.config is not None:
+            words += ["--config", str(self.config)]
+        return words
+
+
+@dataclass(frozen=True, slots=True)
+class InstallPlan:
+    """The edits of a host's files, and the steps that remain for the person."""
+
+    edits: tuple[tuple[Path, Edit], ...]
+    next_steps: tuple[str, ...]
+
+
+def home(environment: Mapping[str, str]) -> Path:
+    return Path(environment.get("HOME") or Path.home())
+
+
+def folder_named_by(
+    environment: Mapping[str, str], variable: str, default: str
+) -> Path:
+    """Return the folder that a variable names, else the default folder below the home."""
+    named = environment.get(variable, "").strip()
+    return Path(named).expanduser() if named else home(environment) / default
+
+
+def server_entry(request: InstallRequest, **more: object) -> dict[str, object]:
+    """Return the entry of the MCP server, as most hosts have it."""
+    program, *arguments = request.command("mcp")
+    return {**more, "command": program, "args": arguments}
+
+
+def server_edit(
+    request: InstallRequest, path: Iterable[str], *, strict: bool = True, **more: object
+) -> JsonEdit:
+    """Return the edit that puts the MCP server under its name into the object at `path`."""
+    entry = server_entry(request, **more)
+    return JsonEdit((Member((*path, SERVER_NAME), entry),), strict)
+
+
+def hook_command(
+    host: str, request: InstallRequest, *, timeout: int
+) -> dict[str, object]:
+    """Return the entry of a hook. Some hosts count `timeout` in milliseconds."""
+    command = shlex.join(request.command("hook", host))
+    return {"type": "command", "command": command, "timeout": timeout}
+
+
+def hook_commands(
+    host: str, request: InstallRequest, events: Iterable[str]
+) -> dict[str, dict[str, object]]:
+    """Return the hook of each event, with a timeout in seconds."""
+    return {
+        event: hook_command(
+            host,
+            request,
+            timeout=END_SECONDS if event == "SessionEnd" else HOOK_SECONDS,
+        )
+        for event in events
+    }
+
+
+def hook_groups(
+    host: str, commands: Mapping[str, dict[str, object]]
+) -> tuple[HookGroup, ...]:
+    """Return the settings of hooks in JSON: for each event a list of groups of commands."""
+    return tuple(
+        HookGroup(("hooks", event), {"hooks": [command]}, host)
+        for event, command in commands.items()
+    )
+
+
+def template(name: str) -> str:
+    """Return the text of a file that runs inside a host and calls this program."""
+    file = Path(__file__).parent / "templates" / f"{name}.txt"
+    return file.read_text(encoding="utf-8")
