@@ -213,6 +213,9 @@ class SyncSession:
             ]
         )
         with self.writing() as writer:
+            # Without a daemon nobody else tries the waiting write again once the editor is closed.
+            if any(write.op_id == op_id for write in writer.pending()):
+                writer.tend(now)
             written = writer.write(
                 path,
                 raw,

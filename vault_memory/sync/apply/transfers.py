@@ -169,13 +169,36 @@ class FileTransfers:
         now: datetime,
     ) -> None:
         """What both wrote stands here now; it goes up with the next pass."""
-        self._session.keep(action.path, fetched.raw, now, by="sync")
-        if self._session.put(action.path, joined, action.hash, now) == "copied":
-            raise ActionOutdated
+        self._store_merged(action.path, action.hash, joined, fetched, now)
         with self._session.state.transaction():
             self._agree_on_theirs(action.path, fetched, now)
             self._session.rewrote(action.path, "them", now)
         result.merged.append(action.path)
+
+    def _store_merged(
+        self,
+        path: str,
+        expected: str | None,
+        merged: bytes,
+        fetched: Fetched,
+        now: datetime,
+    ) -> None:
+        """Put the merged text here, and keep it among the versions above the server's text."""
+        outcome = "unchanged"
+        if revision_of(merged) != expected:
+            outcome = self._session.put(path, merged, expected, now)
+        if outcome == "copied":
+            raise ActionOutdated
+        # Fault: an open editor delays the write. The server's text is not in the vault then. As
+        # a version it would count as read here: the next pass would take it for the common text
+        # or for one that somebody put back, and lines of one side would go.
+        self._session.keep(path, fetched.raw, now, by="sync")
+        # Fault: an editor saves the note at this moment. Then the merged text that is uploaded
+        # is never in the vault, and without its version no merge can tell which lines it added.
+        self._session.keep(path, merged, now, by="sync")
+        note = self._session.local.read(path)
+        if outcome == "merged" and isinstance(note, Note):
+            self._session.keep(path, note.raw, now)
 
     def _agree_on_theirs(self, path: str, fetched: Fetched, now: datetime) -> None:
         """The server's text is the common one from now on."""
@@ -199,19 +222,7 @@ class FileTransfers:
         if joined is None:
             self._part(action, fetched, result, now)
             return
-        self._session.keep(action.path, fetched.raw, now, by="sync")
-        self._session.keep(action.path, note.raw, now)
-        # Fault: an editor saves the note at this moment. Then the merged text that is uploaded
-        # is never in the vault, and without its version no merge can tell which lines it added.
-        # Without a base, a repeated merge looks for one among the versions, and would take the
-        # server's text for it when the merged text is the newest: the lines of others would go.
-        if action.base:
-            self._session.keep(action.path, joined, now, by="sync")
-        if (
-            joined != note.raw
-            and self._session.put(action.path, joined, action.hash, now) == "copied"
-        ):
-            raise ActionOutdated
+        self._store_merged(action.path, action.hash, joined, fetched, now)
         self._agree_on_theirs(action.path, fetched, now)
         self._session.deliveries.met(action.path)
         self._session.rewrote(action.path, "them", now)

@@ -1,0 +1,175 @@
+"""A note whose common text is forgotten: its merge is a union, however often it breaks off."""
+
+from pathlib import Path
+
+import pytest
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+
+from tests.remote.servers.faults import (
+    UNAVAILABLE,
+    CutResponse,
+    Fault,
+    LoseAnswer,
+    LoseRequest,
+    Meanwhile,
+)
+from tests.sync.clouded import bulk_upload
+from tests.sync.test_crowded_losses import its, lines
+from tests.sync.test_scenarios_servers import TEXT, Cloud
+from vault_memory.remote.remote_errors import RemoteError
+
+REQUESTS = ("GET", "PROPFIND", "PUT")
+
+
+@pytest.fixture
+def cloud(base: Path) -> Cloud:
+    return Cloud(base)
+
+
+def forget_the_base(cloud: Cloud) -> None:
+    """As a damaged database of the sync state does: the laptop no longer knows what both sides agreed on."""
+    with cloud.laptop.sync.book.writing():
+        cloud.laptop.sync.book.forget("USER.md")
+
+
+def type_a_line(cloud: Cloud) -> None:
+    """An editor loads the note and saves it with one more line."""
+    cloud.laptop.save("USER.md", cloud.laptop.text("USER.md") + "- typed\n")
+
+
+def three_passes(cloud: Cloud) -> None:
+    for _ in range(3):
+        cloud.clock.pass_by(61)
+        cloud.laptop.turn()
+
+
+def live_lines(cloud: Cloud) -> set[str]:
+    return set[str]().union(*map(lines, cloud.together().values()))
+
+
+@pytest.mark.parametrize("after", [False, True])
+@pytest.mark.parametrize("method", REQUESTS)
+def test_a_line_of_others_stays_when_an_editor_saves_during_a_merge_without_base(
+    cloud: Cloud, method: str, after: bool
+):
+    cloud.agreed()
+    forget_the_base(cloud)
+    cloud.fake.other_client_put("USER.md", its("its only"))
+    cloud.laptop.save("USER.md", f"{TEXT}- mine\n")
+    typed = Meanwhile(lambda: type_a_line(cloud), after=after)
+    cloud.script.add(typed, method)
+
+    three_passes(cloud)
+
+    assert typed in [fault for _, _, fault in cloud.script.happened]
+    assert {"- green", "- its only", "- mine", "- typed"} <= live_lines(cloud)
+
+
+def test_a_note_is_downloaded_by_the_first_pass_after_its_editor_was_closed(
+    cloud: Cloud,
+):
+    cloud.agreed()
+    cloud.fake.other_client_put("USER.md", its())
+    swap_file = cloud.laptop.vault / ".USER.md.swp"
+    swap_file.touch()
+    cloud.laptop.turn()
+    assert cloud.laptop.text("USER.md") == TEXT
+    swap_file.unlink()
+
+    cloud.laptop.turn()
+
+    assert cloud.laptop.text("USER.md") == its().decode()
+
+
+def test_a_line_of_others_stays_when_an_open_editor_delays_a_merge_without_base(
+    cloud: Cloud,
+):
+    cloud.agreed()
+    forget_the_base(cloud)
+    cloud.fake.other_client_put("USER.md", its("its only"))
+    cloud.laptop.save("USER.md", f"{TEXT}- mine\n")
+    swap_file = cloud.laptop.vault / ".USER.md.swp"
+    swap_file.touch()
+    cloud.laptop.turn()
+    swap_file.unlink()
+
+    three_passes(cloud)
+
+    assert {"- green", "- its only", "- mine"} <= live_lines(cloud)
+
+
+@pytest.mark.parametrize("edited", [False, True])
+def test_an_uploaded_line_stays_when_an_open_editor_delays_the_merge_with_a_text_over_it(
+    cloud: Cloud, edited: bool
+):
+    cloud.agreed()
+    cloud.laptop.save("USER.md", f"{TEXT}- mine\n")
+    cloud.laptop.turn()
+    bulk_upload(cloud.fake, "USER.md", its())
+    if edited:
+        cloud.laptop.save("USER.md", f"{TEXT}- mine\n- more\n")
+    swap_file = cloud.laptop.vault / ".USER.md.swp"
+    swap_file.touch()
+    cloud.clock.pass_by(3)
+    cloud.laptop.turn()
+    swap_file.unlink()
+
+    three_passes(cloud)
+
+    assert {"- green", "- its", "- mine"} <= live_lines(cloud)
+
+
+FAULTS = [UNAVAILABLE, LoseAnswer(), LoseRequest(), CutResponse(-5), None]
+
+
+@given(
+    method=st.sampled_from(REQUESTS),
+    fault=st.sampled_from(FAULTS),
+    skip=st.integers(0, 2),
+    after=st.booleans(),
+    mine=st.lists(st.sampled_from("abcd"), max_size=2, unique=True),
+    removed=st.booleans(),
+    is_open=st.booleans(),
+)
+@settings(
+    max_examples=25,
+    deadline=None,
+    suppress_health_check=[HealthCheck.function_scoped_fixture],
+)
+def test_every_line_of_both_sides_stays_whatever_interrupts_a_merge_without_base(
+    tmp_path_factory: pytest.TempPathFactory,
+    method: str,
+    fault: Fault | None,
+    skip: int,
+    after: bool,
+    mine: list[str],
+    removed: bool,
+    is_open: bool,
+):
+    cloud = Cloud(tmp_path_factory.mktemp("cloud"))
+    cloud.agreed()
+    forget_the_base(cloud)
+    theirs = "## Tea\n\n- its only\n" if removed else f"{TEXT}- its only\n"
+    cloud.fake.other_client_put("USER.md", theirs.encode())
+    here = TEXT + "".join(f"- {line}\n" for line in mine)
+    cloud.laptop.save("USER.md", here)
+    if fault is not None:
+        cloud.script.add(fault, method, skip=skip)
+    typed = Meanwhile(lambda: type_a_line(cloud), after=after)
+    cloud.script.add(typed, method, skip=skip)
+
+    swap_file = cloud.laptop.vault / ".USER.md.swp"
+    if is_open:
+        swap_file.touch()
+
+    for _ in range(3):
+        cloud.clock.pass_by(61)
+        try:
+            cloud.laptop.turn()
+        except RemoteError:
+            continue  # the whole server was out of reach
+        swap_file.unlink(missing_ok=True)
+    swap_file.unlink(missing_ok=True)
+
+    assert {"- its only", *lines(here.encode())} <= live_lines(cloud)
