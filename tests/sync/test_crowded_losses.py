@@ -448,3 +448,25 @@ def test_a_note_that_a_listing_leaves_out_is_not_taken_for_the_first_part_of_an_
     cloud.laptop.run_pass()
 
     assert {"- green", "- mine", "- its"} <= lines(cloud.together()["USER.md"])
+
+
+def test_a_line_stays_that_took_the_place_of_an_earlier_version_during_an_upload(
+    cloud: Cloud,
+):
+    cloud.agreed()
+    cloud.fake.other_client_put("USER.md", its("white"))
+    early = cloud.fake.tree.file("USER.md").mtime
+    cloud.clock.pass_by(3)
+    cloud.fake.other_client_put("USER.md", its("white\n- black"))
+    cloud.laptop.run_pass()
+    cloud.laptop.save("USER.md", cloud.laptop.text("USER.md") + "- mine\n")
+    stale = its("other")
+    cloud.fake.race_next_put(
+        lambda: bulk_upload(cloud.fake, "USER.md", stale, mtime=early)
+    )
+
+    cloud.laptop.run_pass()
+
+    assert {"- green", "- black", "- mine", "- other"} <= lines(
+        cloud.together()["USER.md"]
+    )

@@ -169,3 +169,33 @@ def test_a_line_stays_behind_the_tag_of_an_upload_that_was_sent_again(cloud: Clo
     cloud.laptop.run_pass(ask=False)
 
     assert "- its!" in lines(cloud.together()["USER.md"])
+
+
+def test_a_line_stays_that_the_server_cut_off_when_a_version_of_its_length_lies_ahead(
+    cloud: Cloud,
+):
+    cloud.agreed()
+    begin = f"{TEXT}- mine\n"
+    ours = f"{begin}- more\n"
+    ahead = int(cloud.clock.seconds()) + 600
+    long_ago = "x" * (len(ours) - len(TEXT) - len("- \n"))
+    cloud.fake.other_client_put("USER.md", its(long_ago), mtime=ahead)
+    cloud.fake.other_client_put("USER.md", TEXT.encode())
+    cloud.clock.pass_by(70)
+    cloud.laptop.run_pass()
+    cloud.clock.pass_by(70)
+    cloud.laptop.run_pass()
+    cloud.laptop.save("USER.md", ours)
+    cloud.fake.cut_next_put_short_at(len(begin))
+    typed = Meanwhile(lambda: cloud.laptop.save("USER.md", f"{ours}- typed\n"))
+    cloud.script.add(typed, "PROPFIND", "/versions/")
+    cloud.laptop.run_pass()
+    assert typed in [fault for _, _, fault in cloud.script.happened]
+    assert cloud.fake.files()["USER.md"] == begin.encode()
+    bulk_upload(cloud.fake, "USER.md", its(upon=begin))
+
+    cloud.clock.pass_by(3)
+    cloud.laptop.run_pass()
+
+    texts = lines(cloud.together()["USER.md"])
+    assert {"- green", "- mine", "- more", "- typed", "- its"} <= texts

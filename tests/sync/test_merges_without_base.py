@@ -29,8 +29,8 @@ def cloud(base: Path) -> Cloud:
 
 def forget_the_base(cloud: Cloud) -> None:
     """As a damaged database of the sync state does: the laptop no longer knows what both sides agreed on."""
-    with cloud.laptop.sync.book.writing():
-        cloud.laptop.sync.book.forget("USER.md")
+    with cloud.laptop.sync.state.transaction():
+        cloud.laptop.sync.state.forget("USER.md")
 
 
 def type_a_line(cloud: Cloud) -> None:
@@ -41,7 +41,7 @@ def type_a_line(cloud: Cloud) -> None:
 def three_passes(cloud: Cloud) -> None:
     for _ in range(3):
         cloud.clock.pass_by(61)
-        cloud.laptop.turn()
+        cloud.laptop.run_pass()
 
 
 def live_lines(cloud: Cloud) -> set[str]:
@@ -73,11 +73,11 @@ def test_a_note_is_downloaded_by_the_first_pass_after_its_editor_was_closed(
     cloud.fake.other_client_put("USER.md", its())
     swap_file = cloud.laptop.vault / ".USER.md.swp"
     swap_file.touch()
-    cloud.laptop.turn()
+    cloud.laptop.run_pass()
     assert cloud.laptop.text("USER.md") == TEXT
     swap_file.unlink()
 
-    cloud.laptop.turn()
+    cloud.laptop.run_pass()
 
     assert cloud.laptop.text("USER.md") == its().decode()
 
@@ -91,7 +91,7 @@ def test_a_line_of_others_stays_when_an_open_editor_delays_a_merge_without_base(
     cloud.laptop.save("USER.md", f"{TEXT}- mine\n")
     swap_file = cloud.laptop.vault / ".USER.md.swp"
     swap_file.touch()
-    cloud.laptop.turn()
+    cloud.laptop.run_pass()
     swap_file.unlink()
 
     three_passes(cloud)
@@ -105,14 +105,14 @@ def test_an_uploaded_line_stays_when_an_open_editor_delays_the_merge_with_a_text
 ):
     cloud.agreed()
     cloud.laptop.save("USER.md", f"{TEXT}- mine\n")
-    cloud.laptop.turn()
+    cloud.laptop.run_pass()
     bulk_upload(cloud.fake, "USER.md", its())
     if edited:
         cloud.laptop.save("USER.md", f"{TEXT}- mine\n- more\n")
     swap_file = cloud.laptop.vault / ".USER.md.swp"
     swap_file.touch()
     cloud.clock.pass_by(3)
-    cloud.laptop.turn()
+    cloud.laptop.run_pass()
     swap_file.unlink()
 
     three_passes(cloud)
@@ -166,7 +166,7 @@ def test_every_line_of_both_sides_stays_whatever_interrupts_a_merge_without_base
     for _ in range(3):
         cloud.clock.pass_by(61)
         try:
-            cloud.laptop.turn()
+            cloud.laptop.run_pass()
         except RemoteError:
             continue  # the whole server was out of reach
         swap_file.unlink(missing_ok=True)

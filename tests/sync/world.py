@@ -218,7 +218,10 @@ class World:
         assert device.writer is not None
         self.ledger.number += 1
         line = f"line{self.ledger.number}x"
-        after = (before or b"## Tea\n") + f"- {line}\n".encode()
+        text = before or b"## Tea\n"
+        if not text.endswith(b"\n"):
+            text += b"\n"  # as an appended item begins on a line of its own
+        after = text + f"- {line}\n".encode()
         expected = revision_of(before) if before is not None else None
         written = device.writer.write(
             path,

@@ -256,12 +256,15 @@ class OverwriteCheck:
             versions = self._session.remote.versions(one.path, fileid=one.fileid)
             more, read = self._unseen(one, versions, now)
             unseen += [raw for raw in more if raw not in unseen]
-        if versions:
-            self._session.deliveries.confirm(
-                one.path, one.ours, versions[0].size, versions[0].modified
-            )
+        # Fault: a version with a time in the future stands above ours, and has its length by
+        # chance. The server may have kept only a part of ours: its entry is the one of our time.
+        for version in versions:
+            if version.modified == one.ours_modified:
+                self._session.deliveries.confirm(
+                    one.path, one.ours, version.size, version.modified
+                )
         if unseen and not self._session.writes_here:
-            result.notes.append((one.path, LEFT))
+            done.notes.append((one.path, LEFT))
         elif unseen and one.path.endswith((*TEXT, *RECORDS)):
             note = self._session.local.read(one.path)
             if isinstance(note, Note):

@@ -5,6 +5,7 @@ from dataclasses import dataclass
 
 from vault_memory.remote.contract import FileVersion
 from vault_memory.sync.apply.known_versions import KnownList
+from vault_memory.sync.apply.unproven_uploads import UNNOTICED_SECONDS
 from vault_memory.sync.trees import BaseFile
 
 LATELY = 3
@@ -98,6 +99,15 @@ def is_later(one: Overwrite, version: FileVersion, passed: float) -> bool:
     return latest < version.modified <= one.date + passed + 1
 
 
+def may_hide_another(one: Overwrite, version: FileVersion) -> bool:
+    """Whether a listed version may hold another text by now.
+
+    Fault: a program that has read a text of the last minute uploads another one with its time
+    and its length. That takes the entry of the text that it had read, and the list stays as it was.
+    """
+    return one.crossed and version.modified >= one.date - UNNOTICED_SECONDS
+
+
 def candidates(
     one: Overwrite,
     versions: Sequence[FileVersion],
@@ -105,11 +115,12 @@ def candidates(
     *,
     passed: float,
 ) -> list[FileVersion]:
-    """Versions that may hold a text that nobody here has seen, the newest first.
+    """Versions that may hold a text that nobody here has seen: new ones first, the newest first.
 
     `listed`: what was there before our write, where that is known. `passed`: seconds since our write.
     """
-    chosen = []
+    chosen: list[FileVersion] = []
+    listed_before: list[FileVersion] = []
     floor = earliest(one)
     for version in versions:
         is_base = version.modified == one.modified
@@ -121,10 +132,13 @@ def candidates(
             continue
         # Another text may have come to stand in the entry of the one that we replaced: same length, same second.
         if listed is not None and listed.has(version) and not is_base:
+            if not may_hide_another(one, version):
+                continue
+            listed_before.append(version)
             continue
         if listed is None and version.modified < floor:
             continue
         if is_later(one, version, passed):
             continue  # others have written since
         chosen.append(version)
-    return chosen
+    return chosen + listed_before
