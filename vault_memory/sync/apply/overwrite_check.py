@@ -264,7 +264,7 @@ class OverwriteCheck:
                     one.path, one.ours, version.size, version.modified
                 )
         if unseen and not self._session.writes_here:
-            done.notes.append((one.path, LEFT))
+            result.notes.append((one.path, LEFT))
         elif unseen and one.path.endswith((*TEXT, *RECORDS)):
             note = self._session.local.read(one.path)
             if isinstance(note, Note):
