@@ -178,6 +178,39 @@ def test_a_search_of_known_scopes_reports_none(memory: VaultMemory) -> None:
     assert "unknown_scopes" not in json_contract.of_search(answer)
 
 
+ANSWERS: dict[str, Callable[[VaultMemory, list[str]], Any]] = {
+    "context": lambda memory, scopes: memory.context("stork", scopes=scopes),
+    "entity": lambda memory, scopes: memory.facts.entity("ann", scopes=scopes),
+    "facts": lambda memory, scopes: memory.facts(scopes=scopes),
+    "facts about": lambda memory, scopes: memory.facts(scopes=scopes, entity="ann"),
+    "notes": lambda memory, scopes: memory.notes(scopes),
+    "timeline": lambda memory, scopes: memory.timeline("ann", scopes=scopes),
+}
+
+
+@pytest.mark.parametrize("name", ANSWERS)
+def test_no_answer_about_a_misspelt_scope_is_silently_empty(
+    memory: VaultMemory, name: str
+) -> None:
+    misspelt = ANSWERS[name](memory, ["user:alcie", *ALICE])
+    known = ANSWERS[name](memory, ALICE)
+
+    assert misspelt.unknown_scopes == ("user:alcie",)
+    assert known.unknown_scopes == ()
+    assert json_contract.of_unknown_scopes(misspelt) == {
+        "unknown_scopes": ["user:alcie"]
+    }
+    assert json_contract.of_unknown_scopes(known) == {}
+
+
+def test_a_memory_block_for_a_misspelt_scope_says_so_in_json(
+    memory: VaultMemory,
+) -> None:
+    block = memory.context("stork", scopes=["user:alcie"])
+
+    assert json_contract.of_context(block)["unknown_scopes"] == ["user:alcie"]
+
+
 def test_the_scopes_of_a_new_person_do_not_fail(memory: VaultMemory) -> None:
     scopes = list(Caller("new").scopes(memory.layout))
 

@@ -124,6 +124,17 @@ def test_notes_of_one_scope_are_of_that_scope(sample: Outside):
     assert {note["scope"] for note in of_one} == {f"{kind}:{name}"}
 
 
+@pytest.mark.parametrize(
+    "command",
+    [["notes"], ["facts"], ["timeline", "mira"], ["entity", "mira"], ["context", "x"]],
+    ids=lambda command: command[0],
+)
+def test_a_misspelt_person_is_named_in_the_answer(sample: Outside, command: list[str]):
+    answer = sample.ok(*command, "--user", "mria")
+
+    assert answer["unknown_scopes"] == ["user:mria"]
+
+
 def test_status_without_a_daemon(sample: Outside):
     status = sample.ok("status")
 

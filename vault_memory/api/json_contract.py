@@ -40,9 +40,13 @@ def of_search(answer: "SearchAnswer") -> dict[str, Any]:
     }
     if answer.left_out:
         found["left_out"] = dict(answer.left_out)
-    if answer.unknown_scopes:
-        found["unknown_scopes"] = list(answer.unknown_scopes)
-    return found
+    return found | of_unknown_scopes(answer)
+
+
+def of_unknown_scopes(answer: object) -> dict[str, list[str]]:
+    """The scopes of a question that have no note, where there are any."""
+    unknown_scopes = getattr(answer, "unknown_scopes", ())
+    return {"unknown_scopes": list(unknown_scopes)} if unknown_scopes else {}
 
 
 def of_hit(hit: "Hit") -> dict[str, Any]:
@@ -71,7 +75,7 @@ def of_context(block: "ContextBlock") -> dict[str, Any]:
         "parts": [part._asdict() for part in block.parts],
         "cut": [cut._asdict() for cut in block.cut],
         "freshness": of_freshness(block.freshness),
-    }
+    } | of_unknown_scopes(block)
 
 
 def of_freshness(freshness: "Freshness") -> dict[str, Any]:

@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from vault_memory.edits.edit_result import Edit
     from vault_memory.edits.reports import Check, Ended
     from vault_memory.edits.versions import NoteVersion
-    from vault_memory.facts.entity_info import FactChange
+    from vault_memory.facts.entity_info import FactChange, FactList
     from vault_memory.forgetting.forget_text import Forgotten
     from vault_memory.ingest.lifecycle import Progress
     from vault_memory.learning.remember import Remembered
@@ -32,11 +32,10 @@ if TYPE_CHECKING:
     from vault_memory.rules.edits.audit_record import Proposal, Record
     from vault_memory.rules.edits.ops import Op
     from vault_memory.rules.facts import fact as facts_fact
-    from vault_memory.rules.facts.fact import Fact
     from vault_memory.rules.paths import caller
     from vault_memory.search.calls import Mode
     from vault_memory.search.freshness import SearchAnswer
-    from vault_memory.search.note_reports import IndexReport, NoteInfo, NoteText
+    from vault_memory.search.note_reports import IndexReport, NoteList, NoteText
 else:
     api_doctor = lazy_module("vault_memory.api.doctor")
     status_report = lazy_module("vault_memory.api.status_report")
@@ -158,7 +157,7 @@ class VaultMemory(VaultParts):
         """List the scopes that have a note, such as `user:alice`."""
         return self.searcher.scopes()
 
-    def notes(self, scopes: Sequence[str] | None = None) -> "list[NoteInfo]":
+    def notes(self, scopes: Sequence[str] | None = None) -> "NoteList":
         """List the notes that search reads, sorted by path; only those of `scopes` when they are named."""
         return self.searcher.notes(scopes)
 
@@ -352,7 +351,7 @@ class VaultMemory(VaultParts):
 
     def timeline(
         self, entity: str, *, scopes: Sequence[str], now: datetime | None = None
-    ) -> "tuple[Fact, ...]":
+    ) -> "FactList":
         """List all present and past facts about an entity, oldest first."""
         return self.facts.timeline(entity, scopes=scopes, now=now)
 

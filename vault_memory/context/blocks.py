@@ -137,3 +137,5 @@ class ContextBlock(NamedTuple):
     """in the order of `text`"""
     cut: tuple[Cut, ...]
     freshness: "Freshness"
+    unknown_scopes: tuple[str, ...] = ()
+    """scopes of the request that have no note: perhaps misspelt names"""

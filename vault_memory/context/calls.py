@@ -115,6 +115,7 @@ class ContextCalls:
             notes = live_notes.LiveNotes(folder, self._authors, index.revision_of)
             block = gather.build(index, notes, request, recall)
             freshness = self._searcher.freshness_of(index, unread)
+            unknown_scopes = self._searcher.unknown_scopes(index, request.scopes)
         omitted = [blocks.Cut(*entry) for entry in block.cut]
         if why_not:
             omitted.append(blocks.Cut("recalled", why_not))
@@ -123,6 +124,7 @@ class ContextCalls:
             tuple(blocks.Part(*entry) for entry in block.parts),
             tuple(omitted),
             freshness,
+            unknown_scopes,
         )
 
     def _why_not_recalled(self, automatic: bool) -> str:

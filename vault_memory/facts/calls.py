@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     from vault_memory.edits import commands
     from vault_memory.edits.plans import fact_edits
     from vault_memory.facts import entity_info
-    from vault_memory.facts.entity_info import About, FactChange
+    from vault_memory.facts.entity_info import About, FactChange, FactList
     from vault_memory.index import fts_search
     from vault_memory.rules.facts import fact as facts_fact
     from vault_memory.rules.facts.fact import Fact
@@ -62,7 +62,7 @@ class FactCalls:
         entity: str | None = None,
         on: date | None = None,
         now: datetime | None = None,
-    ) -> "tuple[Fact, ...]":
+    ) -> "FactList":
         """List the facts of `scopes` that hold now; with `entity` those about it, in both directions.
 
         With `on` those that held on that day, by today's knowledge. Raises UsageError for a wrong scope.
@@ -72,19 +72,19 @@ class FactCalls:
             facts = entity_info.holding(facts, aware(now).date(), self._single)
         else:
             facts = entity_info.held_on(facts, on, self._single)
-        if entity is None:
-            return tuple(facts)
-        about = entity_info.about_these(facts, names)
-        return tuple(entity_info.with_inverse(about))
+        if entity is not None:
+            about = entity_info.about_these(facts, names)
+            facts = entity_info.with_inverse(about)
+        return self._listed(facts, scopes)
 
     @rebuild_if_damaged
     def timeline(
         self, entity: str, *, scopes: Sequence[str], now: datetime | None = None
-    ) -> "tuple[Fact, ...]":
+    ) -> "FactList":
         """List all present and past facts about an entity, oldest first."""
         facts, names = self._facts_about(scopes, entity)
         by_time = entity_info.in_time(facts, aware(now).date(), self._single)
-        return tuple(entity_info.about_these(by_time, names))
+        return self._listed(entity_info.about_these(by_time, names), scopes)
 
     def entity(
         self, name: str, *, scopes: Sequence[str], now: datetime | None = None
@@ -100,7 +100,8 @@ class FactCalls:
             mentioned_type = self._type_by_mentions(name, scopes)
             entity = replace(entity, type=mentioned_type or entity.type)
         count, hits = self._mentions(names, scopes, now)
-        return entity_info.about(entity, facts, count, hits, aware(now).date())
+        about = entity_info.about(entity, facts, count, hits, aware(now).date())
+        return replace(about, unknown_scopes=facts.unknown_scopes)
 
     @rebuild_if_damaged
     def relevant(
@@ -280,6 +281,13 @@ class FactCalls:
             names = rows.resolve_entity(index.connection, scope_ids, name)
             facts = rows.facts_about(index.connection, scope_ids, names)
             return [fact for _, fact in facts], names
+
+    def _listed(self, facts: "Iterable[Fact]", scopes: Sequence[str]) -> "FactList":
+        """The facts as an answer, which names the scopes that have no note."""
+        answer = entity_info.FactList(facts)
+        index = self.vault.indexing.index()
+        answer.unknown_scopes = self._searcher.unknown_scopes(index, scopes)
+        return answer
 
     def _note_of(self, scope: str) -> str:
         """The note with the facts of a scope, or where it will be."""

@@ -38,6 +38,7 @@ __all__ = [
     "Entities",
     "Fact",
     "FactChange",
+    "FactList",
     "FactRules",
     "Prompt",
     "UnclearFact",
@@ -90,6 +91,13 @@ class UnclearFact(UnclearId):
         return "unclear_id"
 
 
+class FactList(tuple[Fact, ...]):
+    """Facts in answer to a question."""
+
+    unknown_scopes: tuple[str, ...] = ()
+    """scopes of the question that have no note: perhaps misspelt names"""
+
+
 @dataclass(frozen=True, slots=True)
 class FactChange:
     """The result of a statement or a change of a fact."""
@@ -115,6 +123,8 @@ class About:
     mentions: int
     """number of chunks that name it"""
     hits: "tuple[Hit, ...]"
+    unknown_scopes: tuple[str, ...] = ()
+    """scopes of the question that have no note: perhaps misspelt names"""
 
 
 def in_words(fact: Fact) -> str:

@@ -24,7 +24,7 @@ if TYPE_CHECKING:
     from vault_memory.search import index_counts, note_reports
     from vault_memory.search import query as search_query
     from vault_memory.search.freshness import Freshness, SearchAnswer
-    from vault_memory.search.note_reports import IndexReport, NoteInfo, NoteText
+    from vault_memory.search.note_reports import IndexReport, NoteList, NoteText
     from vault_memory.search.results import Answer
 else:
     vector_cache = lazy_module("vault_memory.index.vector_cache")
@@ -196,7 +196,7 @@ class SearchCalls:
                 answer.hits,
                 self.freshness_of(index, unread),
                 answer.left_out,
-                self._unknown_scopes(index, scopes),
+                self.unknown_scopes(index, scopes),
             )
 
     def with_vectors(self, ask: "Callable[..., Answer]") -> "Answer | None":
@@ -223,7 +223,7 @@ class SearchCalls:
         indexed = self.vault.indexing.index().scopes()
         return indexed if pending is None else sorted({*indexed, *pending.scopes()})
 
-    def _unknown_scopes(self, index: "Index", scopes: Sequence[str]) -> tuple[str, ...]:
+    def unknown_scopes(self, index: "Index", scopes: Sequence[str]) -> tuple[str, ...]:
         """The scopes without any note, pending or indexed: perhaps misspelt names."""
         if not scopes:
             return ()
@@ -268,12 +268,15 @@ class SearchCalls:
         )
 
     @rebuild_if_damaged
-    def notes(self, scopes: Sequence[str] | None = None) -> "list[NoteInfo]":
+    def notes(self, scopes: Sequence[str] | None = None) -> "NoteList":
         """List the notes that search reads, sorted by path; only those of `scopes` when they are named."""
         if scopes is not None:
             check_scopes(scopes)
         self.vault.indexing.refresh()
-        return index_counts.list_notes(self.vault.indexing.index(), scopes)
+        index = self.vault.indexing.index()
+        notes = note_reports.NoteList(index_counts.list_notes(index, scopes))
+        notes.unknown_scopes = self.unknown_scopes(index, scopes or ())
+        return notes
 
     @rebuild_if_damaged
     def stats(self, scopes: Sequence[str] | None = None) -> dict[str, object]:

@@ -27,6 +27,13 @@ class NoteText:
     sections: tuple[str, ...]
 
 
+class NoteList(list["NoteInfo"]):
+    """Notes of some scopes, or of all."""
+
+    unknown_scopes: tuple[str, ...] = ()
+    """scopes that were asked for and have no note: perhaps misspelt names"""
+
+
 @dataclass(frozen=True, slots=True)
 class NoteInfo:
     """One line of the list of notes."""

@@ -14,13 +14,14 @@ from vault_memory.errors import UsageError
 from vault_memory.lazy import lazy_module
 
 if TYPE_CHECKING:
-    from vault_memory.api import facts_json
+    from vault_memory.api import facts_json, json_contract
     from vault_memory.api.vault_memory import VaultMemory
     from vault_memory.edits.calls import Source
     from vault_memory.facts.entity_info import FactChange
     from vault_memory.rules.facts.fact import Fact
 else:
     facts_json = lazy_module("vault_memory.api.facts_json")
+    json_contract = lazy_module("vault_memory.api.json_contract")
 
 Function = TypeVar("Function", bound=Callable[..., Any])
 
@@ -88,7 +89,8 @@ def facts(
             on=_day(on),
             now=context.now,
         )
-    context.emit(facts_json.of_facts(found), lambda: _listed(found))
+    answer = facts_json.of_facts(found) | json_contract.of_unknown_scopes(found)
+    context.emit(answer, lambda: _listed(found))
 
 
 @click.command()
@@ -102,7 +104,8 @@ def timeline(context: Context, entity: str, scopes: list[str]) -> None:
         found = memory.timeline(
             entity, scopes=scopes or memory.scopes(), now=context.now
         )
-    context.emit(facts_json.of_facts(found), lambda: _listed(found))
+    answer = facts_json.of_facts(found) | json_contract.of_unknown_scopes(found)
+    context.emit(answer, lambda: _listed(found))
 
 
 @click.command()
@@ -131,7 +134,8 @@ def entity(context: Context, name: str, scopes: list[str]) -> None:
         ]
         return "\n".join(lines)
 
-    context.emit(facts_json.of_about(found), human)
+    answer = facts_json.of_about(found) | json_contract.of_unknown_scopes(found)
+    context.emit(answer, human)
 
 
 @click.command("add-fact")

@@ -49,7 +49,7 @@ def notes(
         found = memory.notes(scopes or None)
     width = max((len(note.note) for note in found), default=0)
     context.emit(
-        json_contract.of_notes(found),
+        json_contract.of_notes(found) | json_contract.of_unknown_scopes(found),
         lambda: (
             "\n".join(
                 f"{note.note:<{width}}  {note.kind:<10}  {note.scope}" for note in found
