@@ -1,6 +1,7 @@
 # Two commands matter: `make run` and `make test`. Everything is installed into .venv, once; a second call is instant.
 #   make run [VAULT=/path]     watch a copy of the sample vault, or the folder named
 #   make test [WITH_TORCH=1]   every test; with CI or WITH_TORCH set, those of the large embedders too
+#   EFFORT=full make test     the same with every generated case, as CI runs it; otherwise a quarter of them
 #   make test-clients          those with the real clients; needs npm, and a first run fetches 550 MB
 #   make test-clients-openclaw  the one that is too slow for each run
 #   make test-deep             the long ones
@@ -168,8 +169,8 @@ test-clients-openclaw: $(STAMPS)/dev $(STAMPS)/newer_node
 
 test-deep: $(TEST_STAMPS) editors servers
 	$(call say,running the long tests)
-	@$(PYTEST) -m deep --timeout 7200
-	@$(PYTEST) -m "hypothesis and not deep" --hypothesis-profile search --timeout 7200
+	@EFFORT=full $(PYTEST) -m deep --timeout 7200
+	@EFFORT=full $(PYTEST) -m "hypothesis and not deep" --hypothesis-profile search --timeout 7200
 
 test-installed: $(STAMPS)/dev
 	@$(BIN)/python tests/smoke_installed.py

@@ -9,6 +9,7 @@ from typing import Any
 import pytest
 from hypothesis import HealthCheck, settings
 
+from tests.effort import cases
 from vault_memory.ingest import lifecycle
 
 PROJECT = Path(__file__).resolve().parent.parent
@@ -20,7 +21,12 @@ SHORT_PATIENCE_SECONDS = 0.06
 settings.register_profile(
     "search", deadline=None, suppress_health_check=[HealthCheck.too_slow]
 )
-settings.register_profile("house", settings.get_profile("search"), derandomize=True)
+settings.register_profile(
+    "house",
+    settings.get_profile("search"),
+    derandomize=True,
+    max_examples=cases(100),
+)
 settings.load_profile(
     "house"
 )  # a commit that is green stays green; `make test-deep` searches elsewhere each time

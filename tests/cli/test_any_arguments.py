@@ -7,6 +7,7 @@ import pytest
 from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
+from tests.effort import cases
 from tests.scenarios.outside import Outside
 
 COMMANDS = ("index", "search", "read", "notes", "status", "stats", "doctor", "init")
@@ -80,7 +81,7 @@ def plain(outside: Outside, arguments: list[str]) -> None:
     assert done.code == 0 or said, "nothing was said"
 
 
-@settings(max_examples=150)
+@settings(max_examples=cases(150))
 @given(
     st.sampled_from(COMMANDS),
     st.lists(st.one_of(st.sampled_from(OPTIONS + VALUES), WORDS), max_size=5),

@@ -7,6 +7,7 @@ import pytest
 from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
+from tests.effort import cases
 from vault_memory.hosts.jsonc_edit import append, node_at, put, remove, remove_item
 from vault_memory.hosts.jsonc_reader import NotJson, read
 
@@ -45,7 +46,7 @@ def written(draw: st.DrawFn) -> tuple[dict[str, Any], str]:
 
 
 @given(written())
-@settings(max_examples=150)
+@settings(max_examples=cases(150))
 def test_the_reader_understands_what_json_says(
     given_: tuple[dict[str, Any], str],
 ) -> None:
@@ -55,7 +56,7 @@ def test_the_reader_understands_what_json_says(
 
 
 @given(written(), VALUES)
-@settings(max_examples=200)
+@settings(max_examples=cases(200))
 @example(({}, "{}"), 1)
 @example(({"hooks": {}}, '{"hooks": {}}'), 1)
 @example(
@@ -83,7 +84,7 @@ def test_an_item_that_was_added_and_taken_out_leaves_the_same_bytes(
 
 
 @given(written(), TEXTS, VALUES)
-@settings(max_examples=100)
+@settings(max_examples=cases(100))
 def test_a_value_stands_where_it_was_put_and_the_others_where_they_were(
     given_: tuple[dict[str, Any], str], key: str, new: Any
 ) -> None:
@@ -93,7 +94,7 @@ def test_a_value_stands_where_it_was_put_and_the_others_where_they_were(
 
 
 @given(written(), st.data())
-@settings(max_examples=100)
+@settings(max_examples=cases(100))
 def test_a_member_can_be_taken_out_of_any_place(
     given_: tuple[dict[str, Any], str], data: st.DataObject
 ) -> None:
@@ -186,7 +187,7 @@ def test_a_setting_of_another_kind_in_the_way_is_named_and_left_alone() -> None:
 
 
 @given(st.text(alphabet="{}[]:,\"' \\/*\n0a-.", max_size=30))
-@settings(max_examples=300)
+@settings(max_examples=cases(300))
 def test_any_text_is_read_or_refused(text: str) -> None:
     try:
         read(text)

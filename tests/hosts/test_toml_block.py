@@ -6,6 +6,7 @@ import pytest
 from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
+from tests.effort import cases
 from vault_memory.hosts.toml_block import (
     BEGIN,
     END,
@@ -61,7 +62,7 @@ FILES = st.builds(
 
 
 @given(FILES)
-@settings(max_examples=200)
+@settings(max_examples=cases(200))
 @example("")
 @example("\n")
 @example("a = 1")
@@ -76,7 +77,7 @@ def test_a_block_that_was_put_in_and_taken_out_leaves_the_same_bytes(text: str) 
 
 
 @given(FILES)
-@settings(max_examples=200)
+@settings(max_examples=cases(200))
 @example("[[hooks.SessionStart]]\nmatcher = 'x'\n")
 def test_what_was_set_before_is_set_afterwards_or_the_file_is_refused(
     text: str,

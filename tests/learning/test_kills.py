@@ -8,6 +8,7 @@ from pathlib import Path
 import pytest
 
 from tests.conftest import PROJECT
+from tests.effort import cases
 
 
 def kill(folder: Path, kills: int, seed: int) -> None:
@@ -32,10 +33,10 @@ def kill(folder: Path, kills: int, seed: int) -> None:
 
 
 @pytest.mark.scenario("B33", "B37")
-def test_killed_after_each_step_and_ten_times_besides_a_night_ends_as_if_left_in_peace(
+def test_killed_after_each_step_and_some_times_besides_a_night_ends_as_if_left_in_peace(
     tmp_path: Path,
 ) -> None:
-    kill(tmp_path, 10, seed=1)
+    kill(tmp_path, cases(12), seed=1)
 
 
 @pytest.mark.deep

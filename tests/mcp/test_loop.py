@@ -11,6 +11,7 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
+from tests.effort import cases
 from tests.mcp.pipes import request
 from tests.mcp.vaults import ALICE
 from vault_memory import VaultMemory
@@ -209,7 +210,7 @@ PIECES = st.lists(
 
 @given(pieces=PIECES)
 @settings(
-    max_examples=150,
+    max_examples=cases(150),
     deadline=None,
     suppress_health_check=[HealthCheck.function_scoped_fixture],
 )
@@ -276,7 +277,7 @@ MESSAGES = (
 
 @given(messages=st.lists(MESSAGES, max_size=6))
 @settings(
-    max_examples=100,
+    max_examples=cases(100),
     deadline=None,
     suppress_health_check=[HealthCheck.function_scoped_fixture],
 )

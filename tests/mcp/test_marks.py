@@ -11,6 +11,7 @@ from hypothesis import strategies as st
 from mcp import Client
 from mcp.types import CallToolResult
 
+from tests.effort import cases
 from tests.mcp.hostile import ANSWERS, FOLDED_MARKS, folded
 from tests.mcp.pipes import hello, piped
 from tests.mcp.vaults import opened, talk, words
@@ -301,7 +302,9 @@ MIXED = st.lists(
 ).map("".join)
 
 
-@settings(max_examples=150, suppress_health_check=[HealthCheck.too_slow], deadline=None)
+@settings(
+    max_examples=cases(150), suppress_health_check=[HealthCheck.too_slow], deadline=None
+)
 @given(texts=st.lists(MIXED, min_size=1, max_size=4), names=st.lists(MIXED, max_size=3))
 def test_no_mixture_of_hostile_texts_leaves_the_quotation(
     texts: list[str], names: list[str]

@@ -9,6 +9,7 @@ import pytest
 from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
+from tests.effort import cases
 from tests.scenarios.outside import Outside
 from vault_memory.api.vault_memory import VaultMemory
 from vault_memory.memory_tool.tool import MemoryTool
@@ -153,7 +154,7 @@ PIECES = st.sampled_from(
 @given(st.lists(PIECES, max_size=8).map("".join), st.integers(0, 6))
 @example("../../bob/memories/secret.md", 0)
 @example("linked/secret.md", 2)
-@settings(max_examples=150, deadline=None)
+@settings(max_examples=cases(150), deadline=None)
 def test_whatever_is_spelt_nothing_of_others_is_read_or_changed(
     tool: MemoryTool, outside: Outside, spelt: str, which: int
 ) -> None:
@@ -218,7 +219,7 @@ NAMES = [
 @example("create", {"path": "/memories/" + "x" * 250, "file_text": "x"})
 @example("create", {"path": "/memories/" + "x/" * 70 + "x", "file_text": "x"})
 @example("create", {"path": "/memories/aux.md", "file_text": "x"})
-@settings(max_examples=100, deadline=None)
+@settings(max_examples=cases(100), deadline=None)
 def test_a_command_of_any_shape_is_answered(
     tool: MemoryTool, name: object, said: dict[str, Any]
 ) -> None:

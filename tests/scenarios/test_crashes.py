@@ -13,6 +13,7 @@ from pathlib import Path
 import apsw
 import pytest
 
+from tests.effort import cases
 from tests.scenarios.index_dump import dump, index_file, rows, states
 from tests.scenarios.outside import Outside, Running, at, until
 from tests.warm import started, tell
@@ -143,7 +144,7 @@ def kills(outside: Outside, times: int, seed: int) -> None:
 
 @pytest.mark.scenario("G117")
 def test_killed_at_random_moments_of_indexing_it_converges(thousand: Outside):
-    kills(thousand, 20, seed=int(time.time()))
+    kills(thousand, cases(20), seed=int(time.time()))
 
 
 @pytest.mark.deep

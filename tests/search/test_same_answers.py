@@ -9,6 +9,7 @@ import numpy as np
 import pytest
 
 import vault_memory.index.vector_cache as module_of_matrices
+from tests.effort import only_full
 from tests.search import towns
 from tests.search.library import MODEL, embed, library, put
 from tests.search.towns import Town, answers, bring_up_to_date, differences, scope_sets
@@ -68,7 +69,9 @@ def check_history(
         fresh.close()
 
 
-@pytest.mark.parametrize("seed", range(3))
+@pytest.mark.parametrize(
+    "seed", [0, *(pytest.param(seed, marks=only_full) for seed in (1, 2))]
+)
 def test_an_index_kept_up_to_date_answers_as_one_built_afresh(tmp_path, seed):
     check_history(tmp_path, seed, chunks=150 + 100 * seed, edits=100, queries=2)
 
@@ -233,7 +236,7 @@ def _is_own(path: Path) -> bool:
     )
 
 
-@pytest.mark.parametrize("seed", range(2))
+@pytest.mark.parametrize("seed", [0, pytest.param(1, marks=only_full)])
 def test_answers_are_the_same_with_and_without_other_peoples_notes(tmp_path, seed):
     check_others(tmp_path, seed, chunks=200, edits=30, queries=3)
 

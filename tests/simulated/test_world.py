@@ -11,6 +11,7 @@ from pathlib import Path
 
 import pytest
 
+from tests.effort import cases
 from tests.simulated.engines import NAIVE, Make, Naive
 from tests.simulated.pinned import PINNED
 from tests.simulated.real import NeverSyncs, Real
@@ -18,11 +19,11 @@ from tests.simulated.shrinking import retold
 from tests.simulated.violation import Violation
 from tests.simulated.world import live, run
 
-RUNS = 600
+RUNS = cases(600)
 PARTS = 6
 MOVING = 60
 """Further lives, of which each run tells others"""
-DEEP = 100_000
+FIRST_DEEP, DEEP = 600, 100_000
 """Further lives, in the long run"""
 CATCH_WITHIN = 1000
 
@@ -78,7 +79,7 @@ def test_nothing_is_lost_in_lives_that_no_run_has_told(
 
 @pytest.mark.deep
 @pytest.mark.timeout(0)
-@pytest.mark.parametrize("first", range(RUNS, RUNS + DEEP, DEEP // 20))
+@pytest.mark.parametrize("first", range(FIRST_DEEP, FIRST_DEEP + DEEP, DEEP // 20))
 def test_nothing_is_lost_in_very_many_lives(first: int, tmp_path: Path) -> None:
     lives(range(first, first + DEEP // 20), real(tmp_path))
 

@@ -7,6 +7,7 @@ from pathlib import Path
 
 import pytest
 
+from tests.effort import cases
 from tests.sync import crowded
 from tests.sync.conftest import MEMORY
 from tests.sync.crowded import in_a_crowd
@@ -16,7 +17,7 @@ from vault_memory.sync.apply.transfers import FileTransfers
 SEEDS = range(20)
 
 
-@pytest.mark.parametrize("seed", SEEDS)
+@pytest.mark.parametrize("seed", range(cases(20)))
 def test_two_vaults_in_a_crowd_end_alike_and_lose_nothing(base: Path, seed: int):
     in_a_crowd(base, seed, 150)
 

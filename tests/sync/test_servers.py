@@ -6,6 +6,7 @@ from pathlib import Path
 
 import pytest
 
+from tests.effort import cases
 from tests.remote.servers.front import Front
 from tests.remote.servers.nextcloud import FakeNextcloud
 from tests.remote.servers.real import Server
@@ -47,7 +48,7 @@ def on_nextcloud(base: Path, seed: int, steps: int) -> World:
     return world
 
 
-@pytest.mark.parametrize("seed", range(20))
+@pytest.mark.parametrize("seed", range(cases(20)))
 def test_two_vaults_on_a_nextcloud_end_alike_and_lose_nothing(base: Path, seed: int):
     on_nextcloud(base, seed, 300)
 

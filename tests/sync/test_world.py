@@ -6,6 +6,7 @@ from pathlib import Path
 
 import pytest
 
+from tests.effort import cases
 from tests.sync.conftest import MEMORY
 from tests.sync.devices import Clock
 from tests.sync.world import World
@@ -57,7 +58,7 @@ def any_run(
     )
 
 
-@pytest.mark.parametrize("seed", [*range(20), 173, 193, 233, 285, 305, 481])
+@pytest.mark.parametrize("seed", [*range(cases(20)), 173, 193, 233, 285, 305, 481])
 def test_two_vaults_on_one_server_end_alike_and_lose_nothing(base: Path, seed: int):
     any_run(base, seed)
 

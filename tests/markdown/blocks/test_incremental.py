@@ -6,6 +6,7 @@ import pytest
 from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
+from tests.effort import cases
 from tests.markdown.shapes import lines as shaped_lines
 from tests.markdown.shapes import random_note
 from vault_memory.markdown.blocks.incremental import reread
@@ -81,7 +82,7 @@ def disagree(before: str, after: str) -> tuple[object, object] | None:
     return None
 
 
-@settings(max_examples=400)
+@settings(max_examples=cases(400))
 @given(texts, edits)
 @example("text\n- a\n- b\n- c", [(0.0, 2, ["text"])])
 @example("- a\n2. b\n3. c\n4. d", [(0.0, 1, ["text"])])
@@ -99,7 +100,7 @@ def test_reading_in_part_says_what_reading_all_says(
 def test_thousands_of_random_notes_are_read_in_part_alike(seed: int) -> None:
     random = Random(seed)
 
-    for _ in range(1500):
+    for _ in range(cases(1500)):
         parts = [
             random.choice([random_note(random), random.choice(ANCHORS)])
             for _ in range(random.randrange(2, 12))

@@ -12,6 +12,7 @@ from typing import Any
 import pytest
 from hypothesis import example, given, settings
 
+from tests.effort import cases
 from tests.markdown.oracle import blocks_of
 from tests.markdown.shapes import line_ends, notes, ordinary_notes, random_note
 from vault_memory.markdown.blocks import list_scanner as scan_list_module
@@ -51,7 +52,7 @@ def asked_of_markdown_it(text: str) -> tuple[int, int]:
     return asked, len(blocks)
 
 
-@settings(max_examples=500)
+@settings(max_examples=cases(500))
 @given(notes, line_ends)
 @example("1. a\n-  --", "\n")
 @example("  -    b\n    * * *", "\n")

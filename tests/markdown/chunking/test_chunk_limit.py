@@ -7,6 +7,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from tests.effort import cases
 from tests.scenarios.test_hostile import HOSTILE
 from vault_memory.markdown.blocks import outline as outline_module
 from vault_memory.markdown.chunking import chunk_limit as capping_module
@@ -67,7 +68,7 @@ def holders(part: Chunk, chunks: list[Chunk]) -> list[Chunk]:
     ]
 
 
-@settings(max_examples=300)
+@settings(max_examples=cases(300))
 @given(notes)
 def test_each_chunk_before_joining_is_found_in_its_lines_afterwards(raw: bytes) -> None:
     parts, chunks = chunks_module._cut_note(raw), chunk(raw)
@@ -91,7 +92,7 @@ def test_each_chunk_before_joining_is_found_in_its_lines_afterwards(raw: bytes) 
         )
 
 
-@settings(max_examples=300)
+@settings(max_examples=cases(300))
 @given(notes)
 def test_no_neighbours_are_left_that_could_be_joined(raw: bytes) -> None:
     chunks = chunk(raw)

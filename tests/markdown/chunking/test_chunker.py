@@ -9,6 +9,7 @@ import pytest
 from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
+from tests.effort import cases
 from tests.markdown.shapes import line_ends, notes, ordinary_notes, random_note
 from vault_memory.markdown.blocks import outline as outline_module
 from vault_memory.markdown.blocks.outline import outline
@@ -75,7 +76,7 @@ def breach(raw: bytes) -> str:
     return "" if places == sorted(places) else "chunks are out of order"
 
 
-@settings(max_examples=150)
+@settings(max_examples=cases(150))
 @given(long_notes, line_ends)
 @example("- a\n- " + "b. " * 300 + "\n  - c\n\n  d\n- e", "\n")
 @example("- " + "x" * 500 + "\n  - - y", "\n")
@@ -87,7 +88,7 @@ def test_every_line_is_in_one_chunk_or_in_pieces_that_make_it_up(
     assert breach(note.replace("\n", line_end).encode()) == ""
 
 
-@settings(max_examples=300)
+@settings(max_examples=cases(300))
 @given(st.binary(max_size=300))
 @example(b"\xef\xbb\xbf\xff\0\r")
 @example(b"a\n" + b"\x0b" * 900 + b"\nb")

@@ -8,6 +8,7 @@ import pytest
 from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
+from tests.effort import cases
 from tests.markdown.merging.triples import triple
 from tests.markdown.shapes import notes, ordinary_notes, random_note
 from vault_memory.markdown.document import parse
@@ -85,7 +86,7 @@ anything = st.one_of(
 
 
 @given(anything, anything, st.booleans())
-@settings(max_examples=300)
+@settings(max_examples=cases(300))
 def test_what_only_one_side_changed_is_as_that_side_has_it(
     base: bytes, side: bytes, people: bool
 ) -> None:
@@ -96,7 +97,7 @@ def test_what_only_one_side_changed_is_as_that_side_has_it(
 
 
 @given(st.one_of(st.none(), anything), anything, anything, st.booleans())
-@settings(max_examples=1200)
+@settings(max_examples=cases(1200))
 @example(b"", b"- a\n", b"---\n", False)
 def test_a_merge_of_any_bytes_ends_and_loses_no_line(
     base: bytes | None, ours: bytes, theirs: bytes, people: bool
@@ -236,7 +237,7 @@ def test_the_result_of_a_merge_merges_with_what_it_was_made_from() -> None:
 
 
 @given(ordinary_notes)
-@settings(max_examples=150)
+@settings(max_examples=cases(150))
 def test_a_page_has_the_sections_that_the_note_has(text: str) -> None:
     page = parse_note(text.encode())
 

@@ -5,12 +5,13 @@ from collections.abc import Callable
 
 import pytest
 
+from tests.effort import cases
 from tests.markdown.merging.oracle import Oracle
 from tests.markdown.merging.triples import Triple, triple
 from vault_memory.markdown.merging.three_way import Merged, merge
 
-EVERY_DAY, IN_DEPTH = 20_000, 1_000_000
-AT_ONCE = 2_500
+EVERY_DAY, IN_DEPTH = cases(20_000), 1_000_000
+AT_ONCE = EVERY_DAY // 8
 
 Merge = Callable[[bytes, bytes, bytes], Merged]
 
@@ -62,7 +63,7 @@ def test_a_triple_that_once_went_wrong_stays_right(seed: int) -> None:
 
 
 def test_between_people_both_lines_of_a_conflict_are_in_the_note() -> None:
-    for seed in range(1000):
+    for seed in range(cases(1000)):
         made = triple(seed)
         merged = merge(*made.raws(), between_people=True, date="2026-11-21")
 

@@ -24,6 +24,7 @@ QUOTATIONS = st.lists(
         st.sampled_from(ORDER),
         st.sampled_from(["A.md", "B.md"]),
         st.lists(PIECES, max_size=4).map(tuple),
+        about=st.dictionaries(st.sampled_from(["date", "by"]), st.text(max_size=9)),
     ),
     max_size=8,
 )

@@ -8,6 +8,7 @@ import pytest
 from hypothesis import HealthCheck, example, given, settings
 from hypothesis import strategies as st
 
+from tests.effort import cases
 from vault_memory.rules.context import quoting
 from vault_memory.rules.context.prompt_injection import (
     PATTERNS,
@@ -212,7 +213,9 @@ FOLDED_MARKS = tuple(
 )
 
 
-@settings(max_examples=500, suppress_health_check=[HealthCheck.too_slow], deadline=None)
+@settings(
+    max_examples=cases(500), suppress_health_check=[HealthCheck.too_slow], deadline=None
+)
 @given(
     st.lists(st.one_of(near_spellings(), st.text(max_size=12)), min_size=1, max_size=4)
 )
@@ -227,7 +230,9 @@ def test_a_mark_stands_only_where_the_program_put_it(parts: list[str]):
     assert [mark for mark in FOLDED_MARKS if mark in found] == []
 
 
-@settings(max_examples=300, suppress_health_check=[HealthCheck.too_slow], deadline=None)
+@settings(
+    max_examples=cases(300), suppress_health_check=[HealthCheck.too_slow], deadline=None
+)
 @given(near_spellings(), st.text(max_size=20), near_spellings())
 def test_a_line_that_is_cut_away_joins_no_mark(before: str, between: str, after: str):
     lines = quoted("\n".join([before, between, after]).split("\n"))

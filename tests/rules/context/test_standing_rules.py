@@ -4,6 +4,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from tests.effort import cases
 from vault_memory.markdown.document import parse
 from vault_memory.rules.context.standing_rules import (
     is_rules_heading,
@@ -84,7 +85,7 @@ LOOK_ALIKES = {
 }
 
 
-@settings(max_examples=200, deadline=None)
+@settings(max_examples=cases(200), deadline=None)
 @given(st.data())
 def test_a_rule_is_known_in_look_alike_and_invisible_letters(data: st.DataObject):
     drawn = []

@@ -6,6 +6,7 @@ import pytest
 from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
+from tests.effort import cases
 from vault_memory.markdown.document import parse, render
 from vault_memory.markdown.items import normalised
 from vault_memory.markdown.note_items import item_id, items_of, resolve
@@ -140,7 +141,7 @@ json_values = st.recursive(
 )
 
 
-@settings(max_examples=200)
+@settings(max_examples=cases(200))
 @given(
     json_values.map(
         lambda value: {"id": "1", **value} if isinstance(value, dict) else value
@@ -439,7 +440,7 @@ def follow(model, ops_applied, wrote):
             model[op.heading, op.line] = wrote
 
 
-@settings(max_examples=150)
+@settings(max_examples=cases(150))
 @given(steps)
 @example(
     [

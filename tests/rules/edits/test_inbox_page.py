@@ -8,6 +8,7 @@ import pytest
 from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
+from tests.effort import cases
 from vault_memory.markdown.document import parse
 from vault_memory.markdown.note_items import items_of
 from vault_memory.rules.edits.audit_record import propose
@@ -257,7 +258,7 @@ pages = st.lists(st.sampled_from(PIECES), max_size=25).map(b"".join) | st.binary
 )
 
 
-@settings(max_examples=400)
+@settings(max_examples=cases(400))
 @given(pages)
 @example(b"- [ ] a\n- [x] b\n  id " + FIRST.id.encode())
 @example(b"- [x] \n id " + FIRST.id.encode())

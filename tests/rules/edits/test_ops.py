@@ -8,6 +8,7 @@ import pytest
 from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
+from tests.effort import cases
 from vault_memory.markdown.document import parse, render
 from vault_memory.markdown.editable_region import top_region
 from vault_memory.rules.edits.apply_ops import apply_ops
@@ -147,7 +148,7 @@ shaped = st.one_of(
 )
 
 
-@settings(max_examples=600)
+@settings(max_examples=cases(600))
 @given(notes, st.lists(shaped | json_values, max_size=4))
 @example(b"## A", [{"op": "append", "heading": "A", "line": "x"}])
 @example(
@@ -170,7 +171,7 @@ appends = st.fixed_dictionaries(
 )
 
 
-@settings(max_examples=400)
+@settings(max_examples=cases(400))
 @given(notes, st.lists(appends, min_size=2, max_size=6))
 @example(
     b"## A\na\n---\n",
@@ -221,7 +222,7 @@ def others(doc, name):
     return doc.preamble, rest
 
 
-@settings(max_examples=600)
+@settings(max_examples=cases(600))
 @given(notes, shaped.filter(lambda op: op["op"] != "add_heading"))
 @example(b"## A\n\xef\xbb\xbf## A\n", {"op": "append", "heading": "A", "line": "```"})
 def test_what_an_op_does_not_name_stays_byte_for_byte(raw, op):
@@ -234,7 +235,7 @@ def test_what_an_op_does_not_name_stays_byte_for_byte(raw, op):
         )
 
 
-@settings(max_examples=400)
+@settings(max_examples=cases(400))
 @given(notes, shaped)
 def test_twice_is_once(raw, op):
     once = apply_ops(parse(raw), [op])
@@ -246,7 +247,7 @@ def test_twice_is_once(raw, op):
         assert twice.applied[0].outcome == "noop_no_match"
 
 
-@settings(max_examples=300)
+@settings(max_examples=cases(300))
 @given(notes, headings, texts)
 def test_removing_what_was_added_gives_back_the_note(raw, heading, line):
     doc = parse(raw)

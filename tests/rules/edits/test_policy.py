@@ -7,6 +7,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from tests.effort import cases
 from vault_memory.markdown.document import parse, render
 from vault_memory.markdown.note_items import items_of
 from vault_memory.rules.context.prompt_injection import shaped_like_instruction
@@ -487,7 +488,7 @@ ops = st.lists(
 owned = st.frozensets(st.tuples(headings, words), max_size=4)
 
 
-@settings(max_examples=300)
+@settings(max_examples=cases(300))
 @given(
     notes,
     ops,

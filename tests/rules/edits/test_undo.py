@@ -6,6 +6,7 @@ import pytest
 from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
+from tests.effort import cases
 from vault_memory.markdown.document import parse, render
 from vault_memory.markdown.note_items import items_of
 from vault_memory.rules.edits.apply_ops import apply_ops
@@ -314,7 +315,7 @@ ops = st.lists(
 )
 
 
-@settings(max_examples=400)
+@settings(max_examples=cases(400))
 @given(notes, notes)
 @example(b"a", b"a\n")
 @example(b"\\ x\n", b"")
@@ -329,7 +330,7 @@ def test_any_bytes_as_a_diff_are_read(diff, now):
     taken_back(now, diff)
 
 
-@settings(max_examples=200)
+@settings(max_examples=cases(200))
 @given(notes, ops)
 def test_undo_gives_back_the_bytes_and_twice_the_other_bytes(raw, said):
     after, record = run(raw, *said)
@@ -345,7 +346,7 @@ def texts(raw):
     return sorted(item.text for item in items_of(parse(raw)))
 
 
-@settings(max_examples=200)
+@settings(max_examples=cases(200))
 @given(notes.filter(lambda raw: raw.endswith(b"\n") and b"```" not in raw), ops)
 def test_undo_in_a_note_with_a_person_s_new_section_takes_back_just_the_ops(raw, said):
     after, record = run(raw, *said)
@@ -361,7 +362,7 @@ def test_undo_in_a_note_with_a_person_s_new_section_takes_back_just_the_ops(raw,
         assert "mine" in texts(undone.raw)
 
 
-@settings(max_examples=200)
+@settings(max_examples=cases(200))
 @given(notes, ops, notes)
 def test_undo_in_any_other_note_never_fails_and_keeps_what_the_record_does_not_name(
     raw, said, now

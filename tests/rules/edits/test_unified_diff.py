@@ -6,6 +6,7 @@ from collections.abc import Sequence
 from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
+from tests.effort import cases
 from vault_memory.rules.edits.unified_diff import CONTEXT, lines_of, taken_back, unified
 
 lines = st.lists(st.sampled_from([b"", b"a", b"b", b"aa"]), max_size=24)
@@ -49,7 +50,7 @@ def by_all_lines(before: bytes, after: bytes) -> list[bytes]:
     return found
 
 
-@settings(max_examples=400)
+@settings(max_examples=cases(400))
 @given(lines, edits, ends, ends)
 @example([b"a", b"a"], [(0, 0, [b"a"])], b"", b"\n")
 @example([b"a"], [(1, 0, [b""])], b"\n", b"")

@@ -7,6 +7,7 @@ import pytest
 from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
+from tests.effort import cases
 from vault_memory.markdown.document import parse, render
 from vault_memory.rules.edits.apply_ops import apply_ops
 from vault_memory.rules.edits.ops import as_json
@@ -463,7 +464,7 @@ def writable(facts):
     return [one for one in facts if one.object and is_writable(one)]
 
 
-@settings(max_examples=150)
+@settings(max_examples=cases(150))
 @given(st.lists(stated(), max_size=8), days)
 @example(
     [fact("alice", "lives_in", "a", "2021-01-01"), fact("alice", "lives_in", "b")],
@@ -480,7 +481,7 @@ def test_a_predicate_with_one_value_has_one_on_any_day(facts, day):
     assert len(seen) == len(set(seen))
 
 
-@settings(max_examples=150)
+@settings(max_examples=cases(150))
 @given(st.lists(stated(st.just("alice")), min_size=1, max_size=6), st.data())
 def test_said_twice_is_said_once(facts, data):
     facts = writable(facts)
@@ -493,7 +494,7 @@ def test_said_twice_is_said_once(facts, data):
         assert twice == once
 
 
-@settings(max_examples=150)
+@settings(max_examples=cases(150))
 @given(st.lists(stated(), max_size=6), stated())
 def test_no_fact_is_ended_by_an_older_one(facts, new):
     page, _ = told(b"", *writable(facts))
@@ -517,7 +518,7 @@ def test_no_fact_is_ended_by_an_older_one(facts, new):
     assert change.outcome == "refined" or set(before) <= {one.id for one in after}
 
 
-@settings(max_examples=100)
+@settings(max_examples=cases(100))
 @given(
     st.lists(stated(), min_size=1, max_size=5),
     stated(),
@@ -552,7 +553,7 @@ def test_lines_that_a_change_does_not_name_stay_as_they_are(facts, new, end):
     assert all(line in left for line in kept if line)
 
 
-@settings(max_examples=150)
+@settings(max_examples=cases(150))
 @given(st.lists(stated(), max_size=6), stated(), st.dates(date(2020, 1, 1), TODAY))
 @example(
     [fact("alice", "lives_in", "Bergen")],

@@ -7,6 +7,7 @@ import pytest
 from hypothesis import HealthCheck, example, given, settings
 from hypothesis import strategies as st
 
+from tests.effort import cases
 from tests.scenarios.spellings import reads, spellings
 from vault_memory.rules.edits.audit_reader import read_line
 from vault_memory.rules.forgetting.matcher import TextMatcher, TextTooShort
@@ -247,7 +248,9 @@ def test_a_text_that_goes_on_in_the_next_line_of_a_diff_is_found():
 SPELLED = "Zephyrine Ölkanne"
 
 
-@settings(max_examples=300, deadline=None, suppress_health_check=[HealthCheck.too_slow])
+@settings(
+    max_examples=cases(300), deadline=None, suppress_health_check=[HealthCheck.too_slow]
+)
 @given(spellings(SPELLED))
 @example("Zephyr**ine** Öl&shy;kanne")
 @example("[Zephyrine](https://example.org) &Ouml;lkanne")
@@ -275,7 +278,7 @@ def test_a_text_goes_however_it_is_written(spelled: str):
     assert json.loads(said)["text"] == ""
 
 
-@settings(max_examples=100, deadline=None)
+@settings(max_examples=cases(100), deadline=None)
 @given(st.text(max_size=80), spellings(SPELLED), st.text(max_size=80))
 def test_what_is_found_is_found_where_it_stands(before: str, spelled: str, after: str):
     sought = TextMatcher.of(SPELLED)

@@ -7,6 +7,7 @@ import pytest
 from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
+from tests.effort import cases
 from vault_memory.vault.listing import Stat
 from vault_memory.vault.reader import Note
 from vault_memory.vault.watch.debounce import (
@@ -360,7 +361,7 @@ steps = st.tuples(
 )
 
 
-@settings(max_examples=300)
+@settings(max_examples=cases(300))
 @given(st.lists(steps, min_size=1, max_size=12), st.sampled_from([OLD, None, b""]))
 @example([(None, True, 2.9), (OLD, True, 0.0), (None, True, 0.5)], OLD)
 @example([(b"", False, 3.1), (NEW, False, 0.0)], OLD)
@@ -383,7 +384,7 @@ def test_whatever_the_saves_the_last_content_is_what_is_concluded_in_bounded_tim
         )
 
 
-@settings(max_examples=200)
+@settings(max_examples=cases(200))
 @given(st.lists(steps, min_size=1, max_size=12))
 def test_a_delete_is_concluded_only_after_two_looks_three_seconds_apart_with_no_other_between(
     saves,

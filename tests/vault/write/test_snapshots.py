@@ -10,6 +10,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from tests.effort import cases
 from tests.vault.write.lines import note
 from vault_memory.database.connection import connect
 from vault_memory.database.self_repair import RepairingConnection
@@ -198,7 +199,7 @@ def test_who_edits_a_line_had_it_loaded() -> None:
     assert nearest(note("a", "mends clocks"), versions) == "1"
 
 
-@settings(max_examples=100)
+@settings(max_examples=cases(100))
 @given(st.lists(st.sampled_from("abcdef")), st.lists(st.sampled_from("abcdef")))
 def test_the_distance_of_two_texts_is_one_of_sets(
     one: list[str], other: list[str]

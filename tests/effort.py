@@ -1,0 +1,31 @@
+"""How many cases a run tries: all of them with ``EFFORT=full``, as CI does, and a part of them otherwise.
+
+A short run tries a quarter of the generated cases, and skips a few repetitions. Both runs try every pinned case.
+"""
+
+import os
+from collections.abc import Sequence
+from typing import TypeVar
+
+import pytest
+
+T = TypeVar("T")
+
+FULL = os.environ.get("EFFORT") == "full"
+LEAST = 5
+PART = 4
+
+
+def cases(full: int) -> int:
+    """The number of generated cases: `full`, or a quarter of it in a short run."""
+    if FULL:
+        return full
+    return max(min(full, LEAST), full // PART)
+
+
+def some(places: Sequence[T]) -> Sequence[T]:
+    """All places at which something can happen, or every fourth of them in a short run."""
+    return places if FULL else places[::PART]
+
+
+only_full = pytest.mark.skipif(not FULL, reason="EFFORT=full tries it, as CI does")
