@@ -1,16 +1,20 @@
-"""Anthropic's memory tool (`memory_20250818`) over the notes of one person: `/memories` is their `memories/` folder.
+"""Anthropic's memory tool (`memory_20250818`) over the notes of one person or channel.
 
-What a model asks for here is bound as everything is that a bot does: it edits the lines that it wrote, each edit is
-recorded and can be undone, what it deletes lies in the trash, and what a person saves meanwhile stays.
+A model is bound here as everywhere: it edits the lines that it wrote, each edit is recorded and can
+be undone, a note that it deletes goes to the trash, and what a person saves meanwhile stays.
 """
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
 from datetime import datetime
 from typing import TYPE_CHECKING, Any
 
-from vault_memory.errors import BadPath, NoteNotFound, NoteUnreadable, UsageError
+from vault_memory.errors import BadPath, NoteUnreadable
 from vault_memory.lazy import lazy_module
+from vault_memory.memory_tool.memory_folder import (
+    CommandRefused,
+    MemoryFolder,
+    MemoryPath,
+)
 from vault_memory.rules.context.quoting import FLAG
 from vault_memory.rules.edits.text_edits import (
     Edited,
@@ -19,62 +23,52 @@ from vault_memory.rules.edits.text_edits import (
     line_before,
     text_of,
 )
-from vault_memory.rules.memory_tool import tool_texts as answers
-from vault_memory.rules.memory_tool.tool_paths import (
-    ROOT,
-    check_new,
-    note_name,
-    relative,
-    shown_name,
-)
+from vault_memory.rules.memory_tool import tool_texts
+from vault_memory.rules.memory_tool.tool_paths import shown_name
 from vault_memory.rules.paths.caller import Caller
-from vault_memory.rules.paths.filenames import clash_key
 
 if TYPE_CHECKING:
-    from vault_memory.edits import edit_errors, people
+    from vault_memory.edits import edit_errors
     from vault_memory.edits.calls import EditCalls
     from vault_memory.edits.edit_result import Edit
-    from vault_memory.rules.paths import scope_notes
-    from vault_memory.vault.reader import Note
 else:
     edit_errors = lazy_module("vault_memory.edits.edit_errors")
-    people = lazy_module("vault_memory.edits.people")
-    scope_notes = lazy_module("vault_memory.rules.paths.scope_notes")
 
 TOOL = {"type": "memory_20250818", "name": "memory"}
 """How a request to the model names the tool"""
-EXAMPLE_DAY = "2026-01-31"
-NAMED_BY_DAY = f"the notes of a channel are named by a day, such as /memories/{EXAMPLE_DAY}-topic.md"
-KINDS = frozenset({"note", "dated", "reflection"})
-"""Kinds of notes that lie in the folder"""
-WORKSPACE = "group:main"
-LARGEST = 1 << 20
-"""In bytes: of a note that search reads"""
+LARGEST_NOTE = 1 << 20
+"""Bytes. Search reads no larger note."""
 
 _WHY_NOT = {
-    "a_person_wrote_it": "a person wrote some of the lines that this would change or remove, and only they may do that."
-    " Add lines of your own instead, or ask the person",
-    "looks_like_instruction": "some of it reads like an instruction to the assistant, and such text is not kept without"
-    " a person's approval. Leave that part out, or write it as a plain statement",
-    "standing_rule": "some of it is a standing rule for the assistant, and only what the person said in this session"
-    " becomes a rule without their approval. Leave that part out, or write it as a plain statement",
+    "a_person_wrote_it": "a person wrote some of the lines that this would change or remove,"
+    " and only they may do that. Add lines of your own instead, or ask the person",
+    "looks_like_instruction": "some of it reads like an instruction to the assistant, and such"
+    " text is not kept without a person's approval. Leave that part out, or write it as a plain"
+    " statement",
+    "standing_rule": "some of it is a standing rule for the assistant, and only what the person"
+    " said in this session becomes a rule without their approval. Leave that part out, or write"
+    " it as a plain statement",
     "deleted_by_person": "a person deleted what this would bring back. Leave it out",
     "rejected_by_person": "a person has turned this very change down. Leave it out",
-    "would_change_structure": "lines that a person wrote would mean something else after it. Insert it elsewhere",
+    "would_change_structure": "lines that a person wrote would mean something else after it."
+    " Insert it elsewhere",
 }
-_FIELDS: dict[str, tuple[str, ...]] = {
-    "view": ("path",),
-    "create": ("path", "file_text"),
-    "str_replace": ("path", "old_str"),
-    "insert": ("path", "insert_line", "insert_text"),
-    "delete": ("path",),
-    "rename": ("old_path", "new_path"),
+_FIELDS: dict[str, dict[str, type]] = {
+    "view": {"path": str},
+    "create": {"path": str, "file_text": str},
+    "str_replace": {"path": str, "old_str": str},
+    "insert": {"path": str, "insert_line": int, "insert_text": str},
+    "delete": {"path": str},
+    "rename": {"old_path": str, "new_path": str},
 }
+"""The fields that each command must have"""
 _TEXTS = ("file_text", "old_str", "new_str", "insert_text")
+
+_EDIT_OF_CREATE = {"op": "create", "file_text": ""}
 
 
 class ToolAnswer(str):
-    """What goes back to the model as the content of its tool result; `is_error` goes beside it."""
+    """The content of the tool result for the model; `is_error` goes beside it."""
 
     is_error: bool
 
@@ -84,417 +78,323 @@ class ToolAnswer(str):
         return answer
 
 
-class _Refused(Exception):
-    """A command that is not carried out; the answer says why."""
-
-
-@dataclass(frozen=True, slots=True)
-class _Named:
-    """A path below `/memories`."""
-
-    path: str
-    """as the model wrote it"""
-    rest: str
-    """below `/memories`; empty for that itself"""
-    note: str
-    """the note it stands for, should it be a file"""
-
-
 class MemoryTool:
-    """The tool of one person, or of a channel where they talk. Usable from several threads, as its vault is."""
+    """The tool of one person, or of a channel where they talk.
+
+    Several threads may use it, as they may use its vault.
+    """
 
     def __init__(self, edits: "EditCalls", caller: Caller) -> None:
         """Raises UsageError for a name that no person or channel of this vault can have."""
-        layout = edits.vault.layout
-        people.refuse_twin(caller.user, edits.vault.root, layout)
-        self._edits, self._scope = edits, caller.scopes(layout)[0]
-        self._is_shared = caller.is_in_shared_room
-        paths = list(edits.vault.folder.listing(suffixes=(".md",)).entries)
-        self._folder = scope_notes.places_of(self._scope, paths, layout).notes
-        if not self._is_ours(f"{self._folder}{EXAMPLE_DAY}.md"):
-            name = caller.channel if self._is_shared else caller.user
-            raise UsageError(
-                f"{name!r} has no folder of notes in this vault",
-                hint="name a person or a channel as the layout does",
-            )
+        self._edits = edits
+        self._folder = MemoryFolder(edits, caller)
 
     def execute(
         self, command: Mapping[str, object], *, now: datetime | None = None
     ) -> ToolAnswer:
-        """Carry out one command of the model, as its `input` says it; what is wrong with it is the answer.
+        """Carry out one command, the `input` of a model. What is wrong with it is the answer.
 
-        Raises VaultUnreachable, JournalUnavailable, NotRecorded: nothing was done, and the model can do nothing.
+        Raises VaultUnreachable, JournalUnavailable, NotRecorded: nothing was done, and the model
+        can do nothing about it.
         """
         try:
-            return ToolAnswer(self._answer(dict(command), now))
-        except _Refused as refused:
-            return ToolAnswer(str(refused), is_error=True)
+            return ToolAnswer(self._carry_out(_checked(command), now))
+        except CommandRefused as refusal:
+            return ToolAnswer(str(refusal), is_error=True)
         except (NoteUnreadable, BadPath) as error:
-            return ToolAnswer(
-                f"Error: The file cannot be read: {error.reason}", is_error=True
-            )
+            text = f"Error: The file cannot be read: {error.reason}"
+            return ToolAnswer(text, is_error=True)
 
-    def _answer(self, said: dict[str, Any], now: datetime | None) -> str:
-        name = said.get("command")
-        if not isinstance(name, str) or name not in _FIELDS:
-            raise _Refused(f"Error: Unknown command: {name}")
-        for key in _FIELDS[name]:
-            wanted = int if key == "insert_line" else str
-            if not isinstance(said.get(key), wanted) or isinstance(said.get(key), bool):
-                raise _Refused(
-                    f"Error: `{key}` of {name} is missing, or no {'number' if wanted is int else 'text'}"
-                )
-        # A model repeats the flags that it was shown; they stand in no note.
-        said |= {
-            key: said[key].replace(FLAG, "")
-            for key in _TEXTS
-            if isinstance(said.get(key), str)
-        }
+    def _carry_out(self, command: Mapping[str, Any], now: datetime | None) -> str:
+        name = command["command"]
+        if name == "rename":
+            old = self._folder.path(command["old_path"])
+            return self._rename(old, self._folder.path(command["new_path"]), now)
+        path = self._folder.path(command["path"])
         match name:
             case "view":
-                return self._view(
-                    self._named(said["path"]), _range(said.get("view_range"))
-                )
+                return self._view(path, _line_range(command.get("view_range")))
             case "create":
-                return self._create(self._named(said["path"]), said["file_text"], now)
+                return self._create(path, command["file_text"], now)
             case "str_replace":
-                return self._replace(
-                    self._named(said["path"]), said["old_str"], said.get("new_str"), now
-                )
+                old_text, new_text = command["old_str"], command.get("new_str")
+                return self._replace(path, old_text, new_text, now)
             case "insert":
-                return self._insert(
-                    self._named(said["path"]),
-                    said["insert_line"],
-                    said["insert_text"],
-                    now,
-                )
-            case "delete":
-                return self._delete(self._named(said["path"]), now)
-        return self._rename(
-            self._named(said["old_path"]), self._named(said["new_path"]), now
-        )
+                line, text = command["insert_line"], command["insert_text"]
+                return self._insert(path, line, text, now)
+            case _:
+                return self._delete(path, now)
 
-    # ---- the commands -----------------------------------------------------------------------------------------------
+    # ---- the commands ----------------------------------------------------------------------
 
-    def _view(self, named: _Named, view_range: Sequence[int] | None) -> str:
-        below = self._below(named)
-        if below or not named.rest:
-            return answers.listing(
-                named.path, {shown_name(name): size for name, size in below.items()}
-            )
-        note = self._read(named)
-        if note is None:
-            raise _Refused(answers.NOT_SEEN.format(path=named.path))
+    def _view(self, path: MemoryPath, line_range: Sequence[int] | None) -> str:
+        sizes = self._folder.sizes_below(path)
+        if sizes or path.is_root:
+            shown = {shown_name(name): size for name, size in sizes.items()}
+            return tool_texts.listing(path.path, shown)
+        note = self._folder.require(path, tool_texts.NOT_SEEN)
         lines = text_of(note.raw).split("\n")
-        if len(lines) > answers.MOST_LINES:
-            raise _Refused(answers.TOO_MANY_LINES.format(path=named.path))
-        return answers.content(named.path, lines, view_range)
+        if len(lines) > tool_texts.MOST_LINES:
+            raise CommandRefused(tool_texts.TOO_MANY_LINES.format(path=path.path))
+        return tool_texts.content(path.path, lines, line_range)
 
-    def _create(self, named: _Named, text: str, now: datetime | None) -> str:
-        self._check_free(named, answers.EXISTS)
-        edit = self._edit(named, {"op": "create", "file_text": _whole(text)}, now)
-        return self._told(named, edit, answers.CREATED.format(path=named.path))
+    def _create(self, path: MemoryPath, text: str, now: datetime | None) -> str:
+        self._folder.check_free(path, tool_texts.EXISTS)
+        request = {"op": "create", "file_text": _storable(text)}
+        edit = self._edit(path, request, now)
+        success = tool_texts.CREATED.format(path=path.path)
+        return self._report(path, edit, success)
 
     def _replace(
-        self, named: _Named, old: str, new: object, now: datetime | None
+        self, path: MemoryPath, old: str, new: object, now: datetime | None
     ) -> str:
         if new is not None and not isinstance(new, str):
-            raise _Refused("Error: `new_str` of str_replace is no text")
-        note = self._file(named, answers.INVALID)
-        asked = {"op": "str_replace", "old_str": old, "new_str": _whole(new or "")}
-        made = self._made(named, asked, note.raw)
-        edit = self._edit(named, asked, now)
+            raise CommandRefused("Error: `new_str` of str_replace is no text")
+        note = self._folder.require(path, tool_texts.INVALID)
+        new_text = _storable(new or "")
+        request = {"op": "str_replace", "old_str": old, "new_str": new_text}
+        planned = _plan(path, request, note.raw)
+        edit = self._edit(path, request, now)
+        text, line = text_of(planned.after or b""), planned.line
+        # Somebody saved the note in between: the edit was made on the newer text.
         if edit.changed and edit.before != note.revision:
-            note = self._file(named, answers.INVALID)
-            text, line = text_of(note.raw), 0
-            line = text[: max(text.find(text_of((new or "").encode())), 0)].count("\n")
-        else:
-            text, line = text_of(made.after or b""), made.line
-        return self._told(
-            named,
-            edit,
-            answers.EDITED.format(snippet=answers.snippet(text, line)),
-            asked,
-        )
+            newer = self._folder.require(path, tool_texts.INVALID)
+            text = text_of(newer.raw)
+            position = max(text.find(text_of(new_text.encode())), 0)
+            line = text.count("\n", 0, position)
+        snippet = tool_texts.snippet(text, line)
+        success = tool_texts.EDITED.format(snippet=snippet)
+        return self._report(path, edit, success, request)
 
-    def _insert(self, named: _Named, line: int, text: str, now: datetime | None) -> str:
-        note = self._file(named, answers.MISSING)
-        asked = {"op": "insert", "insert_line": line, "insert_text": _whole(text)}
-        self._made(named, asked, note.raw)
-        edit = self._edit(
-            named, asked | {"follows": line_before(text_of(note.raw), line)}, now
-        )
-        return self._told(named, edit, answers.INSERTED.format(path=named.path), asked)
+    def _insert(
+        self, path: MemoryPath, line: int, text: str, now: datetime | None
+    ) -> str:
+        note = self._folder.require(path, tool_texts.MISSING)
+        request = {"op": "insert", "insert_line": line, "insert_text": _storable(text)}
+        _plan(path, request, note.raw)
+        # A line number means another place after a save; the line before it is still the same.
+        follows = line_before(text_of(note.raw), line)
+        edit = self._edit(path, {**request, "follows": follows}, now)
+        success = tool_texts.INSERTED.format(path=path.path)
+        return self._report(path, edit, success, request)
 
-    def _delete(self, named: _Named, now: datetime | None) -> str:
-        if not named.rest:
-            raise _Refused("Error: Cannot delete the /memories directory itself")
-        files = self._files(named)
-        self._check_all(files, {"op": "delete"}, now)
-        told = [
-            self._told(
-                one, self._edit(one, {"op": "delete"}, now), "", {"op": "delete"}
-            )
-            for one in files
-        ]
-        return "\n".join(filter(None, told)) or answers.DELETED.format(path=named.path)
+    def _delete(self, path: MemoryPath, now: datetime | None) -> str:
+        if path.is_root:
+            raise CommandRefused("Error: Cannot delete the /memories directory itself")
+        files = self._folder.files(path)
+        request = {"op": "delete"}
+        self._check_all(files, request, now)
+        reports = []
+        for file in files:
+            edit = self._edit(file, request, now)
+            reports.append(self._report(file, edit, "", request))
+        pending = "\n".join(filter(None, reports))
+        return pending or tool_texts.DELETED.format(path=path.path)
 
-    def _rename(self, old: _Named, new: _Named, now: datetime | None) -> str:
-        if not old.rest:
-            raise _Refused("Error: Cannot rename the /memories directory itself")
-        files = self._files(old)
-        if f"{new.rest}/".startswith(f"{old.rest}/") and new.rest != old.rest:
-            raise _Refused(f"Error: {old.path} cannot be moved into itself")
-        if not new.rest:
-            raise _Refused(answers.TAKEN.format(path=new.path))
-        moves = [(one, self._moved(one, old, new)) for one in files]
-        self._check_free(new, answers.TAKEN)
-        for _, target in moves:
-            self._check_free(target, answers.TAKEN)
+    def _rename(self, old: MemoryPath, new: MemoryPath, now: datetime | None) -> str:
+        if old.is_root:
+            raise CommandRefused("Error: Cannot rename the /memories directory itself")
+        files = self._folder.files(old)
+        is_same = new.relative == old.relative
+        if not is_same and f"{new.relative}/".startswith(f"{old.relative}/"):
+            raise CommandRefused(f"Error: {old.path} cannot be moved into itself")
+        if new.is_root:
+            raise CommandRefused(tool_texts.TAKEN.format(path=new.path))
+        moves = [(file, self._folder.moved(file, old, new)) for file in files]
+        # Everything is checked first: half a renamed folder would help nobody.
+        self._folder.check_free(new, tool_texts.TAKEN)
+        for _file, target in moves:
+            self._folder.check_free(target, tool_texts.TAKEN)
         self._check_all(files, {"op": "rename", "to": new.note}, now)
-        waiting = [self._move(one, target, now) for one, target in moves]
-        return "\n".join(filter(None, waiting)) or answers.RENAMED.format(
-            old=old.path, new=new.path
-        )
+        reports = [self._move(file, target, now) for file, target in moves]
+        pending = "\n".join(filter(None, reports))
+        return pending or tool_texts.RENAMED.format(old=old.path, new=new.path)
 
-    def _move(self, old: _Named, new: _Named, now: datetime | None) -> str:
-        """One note to another name: it stands there before it goes here, and what changes meanwhile stays here.
+    def _move(self, old: MemoryPath, new: MemoryPath, now: datetime | None) -> str:
+        """Give one note another name; return what is still to be waited for.
 
-        Gives back what is still to be waited for.
+        Fault this guards against: somebody saves the note meanwhile. The new note is written before
+        the old one goes, and the old one stays if it has changed.
         """
-        note = self._file(old, answers.MISSING)
+        note = self._folder.require(old, tool_texts.MISSING)
         try:
             text = note.raw.decode()
         except UnicodeDecodeError:
-            raise _Refused(
+            raise CommandRefused(
                 f"Error: The file {old.path} is no text in UTF-8, and stays where it is"
             ) from None
-        came = self._edit(
-            new, {"op": "rename", "from": old.note, "file_text": text}, now
-        )
-        if waits := self._told(new, came, ""):
-            return waits
-        went = self._leaves(old, new, note.revision, now)
-        if went is None or not (went.after is None or went.pending):
-            if came.audit_id:
-                self._edits.undo(came.audit_id, now=now)
-            raise _Refused(
-                f"Error: {old.path} was changed while it was renamed, and keeps its name. View it again"
+        request = {"op": "rename", "from": old.note, "file_text": text}
+        arrival = self._edit(new, request, now)
+        if pending := self._report(new, arrival, ""):
+            return pending
+        departure = self._leave(old, new, note.revision, now)
+        if departure is None:
+            if arrival.audit_id:
+                self._edits.undo(arrival.audit_id, now=now)
+            raise CommandRefused(
+                f"Error: {old.path} was changed while it was renamed, and keeps its name."
+                " View it again"
             )
-        return self._told(old, went, "")
+        return self._report(old, departure, "")
 
-    def _leaves(
-        self, old: _Named, new: _Named, revision: str, now: datetime | None
+    def _leave(
+        self, old: MemoryPath, new: MemoryPath, revision: str, now: datetime | None
     ) -> "Edit | None":
-        """A note goes from its old name; None when somebody saved it meanwhile."""
+        """Take a note from its old name; None when somebody saved it meanwhile."""
+        request = {"op": "rename", "to": new.note}
         try:
-            return self._edit(
-                old, {"op": "rename", "to": new.note}, now, expected=revision
-            )
+            edit = self._edit(old, request, now, expected=revision)
         except edit_errors.NoteChanged:
             return None
+        is_gone = edit.after is None
+        return edit if is_gone or edit.pending else None
 
-    # ---- what they are made of --------------------------------------------------------------------------------------
-
-    def _named(self, path: str) -> _Named:
-        try:
-            rest = relative(path)
-        except BadPath as error:
-            raise _Refused(
-                f"Error: {path!r} is no path below {ROOT}: {error.reason}"
-            ) from None
-        return _Named(path.rstrip("/"), rest, self._folder + note_name(rest))
-
-    def _moved(self, one: _Named, old: _Named, new: _Named) -> _Named:
-        """Where a file of a folder is to go; the file itself when no folder is renamed."""
-        return new if one == old else self._named(new.path + one.path[len(old.path) :])
-
-    def _is_ours(self, note: str) -> bool:
-        place = self._edits.vault.layout.place(note)
-        scopes = (
-            {self._scope, WORKSPACE} if self._folder == "memory/" else {self._scope}
-        )
-        return place is not None and place.kind in KINDS and place.scope in scopes
-
-    def _below(self, named: _Named) -> dict[str, int]:
-        """The notes below a folder by their names there, with their sizes; empty when it is no folder."""
-        folder = f"{self._folder}{named.rest}".rstrip("/")
-        entries = self._edits.vault.folder.listing(folder, suffixes=(".md",)).entries
-        return {
-            path[len(folder) + 1 :]: stat.size
-            for path, stat in entries.items()
-            if self._is_ours(path)
-        }
-
-    def _files(self, named: _Named) -> list[_Named]:
-        """The file that is named, or all in the folder that is."""
-        below = [
-            self._named(f"{named.path}/{name}") for name in sorted(self._below(named))
-        ]
-        if not below:
-            self._file(named, answers.MISSING)
-        return below or [named]
-
-    def _read(self, named: _Named) -> "Note | None":
-        """The note as it stands. What lies behind a link is not in this folder."""
-        if not named.rest or not self._is_ours(named.note):
-            return None
-        try:
-            return self._edits.vault.folder.read(named.note)
-        except NoteNotFound:
-            return None
-
-    def _file(self, named: _Named, absent: str) -> "Note":
-        note = self._read(named)
-        if note is None:
-            raise _Refused(absent.format(path=named.path))
-        return note
-
-    def _check_free(self, named: _Named, taken: str) -> None:
-        """Raise _Refused where a new note cannot be."""
-        try:
-            check_new(named.rest)
-        except BadPath as error:
-            raise _Refused(
-                f"Error: {named.path} is no name for a memory file: {error.reason}"
-            ) from None
-        if not self._is_ours(named.note):
-            why = (
-                NAMED_BY_DAY if self._is_shared else "such names are not read as memory"
-            )
-            raise _Refused(f"Error: {named.path} is no name for a memory file: {why}")
-        there = {clash_key(name) for name in self._below(_Named(ROOT, "", ""))}
-        if clash_key(note_name(named.rest)) in there or self._below(named):
-            raise _Refused(taken.format(path=named.path))
-        parts = named.rest.split("/")
-        for above in ("/".join(parts[:depth]) for depth in range(1, len(parts))):
-            bare = above if shown_name(note_name(above)) == above else ""
-            if clash_key(above) in there or clash_key(note_name(bare)) in there:
-                raise _Refused(f"Error: {ROOT}/{above} is a file, and no directory")
-
-    def _made(self, named: _Named, asked: Mapping[str, object], raw: bytes) -> Edited:
-        """What an edit makes of a text; raises _Refused with the answer when it cannot be made."""
-        made = edit_text(asked, raw)
-        if isinstance(made, Unfit):
-            raise _Refused(_unfit(named, asked, made))
-        if len(made.after or b"") > LARGEST:
-            raise _Refused(
-                f"Error: {named.path} would be larger than {LARGEST:,} bytes. Keep several smaller files"
-            )
-        return made
+    # ---- edits -----------------------------------------------------------------------------
 
     def _check_all(
-        self, files: Sequence[_Named], asked: Mapping[str, object], now: datetime | None
+        self,
+        files: Sequence[MemoryPath],
+        request: Mapping[str, object],
+        now: datetime | None,
     ) -> None:
-        """Raise _Refused, before anything is done, when one of several edits would be refused."""
-        for one in files:
-            self._told(one, self._edit(one, asked, now, dry_run=True), "", asked)
+        """Raise CommandRefused, before anything is done, if one of several edits would fail."""
+        for file in files:
+            edit = self._edit(file, request, now, dry_run=True)
+            self._report(file, edit, "", request)
 
     def _edit(
         self,
-        named: _Named,
-        asked: Mapping[str, object],
+        path: MemoryPath,
+        request: Mapping[str, object],
         now: datetime | None,
         *,
         expected: str | None = None,
         dry_run: bool = False,
     ) -> "Edit":
-        """Carry out an edit on the note as it is in this moment."""
+        """Carry out an edit on the note as it is at this moment."""
         return self._edits.edit_text(
-            named.note, asked, expected=expected, dry_run=dry_run, now=now
+            path.note, request, expected=expected, dry_run=dry_run, now=now
         )
 
-    def _told(
+    def _report(
         self,
-        named: _Named,
+        path: MemoryPath,
         edit: "Edit",
-        done: str,
-        asked: Mapping[str, object] | None = None,
+        success: str,
+        request: Mapping[str, object] = _EDIT_OF_CREATE,
     ) -> str:
-        """What the model is told of an edit; raises _Refused for one that was not made."""
+        """Return `success`, or what is waited for. Raises CommandRefused if it was not made."""
         if edit.pending:
-            why = edit.pending[0].explanation
-            return f"{named.path} cannot be written now: {why}. The change is kept, and made as soon as that is over."
+            reason = edit.pending[0].explanation
+            return (
+                f"{path.path} cannot be written now: {reason}."
+                " The change is kept, and made as soon as that is over."
+            )
+        not_changed = f"Error: {path.path} was not changed"
         if edit.rejected:
-            why = _WHY_NOT.get(edit.rejected[0].reason, edit.rejected[0].reason)
-            raise _Refused(f"Error: {named.path} was not changed: {why}.")
+            reason = edit.rejected[0].reason
+            raise CommandRefused(f"{not_changed}: {_WHY_NOT.get(reason, reason)}.")
         if edit.proposed:
-            raise _Refused(
-                f"Error: {named.path} was not changed: this waits for a person's approval, as {edit.proposed[0].why}."
-                " Go on without it; do not try again."
+            raise CommandRefused(
+                f"{not_changed}: this waits for a person's approval,"
+                f" as {edit.proposed[0].why}. Go on without it; do not try again."
             )
-        if any(one.outcome == "noop_no_match" for one in edit.applied):
-            self._say_why(named, asked or {"op": "create", "file_text": ""})
-        if (
-            edit.before is not None
-            and edit.after is not None
-            and asked is not None
-            and asked["op"] == "delete"
-        ):
-            raise _Refused(
-                f"Error: {named.path} was changed meanwhile, and is kept. View it again"
+        if any(applied.outcome == "noop_no_match" for applied in edit.applied):
+            self._refuse_unfit(path, request)
+        # The trash got the note as it was, and the text that somebody saved meanwhile is there.
+        is_changed = edit.before is not None and edit.after is not None
+        if request["op"] == "delete" and is_changed:
+            raise CommandRefused(
+                f"Error: {path.path} was changed meanwhile, and is kept. View it again"
             )
-        return done
+        return success
 
-    def _say_why(self, named: _Named, asked: Mapping[str, object]) -> None:
-        """Raise _Refused for an edit that did not fit what somebody saved at the last moment."""
-        note = self._read(named)
-        made = edit_text(asked, note.raw if note else None)
-        if isinstance(made, Unfit):
-            raise _Refused(_unfit(named, asked, made))
-        raise _Refused(f"Error: {named.path} was changed meanwhile. View it again")
+    def _refuse_unfit(self, path: MemoryPath, request: Mapping[str, object]) -> None:
+        """Raise CommandRefused for an edit that does not fit what somebody has just saved."""
+        note = self._folder.read(path)
+        _plan(path, request, note.raw if note else None)
+        raise CommandRefused(f"Error: {path.path} was changed meanwhile. View it again")
 
 
-def _range(value: object) -> Sequence[int] | None:
-    """The lines to view."""
+def _checked(command: Mapping[str, object]) -> dict[str, Any]:
+    """Return a command whose required fields are there. Raises CommandRefused."""
+    name = command.get("command")
+    if not isinstance(name, str) or name not in _FIELDS:
+        raise CommandRefused(f"Error: Unknown command: {name}")
+    for field, kind in _FIELDS[name].items():
+        value = command.get(field)
+        # To Python, true and false are numbers.
+        if not isinstance(value, kind) or isinstance(value, bool):
+            noun = "number" if kind is int else "text"
+            raise CommandRefused(f"Error: `{field}` of {name} is missing, or no {noun}")
+    checked = dict(command)
+    for field in _TEXTS:
+        text = checked.get(field)
+        # A model repeats the flags that it was shown, and no note has them.
+        if isinstance(text, str):
+            checked[field] = text.replace(FLAG, "")
+    return checked
+
+
+def _line_range(value: object) -> Sequence[int] | None:
+    """Return the first and the last line to view; None for all lines."""
     if value is None:
         return None
-    if (
-        isinstance(value, list | tuple)
-        and len(value) == 2
-        and all(type(one) is int for one in value)
-    ):
+    if isinstance(value, list | tuple) and [type(line) for line in value] == [int, int]:
         return value
-    raise _Refused(
-        "Error: `view_range` of view is not two numbers, the first line and the last (-1 for the end)"
+    raise CommandRefused(
+        "Error: `view_range` of view is not two numbers,"
+        " the first line and the last (-1 for the end)"
     )
 
 
-def _whole(text: str) -> str:
-    """A text that a note can hold."""
+def _storable(text: str) -> str:
+    """Return the text if a note can hold it. Raises CommandRefused."""
     try:
         raw = text.encode()
     except UnicodeEncodeError:
-        raise _Refused("Error: the text cannot be written in UTF-8") from None
-    if len(raw) > LARGEST:
-        raise _Refused(
-            f"Error: the text is larger than {LARGEST:,} bytes. Keep several smaller files"
+        raise CommandRefused("Error: the text cannot be written in UTF-8") from None
+    if len(raw) > LARGEST_NOTE:
+        raise CommandRefused(
+            f"Error: the text is larger than {LARGEST_NOTE:,} bytes."
+            " Keep several smaller files"
         )
     if "\0" in text:
-        raise _Refused("Error: the text holds a NUL")
+        raise CommandRefused("Error: the text holds a NUL")
     return text
 
 
-def _unfit(named: _Named, asked: Mapping[str, object], made: Unfit) -> str:
-    """Why an edit cannot be made, in the words of the reference."""
-    match made.reason:
+def _plan(path: MemoryPath, request: Mapping[str, object], raw: bytes | None) -> Edited:
+    """Return what an edit makes of a text. Raises CommandRefused when it does not fit."""
+    planned = edit_text(request, raw)
+    if isinstance(planned, Unfit):
+        raise CommandRefused(_explain(path, request, planned))
+    if len(planned.after or b"") > LARGEST_NOTE:
+        raise CommandRefused(
+            f"Error: {path.path} would be larger than {LARGEST_NOTE:,} bytes."
+            " Keep several smaller files"
+        )
+    return planned
+
+
+def _explain(path: MemoryPath, request: Mapping[str, object], unfit: Unfit) -> str:
+    """Return why an edit cannot be made, in the words of the tool's reference."""
+    match unfit.reason:
         case "exists":
-            return answers.EXISTS.format(path=named.path)
+            return tool_texts.EXISTS.format(path=path.path)
+        case "absent" if request["op"] == "str_replace":
+            return tool_texts.INVALID.format(path=path.path)
         case "absent":
-            replaces = asked["op"] == "str_replace"
-            return (answers.INVALID if replaces else answers.MISSING).format(
-                path=named.path
-            )
+            return tool_texts.MISSING.format(path=path.path)
         case "no_match":
-            return answers.NO_MATCH.format(old=asked["old_str"], path=named.path)
+            return tool_texts.NO_MATCH.format(old=request["old_str"], path=path.path)
         case "several":
-            return answers.SEVERAL.format(
-                old=asked["old_str"], lines=", ".join(map(str, made.lines))
-            )
+            lines = ", ".join(map(str, unfit.lines))
+            return tool_texts.SEVERAL.format(old=request["old_str"], lines=lines)
         case "line_range":
-            return answers.LINE_RANGE.format(
-                line=asked["insert_line"], count=made.lines[0]
-            )
+            line, count = request["insert_line"], unfit.lines[0]
+            return tool_texts.LINE_RANGE.format(line=line, count=count)
         case "not_text":
-            return f"Error: The file {named.path} is no text in UTF-8"
-    return f"Error: {named.path} was changed meanwhile. View it again"
+            return f"Error: The file {path.path} is no text in UTF-8"
+        case "moved":
+            return f"Error: {path.path} was changed meanwhile. View it again"
