@@ -8,8 +8,9 @@ from typing import Any
 
 import vault_memory
 from vault_memory import Config, VaultMemory, VaultMemoryError
-from vault_memory.api.metrics import Metrics, as_text
+from vault_memory.api.metrics import Metrics
 from vault_memory.cli import COMMANDS, main
+from vault_memory.http.metrics_text import as_text
 from vault_memory.http.openapi import document
 from vault_memory.http.prometheus import Requests
 from vault_memory.http.routes import ENDPOINTS
@@ -67,7 +68,8 @@ def metrics_text(memory: VaultMemory) -> str:
     """What `/metrics` answers for a vault with a daemon, after one request."""
     requests = Requests()
     requests.took("/v1/search", "POST", 200, 0.1)
-    return as_text([*Metrics(memory, lambda: VITALS).families(), *requests.families()])
+    families = Metrics(memory, lambda: VITALS).families()
+    return as_text([*families, *requests.families()]).decode()
 
 
 def state_of(memory: VaultMemory) -> Path:

@@ -15,9 +15,10 @@ from prometheus_client.parser import text_string_to_metric_families
 from tests.conftest import PROJECT
 from tests.http.served import MIRA, TOMAS, Served
 from tests.scenarios.outside import Outside, at
-from vault_memory.api.metrics import LOOK_SECONDS, Family, Metrics, Sample, as_text
+from vault_memory.api.metrics import LOOK_SECONDS, Family, Metrics, Sample
 from vault_memory.api.vault_memory import VaultMemory
 from vault_memory.http import prometheus as of_web
+from vault_memory.http.metrics_text import as_text
 from vault_memory.http.tokens import TokenUnsafe
 from vault_memory.rules.paths.caller import Caller
 
@@ -287,7 +288,7 @@ def test_with_a_daemon_it_tells_how_that_one_is(outside: Outside):
 
         found = Metrics(memory, lambda: daemon.ask("vitals")).families()
 
-    told = read(as_text(found))
+    told = read(as_text(found).decode())
     assert (told["daemon_up"], told["watcher_healthy"], told["index_stale_notes"]) == (
         {(): 1},
         {(): 1},
@@ -315,7 +316,7 @@ def test_how_the_sync_stands_is_told_without_its_reasons(memory: VaultMemory):
         "held": [],
     }
 
-    told = read(as_text(Metrics(memory, lambda: vitals).families()))
+    told = read(as_text(Metrics(memory, lambda: vitals).families()).decode())
 
     assert told["sync"][(("state", "waiting"),)] == 1
     assert sum(told["sync"].values()) == 1
@@ -358,7 +359,9 @@ NUMBERS = st.floats() | st.integers(-(2**60), 2**60).map(float)
 def test_whatever_a_label_says_the_parser_reads_it_as_it_was(label: str, value: float):
     family = Family("x", "gauge", "a\\b\nc", (Sample(value, {"label": label}),))
 
-    [found] = text_string_to_metric_families(as_text([family]).replace("\r", "␍"))
+    [found] = text_string_to_metric_families(
+        as_text([family]).decode().replace("\r", "␍")
+    )
     [sample] = found.samples
 
     assert sample.labels == {"label": label.replace("\r", "␍")}

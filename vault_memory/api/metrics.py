@@ -27,7 +27,6 @@ else:
 
 LOOK_SECONDS = 300.0
 """Between two looks through the vault for proposals and conflict copies"""
-PREFIX = "vault_memory_"
 SEMANTIC = ("ready", "warming", "off")
 Found = TypeVar("Found")
 
@@ -68,39 +67,6 @@ def one_of(name: str, help: str, states: Iterable[str], state: str | None) -> Fa
         else ()
     )
     return Family(name, "gauge", help, samples)
-
-
-def as_text(families: Iterable[Family]) -> str:
-    """In the text format of Prometheus, version 0.0.4."""
-    lines = []
-    for family in families:
-        if not family.samples:
-            continue
-        name = PREFIX + family.name
-        told = family.help.replace("\\", "\\\\").replace("\n", "\\n")
-        lines += [f"# HELP {name} {told}", f"# TYPE {name} {family.kind}"]
-        lines += [
-            f"{name}{one.suffix}{_labels(one.labels)} {_number(one.value)}"
-            for one in family.samples
-        ]
-    return "".join(f"{line}\n" for line in lines)
-
-
-def _labels(labels: Mapping[str, str]) -> str:
-    told = [f'{name}="{_escaped(value)}"' for name, value in labels.items()]
-    return f"{{{','.join(told)}}}" if told else ""
-
-
-def _escaped(value: str) -> str:
-    return value.replace("\\", "\\\\").replace('"', '\\"').replace("\n", "\\n")
-
-
-def _number(value: float) -> str:
-    if math.isnan(value) or math.isinf(value):
-        return "NaN" if math.isnan(value) else "+Inf" if value > 0 else "-Inf"
-    return (
-        str(int(value)) if value == int(value) and abs(value) < 2**53 else repr(value)
-    )
 
 
 class Metrics:

@@ -1,7 +1,7 @@
-"""`/metrics` in the text format of Prometheus, for whoever looks after the machine, and the counting of requests.
+"""`/metrics` in the text format of Prometheus, and the counting of requests.
 
-Bots have no business there: the numbers are of everybody's memory. It has a token of its own, and without one it is
-only there for whoever may come without a token, which is the owner of the Unix socket.
+The numbers are about everybody's memory, so bots get none of them: the page has a token of its own.
+Without that token it answers only requests that need none, which come over the owner's Unix socket.
 """
 
 import hmac
@@ -17,7 +17,7 @@ from starlette.responses import Response
 from starlette.routing import Route
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
-from vault_memory.api.metrics import Family, Metrics, Sample, as_text
+from vault_memory.api.metrics import Family, Metrics, Sample
 from vault_memory.api.vault_memory import VaultMemory
 from vault_memory.http.responses import HEADERS, refusal
 from vault_memory.http.tokens import token_in
@@ -25,7 +25,9 @@ from vault_memory.lazy import lazy_module
 
 if TYPE_CHECKING:
     from vault_memory.daemon import client
+    from vault_memory.http import metrics_text
 else:
+    metrics_text = lazy_module("vault_memory.http.metrics_text")
     client = lazy_module("vault_memory.daemon.client")
 
 PATH = "/metrics"
@@ -34,40 +36,44 @@ METHODS = {"GET", "POST", "PUT", "PATCH", "DELETE", "HEAD", "OPTIONS"}
 
 
 class Requests:
-    """How many came, what became of them, and how long they took: by the path of the call, not by what was asked."""
+    """Number and duration of requests, by route, method and status.
+
+    The counters of `prometheus_client` would add a series `_created` to each of these, unless that
+    is turned off for the complete process.
+    """
 
     def __init__(self) -> None:
-        self._count: dict[tuple[str, str, str], int] = defaultdict(int)
-        self._seconds: dict[str, tuple[int, float]] = defaultdict(lambda: (0, 0.0))
+        self._counts: dict[tuple[str, str, str], int] = defaultdict(int)
+        self._seconds: dict[str, float] = defaultdict(float)
 
     def took(self, path: str, method: str, status: int, seconds: float) -> None:
-        self._count[path, method, str(status)] += 1
-        count, before = self._seconds[path]
-        self._seconds[path] = (count + 1, before + seconds)
+        """Count one request, which took so many seconds."""
+        self._counts[path, method, str(status)] += 1
+        self._seconds[path] += seconds
 
     def families(self) -> list[Family]:
-        by_status = tuple(
-            Sample(count, {"path": path, "method": method, "status": status})
-            for (path, method, status), count in sorted(self._count.items())
-        )
-        times = []
-        for path, (count, seconds) in sorted(self._seconds.items()):
-            times += [
-                Sample(seconds, {"path": path}, "_sum"),
-                Sample(count, {"path": path}, "_count"),
-            ]
+        by_status = []
+        by_path: dict[str, int] = defaultdict(int)
+        for (path, method, status), count in sorted(self._counts.items()):
+            labels = {"path": path, "method": method, "status": status}
+            by_status.append(Sample(count, labels))
+            by_path[path] += count
+        durations = []
+        for path, seconds in sorted(self._seconds.items()):
+            durations.append(Sample(seconds, {"path": path}, "_sum"))
+            durations.append(Sample(by_path[path], {"path": path}, "_count"))
         return [
             Family(
                 "http_requests_total",
                 "counter",
                 "Requests that were answered",
-                by_status,
+                tuple(by_status),
             ),
             Family(
                 "http_request_seconds",
                 "summary",
                 "How long their answers took",
-                tuple(times),
+                tuple(durations),
             ),
         ]
 
@@ -142,7 +148,10 @@ def metrics_route(
             )
         families = await anyio.to_thread.run_sync(metrics.families)
         return Response(
-            as_text([*families, *requests.families()]), 200, HEADERS, FORMAT
+            metrics_text.as_text([*families, *requests.families()]),
+            200,
+            HEADERS,
+            FORMAT,
         )
 
     return [Route(PATH, answer, methods=["GET"])]
