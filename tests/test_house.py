@@ -30,7 +30,7 @@ VAGUE = {
     "util",
     "utils",
 }
-PURE = ("markdown", "rules")
+PURE = ("contract", "markdown", "rules")
 UNPURE_CALLS = {"open", "print", "input", "breakpoint"}
 CLOCKS = {"now", "today", "utcnow"}
 

@@ -222,6 +222,8 @@ def test_the_scopes_of_a_new_person_do_not_fail(memory: VaultMemory) -> None:
     "call",
     [
         lambda memory: memory.search("x", scopes=ALICE, mode="magic"),
+        lambda memory: memory.search("x", scopes=ALICE, kinds=["inbox"]),
+        lambda memory: memory.search("x", scopes=ALICE, limit=1001),
         lambda memory: memory.context("x", scopes=ALICE, purpose="fun"),
         lambda memory: memory.apply(NOTE, [], source="nobody"),
         lambda memory: memory.remember("x", scope=ALICE[0], source="nobody"),
@@ -232,7 +234,16 @@ def test_the_scopes_of_a_new_person_do_not_fail(memory: VaultMemory) -> None:
             session="s", role="user", text="x", user="alice", mode="loud"
         ),
     ],
-    ids=["mode", "purpose", "source", "source of remember", "role", "record mode"],
+    ids=[
+        "mode",
+        "kind",
+        "limit",
+        "purpose",
+        "source",
+        "source of remember",
+        "role",
+        "record mode",
+    ],
 )
 def test_a_word_that_is_none_of_the_choices_is_a_clear_error(
     memory: VaultMemory, call: Call

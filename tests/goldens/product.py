@@ -14,7 +14,7 @@ from vault_memory.http.metrics_text import as_text
 from vault_memory.http.openapi import document
 from vault_memory.http.prometheus import Requests
 from vault_memory.http.routes import ENDPOINTS
-from vault_memory.mcp import listing
+from vault_memory.mcp import tools
 
 __all__ = [
     "COMMANDS",
@@ -61,7 +61,7 @@ def openapi() -> dict[str, Any]:
 
 def tools_and_resources() -> dict[str, Any]:
     """What an MCP client is told before it calls anything."""
-    return {**listing.introduction(), **listing.tools(), **listing.templates()}
+    return {**tools.introduction(), **tools.list_tools(), **tools.list_templates()}
 
 
 def metrics_text(memory: VaultMemory) -> str:

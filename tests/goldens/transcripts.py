@@ -7,6 +7,7 @@ from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
+from tests.contract.shapes import problems
 from tests.goldens import product
 from tests.goldens.sandbox import Sandbox
 from tests.goldens.sessions import SESSIONS, Command, Save, Session
@@ -43,6 +44,8 @@ def answer(sandbox: Sandbox, command: Command, *, as_json: bool) -> str:
         code, out, err = sandbox.run(*arguments, stdin=command.stdin)
     lines = [f"$ {command.line}"]
     if as_json and command.json:
+        wrong = problems(arguments, out)
+        assert not wrong, wrong
         out = readable(out)
     lines += [line.rstrip() for line in sandbox.scrub(out).splitlines()]
     lines += [f"stderr: {line}".rstrip() for line in sandbox.scrub(err).splitlines()]

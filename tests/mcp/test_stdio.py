@@ -166,7 +166,7 @@ def test_half_a_letter_in_an_argument_is_told_in_words(place: Outside):
         told = pipe.call("memory_search", query="half \ud83d")
 
     assert told["isError"] is True
-    assert "cannot be called so" in told["content"][0]["text"]
+    assert "cannot take these arguments" in told["content"][0]["text"]
 
 
 @pytest.mark.parametrize("version", HANDSHAKE_VERSIONS)

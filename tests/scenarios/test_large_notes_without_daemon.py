@@ -7,10 +7,10 @@ import pytest
 from tests.mcp.vaults import ALICE
 from tests.scenarios.outside import Outside, outside
 from vault_memory import VaultMemory
+from vault_memory.contract.requests import ContextArguments, SearchArguments
 from vault_memory.ingest.large_notes import STEPS_OF_A_QUESTION
 from vault_memory.mcp import read_tools
 from vault_memory.mcp.http_session import Serving
-from vault_memory.mcp.tool_arguments import Context, Search
 
 __all__ = ["outside"]
 
@@ -79,8 +79,8 @@ def test_a_server_without_a_daemon_reads_no_hostile_note(begun: Outside):
     with VaultMemory.open(begun.vault, environment=begun.environment) as memory:
         serving = Serving(memory, ALICE)
         answers = [
-            read_tools.search(serving, Search("ferry")),
-            read_tools.context(serving, Context("ferry")),
+            read_tools.search(serving, SearchArguments("ferry")),
+            read_tools.context(serving, ContextArguments("ferry")),
         ]
 
     for answered in answers:

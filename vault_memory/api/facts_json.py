@@ -1,23 +1,25 @@
-"""The JSON contract of facts: what `facts`, `timeline`, `entity`, and each change of a fact give back."""
+"""Turns the results of fact calls into the answers of the JSON contract."""
 
 from collections.abc import Iterable
-from dataclasses import asdict
-from typing import Any
+from typing import TYPE_CHECKING
 
 from vault_memory.api.json_contract import of_edit, of_hit
-from vault_memory.facts.entity_info import About, FactChange
-from vault_memory.rules.facts.fact import Fact
+
+if TYPE_CHECKING:
+    from vault_memory.contract import answers
+    from vault_memory.facts.entity_info import About, FactChange
+    from vault_memory.rules.facts.fact import Fact
 
 
-def of_fact(fact: Fact) -> dict[str, Any]:
-    """One fact; days are ISO 8601. `inferred` follows from another one, and stands on no page."""
+def of_fact(fact: "Fact") -> "answers.FactJson":
+    """One fact. An inferred fact is on no page, so it has no text."""
     return {
         "id": fact.id,
         "subject": fact.subject,
         "predicate": fact.predicate,
         "object": fact.object,
-        "valid_from": fact.valid_from and fact.valid_from.isoformat(),
-        "valid_until": fact.valid_until and fact.valid_until.isoformat(),
+        "valid_from": fact.valid_from.isoformat() if fact.valid_from else None,
+        "valid_until": fact.valid_until.isoformat() if fact.valid_until else None,
         "temporary": fact.temporary,
         "confidence": fact.confidence,
         "ref": fact.ref,
@@ -30,17 +32,17 @@ def of_fact(fact: Fact) -> dict[str, Any]:
     }
 
 
-def of_facts(facts: Iterable[Fact]) -> dict[str, Any]:
+def of_facts(facts: "Iterable[Fact]") -> "answers.FactsJson":
     """`facts`, `timeline`."""
     return {"facts": [of_fact(fact) for fact in facts]}
 
 
-def of_change(change: FactChange) -> dict[str, Any]:
-    """`add-fact`, `correct`, `invalidate`, `delete-fact`, `confirm`: with what was done to the page."""
-    return {"outcome": change.outcome, "id": change.id} | of_edit(change.edit)
+def of_change(change: "FactChange") -> "answers.FactChangeJson":
+    """`add-fact`, `correct`, `invalidate`, `delete-fact`, `confirm`, with the edit of the page."""
+    return {"outcome": change.outcome, "id": change.id, **of_edit(change.edit)}
 
 
-def of_about(about: About) -> dict[str, Any]:
+def of_about(about: "About") -> "answers.EntityJson":
     """`entity`."""
     return {
         "name": about.name,
@@ -48,7 +50,15 @@ def of_about(about: About) -> dict[str, Any]:
         "aliases": list(about.aliases),
         "summary": about.summary,
         "facts": [of_fact(fact) for fact in about.facts],
-        "relationships": [asdict(one) for one in about.relationships],
+        "relationships": [
+            {
+                "subject": relationship.subject,
+                "predicate": relationship.predicate,
+                "object": relationship.object,
+                "strength": relationship.strength,
+            }
+            for relationship in about.relationships
+        ],
         "mentions": about.mentions,
         "hits": [of_hit(hit) for hit in about.hits],
     }

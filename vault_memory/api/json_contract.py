@@ -1,24 +1,36 @@
-"""The JSON contract: what each call gives back, as one object with stable keys."""
+"""Turns the results of calls into the answers of the JSON contract.
 
-from collections.abc import Iterable, Mapping, Sequence
-from typing import TYPE_CHECKING, Any
+The functions build plain dictionaries, because a hook cannot wait until msgspec is loaded. Their
+types are those of `vault_memory.contract.answers`: the type checker finds a key that is missing,
+misspelt or too much.
+"""
+
+from collections.abc import Iterable, Sequence
+from typing import TYPE_CHECKING
 
 from vault_memory.errors import UsageError, VaultMemoryError
 
 if TYPE_CHECKING:
-    from _typeshed import DataclassInstance
-
     from vault_memory.context.blocks import ContextBlock
+    from vault_memory.contract import (
+        FreshnessJson,
+        RemainingJson,
+        answers,
+        edit_answers,
+        status_answers,
+    )
     from vault_memory.conversations.calls import Recorded
     from vault_memory.edits.conflict_copy import ConflictCopy, Resolved
-    from vault_memory.edits.edit_result import Edit
+    from vault_memory.edits.edit_result import AppliedOp, Edit, RejectedOp
     from vault_memory.edits.reports import Check, Ended, ThrownNote
     from vault_memory.edits.versions import NoteVersion
     from vault_memory.forgetting.forget_text import Forgotten
+    from vault_memory.learning.remember import Remembered
     from vault_memory.rules.edits.audit_record import Proposal, Record
     from vault_memory.search.freshness import Freshness, SearchAnswer
     from vault_memory.search.note_reports import IndexReport, NoteInfo, NoteText
     from vault_memory.search.results import Hit
+    from vault_memory.sync.report import Remark, SyncReport
 
 ADVICE = {
     "identical": "discard",
@@ -27,20 +39,25 @@ ADVICE = {
     "conflict": "merge",
     "orphan": "take",
 }
-"""What is to be done about a conflict copy, by its state"""
+"""The op that `conflicts` advises for a copy, by its state"""
 HEADING_STEP = " › "
 """Between the names of a heading path"""
 
 
-def of_search(answer: "SearchAnswer") -> dict[str, Any]:
-    """`search`: `hits` and `freshness`, and with `--why` what the filters left out."""
-    found: dict[str, Any] = {
+# ---- search and context ---------------------------------------------------------------------------
+
+
+def of_search(answer: "SearchAnswer") -> "answers.SearchAnswerJson":
+    """`search`; `left_out` only with `--why`."""
+    payload: answers.SearchAnswerJson = {
         "hits": [of_hit(hit) for hit in answer.hits],
         "freshness": of_freshness(answer.freshness),
     }
     if answer.left_out:
-        found["left_out"] = dict(answer.left_out)
-    return found | of_unknown_scopes(answer)
+        payload["left_out"] = dict(answer.left_out)
+    if answer.unknown_scopes:
+        payload["unknown_scopes"] = list(answer.unknown_scopes)
+    return payload
 
 
 def of_unknown_scopes(answer: object) -> dict[str, list[str]]:
@@ -49,9 +66,9 @@ def of_unknown_scopes(answer: object) -> dict[str, list[str]]:
     return {"unknown_scopes": list(unknown_scopes)} if unknown_scopes else {}
 
 
-def of_hit(hit: "Hit") -> dict[str, Any]:
-    """One hit; paths are relative to the vault, lines are 1-based and inclusive."""
-    found: dict[str, Any] = {
+def of_hit(hit: "Hit") -> "answers.HitJson":
+    """One hit."""
+    payload: answers.HitJson = {
         "note": hit.note,
         "lines": list(hit.lines),
         "heading": HEADING_STEP.join(hit.heading),
@@ -62,106 +79,225 @@ def of_hit(hit: "Hit") -> dict[str, Any]:
         "score": hit.score,
     }
     if hit.pending:
-        found["pending"] = True
+        payload["pending"] = True
     if hit.why is not None:
-        found["why"] = hit.why.as_json()
-    return found
+        terms = {name: round(term, 4) for name, term in hit.why.terms.items()}
+        payload["why"] = {"terms": terms, "arms": dict(hit.why.arms)}
+    return payload
 
 
-def of_context(block: "ContextBlock") -> dict[str, Any]:
-    """`context`: the text for the prompt, its parts in order, and what was cut."""
-    return {
+def of_context(block: "ContextBlock") -> "answers.ContextBlockJson":
+    """`context`."""
+    payload: answers.ContextBlockJson = {
         "text": block.text,
-        "parts": [part._asdict() for part in block.parts],
-        "cut": [cut._asdict() for cut in block.cut],
+        "parts": [
+            {"kind": part.kind, "note": part.note, "chars": part.chars}
+            for part in block.parts
+        ],
+        "cut": [{"kind": cut.kind, "reason": cut.reason} for cut in block.cut],
         "freshness": of_freshness(block.freshness),
-    } | of_unknown_scopes(block)
+    }
+    if block.unknown_scopes:
+        payload["unknown_scopes"] = list(block.unknown_scopes)
+    return payload
 
 
-def of_freshness(freshness: "Freshness") -> dict[str, Any]:
-    return {**freshness._asdict(), "stale_files": list(freshness.stale_files)}
+def of_freshness(freshness: "Freshness") -> "FreshnessJson":
+    """How current an answer is."""
+    return {
+        "stale_files": list(freshness.stale_files),
+        "semantic": freshness.semantic,
+        "reason": freshness.reason,
+    }
 
 
-def of_index(report: "IndexReport") -> dict[str, Any]:
-    return _as_dict(report)
+# ---- notes and the index --------------------------------------------------------------------------
 
 
-def of_note(note: "NoteText") -> dict[str, Any]:
-    return {**_as_dict(note), "sections": list(note.sections)}
+def of_index(report: "IndexReport") -> "status_answers.IndexReportJson":
+    """`index`."""
+    return {
+        "notes": report.notes,
+        "changed": report.changed,
+        "removed": report.removed,
+        "chunks_added": report.chunks_added,
+        "chunks_kept": report.chunks_kept,
+        "chunks_removed": report.chunks_removed,
+        "embedded": report.embedded,
+        "seconds": report.seconds,
+    }
 
 
-def of_notes(notes: "Sequence[NoteInfo]") -> dict[str, Any]:
-    return {"notes": [_as_dict(note) for note in notes]}
+def of_note(note: "NoteText") -> "answers.NoteTextJson":
+    """`read`."""
+    return {
+        "note": note.note,
+        "revision": note.revision,
+        "text": note.text,
+        "sections": list(note.sections),
+    }
 
 
-def of_doctor(checks: "Sequence[Check]") -> dict[str, Any]:
-    return {"checks": [_as_dict(check) for check in checks]}
+def of_notes(notes: "Sequence[NoteInfo]") -> "answers.NotesJson":
+    """`notes`."""
+    return {
+        "notes": [
+            {
+                "note": note.note,
+                "scope": note.scope,
+                "kind": note.kind,
+                "revision": note.revision,
+                "bytes": note.bytes,
+            }
+            for note in notes
+        ]
+    }
 
 
-def of_edit(edit: "Edit") -> dict[str, Any]:
+def of_doctor(checks: "Sequence[Check]") -> "status_answers.DoctorJson":
+    """`doctor`."""
+    return {
+        "checks": [
+            {
+                "name": check.name,
+                "state": check.state,
+                "reason": check.reason,
+                "fix": check.fix,
+            }
+            for check in checks
+        ]
+    }
+
+
+# ---- edits ----------------------------------------------------------------------------------------
+
+
+def of_edit(edit: "Edit") -> "edit_answers.EditJson":
     """`append`, `add-heading`, `remove`, `replace`, `apply`, `undo`, `restore`."""
     return {
         "note": edit.note,
         "before": edit.before,
         "after": edit.after,
-        "applied": [_without_empty(_as_dict(done), "remark") for done in edit.applied],
-        "rejected": [
-            _without_empty(_as_dict(refused), "headings") for refused in edit.rejected
+        "applied": [_applied(op) for op in edit.applied],
+        "rejected": [_rejected(op) for op in edit.rejected],
+        "proposed": [
+            {"op": dict(proposal.op), "id": proposal.id, "why": proposal.why}
+            for proposal in edit.proposed
         ],
-        "proposed": [_as_dict(proposal) for proposal in edit.proposed],
-        "pending": [_as_dict(waiting) for waiting in edit.pending],
+        "pending": [
+            {
+                "op": dict(pending.op),
+                "reason": pending.reason,
+                "id": pending.id,
+                "explanation": pending.explanation,
+            }
+            for pending in edit.pending
+        ],
         "audit_id": edit.audit_id,
         "diff": edit.diff,
         "summary": edit.summary,
     }
 
 
-def of_log(records: "Iterable[Record]") -> dict[str, Any]:
+def _applied(op: "AppliedOp") -> "edit_answers.AppliedJson":
+    payload: edit_answers.AppliedJson = {"op": dict(op.op), "outcome": op.outcome}
+    if op.remark:
+        payload["remark"] = op.remark
+    return payload
+
+
+def _rejected(op: "RejectedOp") -> "edit_answers.RejectedJson":
+    payload: edit_answers.RejectedJson = {"op": op.op, "reason": op.reason}
+    if op.headings:
+        payload["headings"] = list(op.headings)
+    return payload
+
+
+def of_log(records: "Iterable[Record]") -> "edit_answers.LogJson":
+    """`log`: the records as they are in the audit log."""
     return {"records": [record.as_json() for record in records]}
 
 
-def of_inbox(proposals: "Iterable[Proposal]") -> dict[str, Any]:
+def of_inbox(proposals: "Iterable[Proposal]") -> "edit_answers.InboxJson":
+    """`inbox`."""
     return {
         "items": [
             {
-                "id": one.id,
-                "note": one.note,
-                "op": dict(one.op),
-                "why": one.why,
-                "state": one.state,
+                "id": proposal.id,
+                "note": proposal.note,
+                "op": dict(proposal.op),
+                "why": proposal.why,
+                "state": proposal.state,
             }
-            for one in proposals
+            for proposal in proposals
         ]
     }
 
 
-def of_conflicts(copies: "Iterable[ConflictCopy]") -> dict[str, Any]:
-    """`conflicts`: what waits, and what would be done about it."""
+def of_history(versions: "Sequence[NoteVersion]") -> "edit_answers.HistoryJson":
+    """`history`."""
+    return {
+        "versions": [
+            {
+                "revision": version.revision,
+                "ts": version.ts,
+                "by": version.by,
+                "bytes": version.bytes,
+            }
+            for version in versions
+        ]
+    }
+
+
+def of_trash(notes: "Iterable[ThrownNote]") -> "edit_answers.TrashJson":
+    """`trash`."""
     return {
         "items": [
-            _copy(copy) | {"diff": copy.diff.decode("utf-8", "replace")}
+            {
+                "id": note.id,
+                "note": note.note,
+                "ts": note.ts,
+                "bytes": note.bytes,
+                "revision": note.revision,
+                "outcome": note.outcome,
+                "why": note.why,
+            }
+            for note in notes
+        ]
+    }
+
+
+# ---- conflict copies ------------------------------------------------------------------------------
+
+
+def of_conflicts(copies: "Iterable[ConflictCopy]") -> "edit_answers.ConflictsJson":
+    """`conflicts`: the copies that wait, each with the op that is advised."""
+    return {
+        "items": [
+            {**_copy(copy), "diff": copy.diff.decode("utf-8", "replace")}
             for copy in copies
         ]
     }
 
 
-def of_resolved(resolved: "Iterable[Resolved]") -> dict[str, Any]:
-    """`conflicts merge`, `take`, `discard`: what became of each."""
+def of_resolved(resolutions: "Iterable[Resolved]") -> "edit_answers.ResolvedJson":
+    """`conflicts merge`, `take`, `discard`: what became of each copy."""
+    return {"items": [_resolved(resolution) for resolution in resolutions]}
+
+
+def _resolved(resolution: "Resolved") -> "edit_answers.ResolvedCopyJson":
+    copy, edit = _copy(resolution.copy), resolution.edit
+    if resolution.why:
+        copy["why"] = resolution.why
     return {
-        "items": [
-            _copy(one.copy)
-            | {"outcome": one.outcome, "why": one.why or one.copy.why}
-            | {
-                "audit_id": one.edit.audit_id if one.edit else None,
-                "diff": one.edit.diff if one.edit else "",
-            }
-            for one in resolved
-        ]
+        **copy,
+        "outcome": resolution.outcome,
+        "audit_id": edit.audit_id if edit else None,
+        "diff": edit.diff if edit else "",
     }
 
 
-def _copy(copy: "ConflictCopy") -> dict[str, Any]:
-    said = copy.conflicts
+def _copy(copy: "ConflictCopy") -> "edit_answers.CopyJson":
     return {
         "id": copy.id,
         "note": copy.note,
@@ -175,152 +311,125 @@ def _copy(copy: "ConflictCopy") -> dict[str, Any]:
         "revision": copy.revision,
         "conflicts": [
             {
-                "section": one.section,
-                "note": one.kept.decode("utf-8", "replace"),
-                "copy": one.other.decode("utf-8", "replace"),
-                "reason": one.reason,
+                "section": conflict.section,
+                "note": conflict.kept.decode("utf-8", "replace"),
+                "copy": conflict.other.decode("utf-8", "replace"),
+                "reason": conflict.reason,
             }
-            for one in said
+            for conflict in copy.conflicts
         ],
     }
 
 
-def of_trash(thrown: "Iterable[ThrownNote]") -> dict[str, Any]:
-    return {"items": [_as_dict(one) for one in thrown]}
+# ---- conversations and memory ---------------------------------------------------------------------
 
 
-def of_history(versions: "Sequence[NoteVersion]") -> dict[str, Any]:
-    return {"versions": [_as_dict(version) for version in versions]}
+def of_recorded(recorded: "Recorded") -> "answers.RecordedJson":
+    """`record`."""
+    return {"id": recorded.id, "note": recorded.note}
 
 
-def of_forgotten(forgotten: "Forgotten") -> dict[str, Any]:
-    """`forget`: the receipt says nothing of the text."""
+def of_ended(ended: "Ended") -> "answers.EndedJson":
+    """`end-session`."""
     return {
-        "matches": forgotten.matches,
-        "removed": [_as_dict(one) for one in forgotten.removed],
-        "remaining": [_as_dict(one) for one in forgotten.remaining] or 0,
-        "receipt": _as_dict(forgotten.receipt) if forgotten.receipt else None,
-        "alike": [_as_dict(one) for one in forgotten.alike],
-        "in_memory": [_as_dict(one) for one in forgotten.in_memory],
+        "committed": list(ended.committed),
+        "held": list(ended.held),
+        "dropped": list(ended.dropped),
     }
 
 
-def of_recorded(recorded: "Recorded") -> dict[str, Any]:
-    """`record`: null twice when the turn was not to be recorded."""
-    return recorded._asdict()
+def of_remembered(remembered: "Remembered") -> "answers.RememberedJson":
+    """`remember`."""
+    return {
+        "outcome": remembered.outcome,
+        "id": remembered.id,
+        "note": remembered.note,
+        "reason": remembered.reason,
+    }
 
 
-def of_ended(ended: "Ended") -> dict[str, Any]:
-    """`end-session`: ids of turns."""
-    return {name: list(ids) for name, ids in _as_dict(ended).items()}
+def of_forgotten(forgotten: "Forgotten") -> "answers.ForgottenJson":
+    """`forget`: the receipt says nothing of the text."""
+    remaining: list[RemainingJson] = [
+        {"place": place.place, "why": place.why} for place in forgotten.remaining
+    ]
+    receipt: answers.ReceiptJson | None = None
+    if forgotten.receipt:
+        receipt = {
+            "id": forgotten.receipt.id,
+            "ts": forgotten.receipt.ts,
+            "places": forgotten.receipt.places,
+            "count": forgotten.receipt.count,
+        }
+    return {
+        "matches": forgotten.matches,
+        "removed": [
+            {"place": removed.place, "count": removed.count}
+            for removed in forgotten.removed
+        ],
+        "remaining": remaining or 0,
+        "receipt": receipt,
+        "alike": [
+            {"place": alike.place, "count": alike.count} for alike in forgotten.alike
+        ],
+        "in_memory": [
+            {"pid": process.pid, "why": process.why} for process in forgotten.in_memory
+        ],
+    }
+
+
+# ---- sync -----------------------------------------------------------------------------------------
+
+
+def of_sync(report: "SyncReport") -> "status_answers.SyncReportJson":
+    """`sync`."""
+    return {
+        "uploaded": report.uploaded,
+        "downloaded": report.downloaded,
+        "merged": report.merged,
+        "deleted_local": report.deleted_local,
+        "deleted_remote": report.deleted_remote,
+        "conflicts": report.conflicts,
+        "copies": list(report.copies),
+        "requests": report.requests,
+        "skipped": _remarks(report.skipped),
+        "held": _remarks(report.held),
+        "waiting": _remarks(report.waiting),
+        "failed": _remarks(report.failed),
+        "notes": _remarks(report.notes),
+        "open_conflicts": list(report.open_conflicts),
+        "planned": [
+            {"path": action.path, "action": action.reason} for action in report.planned
+        ],
+    }
+
+
+def _remarks(remarks: "Iterable[Remark]") -> "list[status_answers.PathRemarkJson]":
+    return [{"path": remark.path, "reason": remark.reason} for remark in remarks]
+
+
+# ---- what callers pass ----------------------------------------------------------------------------
 
 
 def read_ops(text: str | bytes) -> list[object]:
-    """The ops in a JSON text: a list of them, or an object with the list under `ops`. Raises UsageError."""
+    """The ops in a JSON text: a list, or an object with the list under `ops`. Raises UsageError."""
     import json
 
     try:
-        said = json.loads(text)
+        payload = json.loads(text)
     except (ValueError, RecursionError) as error:
         raise UsageError(
-            f"the ops are no JSON: {error}", hint='write [{"op": "append", …}, …]'
+            f"the ops are not JSON: {error}", hint='write [{"op": "append", …}, …]'
         ) from None
-    ops = said.get("ops") if isinstance(said, dict) else said
+    ops = payload.get("ops") if isinstance(payload, dict) else payload
     if not isinstance(ops, list):
         raise UsageError(
-            "the ops are no list", hint='write [{"op": "append", …}, …] or {"ops": […]}'
+            "the ops are not a list",
+            hint='write [{"op": "append", …}, …] or {"ops": […]}',
         )
     return ops
 
 
-def _without_empty(entry: dict[str, Any], name: str) -> dict[str, Any]:
-    return (
-        entry
-        if entry[name]
-        else {key: value for key, value in entry.items() if key != name}
-    )
-
-
-def of_error(error: VaultMemoryError) -> dict[str, Any]:
+def of_error(error: VaultMemoryError) -> dict[str, object]:
+    """An error of a call."""
     return {"error": error.as_json()}
-
-
-ARGUMENTS = {
-    "query": str,
-    "scopes": list,
-    "mode": str,
-    "limit": int,
-    "now": str,
-    "topic": str,
-    "entity": str,
-    "since": str,
-    "until": str,
-    "kinds": list,
-    "why": bool,
-    "session": str,
-}
-"""Of a search, with their types in JSON; lists are of text, and what is not needed may be null"""
-CONTEXT_ARGUMENTS = {
-    "prompt": str,
-    "scopes": list,
-    "purpose": str,
-    "budget": int,
-    "session": str,
-    "confirmation": str,
-    "automatic": bool,
-    "private": bool,
-    "now": str,
-}
-"""Of the memory block for a prompt, likewise"""
-
-
-def _is(value: object, kind: type) -> bool:
-    if isinstance(value, list):
-        return kind is list and all(isinstance(part, str) for part in value)
-    return value is None or (
-        isinstance(value, kind) and (kind is bool or not isinstance(value, bool))
-    )
-
-
-def search_arguments(args: Mapping[str, Any]) -> dict[str, Any]:
-    """The arguments of `VaultMemory.search` from JSON, where dates and times are ISO 8601."""
-    return _arguments(args, ARGUMENTS, "search")
-
-
-def context_arguments(args: Mapping[str, Any]) -> dict[str, Any]:
-    """The arguments of `VaultMemory.context` from JSON; those that are null are left out."""
-    found = _arguments(args, CONTEXT_ARGUMENTS, "context")
-    return {name: value for name, value in found.items() if value is not None}
-
-
-def _arguments(
-    args: Mapping[str, Any], known: Mapping[str, type], call: str
-) -> dict[str, Any]:
-    from datetime import date, datetime
-
-    found = dict(args)
-    if unknown := sorted(set(found) - set(known)):
-        raise UsageError(f"`{call}` takes {', '.join(known)}, not {', '.join(unknown)}")
-    for name, kind in known.items():
-        if not _is(found.get(name), kind):
-            raise UsageError(
-                f"`{name}` is {found.get(name)!r}, which is no {kind.__name__}"
-            )
-    try:
-        for name in ("since", "until"):
-            if found.get(name):
-                found[name] = date.fromisoformat(found[name])
-        if found.get("now"):
-            found["now"] = datetime.fromisoformat(found["now"])
-    except (TypeError, ValueError) as error:
-        raise UsageError(
-            f"a date is not ISO 8601: {error}", hint="write 2026-01-31"
-        ) from None
-    return found
-
-
-def _as_dict(value: "DataclassInstance") -> dict[str, Any]:
-    """The fields of a dataclass, by name."""
-    from dataclasses import asdict  # only here: a hook would wait 7 ms for it
-
-    return asdict(value)

@@ -37,6 +37,6 @@ def hidden(value: Any, folders: list[str]) -> Any:
     return value
 
 
-def placeless(text: str, folders: list[str]) -> str:
+def without_paths(text: str, folders: list[str]) -> str:
     """The text with no absolute path in it, of whatever folder."""
     return _PATH.sub(HIDDEN, str(hidden(text, folders)))

@@ -15,9 +15,15 @@ if TYPE_CHECKING:
     from vault_memory.api import doctor as api_doctor
     from vault_memory.api import status_report
     from vault_memory.context.blocks import ContextBlock
-    from vault_memory.context.calls import Purpose
-    from vault_memory.conversations.calls import Recorded, RecordMode, Role
-    from vault_memory.edits.calls import Source
+    from vault_memory.contract import (
+        Origin,
+        Purpose,
+        RecordMode,
+        Role,
+        SearchMode,
+        Source,
+    )
+    from vault_memory.conversations.calls import Recorded
     from vault_memory.edits.edit_result import Edit
     from vault_memory.edits.reports import Check, Ended
     from vault_memory.edits.versions import NoteVersion
@@ -33,7 +39,6 @@ if TYPE_CHECKING:
     from vault_memory.rules.edits.ops import Op
     from vault_memory.rules.facts import fact as facts_fact
     from vault_memory.rules.paths import caller
-    from vault_memory.search.calls import Mode
     from vault_memory.search.freshness import SearchAnswer
     from vault_memory.search.note_reports import IndexReport, NoteList, NoteText
 else:
@@ -113,7 +118,7 @@ class VaultMemory(VaultParts):
         query: str,
         *,
         scopes: Sequence[str],
-        mode: "Mode | None" = None,
+        mode: "SearchMode | None" = None,
         limit: int | None = None,
         now: datetime | None = None,
         topic: str | None = None,
@@ -211,7 +216,7 @@ class VaultMemory(VaultParts):
         channel: str | None = None,
         source: str = "talk",
         mode: "RecordMode" = "persistent",
-        origin: str = "owner",
+        origin: "Origin" = "owner",
         silent: bool = False,
         automated: bool = False,
         now: datetime | None = None,

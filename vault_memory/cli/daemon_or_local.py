@@ -1,6 +1,6 @@
 """What the commands that ask need of the daemon: a question goes to it when one runs, and is answered here when not."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
 from vault_memory.cli.options import Context
@@ -9,7 +9,10 @@ from vault_memory.errors import UsageError
 from vault_memory.lazy import lazy_module
 
 if TYPE_CHECKING:
+    from vault_memory.context.calls import ContextOptions
+    from vault_memory.contract.answers import ContextBlockJson, SearchAnswerJson
     from vault_memory.daemon import client, query_or_local
+    from vault_memory.search.calls import SearchOptions
 else:
     client = lazy_module("vault_memory.daemon.client")
     query_or_local = lazy_module("vault_memory.daemon.query_or_local")
@@ -19,12 +22,12 @@ MOST_NAMES = 8
 
 
 def answer_search(
-    context: Context, query: str, scopes: Sequence[str], arguments: Mapping[str, Any]
-) -> dict[str, Any]:
+    context: Context, query: str, scopes: Sequence[str], options: "SearchOptions"
+) -> "SearchAnswerJson":
     """Search through the daemon, else by itself; no scopes means all of the vault, as an explicit list."""
     with context.open() as memory, context.progress() as progress:
         return query_or_local.search(
-            memory, query, scopes=scopes or None, arguments=arguments, progress=progress
+            memory, query, scopes=scopes or None, options=options, progress=progress
         )
 
 
@@ -32,10 +35,10 @@ def answer_context(
     context: Context,
     prompt: str,
     scopes: Sequence[str],
-    arguments: Mapping[str, Any],
+    options: "ContextOptions",
     *,
     everything: bool,
-) -> dict[str, Any]:
+) -> "ContextBlockJson":
     """The memory block for a prompt; `everything` means all of the vault.
 
     Without names it is the memory of the only person. Raises ContextNeedsName where that is not clear.
@@ -46,7 +49,7 @@ def answer_context(
             if not everything and not belong_to_one_person(scopes):
                 raise ContextNeedsName(scopes)
         return query_or_local.context(
-            memory, prompt, scopes=scopes, arguments=arguments, progress=progress
+            memory, prompt, scopes=scopes, options=options, progress=progress
         )
 
 

@@ -2,6 +2,8 @@
 
 from typing import Literal, NamedTuple
 
+from vault_memory.contract import SearchMode
+
 
 class LayoutPattern(NamedTuple):
     """One more kind of path that is memory, e.g. ``journal/{date}.md``."""
@@ -96,7 +98,7 @@ class Recall(NamedTuple):
     whole_memory_chars: int = 6_000
     """Longest MEMORY.md, in characters, that goes into a prompt complete; of a longer one a prompt gets the lines
     that answer it, and an empty prompt the beginning; 0: always complete"""
-    mode: Literal["balanced", "keyword", "semantic", "rrf"] = "balanced"
+    mode: SearchMode = "balanced"
     """Default mode of a search"""
     limit: int = 10
     """Default number of hits"""

@@ -3,8 +3,9 @@
 from collections.abc import Sequence
 from datetime import datetime
 from functools import partial
-from typing import TYPE_CHECKING, Any, Literal, NamedTuple, get_args
+from typing import TYPE_CHECKING, Any, NamedTuple, get_args
 
+from vault_memory.contract import Purpose
 from vault_memory.edits.calls import aware
 from vault_memory.errors import UsageError
 from vault_memory.index.retry_on_corruption import rebuild_if_damaged
@@ -25,7 +26,6 @@ else:
     live_notes = lazy_module("vault_memory.context.live_notes")
     query = lazy_module("vault_memory.search.query")
 
-Purpose = Literal["chat", "briefing"]
 PURPOSES: tuple[Purpose, ...] = get_args(Purpose)
 
 

@@ -6,8 +6,9 @@ import time
 from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from datetime import datetime, timedelta
-from typing import TYPE_CHECKING, Literal, NamedTuple, get_args
+from typing import TYPE_CHECKING, NamedTuple, get_args
 
+from vault_memory.contract import RecordMode
 from vault_memory.database.connection import DatabaseError
 from vault_memory.edits.calls import aware
 from vault_memory.errors import NoteUnreadable, UsageError
@@ -42,9 +43,7 @@ else:
 
 logger = Logger(__name__)
 
-RecordMode = Literal["persistent", "incognito"]
 MODES: tuple[RecordMode, ...] = get_args(RecordMode)
-Role = Literal["user", "assistant", "system", "tool"]
 
 
 class Recorded(NamedTuple):

@@ -10,14 +10,17 @@ from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from vault_memory.api import json_contract
+from vault_memory.api import json_contract, read_request
+from vault_memory.contract.requests import EditCall
 from vault_memory.daemon.exchange import setup_of
+from vault_memory.daemon.socket_server import Call
 from vault_memory.errors import UsageError, VaultMemoryError
 
 if TYPE_CHECKING:
     from vault_memory.api.vault_memory import VaultMemory
+    from vault_memory.contract.edit_answers import EditJson
 
-MemoryCall = Callable[["VaultMemory", Mapping[str, Any]], dict[str, Any]]
+MemoryCall = Callable[["VaultMemory", Mapping[str, Any]], Mapping[str, Any]]
 """A call of a face, such as a hook, with the memory that it works on"""
 
 
@@ -37,7 +40,7 @@ class EditRequests:
         self._config = _stamp(memory.vault.config_file)
         """of the configuration file when it was read"""
 
-    def table(self) -> dict[str, Callable[[Mapping[str, Any]], dict[str, Any]]]:
+    def table(self) -> dict[str, Call]:
         return {
             "setup": self._compare,
             **{name: self._guarded(call) for name, call in self._calls.items()},
@@ -48,15 +51,13 @@ class EditRequests:
         self._check(arguments.get("setup"))
         return {}
 
-    def _guarded(
-        self, call: MemoryCall
-    ) -> Callable[[Mapping[str, Any]], dict[str, Any]]:
+    def _guarded(self, call: MemoryCall) -> Call:
         lock = threading.Lock()
         opened: list[
             VaultMemory
         ] = []  # for the first call: many vaults are only searched
 
-        def answer(arguments: Mapping[str, Any]) -> dict[str, Any]:
+        def answer(arguments: Mapping[str, Any]) -> Mapping[str, Any]:
             self._check(arguments.get("setup"))
             with lock:
                 if not opened:
@@ -89,18 +90,16 @@ class EditRequests:
             )
 
 
-def _apply(memory: "VaultMemory", arguments: Mapping[str, Any]) -> dict[str, Any]:
-    from datetime import datetime
-
-    now = arguments.get("now")
+def _apply(memory: "VaultMemory", arguments: Mapping[str, Any]) -> "EditJson":
+    call = read_request.read(arguments, EditCall, "apply")
     edit = memory.apply(
-        arguments["note"],
-        arguments["ops"],
-        source=arguments["source"],
-        expected=arguments["expected"],
-        merge=arguments["merge"],
-        dry_run=arguments["dry_run"],
-        now=datetime.fromisoformat(now) if now else None,
+        call.note,
+        call.ops,
+        source=call.source,
+        expected=call.expected,
+        merge=call.merge,
+        dry_run=call.dry_run,
+        now=call.now,
     )
     return json_contract.of_edit(edit)
 

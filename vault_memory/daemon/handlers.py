@@ -5,12 +5,14 @@ import threading
 from collections.abc import Iterable, Mapping
 from typing import TYPE_CHECKING, Any
 
-from vault_memory.api import json_contract
+from vault_memory.api import json_contract, read_request
+from vault_memory.contract.requests import ContextCall, SearchCall
 from vault_memory.daemon.read_barrier import Behind
 from vault_memory.daemon.socket_server import Call
-from vault_memory.errors import UsageError
 
 if TYPE_CHECKING:
+    from vault_memory.contract import FreshnessJson
+    from vault_memory.contract.answers import ContextBlockJson, SearchAnswerJson
     from vault_memory.daemon.loop import Daemon
 
 
@@ -40,38 +42,41 @@ class Calls:
                 hint="ask again, or without it",
             )
 
-    def _mark_stale(
-        self, answer: dict[str, Any], notes: Iterable[str]
-    ) -> dict[str, Any]:
+    def _mark_stale(self, freshness: "FreshnessJson", notes: Iterable[str]) -> None:
         """What comes of these notes may be old while the vault is out of reach."""
         if self._daemon.trouble:
-            fresh = answer["freshness"]
-            fresh["stale_files"] = sorted({*fresh["stale_files"], *notes})
-        return answer
+            stale = {*freshness["stale_files"], *notes}
+            freshness["stale_files"] = sorted(stale)
 
-    def _search(self, arguments: Mapping[str, Any]) -> dict[str, Any]:
-        wanted = json_contract.search_arguments(arguments)
-        if not isinstance(wanted.get("query"), str) or not isinstance(
-            wanted.get("scopes"), list
-        ):
-            raise UsageError("a search needs a query and a list of scopes")
+    def _search(self, arguments: Mapping[str, Any]) -> "SearchAnswerJson":
+        call = read_request.read(arguments, SearchCall, "search")
+        options = read_request.search_options(call)._replace(
+            now=call.now, refresh=False
+        )
         self._catch_up()
         with self._lock:
             answer = json_contract.of_search(
-                self._memory.search(refresh=False, **wanted)
+                self._memory.searcher.search(call.query, call.scopes, options)
             )
-        return self._mark_stale(answer, (hit["note"] for hit in answer["hits"]))
+        self._mark_stale(answer["freshness"], (hit["note"] for hit in answer["hits"]))
+        return answer
 
-    def _context(self, arguments: Mapping[str, Any]) -> dict[str, Any]:
-        wanted = json_contract.context_arguments(arguments)
-        if "scopes" not in wanted:
-            raise UsageError("a memory block needs a list of scopes")
+    def _context(self, arguments: Mapping[str, Any]) -> "ContextBlockJson":
+        call = read_request.read(arguments, ContextCall, "context")
+        options = read_request.context_options(call)._replace(
+            private=call.private, now=call.now, refresh=False
+        )
         self._catch_up()
         with self._lock:
             answer = json_contract.of_context(
-                self._memory.context(refresh=False, **wanted)
+                self._memory.context(
+                    call.prompt, scopes=call.scopes, **options._asdict()
+                )
             )
-        return self._mark_stale(answer, (part["note"] for part in answer["parts"]))
+        self._mark_stale(
+            answer["freshness"], (part["note"] for part in answer["parts"])
+        )
+        return answer
 
     def _scopes(self, arguments: Mapping[str, Any]) -> dict[str, Any]:
         self._catch_up()

@@ -1,17 +1,24 @@
-"""A question goes to the daemon of the vault when one runs, for its warm model; without one it is answered here.
+"""Asks the daemon of the vault, whose model is warm; without a daemon it answers by itself.
 
-What comes back is of the JSON contract either way. A face calls these, and needs not know who answered.
+Both answers are of the JSON contract, so the faces do not need to know who answered.
 """
 
 from collections.abc import Mapping, Sequence
-from typing import TYPE_CHECKING, Any
+from datetime import date
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from vault_memory.api import json_contract
+from vault_memory.context.calls import DEFAULT_CONTEXT, ContextOptions
 from vault_memory.daemon.client import BEHIND, DaemonRefused, ask
+from vault_memory.search.calls import DEFAULT_SEARCH, SearchOptions
 
 if TYPE_CHECKING:
     from vault_memory.api.vault_memory import VaultMemory
+    from vault_memory.contract.answers import ContextBlockJson, SearchAnswerJson
     from vault_memory.ingest.lifecycle import Progress
+
+MODES_WITH_MODEL = ("semantic", "rrf")
+"""Ranking modes that a short-lived command loads a model for"""
 
 
 def search(
@@ -19,29 +26,20 @@ def search(
     query: str,
     *,
     scopes: Sequence[str] | None,
-    arguments: Mapping[str, Any],
+    options: SearchOptions = DEFAULT_SEARCH,
     progress: "Progress | None" = None,
-) -> dict[str, Any]:
-    """`search`: `arguments` are those of the JSON contract beside query and scopes.
-
-    `scopes` None is a person who means all of the vault; an empty list finds nothing.
-    """
-
-    def alone(among: Sequence[str] | None) -> dict[str, Any]:
-        wanted = json_contract.search_arguments(arguments)
-        memory.refresh(progress, briefly=True)
-        if (arguments.get("mode") or memory.vault.config.recall.mode) in (
-            "semantic",
-            "rrf",
-        ):
-            memory.warm()
-        named = memory.scopes() if among is None else among
-        return json_contract.of_search(
-            memory.search(query, scopes=named, refresh=False, **wanted)
-        )
-
-    return _answered(memory, "search", {**arguments, "query": query}, scopes) or alone(
-        scopes
+) -> "SearchAnswerJson":
+    """Search. `scopes` None means all of the vault; an empty list finds nothing."""
+    arguments = {"query": query, **_changed(options, DEFAULT_SEARCH)}
+    answer: SearchAnswerJson | None = _ask(memory, "search", arguments, scopes)
+    if answer is not None:
+        return answer
+    memory.refresh(progress, briefly=True)
+    if (options.mode or memory.vault.config.recall.mode) in MODES_WITH_MODEL:
+        memory.warm()
+    named = memory.scopes() if scopes is None else scopes
+    return json_contract.of_search(
+        memory.searcher.search(query, named, options._replace(refresh=False))
     )
 
 
@@ -50,22 +48,21 @@ def context(
     prompt: str,
     *,
     scopes: Sequence[str],
-    arguments: Mapping[str, Any],
+    options: ContextOptions = DEFAULT_CONTEXT,
     progress: "Progress | None" = None,
-) -> dict[str, Any]:
-    """`context`: `arguments` are those of the JSON contract beside prompt and scopes. An empty list gives nothing."""
-
-    def alone() -> dict[str, Any]:
-        wanted = json_contract.context_arguments(arguments)
-        memory.refresh(progress, briefly=True)
-        if prompt.strip() and memory.vault.config.recall.mode in ("semantic", "rrf"):
-            memory.warm()
-        return json_contract.of_context(
-            memory.context(prompt, scopes=scopes, refresh=False, **wanted)
+) -> "ContextBlockJson":
+    """Compose the memory block for a prompt. An empty list of scopes gives nothing."""
+    arguments = {"prompt": prompt, **_changed(options, DEFAULT_CONTEXT)}
+    answer: ContextBlockJson | None = _ask(memory, "context", arguments, scopes)
+    if answer is not None:
+        return answer
+    memory.refresh(progress, briefly=True)
+    if prompt.strip() and memory.vault.config.recall.mode in MODES_WITH_MODEL:
+        memory.warm()
+    return json_contract.of_context(
+        memory.context(
+            prompt, scopes=scopes, **options._replace(refresh=False)._asdict()
         )
-
-    return (
-        _answered(memory, "context", {**arguments, "prompt": prompt}, scopes) or alone()
     )
 
 
@@ -83,34 +80,46 @@ def all_scopes(memory: "VaultMemory", progress: "Progress | None" = None) -> lis
     return memory.scopes()
 
 
-def _answered(
+def _changed(options: NamedTuple, defaults: NamedTuple) -> dict[str, Any]:
+    """The options that differ from the defaults, as JSON. An empty text is no option."""
+    return {
+        name: _as_json(value)
+        for name, value in options._asdict().items()
+        if value not in ("", getattr(defaults, name)) and name != "refresh"
+    }
+
+
+def _as_json(value: object) -> object:
+    if isinstance(value, date):
+        return value.isoformat()
+    if isinstance(value, tuple | set | frozenset):
+        return list(value)
+    return value
+
+
+def _ask(
     memory: "VaultMemory",
     call: str,
     arguments: Mapping[str, Any],
     scopes: Sequence[str] | None,
-) -> dict[str, Any] | None:
+) -> Any:
     """What the daemon answers; None when none runs, or it has not caught up with the vault."""
+    socket = memory.vault.state.socket
+    answer = None
     try:
         if scopes is None:
-            known = ask(memory.vault.state.socket, "scopes", {})
-            scopes = None if known is None else known["scopes"]
-        answer = (
-            None
-            if scopes is None
-            else ask(
-                memory.vault.state.socket, call, {**arguments, "scopes": list(scopes)}
-            )
-        )
+            listing = ask(socket, "scopes", {})
+            scopes = None if listing is None else listing["scopes"]
+        if scopes is not None:
+            answer = ask(socket, call, {**arguments, "scopes": list(scopes)})
     except DaemonRefused as refused:
         # A daemon that was not restarted after an update refuses arguments that it does not know.
-        # What is wrong in itself is refused again without it.
+        # An argument that is wrong in itself is refused again without the daemon.
         if refused.code not in (BEHIND, "usage_error"):
             raise
+        is_busy = refused.code == BEHIND
         without_daemon(
-            memory,
-            "the daemon is busy"
-            if refused.code == BEHIND
-            else "the daemon is an older one",
+            memory, "the daemon is busy" if is_busy else "the daemon is an older one"
         )
         return None
     if answer is None:
@@ -119,6 +128,6 @@ def _answered(
 
 
 def without_daemon(memory: "VaultMemory", reason: str = "no daemon") -> None:
-    """Say why meaning takes no part: a short-lived command loads no model unless it is asked to."""
+    """Say why vectors take no part: a short-lived command loads no model unless it is asked to."""
     if memory.vault.semantic.embedder is None:
         memory.vault.semantic.reason = reason

@@ -26,7 +26,7 @@ MOST_CLIENTS = 64
 QUIET_SECONDS = 60.0
 """Between two lines in the log about clients that cannot be let in"""
 
-Call = Callable[[Mapping[str, Any]], dict[str, Any]]
+Call = Callable[[Mapping[str, Any]], Mapping[str, Any]]
 
 
 class Server:
@@ -92,7 +92,7 @@ class Server:
         finally:
             self._places.release()
 
-    def _answer(self, line: bytes) -> dict[str, Any]:
+    def _answer(self, line: bytes) -> Mapping[str, Any]:
         try:
             call, arguments = self._understood(line)
             return call(arguments)

@@ -8,6 +8,7 @@ from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from typing import TYPE_CHECKING, Literal, NamedTuple, get_args
 
+from vault_memory.contract import Source
 from vault_memory.database.connection import DatabaseError
 from vault_memory.errors import BadPath, NoteUnreadable, UsageError, VaultMemoryError
 from vault_memory.index.store import State
@@ -39,8 +40,6 @@ else:
 
 logger = Logger(__name__)
 
-Source = Literal["tool", "nightly", "cli"]
-"""Who edits: the bot while it talks, the bot at night, or a person"""
 SOURCES: tuple[Source, ...] = get_args(Source)
 JOURNAL = "journal.sqlite"
 SOON = timedelta(seconds=15)

@@ -4,13 +4,8 @@ from collections.abc import Iterable, Mapping, Sequence
 from datetime import date, datetime
 from typing import TYPE_CHECKING, Any
 
-from vault_memory.edits.calls import (
-    EditCalls,
-    EditOptions,
-    Source,
-    aware,
-    check_source,
-)
+from vault_memory.contract import Source
+from vault_memory.edits.calls import EditCalls, EditOptions, aware, check_source
 from vault_memory.errors import UsageError
 from vault_memory.index import fact_queries as rows
 from vault_memory.index.filters import Filters

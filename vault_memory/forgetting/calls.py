@@ -4,8 +4,9 @@ from collections.abc import Sequence
 from datetime import datetime
 from typing import TYPE_CHECKING
 
+from vault_memory.contract import Source
 from vault_memory.conversations.calls import ConversationCalls
-from vault_memory.edits.calls import EditCalls, EditOptions, Source
+from vault_memory.edits.calls import EditCalls, EditOptions
 from vault_memory.lazy import lazy_module
 from vault_memory.rules.paths.scopes import check_scopes
 from vault_memory.search.calls import SearchCalls

@@ -15,18 +15,23 @@ if TYPE_CHECKING:
     from datetime import datetime
 
     from vault_memory.api.vault_memory import VaultMemory
-    from vault_memory.conversations.calls import Role
+    from vault_memory.context import calls as context_calls
+    from vault_memory.contract import Role
+    from vault_memory.contract.answers import ContextBlockJson
     from vault_memory.daemon import query_or_local
     from vault_memory.hosts import host_transcripts
     from vault_memory.hosts.host_transcripts import Reply
     from vault_memory.rules.context import assemble, quotations
     from vault_memory.rules.conversations.turn import Turn
     from vault_memory.rules.paths.caller import Caller
+    from vault_memory.search import calls as search_calls
 else:
+    context_calls = lazy_module("vault_memory.context.calls")
     query_or_local = lazy_module("vault_memory.daemon.query_or_local")
     host_transcripts = lazy_module("vault_memory.hosts.host_transcripts")
     assemble = lazy_module("vault_memory.rules.context.assemble")
     quotations = lazy_module("vault_memory.rules.context.quotations")
+    search_calls = lazy_module("vault_memory.search.calls")
 
 MOST_CHARACTERS = 10_000
 """Of an answer, as hosts count them; a longer one they put aside"""
@@ -54,14 +59,6 @@ class EventContext(NamedTuple):
     @property
     def channel(self) -> str | None:
         return self.caller.channel or None
-
-    @property
-    def query_arguments(self) -> dict[str, object]:
-        """The arguments of every query for this event."""
-        arguments: dict[str, object] = {"session": self.event.session}
-        if self.now is not None:
-            arguments["now"] = self.now.isoformat()
-        return arguments
 
     def format(self, text: str) -> str:
         """Return the text as the host reads it."""
@@ -258,7 +255,9 @@ def _search(context: EventContext) -> str:
         memory,
         context.event.prompt,
         scopes=caller.reads(memory.layout),
-        arguments={"limit": MOST_HITS, **context.query_arguments},
+        options=search_calls.SearchOptions(
+            limit=MOST_HITS, session=context.event.session or None, now=context.now
+        ),
     )
     return quotations.of_search(caller.shown(hits, memory.layout)).text
 
@@ -281,23 +280,24 @@ def _block_that_fits(context: EventContext) -> str:
 
 
 def _ask_for_block(
-    context: EventContext, prompt: str, **more: object
-) -> dict[str, Any]:
+    context: EventContext, prompt: str, budget: int | None = None
+) -> "ContextBlockJson":
     memory, caller = context.memory, context.caller
     return query_or_local.context(
         memory,
         prompt,
         scopes=caller.reads(memory.layout),
-        arguments={
-            **context.query_arguments,
-            "automatic": True,
-            "private": caller.private,
-            **more,
-        },
+        options=context_calls.ContextOptions(
+            budget=budget,
+            session=context.event.session or None,
+            automatic=True,
+            private=caller.private,
+            now=context.now,
+        ),
     )
 
 
-def _split_block(block: dict[str, Any]) -> tuple[str, list[tuple[str, str]]]:
+def _split_block(block: "ContextBlockJson") -> tuple[str, list[tuple[str, str]]]:
     """Return the introduction of a block, and the kind and text of each part."""
     text, sections = block["text"], block["parts"]
     length_of_parts = sum(len(GAP) + section["chars"] for section in sections)
@@ -311,7 +311,7 @@ def _split_block(block: dict[str, Any]) -> tuple[str, list[tuple[str, str]]]:
     return introduction, split
 
 
-def _lines_for_prompt(context: EventContext, block: dict[str, Any]) -> str:
+def _lines_for_prompt(context: EventContext, block: "ContextBlockJson") -> str:
     """Return the lines that answer the prompt, without the notes that the session began with."""
     introduction, sections = _split_block(block)
     mark = f'excerpt="{assemble.ANSWERING}"'
@@ -329,7 +329,7 @@ def _lines_for_prompt(context: EventContext, block: dict[str, Any]) -> str:
     return GAP.join([introduction, *recalled])
 
 
-def _shorten(context: EventContext, block: dict[str, Any]) -> str:
+def _shorten(context: EventContext, block: "ContextBlockJson") -> str:
     """Return the beginning of a block: whole lines, with marks that are closed."""
 
     def length_of(text: str) -> int:

@@ -1,20 +1,20 @@
-"""What each route does: the call of VaultMemory that it stands for, with the scopes of the caller and no other."""
+"""The call of VaultMemory behind each route, with the scopes of the caller and no others."""
 
 from collections.abc import Mapping
-from dataclasses import asdict
 from typing import TYPE_CHECKING, Any
 
-from vault_memory.api import json_contract
-from vault_memory.api.redact_paths import folders_of, placeless
+from vault_memory.api import json_contract, read_request
+from vault_memory.api.redact_paths import folders_of, without_paths
 from vault_memory.api.vault_memory import VaultMemory
+from vault_memory.contract import requests
 from vault_memory.errors import NoteNotFound
-from vault_memory.http import request_models
 from vault_memory.lazy import lazy_module
 from vault_memory.rules.paths.caller import Caller
 from vault_memory.rules.paths.filenames import inside
 
 if TYPE_CHECKING:
     from vault_memory.api import facts_json
+    from vault_memory.contract import answers
     from vault_memory.daemon import query_or_local
 else:
     facts_json = lazy_module("vault_memory.api.facts_json")
@@ -23,85 +23,91 @@ else:
 Answer = Mapping[str, Any]
 
 
-def search(memory: VaultMemory, caller: Caller, asked: request_models.Search) -> Answer:
-    given = _given(asked)
-    query = given.pop("query")
-    found = query_or_local.search(
-        memory, query, scopes=caller.reads(memory.layout), arguments=given
+def search(
+    memory: VaultMemory, caller: Caller, request: requests.SearchRequest
+) -> Answer:
+    answer = query_or_local.search(
+        memory,
+        request.query,
+        scopes=caller.reads(memory.layout),
+        options=read_request.search_options(request),
     )
-    return _shown(memory, caller, found)
+    return _for_caller(memory, caller, answer)
 
 
 def context(
-    memory: VaultMemory, caller: Caller, asked: request_models.Context
+    memory: VaultMemory, caller: Caller, request: requests.ContextBody
 ) -> Answer:
-    given = _given(asked)
-    prompt, given["private"] = given.pop("prompt"), caller.private
-    found = query_or_local.context(
-        memory, prompt, scopes=caller.reads(memory.layout), arguments=given
+    options = read_request.context_options(request)
+    answer = query_or_local.context(
+        memory,
+        request.prompt,
+        scopes=caller.reads(memory.layout),
+        options=options._replace(private=caller.private),
     )
-    return _shown(memory, caller, found)
+    return _for_caller(memory, caller, answer)
 
 
-def turns(memory: VaultMemory, caller: Caller, asked: request_models.Turn) -> Answer:
-    given = _given(asked)
-    return json_contract.of_recorded(
-        memory.record_turn(user=caller.user, channel=caller.channel or None, **given)
+def turns(
+    memory: VaultMemory, caller: Caller, request: requests.TurnRequest
+) -> "answers.RecordedJson":
+    recorded = memory.record_turn(
+        user=caller.user,
+        channel=caller.channel or None,
+        session=request.session,
+        role=request.role,
+        text=request.text,
+        source=request.source,
+        origin=request.origin,
+        mode=request.mode,
+        silent=request.silent,
+        automated=request.automated,
     )
+    return json_contract.of_recorded(recorded)
 
 
 def end_session(
-    memory: VaultMemory, caller: Caller, asked: request_models.Session
-) -> Answer:
+    memory: VaultMemory, caller: Caller, request: requests.SessionRequest
+) -> "answers.EndedJson":
     ended = memory.end_session(
-        asked.session, user=caller.user, channel=caller.channel or None
+        request.session, user=caller.user, channel=caller.channel or None
     )
     return json_contract.of_ended(ended)
 
 
-def notes(memory: VaultMemory, caller: Caller, asked: request_models.Nothing) -> Answer:
+def notes(
+    memory: VaultMemory, caller: Caller, request: requests.NoArguments
+) -> "answers.NotesJson":
     return json_contract.of_notes(memory.notes(caller.reads(memory.layout)))
 
 
-def note(memory: VaultMemory, caller: Caller, asked: request_models.Note) -> Answer:
-    path = inside(asked.note)
+def note(
+    memory: VaultMemory, caller: Caller, request: requests.NoteRequest
+) -> "answers.NoteTextJson":
+    path = inside(request.note)
     if not caller.may_read(path, memory.layout):
         raise NoteNotFound(path)
     return json_contract.of_note(memory.read(path))
 
 
 def remember(
-    memory: VaultMemory, caller: Caller, asked: request_models.Remember
-) -> Answer:
-    return asdict(
-        memory.remember(
-            asked.text, scope=caller.scopes(memory.layout)[0], source="tool"
-        )
-    )
+    memory: VaultMemory, caller: Caller, request: requests.RememberRequest
+) -> "answers.RememberedJson":
+    scope = caller.scopes(memory.layout)[0]
+    remembered = memory.remember(request.text, scope=scope, source="tool")
+    return json_contract.of_remembered(remembered)
 
 
-def facts(memory: VaultMemory, caller: Caller, asked: request_models.Facts) -> Answer:
-    return facts_json.of_facts(
-        memory.facts(scopes=caller.reads(memory.layout), entity=asked.entity)
-    )
+def facts(
+    memory: VaultMemory, caller: Caller, request: requests.FactsRequest
+) -> "answers.FactsJson":
+    scopes = caller.reads(memory.layout)
+    return facts_json.of_facts(memory.facts(scopes=scopes, entity=request.entity))
 
 
-def _shown(memory: VaultMemory, caller: Caller, found: Answer) -> Answer:
-    """Without the names of others' notes, and of folders of the machine."""
-    answer = caller.shown(found, memory.layout)
-    freshness = answer["freshness"]
-    return {
-        **answer,
-        "freshness": {
-            **freshness,
-            "reason": placeless(freshness["reason"], folders_of(memory)),
-        },
-    }
-
-
-def _given(asked: Any) -> dict[str, Any]:
-    """What was said, as JSON has it; what was not said is left out."""
-    import msgspec
-
-    said: dict[str, Any] = msgspec.to_builtins(asked)
-    return {name: value for name, value in said.items() if value is not None}
+def _for_caller(memory: VaultMemory, caller: Caller, answer: Answer) -> Answer:
+    """The answer without names of notes of others, and without folders of the machine."""
+    payload = caller.shown(answer, memory.layout)
+    freshness = payload["freshness"]
+    reason = without_paths(freshness["reason"], folders_of(memory))
+    return {**payload, "freshness": {**freshness, "reason": reason}}

@@ -1,72 +1,75 @@
-"""The OpenAPI document. It follows from the table of routes, so that what is said and what is done are one."""
+"""The OpenAPI document. It follows from the table of routes and the shapes of the contract."""
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from importlib.metadata import version
-from typing import Any
+from typing import Any, get_type_hints, is_typeddict
 
 import msgspec
 
-from vault_memory.http.response_schemas import ANSWERS, Schema, ref
+from vault_memory.contract import answers
 from vault_memory.http.routes import Endpoint
+
+Schema = dict[str, Any]
 
 REFUSALS = {
     400: "The request is wrong; `hint` says how to put it right",
-    401: "A token is needed, or the one given is not known",
-    403: "This page may not ask from a browser",
-    404: "There is no such thing for this token",
+    401: "A token is needed, or the token is unknown",
+    403: "This page may not call from a browser",
+    404: "This token opens nothing of this name",
     405: "The path has no such method",
     408: "The request did not arrive in time",
-    409: "Somebody else holds or changed it; try again",
+    409: "Another process holds it or has changed it; try again",
     413: "The request is too long",
-    415: "A body is JSON",
-    421: "It was asked under a name that is not its own",
-    429: "That is asked too often",
-    500: "It failed",
-    503: "Not now: the vault cannot be reached or written",
+    415: "A body must be JSON",
+    421: "The server was called by a name that is not its own",
+    429: "Too many requests",
+    500: "The call failed",
+    503: "The vault cannot be reached or written now",
 }
-OPEN = {400, 403, 405, 408, 413, 421, 503}
+OPEN_REFUSALS = {400, 403, 405, 408, 413, 421, 503}
 """What a path without a token may answer beside its answer"""
-ABOUT = (
+DESCRIPTION = (
     "The memory of a bot, for the person of the token. Every answer is one JSON object; errors are "
     '`{"error": {"code", "message", "hint"}}`. The scopes come from the token, never from a request.'
 )
+SCHEMAS = "#/components/schemas/"
+SUFFIX = "Json"
+"""At the end of the name of an answer's type, and not of its schema"""
 
 
-def document(endpoints: Sequence[Endpoint]) -> dict[str, Any]:
+def document(endpoints: Sequence[Endpoint]) -> Schema:
     """OpenAPI 3.1."""
-    takes = {endpoint.takes for endpoint in endpoints if endpoint.method == "POST"}
-    _, bodies = msgspec.json.schema_components(
-        takes, ref_template="#/components/schemas/{name}"
-    )
-    paths: dict[str, Any] = {
-        "/healthz": {"get": _open("health", "Whether it is there", "Health")},
-        "/openapi.json": {"get": _open("document", "The OpenAPI document", None)},
+    bodies = [endpoint.takes for endpoint in endpoints if endpoint.method == "POST"]
+    payloads = [endpoint.gives for endpoint in endpoints]
+    types = {*bodies, *payloads, answers.ErrorJson, answers.HealthJson}
+    paths: Schema = {
+        "/healthz": {
+            "get": _open_operation(
+                "health", "Whether the server answers", _ref_to(answers.HealthJson)
+            )
+        },
+        "/openapi.json": {
+            "get": _open_operation(
+                "document", "The OpenAPI document", {"type": "object"}
+            )
+        },
     }
     for endpoint in endpoints:
-        paths.setdefault(endpoint.path, {})[endpoint.method.lower()] = _operation(
-            endpoint
-        )
+        operations = paths.setdefault(endpoint.path, {})
+        operations[endpoint.method.lower()] = _operation(endpoint)
     return {
         "openapi": "3.1.0",
         "info": {
             "title": "vault-memory",
             "version": version("vault-memory"),
-            "description": ABOUT,
+            "description": DESCRIPTION,
         },
         "paths": paths,
         "components": {
-            "schemas": ANSWERS | bodies,
+            "schemas": _schemas(types),
             "securitySchemes": {"token": {"type": "http", "scheme": "bearer"}},
             "responses": {
-                str(status): {
-                    "description": meaning,
-                    "content": {"application/json": {"schema": ref("Error")}},
-                    **(
-                        {"headers": {"Retry-After": {"schema": {"type": "integer"}}}}
-                        if status == 429
-                        else {}
-                    ),
-                }
+                str(status): _refusal(status, meaning)
                 for status, meaning in REFUSALS.items()
             },
         },
@@ -74,59 +77,109 @@ def document(endpoints: Sequence[Endpoint]) -> dict[str, Any]:
     }
 
 
+def _schemas(types: Iterable[type[Any]]) -> Schema:
+    """The schemas of these types and of all that they hold, sorted by name."""
+    _, components = msgspec.json.schema_components(types, ref_template="{name}")
+    keys = _keys_in_order(types)
+    schemas = {}
+    for name, schema in sorted(components.items()):
+        properties = schema["properties"]
+        order = keys.get(name, tuple(properties))
+        schema["properties"] = {key: properties[key] for key in order}
+        schema["required"] = [key for key in order if key in schema["required"]]
+        schemas[name.removesuffix(SUFFIX)] = _with_full_refs(
+            {**schema, "title": name.removesuffix(SUFFIX)}
+        )
+    return schemas
+
+
+def _keys_in_order(types: Iterable[type[Any]]) -> dict[str, tuple[str, ...]]:
+    """The keys of each answer in their order; msgspec sorts them."""
+    module = vars(answers).values()
+    shapes = [shape for shape in (*types, *module) if is_typeddict(shape)]
+    return {shape.__name__: tuple(get_type_hints(shape)) for shape in shapes}
+
+
+def _with_full_refs(schema: Any) -> Any:
+    """The schema with references into the document."""
+    match schema:
+        case {"$ref": str(name)}:
+            return {**schema, "$ref": SCHEMAS + name.removesuffix(SUFFIX)}
+        case dict():
+            return {key: _with_full_refs(part) for key, part in schema.items()}
+        case list():
+            return [_with_full_refs(part) for part in schema]
+        case _:
+            return schema
+
+
 def _operation(endpoint: Endpoint) -> Schema:
-    said: Schema = {
+    operation: Schema = {
         "operationId": endpoint.name,
         "summary": endpoint.summary,
         "responses": {
-            "200": _answer(endpoint.summary, ref(endpoint.gives)),
-            **_refusals(set(REFUSALS)),
+            "200": _answer(endpoint.summary, _ref_to(endpoint.gives)),
+            **_refusals(REFUSALS),
         },
     }
     if endpoint.method == "POST":
-        content = {"application/json": {"schema": ref(endpoint.takes.__name__)}}
-        said["requestBody"] = {"required": True, "content": content}
+        content = {"application/json": {"schema": _ref_to(endpoint.takes)}}
+        operation["requestBody"] = {"required": True, "content": content}
     elif parameters := _parameters(endpoint):
-        said["parameters"] = parameters
-    return said
+        operation["parameters"] = parameters
+    return operation
 
 
 def _parameters(endpoint: Endpoint) -> list[Schema]:
-    schema = msgspec.json.schema_components([endpoint.takes])[1][
-        endpoint.takes.__name__
-    ]
-    found = []
-    for name, kind in schema["properties"].items():
-        in_path = f"{{{name}}}" in endpoint.path
-        kinds = [one for one in kind.pop("anyOf", [kind]) if one.get("type") != "null"]
-        described = (
-            {"description": kind.pop("description")} if "description" in kind else {}
-        )
-        found.append(
-            {
-                "name": name,
-                "in": "path" if in_path else "query",
-                "required": in_path,
-                "schema": kinds[0],
-            }
-            | described
-        )
-    return found
+    """The fields of a GET request, in its path or its query."""
+    _, components = msgspec.json.schema_components([endpoint.takes])
+    properties = components[endpoint.takes.__name__]["properties"]
+    return [_parameter(endpoint, name, field) for name, field in properties.items()]
 
 
-def _open(name: str, summary: str, gives: str | None) -> Schema:
-    answer = _answer(summary, ref(gives) if gives else {"type": "object"})
+def _parameter(endpoint: Endpoint, name: str, field: Schema) -> Schema:
+    in_path = f"{{{name}}}" in endpoint.path
+    kinds = [kind for kind in field.get("anyOf", [field]) if kind.get("type") != "null"]
+    schema = {key: value for key, value in kinds[0].items() if key != "description"}
+    parameter = {
+        "name": name,
+        "in": "path" if in_path else "query",
+        "required": in_path,
+        "schema": schema,
+    }
+    if "description" in field:
+        parameter["description"] = field["description"]
+    return parameter
+
+
+def _open_operation(name: str, summary: str, schema: Schema) -> Schema:
+    """An operation without a token."""
     return {
         "operationId": name,
         "summary": summary,
         "security": [],
-        "responses": {"200": answer, **_refusals(OPEN)},
+        "responses": {"200": _answer(summary, schema), **_refusals(OPEN_REFUSALS)},
     }
 
 
-def _answer(meaning: str, schema: Schema) -> Schema:
-    return {"description": meaning, "content": {"application/json": {"schema": schema}}}
+def _answer(description: str, schema: Schema) -> Schema:
+    content = {"application/json": {"schema": schema}}
+    return {"description": description, "content": content}
 
 
-def _refusals(statuses: set[int]) -> Schema:
-    return {str(status): ref(str(status), "responses") for status in sorted(statuses)}
+def _refusal(status: int, meaning: str) -> Schema:
+    response = _answer(meaning, _ref_to(answers.ErrorJson))
+    if status == 429:
+        response["headers"] = {"Retry-After": {"schema": {"type": "integer"}}}
+    return response
+
+
+def _refusals(statuses: Iterable[int]) -> Schema:
+    return {
+        str(status): {"$ref": f"#/components/responses/{status}"}
+        for status in sorted(statuses)
+    }
+
+
+def _ref_to(kind: type[Any]) -> Schema:
+    return {"$ref": SCHEMAS + kind.__name__.removesuffix(SUFFIX)}

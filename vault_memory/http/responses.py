@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 from starlette.responses import Response
 
-from vault_memory.api.redact_paths import folders_of, hidden, placeless
+from vault_memory.api.redact_paths import folders_of, hidden, without_paths
 from vault_memory.api.vault_memory import VaultMemory
 from vault_memory.errors import VaultMemoryError
 from vault_memory.lazy import lazy_module
@@ -66,8 +66,8 @@ def failure(error: VaultMemoryError, memory: VaultMemory) -> Response:
     ):  # of what is wrong with the machine, its owner reads the rest in the log
         logger.warning("%s: %s", error.code, error)
         told |= {
-            "message": placeless(error.message, folders),
-            "hint": placeless(error.hint, folders),
+            "message": without_paths(error.message, folders),
+            "hint": without_paths(error.hint, folders),
         }
     return reply({"error": told}, status)
 

@@ -11,7 +11,8 @@ from starlette.routing import Route
 
 from vault_memory.api.vault_memory import VaultMemory
 from vault_memory.config.sections import Serve
-from vault_memory.http import http_handlers, request_models
+from vault_memory.contract import answers, requests
+from vault_memory.http import http_handlers
 from vault_memory.http.prometheus import Requests, metrics_route
 from vault_memory.http.responses import reply
 from vault_memory.http.talk_webhook import talk_routes
@@ -35,8 +36,8 @@ class Endpoint:
     summary: str
     call: Callable[[VaultMemory, Caller, Any], Mapping[str, Any]]
     takes: type[Struct]
-    gives: str
-    """The name of a schema among the answers"""
+    gives: type[Any]
+    """The shape of its answer in the contract"""
 
 
 ENDPOINTS = (
@@ -46,8 +47,8 @@ ENDPOINTS = (
         "context",
         "The memory block for a prompt",
         http_handlers.context,
-        request_models.Context,
-        "ContextBlock",
+        requests.ContextBody,
+        answers.ContextBlockJson,
     ),
     Endpoint(
         "POST",
@@ -55,8 +56,8 @@ ENDPOINTS = (
         "search",
         "Find the lines that answer a question",
         http_handlers.search,
-        request_models.Search,
-        "Found",
+        requests.SearchRequest,
+        answers.SearchAnswerJson,
     ),
     Endpoint(
         "POST",
@@ -64,8 +65,8 @@ ENDPOINTS = (
         "record_turn",
         "Record what was said; search finds it at once",
         http_handlers.turns,
-        request_models.Turn,
-        "Recorded",
+        requests.TurnRequest,
+        answers.RecordedJson,
     ),
     Endpoint(
         "POST",
@@ -73,8 +74,8 @@ ENDPOINTS = (
         "end_session",
         "Say that a conversation is over",
         http_handlers.end_session,
-        request_models.Session,
-        "Ended",
+        requests.SessionRequest,
+        answers.EndedJson,
     ),
     Endpoint(
         "POST",
@@ -82,8 +83,8 @@ ENDPOINTS = (
         "remember",
         "Keep a text for good, at once",
         http_handlers.remember,
-        request_models.Remember,
-        "Remembered",
+        requests.RememberRequest,
+        answers.RememberedJson,
     ),
     Endpoint(
         "GET",
@@ -91,8 +92,8 @@ ENDPOINTS = (
         "list_notes",
         "List the notes that search reads",
         http_handlers.notes,
-        request_models.Nothing,
-        "Notes",
+        requests.NoArguments,
+        answers.NotesJson,
     ),
     Endpoint(
         "GET",
@@ -100,8 +101,8 @@ ENDPOINTS = (
         "read_note",
         "One note as it is now, with its revision",
         http_handlers.note,
-        request_models.Note,
-        "NoteText",
+        requests.NoteRequest,
+        answers.NoteTextJson,
     ),
     Endpoint(
         "GET",
@@ -109,8 +110,8 @@ ENDPOINTS = (
         "list_facts",
         "List the facts that hold now",
         http_handlers.facts,
-        request_models.Facts,
-        "Known",
+        requests.FactsRequest,
+        answers.FactsJson,
     ),
 )
 """All that need a token"""

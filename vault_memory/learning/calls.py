@@ -5,7 +5,8 @@ from contextlib import AbstractContextManager
 from datetime import datetime
 from typing import TYPE_CHECKING
 
-from vault_memory.edits.calls import EditCalls, EditOptions, Source
+from vault_memory.contract import Source
+from vault_memory.edits.calls import EditCalls, EditOptions
 from vault_memory.lazy import lazy_module
 from vault_memory.rules.paths.scopes import check_scope
 from vault_memory.search.calls import SearchCalls

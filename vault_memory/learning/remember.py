@@ -3,9 +3,10 @@
 from collections.abc import Callable
 from dataclasses import dataclass
 from datetime import UTC, datetime
-from typing import TYPE_CHECKING, Literal
+from typing import TYPE_CHECKING
 
-from vault_memory.edits.calls import EditOptions, Source
+from vault_memory.contract import RememberOutcome, Source
+from vault_memory.edits.calls import EditOptions
 from vault_memory.errors import UsageError
 from vault_memory.lazy import lazy_module
 from vault_memory.learning.runner import zone_of
@@ -43,7 +44,7 @@ Ops = list[dict[str, object]]
 class Remembered:
     """The result of a request to remember a text."""
 
-    outcome: Literal["added", "duplicate", "proposed", "refused", "pending"]
+    outcome: RememberOutcome
     id: str
     note: str
     reason: str = ""

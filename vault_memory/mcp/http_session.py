@@ -4,7 +4,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from vault_memory.api.redact_paths import folders_of, hidden, placeless
+from vault_memory.api.redact_paths import folders_of, hidden, without_paths
 from vault_memory.api.vault_memory import VaultMemory
 from vault_memory.errors import NoteNotFound, VaultMemoryError
 from vault_memory.rules.context.quotations import in_marks, quotation, safe, shown_name
@@ -88,7 +88,7 @@ class Serving:
             **answer,
             "freshness": {
                 **fresh,
-                "reason": placeless(str(fresh["reason"]), folders_of(self.memory)),
+                "reason": without_paths(str(fresh["reason"]), folders_of(self.memory)),
             },
         }
 
@@ -101,7 +101,7 @@ class Serving:
         said = "\n\n".join(map(safe, parts))
         folders = folders_of(self.memory)
         return (
-            placeless(said, folders)
+            without_paths(said, folders)
             if error.http_status >= 500
             else str(hidden(said, folders))
         )

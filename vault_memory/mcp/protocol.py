@@ -11,7 +11,7 @@ import msgspec
 
 from vault_memory.errors import VaultMemoryError
 from vault_memory.lazy import lazy_module
-from vault_memory.mcp import listing
+from vault_memory.mcp import tools
 from vault_memory.mcp.tools import TOOLS
 
 if TYPE_CHECKING:
@@ -106,8 +106,8 @@ class Conversation:
             "initialize": self._initialize,
             "ping": lambda params: {},
             "server/discover": lambda params: _discovered(),
-            "tools/list": lambda params: listing.tools(),
-            "resources/templates/list": lambda params: listing.templates(),
+            "tools/list": lambda params: tools.list_tools(),
+            "resources/templates/list": lambda params: tools.list_templates(),
         }
         self._with_vault: dict[str, Callable[[Json], Json]] = {
             "tools/call": self._call,
@@ -136,7 +136,7 @@ class Conversation:
     def _initialize(self, params: Json) -> Json:
         asked = _checked(params, _Initialize).protocolVersion
         self.version = asked if asked in HANDSHAKE_VERSIONS else HANDSHAKE_VERSIONS[-1]
-        return {"protocolVersion": self.version, **listing.introduction()}
+        return {"protocolVersion": self.version, **tools.introduction()}
 
     def _call(self, params: Json) -> Json:
         asked = _checked(params, _Call)
@@ -186,7 +186,7 @@ def _opening_error(error: VaultMemoryError) -> str:
     from pathlib import Path
 
     text = error.message + (f"\n\nhint: {error.hint}" if error.hint else "")
-    return redact_paths.placeless(text, [str(Path.home())])
+    return redact_paths.without_paths(text, [str(Path.home())])
 
 
 def _checked(params: Json, kind: type[Any]) -> Any:
@@ -223,7 +223,7 @@ def _named_session(params: Mapping[str, Any]) -> str:
 
 def _discovered() -> Json:
     """The answer to `server/discover`."""
-    introduction = listing.introduction()
+    introduction = tools.introduction()
     del introduction["serverInfo"]  # stands in `_meta` of every result
     return {"supportedVersions": list(STATELESS_VERSIONS), **introduction}
 
@@ -235,5 +235,5 @@ def _stateless(method: str, result: Json) -> Json:
         **result,
         **cache,
         "resultType": "complete",
-        "_meta": {SERVER_KEY: listing.SERVER},
+        "_meta": {SERVER_KEY: tools.SERVER},
     }

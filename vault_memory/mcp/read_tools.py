@@ -1,118 +1,118 @@
 """The tools that only read: each gives what a model reads, as text and as data."""
 
+from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
-import msgspec
-
-from vault_memory.api import json_contract
+from vault_memory.api import json_contract, read_request
+from vault_memory.contract import requests
 from vault_memory.lazy import lazy_module
-from vault_memory.mcp import tool_arguments
 from vault_memory.mcp.http_session import Serving
 from vault_memory.rules.context import quotations
 from vault_memory.rules.context.quotations import Answered
 
 if TYPE_CHECKING:
     from vault_memory.api import facts_json
+    from vault_memory.context import calls as context_calls
     from vault_memory.daemon import query_or_local
 else:
     facts_json = lazy_module("vault_memory.api.facts_json")
+    context_calls = lazy_module("vault_memory.context.calls")
     query_or_local = lazy_module("vault_memory.daemon.query_or_local")
 
 LONGEST = 40_000
-"""Characters of a note in one answer; the rest is had by asking from the next line on"""
+"""Characters of a note in one answer; a model gets the remaining ones by calling from the next line on"""
 
 
-def search(serving: Serving, asked: tool_arguments.Search) -> Answered:
-    given: dict[str, Any] = msgspec.to_builtins(asked)
-    query = given.pop("query")
+def search(serving: Serving, arguments: requests.SearchArguments) -> Answered:
+    """Find lines that answer a question."""
     # A host does not say which conversation asks. Its hook has recorded the prompt just now, and
     # the model would find its own question.
-    if session := serving.open_conversation():
-        given["session"] = session
-    answer = serving.shown(
-        query_or_local.search(
-            serving.memory, query, scopes=serving.reads, arguments=given
-        )
+    session = serving.open_conversation() or None
+    options = read_request.question_options(arguments)._replace(session=session)
+    answer = query_or_local.search(
+        serving.memory, arguments.query, scopes=serving.reads, options=options
     )
-    return quotations.of_search(answer)
+    return quotations.of_search(serving.shown(answer))
 
 
-def context(serving: Serving, asked: tool_arguments.Context) -> Answered:
-    given: dict[str, Any] = msgspec.to_builtins(asked)
-    prompt, given["private"] = given.pop("prompt"), serving.caller.private
-    if session := serving.open_conversation():
-        given["session"] = session
-    answer = serving.shown(
-        query_or_local.context(
-            serving.memory, prompt, scopes=serving.reads, arguments=given
-        )
+def context(serving: Serving, arguments: requests.ContextArguments) -> Answered:
+    """Compose the memory block for a prompt."""
+    options = context_calls.ContextOptions(
+        purpose=arguments.purpose,
+        budget=arguments.budget,
+        session=serving.open_conversation() or None,
+        private=serving.caller.private,
     )
-    return quotations.of_context(answer)
+    answer = query_or_local.context(
+        serving.memory, arguments.prompt, scopes=serving.reads, options=options
+    )
+    return quotations.of_context(serving.shown(answer))
 
 
-def get(serving: Serving, asked: tool_arguments.Get) -> Answered:
-    """A missing note is empty; so is one of somebody else."""
-    note = serving.read(asked.note)
+def get(serving: Serving, arguments: requests.NoteLinesArguments) -> Answered:
+    """Read a note or some of its lines. A missing note is empty; so is a note of another person."""
+    note = serving.read(arguments.note)
     if note is None:
         return quotations.of_note(
             {
-                "note": asked.note,
+                "note": arguments.note,
                 "revision": "",
                 "text": "",
                 "lines": [0, 0],
                 "total_lines": 0,
             }
         )
-    answer = json_contract.of_note(note)
     lines = _lines(note.text)
-    last = (
-        len(lines)
-        if asked.last_line is msgspec.UNSET
-        else min(asked.last_line, len(lines))
-    )
-    last = _within(lines, asked.first_line, last)
-    text = "".join(lines[asked.first_line - 1 : last])
+    first, last = arguments.first_line, len(lines)
+    if arguments.last_line is not None:
+        last = min(arguments.last_line, last)
+    last = _last_that_fits(lines, first, last)
+    text = "".join(lines[first - 1 : last])
+    answer: dict[str, Any] = dict(json_contract.of_note(note))
     # A line may be as long as a note, and a model has no room for a million characters.
     answer["text"], answer["cut"] = text[:LONGEST], max(0, len(text) - LONGEST)
-    answer["lines"] = [asked.first_line, last] if answer["text"] else [0, 0]
+    answer["lines"] = [first, last] if answer["text"] else [0, 0]
     answer["total_lines"] = len(lines)
     return quotations.of_note(answer)
 
 
-def entity(serving: Serving, asked: tool_arguments.Entity) -> Answered:
+def entity(serving: Serving, arguments: requests.EntityArguments) -> Answered:
+    """Tell what the notes say about a person or a thing."""
     memory, scopes = serving.memory, serving.reads
-    answer = facts_json.of_about(memory.facts.entity(asked.name, scopes=scopes))
-    if asked.past:
+    about = memory.facts.entity(arguments.name, scopes=scopes)
+    answer: dict[str, Any] = dict(facts_json.of_about(about))
+    if arguments.past:
         past = [
-            one
-            for one in memory.timeline(asked.name, scopes=scopes)
-            if one.struck or one.valid_until
+            fact
+            for fact in memory.timeline(arguments.name, scopes=scopes)
+            if fact.struck or fact.valid_until
         ]
         answer["timeline"] = facts_json.of_facts(past)["facts"]
-    return quotations.of_entity(asked.name, answer)
+    return quotations.of_entity(arguments.name, answer)
 
 
-def stats(serving: Serving, asked: tool_arguments.Stats) -> Answered:
+def stats(serving: Serving, arguments: requests.NoArguments) -> Answered:
+    """Count the notes by kind."""
     answer: dict[str, Any] = serving.memory.searcher.stats(serving.reads)
-    kinds = ", ".join(
-        f"{counts['notes']} {kind}" for kind, counts in answer["kinds"].items()
-    )
-    message = f"{answer['sources']['notes']['notes']} notes ({kinds or 'none'}) in {', '.join(serving.reads)}"
+    count = answer["sources"]["notes"]["notes"]
+    kinds = [f"{counts['notes']} {kind}" for kind, counts in answer["kinds"].items()]
+    by_kind = ", ".join(kinds) or "none"
+    message = f"{count} notes ({by_kind}) in {', '.join(serving.reads)}"
     return quotations.answered(message, {"message": message, **answer})
 
 
 def _lines(text: str) -> list[str]:
-    """With their ends, counted as in hits."""
+    """The lines with their ends, counted as in hits."""
     import re
 
     return re.findall(r"[^\r\n]*(?:\r\n|\r|\n)|[^\r\n]+\Z", text)
 
 
-def _within(lines: list[str], first: int, last: int) -> int:
-    """The last line that has room in an answer, but at least one."""
-    room = LONGEST
+def _last_that_fits(lines: Sequence[str], first: int, last: int) -> int:
+    """The last line that fits into an answer, which has at least one line."""
+    remaining = LONGEST
     for number in range(first, last + 1):
-        room -= len(lines[number - 1])
-        if room < 0 and number > first:
+        remaining -= len(lines[number - 1])
+        if remaining < 0 and number > first:
             return number - 1
     return last

@@ -8,7 +8,7 @@ from urllib.parse import quote
 from vault_memory.api import json_contract
 from vault_memory.errors import BadPath, UsageError
 from vault_memory.mcp.http_session import Serving
-from vault_memory.mcp.listing import LIKE_MARKDOWN, LIKE_TURNS, SCHEME, TEMPLATE
+from vault_memory.mcp.tools import MARKDOWN, PLAIN_TEXT, SCHEME, TEMPLATE
 from vault_memory.rules.context import quotations
 from vault_memory.rules.paths.filenames import inside
 from vault_memory.search.note_reports import NoteInfo, NoteText
@@ -78,4 +78,4 @@ def uri_of(note: str) -> str:
 
 
 def mime_type(note: str) -> str:
-    return LIKE_TURNS if note.endswith(".jsonl") else LIKE_MARKDOWN
+    return PLAIN_TEXT if note.endswith(".jsonl") else MARKDOWN

@@ -10,7 +10,7 @@ from mcp.shared.exceptions import MCPError
 
 from vault_memory.api.vault_memory import VaultMemory
 from vault_memory.errors import VaultMemoryError
-from vault_memory.mcp import listing, protocol_results
+from vault_memory.mcp import protocol_results, tools
 from vault_memory.mcp.http_session import Serving
 from vault_memory.mcp.protocol import code_of
 from vault_memory.mcp.tools import INSTRUCTIONS, TOOLS, ToolUnknown
@@ -21,9 +21,9 @@ def server(memory: VaultMemory, caller: Caller) -> Server[Any]:
     """A server that speaks for one caller. To make one is cheap: over HTTP each request gets its own."""
     handlers = _Handlers(Serving(memory, caller))
     return Server(
-        listing.NAME,
-        version=listing.SERVER["version"],
-        title=listing.TITLE,
+        tools.NAME,
+        version=tools.SERVER["version"],
+        title=tools.TITLE,
         instructions=INSTRUCTIONS,
         get_tool_input_schema=_schema,
         on_list_tools=handlers.list_tools,
@@ -62,7 +62,7 @@ class _Handlers:
     async def list_templates(
         self, context: Any, params: Any
     ) -> types.ListResourceTemplatesResult:
-        return types.ListResourceTemplatesResult.model_validate(listing.templates())
+        return types.ListResourceTemplatesResult.model_validate(tools.list_templates())
 
     async def read_resource(
         self, context: Any, params: types.ReadResourceRequestParams
@@ -88,4 +88,4 @@ def _schema(name: str) -> dict[str, Any] | None:
     return tool.schema() if tool else None
 
 
-_TOOLS = types.ListToolsResult.model_validate(listing.tools())
+_TOOLS = types.ListToolsResult.model_validate(tools.list_tools())

@@ -1,17 +1,22 @@
-"""The tools that change something: as the bot's act, which policy binds, the audit tells, and a person can undo."""
+"""The tools that change something. The bot acts: policy binds it, and a person can undo it."""
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from typing import TYPE_CHECKING, Any
 
-from msgspec import UNSET, UnsetType
-
+from vault_memory.contract import requests
 from vault_memory.errors import UsageError
 from vault_memory.lazy import lazy_module
-from vault_memory.mcp import tool_arguments
 from vault_memory.mcp.http_session import Serving
 from vault_memory.rules.context.quotations import Answered, answered
 
 if TYPE_CHECKING:
+    from vault_memory.contract import RemainingJson, RemovedJson
+    from vault_memory.contract.tool_answers import (
+        ToolFactChange,
+        ToolForgotten,
+        ToolProposedRemoval,
+        ToolRemembered,
+    )
     from vault_memory.facts.entity_info import FactChange
     from vault_memory.vault.write import wait_reasons
 else:
@@ -29,155 +34,184 @@ REASONS = {
 """What a model reads instead of the code of a refusal"""
 
 
-def remember(serving: Serving, asked: tool_arguments.Remember) -> Answered:
-    kept = serving.memory.remember(
-        asked.text,
+def remember(serving: Serving, arguments: requests.RememberArguments) -> Answered:
+    """Keep a sentence for good."""
+    remembered = serving.memory.remember(
+        arguments.text,
         scope=serving.own,
         source="tool",
-        expected=_given(asked.expected_revision),
+        expected=arguments.expected_revision,
     )
-    reason = (
-        WAITS
-        if kept.outcome == "proposed" and not kept.reason
-        else _explained(kept.reason)
-    )
-    message = f"{kept.outcome}: {kept.note}" + (f" ({reason})" if reason else "")
-    return _in_words(
-        message,
-        {"outcome": kept.outcome, "id": kept.id, "note": kept.note, "reason": reason},
-    )
-
-
-def correct(serving: Serving, asked: tool_arguments.Correct) -> Answered:
-    right = {
-        name: _given(getattr(asked, name))
-        for name in ("subject", "predicate", "object", "valid_from", "valid_until")
+    reason = _explained(remembered.reason)
+    if remembered.outcome == "proposed" and not remembered.reason:
+        reason = WAITS
+    message = f"{remembered.outcome}: {remembered.note}"
+    answer: ToolRemembered = {
+        "message": _with_reason(message, reason),
+        "outcome": remembered.outcome,
+        "id": remembered.id,
+        "note": remembered.note,
+        "reason": reason,
     }
+    return answered(answer["message"], answer)
+
+
+def correct(serving: Serving, arguments: requests.CorrectArguments) -> Answered:
+    """Replace what is wrong in a fact."""
+    fields = ("subject", "predicate", "object", "valid_from", "valid_until")
+    right = {name: getattr(arguments, name) for name in fields}
     if all(value is None for value in right.values()):
         raise UsageError(
             "nothing says what is right",
             hint="give `object`, or another part of the fact",
         )
-    return _told(
-        serving.memory.correct_fact(
-            asked.fact,
-            scopes=serving.scopes,
-            source="tool",
-            expected=_given(asked.expected_revision),
-            **right,
-        )
+    change = serving.memory.correct_fact(
+        arguments.fact,
+        scopes=serving.scopes,
+        source="tool",
+        expected=arguments.expected_revision,
+        **right,
     )
+    return _changed(change)
 
 
-def confirm(serving: Serving, asked: tool_arguments.Confirm) -> Answered:
-    return _told(
-        serving.memory.facts.confirm(
-            asked.fact,
-            scopes=serving.scopes,
-            source="tool",
-            expected=_given(asked.expected_revision),
-        )
+def confirm(serving: Serving, arguments: requests.ConfirmArguments) -> Answered:
+    """Note that the person said a fact is right."""
+    change = serving.memory.facts.confirm(
+        arguments.fact,
+        scopes=serving.scopes,
+        source="tool",
+        expected=arguments.expected_revision,
     )
+    return _changed(change)
 
 
-def forget(serving: Serving, asked: tool_arguments.Forget) -> Answered:
-    if (asked.text is UNSET) == (asked.fact is UNSET):
+def forget(serving: Serving, arguments: requests.ForgetArguments) -> Answered:
+    """Remove items by their words, or one fact."""
+    if (arguments.text is None) == (arguments.fact is None):
         raise UsageError(
             "either `text` or `fact` says what to forget", hint="give one of them"
         )
-    expected, note = _given(asked.expected_revision), _given(asked.note)
-    note = note if note is None else serving.path_of(note)
-    if not isinstance(asked.fact, UnsetType):
-        if note is not None:
-            raise UsageError("a fact is known by its id alone", hint="leave `note` out")
-        change = serving.memory.facts.delete(
-            asked.fact, scopes=serving.scopes, source="tool", expected=expected
-        )
-        return _fact_gone(serving, change)
-    done = serving.memory.forgetting.take_back(
-        str(asked.text), scopes=serving.scopes, note=note, expected=expected
+    if arguments.fact is not None:
+        return _forget_fact(serving, arguments, arguments.fact)
+    note = arguments.note
+    retracted = serving.memory.forgetting.take_back(
+        str(arguments.text),
+        scopes=serving.scopes,
+        note=None if note is None else serving.path_of(note),
+        expected=arguments.expected_revision,
     )
-    return _counted(done.as_json())
+    return _forgotten(
+        matches=retracted.matches,
+        removed=[
+            {"place": removed.place, "count": removed.count}
+            for removed in retracted.removed
+        ],
+        proposed=[
+            {
+                "place": proposed.place,
+                "count": proposed.count,
+                "inbox": proposed.inbox,
+            }
+            for proposed in retracted.proposed
+        ],
+        remaining=[
+            {"place": place.place, "why": place.why} for place in retracted.remaining
+        ],
+    )
 
 
-def _told(change: "FactChange") -> Answered:
-    """What became of a fact, without the text of the page on which it stands."""
+def _forget_fact(
+    serving: Serving, arguments: requests.ForgetArguments, fact: str
+) -> Answered:
+    """Delete a fact, and answer in the shape that a removed text has."""
+    if arguments.note is not None:
+        raise UsageError("a fact is known by its id alone", hint="leave `note` out")
+    change = serving.memory.facts.delete(
+        fact,
+        scopes=serving.scopes,
+        source="tool",
+        expected=arguments.expected_revision,
+    )
+    note, edit = change.note, change.edit
+    removed: list[RemovedJson] = []
+    remaining: list[RemainingJson] = []
+    proposed: list[ToolProposedRemoval] = []
+    if change.outcome == "deleted":
+        removed.append({"place": note, "count": 1})
+    else:
+        codes = [op.reason for op in edit.rejected]
+        codes += [op.reason for op in edit.pending]
+        why = _explained(codes[0]) if codes else WAITS
+        remaining.append({"place": note, "why": why})
+    if edit.proposed:
+        page = serving.memory.edits.editor.inbox.page_of(note)
+        proposed.append({"place": note, "count": 1, "inbox": page})
+    return _forgotten(
+        matches=1, removed=removed, proposed=proposed, remaining=remaining
+    )
+
+
+def _changed(change: "FactChange") -> Answered:
+    """What became of a fact, without the text of its page."""
     edit = change.edit
-    reasons = [_explained(refused.reason) for refused in edit.rejected]
+    reasons = [_explained(op.reason) for op in edit.rejected]
     reasons += [proposal.why for proposal in edit.proposed]
-    reasons += [waiting.explanation for waiting in edit.pending]
+    reasons += [pending.explanation for pending in edit.pending]
     reason = "; ".join(reasons)
-    message = f"{change.outcome}: {change.id} in {change.note}" + (
-        f" ({reason})" if reason else ""
-    )
-    proposed = [{"id": proposal.id} for proposal in edit.proposed]
-    answer = {
+    message = f"{change.outcome}: {change.id} in {change.note}"
+    answer: ToolFactChange = {
+        "message": _with_reason(message, reason),
         "outcome": change.outcome,
         "id": change.id,
         "note": change.note,
         "reason": reason,
+        "proposed": [{"id": proposal.id} for proposal in edit.proposed],
     }
-    return _in_words(message, answer | {"proposed": proposed})
+    return answered(answer["message"], answer)
 
 
-def _fact_gone(serving: Serving, change: "FactChange") -> Answered:
-    """In the shape that a text has."""
-    edit, gone = change.edit, change.outcome == "deleted"
-    page = (
-        serving.memory.edits.editor.inbox.page_of(change.note) if edit.proposed else ""
-    )
-    codes = [refused.reason for refused in edit.rejected] + [
-        waiting.reason for waiting in edit.pending
-    ]
-    why = _explained(codes[0]) if codes else WAITS
-    return _counted(
-        {
-            "matches": 1,
-            "removed": [{"place": change.note, "count": 1}] if gone else [],
-            "proposed": [{"place": change.note, "count": 1, "inbox": page}]
-            if edit.proposed
-            else [],
-            "remaining": 0 if gone else [{"place": change.note, "why": why}],
-        }
-    )
+def _forgotten(
+    *,
+    matches: int,
+    removed: "list[RemovedJson]",
+    proposed: "list[ToolProposedRemoval]",
+    remaining: "list[RemainingJson]",
+) -> Answered:
+    """How many items were removed, and where others remain."""
+    lines = _lines_about(removed, proposed, remaining)
+    answer: ToolForgotten = {
+        "message": "\n".join(lines) or "nothing says that",
+        "matches": matches,
+        "removed": removed,
+        "proposed": proposed,
+        "remaining": remaining,
+    }
+    return answered(answer["message"], answer)
 
 
-def _counted(answer: Mapping[str, Any]) -> Answered:
-    """How many items went, and where others stay."""
-    removed = [
-        {"place": place["place"], "count": place["count"]}
-        for place in answer["removed"]
-    ]
-    remaining = answer["remaining"] or []
+def _lines_about(
+    removed: "Iterable[RemovedJson]",
+    proposed: "Iterable[ToolProposedRemoval]",
+    remaining: "Iterable[RemainingJson]",
+) -> list[str]:
+    """One line for each place."""
     lines = [f"removed {place['count']} from {place['place']}" for place in removed]
     lines += [
-        f"proposed to remove {place['count']} from {place['place']}: the person decides in {place['inbox'] or 'INBOX'}"
-        for place in answer["proposed"]
+        f"proposed to remove {place['count']} from {place['place']}: "
+        f"the person decides in {place['inbox'] or 'INBOX'}"
+        for place in proposed
     ]
     lines += [f"still in {place['place']}: {place['why']}" for place in remaining]
-    message = "\n".join(lines) or "nothing says that"
-    counts = {
-        "matches": answer["matches"],
-        "removed": removed,
-        "proposed": answer["proposed"],
-    }
-    return _in_words(message, counts | {"remaining": remaining})
+    return lines
 
 
 def _explained(reason: str) -> str:
-    """A code as a sentence; any other reason is words already."""
-    words: dict[str, str] = {
-        str(code): text for code, text in wait_reasons.WORDS.items()
-    }
+    """A code as a sentence; any other reason is a sentence already."""
+    words: Mapping[Any, str] = wait_reasons.WORDS
     explained = REASONS.get(reason) or words.get(reason, reason)
     return explained if " " in explained else explained.replace("_", " ")
 
 
-def _in_words(message: str, answer: Mapping[str, Any]) -> Answered:
-    """An answer that says first in words what happened."""
-    return answered(message, {"message": message, **answer})
-
-
-def _given(value: Any) -> Any:
-    """What was said; None when nothing was."""
-    return None if value is UNSET else value
+def _with_reason(message: str, reason: str) -> str:
+    return f"{message} ({reason})" if reason else message

@@ -4,9 +4,10 @@ import time
 from collections.abc import Callable, Collection, Sequence
 from datetime import UTC, date, datetime
 from functools import partial
-from typing import TYPE_CHECKING, Literal, NamedTuple
+from typing import TYPE_CHECKING, NamedTuple, get_args
 
-from vault_memory.errors import EmbedderUnavailable, VaultMemoryError
+from vault_memory.contract import MOST_HITS, SearchedKind, SearchMode
+from vault_memory.errors import EmbedderUnavailable, UsageError, VaultMemoryError
 from vault_memory.index.retry_on_corruption import rebuild_if_damaged
 from vault_memory.lazy import lazy_module
 from vault_memory.rules.paths.filenames import inside
@@ -36,7 +37,6 @@ else:
     note_reports = lazy_module("vault_memory.search.note_reports")
     search_query = lazy_module("vault_memory.search.query")
 
-Mode = Literal["balanced", "keyword", "semantic", "rrf"]
 RESIDENT_COUNT_SECONDS = 1.0
 """How long a daemon repeats a count of missing vectors although the index has changed"""
 
@@ -44,7 +44,7 @@ RESIDENT_COUNT_SECONDS = 1.0
 class SearchOptions(NamedTuple):
     """Options of a search; `VaultMemory.search` explains them."""
 
-    mode: Mode | None = None
+    mode: SearchMode | None = None
     limit: int | None = None
     now: datetime | None = None
     topic: str | None = None
@@ -159,6 +159,7 @@ class SearchCalls:
     ) -> "SearchAnswer":
         """Find the chunks of `scopes` that answer a query best; see `VaultMemory.search`."""
         check_scopes(scopes)
+        _check_filters(options)
         vault = self.vault
         if options.refresh:
             vault.indexing.refresh()
@@ -302,3 +303,20 @@ class SearchCalls:
             count = index.counts()[1]
         self._missing = (key, count, time.monotonic())
         return count
+
+
+def _check_filters(options: SearchOptions) -> None:
+    """Raises UsageError for a limit out of range or an unknown kind of notes, which would find nothing."""
+    if options.limit is not None and not 0 <= options.limit <= MOST_HITS:
+        raise UsageError(
+            f"a search gives from 1 to {MOST_HITS} hits, not {options.limit}",
+            hint="leave `limit` out for the number that `[recall]` names",
+        )
+    known = get_args(SearchedKind)
+    unknown = sorted(set(options.kinds) - set(known))
+    if unknown:
+        raise UsageError(
+            f"search reads no notes of kind {unknown[0]!r}",
+            hint=f"the kinds are {', '.join(known)}",
+            known=list(known),
+        )

@@ -4,9 +4,10 @@ import threading
 import time
 from collections.abc import Callable
 from pathlib import Path
-from typing import TYPE_CHECKING, Literal
+from typing import TYPE_CHECKING
 
 from vault_memory.config.sections import Embedding
+from vault_memory.contract import SemanticState
 from vault_memory.errors import VaultMemoryError
 from vault_memory.lazy import lazy_module
 
@@ -40,7 +41,7 @@ class Semantic:
         self.loading = False
 
     @property
-    def state(self) -> Literal["ready", "warming", "off"]:
+    def state(self) -> SemanticState:
         """`ready`: a query can be embedded. The index knows whether all notes are."""
         if self.embedder is not None:
             return "ready"

@@ -1,7 +1,9 @@
 """Answers of a search call, and how current they are: frozen values of the JSON contract."""
 
 from collections.abc import Mapping
-from typing import TYPE_CHECKING, Literal, NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
+
+from vault_memory.contract import SemanticState
 
 if TYPE_CHECKING:
     from vault_memory.search.results import Hit
@@ -12,7 +14,7 @@ class Freshness(NamedTuple):
 
     stale_files: tuple[str, ...]
     """notes whose file is missing, or newer than the index"""
-    semantic: Literal["ready", "warming", "off"]
+    semantic: SemanticState
     reason: str
     """why `semantic` is not ready; empty when it is"""
 

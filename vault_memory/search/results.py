@@ -2,8 +2,11 @@
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
+from typing import get_args
 
-MODES = ("balanced", "keyword", "semantic", "rrf")
+from vault_memory.contract import SearchMode
+
+MODES: tuple[SearchMode, ...] = get_args(SearchMode)
 
 
 @dataclass(frozen=True, slots=True)
@@ -14,11 +17,6 @@ class Why:
     """the terms of the score, by name; their sum is the score"""
     arms: Mapping[str, int]
     """the arms that brought the hit, with its rank there from 1"""
-
-    def as_json(self) -> dict[str, object]:
-        """Returns the values of the JSON contract, rounded."""
-        terms = {name: round(term, 4) for name, term in self.terms.items()}
-        return {"terms": terms, "arms": dict(self.arms)}
 
 
 @dataclass(frozen=True, slots=True)

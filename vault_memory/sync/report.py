@@ -1,7 +1,7 @@
 """What a sync did on both sides, and what is left, as it is told."""
 
-from dataclasses import asdict, dataclass
-from typing import TYPE_CHECKING, Any
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
 
 from vault_memory.lazy import lazy_module
 
@@ -76,17 +76,3 @@ def together(whole: SyncReport, report: "PassReport") -> SyncReport:
 
 def _remarks(pairs: tuple[tuple[str, str], ...]) -> tuple[Remark, ...]:
     return tuple(Remark(path, reason) for path, reason in pairs)
-
-
-def as_json(report: SyncReport) -> dict[str, Any]:
-    """`sync` of the JSON contract."""
-    found = asdict(report)
-    found["copies"] = list(report.copies)
-    found["open_conflicts"] = list(report.open_conflicts)
-    found["planned"] = [
-        {"path": one.path, "action": one.reason} for one in report.planned
-    ]
-    return {
-        name: list(value) if isinstance(value, tuple) else value
-        for name, value in found.items()
-    }

@@ -1,5 +1,7 @@
 """`context`: what goes into a bot's prompt."""
 
+from typing import TYPE_CHECKING, Any
+
 import click
 
 from vault_memory.cli import search_text
@@ -7,6 +9,12 @@ from vault_memory.cli.commands.search import remark
 from vault_memory.cli.daemon_or_local import answer_context
 from vault_memory.cli.options import Context, common, named_scopes, private, scoped
 from vault_memory.errors import UsageError
+from vault_memory.lazy import lazy_module
+
+if TYPE_CHECKING:
+    from vault_memory.context import calls as context_calls
+else:
+    context_calls = lazy_module("vault_memory.context.calls")
 
 
 @click.command()
@@ -49,7 +57,7 @@ def context(
     groups: tuple[str, ...],
     everything: bool,
     private: bool,
-    **options: str | int | None,
+    **options: Any,
 ) -> None:
     """Print the memory block for PROMPT: what a bot is given before it answers.
 
@@ -65,14 +73,12 @@ def context(
             "--all goes without --user, --channel and --group",
             hint="give either --all or names",
         )
-    arguments: dict[str, object] = {
-        name: value for name, value in options.items() if value is not None
-    }
-    arguments["private"] = private or everything
-    if context.now:
-        arguments["now"] = context.now.isoformat()
+    chosen = {name: value for name, value in options.items() if value is not None}
+    wanted = context_calls.ContextOptions(
+        private=private or everything, now=context.now, **chosen
+    )
     answer = answer_context(
-        context, " ".join(prompt), scopes, arguments, everything=everything
+        context, " ".join(prompt), scopes, wanted, everything=everything
     )
     context.emit(answer, lambda: answer["text"], verbatim=True)
     if not context.json:

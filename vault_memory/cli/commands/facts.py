@@ -16,7 +16,7 @@ from vault_memory.lazy import lazy_module
 if TYPE_CHECKING:
     from vault_memory.api import facts_json, json_contract
     from vault_memory.api.vault_memory import VaultMemory
-    from vault_memory.edits.calls import Source
+    from vault_memory.contract import Source
     from vault_memory.facts.entity_info import FactChange
     from vault_memory.rules.facts.fact import Fact
 else:

@@ -10,7 +10,7 @@ from vault_memory.lazy import lazy_module
 
 if TYPE_CHECKING:
     from vault_memory.api import json_contract
-    from vault_memory.conversations.calls import RecordMode, Role
+    from vault_memory.contract import Origin, RecordMode, Role
 else:
     json_contract = lazy_module("vault_memory.api.json_contract")
 
@@ -71,7 +71,7 @@ def record(
     user: str | None,
     channel: str | None,
     source: str,
-    origin: str,
+    origin: "Origin",
     mode: "RecordMode",
     silent: bool,
     automated: bool,

@@ -1,6 +1,7 @@
 """`search`: asks the daemon with its warm model, or looks by itself."""
 
-from typing import Any
+from datetime import date
+from typing import TYPE_CHECKING, Any
 
 import click
 
@@ -8,6 +9,14 @@ from vault_memory.cli import search_text
 from vault_memory.cli.daemon_or_local import answer_search
 from vault_memory.cli.options import Context, common, day, named_scopes, private, scoped
 from vault_memory.cli.terminal import styled
+from vault_memory.contract import MOST_HITS
+from vault_memory.lazy import lazy_module
+
+if TYPE_CHECKING:
+    from vault_memory.contract import FreshnessJson
+    from vault_memory.search import calls as search_calls
+else:
+    search_calls = lazy_module("vault_memory.search.calls")
 
 
 @click.command()
@@ -31,7 +40,10 @@ from vault_memory.cli.terminal import styled
 )
 @click.option("--mode", metavar="MODE", help="balanced, keyword, semantic or rrf.")
 @click.option(
-    "--limit", type=click.IntRange(1, 1000), metavar="N", help="At most this many hits."
+    "--limit",
+    type=click.IntRange(1, MOST_HITS),
+    metavar="N",
+    help="At most this many hits.",
 )
 @click.option(
     "--session", metavar="ID", help="Leave out the turns of this conversation."
@@ -60,16 +72,14 @@ def search(
     Words, a question or a whole prompt, in any language. Without a daemon it first reads what changed and searches
     by keywords. With --channel the answer is for all in the channel: --user opens a person's own notes with --private.
     """
-    listed = {
-        name: list(value) if isinstance(value, tuple) else value
-        for name, value in filters.items()
-    }
-    arguments = {name: value for name, value in listed.items() if value}
-    if context.now:
-        arguments["now"] = context.now.isoformat()
+    chosen = {name: value for name, value in filters.items() if value}
+    for name in ("since", "until"):
+        if name in chosen:
+            chosen[name] = date.fromisoformat(chosen[name])
+    options = search_calls.SearchOptions(now=context.now, **chosen)
     open_users = users if private or not channels else ()
     answer = answer_search(
-        context, " ".join(query), named_scopes(open_users, channels, groups), arguments
+        context, " ".join(query), named_scopes(open_users, channels, groups), options
     )
     context.emit(answer, lambda: search_text.hits_text(answer, _painted))
     for name in users if not open_users else ():
@@ -77,7 +87,7 @@ def search(
     remark(context, answer["freshness"])
 
 
-def remark(context: Context, freshness: dict[str, Any]) -> None:
+def remark(context: Context, freshness: "FreshnessJson") -> None:
     """Say how fresh an answer is, when it is not wholly."""
     if context.json:
         return

@@ -9,7 +9,7 @@ from vault_memory.cli.options import Context, common, named_scopes, scoped
 from vault_memory.errors import UsageError
 
 if TYPE_CHECKING:
-    from vault_memory.edits.calls import Source
+    from vault_memory.contract import Source
 
 TRY_LATER = 75
 

@@ -12,20 +12,20 @@ from vault_memory.errors import UsageError
 from vault_memory.lazy import lazy_module
 
 if TYPE_CHECKING:
+    from vault_memory.api import json_contract
     from vault_memory.api.vault_memory import VaultMemory
     from vault_memory.daemon import client, sync_thread
     from vault_memory.sync import connection
-    from vault_memory.sync import report as sync_report
     from vault_memory.sync.engine import PassReport
     from vault_memory.sync.plan import safety_limits
     from vault_memory.sync.report import Remark, SyncReport
     from vault_memory.vault.watch import watcher as watch_watcher
 else:
+    json_contract = lazy_module("vault_memory.api.json_contract")
     client = lazy_module("vault_memory.daemon.client")
     sync_thread = lazy_module("vault_memory.daemon.sync_thread")
     connection = lazy_module("vault_memory.sync.connection")
     safety_limits = lazy_module("vault_memory.sync.plan.safety_limits")
-    sync_report = lazy_module("vault_memory.sync.report")
     watch_watcher = lazy_module("vault_memory.vault.watch.watcher")
 
 NEEDS_A_PERSON = 5
@@ -101,7 +101,7 @@ def sync(
                 now=context.now,
             )
     context.emit(
-        sync_report.as_json(report), lambda: "\n".join(_lines(report, dry_run))
+        json_contract.of_sync(report), lambda: "\n".join(_lines(report, dry_run))
     )
     if dry_run and not context.json:
         context.say("nothing was written")

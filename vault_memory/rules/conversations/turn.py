@@ -10,8 +10,9 @@ import re
 from collections.abc import Iterator, Mapping
 from datetime import UTC, date, datetime
 from hashlib import sha256
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING, NamedTuple, get_args
 
+from vault_memory.contract import Origin, Role
 from vault_memory.errors import UsageError
 from vault_memory.lazy import lazy_module
 from vault_memory.markdown.chunking.chunk_text import Chunk
@@ -23,10 +24,10 @@ if TYPE_CHECKING:
 else:
     splitter = lazy_module("vault_memory.markdown.chunking.splitter")
 
-ROLES = ("user", "assistant", "system", "tool")
+ROLES: tuple[Role, ...] = get_args(Role)
 """The speakers: a person, the bot, its instructions, and a tool that it uses"""
 PERSON = "user"
-ORIGINS = ("owner", "person", "channel", "email", "web", "tool", "document")
+ORIGINS: tuple[Origin, ...] = get_args(Origin)
 """The origins of words; only the owner's can become rules"""
 AUTOMATED_SOURCES = frozenset(
     {

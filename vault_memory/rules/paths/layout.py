@@ -10,26 +10,14 @@ import re
 from collections.abc import Callable, Iterable, Sequence
 from datetime import date
 from itertools import product
-from typing import NamedTuple
+from typing import NamedTuple, get_args
 
+from vault_memory.contract import NoteKind, SearchedKind
 from vault_memory.errors import ConfigError
 from vault_memory.rules.paths.filenames import ignored
 
-KINDS = (
-    "user",
-    "channel",
-    "memory",
-    "note",
-    "dated",
-    "facts",
-    "rules",
-    "reflection",
-    "persona",
-    "inbox",
-    "transcript",
-    "audit",
-)
-NOT_INDEXED = frozenset({"persona", "inbox", "audit"})
+KINDS: tuple[NoteKind, ...] = get_args(NoteKind)
+NOT_INDEXED = frozenset(KINDS) - frozenset(get_args(SearchedKind))
 CAPTURES = ("user", "bot", "channel", "group", "date", "name")
 
 

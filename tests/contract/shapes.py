@@ -1,0 +1,137 @@
+"""Compares JSON with the shapes of the contract: keys, their order, and the types of the values."""
+
+import json
+from collections.abc import Iterator, Sequence
+from types import NoneType, UnionType
+from typing import (
+    Annotated,
+    Any,
+    Literal,
+    NotRequired,
+    Union,
+    get_args,
+    get_origin,
+    get_type_hints,
+    is_typeddict,
+)
+
+import msgspec
+
+from vault_memory.contract import answers, edit_answers, status_answers
+
+EDIT = edit_answers.EditJson
+FACT_CHANGE = answers.FactChangeJson
+SHAPES: dict[str, type[Any]] = {
+    "add-fact": FACT_CHANGE,
+    "add-heading": EDIT,
+    "append": EDIT,
+    "apply": EDIT,
+    "confirm": FACT_CHANGE,
+    "conflicts": edit_answers.ConflictsJson,
+    "conflicts discard": edit_answers.ResolvedJson,
+    "conflicts merge": edit_answers.ResolvedJson,
+    "conflicts take": edit_answers.ResolvedJson,
+    "context": answers.ContextBlockJson,
+    "correct": FACT_CHANGE,
+    "delete-fact": FACT_CHANGE,
+    "doctor": status_answers.DoctorJson,
+    "end-session": answers.EndedJson,
+    "entity": answers.EntityJson,
+    "facts": answers.FactsJson,
+    "forget": answers.ForgottenJson,
+    "history": edit_answers.HistoryJson,
+    "inbox": edit_answers.InboxJson,
+    "inbox approve": EDIT,
+    "inbox reject": EDIT,
+    "index": status_answers.IndexReportJson,
+    "invalidate": FACT_CHANGE,
+    "log": edit_answers.LogJson,
+    "notes": answers.NotesJson,
+    "read": answers.NoteTextJson,
+    "record": answers.RecordedJson,
+    "remember": answers.RememberedJson,
+    "remove": EDIT,
+    "replace": EDIT,
+    "restore": EDIT,
+    "search": answers.SearchAnswerJson,
+    "status": status_answers.StatusJson,
+    "sync": status_answers.SyncReportJson,
+    "timeline": answers.FactsJson,
+    "trash": edit_answers.TrashJson,
+    "undo": EDIT,
+}
+"""The answer of each command that has a shape in the contract; of a subcommand, with its name"""
+
+
+def problems(arguments: Sequence[str], out: str) -> list[str]:
+    """What differs between the output of a command and its shape."""
+    try:
+        payload = json.loads(out)
+    except ValueError:
+        return []
+    shape = shape_of(arguments)
+    if "error" in payload:
+        # An error has keys of its own after these.
+        details = dict(list(payload["error"].items())[:3])
+        return list(differences({"error": details}, answers.ErrorJson))
+    return [] if shape is None else list(differences(payload, shape))
+
+
+def shape_of(arguments: Sequence[str]) -> type[Any] | None:
+    """The shape of the answer to a command line; None for a command without one."""
+    for number, word in enumerate(arguments):
+        subcommand = " ".join(arguments[number : number + 2])
+        if subcommand in SHAPES or word in SHAPES:
+            return SHAPES.get(subcommand, SHAPES.get(word))
+    return None
+
+
+def differences(value: Any, shape: Any, place: str = "$") -> Iterator[str]:
+    """Where a value has other keys than its shape, another order, or another type."""
+    if is_typeddict(shape):
+        yield from _key_differences(value, shape, place)
+        return
+    origin, parts = get_origin(shape), get_args(shape)
+    if origin in (Annotated, NotRequired):
+        yield from differences(value, parts[0], place)
+    elif origin is list:
+        if not isinstance(value, list):
+            yield f"{place} is not a list"
+            return
+        for number, item in enumerate(value):
+            yield from differences(item, parts[0], f"{place}[{number}]")
+    elif origin in (Union, UnionType):
+        found = [list(differences(value, part, place)) for part in parts]
+        if [] not in found:
+            yield from max(found, key=len)
+    elif not _is(value, shape):
+        yield f"{place} is {value!r}, not {shape}"
+
+
+def _key_differences(value: Any, shape: Any, place: str) -> Iterator[str]:
+    hints = get_type_hints(shape, include_extras=True)
+    if not isinstance(value, dict):
+        yield f"{place} is not an object"
+        return
+    optional = {name for name, hint in hints.items() if _is_optional(hint)}
+    expected = [name for name in hints if name in value or name not in optional]
+    if list(value) != expected:
+        yield f"{place} has the keys {list(value)}, not {expected}"
+    for name in hints.keys() & value.keys():
+        yield from differences(value[name], hints[name], f"{place}.{name}")
+
+
+def _is_optional(hint: Any) -> bool:
+    return get_origin(hint) is NotRequired
+
+
+def _is(value: Any, shape: Any) -> bool:
+    if shape in (None, NoneType):
+        return value is None
+    if get_origin(shape) is Literal:
+        return value in get_args(shape)
+    try:
+        msgspec.convert(value, shape)
+    except msgspec.ValidationError:
+        return False
+    return True

@@ -1,0 +1,152 @@
+"""One contract: what the faces take and give is derived from the same shapes, so that they cannot drift apart."""
+
+import inspect
+from typing import Any, get_type_hints, is_typeddict
+
+import msgspec
+import pytest
+
+from tests.contract.shapes import SHAPES, differences
+from vault_memory import contract
+from vault_memory.contract import answers, requests, tool_answers
+from vault_memory.http.openapi import document
+from vault_memory.http.routes import ENDPOINTS
+from vault_memory.mcp.tools import TOOLS, portable_schema
+from vault_memory.rules.paths.layout import KINDS, NOT_INDEXED
+
+STRUCTS = {
+    name: value
+    for name, value in vars(requests).items()
+    if inspect.isclass(value)
+    and issubclass(value, msgspec.Struct)
+    and value is not msgspec.Struct
+}
+SEARCHES = (
+    requests.SearchArguments,
+    requests.SearchRequest,
+    requests.SearchCall,
+)
+CONTEXTS = (
+    requests.ContextArguments,
+    requests.ContextBody,
+    requests.ContextCall,
+)
+"""What a tool, an HTTP call and a call of the daemon take"""
+
+
+def fields(struct: type[msgspec.Struct]) -> dict[str, Any]:
+    """The schema of each field of a request, without what a caller gets who leaves it out."""
+    _, components = msgspec.json.schema_components([struct])
+    properties: dict[str, Any] = components[struct.__name__]["properties"]
+    return {name: limits(field) for name, field in properties.items()}
+
+
+def limits(field: dict[str, Any]) -> dict[str, Any]:
+    """The limits of a field that is not null."""
+    [kind] = (part for part in field.get("anyOf", [field]) if part != {"type": "null"})
+    field = kind | {name: part for name, part in field.items() if name != "anyOf"}
+    for name in ("default", "description"):
+        field.pop(name, None)
+    if "enum" in field.get("items", {}):
+        field["items"] = {"enum": sorted(field["items"]["enum"])}
+    if "enum" in field:
+        field["enum"] = sorted(field["enum"])
+    return field
+
+
+@pytest.mark.parametrize("family", [SEARCHES, CONTEXTS], ids=["search", "context"])
+def test_a_field_has_the_same_limits_on_each_face(
+    family: tuple[type[msgspec.Struct], ...],
+):
+    schemas = [fields(struct) for struct in family]
+
+    for narrow in schemas:
+        for wide in schemas:
+            for name in narrow.keys() & wide.keys():
+                assert narrow[name] == wide[name], name
+
+
+def test_each_tool_takes_and_gives_shapes_of_the_contract():
+    for tool in TOOLS.values():
+        assert STRUCTS[tool.takes.__name__] is tool.takes
+        assert vars(tool_answers)[tool.gives.__name__] is tool.gives
+        assert is_typeddict(tool.gives)
+
+
+def test_each_http_call_takes_and_gives_shapes_of_the_contract():
+    for endpoint in ENDPOINTS:
+        assert STRUCTS[endpoint.takes.__name__] is endpoint.takes
+        assert vars(answers)[endpoint.gives.__name__] is endpoint.gives
+
+
+def test_the_openapi_document_has_the_keys_of_each_answer_in_their_order():
+    schemas = document(ENDPOINTS)["components"]["schemas"]
+
+    for endpoint in ENDPOINTS:
+        name = endpoint.gives.__name__.removesuffix("Json")
+        assert list(schemas[name]["properties"]) == list(get_type_hints(endpoint.gives))
+
+
+def test_a_key_of_a_tool_has_the_type_that_it_has_on_the_command_line():
+    pairs = (
+        (tool_answers.ToolHit, answers.HitJson),
+        (tool_answers.ToolRemembered, answers.RememberedJson),
+        (tool_answers.ToolSearchAnswer, answers.SearchAnswerJson),
+        (tool_answers.ToolContext, answers.ContextBlockJson),
+        (tool_answers.ToolFactChange, answers.FactChangeJson),
+        (tool_answers.ToolForgotten, answers.ForgottenJson),
+        (tool_answers.ToolEntity, answers.EntityJson),
+    )
+
+    for tool_shape, shape in pairs:
+        shared = get_type_hints(tool_shape).keys() & get_type_hints(shape).keys()
+        assert shared
+        for name in shared:
+            tool_kind, kind = (
+                portable_part(part, name) for part in (tool_shape, shape)
+            )
+            assert tool_kind.get("type") == kind.get("type"), (tool_shape, name)
+
+
+def portable_part(shape: type[Any], name: str) -> dict[str, Any]:
+    """The schema of one key of an answer."""
+    _, components = msgspec.json.schema_components([shape], ref_template="{name}")
+    part: dict[str, Any] = components[shape.__name__]["properties"][name]
+    for choice in part.get("anyOf", ()):
+        if choice != {"type": "null"} and "enum" not in choice:
+            return dict(choice)
+    return part
+
+
+def test_the_schema_of_a_tool_has_no_null_no_title_and_no_reference():
+    schema = portable_schema(requests.SearchRequest)
+
+    assert "$ref" not in str(schema)
+    assert "'null'" not in str(schema)
+    assert "title" not in schema
+    assert schema["properties"]["mode"] == {
+        "type": "string",
+        "enum": schema["properties"]["mode"]["enum"],
+        "description": "How to rank; else as `[recall]` says",
+    }
+
+
+def test_a_field_named_title_stays_in_the_schema_of_a_tool():
+    class Titled(msgspec.Struct):
+        title: str
+
+    assert portable_schema(Titled)["properties"] == {"title": {"type": "string"}}
+
+
+def test_search_takes_the_kinds_that_the_index_reads():
+    assert set(KINDS) - NOT_INDEXED == set(contract.SearchedKind.__args__)
+
+
+def test_a_shape_finds_a_key_that_is_new_or_moved():
+    payload = {"note": "a.md", "id": "1"}
+
+    assert list(differences(payload, SHAPES["record"])) == [
+        "$ has the keys ['note', 'id'], not ['id', 'note']"
+    ]
+    assert list(differences({"id": "1", "note": 3}, SHAPES["record"]))
+    assert not list(differences({"id": "1", "note": None}, SHAPES["record"]))

@@ -1,0 +1,85 @@
+"""The JSON contract: one shape for each request and each answer, which every face derives from.
+
+`requests` has what a caller may say. `answers`, `edit_answers` and `status_answers` have what the
+calls return, and `tool_answers` the same for a model, in quotations. Each type describes and limits its fields, so the OpenAPI document, the
+schemas of the MCP tools and the checks of arguments cannot differ. This module holds the words and
+the small shapes that the others share. It imports nothing that takes time: a hook loads it.
+"""
+
+from typing import Literal, TypedDict
+
+NoteKind = Literal[
+    "user",
+    "channel",
+    "memory",
+    "note",
+    "dated",
+    "facts",
+    "rules",
+    "reflection",
+    "persona",
+    "inbox",
+    "transcript",
+    "audit",
+]
+"""Kinds of notes that a layout knows"""
+SearchedKind = Literal[
+    "user",
+    "channel",
+    "memory",
+    "note",
+    "dated",
+    "facts",
+    "rules",
+    "reflection",
+    "transcript",
+]
+"""Kinds of notes that search reads"""
+SearchMode = Literal["balanced", "keyword", "semantic", "rrf"]
+"""How the hits of a search are ranked"""
+SemanticState = Literal["ready", "warming", "off"]
+"""Whether vectors take part in a search"""
+Purpose = Literal["chat", "briefing"]
+"""Who reads the answer to a prompt: the person, or others, too"""
+Role = Literal["user", "assistant", "system", "tool"]
+"""Who speaks in a turn"""
+Origin = Literal["owner", "person", "channel", "email", "web", "tool", "document"]
+"""Whose words a text is"""
+RecordMode = Literal["persistent", "incognito"]
+"""Whether anything of a session is written"""
+Source = Literal["tool", "nightly", "cli"]
+"""Who edits: the bot while it talks, the bot at night, or a person"""
+RememberOutcome = Literal["added", "duplicate", "proposed", "refused", "pending"]
+"""What became of a text to remember"""
+
+MOST_HITS = 1_000
+"""The largest `limit` of a search, on each face"""
+
+
+class FreshnessJson(TypedDict):
+    """How current an answer is."""
+
+    stale_files: list[str]
+    semantic: SemanticState
+    reason: str
+
+
+class CutJson(TypedDict):
+    """Text that was left out of a memory block."""
+
+    kind: str
+    reason: str
+
+
+class RemovedJson(TypedDict):
+    """How much was removed from a place."""
+
+    place: str
+    count: int
+
+
+class RemainingJson(TypedDict):
+    """A place where a text still is."""
+
+    place: str
+    why: str

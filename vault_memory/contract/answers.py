@@ -1,0 +1,256 @@
+"""What the calls return as JSON, on the command line, over HTTP and from the daemon.
+
+Keys are stable, and more may be added. Paths are relative to the vault, with `/`; times are ISO
+8601 with an offset. The functions in `vault_memory.api.json_contract` make these shapes.
+"""
+
+from typing import Annotated, Literal, NotRequired, TypedDict
+
+from msgspec import Meta
+
+from vault_memory.contract import (
+    CutJson,
+    FreshnessJson,
+    RemainingJson,
+    RememberOutcome,
+    RemovedJson,
+)
+from vault_memory.contract.edit_answers import EditJson
+from vault_memory.contract.fields import Count, Day, LineRange, Revision, UnknownScopes
+
+
+class ErrorDetails(TypedDict):
+    """What went wrong, and the next step. Some errors have more keys."""
+
+    code: str
+    message: str
+    hint: str
+
+
+class ErrorJson(TypedDict):
+    """An error of a call."""
+
+    error: ErrorDetails
+
+
+class HealthJson(TypedDict):
+    """The server answers."""
+
+    ok: Literal[True]
+
+
+# ---- search and context ---------------------------------------------------------------------------
+
+
+class WhyJson(TypedDict):
+    """How the score of a hit came about."""
+
+    terms: Annotated[
+        dict[str, float], Meta(description="The parts of the score, by name")
+    ]
+    arms: Annotated[
+        dict[str, int],
+        Meta(description="The searches that brought the hit, and its rank in each"),
+    ]
+
+
+class HitJson(TypedDict):
+    """Lines of a note that answer a question."""
+
+    note: str
+    lines: LineRange
+    heading: str
+    date: Day | None
+    scope: str
+    kind: str
+    text: str
+    score: float
+    pending: NotRequired[
+        Annotated[bool, Meta(description="Waits to be written into the note")]
+    ]
+    why: NotRequired[WhyJson]
+
+
+class SearchAnswerJson(TypedDict):
+    """The hits of a search, best first."""
+
+    hits: list[HitJson]
+    freshness: FreshnessJson
+    left_out: NotRequired[
+        Annotated[
+            dict[str, int],
+            Meta(description="With `why`: how many chunks each filter excludes"),
+        ]
+    ]
+    unknown_scopes: NotRequired[UnknownScopes]
+
+
+class PartJson(TypedDict):
+    """One part of a memory block."""
+
+    kind: str
+    note: str
+    chars: Count
+
+
+class ContextBlockJson(TypedDict):
+    """The memory block for a prompt, its parts in order, and what was left out."""
+
+    text: str
+    parts: list[PartJson]
+    cut: list[CutJson]
+    freshness: FreshnessJson
+    unknown_scopes: NotRequired[UnknownScopes]
+
+
+# ---- notes ----------------------------------------------------------------------------------------
+
+
+class NoteInfoJson(TypedDict):
+    """One note of a list."""
+
+    note: str
+    scope: str
+    kind: str
+    revision: Revision
+    bytes: Count
+
+
+class NotesJson(TypedDict):
+    """The notes that search reads."""
+
+    notes: list[NoteInfoJson]
+    unknown_scopes: NotRequired[UnknownScopes]
+
+
+class NoteTextJson(TypedDict):
+    """A note as it is now."""
+
+    note: str
+    revision: Revision
+    text: str
+    sections: list[str]
+
+
+# ---- conversations and memory ---------------------------------------------------------------------
+
+
+class RecordedJson(TypedDict):
+    """Where a turn was recorded; null twice for a turn that is not recorded."""
+
+    id: str | None
+    note: str | None
+
+
+class EndedJson(TypedDict):
+    """Ids of turns: remembered at once, waiting for the night, and left out."""
+
+    committed: list[str]
+    held: list[str]
+    dropped: list[str]
+
+
+class RememberedJson(TypedDict):
+    """What became of a text to remember."""
+
+    outcome: RememberOutcome
+    id: str
+    note: str
+    reason: str
+
+
+class FactJson(TypedDict):
+    """A fact."""
+
+    id: str
+    subject: str
+    predicate: str
+    object: str
+    valid_from: Day | None
+    valid_until: Day | None
+    temporary: bool
+    confidence: float
+    ref: str
+    origin: str
+    scope: str
+    ended: Annotated[bool, Meta(description="It no longer holds")]
+    confirmed: Annotated[bool, Meta(description="The person said that it is right")]
+    supersedes: str
+    inferred: Annotated[
+        bool, Meta(description="Follows from another fact, and is on no page")
+    ]
+
+
+class FactsJson(TypedDict):
+    """Facts."""
+
+    facts: list[FactJson]
+    unknown_scopes: NotRequired[UnknownScopes]
+
+
+class FactOutcomeJson(TypedDict):
+    """What became of a fact."""
+
+    outcome: str
+    id: str
+
+
+class FactChangeJson(FactOutcomeJson, EditJson):
+    """What became of a fact, with the edit of its page."""
+
+
+class RelationshipJson(TypedDict):
+    """A relationship between two entities, and its strength from 0 to 1."""
+
+    subject: str
+    predicate: str
+    object: str
+    strength: float
+
+
+class EntityJson(TypedDict):
+    """Everything about a person or a thing."""
+
+    name: str
+    type: str
+    aliases: list[str]
+    summary: str
+    facts: list[FactJson]
+    relationships: list[RelationshipJson]
+    mentions: Count
+    hits: list[HitJson]
+    unknown_scopes: NotRequired[UnknownScopes]
+
+
+class AlikeJson(TypedDict):
+    """A place with text that reads alike and is written otherwise. It stays."""
+
+    place: str
+    count: Count
+
+
+class InMemoryJson(TypedDict):
+    """A running process that may still have a forgotten text in its memory."""
+
+    pid: int
+    why: str
+
+
+class ReceiptJson(TypedDict):
+    """That something was forgotten. It says nothing of what that was."""
+
+    id: str
+    ts: str
+    places: Count
+    count: Count
+
+
+class ForgottenJson(TypedDict):
+    """What `forget` did. `remaining` is 0 when nothing remains."""
+
+    matches: Count
+    removed: list[RemovedJson]
+    remaining: list[RemainingJson] | Literal[0]
+    receipt: ReceiptJson | None
+    alike: list[AlikeJson]
+    in_memory: list[InMemoryJson]

@@ -1,0 +1,166 @@
+"""What the calls return that edit notes, show what was edited, or decide about conflict copies."""
+
+from typing import Annotated, Any, NotRequired, TypedDict
+
+from msgspec import Meta
+
+from vault_memory.contract.fields import Count, Diff, Revision
+
+
+class AppliedJson(TypedDict):
+    """An op that was applied, or had nothing to do."""
+
+    op: dict[str, Any]
+    outcome: str
+    remark: NotRequired[str]
+
+
+class RejectedJson(TypedDict):
+    """An op that was refused."""
+
+    op: Any
+    reason: str
+    headings: NotRequired[
+        Annotated[
+            list[str],
+            Meta(description="With `heading_missing`: the headings of the note"),
+        ]
+    ]
+
+
+class ProposedJson(TypedDict):
+    """An op that waits for a person's decision."""
+
+    op: dict[str, Any]
+    id: str
+    why: str
+
+
+class PendingJson(TypedDict):
+    """An op that waits until the note can be written."""
+
+    op: dict[str, Any]
+    reason: str
+    id: str
+    explanation: str
+
+
+class EditJson(TypedDict):
+    """What a command did to a note."""
+
+    note: str
+    before: Revision | None
+    after: Revision | None
+    applied: list[AppliedJson]
+    rejected: list[RejectedJson]
+    proposed: list[ProposedJson]
+    pending: list[PendingJson]
+    audit_id: str | None
+    diff: Diff
+    summary: str
+
+
+class LogJson(TypedDict):
+    """Audit records, oldest first."""
+
+    records: list[dict[str, Any]]
+
+
+class ProposalJson(TypedDict):
+    """A proposal in INBOX."""
+
+    id: str
+    note: str
+    op: dict[str, Any]
+    why: str
+    state: str
+
+
+class InboxJson(TypedDict):
+    """The proposals that wait."""
+
+    items: list[ProposalJson]
+
+
+class VersionJson(TypedDict):
+    """A stored version of a note."""
+
+    revision: Revision
+    ts: str
+    by: str
+    bytes: Count
+
+
+class HistoryJson(TypedDict):
+    """The stored versions of a note, newest first."""
+
+    versions: list[VersionJson]
+
+
+class ThrownNoteJson(TypedDict):
+    """A note or a conflict copy in the trash."""
+
+    id: str
+    note: str
+    ts: str
+    bytes: Count
+    revision: str
+    outcome: str
+    why: str
+
+
+class TrashJson(TypedDict):
+    """The notes in the trash, or the one that was restored."""
+
+    items: list[ThrownNoteJson]
+
+
+class ConflictJson(TypedDict):
+    """A place that the note and its copy both changed."""
+
+    section: str
+    note: str
+    copy: str
+    reason: str
+
+
+class CopyJson(TypedDict):
+    """A conflict copy, and the op that `conflicts` advises."""
+
+    id: str
+    note: str
+    op: dict[str, str]
+    why: str
+    state: str
+    copy: str
+    program: str
+    date: str
+    sure: bool
+    revision: str
+    conflicts: list[ConflictJson]
+
+
+class WaitingCopyJson(CopyJson):
+    """A conflict copy beside its note."""
+
+    diff: Diff
+
+
+class ConflictsJson(TypedDict):
+    """The conflict copies that wait."""
+
+    items: list[WaitingCopyJson]
+
+
+class ResolvedCopyJson(CopyJson):
+    """A conflict copy, and what became of it."""
+
+    outcome: str
+    audit_id: str | None
+    diff: Diff
+
+
+class ResolvedJson(TypedDict):
+    """What became of conflict copies."""
+
+    items: list[ResolvedCopyJson]

@@ -1,0 +1,17 @@
+"""Types of fields that several answers have."""
+
+from typing import Annotated
+
+from msgspec import Meta
+
+Revision = Annotated[str, Meta(pattern="^[0-9a-f]{64}$")]
+Count = Annotated[int, Meta(ge=0)]
+Day = Annotated[str, Meta(extra_json_schema={"format": "date"})]
+LineRange = Annotated[
+    list[Annotated[int, Meta(ge=1)]],
+    Meta(min_length=2, max_length=2, description="First and last, from 1"),
+]
+Diff = Annotated[str, Meta(description="A unified diff")]
+UnknownScopes = Annotated[
+    list[str], Meta(description="Scopes without any note: perhaps misspelt names")
+]

@@ -1,0 +1,145 @@
+"""What the calls return that tell the state of a vault, or bring it up to date."""
+
+from typing import Annotated, Literal, TypedDict
+
+from msgspec import Meta
+
+from vault_memory.contract.fields import Count
+
+
+class IndexReportJson(TypedDict):
+    """What an update of the index changed."""
+
+    notes: Count
+    changed: Count
+    removed: Count
+    chunks_added: Count
+    chunks_kept: Count
+    chunks_removed: Count
+    embedded: Count
+    seconds: float
+
+
+class CheckJson(TypedDict):
+    """One check of `doctor`."""
+
+    name: str
+    state: Literal["ok", "warn", "fail"]
+    reason: str
+    fix: str
+
+
+class DoctorJson(TypedDict):
+    """The checks of `doctor`."""
+
+    checks: list[CheckJson]
+
+
+class PathRemarkJson(TypedDict):
+    """A remark about one path; the path is empty when it is about all of them."""
+
+    path: str
+    reason: str
+
+
+class PlannedActionJson(TypedDict):
+    """What a dry run of `sync` would do."""
+
+    path: str
+    action: str
+
+
+class SyncReportJson(TypedDict):
+    """What a sync did on both sides, and what remains."""
+
+    uploaded: Count
+    downloaded: Count
+    merged: Count
+    deleted_local: Count
+    deleted_remote: Count
+    conflicts: Count
+    copies: list[str]
+    requests: Count
+    skipped: list[PathRemarkJson]
+    held: list[PathRemarkJson]
+    waiting: list[PathRemarkJson]
+    failed: list[PathRemarkJson]
+    notes: list[PathRemarkJson]
+    open_conflicts: list[str]
+    planned: list[PlannedActionJson]
+
+
+class SyncStatusJson(TypedDict):
+    """How sync stands between two passes."""
+
+    state: Literal["ok", "working", "waiting", "held", "stopped", "off"]
+    reason: str
+    last_good: str | None
+    queue: Count
+    errors: list[PathRemarkJson]
+    held: list[PathRemarkJson]
+    next_try: str | None
+    server: str
+
+
+class IndexStatusJson(TypedDict):
+    """The state of the index."""
+
+    notes: Count
+    chunks: Count
+    stale_files: list[str]
+    generation: Count
+    parked: Annotated[
+        dict[str, str], Meta(description="Notes that cannot be indexed, and why")
+    ]
+
+
+class WatcherJson(TypedDict):
+    """The state of the watcher."""
+
+    mode: str
+    healthy: bool
+    reason: str
+
+
+class NightJson(TypedDict):
+    """The last and the next night, and the scopes whose night is due."""
+
+    last: str | None
+    next: str | None
+    due: list[str]
+    idle: Count
+
+
+class PendingWriteJson(TypedDict):
+    """A write that waits."""
+
+    note: str
+    reason: str
+    id: str
+    explanation: str
+
+
+class DaemonJson(TypedDict):
+    """Whether a daemon runs."""
+
+    running: bool
+    pid: int | None
+
+
+class StatusJson(TypedDict):
+    """The state of a vault."""
+
+    vault: str
+    index: IndexStatusJson
+    semantic: str
+    reason: str
+    watcher: WatcherJson
+    sync: SyncStatusJson | None
+    night: NightJson | None
+    inbox_open: Count
+    conflicts: Count
+    pending: list[PendingWriteJson]
+    daemon: DaemonJson
+    state_folder: str
+    drop_folder: str
