@@ -3,7 +3,7 @@
 import os
 import stat
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import suppress
 from typing import TYPE_CHECKING
 
@@ -43,30 +43,40 @@ SHOWN = 5
 LATELY_SECONDS = 7 * 86_400
 JOURNAL_CHECK, SYNC_CHECK = "journal", "sync state"
 _INDEX_CHECKS = {"index", "index equals notes"}
-_MENDED = {JOURNAL_CHECK, SYNC_CHECK, *_INDEX_CHECKS}
-"""Checks whose failure `doctor --fix` mends"""
+_REPAIRED = {JOURNAL_CHECK, SYNC_CHECK, *_INDEX_CHECKS}
+"""Checks whose failure `doctor --fix` repairs"""
 
 
 def examine(memory: "VaultMemory", *, fix: bool) -> list[Check]:
-    """All checks in order. With `fix`, an index that is damaged or differs from the notes is built anew.
+    """Run all checks in order. With `fix`, repair what is damaged, and run them again.
 
-    A damaged journal is read as far as it can be, and a damaged sync state is begun anew.
+    An index that is damaged or differs from the notes is built again. A damaged journal is read as
+    far as possible, and a damaged sync state starts empty.
     """
-    checks = [check for look in _LOOKS for check in _guarded(look, memory)]
-    broken = {
+    checks = _run_checks(memory)
+    failures = {
         check.name: check.reason
         for check in checks
-        if check.state == "fail" and check.name in _MENDED
+        if check.state == "fail" and check.name in _REPAIRED
     }
-    if not (fix and broken):
+    if not (fix and failures):
         return checks
-    if JOURNAL_CHECK in broken:
-        memory.edits.repair_journal(broken[JOURNAL_CHECK])
-    if SYNC_CHECK in broken:
+    _repair(memory, failures)
+    return _run_checks(memory)
+
+
+def _run_checks(memory: "VaultMemory") -> list[Check]:
+    return [check for run in _CHECKS for check in _guarded(run, memory)]
+
+
+def _repair(memory: "VaultMemory", failures: Mapping[str, str]) -> None:
+    """Repair what these checks found; the value of each is its reason."""
+    if JOURNAL_CHECK in failures:
+        memory.edits.repair_journal(failures[JOURNAL_CHECK])
+    if SYNC_CHECK in failures:
         memory.sync.reset_state()
-    if broken.keys() & _INDEX_CHECKS:
+    if failures.keys() & _INDEX_CHECKS:
         memory.vault.indexing.update(rebuild=True)
-    return [check for look in _LOOKS for check in _guarded(look, memory)]
 
 
 def _guarded(
@@ -367,7 +377,7 @@ def _hooks(memory: "VaultMemory") -> Iterator[Check]:
             )
 
 
-_LOOKS = (
+_CHECKS = (
     _vault,
     _state_folder,
     _index,

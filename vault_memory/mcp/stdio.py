@@ -220,39 +220,24 @@ class Loop:
         *,
         batched: bool = False,
     ) -> None:
-        """Understand one message, and have its answer given to `reply`, now or later."""
+        """Read one message, and pass its answer to `reply`, now or later."""
         if not isinstance(message, dict) or message.get("jsonrpc") != "2.0":
             id_ = _id_of(message) if isinstance(message, dict) else None
             reply(_error(id_, INVALID_REQUEST, "this is not a JSON-RPC 2.0 message"))
             return
-        method, params, id_ = (
-            message.get("method"),
-            message.get("params"),
-            _id_of(message),
-        )
-        if method is None and ("result" in message or "error" in message):
+        if message.get("method") is None and message.keys() & {"result", "error"}:
             reply(None)  # an answer; this server asks nothing
-        elif not isinstance(method, str):
-            reply(_error(id_, INVALID_REQUEST, "a request names its `method`"))
-        elif "id" not in message:
-            self._notify(method, params)
-            reply(None)
+            return
+        id_, method = _id_of(message), message.get("method")
+        problem = _problem_of(message, batched=batched)
+        if problem is not None:
+            code, words = problem
+            reply(_error(id_, code, words))
         elif id_ is None:
-            reply(
-                _error(
-                    None,
-                    INVALID_REQUEST,
-                    "the `id` of a request is a string or an integer",
-                )
-            )
-        elif batched and method == "initialize":
-            reply(
-                _error(id_, INVALID_REQUEST, "`initialize` may not be part of a batch")
-            )
-        elif params is not None and not isinstance(params, dict):
-            reply(_error(id_, INVALID_PARAMS, "`params` is an object"))
+            self._notify(str(method), message.get("params"))
+            reply(None)
         else:
-            self._begin(Request(id_, method, params or {}, reply))
+            self._begin(Request(id_, str(method), message.get("params") or {}, reply))
 
     def _notify(self, method: str, params: Any) -> None:
         """All but a cancellation needs nothing to be done."""
@@ -340,6 +325,22 @@ def _id_of(message: Json, name: str = "id") -> Id | None:
     ):  # the encoder has no larger numbers
         return None
     return id_
+
+
+def _problem_of(message: Json, *, batched: bool) -> tuple[int, str] | None:
+    """What is wrong with a request or a notification, as a code and in words."""
+    method, params = message.get("method"), message.get("params")
+    if not isinstance(method, str):
+        return INVALID_REQUEST, "a request names its `method`"
+    if "id" not in message:
+        return None
+    if _id_of(message) is None:
+        return INVALID_REQUEST, "the `id` of a request is a string or an integer"
+    if batched and method == "initialize":
+        return INVALID_REQUEST, "`initialize` may not be part of a batch"
+    if params is not None and not isinstance(params, dict):
+        return INVALID_PARAMS, "`params` is an object"
+    return None
 
 
 def _error(id_: Id | None, code: int, message: str) -> Json:
