@@ -49,7 +49,7 @@ class Beside:
         return self.desk.save(text, name)
 
     def one(self) -> ConflictCopy:
-        [copy] = self.conflicts.found()
+        [copy] = self.conflicts.list_all()
         return copy
 
     def settle(self) -> list[Resolved]:
@@ -249,7 +249,7 @@ def test_a_crash_between_the_note_and_the_trash_costs_nothing(beside: Beside):
     beside.copy(line("from the phone"))
     copy = beside.one()
     merge = MergeCopy(copy.path, copy.revision, copy.folded.base, copy.date[:10])
-    beside.conflicts._keep(copy, now := beside.desk.now)
+    beside.conflicts._store_text(copy, now := beside.desk.now)
     beside.desk.curator.run(
         beside.desk.curator.new_command("USER.md", "merge", now, merge), now
     )
@@ -381,7 +381,7 @@ def test_a_number_in_a_name_is_a_guess_that_is_listed_where_the_texts_are_alike(
 ):
     beside.copy(text, "USER 2.md")
 
-    found = beside.conflicts.found()
+    found = beside.conflicts.list_all()
 
     assert [(copy.state, copy.sure) for copy in found] == (
         [(listed, False)] if listed else []
@@ -393,7 +393,7 @@ def test_a_number_in_a_name_is_a_guess_that_is_listed_where_the_texts_are_alike(
 def test_copies_of_what_is_no_memory_are_left_alone(beside: Beside):
     beside.copy("x", "Attachments/readme (conflicted copy 2026-11-21 203312).md")
 
-    assert beside.conflicts.found() == []
+    assert beside.conflicts.list_all() == []
     assert beside.settle() == []
 
 
@@ -403,7 +403,7 @@ def test_a_clash_of_names_and_the_persona_are_for_a_person(beside: Beside):
     beside.copy(line("x"), "USER (case clash 1).md")
 
     assert beside.settle() == []
-    by_note = {copy.note: copy for copy in beside.conflicts.found()}
+    by_note = {copy.note: copy for copy in beside.conflicts.list_all()}
     assert by_note["SOUL.md"].state == "mergeable"
     assert (
         beside.conflicts.merge(by_note["SOUL.md"], beside.desk.now).outcome == "merged"
@@ -465,7 +465,7 @@ def test_a_copy_of_a_log_adds_its_records_and_takes_none_away(beside: Beside):
     assert said == ["0", "1", "2", "3"]
     assert not (beside.desk.vault / copy).exists()
     beside.copy("other\n", copy)
-    [left] = beside.conflicts.found()
+    [left] = beside.conflicts.list_all()
     assert left.state == "conflict"
     with pytest.raises(UsageError):
         beside.conflicts.take(left, beside.desk.now)

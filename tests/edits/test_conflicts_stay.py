@@ -42,7 +42,7 @@ class Folder:
         return self.conflicts.settle(self.desk.now)
 
     def only(self) -> ConflictCopy:
-        [copy] = self.conflicts.found()
+        [copy] = self.conflicts.list_all()
         return copy
 
     def text(self) -> str:
@@ -151,7 +151,7 @@ def test_what_a_person_does_settles_a_conflict(folder: Folder, settle: str):
             folder.conflicts.take(folder.only(), folder.desk.now)
     folder.settle()
 
-    assert folder.conflicts.found() == []
+    assert folder.conflicts.list_all() == []
     assert ("bells" in folder.text()) == (
         settle in ("the note gets the copy's line", "take")
     )

@@ -84,7 +84,7 @@ def test_the_lease_of_a_device_that_is_gone_lapses(laptop: Desk, tablet: Desk) -
     tablet.append("matcha")
     assert reasons(laptop.append("gyokuro")) == ["other_device"]
 
-    laptop.ahead = AHEAD + timedelta(seconds=device_lease.LASTS + 1)
+    laptop.ahead = AHEAD + timedelta(seconds=device_lease.DURATION + 1)
     laptop.curator.tend(laptop.now)
 
     assert "- gyokuro" in laptop.text()

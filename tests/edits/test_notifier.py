@@ -72,7 +72,7 @@ def telling(
     timeout: float = 5.0,
     most: int = 100,
 ) -> Announcer:
-    announcer = Announcer(url, command, timeout=timeout, most=most)
+    announcer = Announcer(url, command, timeout=timeout, most_waiting=most)
     desk.options["tell"] = announcer.tell
     return announcer
 
@@ -197,7 +197,7 @@ def test_a_channel_that_fails_is_complained_about_once_and_the_edits_stand(
     [said] = [
         record.getMessage()
         for record in caplog.records
-        if "cannot be told" in record.getMessage()
+        if "cannot send" in record.getMessage()
     ]
     assert "s3cret" not in said
 

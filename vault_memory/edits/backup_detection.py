@@ -1,10 +1,10 @@
-"""Was the journal put back from a backup, or the vault? Told by the audit, of which each device writes its own.
+"""Detects that the journal or the vault was restored from a backup, by the audit log of this device.
 
-The marker of a vault is the same on every device and never changes, so it cannot tell. But the journal knows for each
-note the last record that this device wrote. Where the audit goes on after that record, with texts that the journal
-has never seen, the journal is of yesterday. Then what it knows is past: what stands in the vault is adopted as it is,
-nothing is concluded from what it lacks, and what was done since is not done again. Where the record is missing, the
-audit was edited, or the vault itself was put back: that is a person's act, and stands.
+The marker of a vault is the same on every device and never changes, so it cannot say this. But the journal knows the
+last record that this device wrote for each note. If the audit log goes on after that record, with texts that the
+journal has never seen, the journal is old. Then the notes are adopted as they are: nothing is concluded from what they
+lack, and no command runs twice. If the record is missing from the audit log, the log was edited or the vault itself
+was restored. That is a person's act, and is left alone.
 """
 
 import logging
@@ -21,59 +21,57 @@ from vault_memory.vault.write.writer import Writer
 logger = logging.getLogger(__name__)
 
 LATEST = 64
-"""Notes, those with the latest records, whose audit is looked at whenever a journal is opened"""
+"""How many notes, those with the newest records, are checked whenever a journal is opened"""
 
 
-def after_opening(writer: Writer, trail: AuditLog, folder: Folder) -> None:
-    """Before a journal is believed: is it older than the vault? Changes no file.
+def after_opening(writer: Writer, audit_log: AuditLog, folder: Folder) -> None:
+    """Adopts the vault if the journal is older than it. Changes no file.
 
-    The latest notes tell it as a rule; any other is asked about before a verdict on it (`Returning`).
+    The notes with the newest records suffice as a rule; any other is checked before a save of it is judged.
     """
     now = datetime.now(UTC)
     try:
         recorded = writer.journal.recorded()
-        adopt_newer_vault(
-            writer,
-            trail,
-            folder,
-            sorted(recorded, key=recorded.__getitem__)[-LATEST:],
-            now,
-        )
+        by_age = sorted(recorded, key=recorded.__getitem__)
+        adopt_newer_vault(writer, audit_log, folder, by_age[-LATEST:], now)
         if writer.journal.ops("pending") or writer.journal.ops("planned"):
-            drop_done(writer, trail, now)
+            drop_done(writer, audit_log, now)
     except (VaultMemoryError, OSError) as error:
         logger.warning(
-            "whether the state is older than the vault cannot be told yet: %s", error
+            "cannot determine yet whether the state is older than the vault: %s", error
         )
 
 
 def adopt_newer_vault(
-    writer: Writer, trail: AuditLog, folder: Folder, notes: Iterable[str], now: datetime
+    writer: Writer,
+    audit_log: AuditLog,
+    folder: Folder,
+    notes: Iterable[str],
+    now: datetime,
 ) -> bool:
-    """Bring a journal that was put back, as the audit of these notes tells, up to the vault; False when it is none."""
+    """Adopts the vault if one of these notes shows that the journal is older. Returns whether it was."""
     recorded = writer.journal.recorded()
-    if not any(
-        _goes_on(writer, trail, note, recorded[note])
+    is_older = any(
+        _has_newer_records(writer, audit_log, note, recorded[note])
         for note in notes
         if note in recorded
-    ):
+    )
+    if not is_older:
         return False
     logger.warning(
-        "the state of this vault is older than its audit, perhaps from a backup: the notes stand as they are"
+        "the state of this vault is older than its audit, perhaps from a backup: the notes stay as they are"
     )
     writer.snapshots.adopt(_texts(writer, folder), at=now.timestamp())
-    fresh = {}
-    for note in recorded:
-        if (last := trail.last_own(note)) is not None:
-            fresh[note] = last.id
+    last_records = {note: audit_log.last_own(note) for note in recorded}
     with writer.journal.transaction():
-        for note, record_id in fresh.items():
-            writer.journal.set_recorded(note, record_id)
+        for note, record in last_records.items():
+            if record is not None:
+                writer.journal.set_recorded(note, record.id)
     return True
 
 
 def adopt_salvaged(writer: Writer, folder: Folder, now: datetime) -> None:
-    """After a damaged journal was read as far as it could be: adopt the notes as they stand.
+    """Adopts the notes as they are, after only a part of a damaged journal could be read.
 
     The newest versions may be missing. Compared with older ones, a person's save would look as if it had deleted lines
     of the bot unseen, and the lines would come back.
@@ -83,75 +81,81 @@ def adopt_salvaged(writer: Writer, folder: Folder, now: datetime) -> None:
         writer.journal.trust_again()
 
 
-def drop_done(writer: Writer, trail: AuditLog, now: datetime) -> None:
-    """Give up what waits, and was done already as the audit has it."""
-    for op in writer.recovered(now):
-        run = EditCommand.read(op.record)
-        if run is not None and trail.held(run.id, run.note) is not None:
-            trail.fsync_log(run.note)
-            writer.discard(op.op_id)
+def drop_done(writer: Writer, audit_log: AuditLog, now: datetime) -> None:
+    """Discards the pending writes that the audit log has as done."""
+    for write in writer.recovered(now):
+        command = EditCommand.read(write.record)
+        if command is None:
+            continue
+        if audit_log.held(command.id, command.note) is not None:
+            audit_log.fsync_log(command.note)
+            writer.discard(write.op_id)
 
 
-def gaps(writer: Writer, trail: AuditLog) -> dict[str, int]:
-    """The notes whose audit lacks what was written into it, or has lines that are no records; how many of those."""
-    found = {note: bad for note, bad in trail.bad_lines().items() if bad}
-    missing = {
+def gaps(writer: Writer, audit_log: AuditLog) -> dict[str, int]:
+    """Returns the notes with gaps in their audit log, each with how many of its lines are no records."""
+    bad_lines = {note: count for note, count in audit_log.bad_lines().items() if count}
+    incomplete = {
         note
-        for note, known in writer.journal.recorded().items()
-        if trail.held(known, note) is None
+        for note, record_id in writer.journal.recorded().items()
+        if audit_log.held(record_id, note) is None
     }
-    return found | {
-        note: found.get(note, 0) for note in missing | writer.journal.gaps()
-    }
+    incomplete |= writer.journal.gaps()
+    return bad_lines | {note: bad_lines.get(note, 0) for note in incomplete}
 
 
-def went_back(snapshots: Snapshots, live: Mapping[str, str]) -> dict[str, str]:
-    """The notes that are as they were before something newer, each with the revision of that."""
-    found = {
+def reverted_notes(snapshots: Snapshots, live: Mapping[str, str]) -> dict[str, str]:
+    """Returns the notes that have an older version again, each with the revision of the newer one.
+
+    `live` has the present revisions.
+    """
+    reverted = {
         path: newer
-        for path, now, newer in snapshots.gone_back()
-        if live.get(path, now) == now
+        for path, revision, newer in snapshots.gone_back()
+        if live.get(path, revision) == revision
     }
     for path, revision in live.items():
         head = snapshots.head(path)
         if head is None or head.revision == revision or not snapshots.knows(revision):
             continue
-        if any(one.revision == revision for one in snapshots.chain(path)):
-            found[path] = head.revision
-    return found
+        if any(version.revision == revision for version in snapshots.chain(path)):
+            reverted[path] = head.revision
+    return reverted
 
 
-def note_gap(writer: Writer, trail: AuditLog, note: str) -> None:
-    """Before a record is added: remember, if the one that should be before it is missing."""
-    known = writer.journal.recorded_of(note)
-    last = trail.last_own(note)
-    if (
-        not known
-        or (last is not None and last.id == known)
-        or trail.held(known, note) is not None
-    ):
+def note_gap(writer: Writer, audit_log: AuditLog, note: str) -> None:
+    """Remembers a gap, if the record before the one to be added is missing from the audit log."""
+    record_id = writer.journal.recorded_of(note)
+    if not record_id:
+        return
+    last = audit_log.last_own(note)
+    if last is not None and last.id == record_id:
+        return
+    if audit_log.held(record_id, note) is not None:
         return
     logger.warning(
-        "records are missing from the audit of %s: it was edited, or the vault was put back",
+        "records are missing from the audit of %s: it was edited, or the vault was restored",
         note,
     )
     with writer.journal.transaction():
-        writer.journal.set_gap(note, known)
+        writer.journal.set_gap(note, record_id)
 
 
-def _goes_on(writer: Writer, trail: AuditLog, note: str, known: str) -> bool:
-    last = trail.last_own(note)
-    if (
-        last is None
-        or last.id == known
-        or writer.journal.op(last.id)
-        or writer.snapshots.wrote(last.after)
-    ):
+def _has_newer_records(
+    writer: Writer, audit_log: AuditLog, note: str, record_id: str
+) -> bool:
+    """Whether the audit log goes on after the last record that the journal knows, with unknown texts."""
+    last = audit_log.last_own(note)
+    if last is None or last.id == record_id:
         return False
-    return trail.held(known, note) is not None
+    # A record that the journal is about to acknowledge is no news.
+    if writer.journal.op(last.id) or writer.snapshots.wrote(last.after):
+        return False
+    return audit_log.held(record_id, note) is not None
 
 
 def _texts(writer: Writer, folder: Folder) -> Iterator[tuple[str, bytes]]:
+    """Yields the notes that have stored versions, as they are now."""
     for path in writer.snapshots.paths():
         try:
             yield path, folder.read(path, max_bytes=LARGEST_STORED).raw

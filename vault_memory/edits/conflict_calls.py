@@ -56,7 +56,7 @@ class ConflictCalls:
         with self._edits.transaction():
             return [
                 copy
-                for copy in self.copies.found()
+                for copy in self.copies.list_all()
                 if scopes is None or copy.scope in scopes
             ]
 
@@ -176,13 +176,13 @@ class ConflictCalls:
                     conflict_copy.Resolved(copy, "none", copy.why) for copy in chosen
                 ]
             # Read again one by one: the resolution of one copy may change what another one still adds.
-            current = (self.copies.again(copy) for copy in chosen)
+            current = (self.copies.read_again(copy) for copy in chosen)
             return [resolve(copy) for copy in current if copy is not None]
 
     def _choose(self, ids: "list[str]") -> "list[ConflictCopy]":
         if ids:
             return [self.copies.find(copy_id) for copy_id in ids]
-        return [copy for copy in self.copies.found() if copy.sure]
+        return [copy for copy in self.copies.list_all() if copy.sure]
 
 
 def _timestamp(seconds: float) -> str:

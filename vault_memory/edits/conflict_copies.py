@@ -1,8 +1,8 @@
-"""Conflict copies, of sync programs and our own: found beside their notes, shown, merged, and only then thrown away.
+"""Conflict copies, of sync programs and of our own sync: finds them beside their notes, shows, merges, removes them.
 
-What a copy says is merged into its note as any change is: on what somebody saves meanwhile, recorded, and undoable. The
-copy goes to the trash after that stands on the disk, and only as the very bytes that were merged. A crash between the
-two leaves a copy of which the note has everything, and the next look throws that away.
+The text of a copy is merged into its note like any edit: on top of what a person saves meanwhile, recorded, undoable.
+The copy goes to the trash after the note is on the disk, and only while it has the bytes that were merged. After a crash
+between the two the note contains everything, and the next look moves the copy to the trash.
 """
 
 import logging
@@ -29,6 +29,7 @@ from vault_memory.errors import (
 )
 from vault_memory.lazy import lazy_module
 from vault_memory.markdown.note_items import resolve
+from vault_memory.rules.edits.audit_record import RecordedOp
 from vault_memory.rules.paths.conflict_names import (
     CopyName,
     copy_of,
@@ -50,15 +51,17 @@ else:
 logger = logging.getLogger(__name__)
 
 SETTLED_SECONDS = 3.0
-"""For which a copy and its note must have been left alone before anything is done about them unasked"""
-ASKED = frozenset({"persona"})
-"""Kinds of notes into which nothing is merged unasked"""
+"""A copy and its note must be unchanged for this long before they are merged without a person"""
+NEVER_WITHOUT_PERSON = frozenset({"persona"})
+"""Kinds of notes into which copies are merged only when a person asks for it"""
 LOCK_SECONDS = 600.0
-"""For which an editor's lock is heeded, if nothing is done to it: its editor may have died"""
+"""An older lock of an editor does not count: the editor may have died"""
 CLOCK_TICK_SECONDS = 0.01
-"""By which a file's times may lie behind the clock: kernels stamp files with the time of their last tick"""
+"""How far the times of a file may be behind the clock: kernels stamp files with the time of their last tick"""
 CONFLICTS = "`vault-memory conflicts` lists them with their ids"
 _WRITTEN = ("written", "merged", "unchanged")
+_Stamp = tuple[int, str]
+"""Change time of a copy, and the state of its note"""
 
 
 @dataclass(frozen=True, slots=True)
@@ -73,57 +76,68 @@ class _Resolution:
 
 
 class Conflicts:
-    """The conflict copies of one vault."""
+    """Finds and resolves the conflict copies of one vault."""
 
-    def __init__(self, curator: "NoteEditor", folder: Folder, layout: Layout) -> None:
-        self._curator, self._folder, self._layout = curator, folder, layout
-        self._judged: dict[str, tuple[int, str]] = {}
-        """copies that a person has to look at: their times, and the revisions of their notes"""
+    def __init__(self, editor: "NoteEditor", folder: Folder, layout: Layout) -> None:
+        self._editor = editor
+        self._folder = folder
+        self._layout = layout
+        self._left_to_person: dict[str, _Stamp] = {}
+        """copies that a person has to resolve, by path"""
 
-    def found(self) -> list[ConflictCopy]:
-        """All copies, by note and the oldest first; those that only a number tells too, where their texts are alike."""
+    def list_all(self) -> list[ConflictCopy]:
+        """Returns all copies, by note, the oldest first.
+
+        A file that differs from a note only by a number in its name counts if the texts are alike.
+        """
         listing = self._folder.listing()
-        named = [
+        names = [
             *named_copies(listing.copies, self._layout.place),
-            *self._guessed(listing.entries),
+            *self._numbered_files(listing.entries),
         ]
-        copies = [
-            copy for path, name in named if (copy := self._look(path, name)) is not None
-        ]
-        return sorted(copies, key=lambda copy: (copy.note, copy.date, copy.path))
+        copies = (self._inspect(path, name) for path, name in names)
+        return sorted(
+            (copy for copy in copies if copy is not None),
+            key=lambda copy: (copy.note, copy.date, copy.path),
+        )
 
-    def find(self, given: str) -> ConflictCopy:
-        """The one copy whose id begins so. Raises UnclearId."""
-        copies = {copy.id: copy for copy in self.found()}
-        named = resolve(given, copies)
-        if not named.id:
-            raise UnclearId("conflict copy", given, named.candidates, CONFLICTS)
-        return copies[named.id]
+    def find(self, copy_id: str) -> ConflictCopy:
+        """Returns the only copy whose id begins so. Raises UnclearId."""
+        copies = {copy.id: copy for copy in self.list_all()}
+        match = resolve(copy_id, copies)
+        if not match.id:
+            raise UnclearId("conflict copy", copy_id, match.candidates, CONFLICTS)
+        return copies[match.id]
 
     def settle(
         self, now: datetime, among: Iterable[str] | None = None
     ) -> list[Resolved]:
-        """Do what needs nobody: throw away what says nothing new, and merge what merges cleanly, the oldest first.
+        """Resolves the copies that need no person, the oldest first: those without new text, and clean merges.
 
-        `among` are the paths of copies that are known already; else the vault is searched for them.
+        `among` are the paths of known copies; by default the vault is searched for them.
         """
-        self._curator.tend(now)
-        done = []
+        self._editor.tend(now)
         paths = self._folder.listing().copies if among is None else among
-        named = named_copies(paths, self._layout.place)
-        for path, name in sorted(named, key=lambda one: (one[1].stamp, one[0])):
+        names = named_copies(paths, self._layout.place)
+        results = []
+        for path, name in sorted(names, key=lambda entry: (entry[1].stamp, entry[0])):
             try:
-                if (resolved := self._settled(path, name, now)) is not None:
-                    logger.info("the conflict copy %s: %s", path, resolved.outcome)
-                    done.append(resolved)
+                resolved = self._settle_copy(path, name, now)
             except (VaultMemoryError, OSError) as error:
+                # One unreadable copy must not stop the others.
                 logger.warning("the conflict copy %s stays for now: %s", path, error)
-        return done
+                continue
+            if resolved is not None:
+                logger.info("the conflict copy %s: %s", path, resolved.outcome)
+                results.append(resolved)
+        return results
 
-    def again(self, copy: ConflictCopy) -> ConflictCopy | None:
-        """The same copy as it stands now; None when it is gone."""
-        known = copy_of(copy.path.rpartition("/")[2], {copy.note.rpartition("/")[2]})
-        return self._look(copy.path, known) if known else None
+    def read_again(self, copy: ConflictCopy) -> ConflictCopy | None:
+        """Returns the copy as it is now; None when it is gone."""
+        file_name = copy.path.rpartition("/")[2]
+        note_name = copy.note.rpartition("/")[2]
+        name = copy_of(file_name, {note_name})
+        return self._inspect(copy.path, name) if name else None
 
     def merge(
         self,
@@ -134,330 +148,342 @@ class Conflicts:
         source: str = "cli",
         patient: bool = True,
     ) -> Resolved:
-        """Merge a copy into its note and throw it away; `both` keeps both lines where both changed one, with a mark."""
+        """Merges a copy into its note, and moves it to the trash.
+
+        Where both changed one line, `both` keeps the two lines, that of the copy with a mark.
+        """
         if copy.state in ("identical", "contained"):
             return self.discard(copy, now)
-        if copy.state == "orphan" or (
-            copy.state == "conflict" and not (both and copy.folded.result)
-        ):
+        if not _is_mergeable(copy, both=both):
             return Resolved(copy, "conflict", copy.why)
         if copy.note.endswith(".jsonl"):
             for record in read_records(copy.folded.result or b"").records:
                 append_record(self._folder.root, copy.note, record)
-            return self._thrown(copy, "merged", now)
-        self._keep(copy, now)
+            return self._move_to_trash(copy, "merged", now)
+        self._store_text(copy, now)
         action = MergeCopy(
             copy.path, copy.revision, copy.folded.base, copy.date[:10], keep_both=both
         )
         resolution = _Resolution(action, "merged", source, patient)
-        return self._write_and_throw_away(copy, resolution, now)
+        return self._write_and_trash(copy, resolution, now)
 
     def take(self, copy: ConflictCopy, now: datetime) -> Resolved:
-        """Let the copy's text be the note's; what stood there is kept as a version."""
-        if copy.note.endswith(".jsonl") and copy.there is not None:
+        """Replaces the text of the note by that of the copy; the replaced text stays in the history."""
+        if copy.note.endswith(".jsonl") and copy.current is not None:
             raise UsageError(
-                f"`{copy.note}` is a log: nothing is taken out of it",
+                f"`{copy.note}` is a log: none of its records may be removed",
                 hint="merge the copy, or discard it",
             )
         if not copy.revision:
             return Resolved(copy, "conflict", copy.why)
-        self._keep(copy, now)
-        action = RestoreVersion(copy.revision)
-        resolution = _Resolution(action, "taken")
-        return self._write_and_throw_away(copy, resolution, now)
+        self._store_text(copy, now)
+        resolution = _Resolution(RestoreVersion(copy.revision), "taken")
+        return self._write_and_trash(copy, resolution, now)
 
     def discard(self, copy: ConflictCopy, now: datetime) -> Resolved:
-        """Throw a copy away as it is; it lies in the trash for a while."""
-        return self._thrown(copy, "discarded", now)
+        """Moves a copy to the trash as it is."""
+        return self._move_to_trash(copy, "discarded", now)
 
-    def _write_and_throw_away(
-        self, copy: ConflictCopy, resolution: "_Resolution", now: datetime
+    # ---- resolving ----------------------------------------------------------------------------
+
+    def _write_and_trash(
+        self, copy: ConflictCopy, resolution: _Resolution, now: datetime
     ) -> Resolved:
-        """Write the note, then throw the copy away."""
+        """Writes the note; only then moves the copy to the trash."""
         if copy.kind not in note_access.CURATED:
-            reason = self._written(copy, now, resolution.action)
-            return (
-                Resolved(copy, "pending", reason)
-                if reason
-                else self._thrown(copy, resolution.outcome, now)
-            )
+            reason = self._write_page(copy, now, resolution.action)
+            if reason:
+                return Resolved(copy, "pending", reason)
+            return self._move_to_trash(copy, resolution.outcome, now)
         why = f"from `{copy.path.rpartition('/')[2]}`"
-        run = self._curator.new_command(
+        command = self._editor.new_command(
             copy.note, resolution.source, now, resolution.action, why=why
         )
-        edit = self._curator.run(run, now, patient=resolution.patient)
+        edit = self._editor.run(command, now, patient=resolution.patient)
         if edit.pending:
             return Resolved(copy, "pending", edit.pending[0].explanation, edit)
-        if any(done.outcome == "noop_no_match" for done in edit.applied):
-            return Resolved(
-                copy,
-                "conflict",
-                "the note was changed meanwhile, and both changed the same",
-                edit,
-            )
-        return replace(self._thrown(copy, resolution.outcome, now), edit=edit)
+        if any(op.outcome == "noop_no_match" for op in edit.applied):
+            why = "the note was changed meanwhile, and both changed the same"
+            return Resolved(copy, "conflict", why, edit)
+        return replace(self._move_to_trash(copy, resolution.outcome, now), edit=edit)
 
-    def _written(
+    def _write_page(
         self, copy: ConflictCopy, now: datetime, action: MergeCopy | RestoreVersion
     ) -> str:
-        """Write a page that no op changes, and of which there is no audit; why that has to wait, or nothing."""
-        is_merge = isinstance(action, MergeCopy)
-        base = self._curator.writer.snapshots.bytes_of(copy.folded.base)
-        declined = []
+        """Writes a page that ops never change and that has no audit log. Returns why it waits, or an empty string."""
+        writer = self._editor.writer
+        base = writer.snapshots.bytes_of(copy.folded.base)
+        is_declined = False
 
-        def again(_: bytes | None, ours: bytes, theirs: bytes) -> bytes:
-            text: bytes | None = ours
-            if isinstance(action, MergeCopy):
-                text = merged_text(
-                    theirs, copy.raw, base, action.day, keep_both=action.keep_both
-                )
-            if text is None:
-                declined.append(theirs)
+        def merge_again(_: bytes | None, ours: bytes, theirs: bytes) -> bytes:
+            """Plans the action on the text that a person saved meanwhile."""
+            nonlocal is_declined
+            if not isinstance(action, MergeCopy):
+                return ours
+            text = merged_text(
+                theirs, copy.raw, base, action.day, keep_both=action.keep_both
+            )
+            is_declined = is_declined or text is None
             return theirs if text is None else text
 
-        written = self._curator.writer.write(
+        is_merge = isinstance(action, MergeCopy)
+        result = writer.write(
             copy.note,
             (copy.folded.result or b"") if is_merge else copy.raw,
             now=now,
-            merge=again,
-            expected=copy.there.revision if copy.there else None,
+            merge=merge_again,
+            expected=copy.current.revision if copy.current else None,
             op_id=f"copy-{secrets.token_hex(8)}",
         )
-        if written.outcome == "pending":
-            return written.explanation
-        return (
-            ""
-            if written.outcome in _WRITTEN and not declined
-            else "the note was changed meanwhile"
-        )
+        if result.outcome == "pending":
+            return result.explanation
+        if result.outcome not in _WRITTEN or is_declined:
+            return "the note was changed meanwhile"
+        return ""
 
-    def _thrown(self, copy: ConflictCopy, outcome: Outcome, now: datetime) -> Resolved:
+    def _move_to_trash(
+        self, copy: ConflictCopy, outcome: Outcome, now: datetime
+    ) -> Resolved:
+        """Moves a copy to the trash if it still has the bytes that were read."""
         if not copy.revision:
             return Resolved(copy, "conflict", copy.why)
         op_id = f"copy-{secrets.token_hex(8)}"
-        thrown = self._curator.writer.trash(
+        result = self._editor.writer.trash(
             copy.path, expected=copy.revision, now=now, op_id=op_id
         )
-        if thrown.outcome == "trashed":
-            return Resolved(copy, outcome)
-        if thrown.outcome == "pending":
-            return Resolved(copy, "pending", thrown.explanation)
-        return Resolved(copy, "changed", "the copy was changed meanwhile, and stays")
+        match result.outcome:
+            case "trashed":
+                return Resolved(copy, outcome)
+            case "pending":
+                return Resolved(copy, "pending", result.explanation)
+            case _:
+                why = "the copy was changed meanwhile, and stays"
+                return Resolved(copy, "changed", why)
 
-    def _keep(self, copy: ConflictCopy, now: datetime) -> None:
-        """Whoever finishes the run after a crash needs the copy's text."""
-        self._curator.writer.snapshots.record(copy.path, copy.raw, at=now.timestamp())
+    def _store_text(self, copy: ConflictCopy, now: datetime) -> None:
+        """Stores the text of the copy: after a crash the command is planned again from it."""
+        self._editor.writer.snapshots.record(copy.path, copy.raw, at=now.timestamp())
 
-    def _settled(self, path: str, name: CopyName, now: datetime) -> Resolved | None:
-        """What was done about one copy unasked; None when nothing was."""
+    # ---- without a person ---------------------------------------------------------------------
+
+    def _settle_copy(self, path: str, name: CopyName, now: datetime) -> Resolved | None:
+        """Resolves one copy if that needs no person; None when it stays."""
         note = original_path(path, name)
-        before = self._stamp_of(path, note)
-        if (
-            before is None
-            or self._judged.get(path) == before
-            or self._in_use(now, path, note)
-        ):
+        stamp = self._stamp_of(path, note)
+        if stamp is None or self._left_to_person.get(path) == stamp:
             return None
-        copy = self._look(path, name)
+        if self._is_open_in_editor(now, path, note):
+            return None
+        copy = self._inspect(path, name)
         if copy is None or copy.state == "orphan":
             return None
-        if not self._has_settled(copy, now) or any(
-            one.note == note for one in self._curator.waiting()
-        ):
+        has_pending_write = any(write.note == note for write in self._editor.waiting())
+        if has_pending_write or not self._was_left_alone(copy, now):
             return None
-        mergeable = (
-            copy.state == "mergeable" and copy.folded.certain and copy.kind not in ASKED
-        )
-        certain = mergeable or copy.state in ("identical", "contained")
-        resolved = (
-            self.merge(copy, now, source="merge", patient=False)
-            if certain and name.kind == "conflict"
-            else None
-        )
+        resolved = None
+        if name.kind == "conflict" and _needs_no_person(copy):
+            resolved = self.merge(copy, now, source="merge", patient=False)
         if resolved is None or resolved.outcome == "conflict":
-            self._judged[path] = before
+            self._left_to_person[path] = stamp
         return resolved
 
-    def _has_settled(self, copy: ConflictCopy, now: datetime) -> bool:
-        """Whether both were left alone for a while; our own writes do not count."""
-        there = copy.there
-        ours = there is None or self._curator.writer.is_ours(there.path, there.revision)
-        last = (
-            copy.changed_ns
-            if there is None or ours
-            else max(copy.changed_ns, there.stat.ctime_ns)
-        )
-        return not 0 <= now.timestamp() - last / 1e9 < SETTLED_SECONDS
+    def _was_left_alone(self, copy: ConflictCopy, now: datetime) -> bool:
+        """Whether no other program changed the copy or its note for a while."""
+        last_change_ns = copy.changed_ns
+        note = copy.current
+        if note is not None and not self._editor.writer.is_ours(
+            note.path, note.revision
+        ):
+            last_change_ns = max(last_change_ns, note.stat.ctime_ns)
+        # A time in the future comes from a clock that was set back: it must not block for ever.
+        return not 0 <= now.timestamp() - last_change_ns / 1e9 < SETTLED_SECONDS
 
-    def _stamp_of(self, path: str, note: str) -> tuple[int, str] | None:
-        """Changes whenever the copy or its note does."""
+    def _stamp_of(self, path: str, note: str) -> _Stamp | None:
+        """Returns a value that changes whenever the copy or its note does; None while it is unknown."""
         try:
-            copy, there = (
-                self._folder.stat(path),
-                self._folder.stat(self._curator.real(note)),
-            )
+            copy_stat = self._folder.stat(path)
+            note_stat = self._folder.stat(self._editor.real(note))
         except VaultMemoryError:
             return None
-        return copy and (copy.ctime_ns, repr(there))
+        return None if copy_stat is None else (copy_stat.ctime_ns, repr(note_stat))
 
-    def _in_use(self, now: datetime, *paths: str) -> bool:
-        """Whether an editor says that it has one of these open."""
+    def _is_open_in_editor(self, now: datetime, *paths: str) -> bool:
+        """Whether an editor's lock says that one of these files is open."""
         for path in paths:
-            for lock in editor_locks(path.rpartition("/")[2]):
+            folder, _, name = path.rpartition("/")
+            for lock in editor_locks(name):
                 with suppress(OSError):
-                    seen = os.lstat(
-                        os.path.join(self._folder.root, os.path.dirname(path), lock)
-                    )
-                    if now.timestamp() - seen.st_mtime < LOCK_SECONDS:
+                    stat = os.lstat(os.path.join(self._folder.root, folder, lock))
+                    if now.timestamp() - stat.st_mtime < LOCK_SECONDS:
                         return True
         return False
 
-    def _guessed(self, paths: Iterable[str]) -> Iterator[tuple[str, CopyName]]:
-        folders: dict[str, set[str]] = {}
+    # ---- finding ------------------------------------------------------------------------------
+
+    def _numbered_files(self, paths: Iterable[str]) -> Iterator[tuple[str, CopyName]]:
+        """Yields files with a number after the name of a note beside them: perhaps copies."""
+        names_by_folder: dict[str, set[str]] = {}
         for path in paths:
             folder, _, name = path.rpartition("/")
-            folders.setdefault(folder, set()).add(name)
-        for folder, names in folders.items():
-            for file in names:
-                path, guess = (
-                    f"{folder}/{file}" if folder else file,
-                    copy_of(file, names),
-                )
-                if (
-                    guess is not None
-                    and self._layout.place(original_path(path, guess)) is not None
-                ):
-                    yield path, guess
+            names_by_folder.setdefault(folder, set()).add(name)
+        for folder, names in names_by_folder.items():
+            for name in names:
+                path = f"{folder}/{name}" if folder else name
+                copy_name = copy_of(name, names)
+                if copy_name is None:
+                    continue
+                if self._layout.place(original_path(path, copy_name)) is not None:
+                    yield path, copy_name
 
-    def _look(self, path: str, name: CopyName) -> ConflictCopy | None:
-        """One copy with what it would make with its note; None when it is gone, or is no copy after all."""
-        note = original_path(path, name)
-        place = self._layout.place(note)
+    def _inspect(self, path: str, name: CopyName) -> ConflictCopy | None:
+        """Returns a copy with its merge; None when it is gone, or is no copy after all."""
+        note_path = original_path(path, name)
+        place = self._layout.place(note_path)
         if place is None:
             return None
-        blank = ConflictCopy(
-            _id(path, ""),
-            note,
-            path,
-            name.program,
-            name.stamp,
-            place.kind,
-            place.scope,
-            "",
-            "conflict",
-            "",
-            name.kind == "conflict",
+        unread = ConflictCopy(
+            id=_copy_id(path, ""),
+            note=note_path,
+            path=path,
+            program=name.program,
+            date=name.stamp,
+            kind=place.kind,
+            scope=place.scope,
+            revision="",
+            state="conflict",
+            why="",
+            sure=name.kind == "conflict",
         )
         try:
-            copy = self._folder.read(path, max_bytes=LARGEST_STORED)
-            there = self._note(note)
+            file = self._folder.read(path, max_bytes=LARGEST_STORED)
+            note = self._read_note(note_path)
         except NoteNotFound:
             return None
         except NoteUnreadable as error:
-            return replace(blank, why=error.message)
-        made = (
-            name.stamp
-            or f"{datetime.fromtimestamp(copy.stat.mtime_ns / 1e9, UTC):%Y-%m-%d %H:%M:%S}"
+            return replace(unread, why=error.message)
+        copy = replace(
+            unread,
+            id=_copy_id(path, file.revision),
+            date=name.stamp or _modified(file),
+            revision=file.revision,
+            current=note,
+            raw=file.raw,
+            changed_ns=file.stat.ctime_ns,
         )
-        copied = replace(
-            blank,
-            id=_id(path, copy.revision),
-            date=made,
-            revision=copy.revision,
-            there=there,
-            raw=copy.raw,
-            changed_ns=copy.stat.ctime_ns,
-        )
-        if there is None:
-            return replace(copied, state="orphan", why="the note is not there")
-        folded = self._fold(there, copy, name, made)
-        if folded.result is not None and self._was_merged(note, copy.revision):
+        if note is None:
+            return replace(copy, state="orphan", why="the note is not there")
+        folded = self._fold(note, file, name, copy.date)
+        if folded.result is not None and self._was_merged(note_path, file.revision):
             folded = Folded("contained", why="it was merged before")
-        if name.kind == "guess" and not _one_is_of_the_other(
-            folded, there.raw, copy.raw
-        ):
+        if name.kind == "guess" and not _are_alike(folded, note.raw, file.raw):
             return None
-        return replace(copied, folded=folded, state=folded.state, why=folded.why)
+        return replace(copy, folded=folded, state=folded.state, why=folded.why)
 
-    def _fold(self, note: Note, copy: Note, name: CopyName, made: str) -> Folded:
+    def _fold(self, note: Note, copy: Note, name: CopyName, date: str) -> Folded:
+        """Returns the merge of a copy with its note."""
         if note.path.endswith(".jsonl"):
             return fold_log(note.raw, copy.raw)
-        if max(len(note.raw), len(copy.raw)) > LARGEST_PARSED and note.raw != copy.raw:
-            return Folded(
-                "conflict",
-                why=f"it is larger than the {LARGEST_PARSED:,} bytes that are merged",
-            )
-        snapshots = self._curator.writer.snapshots
-        # A version that was saved after the copy came is no ancestor of it. A time in the future proves nothing.
-        # Without the tick, a version that was kept just before a rename would count as saved after it.
-        came, now = copy.stat.ctime_ns / 1e9 + CLOCK_TICK_SECONDS, time.time()
-        chain = [
-            version
-            for version in snapshots.chain(note.path)
-            if not came < version.at <= now
-        ]
-        versions = (
-            (one.revision, raw)
-            for one in chain
-            if (raw := snapshots.bytes_of(one.revision)) is not None
-        )
+        size = max(len(note.raw), len(copy.raw))
+        if size > LARGEST_PARSED and note.raw != copy.raw:
+            why = f"it is larger than the {LARGEST_PARSED:,} bytes that are merged"
+            return Folded("conflict", why=why)
         place = self._layout.place(note.path)
-        is_page = place is not None and place.kind == "inbox"
         folded = fold(
-            note.raw, copy.raw, versions, day=made[:10], is_page_of_ours=is_page
+            note.raw,
+            copy.raw,
+            self._possible_ancestors(note, copy),
+            day=date[:10],
+            is_page_of_ours=place is not None and place.kind == "inbox",
         )
-        return (
-            self._as_called_before(note, copy, folded)
-            if name.kind == "conflict"
-            else folded
-        )
+        if name.kind != "conflict":
+            return folded
+        return self._with_earlier_verdict(note, copy, folded)
 
-    def _as_called_before(self, note: Note, copy: Note, folded: Folded) -> Folded:
-        """The verdict on a copy, which stays a conflict until a person acts."""
-        verdicts = Verdicts(self._curator.writer)
+    def _possible_ancestors(
+        self, note: Note, copy: Note
+    ) -> Iterator[tuple[str, bytes]]:
+        """Yields the stored versions of a note from which its copy may have been made."""
+        snapshots = self._editor.writer.snapshots
+        # Without the tick, a version that was stored just before a rename would count as saved after it.
+        arrival = copy.stat.ctime_ns / 1e9 + CLOCK_TICK_SECONDS
+        now = time.time()
+        for version in snapshots.chain(note.path):
+            # A version that was saved after the copy came is no ancestor. A time in the future proves nothing.
+            if arrival < version.at <= now:
+                continue
+            raw = snapshots.bytes_of(version.revision)
+            if raw is not None:
+                yield version.revision, raw
+
+    def _with_earlier_verdict(self, note: Note, copy: Note, folded: Folded) -> Folded:
+        """Returns the merge of a copy; once it was a conflict, it stays one until a person acts."""
+        verdicts = Verdicts(self._editor.writer)
         if folded.state == "conflict":
             verdicts.call_conflict(note.path, copy.revision, datetime.now(UTC))
             return folded
-        if folded.state == "identical" or not verdicts.is_conflict(
-            note.path, copy.revision
-        ):
+        if folded.state == "identical":
             return folded
-        # Somebody wrote into the note what the copy says, or changed another line: only the first settles it.
-        if folded.state == "contained" and not lines_of(copy.raw) - lines_of(note.raw):
+        if not verdicts.is_conflict(note.path, copy.revision):
             return folded
-        return replace(
-            folded,
-            state="conflict",
-            why="both changed the same place, and nobody has settled that yet",
-        )
+        # A person wrote the lines of the copy into the note, or changed another line: only the first settles it.
+        has_all_lines = not lines_of(copy.raw) - lines_of(note.raw)
+        if folded.state == "contained" and has_all_lines:
+            return folded
+        why = "both changed the same place, and a person has not decided yet"
+        return replace(folded, state="conflict", why=why)
 
     def _was_merged(self, note: str, revision: str) -> bool:
-        """Whether the audit has it that these very bytes were merged, and not that this was taken back."""
-        records = self._curator.trail.of(note)
+        """Whether the audit log says that these bytes were merged, and that this was not undone."""
+        records = self._editor.trail.of(note)
         undone = {record.undoes for record in records}
         return any(
-            done.op.get("op") == "merge"
-            and done.op.get("revision") == revision
-            and done.outcome != "noop_no_match"
+            _merges(op, revision)
             for record in records
             if record.id not in undone
-            for done in record.applied
+            for op in record.applied
         )
 
-    def _note(self, path: str) -> Note | None:
+    def _read_note(self, path: str) -> Note | None:
         try:
-            return self._folder.read(self._curator.real(path), max_bytes=LARGEST_STORED)
+            return self._folder.read(self._editor.real(path), max_bytes=LARGEST_STORED)
         except NoteNotFound:
             return None
 
 
-def _id(path: str, revision: str) -> str:
+def _is_mergeable(copy: ConflictCopy, *, both: bool) -> bool:
+    if copy.state == "orphan":
+        return False
+    return copy.state != "conflict" or bool(both and copy.folded.result)
+
+
+def _needs_no_person(copy: ConflictCopy) -> bool:
+    if copy.state in ("identical", "contained"):
+        return True
+    if copy.kind in NEVER_WITHOUT_PERSON:
+        return False
+    return copy.state == "mergeable" and copy.folded.certain
+
+
+def _merges(op: RecordedOp, revision: str) -> bool:
+    is_merge = op.op.get("op") == "merge" and op.op.get("revision") == revision
+    return is_merge and op.outcome != "noop_no_match"
+
+
+def _modified(file: Note) -> str:
+    """Returns when a file was last modified, as names of copies give it."""
+    moment = datetime.fromtimestamp(file.stat.mtime_ns / 1e9, UTC)
+    return f"{moment:%Y-%m-%d %H:%M:%S}"
+
+
+def _copy_id(path: str, revision: str) -> str:
     return revision_of(f"{path}\0{revision}".encode())[:10]
 
 
-def _one_is_of_the_other(folded: Folded, note: bytes, copy: bytes) -> bool:
+def _are_alike(folded: Folded, note: bytes, copy: bytes) -> bool:
     """Whether two texts are so much alike that one must have been made from the other."""
     if folded.state in ("identical", "contained"):
         return True
-    mine, its = set(note.splitlines()), set(copy.splitlines())
-    return 2 * len(mine & its) >= max(len(mine), len(its))
+    note_lines = set(note.splitlines())
+    copy_lines = set(copy.splitlines())
+    shared = note_lines & copy_lines
+    return 2 * len(shared) >= max(len(note_lines), len(copy_lines))

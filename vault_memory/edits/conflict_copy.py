@@ -1,4 +1,4 @@
-"""What is known of a conflict copy that lies beside its note, and what became of one."""
+"""A conflict copy beside its note, and the result of resolving one."""
 
 from dataclasses import dataclass, field
 from typing import Literal
@@ -16,16 +16,16 @@ Outcome = Literal[
 
 @dataclass(frozen=True, slots=True)
 class ConflictCopy:
-    """One conflict copy, as it stands beside its note."""
+    """A conflict copy beside its note."""
 
     id: str
     """of this copy with these bytes"""
     note: str
     path: str
     program: str
-    """that made it, as far as its name tells"""
+    """that made the copy, where the name says it"""
     date: str
-    """when it was made, or last changed: ``2026-11-21``, with a time where that is known"""
+    """when it was made, else last modified: ``2026-11-21``, with a time where that is known"""
     kind: str
     """of the note"""
     scope: str
@@ -34,10 +34,10 @@ class ConflictCopy:
     """`orphan`: the note is not there"""
     why: str
     sure: bool = True
-    """whether its name can mean nothing else"""
+    """whether the name can only be that of a copy"""
     folded: Folded = field(default=Folded("conflict"), repr=False)
-    there: Note | None = field(default=None, repr=False)
-    """the note"""
+    current: Note | None = field(default=None, repr=False)
+    """the note; None when it is not there"""
     raw: bytes = field(default=b"", repr=False)
     changed_ns: int = 0
 
@@ -48,13 +48,14 @@ class ConflictCopy:
 
     @property
     def diff(self) -> bytes:
-        """What the copy says otherwise than the note, as a unified diff."""
-        return unified(self.there.raw if self.there else b"", self.raw, self.note)
+        """A unified diff from the note to the copy."""
+        before = self.current.raw if self.current else b""
+        return unified(before, self.raw, self.note)
 
 
 @dataclass(frozen=True, slots=True)
 class Resolved:
-    """What became of a copy."""
+    """The result of resolving a copy."""
 
     copy: ConflictCopy
     outcome: Outcome

@@ -17,7 +17,7 @@ logger = logging.getLogger(__name__)
 
 PREFIX = "conflict:"
 KEPT_FOR = timedelta(days=400)
-"""After the verdict was last given; copies live for as long as nobody settles them"""
+"""After the verdict was last given: a copy exists until a person resolves it"""
 RENEWED_AFTER = timedelta(days=30)
 
 
@@ -32,21 +32,20 @@ class Verdicts:
         return self._journal.state(_name(note, revision)) is not None
 
     def call_conflict(self, note: str, revision: str, now: datetime) -> None:
-        """Remember that a copy with these bytes is for a person to settle; a journal in trouble is logged."""
+        """Remembers that a person has to resolve a copy with these bytes. A failing journal is logged."""
         name = _name(note, revision)
         try:
-            given = self._journal.state(name)
-            if (
-                given is not None
-                and now - datetime.fromisoformat(given) < RENEWED_AFTER
-            ):
-                return
+            last_verdict = self._journal.state(name)
+            if last_verdict is not None:
+                age = now - datetime.fromisoformat(last_verdict)
+                if age < RENEWED_AFTER:
+                    return
             with self._journal.transaction():
                 self._journal.set_state(name, now.isoformat())
                 self._journal.drop_states(PREFIX, (now - KEPT_FOR).isoformat())
         except (VaultMemoryError, DatabaseError) as error:
             logger.warning(
-                "it is not remembered that a conflict copy waits for a person: %s",
+                "cannot remember that a conflict copy waits for a person: %s",
                 error,
             )
 

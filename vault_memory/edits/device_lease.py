@@ -1,8 +1,9 @@
-"""Who curates now, where several devices write to one vault: the file ``.vault-memory.lease`` at its top says so.
+"""The lease: the exclusive right of one device to edit a vault that several devices share.
 
-It is there only while somebody curates, and lapses a minute after. Whoever finds another's reads and searches as ever,
-and what it was to write waits. The lease keeps two bots from doing the same twice; no note depends on it: every write
-is safe by itself, also where clocks differ or a sync program brings the lease late.
+The file ``.vault-memory.lease`` at the top of the vault names the device. It exists only while that device edits, and
+expires a minute later. Another device then reads and searches as always, and its writes wait. The lease keeps two bots
+from doing the same work twice. No note depends on it: each write is safe by itself, also where clocks differ or a sync
+program brings the lease late.
 """
 
 import errno
@@ -18,90 +19,105 @@ from typing import Literal
 from vault_memory.edits.audit_log import AuditLog
 
 NAME = ".vault-memory.lease"
-LASTS = 60.0
-"""Seconds after the last write"""
-RENEWED = 20.0
-"""Seconds after which a lease that is held is written anew"""
+DURATION = 60.0
+"""Seconds for which a lease is valid after it was written"""
+RENEWAL = 20.0
+"""Seconds after which a held lease is written again"""
 SKEW = 300.0
 """Seconds by which the clocks of two devices may differ"""
 _LONGEST = 4096
 _NO_LOCKS = (errno.ENOLCK, errno.EOPNOTSUPP, errno.ENOSYS, errno.EINVAL)
 
+_Barred = Literal["", "other_device"]
+
 
 @dataclass(frozen=True, slots=True)
-class Held:
-    """What the file says."""
+class LeaseRecord:
+    """The content of the file."""
 
     device: str
     process: int
     until: float
+    """seconds since the epoch"""
 
 
 class Lease:
-    """Of this process, on one vault."""
+    """The lease of one vault, as this process holds or meets it."""
 
-    def __init__(self, root: Path, trail: AuditLog) -> None:
-        self._file, self._trail = root / NAME, trail
-        self._mine: Held | None = None
-        self._seen: tuple[Held, float] | None = None
-        """another's, and since when it is the same"""
+    def __init__(self, root: Path, audit_log: AuditLog) -> None:
+        self._file = root / NAME
+        self._audit_log = audit_log
+        self._mine: LeaseRecord | None = None
+        self._other: tuple[LeaseRecord, float] | None = None
+        """the lease of another device, and when it was first seen"""
 
-    def barred(self, note: str, now: float) -> Literal["", "other_device"]:
-        """Whether another device curates now; if not, and several are known, this one does from now on."""
-        if (
-            self._mine is not None
-            and 0 <= self._mine.until - now - (LASTS - RENEWED) <= RENEWED
-        ):
+    def barred(self, note: str, now: float) -> _Barred:
+        """Whether another device edits now. If not, and several are known, takes the lease."""
+        if self._mine is not None and self._is_new(self._mine, now):
             return ""
-        self._trail.discover_devices(note)
-        if not self._trail.others and not os.path.lexists(self._file):
+        self._audit_log.discover_devices(note)
+        if not self._audit_log.others and not os.path.lexists(self._file):
             return ""
         try:
             with self._locked(os.O_CREAT) as fd:
-                return self._taken(fd, now)
+                return self._take(fd, now)
         except BlockingIOError:
             return "other_device"
         except OSError:
-            return ""  # where no lease can be written, the write itself is about to find out why
+            # Where no lease can be written, the write itself is about to fail with the reason.
+            return ""
 
     def release(self) -> None:
-        """This process curates no more."""
-        mine, self._mine = self._mine, None
-        if mine is not None:
-            with suppress(OSError), self._locked() as fd:
-                if (held := _read(fd)) and (held.device, held.process) == (
-                    mine.device,
-                    mine.process,
-                ):
-                    os.unlink(self._file)
+        """Deletes the lease, if this process holds it."""
+        mine = self._mine
+        self._mine = None
+        if mine is None:
+            return
+        with suppress(OSError), self._locked() as fd:
+            record = _read(fd)
+            if record is None:
+                return
+            # Another device may have taken the lease over.
+            if (record.device, record.process) == (mine.device, mine.process):
+                os.unlink(self._file)
 
-    def _taken(self, fd: int, now: float) -> Literal["", "other_device"]:
-        held = _read(fd)
-        if held is not None and held.device != self._trail.device:
-            self._trail.meet([held.device])
-            if self._seen is None or self._seen[0] != held:
-                self._seen = held, now
-            if 0 < held.until - now <= LASTS + SKEW and now - self._seen[1] < LASTS:
+    def _is_new(self, record: LeaseRecord, now: float) -> bool:
+        """Whether a lease of ours need not be renewed yet; false, too, where the clock was set back."""
+        age = now - (record.until - DURATION)
+        return 0 <= age <= RENEWAL
+
+    def _take(self, fd: int, now: float) -> _Barred:
+        record = _read(fd)
+        if record is not None and record.device != self._audit_log.device:
+            if self._is_held_by_other(record, now):
                 self._mine = None
                 return "other_device"
-        elif (
-            held is not None
-            and held.process != os.getpid()
-            and held.until - now > LASTS - RENEWED
-        ):
-            return ""  # another process of this device holds it
-        mine = Held(self._trail.device, os.getpid(), now + LASTS)
-        said = {"device": mine.device, "process": mine.process, "until": mine.until}
-        raw = json.dumps(said).encode() + b"\n"
+        elif record is not None and _is_renewed_elsewhere(record, now):
+            return ""
+        self._write(fd, now)
+        return ""
+
+    def _is_held_by_other(self, record: LeaseRecord, now: float) -> bool:
+        """Whether the lease of another device is valid."""
+        self._audit_log.meet([record.device])
+        if self._other is None or self._other[0] != record:
+            self._other = record, now
+        seen_for = now - self._other[1]
+        # Clocks differ: a lease that never changes expires by our own clock.
+        return 0 < record.until - now <= DURATION + SKEW and seen_for < DURATION
+
+    def _write(self, fd: int, now: float) -> None:
+        mine = LeaseRecord(self._audit_log.device, os.getpid(), now + DURATION)
+        content = {"device": mine.device, "process": mine.process, "until": mine.until}
+        raw = json.dumps(content).encode() + b"\n"
         os.pwrite(fd, raw, 0)
         os.ftruncate(fd, len(raw))
         os.fsync(fd)
         self._mine = mine
-        return ""
 
     @contextmanager
     def _locked(self, create: int = 0) -> Iterator[int]:
-        """The file, which nobody else decides on meanwhile, as far as the file system knows of locks."""
+        """Opens the file and locks it, where the file system has locks. Raises BlockingIOError, OSError."""
         fd = os.open(
             self._file,
             os.O_RDWR | create | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC,
@@ -113,6 +129,7 @@ class Lease:
             except OSError as error:
                 if error.errno not in _NO_LOCKS:
                     raise
+            # Another process deleted the file between our two calls: its lock guards nothing.
             if os.fstat(fd).st_nlink == 0:
                 raise BlockingIOError
             yield fd
@@ -120,9 +137,17 @@ class Lease:
             os.close(fd)
 
 
-def _read(fd: int) -> Held | None:
+def _is_renewed_elsewhere(record: LeaseRecord, now: float) -> bool:
+    """Whether another process of this device holds the lease, and renews it."""
+    is_new = record.until - now > DURATION - RENEWAL
+    return is_new and record.process != os.getpid()
+
+
+def _read(fd: int) -> LeaseRecord | None:
     try:
-        said = json.loads(os.pread(fd, _LONGEST, 0))
-        return Held(str(said["device"]), int(said["process"]), float(said["until"]))
+        content = json.loads(os.pread(fd, _LONGEST, 0))
+        return LeaseRecord(
+            str(content["device"]), int(content["process"]), float(content["until"])
+        )
     except (ValueError, TypeError, KeyError, OverflowError, RecursionError):
         return None

@@ -1,4 +1,4 @@
-"""What can be wrong about an edit that somebody asks for."""
+"""Errors of edits."""
 
 from collections.abc import Sequence
 
@@ -11,44 +11,43 @@ class NoteChanged(VaultError):
     exit_code = 5
     http_status = 409
 
-    def __init__(self, path: str, expected: str, found: str | None) -> None:
+    def __init__(self, path: str, expected: str, current: str | None) -> None:
         super().__init__(
             f"`{path}` changed since it was read",
-            hint="read it again and retry, or say `--merge` to carry the ops out on the newer text",
+            hint="read it again and retry, or add `--merge` to apply the ops to the newer text",
             path=path,
             expected=expected,
-            found=found,
+            found=current,
         )
 
 
 class NotCurated(UsageError):
-    """A file that ops never touch: a transcript, an audit, the persona, or none of the vault's notes."""
+    """The file is not a note that ops may change: a transcript, an audit log, the persona, or no memory at all."""
 
     def __init__(self, path: str, kind: str) -> None:
         about = f"it is kept as {kind}" if kind else "no layout names it as memory"
         super().__init__(
-            f"`{path}` is no note that ops may change: {about}",
-            hint="`vault-memory notes` lists those that they may",
+            f"`{path}` is not a note that ops may change: {about}",
+            hint="choose a note; `vault-memory notes` lists them",
             path=path,
         )
 
 
 class UnclearId(UsageError):
-    """What was given as an id or a revision stands for none, or for several; nothing was changed."""
+    """The id or revision matches nothing, or several things; nothing was changed."""
 
     def __init__(
-        self, what: str, given: str, candidates: Sequence[str], hint: str
+        self, kind: str, start: str, candidates: Sequence[str], hint: str
     ) -> None:
-        several = f"{given!r} may be any of these {what}s: {', '.join(candidates)}"
-        super().__init__(
-            several if candidates else f"there is no {what} {given!r}",
-            hint=hint,
-            candidates=list(candidates),
-        )
+        message = f"there is no {kind} {start!r}"
+        if candidates:
+            listed = ", ".join(candidates)
+            message = f"{start!r} may be any of these {kind}s: {listed}"
+        super().__init__(message, hint=hint, candidates=list(candidates))
 
 
 class TurnNotRecorded(VaultError):
-    """A transcript cannot be written now; what was said is not recorded."""
+    """The transcript cannot be written now, so the turn is not recorded."""
 
     exit_code = 75
     http_status = 503
@@ -56,14 +55,14 @@ class TurnNotRecorded(VaultError):
     def __init__(self, path: str, reason: str) -> None:
         super().__init__(
             f"`{path}` cannot be written: {reason}",
-            hint="is the disk full or read-only? try again later, or put it into the drop folder",
+            hint="make sure that the disk is not full or read-only and try again, or put it into the drop folder",
             path=path,
             reason=reason,
         )
 
 
 class NotRecorded(VaultError):
-    """The audit takes no record now, so nothing was done."""
+    """The audit log cannot be written now, so nothing was done."""
 
     exit_code = 75
     http_status = 503
@@ -71,7 +70,7 @@ class NotRecorded(VaultError):
     def __init__(self, path: str, reason: str) -> None:
         super().__init__(
             f"the audit of `{path}` cannot be written: {reason}",
-            hint="is the disk full or read-only? try again later",
+            hint="make sure that the disk is not full or read-only, and try again",
             path=path,
             reason=reason,
         )

@@ -1,7 +1,7 @@
-"""INBOX.md: what waits for a person is put on a page beside their notes, and what they decide there is carried out.
+"""INBOX pages: shows open proposals beside the notes of a person, and carries out what the person decides there.
 
-The audit is the truth: a proposal is open until a record says otherwise. The page only shows it. A line that is
-missing from the page was deleted by a person only if it is known to have stood there.
+The audit log is the truth: a proposal is open until a record says otherwise, and the page only shows it. A line that is
+missing on the page was deleted by a person only if it is certain that the page had it before.
 """
 
 import logging
@@ -31,131 +31,108 @@ else:
 logger = logging.getLogger(__name__)
 
 SETTLED_SECONDS = 3.0
-"""For which a page must have been left alone before it is believed: half a save looks like deleted lines"""
+"""A page must be unchanged for this long before it counts: in half a save, lines seem to be deleted"""
 INBOX = "`vault-memory inbox` lists them with their ids"
+PAGE_NAMES = ("INBOX.md", "USER.INBOX.md")
+EXPIRED = "nobody decided within 30 days"
 
 
 class Inbox:
-    """The pages of one vault."""
+    """The INBOX pages of one vault."""
 
-    def __init__(self, curator: "NoteEditor", folder: Folder, layout: Layout) -> None:
-        self._curator, self._folder, self._layout = curator, folder, layout
+    def __init__(self, editor: "NoteEditor", folder: Folder, layout: Layout) -> None:
+        self._editor = editor
+        self._folder = folder
+        self._layout = layout
 
     def proposals(self) -> tuple[Proposal, ...]:
-        """All that was ever proposed, with what became of it, the oldest first."""
-        return tuple(proposals_of(self._curator.trail.all()).values())
-
-    def _open(self) -> list[Proposal]:
-        return [one for one in self.proposals() if one.state == "open"]
+        """Returns all proposals with their states, the oldest first."""
+        return tuple(proposals_of(self._editor.trail.all()).values())
 
     def pages(self) -> list[str]:
-        """The pages on which something may be decided."""
-        found = {self.page_of(proposal.note) for proposal in self._open()}
-        return sorted(page for page in found if page)
+        """Returns the pages on which a person may decide something."""
+        pages = {self.page_of(proposal.note) for proposal in self._open_proposals()}
+        return sorted(page for page in pages if page)
 
     def notes(self) -> set[str]:
-        """The notes for which something is open."""
-        return {proposal.note for proposal in self._open()}
+        """Returns the notes that have an open proposal."""
+        return {proposal.note for proposal in self._open_proposals()}
 
     def page_of(self, note: str) -> str:
-        """The page beside a note, or that of the same person, channel or group; empty when there is none to be had."""
+        """Returns the page beside a note, or that of the same scope; empty where the layout has none."""
         place = self._layout.place(note)
         scope = place.scope if place else ""
         folder = note.rpartition("/")[0]
         while True:
-            if page := self._page_in(folder, scope):
+            page = self._page_in(folder, scope)
+            if page:
                 return page
             if not folder:
                 break
             folder = folder.rpartition("/")[0]
+        if "/" not in note:
+            return ""
         top = "/".join(note.split("/")[:2])
-        folders = sorted(self._folder.listing(top).folders) if "/" in note else []
-        return next(
-            (page for below in folders if (page := self._page_in(below, scope))), ""
-        )
+        for nested_folder in sorted(self._folder.listing(top).folders):
+            page = self._page_in(nested_folder, scope)
+            if page:
+                return page
+        return ""
 
     def show(self, record: Record) -> None:
-        """Put the open proposals of a record on the page. What cannot be shown now can still be listed."""
-        fresh = [one for one in record.proposed if one.state == "open"]
-        if fresh:
-            self._write(
-                self.page_of(record.note),
-                record.ts,
-                lambda raw: inbox_page.add_to_inbox(raw, fresh),
-            )
+        """Adds the open proposals of a record to the page. Where that fails, `inbox` still lists them."""
+        new = [proposal for proposal in record.proposed if proposal.state == "open"]
+        if new:
+            page = self.page_of(record.note)
+            self._write(page, record.ts, lambda raw: inbox_page.add_to_inbox(raw, new))
 
     def clear(self, record: Record) -> None:
-        """Take what a record decided from the page; what nobody decided is struck through, with the reason."""
-        self._clear(self.page_of(record.note), record.ts, record.proposed)
+        """Removes from the page what a record decided; what no person decided is struck through, with the reason."""
+        self._remove_decided(self.page_of(record.note), record.ts, record.proposed)
 
     def carry_out(self, page: str, now: datetime) -> bool:
-        """Do what a person decided on a page; False when it was changed just now, and must be looked at again."""
+        """Carries out what a person decided on a page. False when it was saved just now: call again later."""
         note = self._read(page)
-        if (
-            note is not None
-            and abs(now.timestamp() - note.stat.ctime_ns / 1e9) < SETTLED_SECONDS
-        ):
+        if note is not None and _was_just_changed(note, now):
             return False
-        waiting = self._curator.deciding()
-        mine = [
-            one
-            for one in self._open()
-            if one.id not in waiting and self.page_of(one.note) == page
+        proposals = self._undecided_on(page)
+        shown = [
+            proposal
+            for proposal in proposals
+            if self._was_shown(page, proposal.id, note)
         ]
-        shown = [one for one in mine if self._was_shown(page, one.id, note)]
-        said = inbox_page.read_inbox(note.raw if note else None, shown)
-        decisions = {
-            **dict.fromkeys(said.approved, "approved"),
-            **dict.fromkeys(said.rejected, "rejected"),
-        }
-        for proposal in mine:
-            if state := decisions.get(proposal.id):
-                self.decide(proposal, state, now, patient=False)
-            elif inbox_page.expired(
-                proposal, now
-            ) and self._curator.writer.clock_is_trustworthy(now):
-                self.decide(
-                    proposal,
-                    "expired",
-                    now,
-                    "nobody decided within 30 days",
-                    patient=False,
-                )
-        if not any(op.path == page for op in self._curator.writer.pending()):
-            self._catch_up(
-                page,
-                note,
-                [
-                    one
-                    for one in mine
-                    if one not in shown and not inbox_page.expired(one, now)
-                ],
-                now,
-            )
+        self._decide_by_page(note, proposals, shown, now)
+        pending = self._editor.writer.pending()
+        if any(write.path == page for write in pending):
+            return True
+        unseen = [
+            proposal
+            for proposal in proposals
+            if proposal not in shown and not inbox_page.expired(proposal, now)
+        ]
+        self._catch_up(page, note, unseen, now)
         return True
 
     def review(self, note: str, now: datetime) -> None:
-        """A note changed: what can no longer be carried out on it is struck through."""
-        waiting = [
-            one
-            for one in proposals_of(self._curator.trail.of(note)).values()
-            if one.state == "open"
-        ]
+        """Strikes through the open proposals that no longer fit a changed note."""
+        proposals = proposals_of(self._editor.trail.of(note)).values()
+        waiting = [proposal for proposal in proposals if proposal.state == "open"]
         if not waiting:
             return
-        there = self._read(note)
-        doc = parse(there.raw if there else b"")
+        current = self._read(note)
+        doc = parse(current.raw if current else b"")
         for proposal in waiting:
-            if reason := stale_proposal.why_stale(proposal, doc):
+            reason = stale_proposal.why_stale(proposal, doc)
+            if reason:
                 self.decide(proposal, "stale", now, reason, patient=False)
 
-    def find(self, given: str) -> Proposal:
-        """The one open proposal whose id begins so. Raises UnclearId."""
-        waiting = {one.id: one for one in self._open()}
-        found = resolve(given, waiting)
-        if not found.id:
-            raise UnclearId("open proposal", given, found.candidates, INBOX)
-        return waiting[found.id]
+    def find(self, proposal_id: str) -> Proposal:
+        """Returns the only open proposal whose id begins so. Raises UnclearId."""
+        waiting = {proposal.id: proposal for proposal in self._open_proposals()}
+        match = resolve(proposal_id, waiting)
+        if not match.id:
+            raise UnclearId("open proposal", proposal_id, match.candidates, INBOX)
+        return waiting[match.id]
 
     def decide(
         self,
@@ -166,15 +143,52 @@ class Inbox:
         *,
         patient: bool = True,
     ) -> Edit:
-        """Record a decision, and carry it out if that is what it says."""
+        """Records a decision, and applies the proposed op if it is approved."""
         action = DecideProposals((ProposalDecision(proposal.id, state, reason),))
-        run = self._curator.new_command(
+        command = self._editor.new_command(
             proposal.note, "inbox", now, action, why=proposal.why
         )
-        return self._curator.run(run, now, patient=patient)
+        return self._editor.run(command, now, patient=patient)
+
+    def _open_proposals(self) -> list[Proposal]:
+        return [proposal for proposal in self.proposals() if proposal.state == "open"]
+
+    def _undecided_on(self, page: str) -> list[Proposal]:
+        """Returns the open proposals of a page, without those whose decision waits for its note."""
+        deciding = self._editor.deciding()
+        return [
+            proposal
+            for proposal in self._open_proposals()
+            if proposal.id not in deciding and self.page_of(proposal.note) == page
+        ]
+
+    def _decide_by_page(
+        self,
+        page: Note | None,
+        proposals: Sequence[Proposal],
+        shown: Sequence[Proposal],
+        now: datetime,
+    ) -> None:
+        """Decides proposals by what a person marked or deleted on their page, and by their age."""
+        marks = inbox_page.read_inbox(page.raw if page else None, shown)
+        decisions = dict.fromkeys(marks.approved, "approved")
+        decisions |= dict.fromkeys(marks.rejected, "rejected")
+        for proposal in proposals:
+            state = decisions.get(proposal.id)
+            if state:
+                self.decide(proposal, state, now, patient=False)
+            elif self._is_expired(proposal, now):
+                self.decide(proposal, "expired", now, EXPIRED, patient=False)
+
+    def _is_expired(self, proposal: Proposal, now: datetime) -> bool:
+        # A clock that jumped ahead makes every proposal look old.
+        return inbox_page.expired(
+            proposal, now
+        ) and self._editor.writer.clock_is_trustworthy(now)
 
     def _page_in(self, folder: str, scope: str) -> str:
-        for name in ("INBOX.md", "USER.INBOX.md"):
+        """Returns the page of a scope in this folder, or an empty string."""
+        for name in PAGE_NAMES:
             page = f"{folder}/{name}" if folder else name
             place = self._layout.place(page)
             if place is not None and place.kind == "inbox" and place.scope == scope:
@@ -182,14 +196,16 @@ class Inbox:
         return ""
 
     def _was_shown(self, page: str, proposal_id: str, note: Note | None) -> bool:
-        wanted = proposal_id.encode()
-        if note is not None and wanted in note.raw:
+        """Whether the page has a proposal, or had it in an earlier version."""
+        marker = proposal_id.encode()
+        if note is not None and marker in note.raw:
             return True
-        snapshots = self._curator.writer.snapshots
-        return any(
-            wanted in (snapshots.bytes_of(one.revision) or b"")
-            for one in snapshots.chain(page)
+        snapshots = self._editor.writer.snapshots
+        texts = (
+            snapshots.bytes_of(version.revision) or b""
+            for version in snapshots.chain(page)
         )
+        return any(marker in text for text in texts)
 
     def _read(self, path: str) -> Note | None:
         try:
@@ -200,49 +216,59 @@ class Inbox:
     def _catch_up(
         self, page: str, note: Note | None, unseen: Sequence[Proposal], now: datetime
     ) -> None:
-        """Show what was never shown, and clear what was decided: whoever recorded it may have died before that."""
+        """Brings a page up to date with the audit log: a process may have died between a record and its page."""
+        ts = now.isoformat()
         if unseen:
-            self._write(
-                page, now.isoformat(), lambda raw: inbox_page.add_to_inbox(raw, unseen)
-            )
+            self._write(page, ts, lambda raw: inbox_page.add_to_inbox(raw, unseen))
         if note is not None:
-            self._clear(
-                page,
-                now.isoformat(),
-                [one for one in self.proposals() if one.id.encode() in note.raw],
-            )
+            on_page = [
+                proposal
+                for proposal in self.proposals()
+                if proposal.id.encode() in note.raw
+            ]
+            self._remove_decided(page, ts, on_page)
 
-    def _clear(self, page: str, ts: str, proposals: Iterable[Proposal]) -> None:
-        decided = list(proposals)
-        gone = [one.id for one in decided if one.state in ("approved", "rejected")]
-        struck = {
-            one.id: one.reason for one in decided if one.state in ("stale", "expired")
-        }
-        if gone or struck:
-            self._write(
-                page,
-                ts,
-                lambda raw: inbox_page.drop_from_inbox(
-                    inbox_page.strike_in_inbox(raw, struck), gone
-                ),
-            )
+    def _remove_decided(
+        self, page: str, ts: str, proposals: Iterable[Proposal]
+    ) -> None:
+        decided_ids: list[str] = []
+        obsolete: dict[str, str] = {}
+        for proposal in proposals:
+            if proposal.state in ("approved", "rejected"):
+                decided_ids.append(proposal.id)
+            elif proposal.state in ("stale", "expired"):
+                obsolete[proposal.id] = proposal.reason
+
+        def change(raw: bytes) -> bytes:
+            struck = inbox_page.strike_in_inbox(raw, obsolete)
+            return inbox_page.drop_from_inbox(struck, decided_ids)
+
+        if decided_ids or obsolete:
+            self._write(page, ts, change)
 
     def _write(self, page: str, ts: str, change: Callable[[bytes], bytes]) -> None:
-        """Change a page as any note is changed: on what a person saved meanwhile, or later when it is in use."""
+        """Changes a page like any note: on top of what a person saves meanwhile, and later when it is in use."""
         if not page:
             return
         try:
             note = self._read(page)
             before = note.raw if note else b""
             after = change(before)
-            if after != before:
-                self._curator.writer.write(
-                    page,
-                    after,
-                    expected=note.revision if note else None,
-                    now=datetime.fromisoformat(ts),
-                    op_id=f"inbox-{secrets.token_hex(8)}",
-                    merge=lambda base, ours, theirs: change(theirs),
-                )
+            if after == before:
+                return
+            self._editor.writer.write(
+                page,
+                after,
+                expected=note.revision if note else None,
+                now=datetime.fromisoformat(ts),
+                op_id=f"inbox-{secrets.token_hex(8)}",
+                merge=lambda base, ours, theirs: change(theirs),
+            )
         except VaultMemoryError as error:
+            # The record is written, so the page must not fail its command.
             logger.warning("%s does not show what waits: %s", page, error.message)
+
+
+def _was_just_changed(note: Note, now: datetime) -> bool:
+    age = now.timestamp() - note.stat.ctime_ns / 1e9
+    return abs(age) < SETTLED_SECONDS

@@ -4,7 +4,7 @@ from collections.abc import Mapping
 from datetime import datetime
 from typing import TYPE_CHECKING
 
-from vault_memory.edits.backup_detection import gaps, went_back
+from vault_memory.edits.backup_detection import gaps, reverted_notes
 from vault_memory.edits.versions import NoteVersion, revision_named, versions_of
 from vault_memory.errors import NoteNotFound
 
@@ -40,7 +40,7 @@ class NoteHistory:
 
     def went_back(self, live: Mapping[str, str]) -> dict[str, str]:
         """Returns the notes whose present (`live`) text is older than a stored version, with the revision of that."""
-        return went_back(self._curator.writer.snapshots, live)
+        return reverted_notes(self._curator.writer.snapshots, live)
 
     def gaps(self) -> dict[str, int]:
         """Returns the notes whose audit log lacks records, with the number of its unreadable lines."""

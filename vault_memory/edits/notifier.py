@@ -1,7 +1,7 @@
-"""Telling people what the bot did to a note, in one line, on a channel of theirs: a webhook, or a command.
+"""Notifies people of the bot's edits, one line for each, by a webhook or a command.
 
-The line counts what was done and names the note's file; nothing of the note's text is in it. It is told after the
-record was written, by a thread of its own: no edit waits for it, and none fails with it.
+The line counts the changes and names the note's file. It contains nothing of the note's text. A thread of its own sends
+it after the audit record was written, so that no edit waits for a notification or fails with it.
 """
 
 import json
@@ -26,21 +26,21 @@ else:
 
 logger = logging.getLogger(__name__)
 
-MOST = 100
-"""Lines that wait to be told; more are left out"""
+MOST_WAITING = 100
+"""Lines that wait to be sent; more are dropped"""
 CLOSING_SECONDS = 2.0
-"""How long the end of the program waits for what is not told yet"""
+"""How long the end of the program waits for unsent lines"""
 PERSONAL = frozenset({"cli", "inbox", "undo", "forget"})
-"""Sources of what a person did, who knows it"""
+"""Sources of edits by a person, who need not be notified"""
 ANSWER_BYTES = 1 << 16
 
 
 class NotTold(Exception):
-    """A line could not be told; the text says why, without the address, which may hold a secret."""
+    """A notification failed. The text says why, without the address, which may contain a secret."""
 
 
 class Announcer:
-    """Tells each record of the bot's to the address, and to the command, that a person named."""
+    """Sends each record of the bot's to the address, and to the command, of the configuration."""
 
     def __init__(
         self,
@@ -48,35 +48,32 @@ class Announcer:
         command: Sequence[str] = (),
         *,
         timeout: float = 10.0,
-        most: int = MOST,
+        most_waiting: int = MOST_WAITING,
     ) -> None:
-        self._ways: list[Callable[[str], None]] = []
+        self._senders: list[Callable[[str], None]] = []
         if url:
-            self._ways.append(lambda line: _post(url, line, timeout))
+            self._senders.append(lambda line: _post(url, line, timeout))
         if command:
-            self._ways.append(lambda line: _run(command, line, timeout))
-        self._lines: queue.Queue[str | None] = queue.Queue(most)
+            self._senders.append(lambda line: _run(command, line, timeout))
+        self._lines: queue.Queue[str | None] = queue.Queue(most_waiting)
         self._thread: threading.Thread | None = None
-        self._silent: set[int] = set()
-        """the ways that failed when last tried; each is complained about once"""
-        self._full = False
+        self._failing: set[int] = set()
+        """indexes of the senders that failed last; each failure is logged once"""
+        self._is_full = False
 
     def tell(self, record: Record) -> None:
-        """Have a record told, soon; returns at once."""
-        is_news = record.before != record.after or any(
-            one.state == "open" for one in record.proposed
-        )
-        if not self._ways or record.source in PERSONAL or not is_news:
+        """Sends the line of a record soon; returns at once."""
+        if not self._senders or record.source in PERSONAL or not _is_news(record):
             return
         try:
             self._lines.put_nowait(summary(record.note, record))
-            self._full = False
+            self._is_full = False
         except queue.Full:
-            if not self._full:
+            if not self._is_full:
                 logger.warning(
-                    "more was done to notes than could be told; some of it is left out"
+                    "notifications of edits are dropped: they come faster than they can be sent"
                 )
-            self._full = True
+            self._is_full = True
         if self._thread is None:
             self._thread = threading.Thread(
                 target=self._work, name="announce", daemon=True
@@ -84,7 +81,7 @@ class Announcer:
             self._thread.start()
 
     def close(self) -> None:
-        """Wait a moment for what is not told yet."""
+        """Waits a moment for unsent lines."""
         if self._thread is not None:
             with suppress(queue.Full):
                 self._lines.put(None, timeout=CLOSING_SECONDS)
@@ -93,20 +90,24 @@ class Announcer:
 
     def _work(self) -> None:
         while (line := self._lines.get()) is not None:
-            for number, way in enumerate(self._ways):
+            for index, send in enumerate(self._senders):
                 try:
-                    way(line)
-                    self._silent.discard(number)
+                    send(line)
+                    self._failing.discard(index)
                 except NotTold as error:
-                    if number not in self._silent:
-                        logger.warning(
-                            "what was done to notes cannot be told: %s", error
-                        )
-                    self._silent.add(number)
+                    if index not in self._failing:
+                        logger.warning("cannot send notifications of edits: %s", error)
+                    self._failing.add(index)
+
+
+def _is_news(record: Record) -> bool:
+    if record.before != record.after:
+        return True
+    return any(proposal.state == "open" for proposal in record.proposed)
 
 
 def _post(url: str, line: str, timeout: float) -> None:
-    """As most chat programs take it: ``{"text": line}``."""
+    """Posts ``{"text": line}``, which most chat programs take."""
     host = urlsplit(url).hostname or "the address"
     body = json.dumps({"text": line}).encode()
     headers = {"Content-Type": "application/json"}
@@ -123,7 +124,8 @@ def _post(url: str, line: str, timeout: float) -> None:
 
 
 def _run(command: Sequence[str], line: str, timeout: float) -> None:
-    """The command gets the line on its standard input; what takes too long is ended with all that it started."""
+    """Runs the command with the line on its standard input. Kills it, with its children, when it takes too long."""
+    program = command[0]
     try:
         process = subprocess.Popen(
             list(command),
@@ -133,15 +135,14 @@ def _run(command: Sequence[str], line: str, timeout: float) -> None:
             start_new_session=True,
         )
     except (OSError, ValueError) as error:
-        raise NotTold(
-            f"`{command[0]}` cannot be started: {getattr(error, 'strerror', None) or error}"
-        ) from None
+        reason = getattr(error, "strerror", None) or error
+        raise NotTold(f"`{program}` cannot be started: {reason}") from None
     try:
         process.communicate(line.encode() + b"\n", timeout)
     except subprocess.TimeoutExpired:
         with suppress(ProcessLookupError):
             os.killpg(process.pid, signal.SIGKILL)
         process.communicate()
-        raise NotTold(f"`{command[0]}` took longer than {timeout:g} s") from None
+        raise NotTold(f"`{program}` took longer than {timeout:g} s") from None
     if process.returncode:
-        raise NotTold(f"`{command[0]}` ended with {process.returncode}")
+        raise NotTold(f"`{program}` ended with {process.returncode}")

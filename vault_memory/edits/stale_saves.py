@@ -1,13 +1,13 @@
-"""What people save over the bot's lines is judged: were those deleted, or had the editor never seen them?
+"""Decides whether a save deleted lines of the bot on purpose, or came from an editor that had not loaded them.
 
-Asked once of each version that a person put in the place of one of the bot's. Lines that were taken away without
-having been seen are put back, if that is certain, and else wait in INBOX; the note stays as it was saved.
+Each version that a person puts in place of one of the bot's is judged once. Lines that were lost unseen are written
+again where that is certain. In doubt they are proposed in INBOX, and the note stays as it was saved.
 """
 
 import logging
 import os
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from datetime import datetime
 from itertools import islice
 from typing import TYPE_CHECKING
@@ -39,167 +39,244 @@ else:
 
 logger = logging.getLogger(__name__)
 
-VERSIONS = 40
-"""How many earlier versions somebody may have had in the editor, at most"""
+MOST_VERSIONS = 40
+"""How many earlier versions may be the one that the editor had loaded"""
 QUIET_SECONDS = 0.3
-"""For which a note must have been left alone before what it lacks means anything"""
+"""A note must be unchanged for this long before missing lines mean anything"""
 UNREAD_SECONDS = 2.0
-"""So soon after a write nobody has read it, and deleted it, and saved"""
+"""Nobody reads a write, deletes from it and saves within this time"""
 RECENT_SECONDS = 60.0
-"""So soon after a write whoever deletes what it brought is asked, if they may as well never have seen it"""
+"""Within this time after a write, a deletion of its lines is doubtful if the editor may not have loaded them"""
 UNSEEN = ""
-"""In the place of a revision: what stood there before the bot made the note, if anything did"""
+"""Stands for the revision of the note before the bot made it"""
 SET_BACK_SECONDS = 2.0
-"""A file that is so much older than its appearance was written elsewhere"""
+"""A file whose modification is so much older than its arrival was written elsewhere"""
 WHY = "saved from an editor, or by a program, that had not seen what was written"
 
 
-class StaleSaveDetector:
-    """For one vault; called within a turn of its curator."""
+@dataclass(frozen=True, slots=True)
+class _Save:
+    """A version that a person saved, and all that its judgement needs."""
 
-    def __init__(self, curator: "NoteEditor") -> None:
-        self._curator = curator
+    version: Version
+    note: Note
+    """as it is now"""
+    raw: bytes
+    earlier: Sequence[Version]
+    """the newest first"""
+    owned: Ownership
+
+    @property
+    def is_current(self) -> bool:
+        """Whether the note still has this version."""
+        return self.note.revision == self.version.revision
+
+    @property
+    def moments(self) -> tuple[float, ...]:
+        """Moments at which the version was already there: when it was noticed, and when its file came."""
+        if not self.is_current:
+            return (self.version.at,)
+        return self.version.at, self.note.stat.ctime_ns / 1e9
+
+    def is_within(self, seconds: float, write_time: float) -> bool:
+        """Whether the version was there so soon after a write."""
+        return any(0 <= moment - write_time < seconds for moment in self.moments)
+
+
+@dataclass(frozen=True, slots=True)
+class _Bases:
+    """The versions that an editor may have loaded, the newest first, with their texts."""
+
+    versions: Sequence[Version]
+    texts: Mapping[str, bytes]
+    """by revision"""
+
+    def seen(self) -> "list[SeenVersion]":
+        """Returns the versions in the form of `rules.edits.stale_save`."""
+        return [
+            stale_save.SeenVersion(self.texts[version.revision], version.by == "bot")
+            for version in self.versions
+        ]
+
+    def distances(self, raw: bytes) -> Sequence[float]:
+        """Returns how far a text is from each of the versions."""
+        texts = [self.texts[version.revision] for version in self.versions]
+        return version_distance.distances(raw, texts)
+
+    def by_likelihood(self, save: _Save) -> Sequence[int]:
+        """Returns the indexes of the versions. Those too new to have been read come last, unless one clearly was."""
+        unread = [
+            index
+            for index, version in enumerate(self.versions)
+            if version.by == "bot" and save.is_within(UNREAD_SECONDS, version.at)
+        ]
+        readable = [index for index in range(len(self.versions)) if index not in unread]
+        has_unread_lines = version_distance.contains_new_lines(
+            save.raw, self._texts_at(unread), self._texts_at(readable)
+        )
+        if has_unread_lines:
+            return range(len(self.versions))
+        return [*readable, *unread]
+
+    def _texts_at(self, indexes: Iterable[int]) -> Iterable[bytes]:
+        return (self.texts[self.versions[index].revision] for index in indexes)
+
+
+class StaleSaveDetector:
+    """Judges the saves in one vault; called inside a transaction of the editor."""
+
+    def __init__(self, editor: "NoteEditor") -> None:
+        self._editor = editor
 
     def notice(self, note: Note, now: datetime) -> None:
-        """Keep a version that stands there and was not seen before, so that it is judged; half a save is none."""
-        snapshots = self._curator.writer.snapshots
+        """Stores a version of a note that is new, so that it is judged. Half a save does not count."""
+        snapshots = self._editor.writer.snapshots
         head = snapshots.head(note.path)
         if head is None or head.revision == note.revision:
             return
-        if any(op.path == note.path for op in self._curator.writer.begun()):
-            return  # it may be what the bot wrote
+        if any(write.path == note.path for write in self._editor.writer.begun()):
+            return  # an interrupted write may have made it
         age = now.timestamp() - note.stat.ctime_ns / 1e9
         last = snapshots.bytes_of(head.revision)
-        if age >= HOLD or (age >= QUIET_SECONDS and not half_saved(note.raw, last)):
+        is_complete = age >= QUIET_SECONDS and not half_saved(note.raw, last)
+        if age >= HOLD or is_complete:
             snapshots.record(note.path, note.raw, at=now.timestamp())
 
     def look(self, now: datetime) -> None:
-        """Judge all that was not judged yet. What cannot be done now is judged again later."""
-        writer = self._curator.writer
+        """Judges all versions that were not judged yet. What is not possible now is tried again later."""
+        writer = self._editor.writer
         snapshots = writer.snapshots
-        saved = snapshots.unjudged()
-        if saved and adopt_newer_vault(
-            writer,
-            self._curator.trail,
-            self._curator.folder,
-            [one.path for one in saved],
-            now,
-        ):
+        versions = snapshots.unjudged()
+        if versions and self._adopt_newer_vault(versions, now):
             return
-        unrecorded = {op.path for op in (*writer.begun(), *writer.finished())}
-        for version in saved:
+        unrecorded = {write.path for write in (*writer.begun(), *writer.finished())}
+        for version in versions:
+            # A verdict would change the audit log from which the record of that write is planned.
             if version.path in unrecorded:
-                continue  # a verdict would change what the record of that write is told from
+                continue
             try:
-                if not self._judge(version, now):
-                    continue
+                is_judged = self._judge(version, now)
             except NotCurated:
-                pass  # an INBOX page: what is missing there was decided
+                # Of an INBOX page: a missing line there is a decision.
+                is_judged = True
             except (VaultMemoryError, OSError) as error:
                 logger.warning(
-                    "what `%s` lacks since it was saved cannot be told yet: %s",
+                    "what `%s` lacks since it was saved cannot be determined yet: %s",
                     version.path,
                     error,
                 )
                 continue
-            snapshots.judged(version)
+            if is_judged:
+                snapshots.judged(version)
+
+    def _adopt_newer_vault(self, versions: Sequence[Version], now: datetime) -> bool:
+        paths = [version.path for version in versions]
+        editor = self._editor
+        return adopt_newer_vault(editor.writer, editor.trail, editor.folder, paths, now)
 
     def _judge(self, version: Version, now: datetime) -> bool:
-        """Whether that could be done: a note that went just now may be on its way back."""
-        note = self._curator.there(version.path)
+        """Judges one version. False when that must wait: the note may be away for a moment only."""
+        note = self._editor.there(version.path)
         if note is None:
-            return now.timestamp() - version.at >= HOLD and not self._came_or_went(
-                version.path, now
-            )
-        snapshots = self._curator.writer.snapshots
-        before = [one for one in snapshots.chain(version.path) if one.id < version.id]
-        saved = snapshots.bytes_of(version.revision) or b""
-        records = self._curator.trail.of(version.path)
-        owned = replay(records)
-        if any(one.revision == version.revision for one in before):
-            verdict, base = (
-                stale_save.classify_revert(
-                    saved, snapshots.bytes_of(before[0].revision) or b"", owned
-                ),
-                before[0],
-            )
-        else:
-            verdict, base = self._infer_base_version(
-                version, note, saved, before, owned
-            )
-        if verdict.kind == "stale":
-            self._restore_lost_lines(
-                note, (base.revision, before[0].revision, version.revision), now
-            )
-        elif verdict.kind == "undecided" and (
-            ops := stale_save.propose_missing(
-                note.path, verdict.missing, note.raw, records
-            )
-        ):
-            run = self._curator.new_command(
-                note.path, "proposal", now, ApplyOps(), why=WHY
-            )
-            self._curator.record_without_change(
-                run, Plan(note.raw, note.raw, proposed=ops)
-            )
+            age = now.timestamp() - version.at
+            return age >= HOLD and not self._came_or_went(version.path, now)
+        snapshots = self._editor.writer.snapshots
+        chain = snapshots.chain(version.path)
+        records = self._editor.trail.of(version.path)
+        save = _Save(
+            version,
+            note,
+            snapshots.bytes_of(version.revision) or b"",
+            [earlier for earlier in chain if earlier.id < version.id],
+            replay(records),
+        )
+        verdict, base = self._classify(save)
+        match verdict.kind:
+            case "stale":
+                overwritten = save.earlier[0].revision
+                action = RestoreLines(base.revision, overwritten, version.revision)
+                command = self._editor.new_command(
+                    note.path, "merge", now, action, why=WHY
+                )
+                self._editor.carry_out(command, note, now)
+            case "undecided":
+                ops = stale_save.propose_missing(
+                    note.path, verdict.missing, note.raw, records
+                )
+                if ops:
+                    command = self._editor.new_command(
+                        note.path, "proposal", now, ApplyOps(), why=WHY
+                    )
+                    plan = Plan(note.raw, note.raw, proposed=ops)
+                    self._editor.record_without_change(command, plan)
         return True
 
-    def _infer_base_version(
-        self,
-        version: Version,
-        note: Note,
-        saved: bytes,
-        before: Sequence[Version],
-        owned: Ownership,
-    ) -> "tuple[Verdict, Version]":
-        """The verdict, and the version that this one was most likely made from."""
-        snapshots = self._curator.writer.snapshots
-        likely = [before[0], *islice((one for one in before[1:] if one.kept), VERSIONS)]
-        texts = {
-            one.revision: snapshots.bytes_of(one.revision) or b"" for one in likely
-        }
-        if (
-            all(one.by == "bot" for one in before)
-            and not version_distance.contains_new_lines(saved, texts.values(), ())
-            and saved.strip()
-        ):
-            likely.append(replace(before[-1], revision=UNSEEN, by="person"))
-            texts[UNSEEN] = b""
-        times = _times(version, note)
-        far = version_distance.distances(saved, [texts[one.revision] for one in likely])
-        at = min(_by_likelihood(likely, texts, saved, times), key=far.__getitem__)
-        since = [
-            stale_save.SeenVersion(texts[one.revision], one.by == "bot")
-            for one in likely
-        ]
-        wrote = min((one.at for one in likely[:at] if one.by == "bot"), default=None)
-        older = wrote is not None and (
-            _too_soon(wrote, times) or self._is_older(version, note, wrote)
+    def _classify(self, save: _Save) -> "tuple[Verdict, Version]":
+        """Returns the verdict, and the version that the editor most likely had loaded."""
+        snapshots = self._editor.writer.snapshots
+        revision = save.version.revision
+        if any(earlier.revision == revision for earlier in save.earlier):
+            overwritten = save.earlier[0]
+            overwritten_raw = snapshots.bytes_of(overwritten.revision) or b""
+            verdict = stale_save.classify_revert(save.raw, overwritten_raw, save.owned)
+            return verdict, overwritten
+        bases = self._possible_bases(save)
+        distances = bases.distances(save.raw)
+        # `min` takes the first of several equally near versions.
+        index = min(bases.by_likelihood(save), key=distances.__getitem__)
+        seen = bases.seen()
+        is_older = self._is_older(save, bases.versions[:index])
+        verdict = stale_save.classify_save(
+            save.raw, seen[: index + 1], save.owned, older=is_older
         )
-        verdict = stale_save.classify_save(saved, since[: at + 1], owned, older=older)
-        if verdict.kind != "stale" and (
-            at or _within(RECENT_SECONDS, before[0].at, times)
-        ):
-            verdict = _doubted(
-                verdict, saved, since, [one <= far[at] for one in far], owned
-            )
-        return verdict, likely[at]
+        is_recent = save.is_within(RECENT_SECONDS, save.earlier[0].at)
+        if verdict.kind != "stale" and (index or is_recent):
+            nearness = [distance <= distances[index] for distance in distances]
+            verdict = _doubted(verdict, save, seen, nearness)
+        return verdict, bases.versions[index]
 
-    def _is_older(self, version: Version, note: Note, wrote: float) -> bool:
-        """Whether what was saved is known to have been made before anybody could see what the bot wrote."""
-        if note.revision == version.revision:
-            made, came = note.stat.mtime_ns / 1e9, note.stat.ctime_ns / 1e9
-            if made < wrote and came - made > SET_BACK_SECONDS:
+    def _possible_bases(self, save: _Save) -> _Bases:
+        """Returns the versions that the editor may have loaded."""
+        snapshots = self._editor.writer.snapshots
+        stored = (version for version in save.earlier[1:] if version.kept)
+        versions = [save.earlier[0], *islice(stored, MOST_VERSIONS)]
+        texts = {
+            version.revision: snapshots.bytes_of(version.revision) or b""
+            for version in versions
+        }
+        if _may_predate_note(save, texts.values()):
+            before_note = replace(save.earlier[-1], revision=UNSEEN, by="person")
+            versions.append(before_note)
+            texts[UNSEEN] = b""
+        return _Bases(versions, texts)
+
+    def _is_older(self, save: _Save, newer: Sequence[Version]) -> bool:
+        """Whether the save was certainly made before anybody could read the first write after its base."""
+        write_times = [version.at for version in newer if version.by == "bot"]
+        if not write_times:
+            return False
+        first_write = min(write_times)
+        if save.is_within(UNREAD_SECONDS, first_write):
+            return True
+        if save.is_current:
+            modified = save.note.stat.mtime_ns / 1e9
+            arrived = save.note.stat.ctime_ns / 1e9
+            # A sync program sets the time at which the file was written on another device.
+            was_set_back = arrived - modified > SET_BACK_SECONDS
+            if modified < first_write and was_set_back:
                 return True
-        folder, _, name = note.path.rpartition("/")
+        # An editor that holds a lock from before the write has not loaded the note since.
+        folder, _, name = save.note.path.rpartition("/")
+        locks = editor_locks(name)
+        folder_path = os.path.join(self._editor.folder.root, folder)
         return any(
-            _made(os.path.join(self._curator.folder.root, folder, lock), wrote)
-            for lock in editor_locks(name)
+            _existed_before(os.path.join(folder_path, lock), first_write)
+            for lock in locks
         )
 
     def _came_or_went(self, path: str, now: datetime) -> bool:
-        """Whether the note may be away for a moment only."""
-        files = self._curator.files
+        """Whether a file came or went in the folder just now, as in a save by rename."""
+        files = self._editor.files
         try:
             folder = files.open_folder(path.rpartition("/")[0])
         except (FileNotFoundError, NotADirectoryError):
@@ -209,80 +286,43 @@ class StaleSaveDetector:
         finally:
             files.close(folder)
 
-    def _restore_lost_lines(
-        self, note: Note, versions: tuple[str, str, str], now: datetime
-    ) -> None:
-        action = RestoreLines(*versions)
-        run = self._curator.new_command(note.path, "merge", now, action, why=WHY)
-        self._curator.carry_out(run, note, now)
 
-
-def _times(version: Version, note: Note) -> tuple[float, ...]:
-    """Moments at which a version was there already: when it was seen, and when its file came, if that still stands."""
-    stands = note.revision == version.revision
-    return version.at, *((note.stat.ctime_ns / 1e9,) if stands else ())
-
-
-def _too_soon(wrote: float, times: Iterable[float]) -> bool:
-    """Whether what was there by one of these times cannot be by somebody who had read what was written."""
-    return _within(UNREAD_SECONDS, wrote, times)
-
-
-def _within(seconds: float, wrote: float, times: Iterable[float]) -> bool:
-    """Whether one of these times is so soon after a moment."""
-    return any(0 <= at - wrote < seconds for at in times)
-
-
-def _by_likelihood(
-    likely: Sequence[Version],
-    texts: Mapping[str, bytes],
-    saved: bytes,
-    times: Sequence[float],
-) -> Sequence[int]:
-    """The places of the versions, those that are too fresh to have been read last, unless one of them was."""
-    fresh = [
-        at
-        for at, one in enumerate(likely)
-        if one.by == "bot" and _too_soon(one.at, times)
-    ]
-    older = [at for at in range(len(likely)) if at not in fresh]
-    new, old = (
-        (texts[likely[at].revision] for at in places) for places in (fresh, older)
-    )
-    return (
-        range(len(likely))
-        if version_distance.contains_new_lines(saved, new, old)
-        else [*older, *fresh]
-    )
+def _may_predate_note(save: _Save, texts: Iterable[bytes]) -> bool:
+    """Whether the save may come from an editor that was opened before the bot made the note."""
+    if any(version.by != "bot" for version in save.earlier):
+        return False
+    shares_lines = version_distance.contains_new_lines(save.raw, texts, ())
+    return not shares_lines and bool(save.raw.strip())
 
 
 def _doubted(
     verdict: "Verdict",
-    saved: bytes,
-    since: "Sequence[SeenVersion]",
-    near: Sequence[bool],
-    owned: Ownership,
+    save: _Save,
+    seen: "Sequence[SeenVersion]",
+    nearness: Sequence[bool],
 ) -> "Verdict":
-    """The verdict on the newest of the versions that are as `near`, or doubt where the oldest lacks more of the bot's.
+    """Returns the verdict, or doubt where an equally near older version lacks more lines of the bot.
 
-    So it is when a person took away, in what they had loaded, the very lines that the bot took away, too.
+    This happens when a person removed, from what they had loaded, the very lines that the bot removed, too.
     """
-    newest, oldest = near.index(True), len(near) - 1 - near[::-1].index(True)
-    if newest == oldest or version_distance.contains_new_lines(
-        saved, (one.raw for one in since[: newest + 1]), (since[oldest].raw,)
-    ):
+    newest = nearness.index(True)
+    oldest = len(nearness) - 1 - nearness[::-1].index(True)
+    if newest == oldest:
         return verdict
-    other = stale_save.classify_save(saved, since[: oldest + 1], owned, older=False)
-    return (
-        stale_save.Verdict("undecided", other.missing)
-        if len(other.missing) > len(verdict.missing)
-        else verdict
+    newer_texts = (version.raw for version in seen[: newest + 1])
+    if version_distance.contains_new_lines(save.raw, newer_texts, (seen[oldest].raw,)):
+        return verdict
+    older_verdict = stale_save.classify_save(
+        save.raw, seen[: oldest + 1], save.owned, older=False
     )
+    if len(older_verdict.missing) <= len(verdict.missing):
+        return verdict
+    return stale_save.Verdict("undecided", older_verdict.missing)
 
 
-def _made(path: str, before: float) -> bool:
-    """Whether there is such a file, made before a moment."""
+def _existed_before(path: str, moment: float) -> bool:
+    """Whether there is a file that was last changed before a moment."""
     try:
-        return os.lstat(path).st_mtime < before
+        return os.lstat(path).st_mtime < moment
     except OSError:
         return False
