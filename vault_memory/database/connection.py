@@ -32,19 +32,19 @@ class DatabaseUnwritable(VaultMemoryError):
         )
 
 
-FULL, BUSY, READ_ONLY = (
-    "its disk is full or fails",
-    "another process is writing into it",
-    "it is read-only",
-)
+FULL = "its disk is full or fails"
+BUSY = "another process is writing to it"
+READ_ONLY = "it is read-only"
 WRITE_HINTS = {
     FULL: "free some space on the disk of the state folder, and try again",
     BUSY: "try again in a moment",
     READ_ONLY: "make the state folder writable, and try again",
 }
 
-
-KEEP_FILE_HINT = "check the disk and the permissions of its folder; keep the file, it may be the only copy of its contents"
+KEEP_FILE_HINT = (
+    "check the disk and the permissions of its folder; "
+    "keep the file, it may be the only copy of its contents"
+)
 
 
 def connect(
@@ -82,13 +82,18 @@ def connect(
         if connection is not None:
             # A failed open can keep a lock that the next attempt needs.
             connection.close()
-        if not is_damage(error) and isinstance(error, (apsw.IOError, apsw.FullError)):
-            raise DatabaseUnwritable(f"the database `{path}`", FULL) from None
-        kind = DatabaseDamaged if is_damage(error) else VaultMemoryError
-        raise kind(
-            f"the database `{path}` cannot be opened: {error}", hint=hint
-        ) from None
+        raise _open_error(path, error, hint) from None
     return connection
+
+
+def _open_error(path: Path | str, error: apsw.Error, hint: str) -> VaultMemoryError:
+    """Return the error of the program for an error of SQLite while opening a file."""
+    message = f"the database `{path}` cannot be opened: {error}"
+    if is_damage(error):
+        return DatabaseDamaged(message, hint=hint)
+    if isinstance(error, (apsw.IOError, apsw.FullError)):
+        return DatabaseUnwritable(f"the database `{path}`", FULL)
+    return VaultMemoryError(message, hint=hint)
 
 
 def _use_write_ahead_log(connection: Connection) -> None:
@@ -167,7 +172,8 @@ def load_vector_functions(connection: Connection) -> None:
     package = importlib.util.find_spec("sqlite_vec")
     if package is None or not package.submodule_search_locations:
         raise VaultMemoryError(
-            "the package `sqlite-vec` is not installed", hint="install it with pip"
+            "the package `sqlite-vec` is not installed",
+            hint="install it with pip",
         )
     extension = Path(package.submodule_search_locations[0]) / "vec0"
     connection.enable_load_extension(True)

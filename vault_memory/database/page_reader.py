@@ -18,8 +18,17 @@ from vault_memory.database.wal_pages import committed_pages
 MAGIC = b"SQLite format 3\x00"
 DEFAULT_PAGE_SIZE = 4096
 """SQLite's default, assumed when the first page cannot be read"""
-TABLE_LEAF, INDEX_LEAF, INDEX_INTERIOR = 0x0D, 0x0A, 0x02
+MIN_PAGE_SIZE = 512
+MAX_PAGE_SIZE = 65536
 FIRST_PAGE_HEADER = 100
+TABLE_LEAF = 0x0D
+INDEX_LEAF = 0x0A
+INDEX_INTERIOR = 0x02
+PAGE_KINDS_WITH_RECORDS = (TABLE_LEAF, INDEX_LEAF, INDEX_INTERIOR)
+LEAF_HEADER = 8
+INTERIOR_HEADER = 12
+POINTER = 4
+"""Bytes of the number of a page"""
 MAX_RECORD_BYTES = 1 << 30
 
 Value = int | float | str | bytes | None
@@ -43,11 +52,7 @@ def read_records(path: Path) -> Iterator[StoredRecord]:
         for number in pages.numbers():
             page = pages.read(number)
             start = FIRST_PAGE_HEADER if number == 1 else 0
-            if len(page) > start and page[start] in (
-                TABLE_LEAF,
-                INDEX_LEAF,
-                INDEX_INTERIOR,
-            ):
+            if len(page) > start and page[start] in PAGE_KINDS_WITH_RECORDS:
                 yield from _records_on(pages, page, start)
 
 
@@ -57,7 +62,9 @@ class _Pages:
     def __init__(self, path: Path) -> None:
         self._file = os.open(path, os.O_RDONLY | os.O_CLOEXEC)
         self._log = committed_pages(Path(f"{path}-wal"))
-        head = self._log.pages.get(1) or os.pread(self._file, FIRST_PAGE_HEADER, 0)
+        head = self._log.pages.get(1)
+        if head is None:
+            head = os.pread(self._file, FIRST_PAGE_HEADER, 0)
         self.size = self._log.page_size or DEFAULT_PAGE_SIZE
         reserved = 0
         if head.startswith(MAGIC) and len(head) >= FIRST_PAGE_HEADER:
@@ -71,69 +78,88 @@ class _Pages:
         os.close(self._file)
 
     def numbers(self) -> range:
+        """Return the numbers of all pages. The first page has number 1."""
         in_file = os.fstat(self._file).st_size // self.size
-        return range(1, max(in_file, max(self._log.pages, default=0)) + 1)
+        in_log = max(self._log.pages, default=0)
+        return range(1, max(in_file, in_log) + 1)
 
     def read(self, number: int) -> bytes:
+        """Return a page; empty if it is missing or incomplete."""
         page = self._log.pages.get(number)
         if page is None:
             page = os.pread(self._file, self.size, (number - 1) * self.size)
-        return page if len(page) == self.size else b""
+        if len(page) == self.size:
+            return page
+        return b""
 
 
 def _page_size(head: bytes) -> tuple[int, int]:
-    """Return the page size and the reserved bytes a page that the first page gives."""
-    stored = int.from_bytes(head[16:18])
-    size = 65536 if stored == 1 else stored
+    """Return the page size and the reserved bytes of a page, from the first page."""
+    size = _integer(head, 16, 2)
+    if size == 1:
+        size = MAX_PAGE_SIZE
     is_power_of_two = size & (size - 1) == 0
     # A damaged header must not make every page unreadable.
-    if size < 512 or not is_power_of_two:
+    if size < MIN_PAGE_SIZE or not is_power_of_two:
         return DEFAULT_PAGE_SIZE, 0
     return size, head[20]
 
 
 def _records_on(pages: _Pages, page: bytes, start: int) -> Iterator[StoredRecord]:
+    """Yield the readable records of a page, whose header is at `start`."""
     kind = page[start]
-    pointers = start + (12 if kind == INDEX_INTERIOR else 8)
-    count = int.from_bytes(page[start + 3 : start + 5])
-    for place in range(pointers, min(pointers + 2 * count, pages.usable - 1), 2):
-        cell = int.from_bytes(page[place : place + 2])
+    header = INTERIOR_HEADER if kind == INDEX_INTERIOR else LEAF_HEADER
+    pointers = start + header
+    count = _integer(page, start + 3, 2)
+    end = min(pointers + 2 * count, pages.usable - 1)
+    for place in range(pointers, end, 2):
+        cell = _integer(page, place, 2)
+        # A damaged pointer may lead into the header or behind the page.
+        if not pointers <= cell < pages.usable:
+            continue
         try:
-            if pointers <= cell < pages.usable:
-                yield _record_at(pages, page, cell, kind)
+            yield _record_at(pages, page, cell, kind)
         except (DamagedRecord, IndexError, struct.error, UnicodeDecodeError):
             continue  # other records on this page may be intact
 
 
 def _record_at(pages: _Pages, page: bytes, cell: int, kind: int) -> StoredRecord:
+    place = cell
     if kind == INDEX_INTERIOR:
-        cell += 4  # skip the number of the child page
-    length, cell = _varint(page, cell)
+        place += POINTER  # the number of the child page
+    length, place = _varint(page, place)
     rowid = None
     if kind == TABLE_LEAF:
-        rowid, cell = _varint(page, cell)
-        rowid = rowid - (1 << 64) if rowid >= 1 << 63 else rowid
+        rowid, place = _varint(page, place)
+        rowid = _signed(rowid)
     if not 0 < length <= MAX_RECORD_BYTES:
         raise DamagedRecord
-    return StoredRecord(rowid, _values(_payload(pages, page, cell, length, kind)))
+    payload = _payload(pages, page, place, length, kind)
+    return StoredRecord(rowid, _values(payload))
 
 
-def _payload(pages: _Pages, page: bytes, cell: int, length: int, kind: int) -> bytes:
+def _payload(pages: _Pages, page: bytes, place: int, length: int, kind: int) -> bytes:
     """Return the bytes of a record, including its overflow pages."""
-    usable = pages.usable
+    local = _local_length(pages.usable, length, kind)
+    end = place + local
+    if local == length:
+        return _exactly(page[place : min(end, pages.usable)], length)
+    pointer = _exactly(page[end : end + POINTER], POINTER)
+    overflow = _overflow(pages, int.from_bytes(pointer), length - local)
+    return page[place:end] + overflow
+
+
+def _local_length(usable: int, length: int, kind: int) -> int:
+    """Return how many bytes of a record are on its own page, by the rules of the format."""
     if kind == TABLE_LEAF:
         max_local = usable - 35
     else:
         max_local = (usable - 12) * 64 // 255 - 23
     if length <= max_local:
-        return _exactly(page[cell : min(cell + length, usable)], length)
+        return length
     min_local = (usable - 12) * 32 // 255 - 23
-    local = min_local + (length - min_local) % (usable - 4)
-    if local > max_local:
-        local = min_local
-    first_overflow = int.from_bytes(_exactly(page[cell + local : cell + local + 4], 4))
-    overflow = _overflow(pages, first_overflow, length - local)
-    return page[cell : cell + local] + overflow
+    local = min_local + (length - min_local) % (usable - POINTER)
+    return local if local <= max_local else min_local
 
 
 def _overflow(pages: _Pages, number: int, length: int) -> bytes:
@@ -144,10 +170,10 @@ def _overflow(pages: _Pages, number: int, length: int) -> bytes:
         page = pages.read(number) if number else b""
         if not page:
             raise DamagedRecord
-        number = int.from_bytes(page[:4])
-        segment = page[4 : min(4 + remaining, pages.usable)]
-        segments.append(segment)
-        remaining -= len(segment)
+        number = _integer(page, 0, POINTER)
+        end = min(POINTER + remaining, pages.usable)
+        segments.append(page[POINTER:end])
+        remaining -= end - POINTER
         # The chain of an intact record ends with its last byte; another record overwrote this one.
         if (remaining > 0) != (number > 0):
             raise DamagedRecord
@@ -161,37 +187,66 @@ def _exactly(raw: bytes, length: int) -> bytes:
 
 
 def _values(payload: bytes) -> tuple[Value, ...]:
-    header, place = _varint(payload, 0)
-    if not place <= header <= len(payload):
+    """Return the values of a record: a header with their types comes before them."""
+    header_end, place = _varint(payload, 0)
+    if not place <= header_end <= len(payload):
         raise DamagedRecord
-    body = header
+    body = header_end
     values: list[Value] = []
-    while place < header:
+    while place < header_end:
         kind, place = _varint(payload, place)
         value, body = _value(payload, kind, body)
         values.append(value)
-    if place != header or body != len(payload):
+    if place != header_end or body != len(payload):
         raise DamagedRecord
     return tuple(values)
 
 
-_INTEGER_BYTES = {1: 1, 2: 2, 3: 3, 4: 4, 5: 6, 6: 8}
+_CONSTANTS = {
+    0: None,
+    8: 0,
+    9: 1,
+}
+"""Serial type → value, for types without bytes"""
+_INTEGER_BYTES = {
+    1: 1,
+    2: 2,
+    3: 3,
+    4: 4,
+    5: 6,
+    6: 8,
+}
+_FLOAT = 7
+_FIRST_BLOB = 12
 
 
 def _value(payload: bytes, kind: int, place: int) -> tuple[Value, int]:
     """Return the value of serial type `kind` at `place`, and the place after it."""
-    if kind in (0, 8, 9):
-        return {0: None, 8: 0, 9: 1}[kind], place
-    if size := _INTEGER_BYTES.get(kind):
-        raw = _exactly(payload[place : place + size], size)
-        return int.from_bytes(raw, signed=True), place + size
-    if kind == 7:
-        return float(struct.unpack_from(">d", payload, place)[0]), place + 8
-    if kind < 12:
+    if kind in _CONSTANTS:
+        return _CONSTANTS[kind], place
+    if kind == _FLOAT:
+        [number] = struct.unpack_from(">d", payload, place)
+        return float(number), place + 8
+    size = _INTEGER_BYTES.get(kind, 0)
+    if not size and kind < _FIRST_BLOB:
         raise DamagedRecord
-    size = (kind - 12) // 2
-    raw = _exactly(payload[place : place + size], size)
-    return raw if kind % 2 == 0 else raw.decode("utf-8"), place + size
+    end = place + (size or (kind - _FIRST_BLOB) // 2)
+    raw = _exactly(payload[place:end], end - place)
+    if size:
+        return int.from_bytes(raw, signed=True), end
+    is_text = kind % 2 == 1
+    return raw.decode("utf-8") if is_text else raw, end
+
+
+def _integer(raw: bytes, place: int, size: int) -> int:
+    """Return the unsigned big-endian integer at `place`."""
+    return int.from_bytes(raw[place : place + size])
+
+
+def _signed(number: int) -> int:
+    if number >= 1 << 63:
+        return number - (1 << 64)
+    return number
 
 
 def _varint(raw: bytes, place: int) -> tuple[int, int]:
@@ -202,4 +257,5 @@ def _varint(raw: bytes, place: int) -> tuple[int, int]:
         number = number << 7 | byte & 0x7F
         if byte < 0x80:
             return number, place + offset + 1
-    return number << 8 | raw[place + 8], place + 9
+    last = raw[place + 8]
+    return number << 8 | last, place + 9

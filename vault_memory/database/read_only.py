@@ -27,7 +27,8 @@ def open_foreign(path: Path) -> Connection:
     flags = apsw.SQLITE_OPEN_READONLY | apsw.SQLITE_OPEN_URI
     try:
         connection = apsw.Connection(
-            f"file:{quote(os.path.abspath(path))}?mode=ro&immutable=1", flags=flags
+            f"file:{quote(os.path.abspath(path))}?mode=ro&immutable=1",
+            flags=flags,
         )
         connection.pragma("schema_version")
         connection.pragma("trusted_schema", False)
@@ -59,7 +60,8 @@ def rows(connection: Connection, table: str) -> list[dict[str, Any]]:
         ]
     except apsw.Error as error:
         raise ForeignDatabase(
-            f"`{table}` cannot be read: {error}", hint="nothing was written"
+            f"`{table}` cannot be read: {error}",
+            hint="nothing was written",
         ) from None
 
 

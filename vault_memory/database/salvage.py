@@ -31,6 +31,12 @@ class _Column:
     has_default: bool
     is_rowid: bool
 
+    def accepts(self, value: Value) -> bool:
+        """Return whether the column can store a value."""
+        if value is None:
+            return self.may_be_null
+        return isinstance(value, self.types)
+
 
 @dataclass(frozen=True, slots=True)
 class TableShape:
@@ -43,25 +49,25 @@ class TableShape:
 
     def row(self, record: StoredRecord) -> dict[str, Value] | None:
         """Return the record as a row of this table by column; None when it does not fit."""
-        missing = self.columns[len(record.values) :]
-        if (record.rowid is None) == self.has_rowid or len(record.values) > len(
-            self.columns
-        ):
-            return None
-        if not all(column.has_default for column in missing):
-            # Older rows lack a column that was added later; any other missing column means a different table.
+        if not self._has_columns_for(record):
             return None
         row: dict[str, Value] = {}
         for column, value in zip(self.columns, record.values, strict=False):
             if column.is_rowid and value is None:
                 value = record.rowid
-            if not (
-                isinstance(value, column.types)
-                or (value is None and column.may_be_null)
-            ):
+            if not column.accepts(value):
                 return None
             row[column.name] = value
         return row
+
+    def _has_columns_for(self, record: StoredRecord) -> bool:
+        has_rowid = record.rowid is not None
+        count = len(record.values)
+        if has_rowid != self.has_rowid or count > len(self.columns):
+            return False
+        # Older rows lack a column that was added later; any other missing column means a
+        # different table.
+        return all(column.has_default for column in self.columns[count:])
 
 
 def salvage(
@@ -90,27 +96,39 @@ def salvage(
 def shapes_of(connection: Connection) -> Iterator[TableShape]:
     """Yield the shape of each table of a database."""
     tables: list[Any] = connection.execute(
-        "SELECT name, wr FROM pragma_table_list WHERE schema = 'main' AND type = 'table' AND name NOT LIKE 'sqlite_%'"
+        "SELECT name, wr FROM pragma_table_list "
+        "WHERE schema = 'main' AND type = 'table' AND name NOT LIKE 'sqlite_%'"
     ).fetchall()
     for table, without_rowid in tables:
         rows: list[Any] = connection.execute(
-            'SELECT name, upper(type), "notnull", dflt_value IS NOT NULL, pk FROM pragma_table_xinfo(?) ORDER BY cid',
+            'SELECT name, upper(type), "notnull", dflt_value IS NOT NULL, pk '
+            "FROM pragma_table_xinfo(?) ORDER BY cid",
             (table,),
         ).fetchall()
-        # A table without row ids stores its key before the other columns.
-        if without_rowid:
-            rows.sort(key=lambda row: row[4] or len(rows) + 1)
-        columns = tuple(
-            _Column(
-                name,
-                _TYPES[kind],
-                may_be_null=not (not_null or (key and without_rowid)),
-                has_default=bool(has_default),
-                is_rowid=bool(key and kind == "INTEGER" and not without_rowid),
-            )
-            for name, kind, not_null, has_default, key in rows
-        )
-        yield TableShape(table, columns, not without_rowid)
+        has_rowid = not without_rowid
+        if not has_rowid:
+            _move_key_first(rows)
+        columns = tuple(_column(row, has_rowid=has_rowid) for row in rows)
+        yield TableShape(table, columns, has_rowid)
+
+
+def _move_key_first(rows: list[Any]) -> None:
+    """Sort columns as a table without row ids stores them: its key before the others."""
+    last = len(rows) + 1
+    rows.sort(key=lambda row: row[4] or last)
+
+
+def _column(row: Any, *, has_rowid: bool) -> _Column:
+    name, kind, not_null, has_default, key = row
+    # The key of a table without row ids is never null.
+    is_required = not_null or (key and not has_rowid)
+    return _Column(
+        name,
+        _TYPES[kind],
+        may_be_null=not is_required,
+        has_default=bool(has_default),
+        is_rowid=bool(key) and kind == "INTEGER" and has_rowid,
+    )
 
 
 def _insert(target: Connection, table: str, row: Mapping[str, Value]) -> int:

@@ -278,7 +278,8 @@ def _locked(path: Path) -> Iterator[None]:
     """Let one process at a time replace the file."""
     # The user may have deleted the state folder under a running process.
     path.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
-    lock = os.open(f"{path}.lock", os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o600)
+    flags = os.O_RDWR | os.O_CREAT | os.O_CLOEXEC
+    lock = os.open(f"{path}.lock", flags, 0o600)
     try:
         fcntl.flock(lock, fcntl.LOCK_EX)
         yield

@@ -4,12 +4,19 @@ See https://www.sqlite.org/fileformat2.html#the_write_ahead_log for the format.
 """
 
 import struct
+from collections.abc import Iterator
 from dataclasses import dataclass, field
 from pathlib import Path
+from typing import NamedTuple
 
-HEADER, FRAME_HEADER = 32, 24
-MAGICS = {0x377F0682: "<", 0x377F0683: ">"}
+HEADER = struct.Struct(">8I")
+FRAME_HEADER = struct.Struct(">6I")
+BYTE_ORDERS = {0x377F0682: "<", 0x377F0683: ">"}
 """The first word of a log → the byte order of its checksums"""
+MASK = 0xFFFFFFFF
+
+Sums = tuple[int, int]
+"""The running checksum of a log"""
 
 
 @dataclass(frozen=True, slots=True)
@@ -21,6 +28,28 @@ class LogPages:
     """Page number → newest committed version of the page"""
 
 
+class _Header(NamedTuple):
+    """The header of a log, in the order of its words."""
+
+    magic: int
+    version: int
+    page_size: int
+    checkpoint: int
+    salt_1: int
+    salt_2: int
+    sum_1: int
+    sum_2: int
+
+
+class _Frame(NamedTuple):
+    """One page of a log."""
+
+    number: int
+    database_size: int
+    """Size of the database in pages after a transaction; 0 in all frames but its last"""
+    page: bytes
+
+
 def committed_pages(path: Path) -> LogPages:
     """Return the committed pages of the log at `path`.
 
@@ -30,36 +59,46 @@ def committed_pages(path: Path) -> LogPages:
         raw = path.read_bytes()
     except OSError:
         return LogPages()
-    if len(raw) < HEADER:
+    if len(raw) < HEADER.size:
         return LogPages()
-    magic, _, size, _, salt_1, salt_2, sum_1, sum_2 = struct.unpack_from(">8I", raw)
-    salts = (salt_1, salt_2)
-    sums = (sum_1, sum_2)
-    order = MAGICS.get(magic)
-    if order is None or _checksum(raw[: HEADER - 8], order, (0, 0)) != sums:
+    header = _Header(*HEADER.unpack_from(raw))
+    order = BYTE_ORDERS.get(header.magic)
+    if order is None:
+        return LogPages()
+    sums = _checksum(raw[: HEADER.size - 8], order, (0, 0))
+    if sums != (header.sum_1, header.sum_2):
         return LogPages()
     committed: dict[int, bytes] = {}
     pending: dict[int, bytes] = {}
-    for start in range(HEADER, len(raw) - FRAME_HEADER - size + 1, FRAME_HEADER + size):
-        number, pages_after, salt_1, salt_2, sum_1, sum_2 = struct.unpack_from(
-            ">6I", raw, start
-        )
-        page = raw[start + FRAME_HEADER : start + FRAME_HEADER + size]
-        sums = _checksum(page, order, _checksum(raw[start : start + 8], order, sums))
-        # A frame of an older generation of the log keeps its bytes behind the newest one.
-        if (salt_1, salt_2) != salts or (sum_1, sum_2) != sums:
-            break
-        pending[number] = page
-        # Only the last frame of a transaction gives the size of the database after it.
-        if pages_after:
+    for frame in _valid_frames(raw, header, order):
+        pending[frame.number] = frame.page
+        if frame.database_size:
             committed |= pending
             pending = {}
-    return LogPages(size, committed)
+    return LogPages(header.page_size, committed)
 
 
-def _checksum(raw: bytes, order: str, sums: tuple[int, int]) -> tuple[int, int]:
+def _valid_frames(raw: bytes, header: _Header, order: str) -> Iterator[_Frame]:
+    sums = (header.sum_1, header.sum_2)
+    size = FRAME_HEADER.size + header.page_size
+    for start in range(HEADER.size, len(raw) - size + 1, size):
+        words = FRAME_HEADER.unpack_from(raw, start)
+        number, database_size, salt_1, salt_2, sum_1, sum_2 = words
+        page = raw[start + FRAME_HEADER.size : start + size]
+        # The checksum covers the first two words of the frame, and the page.
+        sums = _checksum(raw[start : start + 8], order, sums)
+        sums = _checksum(page, order, sums)
+        # A frame of an older generation of the log keeps its bytes behind the newest one.
+        if (salt_1, salt_2) != (header.salt_1, header.salt_2):
+            return
+        if (sum_1, sum_2) != sums:
+            return
+        yield _Frame(number, database_size, page)
+
+
+def _checksum(raw: bytes, order: str, sums: Sums) -> Sums:
     first, second = sums
     for left, right in struct.iter_unpack(f"{order}2I", raw):
-        first = (first + left + second) & 0xFFFFFFFF
-        second = (second + right + first) & 0xFFFFFFFF
+        first = (first + left + second) & MASK
+        second = (second + right + first) & MASK
     return first, second
