@@ -69,7 +69,7 @@ def test_a_token_that_others_can_read_or_write_is_refused(
     with pytest.raises(TokenUnsafe, match="read by others") as error:
         Tokens.load([ServeToken("mira", file)], root=vault)
 
-    assert error.value.hint == f"chmod 600 {file}"
+    assert error.value.hint == f"run `chmod 600 {file}`"
     assert error.value.exit_code == 3
 
 

@@ -84,8 +84,7 @@ RESERVED = frozenset(
         "TEST_NEXTCLOUD_STEPS",
     }
 )
-"""Variables with the prefix that are not settings: paths, secrets, marks of automated processes, test servers"""
-
+"""Variables with the prefix that are not settings: paths, secrets, marks of jobs, test servers"""
 
 MAY_BE_ZERO = frozenset(
     {
@@ -102,7 +101,6 @@ MAY_BE_ZERO = frozenset(
 LOOPBACK_HOSTS = frozenset({"localhost", "127.0.0.1", "::1"})
 """Names of this machine, for which http:// is as safe as https://"""
 
-
 SECTIONS = tuple(
     name for name, kind in Config.__annotations__.items() if is_table(kind)
 )
@@ -117,26 +115,23 @@ def load(file: Path | None, environment: Mapping[str, str]) -> Config:
 
     Raises ConfigError, which lists every problem with its place.
     """
-    problems: list[str] = []
     raw = _read(file) if file is not None else {}
-    source = str(file) if file is not None else "configuration"
+    loader = _Loader("configuration" if file is None else str(file))
     for key in ALSO_AT_TOP.keys() & raw.keys():
-        _move_from_top(raw, key, source, problems)
+        loader.move_from_top(raw, key)
     for name, value in sorted(environment.items()):
         if name.startswith(ENVIRONMENT_PREFIX):
-            _overlay(raw, name, value, problems)
-    config: Config = _build(Config, raw, "", source, problems) if raw else Config()
-    if not problems and config.remote.url:
-        problems += [
-            f"{source}: `remote.url`: {reason}"
-            for reason in remote_problems(config.remote)
-        ]
-    if problems:
+            loader.overlay(raw, name, value)
+    config: Config = loader.build(Config, raw, "") if raw else Config()
+    if not loader.problems and config.remote.url:
+        for reason in remote_problems(config.remote):
+            loader.report("remote.url", reason)
+    if loader.problems:
+        listing = "\n".join(f"  - {problem}" for problem in loader.problems)
         raise ConfigError(
-            "the configuration has problems:\n"
-            + "\n".join(f"  - {problem}" for problem in problems),
-            hint="`docs/reference/configuration.md` lists every key",
-            problems=problems,
+            f"the configuration has problems:\n{listing}",
+            hint="correct them; `docs/reference/configuration.md` lists every key",
+            problems=loader.problems,
         )
     return config
 
@@ -147,10 +142,14 @@ def _read(file: Path) -> dict[str, Any]:
     except FileNotFoundError:
         return {}
     except OSError as error:
-        raise ConfigError(f"`{file}` cannot be read: {error.strerror}") from None
+        raise ConfigError(
+            f"`{file}` cannot be read: {error.strerror}",
+            hint="check its path and its permissions",
+        ) from None
     except UnicodeDecodeError as error:
         raise ConfigError(
-            f"`{file}` is not UTF-8: {error}", hint="save it as UTF-8"
+            f"`{file}` is not UTF-8: {error}",
+            hint="save it as UTF-8",
         ) from None
     # Imported here: most vaults have no configuration file.
     import tomllib
@@ -160,38 +159,111 @@ def _read(file: Path) -> dict[str, Any]:
     except tomllib.TOMLDecodeError as error:
         raise ConfigError(
             f"`{file}` is not valid TOML: {error}",
-            hint="correct that line, or move the file away",
+            hint="correct the line that the message names",
         ) from None
 
 
-def _overlay(
-    raw: dict[str, Any], variable: str, value: str, problems: list[str]
-) -> None:
-    """Set the value of an environment variable.
+class _Loader:
+    """Converts one configuration, and collects its problems."""
 
-    ``VAULT_MEMORY_EMBEDDING_KIND=off`` sets ``[embedding] kind = "off"``.
-    """
-    name = variable.removeprefix(ENVIRONMENT_PREFIX)
-    if name in RESERVED:
-        return
-    key = name.lower()
-    if key in ALSO_AT_TOP:
-        _set(raw, ALSO_AT_TOP[key], key, value)
-        return
-    if key in TOP:
-        raw[key] = value
-        return
-    for section in SECTIONS:
-        if name.startswith(section.upper() + "_"):
-            _set(raw, section, key[len(section) + 1 :], value)
+    def __init__(self, source: str) -> None:
+        """`source` is the name of the file in messages."""
+        self._source = source
+        self.problems: list[str] = []
+
+    def report(self, place: str, reason: str) -> None:
+        """Add a problem with the key at `place`."""
+        self.problems.append(f"{self._source}: `{place}`: {reason}")
+
+    def move_from_top(self, raw: dict[str, Any], key: str) -> None:
+        """Move a key from the top of the file into its table."""
+        value = raw.pop(key)
+        section = ALSO_AT_TOP[key]
+        table = raw.setdefault(section, {})
+        if not isinstance(table, dict):
+            return  # `build` reports it
+        if key in table:
+            self.problems.append(
+                f"{self._source}: `{key}` is set at the top and under [{section}]; keep one of them"
+            )
+        else:
+            table[key] = value
+
+    def overlay(self, raw: dict[str, Any], variable: str, value: str) -> None:
+        """Set the value of an environment variable.
+
+        ``VAULT_MEMORY_EMBEDDING_KIND=off`` sets ``[embedding] kind = "off"``.
+        """
+        name = variable.removeprefix(ENVIRONMENT_PREFIX)
+        if name in RESERVED:
             return
-    names = [key.upper() for key in TOP] + [
-        f"{section.upper()}_…" for section in SECTIONS
-    ]
-    variables = ", ".join(ENVIRONMENT_PREFIX + name for name in names)
-    problems.append(
-        f"environment: {variable} belongs to no section; known: {variables}"
-    )
+        key = name.lower()
+        if key in ALSO_AT_TOP:
+            _set(raw, ALSO_AT_TOP[key], key, value)
+            return
+        if key in TOP:
+            raw[key] = value
+            return
+        for section in SECTIONS:
+            if name.startswith(section.upper() + "_"):
+                _set(raw, section, key[len(section) + 1 :], value)
+                return
+        names = [key.upper() for key in TOP]
+        names += [f"{section.upper()}_…" for section in SECTIONS]
+        variables = ", ".join(ENVIRONMENT_PREFIX + name for name in names)
+        self.problems.append(
+            f"environment: {variable} belongs to no section; known: {variables}"
+        )
+
+    def build(self, kind: Any, raw: object, place: str) -> Any:
+        """Convert a table to the section type `kind`; None when a key without default is missing."""
+        if not isinstance(raw, dict):
+            self.problems.append(
+                f"{self._source}: [{place}] is a table of settings, not {raw!r}"
+            )
+            raw = {}
+        types = kind.__annotations__
+        values: dict[str, Any] = {}
+        for name, value in raw.items():
+            key = f"{place}.{name}" if place else str(name)
+            if name in types:
+                self._build_value(values, name, value, types[name], key)
+            else:
+                guess = _guess(name, types)
+                self.problems.append(
+                    f"{self._source}: `{key}` is not known{guess}; known: {', '.join(types)}"
+                )
+        required = [name for name in types if name not in kind._field_defaults]
+        missing_keys = [name for name in required if name not in values]
+        for name in missing_keys:
+            self.problems.append(f"{self._source}: `{place}.{name}` is missing")
+        return None if missing_keys else kind(**values)
+
+    def _build_value(
+        self, values: dict[str, Any], name: str, value: object, expected: Any, key: str
+    ) -> None:
+        """Convert a table, a list of tables or a single value, and put it into `values`."""
+        row_kind = _row_kind(expected)
+        if is_table(expected):
+            values[name] = self.build(expected, value, key)
+        elif row_kind and isinstance(value, list):
+            rows = [
+                self.build(row_kind, row, f"{key}[{index}]")
+                for index, row in enumerate(value)
+            ]
+            values[name] = tuple(row for row in rows if row is not None)
+        else:
+            problem = _convert(values, name, value, expected)
+            if problem:
+                self.problems.append(f"{self._source}: `{key}` = {value!r}: {problem}")
+
+
+def _row_kind(expected: Any) -> Any:
+    """Return the section type of the rows, if `expected` is a list of tables; else None."""
+    arguments = get_args(expected)
+    if arguments and is_table(arguments[0]):
+        return arguments[0]
+    return None
 
 
 def _set(raw: dict[str, Any], section: str, key: str, value: str) -> None:
@@ -201,75 +273,14 @@ def _set(raw: dict[str, Any], section: str, key: str, value: str) -> None:
         table[key] = value
 
 
-def _move_from_top(
-    raw: dict[str, Any], key: str, source: str, problems: list[str]
-) -> None:
-    """Move a key from the top of the file into its table."""
-    value = raw.pop(key)
-    section = ALSO_AT_TOP[key]
-    table = raw.setdefault(section, {})
-    if isinstance(table, dict) and key in table:
-        problems.append(
-            f"{source}: `{key}` is set at the top and under [{section}]; keep one of them"
-        )
-    elif isinstance(table, dict):
-        table[key] = value
-
-
-def _build(kind: Any, raw: object, place: str, source: str, problems: list[str]) -> Any:
-    """Convert a table to the section type `kind`; None when a key without default is missing."""
-    if not isinstance(raw, dict):
-        problems.append(f"{source}: [{place}] is a table of settings, not {raw!r}")
-        raw = {}
-    types = kind.__annotations__
-    values: dict[str, Any] = {}
-    for name, value in raw.items():
-        where = f"{place}.{name}" if place else str(name)
-        if name not in types:
-            keys = ", ".join(types)
-            problems.append(
-                f"{source}: `{where}` is not known{_guess(name, types)}; known: {keys}"
-            )
-            continue
-        expected = types[name]
-        rows = get_args(expected)
-        if is_table(expected):
-            values[name] = _build(expected, value, where, source, problems)
-        elif rows and is_table(rows[0]) and isinstance(value, list):
-            tables = [
-                _build(rows[0], row, f"{where}[{index}]", source, problems)
-                for index, row in enumerate(value)
-            ]
-            values[name] = tuple(table for table in tables if table is not None)
-        else:
-            title = f"{source}: `{where}` = {value!r}"
-            _convert(values, name, value, expected, title, problems)
-    missing_keys = [
-        name
-        for name in types
-        if name not in kind._field_defaults and name not in values
-    ]
-    problems += [f"{source}: `{place}.{name}` is missing" for name in missing_keys]
-    return None if missing_keys else kind(**values)
-
-
-def _convert(
-    values: dict[str, Any],
-    name: str,
-    value: object,
-    expected: Any,
-    title: str,
-    problems: list[str],
-) -> None:
+def _convert(values: dict[str, Any], name: str, value: object, expected: Any) -> str:
+    """Convert a single value, and put it into `values`; return what is wrong with it."""
     try:
         converted = _as_type(value, expected)
     except ValueError as error:
-        problems.append(f"{title}: {error}")
-        return
+        return str(error)
     values[name] = converted
-    problem = _check_value(name, converted)
-    if problem:
-        problems.append(f"{title}: {problem}")
+    return _check_value(name, converted)
 
 
 def _check_value(name: str, value: object) -> str:
@@ -344,14 +355,11 @@ def remote_problems(remote: Remote) -> list[str]:
         return [
             "it contains a user or password; put them into `remote.user` and `remote.password_file`"
         ]
-    if (
-        parts.scheme not in ("http", "https")
-        or not host
-        or parts.query
-        or parts.fragment
-    ):
+    is_web_url = parts.scheme in ("http", "https") and host
+    if not is_web_url or parts.query or parts.fragment:
         return ["it is not the URL of a WebDAV folder, which begins with https://"]
-    if parts.scheme == "http" and not remote.allow_http and host not in LOOPBACK_HOSTS:
+    is_safe = parts.scheme == "https" or host in LOOPBACK_HOSTS
+    if not is_safe and not remote.allow_http:
         return [
             "http:// would send the password to another machine unencrypted; use https://, or set "
             "`allow_http = true` if the network itself is private"
@@ -363,7 +371,9 @@ def _guess(name: str, names: Mapping[str, object]) -> str:
     import difflib
 
     matches = difflib.get_close_matches(name, list(names), n=1)
-    return f", did you mean `{matches[0]}`?" if matches else ""
+    if matches:
+        return f", did you mean `{matches[0]}`?"
+    return ""
 
 
 def missing(file: Path) -> ConfigError:

@@ -1,4 +1,4 @@
-"""The time zone of this machine, whatever form it is given in."""
+"""The time zone of this machine."""
 
 import os
 from datetime import UTC, datetime, timedelta, tzinfo
@@ -7,7 +7,7 @@ LOCALTIME = "/etc/localtime"
 
 
 def local_zone() -> tzinfo:
-    """The zone that TZ names, else that of the machine."""
+    """Return the zone in the variable TZ, else that of the machine."""
     from zoneinfo import ZoneInfo
 
     name = os.environ.get("TZ")
@@ -16,38 +16,39 @@ def local_zone() -> tzinfo:
             return ZoneInfo(name.removeprefix(":"))
         with open(LOCALTIME, "rb") as file:
             return ZoneInfo.from_file(file, key="localtime")
-    except (
-        OSError,
-        ValueError,
-        KeyError,
-    ):  # KeyError: TZ holds a rule such as `UTC0`, or no zone at all
+    except (OSError, ValueError, KeyError):
+        # TZ may contain a rule such as `UTC0`, or no zone at all.
         return SystemZone()
 
 
 class SystemZone(tzinfo):
-    """The zone of the C library: it reads every form of TZ, with summer time, and takes UTC for what is none."""
+    """The zone of the C library, which reads every form of TZ and uses UTC for an invalid one."""
 
     def utcoffset(self, when: datetime | None) -> timedelta | None:
-        return _local(when).utcoffset() if when is not None else None
+        if when is not None:
+            return _local(when).utcoffset()
+        return None
 
     def dst(self, when: datetime | None) -> timedelta | None:
-        """Not known: the library tells the offset from UTC alone."""
+        """Return None: the library gives only the offset from UTC."""
         return None
 
     def tzname(self, when: datetime | None) -> str | None:
-        return _local(when).tzname() if when is not None else None
+        if when is not None:
+            return _local(when).tzname()
+        return None
 
     def fromutc(self, when: datetime) -> datetime:
         local = when.replace(tzinfo=UTC).astimezone()
         first = local.replace(tzinfo=self, fold=0)
-        # of an hour that comes twice, the second is told by its offset
-        return (
-            first if first.utcoffset() == local.utcoffset() else first.replace(fold=1)
-        )
+        # When clocks go back, an hour comes twice; the second one has another offset.
+        if first.utcoffset() == local.utcoffset():
+            return first
+        return first.replace(fold=1)
 
 
 def _local(when: datetime) -> datetime:
-    """The time on the clock as the C library understands it; outside of its years as in UTC."""
+    """Return a local time with its offset; UTC for years that the C library does not know."""
     naive = when.replace(tzinfo=None)
     try:
         return naive.astimezone()

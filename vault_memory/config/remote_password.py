@@ -1,6 +1,6 @@
-"""Where the password of the remote comes from: a file of its owner's alone, the service manager, or the environment.
+"""Finds the password of the remote: in a private file, from the service manager, or in the environment.
 
-Never from the vault, the address, the configuration or the command line.
+The password is never read from the vault, the URL, the configuration or the command line.
 """
 
 import os
@@ -15,62 +15,70 @@ VARIABLE = "VAULT_MEMORY_REMOTE_PASSWORD"
 CREDENTIAL = "vault-memory-remote"
 """The name of the credential under ``$CREDENTIALS_DIRECTORY``"""
 FILE = "remote-password"
-"""In the state folder, where `remote add` stores it"""
+"""The file in the state folder where `remote add` stores the password"""
 
 
 class PasswordUnsafe(ConfigError):
-    """The password of the remote is not to be had, or lies where others can read it."""
+    """The password of the remote is missing, or other accounts can read its file."""
 
 
 def password_of(remote: Remote, environment: Mapping[str, str], root: Path) -> str:
-    """The password, or nothing when none is set. Raises PasswordUnsafe."""
-    directory = environment.get("CREDENTIALS_DIRECTORY", "")
-    handed = Path(directory) / CREDENTIAL
+    """Return the password; empty when neither user nor password is set. Raises PasswordUnsafe."""
+    password = _read_password(remote, environment, root).rstrip("\r\n")
+    if not password.isprintable():
+        raise PasswordUnsafe(
+            "the password of the remote contains control characters",
+            hint="write the password on one line, and nothing else",
+        )
+    if remote.user and not password:
+        raise PasswordUnsafe(
+            f"no password is set for `{remote.user}` on the remote",
+            hint="store one with `vault-memory remote add`, name its file in `remote.password_file`, "
+            f"or set {VARIABLE}",
+        )
+    return password
+
+
+def _read_password(remote: Remote, environment: Mapping[str, str], root: Path) -> str:
     if remote.password_file:
-        password = read_secret(
+        return read_secret(
             Path(remote.password_file),
             root,
             name="password file",
             setting="remote.password_file",
             error=PasswordUnsafe,
-            hint="see `remote.password_file`, or store it anew with `vault-memory remote add`",
+            hint="correct `remote.password_file`, or run `vault-memory remote add` again",
         )
-    elif directory and handed.is_file():
-        password = read_credential(
-            handed, root, name="password file", error=PasswordUnsafe
+    directory = environment.get("CREDENTIALS_DIRECTORY", "")
+    credential = Path(directory) / CREDENTIAL
+    if directory and credential.is_file():
+        return read_credential(
+            credential,
+            root,
+            name="password file",
+            error=PasswordUnsafe,
         )
-    else:
-        password = environment.get(VARIABLE, "")
-    password = password.rstrip("\r\n")
-    if not password.isprintable():
-        raise PasswordUnsafe(
-            "the password of the remote has odd characters in it",
-            hint="it should be one line and nothing else",
-        )
-    if remote.user and not password:
-        raise PasswordUnsafe(
-            f"there is no password for `{remote.user}` on the remote",
-            hint=f"`vault-memory remote add` stores one; or name a file in `remote.password_file`, or set {VARIABLE}",
-        )
-    return password
+    return environment.get(VARIABLE, "")
 
 
 def keep_password(password: str, state: Path) -> Path:
-    """Store it in the state folder, readable for its owner only; gives the file."""
-    file, fresh = state / FILE, state / f"{FILE}.{os.urandom(6).hex()}"
-    fd = os.open(fresh, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC, 0o600)
+    """Store the password in the state folder, readable only by its owner; return the file."""
+    file = state / FILE
+    temporary = state / f"{FILE}.{os.urandom(6).hex()}"
+    flags = os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC
+    descriptor = os.open(temporary, flags, 0o600)
     try:
-        with os.fdopen(fd, "w", encoding="utf-8") as stream:
+        with os.fdopen(descriptor, "w", encoding="utf-8") as stream:
             stream.write(password + "\n")
             stream.flush()
             os.fsync(stream.fileno())
-        os.replace(fresh, file)
+        os.replace(temporary, file)
     except OSError:
-        fresh.unlink(missing_ok=True)
+        temporary.unlink(missing_ok=True)
         raise
     return file
 
 
 def forget_password(state: Path) -> None:
-    """Take the stored one away."""
+    """Delete the stored password."""
     (state / FILE).unlink(missing_ok=True)

@@ -30,25 +30,30 @@ def read_secret(
     secret.
     """
     title = f"the {name} `{path}`"
-    see = hint or f"see `{setting}`"
+    see = hint or f"correct `{setting}` in the configuration"
     try:
         path = path.expanduser()
     except RuntimeError:
         raise error(
-            f"{title} cannot be read: there is no such home folder", hint=see
+            f"{title} cannot be read: there is no such home folder",
+            hint=see,
         ) from None
     _refuse_in_vault(path, vault, title, error)
     descriptor = _open(path, title, see, error)
     try:
         status = os.fstat(descriptor)
         if not stat.S_ISREG(status.st_mode):
-            raise error(f"{title} is not a file", hint=f"see `{setting}`")
+            raise error(f"{title} is not a file", hint=see)
         if status.st_uid not in (0, os.getuid()):
             raise error(
-                f"{title} belongs to another user", hint="make it a file of your own"
+                f"{title} belongs to another user",
+                hint="copy it to a file of your own",
             )
         if status.st_mode & 0o077:
-            raise error(f"{title} can be read by others", hint=f"chmod 600 {path}")
+            raise error(
+                f"{title} can be read by others",
+                hint=f"run `chmod 600 {path}`",
+            )
         return _text(descriptor, title, see, error)
     finally:
         os.close(descriptor)
@@ -66,7 +71,7 @@ def read_credential(
     The service manager decides who owns and reads it, so neither is checked. Raises `error`.
     """
     title = f"the {name} `{path}`"
-    see = "see `LoadCredential=` of the service"
+    see = "correct `LoadCredential=` of the service"
     _refuse_in_vault(path, vault, title, error)
     descriptor = _open(path, title, see, error)
     try:
@@ -90,7 +95,8 @@ def _refuse_in_vault(
         place.startswith(os.path.join(root, "")) for place in places for root in roots
     ):
         raise error(
-            f"{title} is in the vault, which is synced", hint="move it out of the vault"
+            f"{title} is in the vault, which is synced",
+            hint="move it out of the vault",
         )
 
 
@@ -113,7 +119,7 @@ def _text(descriptor: int, title: str, see: str, error: type[VaultMemoryError]) 
     if len(raw) > MAX_BYTES:
         raise error(
             f"{title} is longer than {MAX_BYTES} bytes",
-            hint=f"it holds one line; {see}",
+            hint=f"write only the secret into it, on one line; or {see}",
         )
     if not raw.strip():
         raise error(f"{title} is empty", hint=see)

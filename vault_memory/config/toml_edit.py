@@ -1,4 +1,4 @@
-"""One table of a TOML file is changed or taken out, and every other byte of the file stays: comments, order, blanks."""
+"""Changes one table of a TOML file. All other bytes of the file stay: comments, order, blanks."""
 
 import re
 import tomllib
@@ -8,87 +8,117 @@ from typing import Any
 from vault_memory.errors import ConfigError
 
 _HEADER = re.compile(r"^\s*\[")
-_ESCAPES = {"\\": "\\\\", '"': '\\"', "\n": "\\n", "\t": "\\t", "\r": "\\r"}
+_ESCAPES = {
+    "\\": "\\\\",
+    '"': '\\"',
+    "\n": "\\n",
+    "\t": "\\t",
+    "\r": "\\r",
+}
 
 
 def with_table(text: str, table: str, values: Mapping[str, object]) -> str:
-    """The text with these keys in the table, and its other keys as they were. Raises ConfigError."""
+    """Return the text with these keys in the table; its other keys stay. Raises ConfigError."""
     lines = text.splitlines()
-    start, end = _place(lines, table)
-    fresh = {name: f"{name} = {_written(value)}" for name, value in values.items()}
+    start, end = _find_table(lines, table)
     if start is None:
-        gap = [""] if lines and lines[-1].strip() else []
-        lines += [*gap, f"[{table}]", *fresh.values()]
+        if lines and lines[-1].strip():
+            lines.append("")
+        lines.append(f"[{table}]")
+        lines += [_assignment(name, value) for name, value in values.items()]
     else:
-        for number in range(start + 1, end):
-            name = lines[number].partition("=")[0].strip()
-            if name in fresh:
-                lines[number] = fresh.pop(name)
-        last = max(
-            number
-            for number in range(start, end)
-            if lines[number].strip() or number == start
-        )
-        lines[last + 1 : last + 1] = fresh.values()
-    return _sure(text, lines, table, _of(text).get(table, {}) | dict(values))
+        _set_keys(lines, start, end, values)
+    expected = tomllib.loads(text).get(table, {}) | dict(values)
+    return _verified(text, lines, table, expected)
 
 
 def without_table(text: str, table: str) -> str:
-    """The text without the table; a comment right above the next table is that one's. Raises ConfigError."""
+    """Return the text without the table. Raises ConfigError."""
     lines = text.splitlines()
-    start, end = _place(lines, table)
+    start, end = _find_table(lines, table)
     if start is None:
         return text
     del lines[start:end]
-    return _sure(text, lines, table, None)
+    return _verified(text, lines, table, None)
 
 
-def _place(lines: Sequence[str], table: str) -> tuple[int | None, int]:
-    """The line of the table's header, and the line after its last; comments above the next table are that one's."""
+def _set_keys(
+    lines: list[str], start: int, end: int, values: Mapping[str, object]
+) -> None:
+    """Replace the lines of keys that the table has, and add the others at its end."""
+    remaining = dict(values)
+    last = start
+    for index in range(start, end):
+        name = lines[index].partition("=")[0].strip()
+        if index > start and name in remaining:
+            lines[index] = _assignment(name, remaining.pop(name))
+        if lines[index].strip():
+            last = index
+    new_lines = [_assignment(name, value) for name, value in remaining.items()]
+    lines[last + 1 : last + 1] = new_lines
+
+
+def _find_table(lines: Sequence[str], table: str) -> tuple[int | None, int]:
+    """Return the index of the header of a table, and the index after its last line.
+
+    The index of the header is None if there is no such table.
+    """
     header = re.compile(rf"^\s*\[\s*{table}\s*\]\s*(#.*)?$")
-    start = next(
-        (number for number, line in enumerate(lines) if header.match(line)), None
-    )
-    if start is None:
-        return None, len(lines)
-    end = next(
-        (
-            number
-            for number in range(start + 1, len(lines))
-            if _HEADER.match(lines[number])
-        ),
-        len(lines),
-    )
-    while start + 1 < end < len(lines) and lines[end - 1].lstrip().startswith("#"):
-        end -= 1
+    start = _first_match(header, lines, 0)
+    if start == len(lines):
+        return None, start
+    end = _first_match(_HEADER, lines, start + 1)
+    # Comments directly above the next table belong to that table.
+    if end < len(lines):
+        while end > start + 1 and _is_comment(lines[end - 1]):
+            end -= 1
     return start, end
 
 
-def _sure(before: str, lines: Sequence[str], table: str, wanted: object) -> str:
-    """Nothing is written that does not say exactly what it should."""
+def _is_comment(line: str) -> bool:
+    return line.lstrip().startswith("#")
+
+
+def _first_match(pattern: re.Pattern[str], lines: Sequence[str], start: int) -> int:
+    """Return the index of the first line that matches; the number of lines if none does."""
+    for index in range(start, len(lines)):
+        if pattern.match(lines[index]):
+            return index
+    return len(lines)
+
+
+def _verified(before: str, lines: Sequence[str], table: str, values: object) -> str:
+    """Return the new text. Raises ConfigError unless it means exactly what it should."""
     text = "\n".join(lines) + "\n" if lines else ""
-    expected = {name: value for name, value in _of(before).items() if name != table}
-    if wanted is not None:
-        expected[table] = wanted
-    try:
-        found = tomllib.loads(text)
-    except tomllib.TOMLDecodeError:
-        found = {}
-    if found != expected:
+    expected = tomllib.loads(before)
+    expected.pop(table, None)
+    if values is not None:
+        expected[table] = values
+    # Multi-line strings and dotted keys can look like lines of a plain table.
+    if _parsed(text) != expected:
         raise ConfigError(
-            f"the table [{table}] of the configuration is written in a way that is not changed by program",
-            hint="write it by hand: a plain table, one key on each line",
+            f"the table [{table}] of the configuration cannot be changed by a program",
+            hint="change it by hand, or write it as a plain table with one key on each line",
         )
     return text
 
 
-def _of(text: str) -> dict[str, Any]:
-    return tomllib.loads(text)
+def _parsed(text: str) -> dict[str, Any]:
+    """Parse a text; empty if it is not valid TOML."""
+    try:
+        return tomllib.loads(text)
+    except tomllib.TOMLDecodeError:
+        return {}
 
 
-def _written(value: object) -> str:
+def _assignment(name: str, value: object) -> str:
+    return f"{name} = {_toml(value)}"
+
+
+def _toml(value: object) -> str:
     if isinstance(value, bool):
         return str(value).lower()
     if isinstance(value, str):
-        return '"' + "".join(_ESCAPES.get(letter, letter) for letter in value) + '"'
+        escaped = "".join(_ESCAPES.get(letter, letter) for letter in value)
+        return f'"{escaped}"'
     return str(value)
