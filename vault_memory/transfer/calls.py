@@ -1,4 +1,4 @@
-"""Calls that import other memories, and export a vault."""
+"""Calls of `VaultMemory` that import the memory of other systems, and export the vault."""
 
 from collections.abc import Sequence
 from datetime import datetime
@@ -11,15 +11,15 @@ from vault_memory.rules.paths.scopes import check_scopes
 
 if TYPE_CHECKING:
     from vault_memory.transfer import exporter, importer
-    from vault_memory.transfer.exporter import Exported
-    from vault_memory.transfer.importer import Imported
+    from vault_memory.transfer.exporter import ExportReport
+    from vault_memory.transfer.import_report import ImportReport
 else:
     exporter = lazy_module("vault_memory.transfer.exporter")
     importer = lazy_module("vault_memory.transfer.importer")
 
 
 class TransferCalls:
-    """Import into one vault, and export it."""
+    """Import and export of one vault."""
 
     def __init__(self, edits: EditCalls) -> None:
         self.vault = edits.vault
@@ -32,25 +32,30 @@ class TransferCalls:
         scopes: Sequence[str] | None = None,
         now: datetime | None = None,
         dry_run: bool = False,
-    ) -> "Imported":
+    ) -> "ImportReport":
         """Import a database of Istota, a workspace of OpenClaw or Hermes, or a CLAUDE.md.
 
-        The source is only read, and text that the vault has is not added again. `scopes` None means all people and
-        channels of the source. Raises UsageError.
+        The source is only read, and text that the vault has is not added again.
+        `scopes` None means all people and channels of the source. Raises UsageError.
         """
         if scopes is not None:
             check_scopes(scopes)
         with self._edits.transaction():
             return importer.import_from(
-                self._edits, Path(source), scopes=scopes, now=now, dry_run=dry_run
+                self._edits,
+                Path(source),
+                scopes=scopes,
+                now=now,
+                dry_run=dry_run,
             )
 
     def export(
         self, target: str | Path, *, scopes: Sequence[str] | None = None
-    ) -> "Exported":
-        """Write notes, transcripts and records, and a dump of them in JSON Lines, into a new folder.
+    ) -> "ExportReport":
+        """Write notes, transcripts and audit logs to a new folder, with a dump in JSON Lines.
 
-        A `target` that ends in `.jsonl` gets the dump alone. `scopes` None means the whole vault. Raises UsageError.
+        A `target` that ends in `.jsonl` gets only the dump. `scopes` None means the complete
+        vault. Raises UsageError.
         """
         if scopes is not None:
             check_scopes(scopes)

@@ -1,6 +1,6 @@
-"""Export: what a vault knows as files just as they are, and once more as JSON Lines that any program can read.
+"""Exports a vault: its files as they are, and a dump in JSON Lines that any program can read.
 
-The answer is whole or not there: it is written beside its target and put in place at the end.
+An export is complete or absent: it is written beside its target, and renamed at the end.
 """
 
 import json
@@ -8,20 +8,24 @@ import os
 import shutil
 import tempfile
 from collections.abc import Collection, Iterator
-from dataclasses import asdict, dataclass, field
+from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from vault_memory.errors import UsageError, VaultError
 from vault_memory.lazy import lazy_module
+from vault_memory.transfer.import_report import Skipped
 from vault_memory.vault.reader import LARGEST_STORED
 
 if TYPE_CHECKING:
     from vault_memory.edits.calls import EditCalls
     from vault_memory.markdown import document, note_items
+    from vault_memory.markdown.document import Section
     from vault_memory.rules.conversations import turn as conversations_turn
     from vault_memory.rules.edits import audit_reader
+    from vault_memory.rules.edits.audit_record import Proposal
     from vault_memory.rules.facts import fact as facts_fact
+    from vault_memory.rules.facts.fact import Fact
     from vault_memory.rules.paths.layout import Place
 else:
     document = lazy_module("vault_memory.markdown.document")
@@ -30,59 +34,57 @@ else:
     audit_reader = lazy_module("vault_memory.rules.edits.audit_reader")
     facts_fact = lazy_module("vault_memory.rules.facts.fact")
 
-FILES, DUMP = "vault", "memory.jsonl"
-"""In the folder of an export: the files, and the dump"""
+VAULT_FOLDER = "vault"
+"""Folder of an export for the files of the vault"""
+DUMP = "memory.jsonl"
 LARGEST_LOG = 256 << 20
-"""In bytes: of a transcript or an audit file"""
+"""Maximum size of a transcript or an audit log, in bytes"""
+
+Line = dict[str, Any]
+"""One line of the dump"""
 
 
 class TargetInUse(UsageError):
-    """Something is there already, and an export overwrites nothing."""
+    """The target of the export exists already, and an export overwrites nothing."""
 
     def __init__(self, target: Path) -> None:
         super().__init__(
-            f"there is something at `{target}` already",
-            hint="name a folder or a file that is not there",
+            f"`{target}` exists already",
+            hint="name a folder or a file that does not exist",
         )
 
 
 class TargetInVault(UsageError):
-    """An export in the vault would be read as memory."""
+    """The target of the export is in the vault, where it would be read as memory."""
 
     def __init__(self, target: Path) -> None:
         super().__init__(
-            f"`{target}` lies in the vault itself", hint="name a place outside of it"
+            f"`{target}` is in the vault itself",
+            hint="name a place outside of it",
         )
 
 
 @dataclass(frozen=True, slots=True)
-class Skipped:
-    """A file that could not be taken along, or was not to be."""
-
-    path: str
-    reason: str
-
-
-@dataclass(frozen=True, slots=True)
-class Exported:
-    """What was written."""
+class ExportReport:
+    """What was exported."""
 
     target: Path
     files: int
-    """files of the vault"""
+    """number of files of the vault"""
     bytes: int
-    """in these files"""
+    """total size of these files"""
     records: int
-    """lines of the dump"""
-    skipped: tuple[Skipped, ...] = field(default=())
+    """number of lines of the dump"""
+    skipped: tuple[Skipped, ...] = ()
 
 
 def export(
     edits: "EditCalls", target: Path, *, scopes: Collection[str] | None
-) -> Exported:
-    """Write the files of these scopes and the dump into a folder, or only the dump into a file that ends in `.jsonl`.
+) -> ExportReport:
+    """Export the files of these scopes and the dump to a folder.
 
-    Raises UsageError when something is there already.
+    A `target` that ends in `.jsonl` gets only the dump. `scopes` None means the complete
+    vault. Raises TargetInUse, TargetInVault, UsageError.
     """
     if isinstance(scopes, str):
         raise UsageError(
@@ -90,92 +92,95 @@ def export(
             hint="None means all of the vault",
         )
     target = Path(os.path.abspath(target))
-    _check(edits, target)
+    _check_target(edits, target)
     target.parent.mkdir(parents=True, exist_ok=True)
-    beside = Path(tempfile.mkdtemp(prefix=f".{target.name}.", dir=target.parent))
+    folder = Path(tempfile.mkdtemp(prefix=f".{target.name}.", dir=target.parent))
+    dump_only = target.suffix == ".jsonl"
     try:
-        alone = target.suffix == ".jsonl"
-        work = _Work(
-            edits,
-            None if scopes is None else frozenset(scopes),
-            None if alone else beside / FILES,
-        )
-        with open(beside / DUMP, "wb") as dump:
-            for record in work.records():
-                dump.write(
-                    json.dumps(record, ensure_ascii=False).encode(
-                        "utf-8", "backslashreplace"
-                    )
-                    + b"\n"
-                )
-                work.lines += 1
-        _check(edits, target)
-        os.replace(beside / DUMP if alone else beside, target)
+        run = _Export(edits, scopes, None if dump_only else folder / VAULT_FOLDER)
+        count = _write_dump(folder / DUMP, run.lines())
+        # The target may have appeared while the export was running.
+        _check_target(edits, target)
+        os.replace(folder / DUMP if dump_only else folder, target)
     finally:
-        shutil.rmtree(beside, ignore_errors=True)
-    return Exported(target, work.files, work.bytes, work.lines, tuple(work.skipped))
+        shutil.rmtree(folder, ignore_errors=True)
+    return ExportReport(target, run.files, run.bytes, count, tuple(run.skipped))
 
 
-def _check(edits: "EditCalls", target: Path) -> None:
-    real, root = (
-        Path(os.path.realpath(target)),
-        Path(os.path.realpath(edits.vault.root)),
-    )
+def _write_dump(path: Path, lines: Iterator[Line]) -> int:
+    """Write the dump, and return the number of its lines."""
+    count = 0
+    with open(path, "wb") as dump:
+        for line in lines:
+            text = json.dumps(line, ensure_ascii=False)
+            dump.write(text.encode("utf-8", "backslashreplace") + b"\n")
+            count += 1
+    return count
+
+
+def _check_target(edits: "EditCalls", target: Path) -> None:
+    real = Path(os.path.realpath(target))
+    root = Path(os.path.realpath(edits.vault.root))
     if real == root or root in real.parents:
         raise TargetInVault(target)
     if target.is_dir() and target.suffix != ".jsonl":
         if any(target.iterdir()):
             raise TargetInUse(target)
-    elif os.path.lexists(target) and (not target.is_file() or target.stat().st_size):
+    elif os.path.lexists(target) and not _is_empty_file(target):
         raise TargetInUse(target)
 
 
-class _Work:
-    """One export: every file is read once."""
+def _is_empty_file(path: Path) -> bool:
+    return path.is_file() and path.stat().st_size == 0
+
+
+class _Export:
+    """One export. It reads each file once, for its copy and for the dump."""
 
     def __init__(
         self,
         edits: "EditCalls",
-        scopes: frozenset[str] | None,
+        scopes: Collection[str] | None,
         copies: Path | None,
     ) -> None:
-        self._edits, self._scopes, self._copies = edits, scopes, copies
-        self.files = self.bytes = self.lines = 0
+        """`copies` is the folder for the copies of the files; None without copies."""
+        self._edits = edits
+        self._scopes = None if scopes is None else frozenset(scopes)
+        self._copies = copies
+        self.files = 0
+        self.bytes = 0
         self.skipped: list[Skipped] = []
         if copies is not None:
             copies.mkdir()
 
-    def records(self) -> Iterator[dict[str, Any]]:
-        """The lines of the dump, in the order of the paths. On the way every file is copied."""
-        with self._edits.vault.folder.held():
-            listing = self._edits.vault.folder.listing(suffixes=(".md", ".jsonl"))
-            unknown = (
-                Skipped(path, reason)
-                for path, reason in sorted(listing.unknown.items())
-            )
-            self.skipped += [
-                one for one in unknown if self._scopes is None or self._place(one.path)
-            ]
+    def lines(self) -> Iterator[Line]:
+        """Yield the lines of the dump in the order of the paths, and copy each file."""
+        folder = self._edits.vault.folder
+        with folder.held():
+            listing = folder.listing(suffixes=(".md", ".jsonl"))
+            for path, reason in sorted(listing.unknown.items()):
+                if self._scopes is None or self._place(path):
+                    self.skipped.append(Skipped(path, reason))
             if listing.truncated:
-                self.skipped.append(
-                    Skipped("", f"there are more than {len(listing.entries):,} files")
-                )
+                count = len(listing.entries)
+                self.skipped.append(Skipped("", f"there are more than {count:,} files"))
             for path in sorted(listing.entries):
                 place = self._place(path)
-                raw = self._taken(path) if place else None
+                raw = self._read(path) if place else None
                 if place is not None and raw is not None:
-                    yield from _told(path, place, raw)
+                    yield from _file_lines(path, place, raw)
         yield from self._proposals()
 
     def _place(self, path: str) -> "Place | None":
+        """Return what the layout says about a path; None if it is not exported."""
         place = self._edits.vault.layout.place(path)
-        return (
-            place
-            if place and (self._scopes is None or place.scope in self._scopes)
-            else None
-        )
+        if place is None:
+            return None
+        is_included = self._scopes is None or place.scope in self._scopes
+        return place if is_included else None
 
-    def _taken(self, path: str) -> bytes | None:
+    def _read(self, path: str) -> bytes | None:
+        """Read and copy a file; None if it cannot be read."""
         largest = LARGEST_LOG if path.endswith(".jsonl") else LARGEST_STORED
         try:
             raw = self._edits.vault.folder.read(path, max_bytes=largest).raw
@@ -190,118 +195,127 @@ class _Work:
         self.bytes += len(raw)
         return raw
 
-    def _proposals(self) -> Iterator[dict[str, Any]]:
-        for one in sorted(
-            self._edits.editor.inbox.proposals(), key=lambda one: (one.note, one.id)
-        ):
-            if place := self._place(one.note):
-                said = one.as_json() | {
-                    "date": one.ts[:10] or None,
-                    "ts": one.ts,
-                    "text": str(one.op.get("line", "")),
-                }
-                yield {
-                    "type": "proposal",
-                    "path": one.note,
-                    "scope": place.scope,
-                    "kind": place.kind,
-                } | said
+    def _proposals(self) -> Iterator[Line]:
+        proposals = self._edits.editor.inbox.proposals()
+        for proposal in sorted(proposals, key=lambda each: (each.note, each.id)):
+            place = self._place(proposal.note)
+            if place:
+                yield _proposal_line(proposal, place)
 
 
-def _told(path: str, place: "Place", raw: bytes) -> Iterator[dict[str, Any]]:
-    """What one file says: itself when it is a note, and then each thing in it."""
-    where = {"path": path, "scope": place.scope, "kind": place.kind}
-    if place.kind == "transcript":
-        yield from _turns(where, raw)
-    elif place.kind == "audit":
-        yield from _records(where, raw)
-    else:
-        day = place.date.isoformat() if place.date else None
-        text = raw.decode("utf-8", "replace")
-        yield {
-            "type": "note",
-            **where,
-            "date": day,
-            "name": place.name,
-            "bytes": len(raw),
-            "text": text,
-        }
-        yield from _parts(where, day, place.kind, raw)
+def _proposal_line(proposal: "Proposal", place: "Place") -> Line:
+    return {
+        "type": "proposal",
+        "path": proposal.note,
+        "scope": place.scope,
+        "kind": place.kind,
+        **proposal.as_json(),
+        "date": proposal.ts[:10] or None,
+        "ts": proposal.ts,
+        "text": str(proposal.op.get("line", "")),
+    }
 
 
-def _parts(
-    where: dict[str, str], day: str | None, kind: str, raw: bytes
-) -> Iterator[dict[str, Any]]:
-    """The items of a note, or the facts of a page of facts."""
-    doc = document.parse(raw)
-    above = len(doc.preamble)
-    for at, section in enumerate(doc.sections):
-        above += len(section.heading)
-        facts = (
-            {
-                fact.text: fact
-                for fact in facts_fact.section_facts(section, where["scope"])
+def _file_lines(path: str, place: "Place", raw: bytes) -> Iterator[Line]:
+    """Yield a line for a note, and a line for each thing in the file."""
+    origin = {
+        "path": path,
+        "scope": place.scope,
+        "kind": place.kind,
+    }
+    match place.kind:
+        case "transcript":
+            yield from _turn_lines(origin, raw)
+        case "audit":
+            yield from _audit_lines(origin, raw)
+        case _:
+            day = place.date.isoformat() if place.date else None
+            yield {
+                "type": "note",
+                **origin,
+                "date": day,
+                "name": place.name,
+                "bytes": len(raw),
+                "text": raw.decode("utf-8", "replace"),
             }
-            if kind == "facts"
-            else {}
-        )
-        for item in note_items.section_items(doc, at):
-            said = {
-                **where,
-                "line": _line(raw, above + item.start),
+            yield from _item_lines(origin, day, raw)
+
+
+def _item_lines(origin: dict[str, str], day: str | None, raw: bytes) -> Iterator[Line]:
+    """Yield the items of a note, or the facts of a page of facts."""
+    scope = origin["scope"]
+    kind = origin["kind"]
+    doc = document.parse(raw)
+    start = len(doc.preamble)
+    for index, section in enumerate(doc.sections):
+        start += len(section.heading)
+        facts = _facts_by_text(section, scope) if kind == "facts" else {}
+        for item in note_items.section_items(doc, index):
+            place = {
+                **origin,
+                "line": _line_number(raw, start + item.start),
                 "heading": item.heading,
                 "date": day,
             }
-            if fact := facts.get(item.text):
-                yield {"type": "fact", **said, "text": item.text} | _fact(fact)
+            fact = facts.get(item.text)
+            if fact:
+                yield {
+                    "type": "fact",
+                    **place,
+                    "text": item.text,
+                } | _fact_fields(fact)
             else:
+                id_ = note_items.item_id(scope, kind, item.text)
                 yield {
                     "type": "item",
-                    "id": note_items.item_id(where["scope"], kind, item.text),
-                    **said,
+                    "id": id_,
+                    **place,
                     "text": item.text,
                 }
-        above += len(section.body)
+        start += len(section.body)
 
 
-def _fact(fact: Any) -> dict[str, Any]:
-    said = {
-        name: value
-        for name, value in asdict(fact).items()
-        if name not in ("scope", "text")
-    }
-    days = {
-        name: said[name] and said[name].isoformat()
-        for name in ("valid_from", "valid_until")
-    }
-    return said | days | {"date": days["valid_from"]}
+def _facts_by_text(section: "Section", scope: str) -> "dict[str, Fact]":
+    return {fact.text: fact for fact in facts_fact.section_facts(section, scope)}
 
 
-def _turns(where: dict[str, str], raw: bytes) -> Iterator[dict[str, Any]]:
+def _fact_fields(fact: "Fact") -> Line:
+    fields = asdict(fact)
+    del fields["scope"], fields["text"]
+    for name in ("valid_from", "valid_until"):
+        day = fields[name]
+        fields[name] = day and day.isoformat()
+    return fields | {"date": fields["valid_from"]}
+
+
+def _turn_lines(origin: dict[str, str], raw: bytes) -> Iterator[Line]:
     for number, line in enumerate(raw.split(b"\n"), 1):
-        if turn := conversations_turn.read_turn(line):
-            yield {
+        turn = conversations_turn.read_turn(line)
+        if turn:
+            day = turn.at.date().isoformat()
+            place = {
                 "type": "turn",
-                **where,
+                **origin,
                 "line": number,
-                "date": turn.at.date().isoformat(),
-            } | turn.as_json()
+                "date": day,
+            }
+            yield place | turn.as_json()
 
 
-def _records(where: dict[str, str], raw: bytes) -> Iterator[dict[str, Any]]:
+def _audit_lines(origin: dict[str, str], raw: bytes) -> Iterator[Line]:
     for number, line in enumerate(raw.split(b"\n"), 1):
-        if record := audit_reader.read_line(line):
-            said = record.as_json()
-            yield {
+        record = audit_reader.read_line(line)
+        if record:
+            place = {
                 "type": "audit",
-                **where,
+                **origin,
                 "line": number,
                 "date": record.ts[:10],
-                "text": record.why,
-            } | said
+            }
+            yield place | {"text": record.why} | record.as_json()
 
 
-def _line(raw: bytes, at: int) -> int:
-    """The line that a byte stands in, counted from 1."""
-    before = raw[:at]
+def _line_number(raw: bytes, offset: int) -> int:
+    """Return the number of the line at a byte offset, from 1."""
+    before = raw[:offset]
     return 1 + before.count(b"\n") + before.count(b"\r") - before.count(b"\r\n")

@@ -1,8 +1,7 @@
-"""Import: what another system knew becomes lines of notes and facts, as a person's act that can be taken back."""
+"""Imports the memory of another system as items and facts of notes. `undo` can take it back."""
 
-from collections.abc import Collection, Iterable, Iterator, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass, field
 from datetime import datetime
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -15,8 +14,8 @@ from vault_memory.markdown.items import normalised
 from vault_memory.markdown.note_items import folded, items_of
 from vault_memory.rules.facts.fact import snake_case
 from vault_memory.rules.paths.filenames import inside
-from vault_memory.transfer.exporter import Skipped
-from vault_memory.transfer.istota import Known, Piece, read_istota
+from vault_memory.transfer.import_report import ImportReport, ImportRequest
+from vault_memory.transfer.istota import ImportedText, IstotaMemory, read_istota
 
 if TYPE_CHECKING:
     from vault_memory.edits import commands
@@ -43,42 +42,21 @@ else:
     workspace = lazy_module("vault_memory.transfer.workspace")
 
 HEADING = "Imported"
-UNDATED = "imported.md"
-"""Beside the dated notes, for what is kept for good"""
-WHY = "imported from {name}"
-LONG_ENOUGH = 20
-"""Letters of a text that, once found within a note, is taken for known"""
+UNDATED_NOTE = "imported.md"
+"""Name of the note for permanent texts, beside the dated notes"""
+REASON = "imported from {name}"
+COMPARABLE_LETTERS = 20
+"""A text of this length that is anywhere in a note is not added again"""
 
 
 class NoSource(UsageError):
-    """What is to be imported is not there, or nothing that can be read."""
+    """There is nothing to import at this path."""
 
     def __init__(self, source: Path) -> None:
         super().__init__(
             f"there is no file or folder `{source}`",
-            hint="name a database of Istota, or a workspace",
+            hint="name a database of Istota, a workspace, or a CLAUDE.md",
         )
-
-
-@dataclass(slots=True)
-class Imported:
-    """What came in, or with a dry run would."""
-
-    facts: int = 0
-    items: int = 0
-    known: int = 0
-    """facts and items that were there already"""
-    notes: list[str] = field(default_factory=list)
-    """that were written"""
-    copies: list[str] = field(default_factory=list)
-    """conflict copies beside notes that say something else"""
-    left: list[str] = field(default_factory=list)
-    """files of a workspace that are no memory"""
-    skipped: list[Skipped] = field(default_factory=list)
-    moved: int = 0
-    """sections that went from one note to another"""
-    diff: str = ""
-    """of the notes between which they went"""
 
 
 def import_from(
@@ -88,185 +66,194 @@ def import_from(
     scopes: Collection[str] | None,
     now: datetime | None,
     dry_run: bool,
-) -> Imported:
-    """Take in a workspace, or the facts and chunks of a database. Raises NoSource, NoWorkspace, ForeignDatabase."""
+) -> ImportReport:
+    """Import a workspace, a persona, or the facts and texts of a database.
+
+    Raises NoSource, NoWorkspace, ForeignDatabase, UsageError.
+    """
     if isinstance(scopes, str):
         raise UsageError(
             f"`scopes` is a list of scopes, not {scopes!r}",
             hint="None means all of the source",
         )
-    if persona := transfer_persona.own_persona(edits, source):
-        return transfer_persona.move_compactions(
-            edits, persona, scopes=scopes, now=moment(now), dry_run=dry_run
-        )
+    request = ImportRequest(scopes, moment(now), dry_run)
+    persona = transfer_persona.own_persona(edits, source)
+    if persona:
+        return transfer_persona.move_compactions(edits, persona, request)
     if source.is_dir():
-        return workspace.import_workspace(
-            edits, source, scopes=scopes, now=moment(now), dry_run=dry_run
-        )
-    if source.name == "CLAUDE.md" and source.is_file():
-        return workspace.import_persona(
-            edits, source, scopes=scopes, now=moment(now), dry_run=dry_run
-        )
+        return workspace.import_workspace(edits, source, request)
     if not source.is_file():
         raise NoSource(source)
-    work = _Work(edits, source.name, moment(now), dry_run)
-    known = read_istota(source)
-    owners = sorted(
-        {
-            *(fact.scope for fact in known.facts),
-            *(piece.scope for piece in known.pieces),
-        }
-    )
-    for scope in owners:
-        if scopes is None or scope in scopes:
-            work.take(scope, known)
-    return work.done
+    if source.name == "CLAUDE.md":
+        return workspace.import_persona(edits, source, request)
+    return _import_database(edits, source, request)
 
 
-class _Work:
-    """One import."""
+def _import_database(
+    edits: "EditCalls", source: Path, request: ImportRequest
+) -> ImportReport:
+    importer = _DatabaseImporter(edits, source.name, request)
+    memory = read_istota(source)
+    for scope in memory.scopes():
+        if request.includes(scope):
+            importer.add_scope(scope, memory)
+    return importer.report
 
-    def __init__(
-        self, edits: "EditCalls", name: str, now: datetime, dry_run: bool
-    ) -> None:
-        self._edits, self._now, self._dry_run = edits, now, dry_run
-        self._why = WHY.format(name=name)
-        self.done = Imported()
 
-    def take(self, scope: str, known: Known) -> None:
-        """All that one owner has."""
+class _DatabaseImporter:
+    """One import of a database."""
+
+    def __init__(self, edits: "EditCalls", name: str, request: ImportRequest) -> None:
+        self._edits = edits
+        self._request = request
+        self._reason = REASON.format(name=name)
+        self.report = ImportReport()
+
+    def add_scope(self, scope: str, memory: IstotaMemory) -> None:
+        """Import the facts and texts of one scope."""
         paths = list(self._edits.vault.folder.listing().entries)
         places = scope_notes.places_of(scope, paths, self._edits.vault.layout)
-        try:
-            self._check(scope, places.facts, "facts")
-        except VaultMemoryError as error:
-            self.done.skipped.append(Skipped(scope, error.message))
+        reason = self._reason_without_place(scope, places)
+        if reason:
+            self.report.skip(scope, reason)
             return
-        if facts := [fact for fact in known.facts if fact.scope == scope]:
-            with self._or_skip(places.facts):
-                self._state(places.facts, scope, facts)
-        by_note: dict[str, list[Piece]] = {}
-        for piece in known.pieces:
-            if piece.scope == scope:
-                by_note.setdefault(_note_of(places, piece), []).append(piece)
-        for note, pieces in sorted(by_note.items()):
-            with self._or_skip(note):
-                self._add(note, places, pieces)
+        facts = [fact for fact in memory.facts if fact.scope == scope]
+        if facts:
+            with self._skipping_unreadable(places.facts):
+                self._add_facts(places.facts, scope, facts)
+        texts_by_note: dict[str, list[ImportedText]] = {}
+        for text in memory.texts:
+            if text.scope == scope:
+                texts_by_note.setdefault(_note_of(places, text), []).append(text)
+        for note, texts in sorted(texts_by_note.items()):
+            with self._skipping_unreadable(note):
+                self._add_texts(note, places, texts)
+
+    def _reason_without_place(self, scope: str, places: "Places") -> str:
+        """Return why the layout has no place for a scope; empty if it has one."""
+        try:
+            place = self._edits.vault.layout.place(inside(places.facts))
+        except VaultMemoryError as error:
+            return error.message
+        if place is None or (place.kind, place.scope) != ("facts", scope):
+            return f"there is no place for {scope!r} in this vault"
+        return ""
 
     @contextmanager
-    def _or_skip(self, note: str) -> Iterator[None]:
-        """A note that cannot be read or written keeps nothing else from coming."""
+    def _skipping_unreadable(self, note: str) -> Iterator[None]:
+        """Skip a note that cannot be read, so that the others are still imported."""
         try:
             yield
         except NoteUnreadable as error:
-            self.done.skipped.append(Skipped(note, error.reason))
+            self.report.skip(note, error.reason)
 
-    def _check(self, scope: str, path: str, kind: str) -> None:
-        place = self._edits.vault.layout.place(inside(path))
-        if place is None or (place.kind, place.scope) != (kind, scope):
-            raise UsageError(f"there is no place for {scope!r} in this vault")
+    # ---- facts ------------------------------------------------------------------------------
 
-    # ---- facts ----------------------------------------------------------------------------------------------------
-
-    def _state(self, page: str, scope: str, facts: "Sequence[Fact]") -> None:
-        """All facts of an owner in one run, the oldest first."""
+    def _add_facts(self, page: str, scope: str, facts: "Sequence[Fact]") -> None:
+        """Add all facts of a scope in one edit, oldest first."""
         settings = self._edits.vault.config.facts
         single = frozenset(map(snake_case, settings.single_valued))
-        rules = entity_info.FactRules(self._now.date(), single, settings.conflicts)
-        there = self._there(page)
+        today = self._request.now.date()
+        rules = entity_info.FactRules(today, single, settings.conflicts)
+        doc = self._parsed(page)
         wishes = []
         for fact in facts:
             try:
                 entity_info.check(fact)
             except UsageError as error:
-                self.done.skipped.append(Skipped(page, error.message))
+                self.report.skip(page, error.message)
                 continue
-            if there and fact_page.is_said(there, fact):
-                self.done.known += 1
+            if doc is not None and fact_page.is_said(doc, fact):
+                self.report.known += 1
             else:
                 wishes.append(fact_edits.wish_of("add", scope, rules, fact=fact))
-        if not wishes:
-            return
-        edit = self._run(page, commands.ChangeFacts(tuple(wishes)))
-        took = 0
-        for done in edit.applied:
-            words = done.remark.split()
-            took += words[:1] == [fact_edits.ABOUT] and words[-1] != "duplicate"
-        self.done.facts += took
-        self.done.known += (
-            0
-            if edit.pending
-            else len(wishes) - took - len(edit.rejected) - len(edit.proposed)
-        )
+        if wishes:
+            self._count_facts(
+                self._run(page, commands.ChangeFacts(tuple(wishes))),
+                len(wishes),
+            )
 
-    def _there(self, page: str) -> "SectionedDoc | None":
+    def _count_facts(self, edit: "Edit", count: int) -> None:
+        """Count the added facts among `count` wishes; the others existed before."""
+        added = 0
+        for op in edit.applied:
+            words = op.remark.split()
+            is_fact = words[:1] == [fact_edits.ABOUT]
+            if is_fact and words[-1] != "duplicate":
+                added += 1
+        self.report.facts += added
+        if not edit.pending:
+            refused = len(edit.rejected) + len(edit.proposed)
+            self.report.known += count - added - refused
+
+    def _parsed(self, page: str) -> "SectionedDoc | None":
         note = self._edits.editor.there(page)
         return parse(note.raw) if note else None
 
-    # ---- text -----------------------------------------------------------------------------------------------------
+    # ---- texts ------------------------------------------------------------------------------
 
-    def _add(self, note: str, places: "Places", pieces: Iterable[Piece]) -> None:
-        """The pieces that neither the note nor the profile says, as items."""
-        raws = {
-            path: found.raw
-            for path in (note, places.profile)
-            if (found := self._edits.editor.there(path))
-        }
-        text = "\n".join(
-            folded(raw.decode("utf-8", "replace")) for raw in raws.values()
-        )
-        said = {
-            normalised(item.text)
-            for raw in raws.values()
-            for item in items_of(parse(raw))
-        }
+    def _add_texts(
+        self, note: str, places: "Places", texts: Iterable[ImportedText]
+    ) -> None:
+        """Add the texts that neither the note nor the profile has, as items."""
+        raws = {}
+        for path in (note, places.profile):
+            file = self._edits.editor.there(path)
+            if file:
+                raws[path] = file.raw
+        is_known = _known_texts(raws.values())
         lines = []
-        for piece in pieces:
-            line = f"{piece.text} ({piece.marks})" if piece.marks else piece.text
-            key = normalised(line)
-            if key in said or (
-                len(piece.text) >= LONG_ENOUGH and folded(piece.text) in text
-            ):
-                self.done.known += 1
-                continue
-            said.add(key)
-            lines.append(line)
-        if lines:
-            edit = self._run(
-                note,
-                commands.ApplyOps(
-                    tuple(
-                        note_lines.ops_for(parse(raws.get(note, b"")), HEADING, lines)
-                    )
-                ),
-            )
-            self.done.items += sum(done.outcome == "applied" for done in edit.applied)
-            self.done.known += sum(done.outcome != "applied" for done in edit.applied)
+        for text in texts:
+            if is_known(text):
+                self.report.known += 1
+            else:
+                lines.append(text.line)
+        if not lines:
+            return
+        ops = note_lines.ops_for(parse(raws.get(note, b"")), HEADING, lines)
+        edit = self._run(note, commands.ApplyOps(tuple(ops)))
+        added = sum(op.outcome == "applied" for op in edit.applied)
+        self.report.items += added
+        self.report.known += len(edit.applied) - added
 
     def _run(self, note: str, action: "commands.EditAction") -> "Edit":
-        curator = self._edits.editor
-        run = curator.new_command(note, "cli", self._now, action, why=self._why)
-        edit = curator.run(run, self._now, dry_run=self._dry_run, idle=False)
-        if any(done.outcome == "applied" for done in edit.applied):
-            self.done.notes.append(note)
-        self.done.skipped += [
-            Skipped(note, refused.reason) for refused in edit.rejected
-        ]
-        self.done.skipped += [
-            Skipped(note, f"waits for your decision: {one.id}") for one in edit.proposed
-        ]
-        self.done.skipped += [
-            Skipped(note, f"waits until the note is free: {one.reason}")
-            for one in edit.pending[:1]
-        ]
+        """Execute an edit, and report what was refused or waits."""
+        editor = self._edits.editor
+        now = self._request.now
+        command = editor.new_command(note, "cli", now, action, why=self._reason)
+        edit = editor.run(command, now, dry_run=self._request.dry_run, idle=False)
+        if any(op.outcome == "applied" for op in edit.applied):
+            self.report.notes.append(note)
+        for refused in edit.rejected:
+            self.report.skip(note, refused.reason)
+        for proposal in edit.proposed:
+            self.report.skip(note, f"waits for your decision: {proposal.id}")
+        for op in edit.pending[:1]:
+            self.report.skip(note, f"waits until the note is free: {op.reason}")
         return edit
 
 
-def _note_of(places: "Places", piece: Piece) -> str:
-    if piece.day:
-        return places.note_of(piece.day)
-    return (
-        places.profile
-        if places.scope.startswith("channel:")
-        else places.notes + UNDATED
-    )
+def _known_texts(raws: Collection[bytes]) -> Callable[[ImportedText], bool]:
+    """Return a function that tells whether these notes, or an earlier call, have a text."""
+    contents = "\n".join(folded(raw.decode("utf-8", "replace")) for raw in raws)
+    items = {normalised(item.text) for raw in raws for item in items_of(parse(raw))}
+
+    def is_known(text: ImportedText) -> bool:
+        key = normalised(text.line)
+        if key in items:
+            return True
+        if len(text.text) >= COMPARABLE_LETTERS and folded(text.text) in contents:
+            return True
+        items.add(key)
+        return False
+
+    return is_known
+
+
+def _note_of(places: "Places", text: ImportedText) -> str:
+    """Return the note for a text: that of its day, else one for permanent texts."""
+    if text.day:
+        return places.note_of(text.day)
+    if places.scope.startswith("channel:"):
+        return places.profile
+    return places.notes + UNDATED_NOTE

@@ -1,4 +1,4 @@
-"""What a database of Istota knows: facts, and chunks of text, each with its owner. Only reading."""
+"""Reads the facts and texts in a database of Istota, each with the scope of its owner."""
 
 import re
 from collections.abc import Iterator, Mapping
@@ -8,6 +8,7 @@ from datetime import date
 from pathlib import Path
 from typing import Any
 
+from vault_memory.database.connection import Connection
 from vault_memory.database.read_only import (
     ForeignDatabase,
     columns,
@@ -18,173 +19,222 @@ from vault_memory.database.read_only import (
 from vault_memory.markdown.editable_region import item_marker
 from vault_memory.rules.facts.fact import TEMPORARY, Fact, snake_case
 
-FACTS, CHUNKS = "knowledge_facts", "memory_chunks"
+FACTS = "knowledge_facts"
+CHUNKS = "memory_chunks"
 EXPECTED = {
     FACTS: ("id", "user_id", "subject", "predicate", "object"),
     CHUNKS: ("id", "user_id", "source_type", "source_id", "content"),
 }
-"""Tables, and the columns without which they say nothing; one of the tables is enough"""
-SAID = "conversation"
-"""The source of what was said; other sources are files"""
-AGING = (SAID, "memory_file", "channel_memory")
-"""Sources that belong to a day"""
-LONGEST = 1_800
-"""Letters of one item"""
+"""Table → the columns that it must have; a database needs one of the tables"""
+CONVERSATION = "conversation"
+"""The source of turns; other sources are files"""
+DATED_SOURCES = (CONVERSATION, "memory_file", "channel_memory")
+MAX_LETTERS = 1_800
+"""Maximum length of one item"""
 _DAY = re.compile(r"\d{4}-\d{2}-\d{2}")
 
 
 @dataclass(frozen=True, slots=True)
-class Piece:
-    """A piece of text that becomes an item."""
+class ImportedText:
+    """A text that becomes one item."""
 
     scope: str
     text: str
     day: date | None
-    """None for what is kept for good"""
+    """None for a permanent text"""
     marks: str = ""
-    """what stands in brackets after it"""
+    """fields of the item, which follow it in parentheses"""
+
+    @property
+    def line(self) -> str:
+        """Return the text with its fields."""
+        if self.marks:
+            return f"{self.text} ({self.marks})"
+        return self.text
 
 
 @dataclass(frozen=True, slots=True)
-class Known:
-    """All of it."""
+class IstotaMemory:
+    """The content of a database: facts from the oldest on, and texts in their order."""
 
     facts: tuple[Fact, ...]
-    pieces: tuple[Piece, ...]
+    texts: tuple[ImportedText, ...]
+
+    def scopes(self) -> list[str]:
+        """Return the scopes that have a fact or a text, sorted."""
+        owners = {fact.scope for fact in self.facts}
+        owners |= {text.scope for text in self.texts}
+        return sorted(owners)
 
 
-def read_istota(path: Path) -> Known:
-    """Raises ForeignDatabase, which says what was found and what was expected."""
+Row = Mapping[str, Any]
+
+
+def read_istota(path: Path) -> IstotaMemory:
+    """Read a database.
+
+    Raises ForeignDatabase, whose message names the tables that exist and those expected.
+    """
     with closing(open_foreign(path)) as connection:
-        found = tables(connection)
-        known = [
+        names = tables(connection)
+        usable = [
             name
-            for name in EXPECTED
-            if name in found and set(EXPECTED[name]) <= set(columns(connection, name))
+            for name, required in EXPECTED.items()
+            if name in names and set(required) <= set(columns(connection, name))
         ]
-        if not known:
-            raise _unknown(path, found)
-        told, chunks = (
-            sorted(rows(connection, name), key=_id) if name in known else []
-            for name in EXPECTED
-        )
-    facts = sorted((_fact(row) for row in told), key=_age)
-    return Known(tuple(facts), tuple(piece for row in chunks for piece in _pieces(row)))
+        if not usable:
+            raise _not_istota(path, names)
+        fact_rows = _sorted_rows(connection, FACTS) if FACTS in usable else []
+        chunk_rows = _sorted_rows(connection, CHUNKS) if CHUNKS in usable else []
+    facts = sorted(map(_fact, fact_rows), key=_first_day)
+    texts = [text for row in chunk_rows for text in _texts(row)]
+    return IstotaMemory(tuple(facts), tuple(texts))
 
 
-def _unknown(path: Path, found: list[str]) -> ForeignDatabase:
+def _sorted_rows(connection: Connection, table: str) -> list[dict[str, Any]]:
+    return sorted(rows(connection, table), key=_id)
+
+
+def _not_istota(path: Path, names: list[str]) -> ForeignDatabase:
     expected = " or ".join(
-        f"{name} ({', '.join(needed)})" for name, needed in EXPECTED.items()
+        f"{name} ({', '.join(required)})" for name, required in EXPECTED.items()
     )
+    actual = ", ".join(names) or "no tables"
     return ForeignDatabase(
-        f"`{path}` is no database of Istota: it has {', '.join(found) or 'no table at all'}; expected was {expected}",
-        hint="nothing was written",
-        found=found,
-        expected={name: list(needed) for name, needed in EXPECTED.items()},
+        f"`{path}` is not a database of Istota: it has {actual}; expected was {expected}",
+        hint="nothing was written; name the database in which Istota keeps its memory",
+        found=names,
+        expected={name: list(required) for name, required in EXPECTED.items()},
     )
 
 
-def _id(row: Mapping[str, Any]) -> tuple[int, str]:
+def _id(row: Row) -> tuple[int, str]:
     number = row["id"]
-    return (number, "") if isinstance(number, int) else (0, str(number))
+    if isinstance(number, int):
+        return (number, "")
+    return (0, str(number))
 
 
-def _scope(row: Mapping[str, Any]) -> str:
-    """Channels are users there whose name begins with `channel:`."""
+def _scope(row: Row) -> str:
+    """Return the scope of a row. In Istota a channel is a user named `channel:…`."""
     owner = _text(row, "user_id")
-    return owner if owner.startswith("channel:") else f"user:{owner}"
+    if owner.startswith("channel:"):
+        return owner
+    return f"user:{owner}"
 
 
-def _fact(row: Mapping[str, Any]) -> Fact:
+def _fact(row: Row) -> Fact:
     predicate = snake_case(_text(row, "predicate"))
-    sure = row.get("confidence")
     return Fact(
-        "",
-        _text(row, "subject"),
-        predicate,
-        _text(row, "object"),
-        _day(row, "valid_from"),
-        _day(row, "valid_until"),
-        bool(row.get("temporary")) or predicate in TEMPORARY,
-        min(1.0, max(0.0, float(sure))) if isinstance(sure, int | float) else 1.0,
-        _word(row, "source_task_id"),
+        id="",
+        subject=_text(row, "subject"),
+        predicate=predicate,
+        object=_text(row, "object"),
+        valid_from=_day(row, "valid_from"),
+        valid_until=_day(row, "valid_until"),
+        temporary=bool(row.get("temporary")) or predicate in TEMPORARY,
+        confidence=_confidence(row.get("confidence")),
+        ref=_word(row, "source_task_id"),
         scope=_scope(row),
     )
 
 
-def _age(fact: Fact) -> date:
+def _confidence(value: object) -> float:
+    if not isinstance(value, int | float):
+        return 1.0
+    return min(1.0, max(0.0, float(value)))
+
+
+def _first_day(fact: Fact) -> date:
     return fact.valid_from or date.min
 
 
-def _pieces(row: Mapping[str, Any]) -> Iterator[Piece]:
-    """A chunk as items: its list items, and its paragraphs; the text is all there, headings as text."""
-    source, origin = _text(row, "source_type"), _text(row, "source_id")
-    scope = _scope(row)
-    named = _DAY.search(origin.rpartition("/")[2])
-    day = _as_day(named[0]) if named else None
-    if day is None and source in AGING:
-        day = _day(row, "created_at")
-    marks = [
-        f"ref:{_word(row, 'source_id')}"
-        if source == SAID and _word(row, "source_id")
-        else ""
-    ]
-    marks += [f"topic:{_word(row, 'topic')}" if _word(row, "topic") else ""]
+def _texts(row: Row) -> Iterator[ImportedText]:
+    """Yield the list items and paragraphs of a chunk. A heading becomes a text, too."""
+    template = ImportedText(_scope(row), "", _day_of_chunk(row), _marks(row))
+    for paragraph in _paragraphs(_text(row, "content")):
+        for text in _split(paragraph):
+            yield replace(template, text=text)
+
+
+def _day_of_chunk(row: Row) -> date | None:
+    """Return the day in the name of the source, else the day on which a dated one was made."""
+    name = _text(row, "source_id").rpartition("/")[2]
+    match = _DAY.search(name)
+    day = _parsed_day(match[0]) if match else None
+    if day is None and _text(row, "source_type") in DATED_SOURCES:
+        return _day(row, "created_at")
+    return day
+
+
+def _marks(row: Row) -> str:
+    is_turn = _text(row, "source_type") == CONVERSATION
+    ref = _word(row, "source_id") if is_turn else ""
+    topic = _word(row, "topic")
     until = _day(row, "valid_until")
-    marks += [
-        f"until:{until}" if until else "",
-        "origin:talk" if source == SAID else "",
-    ]
-    whole = Piece(scope, "", day, ", ".join(mark for mark in marks if mark))
-    for text in _paragraphs(_text(row, "content")):
-        yield from (replace(whole, text=part) for part in _short(text))
+    marks = []
+    if ref:
+        marks.append(f"ref:{ref}")
+    if topic:
+        marks.append(f"topic:{topic}")
+    if until:
+        marks.append(f"until:{until}")
+    if is_turn:
+        marks.append("origin:talk")
+    return ", ".join(marks)
 
 
 def _paragraphs(content: str) -> Iterator[str]:
     lines: list[str] = []
     for line in [*content.splitlines(), ""]:
-        marker = len(item_marker(line.strip().encode("utf-8", "replace")))
-        if lines and (not line.strip() or marker or line.lstrip().startswith("#")):
+        text = line.strip()
+        marker = len(item_marker(text.encode("utf-8", "replace")))
+        starts_paragraph = not text or marker or text.startswith("#")
+        if lines and starts_paragraph:
             yield " ".join(lines)
             lines = []
-        said = line.strip()[marker:].strip().lstrip("#").strip()
-        lines += [said] if said else []
+        words = text[marker:].strip().lstrip("#").strip()
+        if words:
+            lines.append(words)
 
 
-def _short(text: str) -> Iterator[str]:
-    """The text in parts that fit into items, cut between words where there are any."""
-    while len(text) > LONGEST:
-        cut = text.rfind(" ", 1, LONGEST)
-        cut = LONGEST if cut < 0 else cut
-        yield text[:cut].strip()
-        text = text[cut:].strip()
+def _split(text: str) -> Iterator[str]:
+    """Yield the text in segments of the maximum length, split between words if possible."""
+    while len(text) > MAX_LETTERS:
+        end = text.rfind(" ", 1, MAX_LETTERS)
+        if end < 0:
+            end = MAX_LETTERS
+        yield text[:end].strip()
+        text = text[end:].strip()
     if text:
         yield text
 
 
-def _text(row: Mapping[str, Any], name: str) -> str:
+def _text(row: Row, name: str) -> str:
     value = row.get(name)
-    return (
-        ""
-        if value is None
-        else value.decode("utf-8", "replace")
-        if isinstance(value, bytes)
-        else str(value)
-    )
+    if value is None:
+        return ""
+    if isinstance(value, bytes):
+        return value.decode("utf-8", "replace")
+    return str(value)
 
 
-def _word(row: Mapping[str, Any], name: str) -> str:
-    """As it can stand in brackets: one word of plain signs, else nothing."""
+def _word(row: Row, name: str) -> str:
+    """Return a value that can be a field of an item: one word of plain characters, else empty."""
     value = _text(row, name).strip()
-    return value if re.fullmatch(r"[\w.-]{1,60}", value) else ""
+    if re.fullmatch(r"[\w.-]{1,60}", value):
+        return value
+    return ""
 
 
-def _day(row: Mapping[str, Any], name: str) -> date | None:
-    return _as_day(_text(row, name)[:10])
+def _day(row: Row, name: str) -> date | None:
+    return _parsed_day(_text(row, name)[:10])
 
 
-def _as_day(text: str) -> date | None:
+def _parsed_day(text: str) -> date | None:
     try:
-        return date.fromisoformat(text) if _DAY.fullmatch(text) else None
+        if _DAY.fullmatch(text):
+            return date.fromisoformat(text)
+        return None
     except ValueError:
         return None

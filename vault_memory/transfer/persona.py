@@ -1,15 +1,15 @@
-"""SOUL.md says who the bot is. Summaries of conversations that an older bot left there go to MEMORY.md, on request."""
+"""Moves summaries of conversations from SOUL.md, where an older bot left them, to MEMORY.md.
+
+SOUL.md is the persona of the bot: it says who the bot is.
+"""
 
 import re
-from collections.abc import Collection
-from datetime import datetime
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 from vault_memory.lazy import lazy_module
 from vault_memory.markdown.document import parse
-from vault_memory.transfer.exporter import Skipped
-from vault_memory.transfer.importer import Imported
+from vault_memory.transfer.import_report import ImportReport, ImportRequest
 
 if TYPE_CHECKING:
     from vault_memory.edits import commands
@@ -23,90 +23,96 @@ else:
     scope_notes = lazy_module("vault_memory.rules.paths.scope_notes")
 
 COMPACTION = re.compile(r"session compaction\b", re.IGNORECASE)
-"""With this the headings of such summaries begin"""
-WHY = "summaries of conversations belong to {target}"
+"""The beginning of the heading of such a summary"""
+REASON = "summaries of conversations belong to {target}"
 
 
 def own_persona(edits: "EditCalls", source: Path) -> str:
-    """The path of the vault's own persona, when that is what is meant; else empty."""
+    """Return the path in the vault of its own persona, if `source` is that; else empty."""
     root = Path(edits.vault.root).resolve()
-    named = source if source.exists() or source.is_absolute() else root / source
+    is_own_path = source.exists() or source.is_absolute()
+    named = source if is_own_path else root / source
     try:
         path = named.resolve().relative_to(root).as_posix()
     except (ValueError, OSError):
         return ""
     place = edits.vault.layout.place(path)
-    return (
-        path
-        if place is not None and place.kind == "persona" and named.is_file()
-        else ""
-    )
+    is_persona = place is not None and place.kind == "persona"
+    if is_persona and named.is_file():
+        return path
+    return ""
 
 
 def move_compactions(
-    edits: "EditCalls",
-    persona: str,
-    *,
-    scopes: Collection[str] | None,
-    now: datetime,
-    dry_run: bool,
-) -> Imported:
-    """Move the sections: first they stand in both notes, then in one. Begun again, it goes on where it was."""
-    done = Imported()
-    if not dry_run:
-        edits.editor.tend(now)  # what a crash left without its record gets it
-    place, note = edits.vault.layout.place(persona), edits.editor.there(persona)
-    if (
-        place is None
-        or note is None
-        or (scopes is not None and place.scope not in scopes)
-    ):
-        return done
-    target = scope_notes.places_of(
-        place.scope, list(edits.vault.folder.listing().entries), edits.vault.layout
-    ).profile
-    sections = [one for one in parse(note.raw).sections if COMPACTION.match(one.name)]
-    moves = move_sections.moves_of(sections, persona, target)
-    if moves and not _run(edits, done, target, moves, now, dry_run=dry_run).pending:
-        if not dry_run:
-            there = edits.editor.there(target)
-            moves = tuple(
-                move
-                for move in moves
-                if there is not None and move_sections.stands_in(there.raw, move)
-            )
-        if moves:
-            left = _run(edits, done, persona, moves, now, dry_run=dry_run)
-            done.moved = sum(one.outcome == "applied" for one in left.applied)
-    return done
-
-
-def _run(
-    edits: "EditCalls",
-    done: Imported,
-    note: str,
-    moves: "tuple[commands.SectionMove, ...]",
-    now: datetime,
-    *,
-    dry_run: bool,
-) -> "Edit":
-    target = moves[0].target
-    run = edits.editor.new_command(
-        note,
-        "cli",
-        now,
-        commands.MoveSections(moves),
-        why=WHY.format(target=target),
-    )
-    edit = edits.editor.run(run, now, dry_run=dry_run)
-    if edit.changed:
-        done.notes.append(note)
-        done.diff += edit.diff
-    if note == target:
-        done.known = sum(one.outcome == "noop_dup" for one in edit.applied)
-    done.skipped += [Skipped(note, refused.reason) for refused in edit.rejected]
-    done.skipped += [
-        Skipped(note, f"waits until the note is free: {one.reason}")
-        for one in edit.pending[:1]
+    edits: "EditCalls", persona: str, request: ImportRequest
+) -> ImportReport:
+    """Move the summaries to MEMORY.md. After a crash, a second call finishes the move."""
+    report = ImportReport()
+    if not request.dry_run:
+        # A crash may have left an edit without its audit record.
+        edits.editor.tend(request.now)
+    place = edits.vault.layout.place(persona)
+    note = edits.editor.there(persona)
+    if place is None or note is None or not request.includes(place.scope):
+        return report
+    paths = list(edits.vault.folder.listing().entries)
+    target = scope_notes.places_of(place.scope, paths, edits.vault.layout).profile
+    sections = [
+        section
+        for section in parse(note.raw).sections
+        if COMPACTION.match(section.name)
     ]
-    return edit
+    moves = move_sections.moves_of(sections, persona, target)
+    if moves:
+        _Move(edits, request, report).run(persona, target, moves)
+    return report
+
+
+class _Move:
+    """One move of sections, in two edits: add them to the target, remove them from the source."""
+
+    def __init__(
+        self, edits: "EditCalls", request: ImportRequest, report: ImportReport
+    ) -> None:
+        self._edits = edits
+        self._request = request
+        self._report = report
+
+    def run(
+        self, source: str, target: str, moves: "tuple[commands.SectionMove, ...]"
+    ) -> None:
+        added = self._edit(target, moves)
+        self._report.known = sum(op.outcome == "noop_dup" for op in added.applied)
+        if added.pending:
+            return
+        if not self._request.dry_run:
+            # Only sections that the target has on disk may leave the source.
+            moves = self._arrived(target, moves)
+        if moves:
+            removed = self._edit(source, moves)
+            self._report.moved = sum(op.outcome == "applied" for op in removed.applied)
+
+    def _arrived(
+        self, target: str, moves: "tuple[commands.SectionMove, ...]"
+    ) -> "tuple[commands.SectionMove, ...]":
+        note = self._edits.editor.there(target)
+        if note is None:
+            return ()
+        return tuple(move for move in moves if move_sections.stands_in(note.raw, move))
+
+    def _edit(self, note: str, moves: "tuple[commands.SectionMove, ...]") -> "Edit":
+        editor = self._edits.editor
+        now = self._request.now
+        report = self._report
+        reason = REASON.format(target=moves[0].target)
+        action = commands.MoveSections(moves)
+        command = editor.new_command(note, "cli", now, action, why=reason)
+        edit = editor.run(command, now, dry_run=self._request.dry_run)
+        if edit.changed:
+            report.notes.append(note)
+            report.diff += edit.diff
+        for refused in edit.rejected:
+            report.skip(note, refused.reason)
+        for op in edit.pending[:1]:
+            report.skip(note, f"waits until the note is free: {op.reason}")
+        return edit

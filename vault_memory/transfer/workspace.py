@@ -1,19 +1,18 @@
-"""Import of a workspace of OpenClaw or Hermes: its files, as they are, in the places that the layout has for them.
+"""Imports a workspace of OpenClaw or Hermes: copies its files to the places of the layout.
 
-Nothing is overwritten. Where another text stands under the same name, the file is put beside it as a conflict copy, for
-a person to merge.
+Nothing is overwritten. If a note of the same name has another text, the file becomes a conflict copy
+beside it, for a person to merge.
 """
 
-from collections.abc import Collection, Iterator
-from datetime import datetime
+from collections.abc import Iterator
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 from vault_memory.errors import UsageError, VaultError
 from vault_memory.lazy import lazy_module
 from vault_memory.rules.paths.conflict_names import conflict_copy
-from vault_memory.transfer.exporter import LARGEST_LOG, Skipped
-from vault_memory.transfer.importer import Imported
+from vault_memory.transfer.exporter import LARGEST_LOG
+from vault_memory.transfer.import_report import ImportReport, ImportRequest
 from vault_memory.vault.reader import LARGEST_STORED, Folder
 from vault_memory.vault.write.copy_file import copy_name
 from vault_memory.vault.write.create import add_file
@@ -24,7 +23,7 @@ if TYPE_CHECKING:
 else:
     three_way = lazy_module("vault_memory.markdown.merging.three_way")
 
-TAKEN = frozenset(
+IMPORTED_KINDS = frozenset(
     {
         "user",
         "channel",
@@ -38,15 +37,15 @@ TAKEN = frozenset(
         "transcript",
     }
 )
-"""Kinds of files; what was decided and changed elsewhere stays there"""
+"""Kinds of files to import; audit logs and proposals belong to the other vault"""
 FOLDERS = ("memory", "memories", "groups", "transcripts")
 RENAMED = {
     "memories/MEMORY.md": "MEMORY.md",
     "memories/USER.md": "USER.md",
     "memory.md": "MEMORY.md",
 }
-"""Where Hermes has them, and another spelling"""
-MARKS = (
+"""Path in a workspace → path in the vault"""
+TYPICAL_FILES = (
     "MEMORY.md",
     "USER.md",
     "SOUL.md",
@@ -54,13 +53,14 @@ MARKS = (
     "memories/MEMORY.md",
     "memories/USER.md",
 )
-"""One of these, or a folder `memory`, is in every workspace"""
+"""A workspace has at least one of these, or a folder `memory`"""
 PERSONA = "SOUL.md"
-MOST_COPIES = 100
+MAX_COPIES = 100
+"""Maximum number of conflict copies of one note with the same time"""
 
 
 class NoWorkspace(UsageError):
-    """The folder has nothing that such a workspace has."""
+    """The folder is not a workspace of OpenClaw or Hermes."""
 
     def __init__(self, source: Path, why: str) -> None:
         super().__init__(
@@ -70,137 +70,114 @@ class NoWorkspace(UsageError):
 
 
 def import_workspace(
-    edits: "EditCalls",
-    source: Path,
-    *,
-    scopes: Collection[str] | None,
-    now: datetime,
-    dry_run: bool,
-) -> Imported:
+    edits: "EditCalls", source: Path, request: ImportRequest
+) -> ImportReport:
     """Copy the files of a workspace. Raises NoWorkspace, VaultUnreachable."""
-    real, root = source.resolve(), Path(edits.vault.root).resolve()
-    if real == root or root in real.parents or real in root.parents:
-        raise NoWorkspace(source, "and the vault lie in one another")
-    if (
-        not any((source / name).is_file() for name in MARKS)
-        and not (source / "memory").is_dir()
-    ):
-        raise NoWorkspace(source, "is no workspace of OpenClaw or Hermes")
-    done = Imported()
+    _check_workspace(source, Path(edits.vault.root))
+    copier = _Copier(edits, request)
     folder = Folder(source)
-    for path in sorted(_paths(folder, done)):
-        to = RENAMED.get(path, path)
-        place = edits.vault.layout.place(to)
-        if place is None or place.kind not in TAKEN:
-            done.left.append(path)
-        elif scopes is None or place.scope in scopes:
-            try:
-                largest = LARGEST_LOG if path.endswith(".jsonl") else LARGEST_STORED
-                _take(
-                    edits,
-                    done,
-                    to,
-                    folder.read(path, max_bytes=largest).raw,
-                    now,
-                    dry_run=dry_run,
-                )
-            except VaultError as error:
-                done.skipped.append(Skipped(path, error.message))
-    return done
+    for path in sorted(_candidates(folder, copier.report)):
+        target = RENAMED.get(path, path)
+        place = edits.vault.layout.place(target)
+        if place is None or place.kind not in IMPORTED_KINDS:
+            copier.report.left.append(path)
+        elif request.includes(place.scope):
+            copier.copy(folder, path, target)
+    return copier.report
 
 
 def import_persona(
-    edits: "EditCalls",
-    source: Path,
-    *,
-    scopes: Collection[str] | None,
-    now: datetime,
-    dry_run: bool,
-) -> Imported:
-    """Copy the instructions that an older bot had to SOUL.md."""
-    done = Imported()
+    edits: "EditCalls", source: Path, request: ImportRequest
+) -> ImportReport:
+    """Copy the instructions of an older bot to SOUL.md."""
+    copier = _Copier(edits, request)
     place = edits.vault.layout.place(PERSONA)
-    if place and (scopes is None or place.scope in scopes):
-        try:
-            _take(
-                edits,
-                done,
-                PERSONA,
-                Folder(source.parent).read(source.name).raw,
-                now,
-                dry_run=dry_run,
-            )
-        except VaultError as error:
-            done.skipped.append(Skipped(source.name, error.message))
-    return done
+    if place and request.includes(place.scope):
+        copier.copy(Folder(source.parent), source.name, PERSONA)
+    return copier.report
 
 
-def _paths(folder: Folder, done: Imported) -> Iterator[str]:
-    """The files that may be memory: at the top, and in the folders that have it."""
-    names = (
-        entry.name
-        for entry in Path(folder.root).iterdir()
-        if entry.suffix == ".md" and entry.is_file()
-    )
-    yield from names
+def _check_workspace(source: Path, vault: Path) -> None:
+    real = source.resolve()
+    root = vault.resolve()
+    if real == root or root in real.parents or real in root.parents:
+        raise NoWorkspace(source, "and the vault are inside one another")
+    has_typical_file = any((source / name).is_file() for name in TYPICAL_FILES)
+    if not has_typical_file and not (source / "memory").is_dir():
+        raise NoWorkspace(source, "is not a workspace of OpenClaw or Hermes")
+
+
+def _candidates(folder: Folder, report: ImportReport) -> Iterator[str]:
+    """Yield the files that may be memory: those at the top, and in the usual folders."""
+    for entry in Path(folder.root).iterdir():
+        if entry.suffix == ".md" and entry.is_file():
+            yield entry.name
     for name in FOLDERS:
         listing = folder.listing(name)
-        done.skipped += [
-            Skipped(path, reason) for path, reason in listing.unknown.items()
-        ]
-        done.left += listing.copies
+        for path, reason in listing.unknown.items():
+            report.skip(path, reason)
+        report.left += listing.copies
         yield from listing.entries
 
 
-def _take(
-    edits: "EditCalls",
-    done: Imported,
-    path: str,
-    raw: bytes,
-    now: datetime,
-    *,
-    dry_run: bool,
-) -> None:
-    """One file: as it is, or beside what stands there."""
-    if edits.vault.folder.stat(path) is None and (
-        dry_run or add_file(edits.vault.root, path, raw)
-    ):
-        done.notes.append(path)
-    elif _is_known(edits, path, raw):
-        done.known += 1
-    elif path.endswith(".jsonl"):
-        done.skipped.append(Skipped(path, "another transcript of this day is there"))
-    elif copy := _beside(edits, path, raw, now, dry_run=dry_run):
-        done.copies.append(copy)
+class _Copier:
+    """Copies files of one workspace into the vault."""
 
+    def __init__(self, edits: "EditCalls", request: ImportRequest) -> None:
+        self._vault = edits.vault
+        self._request = request
+        self.report = ImportReport()
 
-def _is_known(edits: "EditCalls", path: str, raw: bytes) -> bool:
-    """Whether the note says all that the file says, or the file lies beside it already."""
-    there = edits.vault.folder.read(path, max_bytes=LARGEST_LOG).raw
-    if there == raw or (
-        path.endswith(".md") and three_way.merge(None, raw, there).result == there
-    ):
-        return True
-    above = path.rpartition("/")[0]
-    for copy in edits.vault.folder.listing(above).copies:
-        found = conflict_copy(copy.rpartition("/")[2])
-        if (
-            found
-            and copy.rpartition("/")[0] == above
-            and edits.vault.folder.read(copy).raw == raw
-        ):
+    def copy(self, folder: Folder, path: str, target: str) -> None:
+        """Copy a file to the path `target`, or beside the note that is there."""
+        largest = LARGEST_LOG if path.endswith(".jsonl") else LARGEST_STORED
+        try:
+            self._add(target, folder.read(path, max_bytes=largest).raw)
+        except VaultError as error:
+            self.report.skip(path, error.message)
+
+    def _add(self, path: str, raw: bytes) -> None:
+        if self._vault.folder.stat(path) is None and self._create(path, raw):
+            self.report.notes.append(path)
+        elif self._is_known(path, raw):
+            self.report.known += 1
+        elif path.endswith(".jsonl"):
+            self.report.skip(path, "the vault has another transcript of this day")
+        else:
+            self._add_beside(path, raw)
+
+    def _create(self, path: str, raw: bytes) -> bool:
+        """Create a file; false if it exists. A dry run creates nothing."""
+        return self._request.dry_run or add_file(self._vault.root, path, raw)
+
+    def _is_known(self, path: str, raw: bytes) -> bool:
+        """Return whether the note contains the text, or an earlier import copied the file."""
+        current = self._vault.folder.read(path, max_bytes=LARGEST_LOG).raw
+        if current == raw:
             return True
-    return False
-
-
-def _beside(
-    edits: "EditCalls", path: str, raw: bytes, now: datetime, *, dry_run: bool
-) -> str:
-    above, slash, name = path.rpartition("/")
-    for number in range(1, MOST_COPIES):
-        copy = (
-            above + slash + copy_name(name, f"{now:%Y-%m-%d %H%M%S}", "import", number)
+        if path.endswith(".md"):
+            merged = three_way.merge(None, raw, current)
+            if merged.result == current:
+                return True
+        parent = path.rpartition("/")[0]
+        return any(
+            self._vault.folder.read(copy).raw == raw
+            for copy in self._vault.folder.listing(parent).copies
+            if _is_copy_in(copy, parent)
         )
-        if dry_run or add_file(edits.vault.root, copy, raw):
-            return copy
-    return ""
+
+    def _add_beside(self, path: str, raw: bytes) -> None:
+        """Add a conflict copy beside the note."""
+        parent, slash, name = path.rpartition("/")
+        time = f"{self._request.now:%Y-%m-%d %H%M%S}"
+        for number in range(1, MAX_COPIES):
+            copy = parent + slash + copy_name(name, time, "import", number)
+            if self._create(copy, raw):
+                self.report.copies.append(copy)
+                return
+
+
+def _is_copy_in(copy: str, folder: str) -> bool:
+    """Return whether a conflict copy is in this folder, not below it."""
+    parent, _, name = copy.rpartition("/")
+    return parent == folder and bool(conflict_copy(name))

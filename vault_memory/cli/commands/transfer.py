@@ -1,72 +1,92 @@
-"""`import` and `export`: what another system knew, and everything that is known, to take it elsewhere."""
+"""`import` and `export`: memory from other systems, and the vault for other programs."""
+
+from collections.abc import Iterator, Sequence
+from typing import TYPE_CHECKING
 
 import click
 
-from vault_memory.cli.options import Context, common, named_scopes, scoped
+from vault_memory.cli.options import Context, NamedScopes, common, scoped
 from vault_memory.cli.rendering import coloured_diff
 
-NAME = "vault-memory-export"
+if TYPE_CHECKING:
+    from vault_memory.transfer.exporter import ExportReport
+    from vault_memory.transfer.import_report import ImportReport, Skipped
+
+EXPORT_FOLDER = "vault-memory-export"
 
 
 @click.command("import")
 @click.argument("source")
 @click.option(
-    "--dry-run", is_flag=True, help="Show what would come in; nothing is written."
+    "--dry-run",
+    is_flag=True,
+    help="Show what would be imported; write nothing.",
 )
 @scoped
 @common
 @click.pass_obj
-def import_(
-    context: Context,
-    source: str,
-    dry_run: bool,
-    users: tuple[str, ...],
-    channels: tuple[str, ...],
-    groups: tuple[str, ...],
-) -> int:
-    """Take in what SOURCE knows, and only read it: a database of Istota, the workspace folder of OpenClaw or Hermes, or
-    a CLAUDE.md, which becomes SOUL.md. From the vault's own SOUL.md the sections headed `Session Compaction …` move to
-    MEMORY.md.
+def import_(context: Context, source: str, dry_run: bool, scopes: NamedScopes) -> int:
+    """Import the memory in SOURCE. SOURCE itself is only read.
 
-    Facts of a database go to FACTS.md, texts to the note of their day, else to a note of their own. Files are copied as
-    they are; where the vault says something else, into a conflict copy. What is known is not added again. Exit code 1
-    when something could not be taken.
+    \b
+    SOURCE is one of these:
+      a database of Istota           facts go to FACTS.md, texts to the note of their day
+      a workspace of OpenClaw or     its files are copied; a file that differs from the note
+      Hermes                         of its name becomes a conflict copy
+      a CLAUDE.md                    becomes SOUL.md
+      the SOUL.md of the vault       its sections `Session Compaction …` move to MEMORY.md
+
+    Text that the vault has is not added again. Exit code 1 means that something was skipped.
+
+    \b
+    Example:
+      vault-memory import ~/istota/memory.db --dry-run
     """
     with context.open() as memory:
-        done = memory.transfer.import_from(
+        report = memory.transfer.import_from(
             source,
-            scopes=named_scopes(users, channels, groups) or None,
+            scopes=scopes.names() or None,
             now=context.now,
             dry_run=dry_run,
         )
-    skipped = [{"path": one.path, "reason": one.reason} for one in done.skipped]
     answer = {
-        "facts": done.facts,
-        "items": done.items,
-        "known": done.known,
-        "notes": done.notes,
+        "facts": report.facts,
+        "items": report.items,
+        "known": report.known,
+        "notes": report.notes,
+        "copies": report.copies,
+        "left": report.left,
+        "skipped": _skipped_json(report.skipped),
+        "moved": report.moved,
+        "diff": report.diff,
     }
-    answer |= {
-        "copies": done.copies,
-        "left": done.left,
-        "skipped": skipped,
-        "moved": done.moved,
-        "diff": done.diff,
-    }
-    would = "would take" if dry_run else "took"
-    what = f"{done.facts} facts and {done.items} items into {len(done.notes)} notes"
-    if not done.facts + done.items:
-        what = f"{len(done.notes)} notes"
-    if done.moved:
-        would, what = "would move" if dry_run else "moved", f"{done.moved} sections"
-    lines = [f"{would} {what}; {done.known} known already"]
-    lines += [f"  {note}" for note in done.notes]
-    lines += [f"conflict copy {copy}" for copy in done.copies]
-    lines += [f"left {path}: it is no memory" for path in done.left]
-    lines += [f"skipped {one.path}: {one.reason}" for one in done.skipped]
-    lines += [coloured_diff(done.diff)] if done.diff else []
-    context.emit(answer, lambda: "\n".join(lines))
-    return 1 if done.skipped else 0
+    context.emit(answer, lambda: "\n".join(_import_lines(report, dry_run)))
+    return 1 if report.skipped else 0
+
+
+def _import_lines(report: "ImportReport", dry_run: bool) -> Iterator[str]:
+    yield f"{_summary(report, dry_run)}; {report.known} known already"
+    for note in report.notes:
+        yield f"  {note}"
+    for copy in report.copies:
+        yield f"conflict copy {copy}"
+    for path in report.left:
+        yield f"left out {path}: it is not memory"
+    for skipped in report.skipped:
+        yield f"skipped {skipped.path}: {skipped.reason}"
+    if report.diff:
+        yield coloured_diff(report.diff)
+
+
+def _summary(report: "ImportReport", dry_run: bool) -> str:
+    if report.moved:
+        verb = "would move" if dry_run else "moved"
+        return f"{verb} {report.moved} sections"
+    verb = "would import" if dry_run else "imported"
+    notes = f"{len(report.notes)} notes"
+    if report.facts or report.items:
+        return f"{verb} {report.facts} facts and {report.items} items into {notes}"
+    return f"{verb} {notes}"
 
 
 @click.command()
@@ -74,39 +94,43 @@ def import_(
     "--to",
     "target",
     metavar="PATH",
-    default=NAME,
+    default=EXPORT_FOLDER,
     show_default=True,
-    help="A folder, or a file.jsonl.",
+    help="The new folder, or a new file that ends in `.jsonl`.",
 )
 @scoped
 @common
 @click.pass_obj
-def export(
-    context: Context,
-    target: str,
-    users: tuple[str, ...],
-    channels: tuple[str, ...],
-    groups: tuple[str, ...],
-) -> int:
-    """Write all notes, transcripts and records as they are, and `memory.jsonl`, in which each item, fact and turn is a
-    line of JSON. Into a PATH that ends in `.jsonl` only the latter is written. Nothing is overwritten.
+def export(context: Context, target: str, scopes: NamedScopes) -> int:
+    """Export all notes, transcripts and audit logs as they are, with `memory.jsonl`.
 
-    Exit code 1 when a file could not be read; the others are there.
+    `memory.jsonl` has one line of JSON for each item, fact and turn. A PATH that ends in
+    `.jsonl` gets only these lines. The command overwrites nothing. Exit code 1 means that a
+    file could not be read; the others are exported.
+
+    \b
+    Example:
+      vault-memory export --to ~/backup/memory --user mira
     """
     with context.open() as memory:
-        done = memory.transfer.export(
-            target, scopes=named_scopes(users, channels, groups) or None
-        )
+        report = memory.transfer.export(target, scopes=scopes.names() or None)
     answer = {
-        "target": str(done.target),
-        "files": done.files,
-        "bytes": done.bytes,
-        "records": done.records,
-        "skipped": [{"path": one.path, "reason": one.reason} for one in done.skipped],
+        "target": str(report.target),
+        "files": report.files,
+        "bytes": report.bytes,
+        "records": report.records,
+        "skipped": _skipped_json(report.skipped),
     }
-    lines = [
-        f"{done.files} files, {done.bytes:,} bytes, {done.records} records: {target}"
-    ]
-    lines += [f"skipped {one.path}: {one.reason}" for one in done.skipped]
-    context.emit(answer, lambda: "\n".join(lines))
-    return 1 if done.skipped else 0
+    context.emit(answer, lambda: "\n".join(_export_lines(report, target)))
+    return 1 if report.skipped else 0
+
+
+def _export_lines(report: "ExportReport", target: str) -> Iterator[str]:
+    size = f"{report.bytes:,} bytes"
+    yield f"{report.files} files, {size}, {report.records} records: {target}"
+    for skipped in report.skipped:
+        yield f"skipped {skipped.path}: {skipped.reason}"
+
+
+def _skipped_json(skipped: "Sequence[Skipped]") -> list[dict[str, str]]:
+    return [{"path": file.path, "reason": file.reason} for file in skipped]
