@@ -84,7 +84,7 @@ def words_of(setting: str) -> list[str]:
 @example("/v%h", '/s/" ExecStart=/bin/sh')
 def test_every_path_is_read_from_the_unit_as_it_is(vault: str, state: str):
     job = a_job(
-        vault, state=Path(state), states=Path(state), config=Path(state) / "c.toml"
+        vault, state=Path(state), state_root=Path(state), config=Path(state) / "c.toml"
     )
     unit = systemd_unit(job)
 
@@ -165,7 +165,10 @@ def test_systemd_reads_every_path_as_it_is():
             "/v;é😀 ;/#=@-",
         ):
             job = a_job(
-                vault, owner="nobody", state=Path(f"{vault}.state"), states=Path(vault)
+                vault,
+                owner="nobody",
+                state=Path(f"{vault}.state"),
+                state_root=Path(vault),
             )
             (folder / "vault-memory.service").write_text(systemd_unit(job))
 
@@ -296,9 +299,9 @@ def test_what_was_installed_is_taken_out_and_nothing_else(tmp_path: Path, kind: 
     other = tmp_path / "other.service"
     other.write_text("[Service]\n")
     put(place)
-    place.wanted.parent.mkdir()
-    (place.wanted.parent / "other.service").symlink_to(other)
-    place.wanted.symlink_to(place.unit)
+    place.enable_link.parent.mkdir()
+    (place.enable_link.parent / "other.service").symlink_to(other)
+    place.enable_link.symlink_to(place.unit)
 
     assert uninstall(place, VAULT_ID, dry_run=True).state == "removed"
     assert place.unit.exists()

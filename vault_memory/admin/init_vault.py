@@ -1,4 +1,4 @@
-"""A new vault, with the example notes or without."""
+"""Creates vaults, with or without example notes."""
 
 import os
 import shutil
@@ -13,7 +13,7 @@ from vault_memory.vault.state_dir import StateFolder, claim, state_root
 
 
 def sample_vault() -> Path:
-    """The example notes that come with the program."""
+    """Return the folder of the example notes. Raises VaultError when it is not installed."""
     package = Path(__file__).resolve().parent.parent
     for place in (package / "sample_vault", package.parent / "sample_vault"):
         if place.is_dir():
@@ -25,33 +25,40 @@ def sample_vault() -> Path:
 
 
 def make_vault(root: Path, *, empty: bool) -> int:
-    """Make `root` a vault. Only a folder with nothing in it gets example notes. Returns how many were written."""
+    """Make `root` a vault, and return the number of files written beside the marker.
+
+    Only a folder without files gets example notes. Raises VaultError.
+    """
     try:
         root.mkdir(parents=True, exist_ok=True)
-        is_bare = not any(root.iterdir())
+        has_files = any(root.iterdir())
     except OSError as error:
         raise VaultError(
-            f"no vault can be made at `{root}`: {error.strerror}",
-            hint="choose another place",
+            f"a vault cannot be created at `{root}`: {error.strerror}",
+            hint="choose another folder",
         ) from None
-    if is_bare and not empty:
+    if not has_files and not empty:
         shutil.copytree(sample_vault(), root, dirs_exist_ok=True)
     ensure_marker(root)
-    return (
-        sum(1 for path in root.rglob("*") if path.is_file() and path.name != MARKER)
-        if is_bare
-        else 0
-    )
+    return 0 if has_files else _count_files(root)
+
+
+def _count_files(root: Path) -> int:
+    files = [path for path in root.rglob("*") if path.is_file()]
+    return sum(path.name != MARKER for path in files)
 
 
 def settle_copy(
-    root: Path, said: Literal["copied", "moved"], environment: Mapping[str, str]
+    root: Path, origin: Literal["copied", "moved"], environment: Mapping[str, str]
 ) -> Marker:
-    """Two folders carry one vault id, and the person said which this one is."""
+    """Settle which of two folders with the same vault id keeps it.
+
+    A moved folder keeps the id; a copied folder gets a new one.
+    """
     marker = read_marker(root)
     if marker is None:
         return ensure_marker(root)
-    if said == "moved":
+    if origin == "moved":
         state = StateFolder(state_root(environment) / marker.vault)
         state.path.mkdir(parents=True, exist_ok=True, mode=0o700)
         claim(state, root)

@@ -1,8 +1,9 @@
-"""What a service manager has to be told to keep a daemon running: as a unit of systemd, or a property list of launchd.
+"""Writes the unit of systemd or the property list of launchd that runs a daemon.
 
-Paths are written so that the manager reads exactly them, whatever is in them; those that it cannot read are refused.
+Paths are quoted so that the service manager reads exactly them. A path that it cannot read is refused.
 """
 
+from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -10,88 +11,86 @@ from vault_memory.errors import UsageError
 from vault_memory.models.telemetry import OPT_OUTS
 
 WATCHDOG_SECONDS = 300
-"""Without a sign of life for so long the daemon is started anew; one look at a large vault is well within it"""
-TEMPORARY = ("/tmp", "/var/tmp")
+"""Time without a sign of life after which the daemon is restarted; a scan of a large vault takes less"""
+TEMPORARY_FOLDERS = ("/tmp", "/var/tmp")
+SANDBOX = (
+    "NoNewPrivileges=yes",
+    "LockPersonality=yes",
+    "RestrictAddressFamilies=AF_UNIX AF_INET AF_INET6 AF_NETLINK",
+    "RestrictNamespaces=yes",
+    "RestrictRealtime=yes",
+    "RestrictSUIDSGID=yes",
+    "SystemCallArchitectures=native",
+)
+MACHINE_SANDBOX = (
+    "CapabilityBoundingSet=",
+    "PrivateDevices=yes",
+    "ProtectClock=yes",
+    "ProtectControlGroups=yes",
+    "ProtectHostname=yes",
+    "ProtectKernelLogs=yes",
+    "ProtectKernelModules=yes",
+    "ProtectKernelTunables=yes",
+)
+"""Only the service manager of the machine can take away capabilities"""
 
 
 class PathNotTaken(UsageError):
-    """The service manager cannot be told this path."""
+    """systemd or launchd cannot run a program with this path."""
 
     def __init__(self, path: str, reason: str) -> None:
         super().__init__(
-            f"no service can be made with the path {path!r}: {reason}",
-            hint="use one without that",
+            f"a service cannot use the path {path!r}: {reason}",
+            hint="rename the folder or the file",
         )
 
 
 @dataclass(frozen=True, slots=True)
 class Job:
-    """The daemon of one vault, as it is to be run. All paths are absolute."""
+    """The daemon of one vault as a service. All paths are absolute."""
 
     name: str
-    """of the unit, without its suffix"""
+    """name of the unit, without its suffix"""
     vault: Path
     program: tuple[str, ...]
     """the words that start vault-memory"""
     config: Path | None
-    """the configuration file, when it is not the usual one"""
-    states: Path
-    """the folder of all vaults' states"""
+    """the configuration file; None for that in the state folder"""
+    state_root: Path
+    """the folder with the state folders of all vaults"""
     state: Path
-    """that of this vault"""
+    """the state folder of this vault"""
     cache: Path
     owner: str
-    """as whom it runs when the machine's own service manager runs it; empty for that of a person"""
+    """the account that the service manager of the machine uses; empty for that of a user"""
 
     @property
     def command(self) -> tuple[str, ...]:
-        """All the words that start the daemon."""
+        """Return all words that start the daemon."""
         config = ("--config", str(self.config)) if self.config else ()
         return (*self.program, "--quiet", "run", "--vault", str(self.vault), *config)
 
     @property
     def environment(self) -> dict[str, str]:
-        """What it has to know, since a service manager has another environment than a terminal."""
+        """Return the variables that a service manager does not set as a terminal does."""
         return {
-            "VAULT_MEMORY_STATE": str(self.states),
+            "VAULT_MEMORY_STATE": str(self.state_root),
             "VAULT_MEMORY_CACHE": str(self.cache),
             **OPT_OUTS,
         }
 
 
 def systemd_unit(job: Job) -> str:
-    """Raises PathNotTaken."""
-    program, *rest = job.command
-    if any(letter in program for letter in "\\\"'"):
-        raise PathNotTaken(
-            program, "systemd starts no program with quotes or backslashes in its name"
-        )
-    # A colon before the program: dollars in the words are dollars.
-    words = [_quoted(f":{program}"), *map(_quoted, rest)]
-    written = [_quoted(str(path)) for path in (job.vault, job.state)]
+    """Return the unit of a job. Raises PathNotTaken."""
     lines = [
         "[Unit]",
-        f"Description={_plain(f'vault-memory ({job.vault})')}",
-        *([f"RequiresMountsFor={' '.join(written)}"] if job.owner else []),
+        *_unit_section(job),
         "",
         "[Service]",
-        "Type=notify",
-        f"ExecStart={' '.join(words)}",
-        *(
-            f"Environment={_quoted(f'{name}={value}')}"
-            for name, value in job.environment.items()
-        ),
-        *([f"User={_plain(job.owner)}"] if job.owner else []),
-        "Restart=on-failure",
-        "RestartSec=10",
-        "# What was asked or configured wrongly will not be right the next time.",
-        "RestartPreventExitStatus=2 3",
-        f"WatchdogSec={WATCHDOG_SECONDS}",
-        "# No image of what is remembered is left behind by a crash.",
-        "LimitCORE=0",
+        *_service_section(job),
         "",
-        f"ReadWritePaths={' '.join(written)} {_quoted(f'-{job.cache}')}",
-        *_walls(job),
+        f"ReadWritePaths={_writable(job)} {_quoted(f'-{job.cache}')}",
+        *_sandbox(job),
         "",
         "[Install]",
         f"WantedBy={'multi-user' if job.owner else 'default'}.target",
@@ -99,49 +98,70 @@ def systemd_unit(job: Job) -> str:
     return "\n".join(lines) + "\n"
 
 
-def _walls(job: Job) -> list[str]:
-    """What it may not do. A person's service manager cannot take away capabilities."""
-    used = (
-        job.vault,
-        job.state,
-        job.cache,
-        Path(job.program[0]),
-        *([job.config] if job.config else []),
+def _unit_section(job: Job) -> Iterator[str]:
+    yield f"Description={_plain(f'vault-memory ({job.vault})')}"
+    if job.owner:
+        yield f"RequiresMountsFor={_writable(job)}"
+
+
+def _service_section(job: Job) -> Iterator[str]:
+    yield "Type=notify"
+    yield f"ExecStart={_exec_start(job)}"
+    for name, value in job.environment.items():
+        yield f"Environment={_quoted(f'{name}={value}')}"
+    if job.owner:
+        yield f"User={_plain(job.owner)}"
+    yield "Restart=on-failure"
+    yield "RestartSec=10"
+    yield "# What was asked or configured wrongly will not be right the next time."
+    yield "RestartPreventExitStatus=2 3"
+    yield f"WatchdogSec={WATCHDOG_SECONDS}"
+    yield "# No image of what is remembered is left behind by a crash."
+    yield "LimitCORE=0"
+
+
+def _exec_start(job: Job) -> str:
+    program, *arguments = job.command
+    if any(letter in program for letter in "\\\"'"):
+        raise PathNotTaken(
+            program,
+            "systemd cannot start a program with quotes or backslashes in its name",
+        )
+    # The colon before the program keeps systemd from replacing `$NAME` in the words.
+    return " ".join(map(_quoted, [f":{program}", *arguments]))
+
+
+def _writable(job: Job) -> str:
+    return f"{_quoted(str(job.vault))} {_quoted(str(job.state))}"
+
+
+def _sandbox(job: Job) -> Iterator[str]:
+    """Yield the settings that limit what the daemon may do."""
+    yield "ProtectSystem=strict"
+    # A private /tmp would hide a vault or a program that is in /tmp.
+    if not _uses_temporary_folder(job):
+        yield "PrivateTmp=yes"
+    yield from SANDBOX
+    if job.owner:
+        yield from MACHINE_SANDBOX
+
+
+def _uses_temporary_folder(job: Job) -> bool:
+    paths = [job.vault, job.state, job.cache, Path(job.program[0])]
+    if job.config:
+        paths.append(job.config)
+    return any(
+        path.is_relative_to(folder) for path in paths for folder in TEMPORARY_FOLDERS
     )
-    own_tmp = not any(
-        path.is_relative_to(folder) for path in used for folder in TEMPORARY
-    )
-    everywhere = [
-        "ProtectSystem=strict",
-        *(["PrivateTmp=yes"] if own_tmp else []),
-        "NoNewPrivileges=yes",
-        "LockPersonality=yes",
-        "RestrictAddressFamilies=AF_UNIX AF_INET AF_INET6 AF_NETLINK",
-        "RestrictNamespaces=yes",
-        "RestrictRealtime=yes",
-        "RestrictSUIDSGID=yes",
-        "SystemCallArchitectures=native",
-    ]
-    of_the_machine = [
-        "CapabilityBoundingSet=",
-        "PrivateDevices=yes",
-        "ProtectClock=yes",
-        "ProtectControlGroups=yes",
-        "ProtectHostname=yes",
-        "ProtectKernelLogs=yes",
-        "ProtectKernelModules=yes",
-        "ProtectKernelTunables=yes",
-    ]
-    return everywhere + (of_the_machine if job.owner else [])
 
 
 def launchd_list(job: Job) -> str:
-    """Raises PathNotTaken."""
+    """Return the property list of a job. Raises PathNotTaken."""
     import plistlib
 
     for word in (*job.command, *job.environment.values(), str(job.state)):
         _checked(word)
-    told: dict[str, object] = {
+    properties: dict[str, object] = {
         "Label": job.name,
         "ProgramArguments": list(job.command),
         "EnvironmentVariables": job.environment,
@@ -152,24 +172,24 @@ def launchd_list(job: Job) -> str:
         "StandardErrorPath": str(job.state / "daemon.log"),
     }
     if job.owner:
-        told["UserName"] = job.owner
-    return plistlib.dumps(told, sort_keys=False).decode()
+        properties["UserName"] = job.owner
+    return plistlib.dumps(properties, sort_keys=False).decode()
 
 
 def _quoted(word: str) -> str:
-    """One word of a setting that takes several."""
+    """Return one word of a setting that takes several."""
     escaped = _checked(word).replace("\\", "\\\\").replace('"', '\\"')
     return f'"{escaped.replace("%", "%%")}"'
 
 
 def _plain(text: str) -> str:
-    """All of a setting; a backslash at its end would go on with the next line."""
+    """Return the complete value of a setting. It must not end with a backslash."""
     return _checked(text).replace("%", "%%")
 
 
 def _checked(word: str) -> str:
     if any(letter < " " or letter == "\x7f" for letter in word):
-        raise PathNotTaken(word, "it has control characters in it")
+        raise PathNotTaken(word, "it contains control characters")
     if any("\ud800" <= letter <= "\udfff" for letter in word):
         raise PathNotTaken(word, "it is not UTF-8")
     return word

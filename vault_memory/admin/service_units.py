@@ -1,6 +1,7 @@
-"""Hands the daemon of a vault to the service manager of the machine: its unit is written, and taken out again.
+"""Writes and removes the unit with which a service manager runs the daemon of a vault.
 
-A unit that somebody else wrote, or changed by hand, is left as it is. What comes next is said, not done.
+A unit that another program wrote, or that a person changed, stays as it is. Nothing is started or stopped: the
+report names the commands for that.
 """
 
 import hashlib
@@ -32,22 +33,25 @@ _MARK = re.compile(
     r"^.*written by vault-memory for the vault ([0-9a-f]{32}), sum ([0-9a-f]{16}).*\n",
     re.MULTILINE,
 )
-_CARRIED = {
+_VARIABLES_OF_UNIT = {
     "VAULT_MEMORY_VAULT",
     "VAULT_MEMORY_CONFIG",
     "VAULT_MEMORY_STATE",
     "VAULT_MEMORY_CACHE",
 }
+"""Variables whose values the unit contains"""
 
 
 class UnitNotOurs(VaultMemoryError):
-    """A unit of this name is there that was not written for this vault, or was changed by hand since."""
+    """A unit of this name exists that was not written for this vault, or was changed by hand."""
 
     exit_code = 5
 
     def __init__(self, unit: Path, reason: str, hint: str) -> None:
         super().__init__(
-            f"`{unit}` {reason}, and is left as it is", hint=hint, unit=str(unit)
+            f"`{unit}` {reason}, so it stays as it is",
+            hint=hint,
+            unit=str(unit),
         )
 
 
@@ -57,15 +61,13 @@ class UnitNotWritten(VaultMemoryError):
 
 @dataclass(frozen=True, slots=True)
 class Installed:
-    """What was done, or would be."""
+    """What was done with a unit, or would be in a dry run."""
 
     unit: Path
     state: Literal["written", "unchanged", "removed", "absent"]
     text: str
     next: tuple[str, ...]
-    """commands for the person to run"""
-    left_out: tuple[str, ...] = ()
-    """variables that are set here, and not in the unit"""
+    """commands for the user to run"""
 
 
 @dataclass(frozen=True, slots=True)
@@ -76,22 +78,19 @@ class Place:
     name: str
     folder: Path
     own: bool
-    """of the person's own service manager, not the machine's"""
+    """for the service manager of the user, not for that of the machine"""
 
     @property
     def unit(self) -> Path:
-        return self.folder / (
-            self.name + (".service" if self.kind == "systemd" else ".plist")
-        )
+        """Return the path of the unit."""
+        suffix = ".service" if self.kind == "systemd" else ".plist"
+        return self.folder / f"{self.name}{suffix}"
 
     @property
-    def wanted(self) -> Path:
-        """What `systemctl enable` makes."""
-        return (
-            self.folder
-            / f"{'default' if self.own else 'multi-user'}.target.wants"
-            / self.unit.name
-        )
+    def enable_link(self) -> Path:
+        """Return the path of the link that `systemctl enable` creates."""
+        target = "default" if self.own else "multi-user"
+        return self.folder / f"{target}.target.wants" / self.unit.name
 
 
 def place_of(
@@ -102,24 +101,29 @@ def place_of(
     environment: Mapping[str, str],
     folder: Path | None = None,
 ) -> Place:
-    """Raises UsageError for a name that no unit can have."""
+    """Return the place of a unit. Raises UsageError for a name that no unit can have."""
     if not _NAME.fullmatch(name):
         raise UsageError(
             f"`{name}` cannot be the name of a unit",
-            hint="letters, digits and . _ - are taken",
+            hint="use letters, digits and . _ -, and begin with a letter or a digit",
         )
-    kind = kind or ("launchd" if sys.platform == "darwin" else "systemd")
+    if kind is None:
+        kind = "launchd" if sys.platform == "darwin" else "systemd"
+    return Place(kind, name, folder or _usual_folder(kind, own, environment), own)
+
+
+def _usual_folder(kind: Kind, own: bool, environment: Mapping[str, str]) -> Path:
     home = Path(environment.get("HOME") or Path.home())
-    if kind == "launchd":
-        usual = home / "Library/LaunchAgents" if own else Path("/Library/LaunchDaemons")
-    elif own:
-        usual = (
-            Path(environment.get("XDG_CONFIG_HOME", "").strip() or home / ".config")
-            / "systemd/user"
-        )
-    else:
-        usual = Path("/etc/systemd/system")
-    return Place(kind, name, folder or usual, own)
+    match kind, own:
+        case "launchd", True:
+            return home / "Library/LaunchAgents"
+        case "launchd", False:
+            return Path("/Library/LaunchDaemons")
+        case "systemd", True:
+            settings = environment.get("XDG_CONFIG_HOME", "").strip()
+            return Path(settings or home / ".config") / "systemd/user"
+        case _:
+            return Path("/etc/systemd/system")
 
 
 def job_of(
@@ -129,128 +133,116 @@ def job_of(
     config: Path | None,
     environment: Mapping[str, str],
 ) -> Job:
-    """The daemon as it is to be run. Raises VaultUnreachable when the vault was never used by its owner."""
-    states, cache = (
-        Path(os.path.abspath(root))
-        for root in (
-            state_dir.state_root(environment),
-            state_dir.cache_root(environment),
-        )
-    )
+    """Return the daemon of a vault as a service.
+
+    Raises VaultUnreachable when the vault was never used by its owner.
+    """
     owner = ""
+    state_root = Path(os.path.abspath(state_dir.state_root(environment)))
+    cache = Path(os.path.abspath(state_dir.cache_root(environment)))
     if not place.own:
         import pwd
 
         person = pwd.getpwuid(vault.stat().st_uid)
         owner = person.pw_name
-        if (
-            person.pw_uid != os.getuid()
-        ):  # the usual folders are theirs, not those of who installs
-            named = {
-                name: value
-                for name, value in environment.items()
-                if not name.startswith("XDG_")
-            }
-            states, cache = (
-                _at_home(root, named, person.pw_dir)
-                for root in (state_dir.state_root, state_dir.cache_root)
-            )
-    state = states / vault_id
+        # With sudo, the usual folders must be those of the owner of the vault.
+        if person.pw_uid != os.getuid():
+            named = _without_xdg(environment)
+            state_root = _at_home(state_dir.state_root, named, person.pw_dir)
+            cache = _at_home(state_dir.cache_root, named, person.pw_dir)
+    state = state_root / vault_id
     if not state.is_dir():
         raise VaultUnreachable(
-            f"there is no state folder `{state}` of the vault yet",
+            f"the vault has no state folder `{state}` yet",
             hint=f"run `vault-memory status --vault {shlex.quote(str(vault))}` once as {owner or 'yourself'}",
         )
-    config = Path(os.path.abspath(config)) if config else None
     return Job(
-        place.name,
-        Path(os.path.realpath(vault)),
-        _program(),
-        config,
-        states,
-        state,
-        cache,
-        owner,
+        name=place.name,
+        vault=Path(os.path.realpath(vault)),
+        program=_program(),
+        config=Path(os.path.abspath(config)) if config else None,
+        state_root=state_root,
+        state=state,
+        cache=cache,
+        owner=owner,
     )
 
 
 def install(place: Place, job: Job, vault_id: str, *, dry_run: bool) -> Installed:
     """Write the unit. Raises UnitNotOurs, UnitNotWritten, PathNotTaken."""
-    text = _marked(
-        systemd_unit(job) if place.kind == "systemd" else launchd_list(job),
-        place.kind,
-        vault_id,
-    )
-    before = _own(place, vault_id)
-    if before != text and not dry_run:
+    unit = systemd_unit(job) if place.kind == "systemd" else launchd_list(job)
+    text = _marked(unit, place.kind, vault_id)
+    previous = _read_own_unit(place, vault_id)
+    is_update = previous is not None and previous != text
+    next_steps = tuple(_after_install(place, is_update=is_update))
+    if previous == text:
+        return Installed(place.unit, "unchanged", text, next_steps)
+    if not dry_run:
         _write(place.unit, text)
-    state: Literal["unchanged", "written"] = (
-        "unchanged" if before == text else "written"
-    )
-    return Installed(
-        place.unit,
-        state,
-        text,
-        tuple(_after_install(place, again=before not in (None, text))),
-    )
+    return Installed(place.unit, "written", text, next_steps)
 
 
 def uninstall(place: Place, vault_id: str, *, dry_run: bool) -> Installed:
-    """Take out the unit that was written for this vault, and no other. Raises UnitNotOurs, UnitNotWritten."""
-    text = _own(place, vault_id)
+    """Remove the unit of this vault. Raises UnitNotOurs, UnitNotWritten."""
+    text = _read_own_unit(place, vault_id)
     if text is None:
         return Installed(place.unit, "absent", "", ())
     if not dry_run:
         try:
-            if (
-                place.wanted.is_symlink()
-                and Path(os.readlink(place.wanted)).name == place.unit.name
-            ):
-                place.wanted.unlink()
+            _unlink_enable_link(place)
             place.unit.unlink()
         except OSError as error:
             raise _unwritten(place.unit, error) from None
     return Installed(place.unit, "removed", text, tuple(_after_uninstall(place)))
 
 
-def left_out(environment: Mapping[str, str]) -> tuple[str, ...]:
-    """Settings of this terminal that the daemon will not have."""
-    return tuple(
-        sorted(
-            name
-            for name in environment
-            if name.startswith("VAULT_MEMORY_") and name not in _CARRIED
-        )
+def _unlink_enable_link(place: Place) -> None:
+    link = place.enable_link
+    if link.is_symlink() and Path(os.readlink(link)).name == place.unit.name:
+        link.unlink()
+
+
+def ignored_variables(environment: Mapping[str, str]) -> list[str]:
+    """Return the settings of this terminal that the daemon will not have, sorted."""
+    return sorted(
+        name
+        for name in environment
+        if name.startswith("VAULT_MEMORY_") and name not in _VARIABLES_OF_UNIT
     )
+
+
+def _without_xdg(environment: Mapping[str, str]) -> dict[str, str]:
+    return {
+        name: value
+        for name, value in environment.items()
+        if not name.startswith("XDG_")
+    }
 
 
 def _at_home(
-    root: "Callable[[Mapping[str, str]], Path]",
+    root_of: "Callable[[Mapping[str, str]], Path]",
     environment: Mapping[str, str],
     home: str,
 ) -> Path:
-    """A folder as the program names it, for the person of this home."""
-    found, here = Path(os.path.abspath(root(environment))), Path.home()
-    usual = root({})
-    return (
-        Path(home, usual.relative_to(here))
-        if found == usual and usual.is_relative_to(here)
-        else found
-    )
+    """Return a folder of the program for the user with this home folder."""
+    root = Path(os.path.abspath(root_of(environment)))
+    usual = root_of({})
+    own_home = Path.home()
+    if root == usual and usual.is_relative_to(own_home):
+        return Path(home, usual.relative_to(own_home))
+    return root
 
 
 def _program() -> tuple[str, ...]:
-    """What runs just now, by a path that stays."""
+    """Return the words that start this program, with a path that stays."""
     script = Path(sys.executable).with_name("vault-memory")
-    return (
-        (str(script),)
-        if os.access(script, os.X_OK)
-        else (sys.executable, "-m", "vault_memory")
-    )
+    if os.access(script, os.X_OK):
+        return (str(script),)
+    return (sys.executable, "-m", "vault_memory")
 
 
-def _own(place: Place, vault_id: str) -> str | None:
-    """The unit as it stands; None when there is none. Raises UnitNotOurs."""
+def _read_own_unit(place: Place, vault_id: str) -> str | None:
+    """Return the text of the unit; None if there is none. Raises UnitNotOurs."""
     unit = place.unit
     if not os.path.lexists(unit):
         return None
@@ -263,76 +255,91 @@ def _own(place: Place, vault_id: str) -> str | None:
         raise UnitNotOurs(
             unit,
             "was not written by vault-memory",
-            "move it away, or give this one a `--name`",
+            "move it away, or choose another name with `--name`",
         )
     if mark[1] != vault_id:
-        raise UnitNotOurs(unit, "is of another vault", "give this one a `--name`")
-    if mark[2] != _sum(text.replace(mark[0], "", 1)):
-        hint = "move it away; `systemctl edit` keeps changes in a file of their own"
         raise UnitNotOurs(
             unit,
-            "was changed by hand",
-            hint if place.kind == "systemd" else "move it away",
+            "belongs to another vault",
+            "choose another name with `--name`",
         )
+    if mark[2] != _checksum(text.replace(mark[0], "", 1)):
+        hint = "move it away"
+        if place.kind == "systemd":
+            hint += "; `systemctl edit` keeps your changes in a separate file"
+        raise UnitNotOurs(unit, "was changed by hand", hint)
     return text
 
 
 def _marked(text: str, kind: Kind, vault_id: str) -> str:
-    mark = f"written by vault-memory for the vault {vault_id}, sum {_sum(text)}"
+    """Return the text with a mark that says for which vault it was written."""
+    mark = f"written by vault-memory for the vault {vault_id}, sum {_checksum(text)}"
     if kind == "systemd":
         return f"# {mark}; `vault-memory service uninstall` takes it out\n{text}"
-    first, _, rest = text.partition("\n")
-    return f"{first}\n<!-- {mark} -->\n{rest}"
+    declaration, _, remaining = text.partition("\n")
+    return f"{declaration}\n<!-- {mark} -->\n{remaining}"
 
 
-def _sum(text: str) -> str:
+def _checksum(text: str) -> str:
     return hashlib.sha256(text.encode()).hexdigest()[:16]
 
 
 def _write(unit: Path, text: str) -> None:
-    fresh = unit.with_name(f".{unit.name}.{os.urandom(6).hex()}")
+    temporary = unit.with_name(f".{unit.name}.{os.urandom(6).hex()}")
     try:
         unit.parent.mkdir(parents=True, exist_ok=True)
-        with open(
-            os.open(fresh, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o644),
-            "w",
-            encoding="utf-8",
-        ) as stream:
+        descriptor = os.open(temporary, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o644)
+        with open(descriptor, "w", encoding="utf-8") as stream:
             stream.write(text)
-        os.replace(fresh, unit)
+        os.replace(temporary, unit)
     except OSError as error:
         with suppress(OSError):
-            fresh.unlink()
+            temporary.unlink()
         raise _unwritten(unit, error) from None
 
 
 def _unwritten(unit: Path, error: OSError) -> UnitNotWritten:
-    hint = "use --user for a service of your own, or sudo for one of the machine"
+    hint = "use `--user` for your own service manager, or sudo for that of the machine"
     return UnitNotWritten(f"`{unit}` cannot be written: {error.strerror}", hint=hint)
 
 
-def _after_install(place: Place, *, again: bool) -> "Sequence[str]":
+def _after_install(place: Place, *, is_update: bool) -> "Sequence[str]":
+    """Return the commands that start the daemon, or restart it with the new unit."""
     if place.kind == "launchd":
-        domain, sudo = ("gui/$(id -u)", "") if place.own else ("system", "sudo ")
-        first = [f"{sudo}launchctl bootout {domain}/{place.name}"] if again else []
-        return [
-            *first,
-            f"{sudo}launchctl bootstrap {domain} {shlex.quote(str(place.unit))}",
-        ]
-    systemctl = "systemctl --user" if place.own else "sudo systemctl"
-    linger = ["loginctl enable-linger"] if place.own else []
-    then = [f"{systemctl} restart {place.unit.name}"] if again else []
-    return [
+        stop = [_bootout(place)] if is_update else []
+        domain, sudo = _launchd_domain(place)
+        unit = shlex.quote(str(place.unit))
+        return [*stop, f"{sudo}launchctl bootstrap {domain} {unit}"]
+    systemctl = _systemctl(place)
+    steps = [
         f"{systemctl} daemon-reload",
         f"{systemctl} enable --now {place.unit.name}",
-        *then,
-        *linger,
     ]
+    if is_update:
+        steps.append(f"{systemctl} restart {place.unit.name}")
+    if place.own:
+        steps.append("loginctl enable-linger")
+    return steps
 
 
 def _after_uninstall(place: Place) -> "Sequence[str]":
+    """Return the commands that stop the daemon."""
     if place.kind == "launchd":
-        domain, sudo = ("gui/$(id -u)", "") if place.own else ("system", "sudo ")
-        return [f"{sudo}launchctl bootout {domain}/{place.name}"]
-    systemctl = "systemctl --user" if place.own else "sudo systemctl"
+        return [_bootout(place)]
+    systemctl = _systemctl(place)
     return [f"{systemctl} stop {place.unit.name}", f"{systemctl} daemon-reload"]
+
+
+def _systemctl(place: Place) -> str:
+    return "systemctl --user" if place.own else "sudo systemctl"
+
+
+def _launchd_domain(place: Place) -> tuple[str, str]:
+    if place.own:
+        return ("gui/$(id -u)", "")
+    return ("system", "sudo ")
+
+
+def _bootout(place: Place) -> str:
+    domain, sudo = _launchd_domain(place)
+    return f"{sudo}launchctl bootout {domain}/{place.name}"

@@ -1,4 +1,4 @@
-"""`init`: makes a vault."""
+"""`init`: creates a vault."""
 
 import os
 from pathlib import Path
@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 import click
 
-from vault_memory.cli.options import Context, common, where
+from vault_memory.cli.options import Context, common, displayed_path
 from vault_memory.errors import UsageError
 from vault_memory.lazy import lazy_module
 
@@ -20,51 +20,56 @@ else:
 
 @click.command()
 @click.argument("path", required=False)
-@click.option("--empty", is_flag=True, help="No example notes.")
+@click.option("--empty", is_flag=True, help="Write no example notes.")
 @click.option(
     "--copied",
     is_flag=True,
-    help="This folder is a copy of another vault: give it an id of its own.",
+    help="This folder is a copy of another vault: give it a new id.",
 )
 @click.option(
     "--moved",
     is_flag=True,
-    help="This folder is another vault that was moved here: keep its id.",
+    help="This folder is a vault that was moved here: keep its id.",
 )
 @common
 @click.pass_obj
 def init(
     context: Context, path: str | None, empty: bool, copied: bool, moved: bool
 ) -> None:
-    """Make a vault at PATH (default: --vault, else the current folder).
+    """Create a vault at PATH (default: --vault, else the current folder).
 
-    An empty or new folder gets example notes. A folder with files in it is taken as it is: only the marker
-    `.vault-memory` is written.
+    A new or empty folder gets example notes. A folder with files in it stays as it is,
+    apart from the marker `.vault-memory`.
+
+    \b
+    Example:
+      vault-memory init ~/vault
     """
     if copied and moved:
         raise UsageError(
             "`--copied` and `--moved` exclude each other",
-            hint="say which of the two it is",
+            hint="give `--copied` if the other folder is still in use, else `--moved`",
         )
-    root = Path(
-        path or context.vault or os.environ.get("VAULT_MEMORY_VAULT") or "."
-    ).expanduser()
+    root = _root(context, path)
     if copied or moved:
         init_vault.settle_copy(root, "moved" if moved else "copied", os.environ)
-        written = 0
+        count = 0
     else:
-        written = init_vault.make_vault(root, empty=empty)
+        count = init_vault.make_vault(root, empty=empty)
     marker = vault_marker.ensure_marker(root)
     answer = {
         "vault": str(root.resolve()),
         "id": marker.vault,
-        "notes_written": written,
+        "notes_written": count,
     }
-    shown = where(root)
-    told = f"made a vault at {shown}" + (
-        f" with {written} example files" if written else ""
-    )
-    context.emit(answer, lambda: told)
-    context.say(
-        f"next: vault-memory --vault {shown} search …, or vault-memory --vault {shown} run"
-    )
+    name = displayed_path(root)
+    examples = f" with {count} example files" if count else ""
+    context.emit(answer, lambda: f"made a vault at {name}{examples}")
+    command = f"vault-memory --vault {name}"
+    context.say(f"next: {command} search …, or {command} run")
+
+
+def _root(context: Context, path: str | None) -> Path:
+    """Return the folder that the command means."""
+    named = path or context.vault or os.environ.get("VAULT_MEMORY_VAULT") or "."
+    return Path(named).expanduser()

@@ -1,12 +1,14 @@
-"""`service`: hands the daemon to the service manager of the machine."""
+"""`service`: lets the service manager of the machine run the daemon."""
 
 import os
+from collections.abc import Iterator
+from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 import click
 
-from vault_memory.cli.options import Context, common
+from vault_memory.cli.options import Context, common, grouped
 from vault_memory.errors import VaultUnreachable
 from vault_memory.lazy import lazy_module
 
@@ -21,88 +23,109 @@ else:
     vault_marker = lazy_module("vault_memory.vault.marker")
 
 
+@dataclass(frozen=True, slots=True)
+class UnitOptions:
+    """Which unit to write or remove."""
+
+    own: bool
+    """for the service manager of the user, not for that of the machine"""
+    name: str
+    kind: "Kind | None"
+    dry_run: bool
+
+
 @click.command()
 @click.argument("action", type=click.Choice(["install", "uninstall"]))
 @click.option(
     "--user",
     "own",
     is_flag=True,
-    help="For your own service manager; else for that of the machine.",
+    help="Use your own service manager instead of that of the machine.",
 )
 @click.option(
     "--name",
     default="vault-memory",
     show_default=True,
     metavar="NAME",
-    help="Of the unit.",
+    help="The name of the unit.",
 )
 @click.option(
     "--for",
     "kind",
     type=click.Choice(["systemd", "launchd"]),
-    help="If not for this machine's own.",
+    help="The kind of service manager. Default: that of this machine.",
 )
-@click.option("--dry-run", is_flag=True, help="Print the unit; nothing is written.")
+@click.option("--dry-run", is_flag=True, help="Print the unit; write nothing.")
 @common
 @click.pass_obj
-def service(
-    context: Context,
-    action: str,
-    own: bool,
-    name: str,
-    kind: "Kind | None",
-    dry_run: bool,
-) -> None:
-    """Let systemd or launchd keep `vault-memory run` going for this vault, and start it anew when it fails or hangs.
+@grouped(UnitOptions, "options")
+def service(context: Context, action: str, options: UnitOptions) -> None:
+    """Write or remove a unit with which systemd or launchd runs the daemon of this vault.
 
-    install writes a unit, which may write to the vault and its state and to nothing else; uninstall takes out what
-    install has written. Neither starts or stops anything: the commands that do are printed.
+    The service manager restarts the daemon when it fails or hangs. The unit lets the daemon
+    write only to the vault and its state. The command starts and stops nothing: it prints
+    the commands for that.
+
+    \b
+    Example:
+      vault-memory --vault ~/vault service install --user
     """
-    place = service_units.place_of(name, own=own, kind=kind, environment=os.environ)
-    vault, vault_id = _vault(context, own)
+    place = service_units.place_of(
+        options.name,
+        own=options.own,
+        kind=options.kind,
+        environment=os.environ,
+    )
+    vault, vault_id = _vault(context, options.own)
     if action == "install":
         config = context.config or os.environ.get("VAULT_MEMORY_CONFIG")
         job = service_units.job_of(
-            place, vault, vault_id, Path(config) if config else None, os.environ
+            place,
+            vault,
+            vault_id,
+            Path(config) if config else None,
+            os.environ,
         )
-        done = service_units.install(place, job, vault_id, dry_run=dry_run)
-        for variable in service_units.left_out(os.environ):
+        result = service_units.install(place, job, vault_id, dry_run=options.dry_run)
+        for variable in service_units.ignored_variables(os.environ):
             context.say(
-                f"{variable} is set here and not in the unit; put it into the configuration file"
+                f"{variable} is set here but not in the unit; put it into the configuration file"
             )
     else:
-        done = service_units.uninstall(place, vault_id, dry_run=dry_run)
+        result = service_units.uninstall(place, vault_id, dry_run=options.dry_run)
     answer = {
-        "unit": str(done.unit),
-        "state": done.state,
-        "text": done.text,
-        "next": list(done.next),
+        "unit": str(result.unit),
+        "state": result.state,
+        "text": result.text,
+        "next": list(result.next),
     }
-    context.emit(answer, lambda: "\n".join(_told(done, dry_run)))
+    context.emit(answer, lambda: "\n".join(_lines(result, options.dry_run)))
 
 
 def _vault(context: Context, own: bool) -> tuple[Path, str]:
-    """The vault and its id. With sudo nothing of it is touched, so that nothing in it belongs to root."""
+    """Return the path of the vault and its id."""
     if own:
         with context.open() as memory:
             return memory.root.absolute(), memory.vault.indexing.marker.vault
+    # With sudo nothing in the vault is opened or written: it would belong to root.
     root = locate.locate(context.vault, os.environ, start=Path.cwd()).absolute()
     marker = vault_marker.read_marker(root)
     if marker is None:
         raise VaultUnreachable(
             f"`{root}` was never used as a vault",
-            hint="`vault-memory init` makes it one",
+            hint=f"run `vault-memory init {root}` first, as its owner",
         )
     return root, marker.vault
 
 
-def _told(done: "Installed", dry_run: bool) -> list[str]:
-    if done.state == "absent":
-        return [f"there is no {done.unit}"]
-    if dry_run:
-        return [f"# {done.unit}: would be {done.state}", *done.text.splitlines()]
-    return [
-        f"{done.state} {done.unit}",
-        "next:",
-        *(f"  {command}" for command in done.next),
-    ]
+def _lines(result: "Installed", dry_run: bool) -> Iterator[str]:
+    if result.state == "absent":
+        yield f"there is no {result.unit}"
+    elif dry_run:
+        yield f"# {result.unit}: would be {result.state}"
+        yield from result.text.splitlines()
+    else:
+        yield f"{result.state} {result.unit}"
+        yield "next:"
+        for command in result.next:
+            yield f"  {command}"
