@@ -388,7 +388,18 @@ def _avoided(words: list[str]) -> str:
 
 
 def _prose(text: str | None) -> str:
-    return inspect.cleandoc(text or "").replace("\b\n", "").replace("``", "`")
+    paragraphs = inspect.cleandoc(text or "").replace("``", "`").split("\n\n")
+    return "\n\n".join(map(_paragraph, paragraphs))
+
+
+def _paragraph(text: str) -> str:
+    """A paragraph that keeps its line breaks in the help, after `\\b`, keeps them on the page."""
+    if not text.startswith("\b\n"):
+        return text
+    lines = text.removeprefix("\b\n").split("\n")
+    title = lines.pop(0) + "\n\n" if lines[0].endswith(":") else ""
+    table = textwrap.dedent("\n".join(lines))
+    return f"{title}```text\n{table}\n```"
 
 
 def _one_line(text: str) -> str:

@@ -205,7 +205,7 @@ def test_questions_are_answered_the_same_by_the_quick_client(
     place.write("Channels/harbour/CHANNEL.md", "- the oar is blue\n")
     with place.daemon():
         found = [place.here(*question) for question in QUESTIONS]
-        monkeypatch.setattr(cli, "_light", lambda given: None)
+        monkeypatch.setattr(cli, "_run_without_click", lambda words: None)
         expected = [place.here(*question) for question in QUESTIONS]
 
     for question, one, other in zip(QUESTIONS, found, expected, strict=True):

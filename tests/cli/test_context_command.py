@@ -53,7 +53,7 @@ def test_who_names_nobody_in_a_vault_of_several_is_asked_whose_memory_it_is(
 
     assert (done.code, done.out) == (2, "")
     assert (
-        "it is not clear whose memory `context` should give: this vault knows channel:quay, user:ann"
+        "it is not clear whose memory to give: this vault has channel:quay, user:ann"
         in done.err
     )
     assert "`--all` gives the notes of everybody" in done.err
@@ -102,7 +102,7 @@ def test_what_is_left_out_in_a_channel_is_told(vault: Outside):
         == []
     )
     assert (
-        "left out: what is ann's own"
+        "left out: the notes of ann"
         in vault.run("search", "bees", "--user", "ann", "--channel", "quay").err
     )
 

@@ -198,7 +198,10 @@ def test_what_is_missing_is_an_error_off_a_terminal(person: Outside):
         "--vault", str(person.vault), "add-fact", "alice", "likes", "--json"
     )
 
-    assert (done.code, done.error["message"]) == (2, "the object is missing")
+    assert (done.code, done.error["message"]) == (
+        2,
+        "the object of the fact is missing",
+    )
 
 
 def test_what_is_missing_is_asked_for_on_a_terminal(person: Outside):

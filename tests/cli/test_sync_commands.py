@@ -113,7 +113,7 @@ def test_a_restored_server_ends_with_5_and_a_person_says_whose_texts_are_right(
         in done.out
     )
     assert "`vault-memory sync --approve-restore`" in done.out
-    assert "`vault-memory sync --refuse-restore` puts them up again" in done.out
+    assert "`vault-memory sync --refuse-restore` uploads them again" in done.out
     assert "--approve-deletes" not in done.out
     assert (vault.vault / "n0.md").read_text() == "- n0.md\n- written since\n"
     assert {item["path"] for item in vault.ok("status")["sync"]["held"]} == {

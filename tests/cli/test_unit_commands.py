@@ -31,7 +31,7 @@ def test_it_is_installed_and_what_comes_next_is_printed(vault: Outside):
         "  systemctl --user enable --now vault-memory.service",
         "  loginctl enable-linger",
     ]
-    assert "VAULT_MEMORY_EMBEDDING_KIND is set here and not in the unit" in done.err
+    assert "VAULT_MEMORY_EMBEDDING_KIND is set here but not in the unit" in done.err
     assert (
         vault.ok("service", "install", "--user", "--for", "systemd")["state"]
         == "unchanged"

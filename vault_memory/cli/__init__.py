@@ -1,4 +1,4 @@
-"""The command line: parses, calls, prints. Every command is imported only when it is run."""
+"""The command line. A command is imported only when it runs."""
 
 import gc
 import os
@@ -13,62 +13,65 @@ if TYPE_CHECKING:
 __all__ = ["COMMANDS", "cli", "main"]
 
 COMMANDS: dict[str, tuple[str, str]] = {
-    "init": ("init", "Make a vault with example notes, or take a folder as one."),
-    "demo": ("demo", "Show the whole loop once, on a copy of the sample vault."),
-    "run": ("run", "Watch the vault and keep its index fresh, until stopped."),
-    "index": ("index", "Bring the index up to date with the notes."),
+    "init": ("init", "Create a vault, or use an existing folder as one."),
+    "demo": (
+        "demo",
+        "Show search, editing and learning on a copy of the sample vault.",
+    ),
+    "run": ("run", "Run the daemon: watch the vault, and keep its index up to date."),
+    "index": ("index", "Update the index once."),
     "search": ("search", "Find the lines that answer a question."),
-    "context": ("context", "Print what a bot's prompt gets of the memory."),
-    "read": ("notes", "Print a note as it is now, with its revision."),
+    "context": ("context", "Print the memory that a bot gets for a prompt."),
+    "read": ("notes", "Print a note and its revision."),
     "notes": ("notes", "List the notes that search reads."),
     "append": ("edit", "Add an item to a section of a note."),
     "add-heading": ("edit", "Add a section with its items to a note."),
     "remove": ("edit", "Remove one item of a section."),
     "replace": ("edit", "Rewrite one item of a section."),
-    "apply": ("edit", "Carry out ops from a JSON file."),
-    "log": ("history", "Show what was changed, by whom, when and why."),
-    "undo": ("history", "Take back what one record of the log did."),
-    "history": ("history", "List the versions of a note that are kept."),
-    "restore": ("history", "Put a version of a note there again."),
-    "forget": ("forget", "Take a text out of everything that is kept, and make sure."),
-    "record": ("record", "Record what somebody said, or the bot."),
-    "end-session": ("record", "Say that a conversation is over."),
-    "sleep": ("sleep", "Learn from what was said since the last night."),
-    "remember": ("sleep", "Keep a text for good, at once."),
-    "inbox": ("history", "List what waits for your decision, approve or reject it."),
+    "apply": ("edit", "Apply the ops of a JSON file to a note."),
+    "log": ("history", "Show which changes were made, by whom, when and why."),
+    "undo": ("history", "Undo the change of one audit record."),
+    "history": ("history", "List the stored versions of a note."),
+    "restore": ("history", "Restore an earlier version of a note."),
+    "forget": (
+        "forget",
+        "Remove a text from everything that is stored, and verify it.",
+    ),
+    "record": ("record", "Record a turn of a conversation."),
+    "end-session": ("record", "End a conversation."),
+    "sleep": ("sleep", "Learn from the conversations since the last night."),
+    "remember": ("sleep", "Store a text permanently, without waiting for the night."),
+    "inbox": ("history", "List the bot's proposals; approve or reject one."),
     "conflicts": (
         "conflicts",
-        "List copies that sync programs left beside notes, merge or discard them.",
+        "List conflict copies of sync programs; merge or discard them.",
     ),
-    "sync": ("sync", "Bring the vault and its remote in step."),
-    "remote": ("remote", "Set up the Nextcloud or WebDAV folder to keep in step with."),
-    "trash": ("conflicts", "List what was thrown away, and bring it back."),
-    "facts": ("facts", "List the facts that hold now."),
-    "timeline": ("facts", "List all that is or was known of somebody or something."),
-    "entity": ("facts", "Show who or what a name means, and where it is mentioned."),
-    "add-fact": ("facts", "State a fact."),
-    "correct": ("facts", "Put right a fact that was wrong from the start."),
-    "invalidate": ("facts", "Strike a fact through that is no longer so."),
-    "delete-fact": ("facts", "Take a fact off its page."),
-    "confirm": ("facts", "Say that a fact is so."),
-    "import": ("transfer", "Take in what another system knew."),
-    "export": ("transfer", "Write all that is known as files and JSON Lines."),
-    "install": ("hosts", "Plug the vault into a program that people talk to."),
-    "hook": (
-        "hosts",
-        "Answer one event of such a program, which comes on standard input.",
+    "sync": ("sync", "Sync the vault with its server."),
+    "remote": ("remote", "Set up sync with a Nextcloud or another WebDAV server."),
+    "trash": ("conflicts", "List deleted notes; restore one."),
+    "facts": ("facts", "List the current facts."),
+    "timeline": (
+        "facts",
+        "List all facts about a person or thing, past ones included.",
     ),
-    "mcp": (
-        "mcp",
-        "Give a model the memory of one person as MCP tools, over standard input and output.",
-    ),
-    "serve": ("serve", "Answer bots over HTTP, each with a token of its own."),
-    "service": ("service_command", "Let systemd or launchd keep the daemon running."),
-    "status": ("status", "Say what is indexed, watched and fresh."),
+    "entity": ("facts", "Show what is known about a person or thing."),
+    "add-fact": ("facts", "Add a fact."),
+    "correct": ("facts", "Correct a fact that was never true."),
+    "invalidate": ("facts", "End a fact that is no longer true."),
+    "delete-fact": ("facts", "Delete a fact."),
+    "confirm": ("facts", "Confirm a fact, so that it does not fade."),
+    "import": ("transfer", "Import the memory of another system."),
+    "export": ("transfer", "Export the vault as files and JSON Lines."),
+    "install": ("hosts", "Connect the vault to a program such as Claude Code."),
+    "hook": ("hosts", "Answer one event of such a program, read from standard input."),
+    "mcp": ("mcp", "Serve the memory of one person as MCP tools over standard input."),
+    "serve": ("serve", "Serve bots over HTTP, each with its own token."),
+    "service": ("service_command", "Let systemd or launchd run the daemon."),
+    "status": ("status", "Show the state of index, watcher, sync and nights."),
     "stats": ("status", "Count notes and chunks by kind and scope."),
-    "doctor": ("status", "Look for everything that could be wrong."),
+    "doctor": ("status", "Check the installation and the vault for problems."),
 }
-"""Name → the module below `vault_memory.cli.commands` that has it, and its line in the help."""
+"""Command → its module below `vault_memory.cli.commands`, and its line in the help"""
 
 
 def __getattr__(name: str) -> object:
@@ -80,25 +83,24 @@ def __getattr__(name: str) -> object:
 
 
 def main(arguments: list[str] | None = None) -> None:
-    """Run one command and exit with its code."""
-    gc.set_threshold(
-        100_000
-    )  # loading modules makes no garbage: looking for it takes a tenth of a short command
-    given = (sys.argv[1:] if arguments is None else arguments) or ["--help"]
-    code = _light(given)
+    """Run one command, and exit with its code."""
+    # Imports create no garbage; collecting during them takes a tenth of a short command.
+    gc.set_threshold(100_000)
+    words = (sys.argv[1:] if arguments is None else arguments) or ["--help"]
+    code = _run_without_click(words)
     if code is None:
         from vault_memory.cli.root import run
 
         if arguments is None:
-            sys.unraisablehook = _unraisable
-        code = run(given)
+            sys.unraisablehook = _handle_unraisable
+        code = run(words)
     if arguments is None:
         _end(code)
     sys.exit(code)
 
 
 def _end(code: int) -> "NoReturn":
-    """All is done and closed: to take the modules apart would cost a short command a fifth of its time again."""
+    """End the process at once: unloading all modules takes a fifth of a short command."""
     for stream in (sys.stdout, sys.stderr):
         try:
             stream.flush()
@@ -107,30 +109,34 @@ def _end(code: int) -> "NoReturn":
     os._exit(code)
 
 
-def _unraisable(what: "sys.UnraisableHookArgs") -> None:
-    """Ctrl-C that came within a callback of Python's own, which cannot raise, ends the command all the same."""
-    if isinstance(what.exc_value, KeyboardInterrupt):
+def _handle_unraisable(event: "sys.UnraisableHookArgs") -> None:
+    # Ctrl-C inside a callback of the interpreter cannot raise there; it must still end the command.
+    if isinstance(event.exc_value, KeyboardInterrupt):
         os._exit(130)
-    sys.__unraisablehook__(what)
+    sys.__unraisablehook__(event)
 
 
-def _light(given: list[str]) -> int | None:
-    """The exit code of a command that needs no click; None when this is not such a command."""
+def _run_without_click(words: list[str]) -> int | None:
+    """Run a command that starts without click, and return its exit code.
+
+    None means that the full command line has to run.
+    """
     from vault_memory.cli import quick_start
 
-    place = quick_start.place_of_command(given)
-    if place is None:
+    index = quick_start.index_of_command(words)
+    if index is None:
         return None
-    name, rest = given[place], given[:place] + given[place + 1 :]
+    name = words[index]
+    arguments = words[:index] + words[index + 1 :]
     if name == "hook":
-        # before anything else can fail: an exit code of it would stop the bot
-        return quick_start.answer_hook(rest)
+        # A hook comes first: any other exit code than its own would stop the bot.
+        return quick_start.answer_hook(arguments)
     if name == "mcp":
-        return quick_start.serve_mcp(rest)
+        return quick_start.serve_mcp(arguments)
     if name in quick_start.OPS:
-        return quick_start.edit(name, rest)
+        return quick_start.edit(name, arguments)
     if name in ("search", "context"):
         from vault_memory.cli import questions
 
-        return questions.answer(name, rest)
+        return questions.answer(name, arguments)
     return None

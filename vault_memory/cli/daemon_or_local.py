@@ -1,4 +1,4 @@
-"""What the commands that ask need of the daemon: a question goes to it when one runs, and is answered here when not."""
+"""Answers questions through the daemon if one runs, else in this process."""
 
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
@@ -18,16 +18,20 @@ else:
     query_or_local = lazy_module("vault_memory.daemon.query_or_local")
 
 MOST_NAMES = 8
-"""Persons and channels that an error lists"""
+"""Maximum number of people and channels in an error message"""
 
 
 def answer_search(
     context: Context, query: str, scopes: Sequence[str], options: "SearchOptions"
 ) -> "SearchAnswerJson":
-    """Search through the daemon, else by itself; no scopes means all of the vault, as an explicit list."""
+    """Search the named scopes; without any, the complete vault."""
     with context.open() as memory, context.progress() as progress:
         return query_or_local.search(
-            memory, query, scopes=scopes or None, options=options, progress=progress
+            memory,
+            query,
+            scopes=scopes or None,
+            options=options,
+            progress=progress,
         )
 
 
@@ -39,9 +43,10 @@ def answer_context(
     *,
     everything: bool,
 ) -> "ContextBlockJson":
-    """The memory block for a prompt; `everything` means all of the vault.
+    """Return the memory block for a prompt; `everything` opens the complete vault.
 
-    Without names it is the memory of the only person. Raises ContextNeedsName where that is not clear.
+    Without scopes it is the memory of the only person. Raises ContextNeedsName when there
+    are several people, or a channel.
     """
     with context.open() as memory, context.progress() as progress:
         if not scopes:
@@ -49,27 +54,31 @@ def answer_context(
             if not everything and not belong_to_one_person(scopes):
                 raise ContextNeedsName(scopes)
         return query_or_local.context(
-            memory, prompt, scopes=scopes, options=options, progress=progress
+            memory,
+            prompt,
+            scopes=scopes,
+            options=options,
+            progress=progress,
         )
 
 
 class ContextNeedsName(UsageError):
-    """Nothing says whose memory a prompt is to get, and the vault knows several persons or a channel."""
+    """The vault has several people or a channel, and the call names none of them."""
 
     def __init__(self, scopes: Sequence[str]) -> None:
-        known = [scope for scope in scopes if not scope.startswith("group:")]
-        names = ", ".join(known[:MOST_NAMES]) + (
-            ", …" if len(known) > MOST_NAMES else ""
-        )
+        candidates = [scope for scope in scopes if not scope.startswith("group:")]
+        names = candidates[:MOST_NAMES]
+        if len(candidates) > MOST_NAMES:
+            names.append("…")
         super().__init__(
-            f"it is not clear whose memory `context` should give: this vault knows {names}",
-            hint="name a person with `--user NAME` or a place with `--channel NAME` or `--group NAME`; "
-            "`--all` gives the notes of everybody",
+            f"it is not clear whose memory to give: this vault has {', '.join(names)}",
+            hint="name a person with `--user NAME`, or a place with `--channel NAME` or "
+            "`--group NAME`; `--all` gives the notes of everybody",
             scopes=list(scopes),
         )
 
 
 def ask_daemon(context: Context, call: str) -> dict[str, Any] | None:
-    """What the daemon of this vault answers; None when none runs."""
+    """Return the answer of the vault's daemon; None when none runs."""
     with context.open() as memory:
         return client.ask(memory.vault.state.socket, call, {})

@@ -1,4 +1,7 @@
-"""An edit, as an answer of the JSON contract, in words: the diff, then a line for each op. Needs no click."""
+"""Renders the report of an edit as text: the diff, then a line for each op.
+
+Works on the JSON of the report, and loads no click, so that an op starts fast.
+"""
 
 from collections.abc import Callable, Iterator, Mapping
 
@@ -7,99 +10,111 @@ if TYPE_CHECKING:
     from typing import Any
 
 PENDING = 75
-COLOURS = {"+": "green", "-": "red", "@": "cyan"}
+COLOURS = {
+    "+": "green",
+    "-": "red",
+    "@": "cyan",
+}
 
 Paint = Callable[[str, str], str]
-"""Gives a text in a colour"""
+"""Returns a text in a colour"""
 
 
 def exit_code_of(answer: "Mapping[str, Any]") -> int:
-    """75 while it waits, 1 when every op was refused, else 0."""
+    """Return 75 for a pending edit, 1 when every op was refused, else 0."""
     if answer["pending"]:
         return PENDING
-    return (
-        1 if answer["rejected"] and not (answer["applied"] or answer["proposed"]) else 0
-    )
+    has_effect = answer["applied"] or answer["proposed"]
+    if answer["rejected"] and not has_effect:
+        return 1
+    return 0
 
 
 def text_of(answer: "Mapping[str, Any]", paint: Paint) -> str:
-    """What an edit did."""
+    """Render the diff and the outcome of each op."""
     return "\n".join(_lines(answer, paint))
 
 
 def remark_of(answer: "Mapping[str, Any]", *, dry_run: bool) -> str:
-    """Whether it was recorded, and how it is taken back; empty when there is nothing to say."""
+    """Render the id of the audit record, and how to undo it; empty without a record."""
     if dry_run:
         return "nothing was written"
     id_ = answer["audit_id"]
     if not id_:
         return ""
-    changed = answer["before"] != answer["after"]
-    return f"recorded as {id_}" + (f"; `undo {id_}` takes it back" if changed else "")
+    remark = f"recorded as {id_}"
+    if answer["before"] != answer["after"]:
+        remark += f"; `undo {id_}` takes it back"
+    return remark
 
 
 def diff_text(diff: str, paint: Paint) -> str:
-    """A unified diff without its two lines of names, which would be the same."""
+    """Render a unified diff without its two lines of file names, which are the same."""
     lines = diff.removesuffix("\n").split("\n")
-    shown = lines[2:] if lines[0].startswith("--- ") else lines
-    return "\n".join(
-        paint(line, COLOURS[line[:1]]) if line[:1] in COLOURS else line
-        for line in shown
-    )
+    if lines[0].startswith("--- "):
+        del lines[:2]
+    return "\n".join(_painted(line, paint) for line in lines)
+
+
+def _painted(line: str, paint: Paint) -> str:
+    colour = COLOURS.get(line[:1])
+    return paint(line, colour) if colour else line
 
 
 def _lines(answer: "Mapping[str, Any]", paint: Paint) -> Iterator[str]:
     if answer["diff"]:
         yield diff_text(answer["diff"], paint)
-    for done in answer["applied"]:
-        remark = done.get("remark")
-        yield f"{done['outcome']}: {in_words(done['op'])}" + (
-            f" ({remark})" if remark else ""
-        )
-    for waiting in answer["pending"]:
-        about = f"({waiting['explanation']}; id {waiting['id']})"
-        yield f"pending: {in_words(waiting['op'])} {about}"
-    for proposal in answer["proposed"]:
-        yield f"proposed: {in_words(proposal['op'])} ({proposal['why']}; id {proposal['id']})"
-    for refused in answer["rejected"]:
-        headings = refused.get("headings")
-        about = f" (the headings are: {', '.join(headings)})" if headings else ""
-        yield f"rejected: {in_words(refused['op'])}: {refused['reason']}{about}"
-    if not (
-        answer["applied"]
-        or answer["pending"]
-        or answer["proposed"]
-        or answer["rejected"]
-    ):
-        yield "no ops, nothing done"
+    outcomes = list(_outcomes(answer))
+    yield from outcomes or ["no ops, nothing done"]
+
+
+def _outcomes(answer: "Mapping[str, Any]") -> Iterator[str]:
+    """Yield a line for each op: its outcome, or the reason why it waits or was refused."""
+    for op in answer["applied"]:
+        remark = op.get("remark")
+        detail = f" ({remark})" if remark else ""
+        yield f"{op['outcome']}: {in_words(op['op'])}{detail}"
+    for op in answer["pending"]:
+        detail = f"({op['explanation']}; id {op['id']})"
+        yield f"pending: {in_words(op['op'])} {detail}"
+    for op in answer["proposed"]:
+        detail = f"({op['why']}; id {op['id']})"
+        yield f"proposed: {in_words(op['op'])} {detail}"
+    for op in answer["rejected"]:
+        headings = op.get("headings")
+        detail = f" (the headings are: {', '.join(headings)})" if headings else ""
+        yield f"rejected: {in_words(op['op'])}: {op['reason']}{detail}"
 
 
 def in_words(op: object) -> str:
-    """An op on one line."""
+    """Render an op on one line."""
     if not isinstance(op, Mapping):
         return repr(op)
     name = op.get("op")
+    heading = op.get("heading")
+    line = op.get("line")
+    match = op.get("match")
     match name:
         case "append":
-            return f"append to {op.get('heading')}: {op.get('line')}"
+            return f"append to {heading}: {line}"
         case "add_heading":
-            return f"add the section {op.get('heading')}"
+            return f"add the section {heading}"
         case "remove":
-            return f"remove from {op.get('heading')}: {op.get('match')}"
+            return f"remove from {heading}: {match}"
         case "replace":
-            return f"replace in {op.get('heading')}: {op.get('match')} with {op.get('line')}"
+            return f"replace in {heading}: {match} with {line}"
         case "undo":
             return f"undo {in_words(op.get('of'))}"
         case "restore":
             return f"restore {str(op.get('revision'))[:12]}"
         case "move":
-            return f"move the section {op.get('heading')} from {op.get('from')} to {op.get('to')}"
+            source = op.get("from")
+            target = op.get("to")
+            return f"move the section {heading} from {source} to {target}"
         case "merge":
             return f"merge {op.get('copy') or 'what was saved'}"
+        case "rename" if "to" in op:
+            return f"rename to {op['to']}"
         case "rename":
-            return (
-                f"rename to {op['to']}"
-                if "to" in op
-                else f"rename from {op.get('from')}"
-            )
+            return f"rename from {op.get('from')}"
     return str(name)

@@ -1,11 +1,12 @@
-"""The options that every command takes, before or after its name, and what the commands need of them."""
+"""Options that several commands share, and the context that every command gets."""
 
 import os
 import sys
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import AbstractContextManager, nullcontext
-from dataclasses import dataclass
+from dataclasses import dataclass, fields
 from datetime import datetime
+from functools import wraps
 from typing import TYPE_CHECKING, Any, TypeVar
 
 import click
@@ -30,7 +31,7 @@ Function = TypeVar("Function", bound=Callable[..., Any])
 
 @dataclass(slots=True)
 class Context:
-    """What the person said beside the command itself."""
+    """The options of every command, and the output of a command in their form."""
 
     vault: str | None = None
     config: str | None = None
@@ -40,7 +41,7 @@ class Context:
     now: datetime | None = None
 
     def open(self) -> "VaultMemory":
-        """The vault that is meant."""
+        """Open the vault of this command."""
         return vault_memory.VaultMemory.open(self.vault, self.config)
 
     def emit(
@@ -50,15 +51,19 @@ class Context:
         *,
         verbatim: bool = False,
     ) -> None:
-        """The answer to stdout: one JSON object, or what `human` says; `verbatim`: as it is, off a terminal."""
+        """Write the answer to stdout: one JSON object, or the text that `human` returns.
+
+        `verbatim` writes that text byte for byte unless stdout is a terminal.
+        """
         if self.json:
             click.echo(json_text(answer))
+        elif verbatim:
+            self.text(human())
         else:
-            write = self.text if verbatim else self.line
-            write(human())
+            self.line(human())
 
     def text(self, text: str) -> None:
-        """A note's own text to stdout: to a file or a program byte for byte, to a terminal as it may be shown."""
+        """Write the text of a note to stdout; only a terminal gets control characters escaped."""
         if sys.stdout is None:
             return
         ended = text if text.endswith("\n") else f"{text}\n"
@@ -66,11 +71,11 @@ class Context:
         sys.stdout.flush()
 
     def line(self, text: str, *, err: bool = False) -> None:
-        """One line of an answer that comes bit by bit."""
+        """Write a line to stdout, or to stderr."""
         click.echo(shown(text), err=err, color=coloured())
 
     def say(self, line: str) -> None:
-        """A remark to stderr, unless it should be quiet."""
+        """Write a remark to stderr, unless `--quiet` is set."""
         if not self.quiet:
             self.line(line, err=True)
 
@@ -82,37 +87,42 @@ class Context:
         exit_code: int,
         error: Mapping[str, object] | None = None,
     ) -> int:
-        """An error, where and how the person reads it; gives the exit code back."""
+        """Report an error as text on stderr or as JSON on stdout, and return the exit code."""
         if self.json:
             import json
 
-            click.echo(
-                json.dumps(
-                    {"error": error or {"code": code, "message": message, "hint": hint}}
-                )
-            )
-        else:
-            self.line(
-                f"error: {message}" + (f"\n\nhint: {hint}" if hint else ""), err=True
-            )
+            value = error or {
+                "code": code,
+                "message": message,
+                "hint": hint,
+            }
+            click.echo(json.dumps({"error": value}))
+            return exit_code
+        advice = f"\n\nhint: {hint}" if hint else ""
+        self.line(f"error: {message}{advice}", err=True)
         return exit_code
 
     def progress(self) -> "AbstractContextManager[Progress | None]":
-        """A bar on stderr for what takes over a second; nothing off a terminal."""
+        """Return a progress bar on stderr; an empty one off a terminal."""
         if self.quiet or self.json or sys.stderr is None or not sys.stderr.isatty():
             return nullcontext()
         return progress_bar.bar()
 
 
 def coloured() -> bool | None:
-    """False when colour is unwelcome; None leaves it to whether this is a terminal."""
-    return False if os.environ.get("NO_COLOR") else None
+    """Return false when the user wants no colour; None lets click look for a terminal."""
+    if os.environ.get("NO_COLOR"):
+        return False
+    return None
 
 
-def _keep(ctx: click.Context, parameter: click.Parameter, value: object) -> None:
+def _store_in_context(
+    ctx: click.Context, parameter: click.Parameter, value: object
+) -> None:
     context = ctx.find_object(Context)
     if context is None:
         context = ctx.obj = Context()
+    # The option may stand before the command, too; its absence here must not clear it.
     if value in (None, False):
         return
     if parameter.name == "now":
@@ -128,126 +138,149 @@ def _keep(ctx: click.Context, parameter: click.Parameter, value: object) -> None
         )
 
 
-def _time(said: str) -> datetime:
+def _time(text: str) -> datetime:
     try:
-        time = datetime.fromisoformat(said)
+        time = datetime.fromisoformat(text)
         if not 1900 <= time.year <= 9000:
             raise ValueError
     except ValueError:
         raise UsageError(
-            f"`--now {said}` is no time",
+            f"`--now {text}` is not a time",
             hint="write 2026-01-31 or 2026-01-31T18:30+01:00",
         ) from None
-    return time.astimezone() if time.tzinfo is None else time
+    if time.tzinfo is None:
+        return time.astimezone()
+    return time
+
+
+def _common_option(name: str, help: str, metavar: str = "") -> Callable[..., Any]:
+    """Return an option that goes into the context; without `metavar` it is a flag."""
+    return click.option(
+        name,
+        metavar=metavar or None,
+        is_flag=not metavar,
+        callback=_store_in_context,
+        expose_value=False,
+        help=help,
+    )
+
+
+_COMMON = (
+    _common_option("--vault", "The folder of the vault.", "PATH"),
+    _common_option("--config", "The configuration file to use.", "FILE"),
+    _common_option("--json", "Print the answer as one JSON object."),
+    _common_option("--quiet", "Print no remarks on stderr."),
+    _common_option("--verbose", "Print log messages, and tracebacks of errors."),
+    _common_option("--now", "Use TIME as the current time.", "TIME"),
+)
 
 
 def common(function: Function) -> Function:
-    """The options of all commands."""
-    for decorate in reversed(
-        (
-            click.option(
-                "--vault",
-                metavar="PATH",
-                callback=_keep,
-                expose_value=False,
-                help="The vault's folder.",
-            ),
-            click.option(
-                "--config",
-                metavar="FILE",
-                callback=_keep,
-                expose_value=False,
-                help="A configuration file.",
-            ),
-            click.option(
-                "--json",
-                is_flag=True,
-                callback=_keep,
-                expose_value=False,
-                help="One JSON object on stdout.",
-            ),
-            click.option(
-                "--quiet",
-                is_flag=True,
-                callback=_keep,
-                expose_value=False,
-                help="No remarks on stderr.",
-            ),
-            click.option(
-                "--verbose",
-                is_flag=True,
-                callback=_keep,
-                expose_value=False,
-                help="Log, and show tracebacks.",
-            ),
-            click.option(
-                "--now",
-                metavar="TIME",
-                callback=_keep,
-                expose_value=False,
-                help="Take this time for now.",
-            ),
-        )
-    ):
+    """Add the options of every command."""
+    for decorate in reversed(_COMMON):
         function = decorate(function)
     return function
 
 
+def grouped(kind: type, argument: str) -> Callable[[Function], Function]:
+    """Pass the options that are fields of the dataclass `kind` as one value named `argument`."""
+    names = [field.name for field in fields(kind)]
+
+    def decorate(function: Function) -> Function:
+        @wraps(function)
+        def call(*args: Any, **options: Any) -> Any:
+            value = kind(**{name: options.pop(name) for name in names})
+            return function(*args, **{argument: value}, **options)
+
+        return call  # type: ignore[return-value]
+
+    return decorate
+
+
+@dataclass(frozen=True, slots=True)
+class NamedScopes:
+    """The scopes that the user names. None means the complete vault."""
+
+    users: tuple[str, ...]
+    channels: tuple[str, ...]
+    groups: tuple[str, ...]
+
+    def names(self) -> list[str]:
+        """Return the scopes in the form `user:NAME`."""
+        return named_scopes(self.users, self.channels, self.groups)
+
+
 def scoped(function: Function) -> Function:
-    """The options that say whose notes are meant."""
-    for decorate in reversed(
-        (
-            click.option(
-                "--user",
-                "users",
-                multiple=True,
-                metavar="NAME",
-                help="Only this person's notes (repeatable).",
-            ),
-            click.option(
-                "--channel",
-                "channels",
-                multiple=True,
-                metavar="NAME",
-                help="Only this channel's notes.",
-            ),
-            click.option(
-                "--group",
-                "groups",
-                multiple=True,
-                metavar="NAME",
-                help="Only this group's notes.",
-            ),
-        )
+    """Add the options that name scopes; the command gets them as `scopes`, a `NamedScopes`."""
+    function = grouped(NamedScopes, "scopes")(function)
+    for decorate in (
+        click.option(
+            "--group",
+            "groups",
+            multiple=True,
+            metavar="NAME",
+            help="Only the notes of this group (repeatable).",
+        ),
+        click.option(
+            "--channel",
+            "channels",
+            multiple=True,
+            metavar="NAME",
+            help="Only the notes of this channel (repeatable).",
+        ),
+        click.option(
+            "--user",
+            "users",
+            multiple=True,
+            metavar="NAME",
+            help="Only the notes of this person (repeatable).",
+        ),
     ):
         function = decorate(function)
     return function
 
 
 def private(function: Function) -> Function:
-    """The option that opens a person's own notes in a channel."""
+    """Add the option that opens a person's own notes in a channel."""
     return click.option(
         "--private",
         is_flag=True,
-        help="With --channel: also the person's own notes; all in the channel read the answer.",
+        help="With --channel: include the person's own notes; the whole channel reads the answer.",
+    )(function)
+
+
+DRY_RUN_HELP = "Show what would change; write nothing."
+SOURCE_HELP = "Who is editing: `cli` (a person) or `tool` (the bot, limited by policy)."
+
+
+def dry_run(function: Function) -> Function:
+    """Add the option that shows the effect of a command without writing."""
+    return click.option("--dry-run", is_flag=True, help=DRY_RUN_HELP)(function)
+
+
+def edit_source(function: Function) -> Function:
+    """Add the option that says whether a person or the bot makes an edit."""
+    return click.option(
+        "--source",
+        type=click.Choice(["cli", "tool"]),
+        default="cli",
+        show_default=True,
+        help=SOURCE_HELP,
     )(function)
 
 
 def named_scopes(
     users: Sequence[str], channels: Sequence[str], groups: Sequence[str]
 ) -> list[str]:
-    """The scopes that were named; none means that the person means all of the vault."""
-    return [
-        f"{kind}:{name}"
-        for kind, names in (("user", users), ("channel", channels), ("group", groups))
-        for name in names
-    ]
+    """Return the named scopes; an empty list stands for the complete vault."""
+    kinds = (("user", users), ("channel", channels), ("group", groups))
+    return [f"{kind}:{name}" for kind, names in kinds for name in names]
 
 
-def day(
+def iso_day(
     ctx: click.Context, parameter: click.Parameter, value: str | None
 ) -> str | None:
-    """A date option: checked here, passed on as ISO 8601."""
+    """Check the value of a date option, and return it as ISO 8601."""
     if value is None:
         return None
     from datetime import date
@@ -256,12 +289,13 @@ def day(
         return date.fromisoformat(value).isoformat()
     except ValueError:
         raise UsageError(
-            f"`--{parameter.name} {value}` is no date", hint="write 2026-01-31"
+            f"`{parameter.opts[0]} {value}` is not a date",
+            hint="write it like 2026-01-31",
         ) from None
 
 
-def where(path: "Path") -> str:
-    """A path as a person would type it."""
+def displayed_path(path: "Path") -> str:
+    """Return a path below the current folder as a relative one, and any other unchanged."""
     from pathlib import Path
 
     try:

@@ -1,7 +1,7 @@
-"""`search` and `context` through the daemon that runs, without click.
+"""Runs `search` and `context` through a running daemon, without click.
 
-Each returns None when the full command has to answer: no daemon runs, it has other settings, it refuses, or the
-command line is not plain.
+Each function returns None when the full command has to answer: no daemon runs, it has other settings, it
+refuses, or the command line has anything unusual in it.
 """
 
 import sys
@@ -17,137 +17,170 @@ if TYPE_CHECKING:
     from typing import Any
 
 SECONDS = 10.0
-"""For the daemon to answer; the full command, which then asks again, waits for 20 more"""
-VALUES = ("vault", "config", "user", "channel", "group", "session")
-FLAGS = ("json", "quiet", "private")
-SEARCH_VALUES = ("topic", "entity", "since", "until", "kind", "mode", "limit")
+"""Time for the daemon to answer; the full command, which then asks again, waits for 20 more"""
 MOST_HITS = 1000
 MOST_CHARS = 1 << 40
-CONTEXT_VALUES = ("purpose", "budget", "confirmation")
 PURPOSES = ("chat", "briefing")
 
+VALUES = ("vault", "config", "user", "channel", "group", "session")
+SEARCH_VALUES = (
+    *VALUES,
+    "topic",
+    "entity",
+    "since",
+    "until",
+    "kind",
+    "mode",
+    "limit",
+)
+CONTEXT_VALUES = (
+    *VALUES,
+    "purpose",
+    "budget",
+    "confirmation",
+)
+SEARCH_FLAGS = ("json", "quiet", "private", "why")
+CONTEXT_FLAGS = ("json", "quiet", "private", "all")
+
 Daemon = Callable[[str, "dict[str, Any]"], "dict[str, Any]"]
-"""Takes a call and its arguments, and gives the answer"""
-Printed = tuple[Arguments, str, list[str]]
-"""The command line, and what goes to stdout and to stderr"""
+"""Sends a call with its arguments, and returns the answer"""
 
 
 class Unanswered(Exception):
     """The full command has to answer."""
 
 
-def answer(command: str, given: Sequence[str]) -> int | None:
-    """The exit code of `search` or `context`; None when the full command has to answer."""
+class Output:
+    """What a command prints."""
+
+    def __init__(self, arguments: Arguments, text: str, remarks: Sequence[str]) -> None:
+        self.arguments = arguments
+        self.text = text
+        """for stdout"""
+        self.remarks = remarks
+        """for stderr"""
+
+
+def answer(command: str, words: Sequence[str]) -> int | None:
+    """Run `search` or `context`, and return its exit code; None when the full command has to."""
+    run = _search if command == "search" else _context
     try:
-        ask = _search if command == "search" else _context
-        words, text, remarks = ask(given)
+        output = run(words)
     except KeyboardInterrupt:
         return 130
     except Exception:
-        # A question changes nothing, so the full command may ask it again and say what is wrong.
+        # A question changes nothing, so the full command may ask it again and report the error.
         return None
-    return quick_start.show(words, text, map(escaped, remarks))
+    remarks = map(escaped, output.remarks)
+    return quick_start.show(output.arguments, output.text, remarks)
 
 
-def _search(given: Sequence[str]) -> Printed:
-    words = parse(given, (*VALUES, *SEARCH_VALUES), (*FLAGS, "why"))
-    filters = _filters(words)
-    daemon = _daemon(words)
-    is_closed = bool(words.all("channel")) and "private" not in words.options
-    users, closed = ((), words.all("user")) if is_closed else (words.all("user"), ())
-    scopes = _scopes(words, users) or daemon("scopes", {})["scopes"]
-    answer = daemon(
-        "search", {**filters, "query": " ".join(words.arguments), "scopes": scopes}
-    )
-    remarks = [search_text.closed_text(name) for name in closed]
-    return words, *_shown(
-        words, answer, search_text.hits_text(answer, _unpainted), remarks
-    )
+def _search(words: Sequence[str]) -> Output:
+    arguments = parse(words, SEARCH_VALUES, SEARCH_FLAGS)
+    request = _search_request(arguments)
+    daemon = _daemon(arguments)
+    users = arguments.all("user")
+    # Others read the answer in a channel, so a name alone does not open a person's own notes.
+    is_closed = arguments.all("channel") and "private" not in arguments.options
+    scopes = _scopes(arguments, () if is_closed else users)
+    request["scopes"] = scopes or daemon("scopes", {})["scopes"]
+    answer = daemon("search", request)
+    remarks: list[str] = []
+    if is_closed:
+        remarks += map(search_text.closed_text, users)
+    if "json" in arguments.options:
+        return _json_output(arguments, answer, remarks)
+    remarks += search_text.freshness_texts(answer["freshness"])
+    text = search_text.hits_text(answer, _unpainted)
+    return Output(arguments, f"{escaped(text)}\n", remarks)
 
 
-def _filters(words: Arguments) -> "dict[str, Any]":
-    """The arguments of the JSON contract. Raises Unanswered, and ValueError for a value that is wrong."""
-    if not words.arguments:
+def _search_request(arguments: Arguments) -> "dict[str, Any]":
+    """Return the request in the JSON contract. Raises Unanswered, ValueError."""
+    if not arguments.arguments:
         raise Unanswered
-    filters: dict[str, Any] = {
-        name: words.last(name) for name in ("topic", "entity", "mode", "session")
+    request: dict[str, Any] = {
+        "topic": arguments.last("topic"),
+        "entity": arguments.last("entity"),
+        "mode": arguments.last("mode"),
+        "session": arguments.last("session"),
+        "kinds": list(arguments.all("kind")),
+        "why": "why" in arguments.options,
     }
-    filters |= {
-        name: _day(words.last(name)) for name in ("since", "until") if words.all(name)
-    }
-    filters |= {"kinds": list(words.all("kind")), "why": "why" in words.options}
-    if words.all("limit"):
-        filters["limit"] = _number(words.last("limit"), 1, MOST_HITS)
-    return {name: value for name, value in filters.items() if value}
+    for name in ("since", "until"):
+        if arguments.all(name):
+            request[name] = _day(arguments.last(name))
+    if arguments.all("limit"):
+        request["limit"] = _number(arguments.last("limit"), 1, MOST_HITS)
+    request = {name: value for name, value in request.items() if value}
+    request["query"] = " ".join(arguments.arguments)
+    return request
 
 
-def _context(given: Sequence[str]) -> Printed:
-    words = parse(given, (*VALUES, *CONTEXT_VALUES), (*FLAGS, "all"))
-    options = _context_options(words)
-    daemon = _daemon(words)
-    scopes = _scopes_of_context(words, daemon)
-    answer = daemon(
-        "context", {**options, "prompt": " ".join(words.arguments), "scopes": scopes}
-    )
-    cuts = [] if "json" in words.options else list(search_text.cut_texts(answer))
-    return words, *_shown(words, answer, answer["text"], cuts, verbatim=True)
+def _context(words: Sequence[str]) -> Output:
+    arguments = parse(words, CONTEXT_VALUES, CONTEXT_FLAGS)
+    request = _context_request(arguments)
+    daemon = _daemon(arguments)
+    request["scopes"] = _scopes_of_context(arguments, daemon)
+    answer = daemon("context", request)
+    if "json" in arguments.options:
+        return _json_output(arguments, answer, [])
+    remarks = list(search_text.cut_texts(answer))
+    remarks += search_text.freshness_texts(answer["freshness"])
+    text = answer["text"]
+    if not text.endswith("\n"):
+        text += "\n"
+    return Output(arguments, text, remarks)
 
 
-def _context_options(words: Arguments) -> "dict[str, Any]":
-    """The arguments of the JSON contract. Raises ValueError for a value that is wrong."""
-    if words.options.get("purpose", PURPOSES)[-1] not in PURPOSES:
-        raise ValueError(words.last("purpose"))
-    names = ("purpose", "session", "confirmation")
-    options: dict[str, Any] = {
-        name: words.last(name) for name in names if words.all(name)
-    }
-    if words.all("budget"):
-        options["budget"] = _number(words.last("budget"), 0, MOST_CHARS)
-    options["private"] = not {"private", "all"}.isdisjoint(words.options)
-    return options
+def _context_request(arguments: Arguments) -> "dict[str, Any]":
+    """Return the request in the JSON contract. Raises ValueError for a wrong value."""
+    purpose = arguments.options.get("purpose", PURPOSES)[-1]
+    if purpose not in PURPOSES:
+        raise ValueError(purpose)
+    request: dict[str, Any] = {}
+    for name in ("purpose", "session", "confirmation"):
+        if arguments.all(name):
+            request[name] = arguments.last(name)
+    if arguments.all("budget"):
+        request["budget"] = _number(arguments.last("budget"), 0, MOST_CHARS)
+    opens_private = {"private", "all"}
+    request["private"] = not opens_private.isdisjoint(arguments.options)
+    request["prompt"] = " ".join(arguments.arguments)
+    return request
 
 
-def _scopes_of_context(words: Arguments, daemon: Daemon) -> list[str]:
-    """The scopes of a prompt. Raises Unanswered when it is not clear who is meant."""
-    scopes, everything = _scopes(words, words.all("user")), "all" in words.options
-    if not scopes:
-        scopes = daemon("scopes", {})["scopes"]
-        is_clear = everything or search_text.belong_to_one_person(scopes)
-    else:
-        is_clear = not everything
-    if not is_clear:
+def _scopes_of_context(arguments: Arguments, daemon: Daemon) -> list[str]:
+    """Return the scopes of a prompt. Raises Unanswered when the full command has to ask."""
+    scopes = _scopes(arguments, arguments.all("user"))
+    everything = "all" in arguments.options
+    if scopes:
+        # Names and `--all` exclude each other; the full command reports it.
+        if everything:
+            raise Unanswered
+        return scopes
+    scopes = list(daemon("scopes", {})["scopes"])
+    if not everything and not search_text.belong_to_one_person(scopes):
         raise Unanswered
     return scopes
 
 
-def _shown(
-    words: Arguments,
-    answer: "dict[str, Any]",
-    text: str,
-    remarks: list[str],
-    *,
-    verbatim: bool = False,
-) -> tuple[str, list[str]]:
-    """What goes to stdout and to stderr."""
-    if "json" in words.options:
-        return f"{json_text(answer)}\n", remarks
-    remarks += search_text.freshness_texts(answer["freshness"])
-    if verbatim:
-        return text if text.endswith("\n") else f"{text}\n", remarks
-    return f"{escaped(text)}\n", remarks
+def _json_output(
+    arguments: Arguments, answer: "dict[str, Any]", remarks: list[str]
+) -> Output:
+    return Output(arguments, f"{json_text(answer)}\n", remarks)
 
 
-def _daemon(words: Arguments) -> Daemon:
-    """Asks the daemon that has the settings of this command. Raises Unanswered when there is none."""
-    socket = quick_start.socket_of(words) or ""
-    if (
-        sys.stdout.isatty()
-        or quick_start.ask(words, socket, "setup", {}, SECONDS) is None
-    ):
+def _daemon(arguments: Arguments) -> Daemon:
+    """Return a function that asks the daemon. Raises Unanswered unless it has the same settings."""
+    if sys.stdout.isatty():
+        raise Unanswered
+    socket = quick_start.socket_of(arguments) or ""
+    if quick_start.ask(arguments, socket, "setup", {}, SECONDS) is None:
         raise Unanswered
 
-    def ask(call: str, arguments: "dict[str, Any]") -> "dict[str, Any]":
-        answer: dict[str, Any] = exchange(socket, call, arguments, SECONDS)
+    def ask(call: str, request: "dict[str, Any]") -> "dict[str, Any]":
+        answer: dict[str, Any] = exchange(socket, call, request, SECONDS)
         if "error" in answer:
             raise Unanswered
         return answer
@@ -155,13 +188,11 @@ def _daemon(words: Arguments) -> Daemon:
     return ask
 
 
-def _scopes(words: Arguments, users: Sequence[str]) -> list[str]:
-    named = (
-        ("user", users),
-        ("channel", words.all("channel")),
-        ("group", words.all("group")),
-    )
-    return [f"{kind}:{name}" for kind, names in named for name in names]
+def _scopes(arguments: Arguments, users: Sequence[str]) -> list[str]:
+    scopes = [f"user:{name}" for name in users]
+    for kind in ("channel", "group"):
+        scopes += [f"{kind}:{name}" for name in arguments.all(kind)]
+    return scopes
 
 
 def _number(text: str, least: int, most: int) -> int:

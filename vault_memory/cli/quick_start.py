@@ -1,7 +1,7 @@
-"""Commands that start without click, since a host waits for each of their starts.
+"""Commands that start without click, because a host waits for each of their starts.
 
-A command line that is not plain (an unknown option, a missing name, `--help`, `--verbose`) is left
-to the full command line, which says what is wrong with it.
+They ask the daemon of the vault. A command line with anything unusual in it (an unknown option, a missing
+name, `--help`, `--verbose`) is left to the full command line, which reports what is wrong.
 """
 
 import io
@@ -47,12 +47,15 @@ else:
     places = lazy_module("vault_memory.places")
     paths_caller = lazy_module("vault_memory.rules.paths.caller")
 
-BEFORE_COMMAND = ("--vault", "--config", "--now")
-"""Options with a value that may stand before the name of the command"""
+OPTIONS_BEFORE_COMMAND = ("--vault", "--config", "--now")
+"""Options with a value that may precede the name of the command"""
 
 EDIT_SECONDS = 20.0
-"""For the daemon to carry out an op; it waits for a note that is being saved"""
+"""Time for the daemon to apply an op; it waits while an editor saves the note"""
+EDIT_VALUES = ("vault", "config", "source", "expected")
 EDIT_FLAGS = ("json", "quiet", "merge", "dry-run")
+MCP_VALUES = ("vault", "config", "user", "channel", "group")
+MCP_FLAGS = ("json", "quiet", "private")
 OPS = {
     "append": ("note", "heading", "line"),
     "add-heading": ("note", "heading"),
@@ -60,192 +63,203 @@ OPS = {
     "replace": ("note", "heading", "match", "line"),
     "apply": ("note",),
 }
-"""The arguments of each command"""
+"""Command → its arguments"""
 
 
-def place_of_command(given: Sequence[str]) -> int | None:
-    """Where the name of the command stands; None when there is none, or help is asked for."""
-    if "-h" in given or "--help" in given:
+def index_of_command(words: Sequence[str]) -> int | None:
+    """Return the index of the command's name; None without a command, or for help."""
+    if "-h" in words or "--help" in words:
         return None
-    words = enumerate(given)
-    for number, word in words:
-        if word in BEFORE_COMMAND:
-            next(words, None)
+    numbered = enumerate(words)
+    for index, word in numbered:
+        if word in OPTIONS_BEFORE_COMMAND:
+            next(numbered, None)
         elif not word.startswith("-"):
-            return number
+            return index
     return None
 
 
 def plain(
-    given: Sequence[str], values: Collection[str], flags: Collection[str]
+    words: Sequence[str], values: Collection[str], flags: Collection[str]
 ) -> Arguments | None:
-    """The words of a command line that has only these options; None when anything else is in it."""
+    """Parse a command line with these options; None when it contains anything else."""
     try:
-        return parse(given, values, flags)
+        return parse(words, values, flags)
     except NotPlain:
         return None
 
 
-def answer_hook(given: Sequence[str]) -> int:
-    """`hook`: through the daemon where one runs, else by itself. The exit code is always 0."""
+def answer_hook(words: Sequence[str]) -> int:
+    """Run `hook`, through the daemon if one runs. The exit code is always 0."""
     started = time.monotonic()
     limit = HOOK_SECONDS
     payload = moment = None
     try:
-        words = plain(given, HOOK_VALUES, HOOK_FLAGS)
-        socket = None if words is None else socket_of(words)
-        if words is not None and socket is not None:
+        arguments = plain(words, HOOK_VALUES, HOOK_FLAGS)
+        socket = None if arguments is None else socket_of(arguments)
+        if arguments is not None and socket is not None:
             payload = sys.stdin.buffer.read(LARGEST_PAYLOAD + 1)
             moment = (time.time(), int.from_bytes(os.urandom(4), "big") >> 2)
             if b'"SessionEnd"' in payload:
                 limit = END_SECONDS
-            seconds = limit / 2  # the other half is for an answer without the daemon
-            answer = ask(words, socket, "hook", _event(given, payload, moment), seconds)
+            # The other half of the time is for an answer without the daemon.
+            seconds = limit / 2
+            event = _event(words, payload, moment)
+            answer = ask(arguments, socket, "hook", event, seconds)
             if answer is not None:
                 _write(answer["text"])
                 return 0
     except BaseException:
-        # whatever it was: another exit code would stop the bot, and the full command says what is wrong
+        # Any other exit code would stop the bot. The full command logs what is wrong.
         pass
     return hook_command.run(
-        given,
+        words,
         seconds=limit - (time.monotonic() - started),
         payload=payload,
         moment=moment,
     )
 
 
-def edit(command: str, given: Sequence[str]) -> int | None:
-    """An op by hand, through the daemon; None when the full command has to carry it out."""
-    # a line copied with its marker, `- such`, is an argument and no option
-    rest = [
-        word[1:].lstrip(" \t") if word[:2] in ("- ", "-\t") else word for word in given
-    ]
-    values = (
-        "vault",
-        "config",
-        "source",
-        "expected",
-        *(("ops",) if command == "apply" else ()),
-    )
+def edit(command: str, words: Sequence[str]) -> int | None:
+    """Apply an op through the daemon; None when the full command has to do it."""
+    values = (*EDIT_VALUES, "ops") if command == "apply" else EDIT_VALUES
     try:
-        words = parse(rest, values, EDIT_FLAGS)
-        socket = "" if sys.stdout.isatty() else socket_of(words)
-        answer = (
-            ask(words, socket, "apply", _edit_request(command, words), EDIT_SECONDS)
-            if socket
-            else None
-        )
+        arguments = parse([_without_marker(word) for word in words], values, EDIT_FLAGS)
+        socket = "" if sys.stdout.isatty() else socket_of(arguments)
+        if not socket:
+            return None
+        request = _edit_request(command, arguments)
+        answer = ask(arguments, socket, "apply", request, EDIT_SECONDS)
     except KeyboardInterrupt:
         return 130
     except Exception:
-        return None  # done twice, an op is refused or changes nothing
-    return (
-        None
-        if answer is None
-        else _show_edit(words, answer, dry_run="dry-run" in words.options)
-    )
+        # The daemon may have applied the op. A second attempt is refused or changes nothing.
+        return None
+    if answer is None:
+        return None
+    return _show_edit(arguments, answer, dry_run="dry-run" in arguments.options)
 
 
-def _edit_request(command: str, words: Arguments) -> "dict[str, Any]":
-    """What the daemon is asked to do. Raises NotPlain when the full command has to look at it."""
-    source = words.last("source") or "cli"
-    if source not in ("cli", "tool") or words.options.get("expected") == ("",):
+def _without_marker(word: str) -> str:
+    """Remove the marker of a copied list item, `- such`, which would look like an option."""
+    if word[:2] in ("- ", "-\t"):
+        return word[1:].lstrip(" \t")
+    return word
+
+
+def _edit_request(command: str, arguments: Arguments) -> "dict[str, Any]":
+    """Return the request for the daemon. Raises NotPlain, OSError, ValueError."""
+    source = arguments.last("source") or "cli"
+    if source not in ("cli", "tool") or arguments.options.get("expected") == ("",):
         raise NotPlain(source)
+    if command == "apply":
+        ops = _ops_of_file(arguments)
+    else:
+        ops = _op(command, arguments.arguments)
     return {
-        "note": words.arguments[0],
-        "ops": _ops_of_file(words)
-        if command == "apply"
-        else _op(command, words.arguments),
+        "note": arguments.arguments[0],
+        "ops": ops,
         "source": source,
-        "expected": words.last("expected") or None,
-        "merge": "merge" in words.options,
-        "dry_run": "dry-run" in words.options,
+        "expected": arguments.last("expected") or None,
+        "merge": "merge" in arguments.options,
+        "dry_run": "dry-run" in arguments.options,
     }
 
 
-def _ops_of_file(words: Arguments) -> "list[Any]":
-    """The ops in a JSON file, `-` being standard input. Raises OSError, ValueError, and NotPlain for no list."""
+def _ops_of_file(arguments: Arguments) -> "list[Any]":
+    """Read the ops of a JSON file; `-` is standard input.
+
+    Raises OSError, ValueError, and NotPlain when the file holds no list of ops.
+    """
     import json
 
-    file = words.last("ops")
+    file = arguments.last("ops")
     if file == "-":
         raw = sys.stdin.buffer.read()
-        sys.stdin = io.TextIOWrapper(
-            io.BytesIO(raw)
-        )  # the full command reads it again when it has to answer
+        # The full command must be able to read standard input again.
+        sys.stdin = io.TextIOWrapper(io.BytesIO(raw))
     else:
-        with open(file, "rb") as opened:
-            raw = opened.read()
+        with open(file, "rb") as stream:
+            raw = stream.read()
     payload = json.loads(raw)
     ops = payload.get("ops") if isinstance(payload, dict) else payload
-    if not isinstance(ops, list) or len(words.arguments) != len(OPS["apply"]):
+    if not isinstance(ops, list):
+        raise NotPlain(file)
+    if len(arguments.arguments) != len(OPS["apply"]):
         raise NotPlain(file)
     return ops
 
 
-def _op(command: str, arguments: Sequence[str]) -> "list[Any]":
-    """The op of a command, alone in a list. Raises NotPlain for the wrong number of arguments."""
+def _op(command: str, words: Sequence[str]) -> "list[Any]":
+    """Return a list with the op of a command. Raises NotPlain for the wrong number of arguments."""
     names = OPS[command]
-    if command == "add-heading" and len(arguments) > len(names):
+    if command == "add-heading":
+        if len(words) <= len(names):
+            raise NotPlain(command)
         return [
-            {"op": "add_heading", "heading": arguments[1], "lines": list(arguments[2:])}
+            {
+                "op": "add_heading",
+                "heading": words[1],
+                "lines": list(words[2:]),
+            }
         ]
-    if command == "add-heading" or len(arguments) != len(names):
+    if len(words) != len(names):
         raise NotPlain(command)
-    return [{"op": command, **dict(zip(names[1:], arguments[1:], strict=True))}]
+    op = {"op": command}
+    op.update(zip(names[1:], words[1:], strict=True))
+    return [op]
 
 
-def _show_edit(words: Arguments, answer: "dict[str, Any]", *, dry_run: bool) -> int:
-    """Print what an edit did, as the full command does off a terminal."""
-    if "json" in words.options:
-        text, remark = terminal.json_text(answer), ""
+def _show_edit(arguments: Arguments, answer: "dict[str, Any]", *, dry_run: bool) -> int:
+    """Print the report of an edit, as the full command does off a terminal."""
+    remarks = []
+    if "json" in arguments.options:
+        text = terminal.json_text(answer)
     else:
-        text = terminal.escaped(
-            edit_rendering.text_of(answer, lambda text, colour: text)
-        )
+        report = edit_rendering.text_of(answer, lambda text, colour: text)
+        text = terminal.escaped(report)
         remark = edit_rendering.remark_of(answer, dry_run=dry_run)
-    code = show(words, f"{text}\n", [terminal.escaped(remark)] if remark else [])
+        if remark:
+            remarks.append(terminal.escaped(remark))
+    code = show(arguments, f"{text}\n", remarks)
     return code or edit_rendering.exit_code_of(answer)
 
 
-def show(words: Arguments, text: str, remarks: Iterable[str]) -> int:
+def show(arguments: Arguments, text: str, remarks: Iterable[str]) -> int:
     """Print an answer to stdout and remarks to stderr, as the full command does off a terminal.
 
-    Returns 0, or the exit code of what the system refused.
+    Returns the exit code: 0 unless the system refuses the output.
     """
     try:
         if isinstance(sys.stdout, io.TextIOWrapper):
-            sys.stdout.reconfigure(
-                errors="backslashreplace"
-            )  # a name need not be UTF-8
+            # A file name may hold bytes that are not UTF-8.
+            sys.stdout.reconfigure(errors="backslashreplace")
         sys.stdout.write(text)
         sys.stdout.flush()
-        if "quiet" not in words.options and sys.stderr is not None:
+        if "quiet" not in arguments.options and sys.stderr is not None:
             for remark in remarks:
                 print(remark, file=sys.stderr, flush=True)
     except OSError as error:
-        return root.fail_for_system(
-            options.Context(json="json" in words.options), error
-        )
+        context = options.Context(json="json" in arguments.options)
+        return root.fail_for_system(context, error)
     return 0
 
 
 def _event(
-    given: Sequence[str], payload: bytes, moment: tuple[float, int]
+    words: Sequence[str], payload: bytes, moment: tuple[float, int]
 ) -> "dict[str, Any]":
     automated = os.environ.get("VAULT_MEMORY_AUTOMATED", "").strip().casefold()
     return {
-        "arguments": list(given),
+        "arguments": list(words),
         "payload": payload.decode("utf-8"),
         "automated": automated not in ("", "0", "false", "no", "off"),
         "moment": moment,
     }
 
 
-def socket_of(words: Arguments) -> str | None:
-    """Where the daemon of the vault would listen; None when that cannot be told, or nothing is there."""
-    vault = words.last("vault") or os.environ.get("VAULT_MEMORY_VAULT", "")
+def socket_of(arguments: Arguments) -> str | None:
+    """Return the path of the daemon's socket; None without a vault or without a daemon."""
+    vault = _vault_of(arguments)
     if not vault:
         return None
     import json
@@ -254,70 +268,81 @@ def socket_of(words: Arguments) -> str | None:
         with open(os.path.join(vault, places.MARKER), "rb") as file:
             id_ = json.loads(file.read(4096))["vault"]
         socket = os.path.join(places.state_root(os.environ), str(id_), places.SOCKET)
-        return socket if os.path.exists(socket) else None
+        if os.path.exists(socket):
+            return socket
+        return None
     except (OSError, ValueError, KeyError, TypeError):
         return None
 
 
+def _vault_of(arguments: Arguments) -> str:
+    return arguments.last("vault") or os.environ.get("VAULT_MEMORY_VAULT", "")
+
+
+def _config_of(arguments: Arguments) -> str:
+    return arguments.last("config") or os.environ.get("VAULT_MEMORY_CONFIG", "")
+
+
 def ask(
-    words: Arguments,
+    arguments: Arguments,
     socket: str,
     call: str,
-    arguments: "dict[str, Any]",
+    request: "dict[str, Any]",
     seconds: float,
 ) -> "Any":
-    """What the daemon answers; None when it refuses, since the full command then says why.
+    """Ask the daemon, and return its answer; None when it refuses.
 
-    Raises NotAnswered.
+    The full command then reports the reason. Raises NotAnswered, OSError.
     """
-    vault = os.stat(words.last("vault") or os.environ["VAULT_MEMORY_VAULT"])
-    config = words.last("config") or os.environ.get("VAULT_MEMORY_CONFIG", "")
+    vault = os.stat(_vault_of(arguments))
+    config = _config_of(arguments)
     setup = {
         **exchange.setup_of(os.environ),
         "vault": [vault.st_dev, vault.st_ino],
         "config": os.path.realpath(config) if config else "",
     }
-    answer = exchange.exchange(socket, call, {**arguments, "setup": setup}, seconds)
-    return None if answer is None or "error" in answer else answer
+    answer = exchange.exchange(socket, call, {**request, "setup": setup}, seconds)
+    if answer is None or "error" in answer:
+        return None
+    return answer
 
 
 def _write(text: str) -> None:
-    raw = text.encode("utf-8")
-    while raw:
-        raw = raw[os.write(1, raw) :]
+    remaining = text.encode("utf-8")
+    while remaining:
+        remaining = remaining[os.write(1, remaining) :]
 
 
-def serve_mcp(given: Sequence[str]) -> int | None:
-    """`mcp`; None when the full command line has to look at it."""
-    words = plain(
-        given,
-        ("vault", "config", "user", "channel", "group"),
-        ("json", "quiet", "private"),
-    )
-    if words is None or words.arguments or os.isatty(0):
+def serve_mcp(words: Sequence[str]) -> int | None:
+    """Run `mcp`; None when the full command line has to look at the arguments."""
+    arguments = plain(words, MCP_VALUES, MCP_FLAGS)
+    if arguments is None or arguments.arguments or os.isatty(0):
         return None
-    vault = words.last("vault") or os.environ.get("VAULT_MEMORY_VAULT", "")
-    names = (words.last("user"), words.last("channel"), *words.all("group"))
-    if not vault or not names[0] or any(_is_broken(name) for name in names):
+    user = arguments.last("user")
+    channel = arguments.last("channel")
+    groups = arguments.all("group")
+    if not user or any(_has_broken_text(name) for name in (user, channel, *groups)):
         return None
-    config = words.last("config") or os.environ.get("VAULT_MEMORY_CONFIG", "")
-    if not os.path.isfile(os.path.join(vault, places.MARKER)) or (
-        config and not os.path.isfile(config)
-    ):
+    vault = _vault_of(arguments)
+    if not vault:
+        return None
+    if not os.path.isfile(os.path.join(vault, places.MARKER)):
+        return None
+    config = _config_of(arguments)
+    if config and not os.path.isfile(config):
         return None
 
     def open_vault() -> "VaultMemory":
         return vault_memory.VaultMemory.open(vault, config or None)
 
     def caller() -> "Caller":
-        return paths_caller.Caller(
-            names[0], names[1], names[2:], "private" in words.options
-        )
+        is_private = "private" in arguments.options
+        return paths_caller.Caller(user, channel, groups, is_private)
 
     stdio.serve(open_vault, caller)
     return 0
 
 
-def _is_broken(name: str) -> bool:
-    """Whether a name holds bytes that are not UTF-8."""
+def _has_broken_text(name: str) -> bool:
+    """Return whether a name holds bytes that are not UTF-8."""
     return any("\ud800" <= letter <= "\udfff" for letter in name)

@@ -1,5 +1,6 @@
-"""Edits, records and versions as a person reads them: the diff in colours, then a line for each op."""
+"""Renders edits and audit records for a terminal: the diff in colours, then a line for each op."""
 
+from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
 from vault_memory.cli import edit_rendering
@@ -27,12 +28,12 @@ __all__ = [
 
 
 def exit_code_of(edit: "Edit") -> int:
-    """75 while it waits, 1 when every op was refused, else 0."""
+    """Return 75 for a pending edit, 1 when every op was refused, else 0."""
     return edit_rendering.exit_code_of(json_contract.of_edit(edit))
 
 
 def emit_edit(context: Context, edit: "Edit", *, dry_run: bool = False) -> None:
-    """What an edit did, on stdout; whether it was recorded, on stderr."""
+    """Print the report of an edit to stdout, and the id of its audit record to stderr."""
     answer = json_contract.of_edit(edit)
     context.emit(answer, lambda: edit_rendering.text_of(answer, painted))
     remark = edit_rendering.remark_of(answer, dry_run=dry_run)
@@ -41,34 +42,38 @@ def emit_edit(context: Context, edit: "Edit", *, dry_run: bool = False) -> None:
 
 
 def record_block(record: "Record") -> str:
-    """One record of the audit: who, when, why, what."""
+    """Render an audit record: who changed a note, when, why and how."""
     head = f"{record.id}  {record.ts}  {record.source}  {record.note}"
     lines = [styled(head, bold=True)]
     if record.undoes:
         lines.append(f"undoes {record.undoes}")
     if record.redacted:
-        lines.append("what was changed was forgotten")
+        lines.append("the text of this change was forgotten")
     if record.why:
         lines.append(f"why: {record.why}")
     if record.diff:
         lines.append(coloured_diff(record.diff.decode("utf-8", "replace")))
-    lines += [
-        f"{done.outcome}: {in_words(done.op)}"
-        for done in record.applied
-        if done.outcome != "applied"
-    ]
-    lines += [
-        f"proposed: {in_words(one.op)} ({one.state}; id {one.id})"
-        for one in record.proposed
-    ]
-    lines += [f"rejected: {in_words(one.op)}: {one.reason}" for one in record.rejected]
+    lines += _outcomes(record)
     return "\n".join(lines)
 
 
+def _outcomes(record: "Record") -> Iterator[str]:
+    """Yield a line for each op that the diff does not show."""
+    for applied in record.applied:
+        if applied.outcome != "applied":
+            yield f"{applied.outcome}: {in_words(applied.op)}"
+    for proposal in record.proposed:
+        state = f"({proposal.state}; id {proposal.id})"
+        yield f"proposed: {in_words(proposal.op)} {state}"
+    for refused in record.rejected:
+        yield f"rejected: {in_words(refused.op)}: {refused.reason}"
+
+
 def coloured_diff(diff: str) -> str:
-    """A unified diff without its two lines of names, which would be the same."""
+    """Render a unified diff in colours, without its two lines of file names."""
     return edit_rendering.diff_text(diff, painted)
 
 
 def painted(text: str, colour: str) -> str:
+    """Return a text in a colour."""
     return styled(text, fg=colour)

@@ -1,4 +1,4 @@
-"""All commands together, and what becomes of whatever they raise."""
+"""The group of all commands, and the translation of errors into messages and exit codes."""
 
 import io
 import os
@@ -14,9 +14,12 @@ from vault_memory.cli.options import Context, common
 from vault_memory.cli.terminal import guard_streams
 from vault_memory.errors import VaultMemoryError
 
+INTERRUPTED = 130
+"""Exit code after Ctrl-C, as in a shell"""
+
 
 class Commands(click.Group):
-    """A group that imports a command when it is asked for, so that `--help` and each start stay quick."""
+    """A group that imports a command on first use, so that `--help` and each start are fast."""
 
     def list_commands(self, ctx: click.Context) -> list[str]:
         return list(COMMANDS)
@@ -26,31 +29,43 @@ class Commands(click.Group):
             return None
         module = import_module(f"vault_memory.cli.commands.{COMMANDS[cmd_name][0]}")
         name = cmd_name.replace("-", "_")
-        command: click.Command = getattr(
-            module, f"{name}_" if iskeyword(name) else name
-        )
+        if iskeyword(name):
+            name += "_"
+        command: click.Command = getattr(module, name)
         return command
 
     def resolve_command(
         self, ctx: click.Context, args: list[str]
     ) -> tuple[str | None, click.Command | None, list[str]]:
         if args and args[0] not in COMMANDS and not args[0].startswith("-"):
-            import difflib
-
-            near = difflib.get_close_matches(args[0], COMMANDS, n=1)
-            guess = (
-                f" Did you mean `{near[0]}`?"
-                if near
-                else f" The commands are: {', '.join(COMMANDS)}."
-            )
-            raise click.UsageError(f"There is no command `{args[0]}`.{guess}", ctx)
+            raise _unknown_command(ctx, args[0])
         return super().resolve_command(ctx, args)
 
     def format_commands(
         self, ctx: click.Context, formatter: click.HelpFormatter
     ) -> None:
         with formatter.section("Commands"):
-            formatter.write_dl([(name, line) for name, (_, line) in COMMANDS.items()])
+            rows = [(name, summary) for name, (_, summary) in COMMANDS.items()]
+            formatter.write_dl(rows)
+
+
+def _unknown_command(ctx: click.Context, name: str) -> click.UsageError:
+    import difflib
+
+    matches = difflib.get_close_matches(name, COMMANDS, n=1)
+    if matches:
+        advice = f"Did you mean `{matches[0]}`?"
+    else:
+        advice = f"The commands are: {', '.join(COMMANDS)}."
+    return click.UsageError(f"There is no command `{name}`. {advice}", ctx)
+
+
+def _print_version(ctx: click.Context, parameter: click.Parameter, value: bool) -> None:
+    if value:
+        from importlib.metadata import version
+
+        click.echo(f"vault-memory {version('vault-memory')}")
+        ctx.exit()
 
 
 @click.command(
@@ -62,86 +77,82 @@ class Commands(click.Group):
     is_flag=True,
     is_eager=True,
     expose_value=False,
-    callback=lambda *a: _version(*a),
+    callback=_print_version,
+    help="Print the version and exit.",
 )
 @common
 def cli() -> None:
-    """A bot's memory as a folder of Markdown that people edit by hand.
+    """The memory of a bot, as a folder of Markdown that people edit by hand.
 
-    The vault is --vault, else VAULT_MEMORY_VAULT, else the nearest folder upward that is one.
+    A command uses the vault that --vault names, else the one in VAULT_MEMORY_VAULT.
+    Without either it looks for a vault in the current folder and the folders above it.
     """
 
 
-def _version(ctx: click.Context, parameter: click.Parameter, value: bool) -> None:
-    if value:
-        from importlib.metadata import version
+def run(arguments: Sequence[str]) -> int:
+    """Run one command and return its exit code.
 
-        click.echo(f"vault-memory {version('vault-memory')}")
-        ctx.exit()
-
-
-def run(given: Sequence[str]) -> int:
-    """One command's exit code. No error reaches a person as a traceback, unless --verbose asks."""
-    options = given[: given.index("--")] if "--" in given else given
-    context = Context(
-        json="--json" in options
-    )  # known before anything is parsed, so that each error is said in JSON
+    An error becomes a message. Only `--verbose` shows a traceback.
+    """
+    end = arguments.index("--") if "--" in arguments else len(arguments)
+    # Errors of the parser must be JSON, too, so `--json` is looked up before it runs.
+    context = Context(json="--json" in arguments[:end])
     if isinstance(sys.stdout, io.TextIOWrapper):
-        sys.stdout.reconfigure(
-            errors="backslashreplace"
-        )  # a name or a terminal need not be UTF-8
+        # A file name may hold bytes that are not UTF-8, and a terminal may lack letters.
+        sys.stdout.reconfigure(errors="backslashreplace")
     guard_streams()
     try:
         code = cli.main(
-            list(given), prog_name="vault-memory", standalone_mode=False, obj=context
+            list(arguments),
+            prog_name="vault-memory",
+            standalone_mode=False,
+            obj=context,
         )
-    except click.exceptions.Abort:
-        code = 130
+    except (click.exceptions.Abort, KeyboardInterrupt):
+        return INTERRUPTED
     except click.ClickException as error:
-        code = context.fail(
-            error.format_message(),
-            "`vault-memory --help` lists what there is",
-            "usage",
-            2,
-        )
+        hint = "run `vault-memory --help` for the list of commands"
+        return context.fail(error.format_message(), hint, "usage", 2)
     except VaultMemoryError as error:
-        code = context.fail(
-            error.message, error.hint, error.code, error.exit_code, error.as_json()
+        return context.fail(
+            error.message,
+            error.hint,
+            error.code,
+            error.exit_code,
+            error.as_json(),
         )
     except OSError as error:
         if context.verbose and not isinstance(error, BrokenPipeError):
             raise
-        code = fail_for_system(context, error)
-    except KeyboardInterrupt:
-        code = 130
+        return fail_for_system(context, error)
     except Exception as error:
-        if isinstance(
-            error.__cause__, KeyboardInterrupt
-        ):  # while a class was made, Python wraps it
-            return 130
+        # Python wraps a Ctrl-C that arrives while it creates a class.
+        if isinstance(error.__cause__, KeyboardInterrupt):
+            return INTERRUPTED
         if context.verbose:
             raise
-        hint = "this is a bug; run it again with --verbose to see where"
-        code = context.fail(f"{type(error).__name__}: {error}", hint, "internal", 1)
+        hint = "this is a bug; run the command again with `--verbose` and report the traceback"
+        return context.fail(f"{type(error).__name__}: {error}", hint, "internal", 1)
     return code if isinstance(code, int) else 0
 
 
 def fail_for_system(context: Context, error: OSError) -> int:
-    """Tell what the system refused; a reader who has gone is told nothing."""
+    """Report an error of the operating system; a closed pipe is not an error."""
     _drop_unwritten()
     if isinstance(error, BrokenPipeError):
         return 0
-    about = f": `{error.filename}`" if error.filename else ""
-    hint = "is the disk full, read-only, or gone? `vault-memory doctor` may know more"
-    message = f"{error.strerror or error}{about}"
+    path = f": `{error.filename}`" if error.filename else ""
+    message = f"{error.strerror or error}{path}"
+    hint = "check that the disk is mounted, writable and not full; run `vault-memory doctor` for more"
     try:
         return context.fail(message, hint, "system", 1)
-    except OSError:  # stdout is what is full, and the error was to go there as JSON
+    except OSError:
+        # Stdout itself is full, and the JSON error was to go there.
         return Context().fail(message, hint, "system", 1)
 
 
 def _drop_unwritten() -> None:
-    """What stdout does not take is let go of, or the interpreter complains when it flushes at its end."""
+    """Drop output that stdout does not accept; else the interpreter complains when it ends."""
     try:
         sys.stdout.flush()
     except (OSError, ValueError, AttributeError):

@@ -1,6 +1,7 @@
-"""What may reach a terminal: text without control characters, and the few codes for colour that are ours.
+"""Escapes text for a terminal, and lets the colour codes of this program pass.
 
-A name or a note may hold characters that move the cursor, hide text or turn its direction. They are shown as escapes.
+A name or a note may contain characters that move the cursor, hide text or change its direction. A terminal
+gets them as visible escapes.
 """
 
 import io
@@ -14,26 +15,26 @@ _LINE_ENDS = r"\u2028\u2029"
 _UNSAFE = re.compile(rf"[{_CONTROL}{_BIDI}{_LINE_ENDS}]|\r(?!\n)")
 _COLOUR = re.compile(r"(\x1b\[[0-9;]*m)")
 _MARK = f"<{os.urandom(12).hex()}>"
-"""Stands for ESC in our own styles until the text is written. No note can contain it, because nobody can guess it"""
+"""Replaces ESC in the styles of this program until the text is written. It is random, so no note contains it"""
 
 
 def escaped(text: str) -> str:
-    """The text with each control character as ``\\x1b`` and each direction mark as ``\\u202e``."""
+    """Return the text with visible escapes, such as ``\\x1b`` and ``\\u202e``."""
     return _UNSAFE.sub(lambda match: _escape(match[0]), text)
 
 
 def escaped_json(text: str) -> str:
-    """JSON that says the same, with none of these characters in it."""
+    """Return JSON of the same meaning without any of these characters."""
     return _UNSAFE.sub(lambda match: f"\\u{ord(match[0]):04x}", text)
 
 
 def json_text(answer: object) -> str:
-    """One JSON object on one line, in the letters that stdout can write."""
+    """Return a JSON object on one line, in letters that stdout can encode."""
     import json
 
     encoding = getattr(sys.stdout, "encoding", None) or "ascii"
-    escapes = encoding.lower().replace("-", "") != "utf8"
-    return escaped_json(json.dumps(answer, ensure_ascii=escapes))
+    is_utf8 = encoding.lower().replace("-", "") == "utf8"
+    return escaped_json(json.dumps(answer, ensure_ascii=not is_utf8))
 
 
 def styled(
@@ -43,48 +44,51 @@ def styled(
     bold: bool | None = None,
     dim: bool | None = None,
 ) -> str:
-    """The text in a colour, for `shown`; only what is styled here ends in colour codes."""
-    import click  # only here: what is not coloured needs none of it
+    """Return the escaped text in a style, for `shown`."""
+    # Imported here: only coloured output needs it.
+    import click
 
     return click.style(escaped(text), fg=fg, bold=bold, dim=dim).replace("\x1b", _MARK)
 
 
 def shown(text: str) -> str:
-    """The text as it goes to a terminal."""
-    return "\x1b".join(escaped(part) for part in text.split(_MARK))
+    """Return the text for a terminal: escaped, with the colour codes of `styled`."""
+    return "\x1b".join(escaped(segment) for segment in text.split(_MARK))
 
 
 def guard_streams() -> None:
-    """From now on nothing reaches a terminal unescaped, whoever writes it: a log, a prompt, an error."""
+    """Escape all text that goes to a terminal from now on: logs, prompts and errors, too."""
     for name in ("stdout", "stderr"):
         stream = getattr(sys, name)
-        if (
-            isinstance(stream, io.TextIOWrapper)
-            and not isinstance(stream, _Guarded)
-            and stream.isatty()
-        ):
-            encoding, buffered = stream.encoding, not stream.line_buffering
-            raw = stream.detach()
-            setattr(
-                sys,
-                name,
-                _Guarded(
-                    raw, encoding, "backslashreplace", line_buffering=not buffered
-                ),
-            )
+        if not isinstance(stream, io.TextIOWrapper) or isinstance(stream, _Guarded):
+            continue
+        if not stream.isatty():
+            continue
+        encoding = stream.encoding
+        is_line_buffered = stream.line_buffering
+        guarded = _Guarded(
+            stream.detach(),
+            encoding,
+            "backslashreplace",
+            line_buffering=is_line_buffered,
+        )
+        setattr(sys, name, guarded)
 
 
 class _Guarded(io.TextIOWrapper):
-    """A stream to a terminal. Codes for colour pass: what else is in the text was escaped before they were added."""
+    """A stream to a terminal that escapes text. Colour codes pass: notes were escaped before."""
 
     def write(self, text: str) -> int:
-        parts = _COLOUR.split(text)
-        super().write(
-            "".join(part if at % 2 else escaped(part) for at, part in enumerate(parts))
-        )
+        segments = _COLOUR.split(text)
+        # `split` puts the colour codes at the odd indexes.
+        for index in range(0, len(segments), 2):
+            segments[index] = escaped(segments[index])
+        super().write("".join(segments))
         return len(text)
 
 
 def _escape(letter: str) -> str:
     code = ord(letter)
-    return f"\\x{code:02x}" if code < 0x100 else f"\\u{code:04x}"
+    if code < 0x100:
+        return f"\\x{code:02x}"
+    return f"\\u{code:04x}"

@@ -1,12 +1,20 @@
-"""`conflicts`, `trash`: copies that sync programs left beside notes, and what was thrown away."""
+"""`conflicts` and `trash`: conflict copies of sync programs, and deleted notes."""
 
 import sys
 from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 import click
 
-from vault_memory.cli.options import Context, common, named_scopes, scoped
+from vault_memory.cli.options import (
+    Context,
+    NamedScopes,
+    common,
+    dry_run,
+    grouped,
+    scoped,
+)
 from vault_memory.cli.rendering import PENDING, coloured_diff
 from vault_memory.cli.terminal import styled
 from vault_memory.errors import UsageError
@@ -14,170 +22,204 @@ from vault_memory.lazy import lazy_module
 
 if TYPE_CHECKING:
     from vault_memory.api import json_contract
+    from vault_memory.api.vault_memory import VaultMemory
     from vault_memory.edits.conflict_copy import ConflictCopy, Resolved
     from vault_memory.edits.reports import ThrownNote
 else:
     json_contract = lazy_module("vault_memory.api.json_contract")
 
 NEEDS_A_PERSON = 5
+LONGEST_EXCERPT = 60
+"""Characters of a text that the report of a conflict quotes"""
 _WOULD = {
-    "identical": "would be thrown away: it says the same as the note",
-    "contained": "would be thrown away: the note has all that it says",
+    "identical": "would go to the trash: it is identical to the note",
+    "contained": "would go to the trash: the note contains all of it",
     "mergeable": "would be merged",
 }
 
 
+@dataclass(frozen=True, slots=True)
+class ConflictOptions:
+    """What to do with the conflict copies, and which of them."""
+
+    action: str | None
+    """None lists them"""
+    ids: tuple[str, ...]
+    everything: bool
+    both: bool
+    diff: bool
+    dry_run: bool
+
+
 @click.command()
 @click.argument(
-    "action", required=False, type=click.Choice(["merge", "take", "discard"])
+    "action",
+    required=False,
+    type=click.Choice(["merge", "take", "discard"]),
 )
 @click.argument("ids", nargs=-1, metavar="[ID...]")
 @click.option(
     "--all",
     "everything",
     is_flag=True,
-    help="With merge: all copies whose names are certain.",
+    help="With merge: merge all copies whose names are certain.",
 )
 @click.option(
     "--both",
     is_flag=True,
-    help="With merge: where both changed one line keep both, the copy's with a mark.",
+    help="With merge: where both changed a line, keep both lines and mark that of the copy.",
 )
 @click.option(
     "--diff",
     is_flag=True,
-    help="Show what each copy says otherwise than its note, off a terminal too.",
+    help="Show the differences between each copy and its note, also off a terminal.",
 )
-@click.option(
-    "--dry-run", is_flag=True, help="Show what would be done, and do nothing."
-)
+@dry_run
 @scoped
 @common
 @click.pass_obj
-def conflicts(
-    context: Context,
-    action: str | None,
-    ids: tuple[str, ...],
-    everything: bool,
-    both: bool,
-    diff: bool,
-    dry_run: bool,
-    users: tuple[str, ...],
-    channels: tuple[str, ...],
-    groups: tuple[str, ...],
-) -> int:
-    """List the conflict copies that sync programs left beside notes; or merge, take or discard some by their IDs.
+@grouped(ConflictOptions, "options")
+def conflicts(context: Context, options: ConflictOptions, scopes: NamedScopes) -> int:
+    """List the conflict copies that sync programs left beside notes, or settle some of them.
 
     \b
-    merge    writes what a copy says into its note, and throws the copy away
-    take     puts the copy's text in the place of the note's, which stays in the history
-    discard  throws the copy away; `trash restore` brings it back
+    merge    merges a copy into its note, and moves the copy to the trash
+    take     replaces the text of the note with that of the copy; `history` has the old text
+    discard  moves the copy to the trash; `trash restore` brings it back
 
-    What both changed is left to you, with exit code 5. The daemon merges by itself what merges cleanly.
+    Exit code 5 means that both sides changed the same text and that you have to decide.
+    The daemon merges copies without such conflicts by itself.
+
+    \b
+    Example:
+      vault-memory conflicts merge --all --dry-run
     """
-    if action is None:
-        return _list(context, named_scopes(users, channels, groups), diff)
-    if not ids and not (everything and action == "merge"):
-        more = ", or `--all`" if action == "merge" else ""
-        raise UsageError(
-            f"`conflicts {action}` needs an id{more}",
-            hint="`vault-memory conflicts` lists them",
-        )
+    if options.action is None:
+        return _list(context, scopes.names(), options.diff)
+    _check_ids(options)
     with context.open() as memory:
-        if action == "merge":
-            done = memory.conflicts.merge(
-                ids, both=both, dry_run=dry_run, now=context.now
-            )
-        elif action == "take":
-            done = [
-                one
-                for copy in ids
-                for one in memory.conflicts.take(copy, dry_run=dry_run, now=context.now)
-            ]
-        else:
-            done = memory.conflicts.discard(ids, dry_run=dry_run, now=context.now)
+        resolved = _settle(memory, context, options)
     context.emit(
-        json_contract.of_resolved(done),
-        lambda: "\n".join(_done_lines(done, action, both)) or "there are no copies",
+        json_contract.of_resolved(resolved),
+        lambda: "\n".join(_report(resolved, options)) or "there are no copies",
     )
-    if dry_run and not context.json:
+    if options.dry_run and not context.json:
         context.say("nothing was written")
-    return _exit_code(done)
+    return _exit_code(resolved)
+
+
+def _check_ids(options: ConflictOptions) -> None:
+    is_merge = options.action == "merge"
+    if options.ids or (options.everything and is_merge):
+        return
+    alternative = ", or `--all`" if is_merge else ""
+    raise UsageError(
+        f"`conflicts {options.action}` needs an id{alternative}",
+        hint="run `vault-memory conflicts` to list the copies with their ids",
+    )
+
+
+def _settle(
+    memory: "VaultMemory", context: Context, options: ConflictOptions
+) -> "list[Resolved]":
+    calls = memory.conflicts
+    ids = options.ids
+    if options.action == "merge":
+        return calls.merge(
+            ids,
+            both=options.both,
+            dry_run=options.dry_run,
+            now=context.now,
+        )
+    if options.action == "discard":
+        return calls.discard(ids, dry_run=options.dry_run, now=context.now)
+    resolved: list[Resolved] = []
+    for id_ in ids:
+        resolved += calls.take(id_, dry_run=options.dry_run, now=context.now)
+    return resolved
 
 
 def _list(context: Context, scopes: Sequence[str], diff: bool) -> int:
     with context.open() as memory:
         copies = memory.conflicts(scopes or None)
-    shown = diff or sys.stdout.isatty()
-    context.emit(
-        json_contract.of_conflicts(copies),
-        lambda: (
-            "\n".join(line for copy in copies for line in _copy_lines(copy, shown))
-            or "no conflict copies"
-        ),
-    )
+    with_diff = diff or sys.stdout.isatty()
+
+    def human() -> str:
+        blocks = ["\n".join(_copy_lines(copy, with_diff)) for copy in copies]
+        return "\n".join(blocks) or "no conflict copies"
+
+    context.emit(json_contract.of_conflicts(copies), human)
     return 0
 
 
-def _exit_code(done: "Sequence[Resolved]") -> int:
-    outcomes = {one.outcome for one in done}
+def _exit_code(resolved: "Sequence[Resolved]") -> int:
+    outcomes = {copy.outcome for copy in resolved}
     if outcomes & {"conflict", "changed"}:
         return NEEDS_A_PERSON
     return PENDING if "pending" in outcomes else 0
 
 
 def _copy_lines(copy: "ConflictCopy", diff: bool) -> Iterator[str]:
-    head = (
-        f"{copy.id}  {copy.note}  {copy.program}{', ' + copy.date if copy.date else ''}"
-    )
-    yield styled(head, bold=True) + f"  {copy.state}: {copy.why}"
+    date = f", {copy.date}" if copy.date else ""
+    head = f"{copy.id}  {copy.note}  {copy.program}{date}"
+    yield f"{styled(head, bold=True)}  {copy.state}: {copy.why}"
     yield f"    {copy.path}"
-    yield from _places(copy)
+    yield from _conflict_lines(copy)
     if diff and copy.diff:
         yield coloured_diff(copy.diff.decode("utf-8", "replace"))
 
 
-def _places(copy: "ConflictCopy") -> Iterator[str]:
-    for one in copy.conflicts:
-        where = (
-            f"{one.section or 'at the top'}: "
-            if one.kind != "front matter"
-            else "front matter: "
-        )
-        yield f"    {where}{_short(one.kept)} in the note, {_short(one.other)} in the copy"
+def _conflict_lines(copy: "ConflictCopy") -> Iterator[str]:
+    for conflict in copy.conflicts:
+        if conflict.kind == "front matter":
+            place = "front matter"
+        else:
+            place = conflict.section or "at the top"
+        in_note = _excerpt(conflict.kept)
+        in_copy = _excerpt(conflict.other)
+        yield f"    {place}: {in_note} in the note, {in_copy} in the copy"
 
 
-def _short(raw: bytes) -> str:
-    said = " ".join(raw.decode("utf-8", "replace").split())
-    return repr(said if len(said) <= 60 else said[:59] + "…") if said else "nothing"
+def _excerpt(raw: bytes) -> str:
+    text = " ".join(raw.decode("utf-8", "replace").split())
+    if not text:
+        return "nothing"
+    if len(text) > LONGEST_EXCERPT:
+        text = text[: LONGEST_EXCERPT - 1] + "…"
+    return repr(text)
 
 
-def _would(copy: "ConflictCopy", action: str, both: bool) -> str:
-    if action != "merge":
-        return (
-            "would be thrown away"
-            if action == "discard"
-            else f"would be the text of {copy.note}"
-        )
-    if both and copy.folded.result is not None:
+def _would(copy: "ConflictCopy", options: ConflictOptions) -> str:
+    """Return what a dry run would do with a copy."""
+    if options.action == "discard":
+        return "would go to the trash"
+    if options.action == "take":
+        return f"would become the text of {copy.note}"
+    if options.both and copy.folded.result is not None:
         return _WOULD["mergeable"]
-    return _WOULD.get(copy.state, f"is left to you: {copy.why}")
+    return _WOULD.get(copy.state, f"needs your decision: {copy.why}")
 
 
-def _done_lines(done: "Sequence[Resolved]", action: str, both: bool) -> Iterator[str]:
-    for one in done:
-        copy = one.copy
-        if one.edit is not None and one.edit.diff:
-            yield coloured_diff(one.edit.diff)
-        if one.outcome == "none":
-            yield f"{copy.path} {_would(copy, action, both)}"
-            continue
-        yield f"{one.outcome}: {copy.path}" + (f" ({one.why})" if one.why else "")
-        if one.outcome == "conflict":
-            yield from _places(copy)
-            yield f"    settle it with `conflicts merge --both`, `take` or `discard`, and the id {copy.id}"
-        elif one.edit is not None and one.edit.audit_id:
-            yield f"    recorded as {one.edit.audit_id}; `undo {one.edit.audit_id}` takes it back"
+def _report(resolved: "Sequence[Resolved]", options: ConflictOptions) -> Iterator[str]:
+    for result in resolved:
+        yield from _resolved_lines(result, options)
+
+
+def _resolved_lines(result: "Resolved", options: ConflictOptions) -> Iterator[str]:
+    copy = result.copy
+    edit = result.edit
+    if edit is not None and edit.diff:
+        yield coloured_diff(edit.diff)
+    if result.outcome == "none":
+        yield f"{copy.path} {_would(copy, options)}"
+        return
+    why = f" ({result.why})" if result.why else ""
+    yield f"{result.outcome}: {copy.path}{why}"
+    if result.outcome == "conflict":
+        yield from _conflict_lines(copy)
+        yield f"    decide with `conflicts merge --both {copy.id}`, `take` or `discard`"
+    elif edit is not None and edit.audit_id:
+        yield f"    recorded as {edit.audit_id}; `undo {edit.audit_id}` takes it back"
 
 
 @click.command()
@@ -186,29 +228,36 @@ def _done_lines(done: "Sequence[Resolved]", action: str, both: bool) -> Iterator
 @common
 @click.pass_obj
 def trash(context: Context, action: str | None, thrown_id: str | None) -> int:
-    """List what was thrown away in the last 30 days, the newest first; or restore one by its ID.
+    """List the notes deleted in the last 30 days, newest first, or restore one by its ID.
 
-    A note that has another under its name by now comes back beside it.
+    If another note has its name by now, the restored note gets a name beside it.
+
+    \b
+    Example:
+      vault-memory trash restore 20260526T101500
     """
     if action and not thrown_id:
         raise UsageError(
-            "`trash restore` needs an id", hint="`vault-memory trash` lists them"
+            "`trash restore` needs an id",
+            hint="run `vault-memory trash` to list the notes with their ids",
         )
     with context.open() as memory:
         if thrown_id is None:
-            thrown = memory.conflicts.trash()
+            notes = memory.conflicts.trash()
             context.emit(
-                json_contract.of_trash(thrown),
-                lambda: "\n".join(map(_thrown, thrown)) or "the trash is empty",
+                json_contract.of_trash(notes),
+                lambda: "\n".join(map(_trashed, notes)) or "the trash is empty",
             )
             return 0
-        back = memory.conflicts.untrash(thrown_id, now=context.now)
-    why = f" ({back.why})" if back.why else ""
+        restored = memory.conflicts.untrash(thrown_id, now=context.now)
+    why = f" ({restored.why})" if restored.why else ""
     context.emit(
-        json_contract.of_trash([back]), lambda: f"{back.outcome}: {back.note}{why}"
+        json_contract.of_trash([restored]),
+        lambda: f"{restored.outcome}: {restored.note}{why}",
     )
-    return PENDING if back.outcome == "pending" else 0
+    return PENDING if restored.outcome == "pending" else 0
 
 
-def _thrown(one: "ThrownNote") -> str:
-    return f"{one.id}  {one.ts}  {one.bytes} bytes  {one.note}"
+def _trashed(note: "ThrownNote") -> str:
+    size = f"{note.bytes} bytes"
+    return f"{note.id}  {note.ts}  {size}  {note.note}"

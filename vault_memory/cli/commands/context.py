@@ -1,13 +1,19 @@
-"""`context`: what goes into a bot's prompt."""
+"""`context`: the memory that a bot gets for a prompt."""
 
 from typing import TYPE_CHECKING, Any
 
 import click
 
 from vault_memory.cli import search_text
-from vault_memory.cli.commands.search import remark
+from vault_memory.cli.commands.search import print_freshness
 from vault_memory.cli.daemon_or_local import answer_context
-from vault_memory.cli.options import Context, common, named_scopes, private, scoped
+from vault_memory.cli.options import (
+    Context,
+    NamedScopes,
+    common,
+    private,
+    scoped,
+)
 from vault_memory.errors import UsageError
 from vault_memory.lazy import lazy_module
 
@@ -22,27 +28,29 @@ else:
 @click.option(
     "--purpose",
     type=click.Choice(["chat", "briefing"]),
-    help="A briefing is read by others, too: nothing personal.",
+    help="`briefing` leaves out what is personal, because others read it.",
 )
 @click.option(
     "--budget",
     type=click.IntRange(0),
     metavar="CHARS",
-    help="How long the block may be; USER.md and CHANNEL.md stay.",
+    help="Maximum length of the block; USER.md and CHANNEL.md are never shortened.",
 )
 @click.option(
-    "--session", metavar="NAME", help="The conversation whose own turns are left out."
+    "--session",
+    metavar="NAME",
+    help="Leave out the turns of this conversation.",
 )
 @click.option(
     "--confirmation",
     metavar="TEXT",
-    help="What a task was about that was confirmed just now; comes last.",
+    help="The task that the user has just confirmed; it comes last in the block.",
 )
 @click.option(
     "--all",
     "everything",
     is_flag=True,
-    help="All of the vault, the notes of every person included.",
+    help="Use the complete vault, the notes of every person included.",
 )
 @private
 @scoped
@@ -52,36 +60,46 @@ def context(
     context: Context,
     /,
     prompt: tuple[str, ...],
-    users: tuple[str, ...],
-    channels: tuple[str, ...],
-    groups: tuple[str, ...],
+    scopes: NamedScopes,
     everything: bool,
     private: bool,
     **options: Any,
 ) -> None:
-    """Print the memory block for PROMPT: what a bot is given before it answers.
+    """Print the memory block for PROMPT: what a bot gets before it answers.
 
-    USER.md, facts, CHANNEL.md (without a channel MEMORY.md), rules, the last dated notes, the newest reflection, and
-    the lines that have to do with PROMPT; all of it quoted, as it stands in the notes now.
+    The block has USER.md, facts, CHANNEL.md (MEMORY.md outside of channels), rules, the
+    latest dated notes, the newest reflection, and the lines that answer PROMPT. All of it
+    is quoted from the notes as they are now.
 
-    --user, --channel and --group say whose memory it is. With --channel, others read the answer: what is a person's own
-    is left out unless --private is given. A vault of one person and no channel needs no name.
+    --user, --channel and --group say whose memory to use. With --channel, others read the
+    answer, so a person's own notes need --private. A vault with one person and no
+    channel needs no name.
+
+    \b
+    Example:
+      vault-memory context --user mira "where is the spare key?"
     """
-    scopes = named_scopes(users, channels, groups)
-    if everything and scopes:
+    names = scopes.names()
+    if everything and names:
         raise UsageError(
-            "--all goes without --user, --channel and --group",
+            "--all excludes --user, --channel and --group",
             hint="give either --all or names",
         )
     chosen = {name: value for name, value in options.items() if value is not None}
-    wanted = context_calls.ContextOptions(
-        private=private or everything, now=context.now, **chosen
+    block_options = context_calls.ContextOptions(
+        private=private or everything,
+        now=context.now,
+        **chosen,
     )
     answer = answer_context(
-        context, " ".join(prompt), scopes, wanted, everything=everything
+        context,
+        " ".join(prompt),
+        names,
+        block_options,
+        everything=everything,
     )
     context.emit(answer, lambda: answer["text"], verbatim=True)
     if not context.json:
         for line in search_text.cut_texts(answer):
             context.say(line)
-    remark(context, answer["freshness"])
+    print_freshness(context, answer["freshness"])

@@ -1,4 +1,4 @@
-"""`demo`: the whole loop once, with real parts: a daemon, an editor, a search."""
+"""`demo`: search, editing and learning once, with a real daemon and a real editor."""
 
 import json
 import os
@@ -9,6 +9,7 @@ import tempfile
 import time
 from collections.abc import Iterator
 from contextlib import contextmanager
+from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -25,62 +26,68 @@ else:
 
 QUESTION = "where does Mira keep the spare key of the lighthouse?"
 NOTE = "memory/electricity.md"
-LINE = "- The spare batteries of the radio are in the bread bin"
-EDITED = "where are the spare batteries of the radio?"
-SAID = "The boat with the lamp oil comes on Thursday, and I have to sign for it"
-ANSWERED = "I will remind you on Wednesday evening"
-ASKED = "when does the boat with the lamp oil come?"
-TOLD = "I am allergic to mackerel"
-WONDERED = "what is Mira allergic to?"
-PATIENCE_SECONDS = 20.0
+NEW_LINE = "- The spare batteries of the radio are in the bread bin"
+QUESTION_ABOUT_LINE = "where are the spare batteries of the radio?"
+TURN = "The boat with the lamp oil comes on Thursday, and I have to sign for it"
+ANSWER = "I will remind you on Wednesday evening"
+QUESTION_ABOUT_TURN = "when does the boat with the lamp oil come?"
+NEW_FACT = "I am allergic to mackerel"
+QUESTION_ABOUT_FACT = "what is Mira allergic to?"
+TIMEOUT_SECONDS = 20.0
+
+Answer = dict[str, Any]
+"""The JSON answer of a command"""
 
 
 @click.command()
 @common
 @click.pass_obj
 def demo(context: Context) -> None:
-    """Show the whole loop once, on a copy of the sample vault in a temporary folder.
+    """Show the complete loop once, on a copy of the sample vault in a temporary folder.
 
-    Starts a daemon, asks a question, edits a note with a real editor, asks for what was written, records what is said
-    in a conversation, and asks for that; then a night passes, and what was learned stands in notes.
+    The demo starts a daemon and asks a question. It edits a note with a real editor, and
+    searches for the new line. It records a conversation, and searches for that. Then it runs
+    a night, and shows what the bot has learned. It takes less than a minute.
     """
     with tempfile.TemporaryDirectory(prefix="vault-memory-demo-") as name:
         vault = Path(name) / "vault"
         os.environ["VAULT_MEMORY_STATE"] = str(Path(name) / "state")
-        context.say(
-            f"a copy of the sample vault: {init_vault.make_vault(vault, empty=False)} files"
-        )
+        count = init_vault.make_vault(vault, empty=False)
+        context.say(f"a copy of the sample vault: {count} files")
         with _daemon(vault):
-            first = _search(vault, QUESTION)
-            _show(context, QUESTION, first)
-            editor, command = _editor(vault / NOTE)
-            context.say(f"\n{editor} adds to {NOTE}: {LINE}")
-            started = time.monotonic()
-            subprocess.run(
-                command, check=True, stdin=subprocess.DEVNULL, capture_output=True
-            )
-            found = _until_found(vault)
-            seconds = time.monotonic() - started
-            _show(context, EDITED, found)
-            context.say(f"\nmira says: {SAID}. {TOLD}")
-            recorded = _converse(vault)
-            said = _search(vault, ASKED)
-            _show(context, ASKED, said)
+            _show(context, QUESTION, _search(vault, QUESTION))
+            edit = _edit(context, vault)
+            context.say(f"\nmira says: {TURN}. {NEW_FACT}")
+            transcripts = _converse(vault)
+            turn = _search(vault, QUESTION_ABOUT_TURN)
+            _show(context, QUESTION_ABOUT_TURN, turn)
         context.say("\na night passes")
         _command(vault, "sleep", "--user", "mira")
-        learned = _search(vault, WONDERED, "--kind", "facts", "--kind", "dated")
-        _show(context, WONDERED, learned)
+        learned = _search(
+            vault,
+            QUESTION_ABOUT_FACT,
+            "--kind",
+            "facts",
+            "--kind",
+            "dated",
+        )
+        _show(context, QUESTION_ABOUT_FACT, learned)
     context.emit(
         {
-            "questions": [QUESTION, EDITED, ASKED, WONDERED],
-            "editor": editor,
-            "seconds": round(seconds, 3),
-            "found": [*found["hits"][:1], *said["hits"][:1]],
-            "recorded": recorded,
+            "questions": [
+                QUESTION,
+                QUESTION_ABOUT_LINE,
+                QUESTION_ABOUT_TURN,
+                QUESTION_ABOUT_FACT,
+            ],
+            "editor": edit.editor,
+            "seconds": round(edit.seconds, 3),
+            "found": [*edit.answer["hits"][:1], *turn["hits"][:1]],
+            "recorded": transcripts,
             "learned": learned["hits"],
         },
         lambda: (
-            f"\nfound {seconds:.1f} s after the editor was started; nothing is left behind"
+            f"\nfound {edit.seconds:.1f} s after the editor was started; nothing is left behind"
         ),
     )
 
@@ -89,94 +96,98 @@ def demo(context: Context) -> None:
 def _daemon(vault: Path) -> Iterator[None]:
     command = [sys.executable, "-m", "vault_memory", "--vault", str(vault), "run"]
     with subprocess.Popen(
-        command, stdout=subprocess.DEVNULL, stderr=subprocess.PIPE, text=True
+        command,
+        stdout=subprocess.DEVNULL,
+        stderr=subprocess.PIPE,
+        text=True,
     ) as process:
         assert process.stderr is not None
         try:
-            said = process.stderr.readline()
-            if not said.startswith("watching"):
-                raise click.ClickException(
-                    f"the daemon did not start: {said}{process.stderr.read()}"
-                )
+            line = process.stderr.readline()
+            if not line.startswith("watching"):
+                errors = f"{line}{process.stderr.read()}"
+                raise click.ClickException(f"the daemon did not start: {errors}")
             yield
         finally:
             process.terminate()
-            process.wait(PATIENCE_SECONDS)
+            process.wait(TIMEOUT_SECONDS)
 
 
-def _search(vault: Path, question: str, *options: str) -> dict[str, Any]:
-    return _command(vault, "search", question, *options)
+@dataclass(frozen=True, slots=True)
+class _Edit:
+    """An edit with a real editor, and the search that found the new line."""
+
+    editor: str
+    answer: Answer
+    seconds: float
+    """from the start of the editor until search found the line"""
+
+
+def _edit(context: Context, vault: Path) -> _Edit:
+    editor, command = _editor(vault / NOTE)
+    context.say(f"\n{editor} adds to {NOTE}: {NEW_LINE}")
+    started = time.monotonic()
+    subprocess.run(command, check=True, stdin=subprocess.DEVNULL, capture_output=True)
+    answer = _search_until_found(vault)
+    seconds = time.monotonic() - started
+    _show(context, QUESTION_ABOUT_LINE, answer)
+    return _Edit(editor, answer, seconds)
 
 
 def _converse(vault: Path) -> list[str]:
-    """A conversation of two turns; the transcripts it stands in."""
+    """Record a conversation of two turns, and return the transcripts with them."""
     mira = ("--session", "demo", "--role", "user", "--user", "mira")
-    turns = [
-        (*mira, f"{SAID}. {TOLD}."),
-        ("--session", "demo", "--role", "assistant", ANSWERED),
-    ]
-    recorded = [_command(vault, "record", *turn)["note"] for turn in turns]
+    bot = ("--session", "demo", "--role", "assistant")
+    turns = ((*mira, f"{TURN}. {NEW_FACT}."), (*bot, ANSWER))
+    transcripts = [_command(vault, "record", *turn)["note"] for turn in turns]
     _command(vault, "end-session", "demo")
-    return recorded
+    return transcripts
 
 
-def _command(vault: Path, *arguments: str) -> dict[str, Any]:
-    command = [
-        sys.executable,
-        "-m",
-        "vault_memory",
-        "--vault",
-        str(vault),
-        "--json",
-        *arguments,
-    ]
-    answer: dict[str, Any] = json.loads(
-        subprocess.run(command, check=True, capture_output=True, text=True).stdout
-    )
+def _search(vault: Path, question: str, *options: str) -> Answer:
+    return _command(vault, "search", question, *options)
+
+
+def _command(vault: Path, *arguments: str) -> Answer:
+    program = [sys.executable, "-m", "vault_memory"]
+    command = [*program, "--vault", str(vault), "--json", *arguments]
+    process = subprocess.run(command, check=True, capture_output=True, text=True)
+    answer: Answer = json.loads(process.stdout)
     return answer
 
 
-def _until_found(vault: Path) -> dict[str, Any]:
-    deadline = time.monotonic() + PATIENCE_SECONDS
+def _search_until_found(vault: Path) -> Answer:
+    deadline = time.monotonic() + TIMEOUT_SECONDS
     while True:
-        answer = _search(vault, EDITED)
-        if answer["hits"] and LINE in answer["hits"][0]["text"]:
+        answer = _search(vault, QUESTION_ABOUT_LINE)
+        hits = answer["hits"]
+        if hits and NEW_LINE in hits[0]["text"]:
             return answer
         if time.monotonic() > deadline:
             raise click.ClickException(
-                "the edit was not found in time; `vault-memory doctor` may say why"
+                "search did not find the edit in time; run `vault-memory doctor`"
             )
         time.sleep(0.05)
 
 
 def _editor(note: Path) -> tuple[str, list[str]]:
-    """A real editor that can be told what to do, and how it adds a line at the end."""
+    """Return the name of an installed editor, and the command with which it appends a line."""
     if vim := shutil.which("vim"):
-        return "vim", [
-            vim,
-            "-u",
-            "NONE",
-            "-es",
-            "-c",
-            f"$put ='{LINE}'",
-            "-c",
-            "wq",
-            str(note),
-        ]
+        append = f"$put ='{NEW_LINE}'"
+        return "vim", [vim, "-u", "NONE", "-es", "-c", append, "-c", "wq", str(note)]
     if sed := shutil.which("sed"):
-        return "sed -i", [sed, "-i", f"$a\\\n{LINE}", str(note)]
+        return "sed -i", [sed, "-i", f"$a\\\n{NEW_LINE}", str(note)]
     script = "import sys; open(sys.argv[1], 'a', encoding='utf-8').write(sys.argv[2] + '\\n')"
-    return "python", [sys.executable, "-c", script, str(note), LINE]
+    return "python", [sys.executable, "-c", script, str(note), NEW_LINE]
 
 
-def _show(context: Context, question: str, answer: dict[str, Any]) -> None:
+def _show(context: Context, question: str, answer: Answer) -> None:
     context.say(f"\n? {question}")
     for hit in answer["hits"][:2]:
-        context.say(
-            f"  {styled(hit['note'], bold=True)}:{hit['lines'][0]}  {hit['text'].strip()}"
-        )
-    fresh = answer["freshness"]
-    context.say(
-        f"  semantic: {fresh['semantic']}"
-        + (f" ({fresh['reason']})" if fresh["reason"] else "")
-    )
+        note = styled(hit["note"], bold=True)
+        first_line = hit["lines"][0]
+        text = hit["text"].strip()
+        context.say(f"  {note}:{first_line}  {text}")
+    freshness = answer["freshness"]
+    reason = f" ({freshness['reason']})" if freshness["reason"] else ""
+    context.say(f"  semantic: {freshness['semantic']}{reason}")

@@ -1,4 +1,4 @@
-"""`append`, `add-heading`, `remove`, `replace`, `apply`: ops by hand, each with its outcome or reason."""
+"""`append`, `add-heading`, `remove`, `replace`, `apply`: ops by hand."""
 
 import re
 import sys
@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any, TypeVar
 
 import click
 
-from vault_memory.cli.options import Context, common
+from vault_memory.cli.options import Context, common, dry_run, edit_source
 from vault_memory.cli.rendering import emit_edit, exit_code_of
 from vault_memory.errors import UsageError
 from vault_memory.lazy import lazy_module
@@ -22,42 +22,26 @@ Function = TypeVar("Function", bound=Callable[..., Any])
 
 
 class OpCommand(click.Command):
-    """Takes a line that was copied with its marker, `- such`, for what it is, and not for an option."""
+    """A command whose arguments may be copied list items, `- such`, which look like options."""
 
     def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
         return super().parse_args(ctx, [re.sub(r"^-[ \t]+", "", arg) for arg in args])
 
 
 def editing(function: Function) -> Function:
-    """The options of all commands that carry out ops."""
-    for decorate in reversed(
-        (
-            click.option(
-                "--source",
-                type=click.Choice(["cli", "tool"]),
-                default="cli",
-                show_default=True,
-                help="Whose act it is: a person's, or the bot's, which policy binds.",
-            ),
-            click.option(
-                "--expected",
-                metavar="REVISION",
-                help="Change nothing if the note is another by now.",
-            ),
-            click.option(
-                "--merge",
-                is_flag=True,
-                help="With --expected: carry the ops out on the newer text.",
-            ),
-            click.option(
-                "--dry-run",
-                is_flag=True,
-                help="Show what would be done, and do nothing.",
-            ),
-        )
-    ):
-        function = decorate(function)
-    return function
+    """Add the options of all commands that apply ops."""
+    function = dry_run(function)
+    function = click.option(
+        "--merge",
+        is_flag=True,
+        help="With --expected: if the note changed, apply the ops to the newer text.",
+    )(function)
+    function = click.option(
+        "--expected",
+        metavar="REVISION",
+        help="Change nothing unless the note still has this revision.",
+    )(function)
+    return edit_source(function)
 
 
 @click.command(cls=OpCommand)
@@ -72,11 +56,18 @@ def append(
 ) -> int:
     """Add LINE as an item to the section HEADING of NOTE.
 
-    A line that stands there already is not added again. A leading `- ` of LINE is left out.
+    A line that is already there is not added again. LINE may begin with its marker, `- `.
+
+    \b
+    Example:
+      vault-memory append USER.md Preferences "tea without sugar"
     """
-    return _apply(
-        context, note, [{"op": "append", "heading": heading, "line": line}], options
-    )
+    op = {
+        "op": "append",
+        "heading": heading,
+        "line": line,
+    }
+    return _apply(context, note, [op], options)
 
 
 @click.command("add-heading", cls=OpCommand)
@@ -89,13 +80,16 @@ def append(
 def add_heading(
     context: Context, /, note: str, heading: str, lines: tuple[str, ...], **options: Any
 ) -> int:
-    """Add a section HEADING with the items LINE... at the end of NOTE; a note that is not there is made."""
-    return _apply(
-        context,
-        note,
-        [{"op": "add_heading", "heading": heading, "lines": list(lines)}],
-        options,
-    )
+    """Add a section HEADING with the items LINE... at the end of NOTE.
+
+    A note that does not exist is created.
+    """
+    op = {
+        "op": "add_heading",
+        "heading": heading,
+        "lines": list(lines),
+    }
+    return _apply(context, note, [op], options)
 
 
 @click.command(cls=OpCommand)
@@ -108,10 +102,16 @@ def add_heading(
 def remove(
     context: Context, /, note: str, heading: str, match: str, **options: Any
 ) -> int:
-    """Remove the one item of the section HEADING of NOTE whose text contains MATCH, with what is nested in it."""
-    return _apply(
-        context, note, [{"op": "remove", "heading": heading, "match": match}], options
-    )
+    """Remove the item that contains MATCH from the section HEADING of NOTE.
+
+    Nested items are removed with it. MATCH must be in exactly one item.
+    """
+    op = {
+        "op": "remove",
+        "heading": heading,
+        "match": match,
+    }
+    return _apply(context, note, [op], options)
 
 
 @click.command(cls=OpCommand)
@@ -125,16 +125,17 @@ def remove(
 def replace(
     context: Context, /, note: str, heading: str, match: str, line: str, **options: Any
 ) -> int:
-    """Rewrite the one item of the section HEADING of NOTE whose text contains MATCH to say LINE.
+    """Rewrite the item that contains MATCH in the section HEADING of NOTE as LINE.
 
-    Its marker, its indent and what is nested in it stay.
+    Its marker, its indent and its nested items stay. MATCH must be in exactly one item.
     """
-    return _apply(
-        context,
-        note,
-        [{"op": "replace", "heading": heading, "match": match, "line": line}],
-        options,
-    )
+    op = {
+        "op": "replace",
+        "heading": heading,
+        "match": match,
+        "line": line,
+    }
+    return _apply(context, note, [op], options)
 
 
 @click.command(cls=OpCommand)
@@ -144,23 +145,28 @@ def replace(
     "file",
     required=True,
     metavar="FILE",
-    help='JSON: a list of ops, or {"ops": [...]}; - is stdin.',
+    help='JSON file with a list of ops, or {"ops": [...]}; `-` is standard input.',
 )
 @editing
 @common
 @click.pass_obj
 def apply(context: Context, /, note: str, file: str, **options: Any) -> int:
-    """Carry the ops in FILE out on NOTE. Good ones are done while bad ones are refused, each with its reason."""
-    return _apply(context, note, json_contract.read_ops(_text(file)), options)
+    """Apply the ops in FILE to NOTE.
+
+    Ops that are not possible are refused, each with a reason; the others are applied.
+    """
+    return _apply(context, note, json_contract.read_ops(_read(file)), options)
 
 
-def _text(file: str) -> bytes:
+def _read(file: str) -> bytes:
     try:
-        return sys.stdin.buffer.read() if file == "-" else Path(file).read_bytes()
+        if file == "-":
+            return sys.stdin.buffer.read()
+        return Path(file).read_bytes()
     except OSError as error:
         raise UsageError(
             f"`{file}` cannot be read: {error.strerror}",
-            hint="name a file, or - for stdin",
+            hint="give the path of a file, or - for standard input",
         ) from None
 
 

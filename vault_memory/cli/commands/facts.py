@@ -1,13 +1,23 @@
-"""`facts`, `timeline`, `entity`, and `add-fact`, `correct`, `invalidate`, `delete-fact`, `confirm`: what is known."""
+"""Commands of facts: list and add them, correct, end, delete and confirm them."""
 
 import sys
 from collections.abc import Callable, Sequence
+from dataclasses import asdict, dataclass
 from datetime import date
 from typing import TYPE_CHECKING, Any, TypeVar
 
 import click
 
-from vault_memory.cli.options import Context, common, day, named_scopes, scoped
+from vault_memory.cli.options import (
+    Context,
+    NamedScopes,
+    common,
+    dry_run,
+    edit_source,
+    grouped,
+    iso_day,
+    scoped,
+)
 from vault_memory.cli.rendering import emit_edit, exit_code_of
 from vault_memory.cli.terminal import styled
 from vault_memory.errors import UsageError
@@ -17,7 +27,7 @@ if TYPE_CHECKING:
     from vault_memory.api import facts_json, json_contract
     from vault_memory.api.vault_memory import VaultMemory
     from vault_memory.contract import Source
-    from vault_memory.facts.entity_info import FactChange
+    from vault_memory.facts.entity_info import About, FactChange
     from vault_memory.rules.facts.fact import Fact
 else:
     facts_json = lazy_module("vault_memory.api.facts_json")
@@ -27,115 +37,130 @@ Function = TypeVar("Function", bound=Callable[..., Any])
 
 
 class CannotAskFor(UsageError):
-    """Something is missing, and nobody is there to be asked."""
+    """A part of the fact is missing, and there is no terminal to ask on."""
 
-    def __init__(self, what: str) -> None:
+    def __init__(self, name: str) -> None:
         super().__init__(
-            f"the {what} is missing",
-            hint="`vault-memory add-fact alice works_at Acme` names all three",
+            f"the {name} of the fact is missing",
+            hint="give subject, predicate and object, as in `vault-memory add-fact alice works_at Acme`",
         )
 
 
-def whose(function: Function) -> Function:
-    """The options that name scopes, as one argument."""
+@dataclass(frozen=True, slots=True)
+class ChangeOptions:
+    """Who changes a fact, and whether the change is only shown."""
 
-    def run(*args: Any, users: Any, channels: Any, groups: Any, **options: Any) -> Any:
-        return function(*args, scopes=named_scopes(users, channels, groups), **options)
-
-    run.__doc__, run.__name__ = function.__doc__, function.__name__
-    run.__click_params__ = getattr(function, "__click_params__", [])  # type: ignore[attr-defined]
-    return scoped(run)  # type: ignore[return-value]
+    source: "Source"
+    dry_run: bool
 
 
 def changing(function: Function) -> Function:
-    """The options of all commands that change a fact."""
-    for decorate in (
-        click.option(
-            "--dry-run", is_flag=True, help="Show what would be done, and do nothing."
-        ),
-        click.option(
-            "--source",
-            type=click.Choice(["cli", "tool"]),
-            default="cli",
-            show_default=True,
-            help="Whose act it is: a person's, or the bot's, which policy binds.",
-        ),
-    ):
-        function = decorate(function)
-    return function
+    """Add the options of commands that change a fact; the command gets them as `change`."""
+    return edit_source(dry_run(grouped(ChangeOptions, "change")(function)))
 
 
 @click.command()
-@click.option(
-    "--entity", metavar="NAME", help="Only what is known of this person or thing."
-)
+@click.option("--entity", metavar="NAME", help="Only facts about this person or thing.")
 @click.option(
     "--on",
-    callback=day,
+    callback=iso_day,
     metavar="DATE",
-    help="Those that held on this day, by what is known now.",
+    help="The facts that held on this day, as known now.",
 )
-@whose
+@scoped
 @common
 @click.pass_obj
 def facts(
-    context: Context, entity: str | None, on: str | None, scopes: list[str]
+    context: Context, entity: str | None, on: str | None, scopes: NamedScopes
 ) -> None:
-    """List the facts that hold now, with their ids."""
+    """List the facts that hold now, with their ids.
+
+    \b
+    Example:
+      vault-memory facts --entity mira
+    """
     with context.open() as memory:
-        found = memory.facts(
-            scopes=scopes or memory.scopes(),
+        listed = memory.facts(
+            scopes=scopes.names() or memory.scopes(),
             entity=entity,
             on=_day(on),
             now=context.now,
         )
-    answer = facts_json.of_facts(found) | json_contract.of_unknown_scopes(found)
-    context.emit(answer, lambda: _listed(found))
+    answer = facts_json.of_facts(listed) | json_contract.of_unknown_scopes(listed)
+    context.emit(answer, lambda: _listing(listed))
 
 
 @click.command()
 @click.argument("entity")
-@whose
+@scoped
 @common
 @click.pass_obj
-def timeline(context: Context, entity: str, scopes: list[str]) -> None:
-    """List all that is or was known of ENTITY, the oldest first."""
+def timeline(context: Context, entity: str, scopes: NamedScopes) -> None:
+    """List all facts about ENTITY, past ones included, oldest first."""
     with context.open() as memory:
-        found = memory.timeline(
-            entity, scopes=scopes or memory.scopes(), now=context.now
+        listed = memory.timeline(
+            entity,
+            scopes=scopes.names() or memory.scopes(),
+            now=context.now,
         )
-    answer = facts_json.of_facts(found) | json_contract.of_unknown_scopes(found)
-    context.emit(answer, lambda: _listed(found))
+    answer = facts_json.of_facts(listed) | json_contract.of_unknown_scopes(listed)
+    context.emit(answer, lambda: _listing(listed))
 
 
 @click.command()
 @click.argument("name")
-@whose
+@scoped
 @common
 @click.pass_obj
-def entity(context: Context, name: str, scopes: list[str]) -> None:
-    """Show who or what NAME is: aliases, facts, relationships, and where it is mentioned."""
+def entity(context: Context, name: str, scopes: NamedScopes) -> None:
+    """Show who or what NAME is: aliases, facts, relationships, and where notes mention it."""
     with context.open() as memory:
-        found = memory.facts.entity(
-            name, scopes=scopes or memory.scopes(), now=context.now
+        info = memory.facts.entity(
+            name,
+            scopes=scopes.names() or memory.scopes(),
+            now=context.now,
         )
+    answer = facts_json.of_about(info) | json_contract.of_unknown_scopes(info)
+    context.emit(answer, lambda: _entity_text(info))
 
-    def human() -> str:
-        known = f" (also {', '.join(found.aliases)})" if found.aliases else ""
-        lines = [
-            f"{styled(found.name, bold=True)}: {found.type}{known}, named in {_places(found.mentions)}"
-        ]
-        lines += [found.summary] if found.summary else []
-        lines += [_line(fact) for fact in found.facts]
-        lines += [
-            f"{hit.note}:{hit.lines[0]}  {hit.text.splitlines()[0]}"
-            for hit in found.hits
-            if hit.text
-        ]
-        return "\n".join(lines)
 
-    answer = facts_json.of_about(found) | json_contract.of_unknown_scopes(found)
-    context.emit(answer, human)
+def _entity_text(info: "About") -> str:
+    aliases = f" (also {', '.join(info.aliases)})" if info.aliases else ""
+    title = f"{styled(info.name, bold=True)}: {info.type}{aliases}"
+    lines = [f"{title}, named in {_places(info.mentions)}"]
+    if info.summary:
+        lines.append(info.summary)
+    lines += map(_line, info.facts)
+    for hit in info.hits:
+        if hit.text:
+            first_line = hit.text.splitlines()[0]
+            lines.append(f"{hit.note}:{hit.lines[0]}  {first_line}")
+    return "\n".join(lines)
+
+
+@dataclass(frozen=True, slots=True)
+class NewFact:
+    """A fact as the command line gives it. Days are ISO 8601."""
+
+    subject: str | None
+    predicate: str | None
+    object: str | None
+    valid_from: str | None
+    valid_until: str | None
+    temporary: bool
+    confidence: float
+    ref: str
+    origin: str
+
+    def arguments(self) -> dict[str, Any]:
+        """Return the arguments of the call; asks for missing parts on a terminal."""
+        arguments = asdict(self)
+        for name in ("subject", "predicate", "object"):
+            arguments[name] = arguments[name] or _ask_for(name)
+        return arguments | {
+            "valid_from": _day(self.valid_from),
+            "valid_until": _day(self.valid_until),
+        }
 
 
 @click.command("add-fact")
@@ -146,177 +171,204 @@ def entity(context: Context, name: str, scopes: list[str]) -> None:
     "--from",
     "valid_from",
     metavar="DATE",
-    callback=day,
-    help="The day since which it is so.",
+    callback=iso_day,
+    help="The first day on which the fact holds.",
 )
 @click.option(
     "--until",
     "valid_until",
     metavar="DATE",
-    callback=day,
-    help="The last day on which it is so.",
+    callback=iso_day,
+    help="The last day on which the fact holds.",
 )
 @click.option(
     "--temporary",
     is_flag=True,
-    help="It holds for a while, beside what holds for good.",
+    help="The fact holds for a while, and does not end a lasting one.",
 )
 @click.option(
     "--confidence",
     type=click.FloatRange(0, 1),
     default=1.0,
     metavar="N",
-    help="How sure it is, up to 1.",
+    help="How certain the fact is, from 0 to 1.",
 )
 @click.option(
-    "--ref", default="", metavar="ID", help="The turn or task that it goes back to."
+    "--ref",
+    default="",
+    metavar="ID",
+    help="The turn or task that the fact comes from.",
 )
 @click.option(
-    "--origin", default="owner", metavar="WORD", help="Whose words it goes back to."
+    "--origin",
+    default="owner",
+    metavar="WORD",
+    help="Whose words the fact comes from.",
 )
 @changing
-@whose
+@scoped
 @common
 @click.pass_obj
+@grouped(NewFact, "fact")
 def add_fact(
-    context: Context, /, scopes: list[str], dry_run: bool, source: "Source", **said: Any
+    context: Context, fact: NewFact, change: ChangeOptions, scopes: NamedScopes
 ) -> int:
-    """State that SUBJECT PREDICATE OBJECT, such as `alice works_at Acme`. What is missing is asked for on a terminal.
+    """Add the fact SUBJECT PREDICATE OBJECT. On a terminal the command asks for missing parts.
 
-    Of works_at, lives_in and others that have one value, a new value ends the old one.
+    Some predicates, such as works_at and lives_in, have one value at a time: a new value
+    ends the old fact.
+
+    \b
+    Example:
+      vault-memory add-fact alice works_at Acme --from 2026-03-01
     """
-    for part in ("subject", "predicate", "object"):
-        said[part] = said[part] or _ask_for(part)
-    said = {
-        name: _day(value) if name.startswith("valid_") else value
-        for name, value in said.items()
-    }
+    arguments = fact.arguments()
     with context.open() as memory:
-        scope = _scope(memory, said["subject"], scopes)
-        names = {part: said.pop(part) for part in ("subject", "predicate", "object")}
-        change = memory.add_fact(
-            **names,
+        scope = _scope(memory, arguments["subject"], scopes.names())
+        result = memory.add_fact(
+            **arguments,
             scope=scope,
-            source=source,
-            dry_run=dry_run,
+            source=change.source,
+            dry_run=change.dry_run,
             now=context.now,
-            **said,
         )
-    return _emit(context, change, dry_run)
+    return _emit(context, result, change.dry_run)
+
+
+@dataclass(frozen=True, slots=True)
+class Correction:
+    """The correct parts of a fact; None for those that were right. Days are ISO 8601."""
+
+    object: str | None
+    subject: str | None
+    predicate: str | None
+    valid_from: str | None
+    valid_until: str | None
+    temporary: bool | None
+
+    def arguments(self) -> dict[str, Any]:
+        """Return the arguments of the call; asks for the object when nothing was given."""
+        arguments = asdict(self)
+        if all(value is None for value in arguments.values()):
+            arguments["object"] = _ask_for("object")
+        return arguments | {
+            "valid_from": _day(self.valid_from),
+            "valid_until": _day(self.valid_until),
+        }
 
 
 @click.command()
 @click.argument("fact_id", metavar="ID")
 @click.argument("object", required=False)
-@click.option("--subject", metavar="NAME", help="Whom it is really about.")
-@click.option("--predicate", metavar="WORD", help="What it really says of them.")
+@click.option("--subject", metavar="NAME", help="The person or thing it is about.")
+@click.option("--predicate", metavar="WORD", help="The correct predicate.")
 @click.option(
     "--from",
     "valid_from",
     metavar="DATE",
-    callback=day,
-    help="The day since which it is really so.",
+    callback=iso_day,
+    help="The correct first day.",
 )
 @click.option(
     "--until",
     "valid_until",
     metavar="DATE",
-    callback=day,
-    help="The last day on which it is really so.",
+    callback=iso_day,
+    help="The correct last day.",
 )
 @click.option(
     "--temporary/--lasting",
     default=None,
-    help="Whether it holds for a while, or for good.",
+    help="Whether the fact holds for a while or permanently.",
 )
 @changing
-@whose
+@scoped
 @common
 @click.pass_obj
+@grouped(Correction, "correction")
 def correct(
     context: Context,
-    /,
     fact_id: str,
-    scopes: list[str],
-    dry_run: bool,
-    source: "Source",
-    **right: Any,
+    correction: Correction,
+    change: ChangeOptions,
+    scopes: NamedScopes,
 ) -> int:
-    """Put what is right in the place of the fact ID, which was wrong from the start: OBJECT, or what options name.
+    """Correct the fact ID, which was never true: give the right OBJECT, or other parts as options.
 
-    What was right and is no more is ended with `invalidate`, or by `add-fact` with what is so now.
+    If the fact was true once, use `invalidate`, or `add-fact` with the new value.
+
+    \b
+    Example:
+      vault-memory correct f3a9 "Harbour Books"
     """
-    if all(value is None for value in right.values()):
-        right["object"] = _ask_for("object")
-    right = {
-        name: _day(value) if name.startswith("valid_") else value
-        for name, value in right.items()
-    }
+    arguments = correction.arguments()
     with context.open() as memory:
-        change = memory.correct_fact(
+        result = memory.correct_fact(
             fact_id,
-            scopes=scopes or memory.scopes(),
-            source=source,
-            dry_run=dry_run,
+            scopes=scopes.names() or memory.scopes(),
+            source=change.source,
+            dry_run=change.dry_run,
             now=context.now,
-            **right,
+            **arguments,
         )
-    return _emit(context, change, dry_run)
+    return _emit(context, result, change.dry_run)
 
 
 @click.command()
 @click.argument("fact_id", metavar="ID")
 @changing
-@whose
+@scoped
 @common
 @click.pass_obj
 def invalidate(
-    context: Context, fact_id: str, scopes: list[str], dry_run: bool, source: "Source"
+    context: Context, fact_id: str, change: ChangeOptions, scopes: NamedScopes
 ) -> int:
-    """Strike the fact ID through: it is no longer so. It stays for `timeline`."""
-    return _by_id(context, "invalidate", fact_id, scopes, dry_run, source)
+    """End the fact ID, which is no longer true. Its line is struck through; `timeline` shows it."""
+    return _by_id(context, "invalidate", fact_id, change, scopes)
 
 
 @click.command("delete-fact")
 @click.argument("fact_id", metavar="ID")
 @changing
-@whose
+@scoped
 @common
 @click.pass_obj
 def delete_fact(
-    context: Context, fact_id: str, scopes: list[str], dry_run: bool, source: "Source"
+    context: Context, fact_id: str, change: ChangeOptions, scopes: NamedScopes
 ) -> int:
-    """Take the fact ID off its page: it was never so."""
-    return _by_id(context, "delete", fact_id, scopes, dry_run, source)
+    """Delete the fact ID from its page, because it was never true."""
+    return _by_id(context, "delete", fact_id, change, scopes)
 
 
 @click.command()
 @click.argument("fact_id", metavar="ID")
 @changing
-@whose
+@scoped
 @common
 @click.pass_obj
 def confirm(
-    context: Context, fact_id: str, scopes: list[str], dry_run: bool, source: "Source"
+    context: Context, fact_id: str, change: ChangeOptions, scopes: NamedScopes
 ) -> int:
-    """Say that the fact ID is so: it does not fade."""
-    return _by_id(context, "confirm", fact_id, scopes, dry_run, source)
+    """Confirm that the fact ID is true. A confirmed fact does not fade."""
+    return _by_id(context, "confirm", fact_id, change, scopes)
 
 
 def _by_id(
     context: Context,
     call: str,
     fact_id: str,
-    scopes: Sequence[str],
-    dry_run: bool,
-    source: "Source",
+    change: ChangeOptions,
+    scopes: NamedScopes,
 ) -> int:
     with context.open() as memory:
-        known = scopes or memory.scopes()
-        change = getattr(memory.facts, call)(
-            fact_id, scopes=known, source=source, dry_run=dry_run, now=context.now
+        result = getattr(memory.facts, call)(
+            fact_id,
+            scopes=scopes.names() or memory.scopes(),
+            source=change.source,
+            dry_run=change.dry_run,
+            now=context.now,
         )
-    return _emit(context, change, dry_run)
+    return _emit(context, result, change.dry_run)
 
 
 def _emit(context: Context, change: "FactChange", dry_run: bool) -> int:
@@ -328,24 +380,26 @@ def _emit(context: Context, change: "FactChange", dry_run: bool) -> int:
     return exit_code_of(change.edit)
 
 
-def _scope(memory: "VaultMemory", subject: str, scopes: Sequence[str]) -> str:
-    """On whose page it goes; asked for on a terminal where that is not clear."""
+def _scope(memory: "VaultMemory", subject: str, names: Sequence[str]) -> str:
+    """Return the scope of a new fact; asks on a terminal if there are several candidates."""
     try:
-        return memory.facts.scope_for(subject, scopes)
+        return memory.facts.scope_for(subject, names)
     except UsageError as error:
         candidates = error.details.get("candidates")
         if not sys.stdin.isatty() or not isinstance(candidates, list):
             raise
         answer: str = click.prompt(
-            "On whose page", type=click.Choice(candidates), err=True
+            "On whose page",
+            type=click.Choice(candidates),
+            err=True,
         )
         return answer
 
 
-def _ask_for(what: str) -> str:
+def _ask_for(name: str) -> str:
     if not sys.stdin.isatty():
-        raise CannotAskFor(what)
-    answer: str = click.prompt(what.capitalize(), err=True)
+        raise CannotAskFor(name)
+    answer: str = click.prompt(name.capitalize(), err=True)
     return answer
 
 
@@ -353,14 +407,17 @@ def _day(value: str | None) -> date | None:
     return date.fromisoformat(value) if value else None
 
 
-def _listed(found: Sequence["Fact"]) -> str:
-    return "\n".join(map(_line, found)) or "nothing is known"
+def _listing(listed: Sequence["Fact"]) -> str:
+    return "\n".join(map(_line, listed)) or "nothing is known"
 
 
 def _line(fact: "Fact") -> str:
-    ident = styled(fact.id if fact.text else "(follows)", dim=True)
-    return f"{ident:<10}  {styled(fact.subject, bold=True)}  {fact.line()}"
+    label = styled(fact.id if fact.text else "(follows)", dim=True)
+    subject = styled(fact.subject, bold=True)
+    return f"{label:<10}  {subject}  {fact.line()}"
 
 
 def _places(count: int) -> str:
-    return "1 place" if count == 1 else f"{count} places"
+    if count == 1:
+        return "1 place"
+    return f"{count} places"

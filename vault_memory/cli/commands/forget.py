@@ -1,4 +1,4 @@
-"""`forget`: a text goes from everything that is kept, after it was shown where that is."""
+"""`forget`: removes a text from everything that is stored, after showing where it is."""
 
 import sys
 from collections.abc import Iterator
@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 import click
 
-from vault_memory.cli.options import Context, common, named_scopes, scoped
+from vault_memory.cli.options import Context, NamedScopes, common, scoped
 from vault_memory.errors import CannotAsk
 from vault_memory.lazy import lazy_module
 
@@ -19,74 +19,83 @@ else:
 
 @click.command()
 @click.argument("text")
-@click.option("--yes", is_flag=True, help="Do not ask.")
-@click.option("--dry-run", is_flag=True, help="Show where TEXT stands, and do nothing.")
+@click.option("--yes", is_flag=True, help="Do not ask for confirmation.")
+@click.option("--dry-run", is_flag=True, help="Show where TEXT is; remove nothing.")
 @scoped
 @common
 @click.pass_obj
 def forget(
-    context: Context,
-    text: str,
-    yes: bool,
-    dry_run: bool,
-    users: tuple[str, ...],
-    channels: tuple[str, ...],
-    groups: tuple[str, ...],
+    context: Context, text: str, yes: bool, dry_run: bool, scopes: NamedScopes
 ) -> int:
-    """Take TEXT out of everything that is kept, and make sure that it is gone. It cannot be undone.
+    """Remove TEXT from notes, history and index, and verify that it is gone.
 
-    A list item that says TEXT goes whole, with what is nested in it; of other text the lines go in which it stands.
-    Case, blanks and line breaks do not count. TEXT is `-` to read it from standard input, so that no shell keeps it.
+    You cannot undo this. A list item that contains TEXT is removed with everything nested
+    in it; outside of lists the lines that contain TEXT are removed. Case, blanks and line
+    breaks do not matter. With `-` the command reads TEXT from standard input, so that the
+    shell does not store it.
+
+    \b
+    Example:
+      vault-memory forget "allergic to mackerel" --dry-run
     """
-    wanted = sys.stdin.read() if text == "-" else text
-    scopes = named_scopes(users, channels, groups) or None
-    if not (yes or dry_run) and (text == "-" or not sys.stdin.isatty()):
+    must_ask = not (yes or dry_run)
+    if must_ask and (text == "-" or not sys.stdin.isatty()):
         raise CannotAsk(
-            "`forget` asks before it takes anything out",
-            "say `--yes` to do it, or `--dry-run` to see what it would do",
+            "`forget` asks before it removes anything",
+            "give `--yes` to remove the text, or `--dry-run` to see where it is",
         )
+    if text == "-":
+        text = sys.stdin.read()
+    names = scopes.names() or None
     with context.open() as memory:
-        if dry_run or not yes:
-            found = memory.forget(wanted, scopes=scopes, now=context.now, dry_run=True)
+        if not yes or dry_run:
+            preview = memory.forget(text, scopes=names, now=context.now, dry_run=True)
             if dry_run:
-                return _told(context, found)
-            if not _agreed(context, found):
+                return _emit(context, preview)
+            if not _is_confirmed(context, preview):
                 context.say("nothing was forgotten")
                 return 0
-        return _told(context, memory.forget(wanted, scopes=scopes, now=context.now))
+        return _emit(context, memory.forget(text, scopes=names, now=context.now))
 
 
-def _agreed(context: Context, found: "Forgotten") -> bool:
-    for line in _lines(found):
+def _is_confirmed(context: Context, preview: "Forgotten") -> bool:
+    for line in _lines(preview):
         context.line(line, err=True)
-    return click.confirm(
-        "Take it out of all of these? This cannot be undone.", err=True
-    )
+    return click.confirm("Remove it from all of these? You cannot undo this.", err=True)
 
 
-def _told(context: Context, forgotten: "Forgotten") -> int:
-    """The answer; 1 when it is still somewhere after it was to be taken out."""
-    context.emit(
-        json_contract.of_forgotten(forgotten), lambda: "\n".join(_lines(forgotten))
-    )
-    return 1 if forgotten.remaining and forgotten.receipt else 0
+def _emit(context: Context, report: "Forgotten") -> int:
+    """Print the report, and return 1 when the text is still somewhere after its removal."""
+    context.emit(json_contract.of_forgotten(report), lambda: "\n".join(_lines(report)))
+    if report.remaining and report.receipt:
+        return 1
+    return 0
 
 
-def _lines(forgotten: "Forgotten") -> Iterator[str]:
-    done = forgotten.receipt
-    yield f"{'removed' if done else 'found'}: {forgotten.matches} in {_places(len(forgotten.removed))}"
-    yield from (f"  {one.place}  {one.count}" for one in forgotten.removed)
-    for one in forgotten.remaining:
-        yield f"{'still there' if done else 'stays'}: {one.place}: {one.why}"
-    for near in forgotten.alike:
+def _lines(report: "Forgotten") -> Iterator[str]:
+    receipt = report.receipt
+    verb, leftover = ("removed", "still there") if receipt else ("found", "stays")
+    places = _places(len(report.removed))
+    yield f"{verb}: {report.matches} in {places}"
+    for match in report.removed:
+        yield f"  {match.place}  {match.count}"
+    for residue in report.remaining:
+        yield f"{leftover}: {residue.place}: {residue.why}"
+    for near in report.alike:
         yield f"reads alike, and stays: {near.place}  {near.count}"
-    for process in forgotten.in_memory:
+    for process in report.in_memory:
         yield f"process {process.pid}: {process.why}"
-    if done:
-        if not forgotten.remaining:
-            yield "nothing of it is left: notes, history and index were searched again, and the bytes of every file"
-        yield f"receipt {done.id}, {done.ts}"
+    if receipt is None:
+        return
+    if not report.remaining:
+        yield (
+            "nothing of it is left: "
+            "notes, history, index and the bytes of every file were searched again"
+        )
+    yield f"receipt {receipt.id}, {receipt.ts}"
 
 
 def _places(count: int) -> str:
-    return "1 place" if count == 1 else f"{count} places"
+    if count == 1:
+        return "1 place"
+    return f"{count} places"

@@ -1,10 +1,10 @@
-"""`log`, `undo`, `history`, `restore`, `inbox`: what was changed, the way back, and what waits for a decision."""
+"""`log`, `undo`, `history`, `restore`, `inbox`: past changes, and proposals for new ones."""
 
 from typing import TYPE_CHECKING
 
 import click
 
-from vault_memory.cli.options import Context, common
+from vault_memory.cli.options import Context, common, dry_run
 from vault_memory.cli.rendering import emit_edit, exit_code_of, record_block
 from vault_memory.errors import UsageError
 from vault_memory.lazy import lazy_module
@@ -17,20 +17,24 @@ else:
     json_contract = lazy_module("vault_memory.api.json_contract")
     inbox_page = lazy_module("vault_memory.rules.edits.inbox_page")
 
-DRY_RUN = click.option(
-    "--dry-run", is_flag=True, help="Show what would be done, and do nothing."
-)
-
 
 @click.command()
 @click.argument("note", required=False)
 @click.option(
-    "--limit", type=click.IntRange(1), metavar="N", help="Only the newest N records."
+    "--limit",
+    type=click.IntRange(1),
+    metavar="N",
+    help="Only the newest N records.",
 )
 @common
 @click.pass_obj
 def log(context: Context, note: str | None, limit: int | None) -> None:
-    """Show who changed what in NOTE, or in any note, when and why; the newest last."""
+    """Show who changed NOTE (default: any note), when, why and how. The newest change is last.
+
+    \b
+    Example:
+      vault-memory log USER.md --limit 5
+    """
     with context.open() as memory:
         records = memory.log(note, limit=limit)
     context.emit(
@@ -41,14 +45,19 @@ def log(context: Context, note: str | None, limit: int | None) -> None:
 
 @click.command()
 @click.argument("record_id", metavar="ID")
-@DRY_RUN
+@dry_run
 @common
 @click.pass_obj
 def undo(context: Context, record_id: str, dry_run: bool) -> int:
-    """Take back what the record ID did; the beginning of an id is enough. An undo can be undone, too.
+    """Undo the change of the audit record ID. The beginning of an id is enough.
 
-    A note that was not changed since is again what it was, byte for byte. In a note that was, what the record did is
-    taken back, and all else stays.
+    If nobody changed the note since, it becomes what it was, byte for byte. Otherwise
+    only the change of the record is taken back, and all later changes stay. An undo
+    has a record, too, and can be undone.
+
+    \b
+    Example:
+      vault-memory undo 01J8 --dry-run
     """
     with context.open() as memory:
         edit = memory.undo(record_id, dry_run=dry_run, now=context.now)
@@ -61,16 +70,17 @@ def undo(context: Context, record_id: str, dry_run: bool) -> int:
 @common
 @click.pass_obj
 def history(context: Context, note: str) -> None:
-    """List the versions of NOTE that are kept, the newest first."""
+    """List the stored versions of NOTE, newest first."""
     with context.open() as memory:
         versions = memory.history(note)
-    context.emit(
-        json_contract.of_history(versions),
-        lambda: "\n".join(
-            f"{one.revision[:16]}  {one.ts}  {one.by:<8}  {one.bytes} bytes"
-            for one in versions
-        ),
-    )
+
+    def human() -> str:
+        return "\n".join(
+            f"{version.revision[:16]}  {version.ts}  {version.by:<8}  {version.bytes} bytes"
+            for version in versions
+        )
+
+    context.emit(json_contract.of_history(versions), human)
 
 
 @click.command()
@@ -79,23 +89,27 @@ def history(context: Context, note: str) -> None:
     "--revision",
     required=True,
     metavar="REVISION",
-    help="From `history`; its beginning is enough.",
+    help="The version from `history`; its beginning is enough.",
 )
 @click.option(
     "--expected",
     metavar="REVISION",
-    help="Change nothing if the note is another by now.",
+    help="Change nothing unless the note still has this revision.",
 )
-@DRY_RUN
+@dry_run
 @common
 @click.pass_obj
 def restore(
     context: Context, note: str, revision: str, expected: str | None, dry_run: bool
 ) -> int:
-    """Put a version of NOTE there again, as a change that can be undone."""
+    """Restore an earlier version of NOTE. `undo` can take this back."""
     with context.open() as memory:
         edit = memory.restore(
-            note, revision, expected=expected, dry_run=dry_run, now=context.now
+            note,
+            revision,
+            expected=expected,
+            dry_run=dry_run,
+            now=context.now,
         )
     emit_edit(context, edit, dry_run=dry_run)
     return exit_code_of(edit)
@@ -107,20 +121,26 @@ def restore(
 @common
 @click.pass_obj
 def inbox(context: Context, decision: str | None, proposal_id: str | None) -> int:
-    """List what the bot proposed and nobody decided yet; or approve or reject one of them by its ID.
+    """List the proposals of the bot that wait for your decision, or approve or reject one.
 
-    The same proposals stand in INBOX.md beside the notes, where ticking a box approves; the daemon carries that out.
+    INBOX.md beside the notes has the same proposals. A ticked box there approves one, and
+    the daemon then makes the edit.
+
+    \b
+    Example:
+      vault-memory inbox approve 3f2a
     """
     if decision and not proposal_id:
         raise UsageError(
-            f"`inbox {decision}` needs an id", hint="`vault-memory inbox` lists them"
+            f"`inbox {decision}` needs an id",
+            hint="run `vault-memory inbox` to list the proposals with their ids",
         )
     with context.open() as memory:
         if decision is None or proposal_id is None:
-            waiting = memory.inbox()
+            proposals = memory.inbox()
             context.emit(
-                json_contract.of_inbox(waiting),
-                lambda: "\n".join(map(_proposal, waiting)) or "nothing waits",
+                json_contract.of_inbox(proposals),
+                lambda: "\n".join(map(_proposal, proposals)) or "nothing waits",
             )
             return 0
         decide = memory.approve if decision == "approve" else memory.reject

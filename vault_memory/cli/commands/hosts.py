@@ -1,15 +1,16 @@
-"""`hook` and `install`: a host gets a vault as its memory."""
+"""`hook` and `install`: connect the vault to a program that a bot lives in."""
 
 import os
 import sys
 from collections.abc import Sequence
+from dataclasses import dataclass
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 import click
 
-from vault_memory.cli.options import Context, common, private
+from vault_memory.cli.options import Context, common, grouped, private
 from vault_memory.errors import UsageError
 from vault_memory.hosts import programs
 from vault_memory.lazy import lazy_module
@@ -17,6 +18,7 @@ from vault_memory.lazy import lazy_module
 if TYPE_CHECKING:
     from vault_memory.api.vault_memory import VaultMemory
     from vault_memory.hosts import hook_command, install_plan, installer
+    from vault_memory.hosts.install_plan import InstallRequest
     from vault_memory.hosts.installer import FileChange
 else:
     hook_command = lazy_module("vault_memory.hosts.hook_command")
@@ -24,22 +26,41 @@ else:
     installer = lazy_module("vault_memory.hosts.installer")
 
 HOOK_HELP = """\
-Answer one event of HOST ({hosts}), which comes as JSON on standard input.
+Answer one event of HOST ({hosts}), read as JSON from standard input.
 
-SessionStart, the start of a conversation: it prints the memory block. UserPromptSubmit: it records
-the prompt, and prints recalled lines when `auto_recall` of `[memory_search]` is on. Stop: it records
-the answer of the bot. PreCompact and SessionEnd: it records the answers that are in the transcript
-alone, where the host names one; the latter ends the session. Some hosts name these events otherwise.
+\b
+SessionStart      prints the memory block
+UserPromptSubmit  records the prompt, and with `auto_recall` prints lines that answer it
+Stop              records the answer of the bot
+PreCompact        records answers that the transcript of the host has and the vault lacks
+SessionEnd        does the same, and ends the session
 
-The exit code is always 0. After a failure it prints nothing; the reason is in `hook.log` of the
-state folder. `install` makes a host call it.
+Some hosts have other names for these events. The exit code is always 0, so that an error does not
+stop the bot. `hook.log` in the state folder has the errors. `install` writes this command into the
+configuration of HOST.
 """
 INSTALL_HELP = """\
-Plug the vault into HOST: {hosts}.
+Connect the vault to HOST: {hosts}.
 
-Its configuration is changed where it must be, with a backup beside it; all else in it stays as it
-is. To do it again changes nothing; to do it without `--allow` takes back what that allowed.
+The command adds to the configuration of HOST, and writes a backup beside it. A second run changes
+nothing; a run without --allow withdraws that permission.
+
+\b
+Example:
+  vault-memory --vault ~/vault install claude-code --user mira --dry-run
 """
+
+
+@dataclass(frozen=True, slots=True)
+class InstallOptions:
+    """Whom the bot serves, and what changes in the configuration of the host."""
+
+    user: str | None
+    channel: str | None
+    private: bool
+    allow: bool
+    uninstall: bool
+    dry_run: bool
 
 
 class NothingToAllow(UsageError):
@@ -47,7 +68,7 @@ class NothingToAllow(UsageError):
 
     def __init__(self, host: str) -> None:
         super().__init__(
-            f"`{host}` has no setting that allows our tools:"
+            f"`{host}` has no setting that allows tools:"
             " it asks a person, or it asks nobody",
             hint="leave out `--allow`",
         )
@@ -68,13 +89,13 @@ def _all_hosts() -> str:
 
 @click.command(help=HOOK_HELP.format(hosts=_hosts_with_hooks()))
 @click.argument("host")
-@click.option("--user", metavar="NAME", help="Whom the bot serves.")
-@click.option("--channel", metavar="NAME", help="Where, when that is a channel.")
+@click.option("--user", metavar="NAME", help="The person whom the bot serves.")
+@click.option("--channel", metavar="NAME", help="The channel where the bot answers.")
 @click.option(
     "--group",
     metavar="NAME",
     multiple=True,
-    help="A group whose notes are open, too (repeatable).",
+    help="Also open the notes of this group (repeatable).",
 )
 @private
 @common
@@ -110,56 +131,41 @@ def hook(
 @click.option(
     "--user",
     metavar="NAME",
-    help="Whom the bot serves; needed when the vault knows several persons.",
+    help="The person whom the bot serves; required if the vault has several people.",
 )
-@click.option("--channel", metavar="NAME", help="Where, when that is a channel.")
+@click.option("--channel", metavar="NAME", help="The channel where the bot answers.")
 @private
 @click.option(
     "--allow",
     is_flag=True,
     help=f"Let HOST use the tools without asking ({_hosts_that_allow()}).",
 )
-@click.option("--uninstall", is_flag=True, help="Take out exactly what was put in.")
 @click.option(
-    "--dry-run", is_flag=True, help="Show what would change, and change nothing."
+    "--uninstall", is_flag=True, help="Remove exactly what `install` has added."
 )
+@click.option("--dry-run", is_flag=True, help="Show what would change; write nothing.")
 @common
 @click.pass_obj
-def install(
-    context: Context,
-    host: str,
-    user: str | None,
-    channel: str | None,
-    private: bool,
-    allow: bool,
-    uninstall: bool,
-    dry_run: bool,
-) -> None:
+@grouped(InstallOptions, "options")
+def install(context: Context, host: str, options: InstallOptions) -> None:
     with context.open() as memory:
-        if not uninstall:
+        if not options.uninstall:
             with context.progress() as progress:
-                # A hook has no time to read a whole vault.
+                # A hook has no time to read a complete vault.
                 memory.refresh(progress)
-        request = install_plan.InstallRequest(
-            _program(),
-            _vault(memory),
-            user or (memory.layout.user if uninstall else _only_person(memory)),
-            channel or "",
-            Path(os.path.abspath(context.config)) if context.config else None,
-            private=private,
-            allow=allow and not uninstall,
-        )
+        request = _request(context, memory, options)
         program = programs.host(host)
         if request.allow and not program.can_allow:
             raise NothingToAllow(host)
         plan = program.plan(request, os.environ)
         changes = installer.Installer(
-            "uninstall" if uninstall else "install",
+            "uninstall" if options.uninstall else "install",
             memory.vault.state.path,
             now=context.now or datetime.now(UTC),
-            dry_run=dry_run,
+            dry_run=options.dry_run,
         ).carry_out(plan)
-    is_new = any(change.changed for change in changes) and not (uninstall or dry_run)
+    is_final = options.uninstall or options.dry_run
+    is_new = any(change.changed for change in changes) and not is_final
     next_steps = plan.next_steps if is_new else ()
     files = [
         {
@@ -179,7 +185,7 @@ def install(
     }
 
     def human() -> str:
-        lines = _describe(changes, dry_run=dry_run)
+        lines = _describe(changes, dry_run=options.dry_run)
         if is_new:
             place = f" in {request.channel}" if request.channel else ""
             lines.append(f"for: {request.user}{place}")
@@ -187,6 +193,24 @@ def install(
         return "\n".join(lines)
 
     context.emit(answer, human)
+
+
+def _request(
+    context: Context, memory: "VaultMemory", options: InstallOptions
+) -> "InstallRequest":
+    """Return how the host starts this program, and for whom."""
+    user = options.user
+    if not user:
+        user = memory.layout.user if options.uninstall else _only_person(memory)
+    return install_plan.InstallRequest(
+        _program(),
+        _vault(memory),
+        user,
+        options.channel or "",
+        Path(os.path.abspath(context.config)) if context.config else None,
+        private=options.private,
+        allow=options.allow and not options.uninstall,
+    )
 
 
 def _describe(changes: "Sequence[FileChange]", *, dry_run: bool) -> list[str]:
@@ -210,7 +234,8 @@ def _vault(memory: "VaultMemory") -> Path:
         os.fspath(vault).encode("utf-8")
     except UnicodeEncodeError:
         raise UsageError(
-            f"`{vault!r}` cannot be written into a configuration: its name is not UTF-8"
+            f"`{vault!r}` cannot be written into a configuration: its name is not UTF-8",
+            hint="rename the folder",
         ) from None
     return vault
 
@@ -225,8 +250,8 @@ def _only_person(memory: "VaultMemory") -> str:
     ]
     if len(people) > 1:
         raise UsageError(
-            f"the vault knows several persons: {', '.join(people)}",
-            hint="say whom the bot serves: --user NAME",
+            f"the vault has several people: {', '.join(people)}",
+            hint="name the person whom the bot serves with `--user NAME`",
         )
     return people[0] if people else memory.layout.user
 

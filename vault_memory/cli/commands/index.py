@@ -1,4 +1,4 @@
-"""`index`: brings the index up to date, and embeds before it returns."""
+"""`index`: updates the index, and embeds new text before it returns."""
 
 from typing import TYPE_CHECKING
 
@@ -18,7 +18,7 @@ else:
 @click.option(
     "--rebuild",
     is_flag=True,
-    help="Build the index anew; the old one serves until it is done.",
+    help="Build a new index; searches use the old one until the new one is ready.",
 )
 @click.option("--no-embed", is_flag=True, help="Leave the vectors to the daemon.")
 @common
@@ -26,16 +26,17 @@ else:
 def index(
     context: Context, paths: tuple[str, ...], rebuild: bool, no_embed: bool
 ) -> None:
-    """Bring the index up to date with the notes, or with those under PATHS (relative to the vault)."""
+    """Update the index for all notes, or for those under PATHS (relative to the vault)."""
     with context.open() as memory, context.progress() as progress:
         report = memory.index(
-            paths, rebuild=rebuild, embed=not no_embed, progress=progress
+            paths,
+            rebuild=rebuild,
+            embed=not no_embed,
+            progress=progress,
         )
-        reason = (
-            memory.vault.semantic.reason
-            if not no_embed and memory.vault.semantic.embedder is None
-            else ""
-        )
+        semantic = memory.vault.semantic
+        lacks_embedder = not no_embed and semantic.embedder is None
+        reason = semantic.reason if lacks_embedder else ""
     context.emit(
         json_contract.of_index(report),
         lambda: (

@@ -1,4 +1,4 @@
-"""`mcp`: the memory of one person as tools for a model, for the program that starts this one."""
+"""`mcp`: the memory of one person as MCP tools, for a program that starts this command."""
 
 import sys
 from typing import TYPE_CHECKING
@@ -18,16 +18,23 @@ else:
 
 
 @click.command()
-@click.option("--user", metavar="NAME", help="Whose memory it is. There is no default.")
 @click.option(
-    "--channel", default="", metavar="NAME", help="The channel where the bot answers."
+    "--user",
+    metavar="NAME",
+    help="The person whose memory to serve. Required.",
+)
+@click.option(
+    "--channel",
+    default="",
+    metavar="NAME",
+    help="The channel where the bot answers.",
 )
 @click.option(
     "--group",
     "groups",
     multiple=True,
     metavar="NAME",
-    help="A group that is open, too (repeatable).",
+    help="Also open the notes of this group (repeatable).",
 )
 @private
 @common
@@ -39,27 +46,32 @@ def mcp(
     groups: tuple[str, ...],
     private: bool,
 ) -> None:
-    """Serve tools and notes to an MCP client over standard input and output, until it goes.
+    """Serve tools and notes to an MCP client over standard input and output.
 
-    Nothing that the client says opens anybody else's notes. Over HTTP, `serve` offers the same at /mcp.
+    The client cannot open the notes of anybody else. The command ends when the client
+    closes its standard input. `serve` offers the same tools over HTTP at /mcp.
+
+    \b
+    Example:
+      vault-memory --vault ~/vault mcp --user mira
     """
     if not user:
         raise UsageError(
-            "`mcp` needs to know whose memory it serves",
+            "`mcp` does not know whose memory to serve",
             hint="name the person with `--user NAME`",
         )
     for name in (user, channel, *groups):
         if any("\ud800" <= letter <= "\udfff" for letter in name):
             raise UsageError(
-                f"{name!r} is no name: it is not valid UTF-8",
+                f"{name!r} is not a name: it is not valid UTF-8",
                 hint="write it as its folder is named",
             )
     caller = paths_caller.Caller(user, channel, groups, private)
-    memory = (
-        context.open()
-    )  # here and not at the first call: what is wrong with it is told at once
+    # Opened before the first call, so that the client's log shows errors at once.
+    memory = context.open()
     if sys.stdin.isatty():
         context.say(
-            "waiting for an MCP client on standard input; such programs start this command by themselves"
+            "waiting for an MCP client on standard input; "
+            "a client starts this command by itself"
         )
     stdio.serve(lambda: memory, lambda: caller)

@@ -4,7 +4,7 @@ from typing import TYPE_CHECKING
 
 import click
 
-from vault_memory.cli.options import Context, common, named_scopes, scoped
+from vault_memory.cli.options import Context, NamedScopes, common, scoped
 from vault_memory.lazy import lazy_module
 
 if TYPE_CHECKING:
@@ -16,44 +16,46 @@ else:
 @click.command()
 @click.argument("note")
 @click.option(
-    "--revision", metavar="REVISION", help="As it was in this version of its history."
+    "--revision",
+    metavar="REVISION",
+    help="Print this version from its `history` instead.",
 )
 @common
 @click.pass_obj
 def read(context: Context, note: str, revision: str | None) -> None:
-    """Print NOTE (a path relative to the vault) as it is now; its revision goes to stderr."""
+    """Print NOTE as it is now, and its revision on stderr. NOTE is a path in the vault.
+
+    \b
+    Example:
+      vault-memory read memory/electricity.md
+    """
     with context.open() as memory:
-        found = (
-            memory.edits.read_version(note, revision) if revision else memory.read(note)
-        )
+        if revision:
+            text = memory.edits.read_version(note, revision)
+        else:
+            text = memory.read(note)
     if context.json:
-        context.emit(json_contract.of_note(found), str)
+        context.emit(json_contract.of_note(text), str)
         return
-    context.text(found.text)
-    context.say(f"{found.note}  revision {found.revision}")
+    context.text(text.text)
+    context.say(f"{text.note}  revision {text.revision}")
 
 
 @click.command()
 @scoped
 @common
 @click.pass_obj
-def notes(
-    context: Context,
-    users: tuple[str, ...],
-    channels: tuple[str, ...],
-    groups: tuple[str, ...],
-) -> None:
-    """List the notes that search reads."""
-    scopes = named_scopes(users, channels, groups)
+def notes(context: Context, scopes: NamedScopes) -> None:
+    """List the notes that search reads, with their kind and scope."""
     with context.open() as memory:
-        found = memory.notes(scopes or None)
-    width = max((len(note.note) for note in found), default=0)
-    context.emit(
-        json_contract.of_notes(found) | json_contract.of_unknown_scopes(found),
-        lambda: (
-            "\n".join(
-                f"{note.note:<{width}}  {note.kind:<10}  {note.scope}" for note in found
-            )
-            or "no notes"
-        ),
-    )
+        listed = memory.notes(scopes.names() or None)
+    width = max((len(note.note) for note in listed), default=0)
+
+    def human() -> str:
+        lines = [
+            f"{note.note:<{width}}  {note.kind:<10}  {note.scope}" for note in listed
+        ]
+        return "\n".join(lines) or "no notes"
+
+    answer = json_contract.of_notes(listed) | json_contract.of_unknown_scopes(listed)
+    context.emit(answer, human)

@@ -1,11 +1,12 @@
-"""`record` and `end-session`: what is said."""
+"""`record` and `end-session`: the turns of conversations."""
 
 import sys
+from dataclasses import asdict, dataclass
 from typing import TYPE_CHECKING
 
 import click
 
-from vault_memory.cli.options import Context, common
+from vault_memory.cli.options import Context, common, grouped
 from vault_memory.lazy import lazy_module
 
 if TYPE_CHECKING:
@@ -15,40 +16,62 @@ else:
     json_contract = lazy_module("vault_memory.api.json_contract")
 
 
+@dataclass(frozen=True, slots=True)
+class TurnOptions:
+    """Where a turn belongs, and what may be learned from it."""
+
+    session: str
+    role: "Role"
+    user: str | None
+    channel: str | None
+    source: str
+    origin: "Origin"
+    mode: "RecordMode"
+    silent: bool
+    automated: bool
+
+
 @click.command()
 @click.argument("text")
 @click.option(
     "--session",
     required=True,
     metavar="ID",
-    help="The conversation it belongs to; any text.",
+    help="The conversation of the turn; any text.",
 )
 @click.option(
-    "--role", required=True, metavar="ROLE", help="user, assistant, system or tool."
+    "--role",
+    required=True,
+    metavar="ROLE",
+    help="Who speaks: user, assistant, system or tool.",
 )
 @click.option(
-    "--user", metavar="NAME", help="Whose turn it is, or to whom the bot speaks."
+    "--user",
+    metavar="NAME",
+    help="The person who speaks, or to whom the bot speaks.",
 )
 @click.option(
-    "--channel", metavar="NAME", help="Where it was said, when that was in a channel."
+    "--channel",
+    metavar="NAME",
+    help="The channel of the conversation, if any.",
 )
 @click.option(
     "--source",
     default="talk",
     metavar="WORD",
-    help="talk (the default), email, cli, voice, web, cron, …",
+    help="The medium: talk (the default), email, cli, voice, web, cron, …",
 )
 @click.option(
     "--origin",
     default="owner",
     metavar="WORD",
-    help="Whose words they are; owner is the default.",
+    help="Whose words these are; `owner` is the default.",
 )
 @click.option(
     "--mode",
     default="persistent",
     metavar="MODE",
-    help="persistent, or incognito: nothing is written.",
+    help="`persistent`, or `incognito`: nothing is written.",
 )
 @click.option(
     "--silent",
@@ -59,49 +82,31 @@ else:
     "--automated",
     is_flag=True,
     envvar="VAULT_MEMORY_AUTOMATED",
-    help="A job, a webhook or a subagent says it: nothing is learned from it.",
+    help="The turn of a job, a webhook or a subagent: nothing is learned from it.",
 )
 @common
 @click.pass_obj
-def record(
-    context: Context,
-    text: str,
-    session: str,
-    role: "Role",
-    user: str | None,
-    channel: str | None,
-    source: str,
-    origin: "Origin",
-    mode: "RecordMode",
-    silent: bool,
-    automated: bool,
-) -> None:
-    """Add TEXT to the transcript, where search finds it at once; `-` takes it from standard input.
+@grouped(TurnOptions, "options")
+def record(context: Context, text: str, options: TurnOptions) -> None:
+    """Add TEXT to the transcript of a conversation. Search finds it at once.
 
-    Without --user the session has to be one that is known.
+    With `-` the command reads TEXT from standard input. Without --user the conversation
+    must already have turns.
+
+    \b
+    Example:
+      vault-memory record --session s1 --role user --user mira "I moved to Porto"
     """
     if text == "-":
         text = sys.stdin.buffer.read().decode("utf-8", errors="replace")
     with context.open() as memory:
-        recorded = memory.record_turn(
-            session=session,
-            role=role,
-            text=text,
-            user=user,
-            channel=channel,
-            source=source,
-            origin=origin,
-            mode=mode,
-            silent=silent,
-            automated=automated,
-            now=context.now,
-        )
+        turn = memory.record_turn(text=text, now=context.now, **asdict(options))
         memory.conversations.take_dropped()
     context.emit(
-        json_contract.of_recorded(recorded),
-        lambda: f"{recorded.id}  {recorded.note}" if recorded.id else "",
+        json_contract.of_recorded(turn),
+        lambda: f"{turn.id}  {turn.note}" if turn.id else "",
     )
-    if not recorded.id:
+    if not turn.id:
         context.say("not recorded")
 
 
@@ -110,25 +115,29 @@ def record(
 @click.option(
     "--user",
     metavar="NAME",
-    help="Whose it is, when several people have one of this name.",
+    help="The person, if several people have a session of this name.",
 )
 @click.option(
-    "--channel", metavar="NAME", help="Where it was, when that was in a channel."
+    "--channel",
+    metavar="NAME",
+    help="The channel of the conversation, if any.",
 )
 @common
 @click.pass_obj
 def end_session(
     context: Context, session: str, user: str | None, channel: str | None
 ) -> None:
-    """Say that SESSION is over: what it tells can be learned now. A second time changes nothing."""
+    """End the conversation SESSION, so that the next night learns from it.
+
+    To end a conversation twice changes nothing.
+    """
     with context.open() as memory:
         memory.conversations.take_dropped()
         ended = memory.end_session(session, user=user, channel=channel, now=context.now)
+    count = len(ended.held)
     context.emit(
         json_contract.of_ended(ended),
         lambda: (
-            f"ended; {len(ended.held)} turns wait for the night"
-            if ended.held
-            else "nothing waits"
+            f"ended; {count} turns wait for the night" if count else "nothing waits"
         ),
     )

@@ -1,12 +1,14 @@
-"""`remote`: where the vault is kept in step with."""
+"""`remote`: sets up the server with which the vault is synced."""
 
 import sys
-from collections.abc import Iterator, Mapping
-from typing import TYPE_CHECKING, Any
+from collections.abc import Iterator
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Literal
 
 import click
 
-from vault_memory.cli.options import Context, common
+from vault_memory.cli.options import Context, common, grouped
 from vault_memory.errors import CannotAsk, UsageError
 from vault_memory.lazy import lazy_module
 
@@ -26,178 +28,238 @@ else:
     setup = lazy_module("vault_memory.sync.setup")
 
 
+@dataclass(frozen=True, slots=True)
+class RemoteOptions:
+    """Options of `remote add`."""
+
+    user: str | None
+    password_file: str | None
+    login: bool
+    folder: str | None
+    ca_file: str | None
+    mode: Literal["two-way", "pull", "push"] | None
+    insist: bool
+    allow_http: bool
+
+
 @click.command()
 @click.argument("action", type=click.Choice(["add", "test", "status", "remove"]))
 @click.argument("url", required=False)
-@click.option("--user", metavar="NAME", help="With add: the account there.")
+@click.option("--user", metavar="NAME", help="With add: the account on the server.")
 @click.option(
     "--password-file",
     metavar="FILE",
-    help="With add: a file of yours alone (mode 600) with the password.",
+    help="With add: the file with the password, readable only by you (mode 600).",
 )
 @click.option(
     "--login",
     is_flag=True,
-    help="With add: let a Nextcloud give out an app password, in your browser.",
+    help="With add: log in to a Nextcloud in your browser; it issues an app password.",
 )
 @click.option(
     "--folder",
     metavar="PATH",
-    help="With add: the folder below URL; of a Nextcloud, in your files.",
+    help="With add: the folder below URL; on a Nextcloud, the folder in your files.",
 )
 @click.option(
     "--ca-file",
     metavar="FILE",
-    help="With add: who signed the server's certificate, if not a known authority.",
+    help="With add: the certificates to trust, if the system does not know them.",
 )
 @click.option(
     "--mode",
     type=click.Choice(["two-way", "pull", "push"]),
-    help="With add: sync both ways, or one.",
+    help="With add: sync both ways, only download, or only upload.",
 )
 @click.option(
     "--insist",
     is_flag=True,
-    help="With add: both ways though the server ignores preconditions.",
+    help="With add: sync both ways although the server ignores preconditions.",
 )
 @click.option(
     "--allow-http",
     is_flag=True,
-    help="With add: send the password over http://, unencrypted.",
+    help="With add: send the password unencrypted over http://.",
 )
 @common
 @click.pass_obj
-def remote(context: Context, /, action: str, url: str | None, **options: Any) -> int:
-    """Keep the vault in step with a folder on a Nextcloud or another WebDAV server.
+@grouped(RemoteOptions, "options")
+def remote(
+    context: Context, action: str, url: str | None, options: RemoteOptions
+) -> int:
+    """Set up sync with a folder on a Nextcloud or another WebDAV server.
 
     \b
-    add URL  tries the server, makes the folder if it is missing, and writes [remote] into the configuration
-    test     finds out anew what the server does, and says what it means
-    status   says how the sync stands
-    remove   syncs no more; both folders stay as they are
+    add URL  tests the server, creates the folder, and writes [remote] into the configuration
+    test     tests the server again, and explains what it supports
+    status   shows the state of sync
+    remove   stops syncing; both folders stay as they are
 
-    URL is the address of the Nextcloud, or of a WebDAV folder. The password is asked for, never given on the command
-    line; use an app password, which you can take back by itself.
+    URL is the address of the Nextcloud, or of a WebDAV folder. The command asks for the
+    password, which never stands on the command line. Use an app password, because you can
+    revoke it separately.
+
+    \b
+    Example:
+      vault-memory remote add https://cloud.example.org --login
     """
-    if (url is None) == (action == "add"):
+    if action == "add":
+        if url is None:
+            raise UsageError(
+                "`remote add` needs a URL",
+                hint="name the server, as in `vault-memory remote add https://cloud.example.org`",
+            )
+        with context.open() as memory:
+            return _add(context, memory, url, options)
+    if url is not None:
         raise UsageError(
-            "`remote add` needs a URL"
-            if action == "add"
-            else f"`remote {action}` takes no URL",
-            hint="`vault-memory remote add https://cloud.example.org`",
+            f"`remote {action}` takes no URL",
+            hint=f"run `vault-memory remote {action}`; `remote add URL` changes the server",
         )
     with context.open() as memory:
-        if action == "add":
-            return _add(context, memory, str(url), options)
-        if action == "test":
-            tried = setup.test(memory.sync)
-            context.emit(tried.as_json(), lambda: "\n".join(_tried(tried)))
-        elif action == "status":
-            _status(context, memory)
-        else:
-            url = memory.vault.config.remote.url
-            setup.remove(memory.sync)
-            context.emit(
-                {"removed": url},
-                lambda: f"{url} is not synced any more; both folders stay as they are",
-            )
+        match action:
+            case "test":
+                _emit_test(context, setup.test(memory.sync))
+            case "status":
+                _emit_status(context, memory)
+            case _:
+                _remove(context, memory)
     return 0
 
 
-def _add(
-    context: Context, memory: "VaultMemory", url: str, options: Mapping[str, Any]
-) -> int:
-    wanted = _wanted(memory.vault.config.remote, options)
-    if options["login"]:
-        granted = setup.log_in(
-            url,
-            wanted,
-            lambda page: context.say(f"open this page and say yes there:\n  {page}"),
-        )
-        found, password = granted.url, granted.password
-        wanted = wanted._replace(user=granted.user, password_file="")
-    else:
-        if not wanted.user and sys.stdin.isatty():
-            wanted = wanted._replace(user=click.prompt("User", err=True))
-        found, password = setup.find_remote(url, wanted), ""
-    is_question = setup.is_account_root(found) and found.rstrip("/") != url.rstrip("/")
-    if options["folder"] or is_question:
-        found = setup.below(found, options["folder"] or _folder(memory, found))
-    if not (options["login"] or wanted.password_file):
-        wanted, password = _password(memory, wanted)
-    tried = setup.add(memory.sync, wanted._replace(url=found), password)
-    context.emit(tried.as_json(), lambda: "\n".join(_tried(tried)))
-    if not context.json:
-        context.say(
-            "next: `vault-memory sync --dry-run` shows what would be done; `vault-memory run` syncs by itself"
-        )
-    return 0
-
-
-def _wanted(before: "Remote", options: Mapping[str, Any]) -> "Remote":
-    from pathlib import Path
-
-    file, authority = options["password_file"], options["ca_file"]
-    return before._replace(
-        ca_file=str(Path(authority).expanduser().absolute())
-        if authority
-        else before.ca_file,
-        user=options["user"] or "",
-        password_file=str(Path(file).expanduser().absolute()) if file else "",
-        mode=options["mode"] or before.mode,
-        insist=options["insist"],
-        allow_http=options["allow_http"],
+def _remove(context: Context, memory: "VaultMemory") -> None:
+    url = memory.vault.config.remote.url
+    setup.remove(memory.sync)
+    context.emit(
+        {"removed": url},
+        lambda: f"{url} is not synced any more; both folders stay as they are",
     )
 
 
-def _folder(memory: "VaultMemory", found: str) -> str:
+def _add(
+    context: Context, memory: "VaultMemory", url: str, options: RemoteOptions
+) -> int:
+    settings = _settings(memory.vault.config.remote, options)
+    password = ""
+    if options.login:
+        granted = setup.log_in(
+            url,
+            settings,
+            lambda page: context.say(
+                f"open this page and approve the login there:\n  {page}"
+            ),
+        )
+        address = granted.url
+        password = granted.password
+        settings = settings._replace(user=granted.user, password_file="")
+    else:
+        if not settings.user and sys.stdin.isatty():
+            settings = settings._replace(user=click.prompt("User", err=True))
+        address = setup.find_remote(url, settings)
+    address = _with_folder(memory, url, address, options.folder)
+    if not options.login and not settings.password_file:
+        password = _new_password(memory, settings)
+    _emit_test(
+        context,
+        setup.add(memory.sync, settings._replace(url=address), password),
+    )
+    if not context.json:
+        context.say(
+            "next: `vault-memory sync --dry-run` shows what would change; "
+            "`vault-memory run` syncs by itself"
+        )
+    return 0
+
+
+def _settings(previous: "Remote", options: RemoteOptions) -> "Remote":
+    """Return the new section [remote], still without its URL."""
+    ca_file = _absolute(options.ca_file) or previous.ca_file
+    return previous._replace(
+        ca_file=ca_file,
+        user=options.user or "",
+        password_file=_absolute(options.password_file),
+        mode=options.mode or previous.mode,
+        insist=options.insist,
+        allow_http=options.allow_http,
+    )
+
+
+def _absolute(path: str | None) -> str:
+    if path:
+        return str(Path(path).expanduser().absolute())
+    return ""
+
+
+def _with_folder(
+    memory: "VaultMemory", url: str, address: str, folder: str | None
+) -> str:
+    """Return the address of the folder to sync; asks for it at the top of a Nextcloud account."""
+    is_root = setup.is_account_root(address)
+    # A user who typed the address of all files means all files.
+    must_ask = is_root and address.rstrip("/") != url.rstrip("/")
+    if not folder and not must_ask:
+        return address
+    return setup.below(address, folder or _ask_for_folder(memory, address))
+
+
+def _ask_for_folder(memory: "VaultMemory", address: str) -> str:
     if not sys.stdin.isatty():
         raise CannotAsk(
-            "`remote add` asks for a folder in your files", "name one with `--folder`"
+            "`remote add` asks for a folder in your files",
+            "name one with `--folder`",
         )
     default = memory.root.resolve().name
-    folder: str = click.prompt(f"Folder below {found}", default=default, err=True)
+    folder: str = click.prompt(f"Folder below {address}", default=default, err=True)
     return folder
 
 
-def _password(memory: "VaultMemory", wanted: "Remote") -> "tuple[Remote, str]":
-    """The password if it is to be stored; nothing if it comes from the service manager or the environment."""
+def _new_password(memory: "VaultMemory", settings: "Remote") -> str:
+    """Ask for the password to store.
+
+    Returns an empty text if the service manager or the environment has one, or no user is set.
+    """
+    environment = memory.vault.environment
     try:
-        if (
-            remote_password.password_of(wanted, memory.vault.environment, memory.root)
-            or not wanted.user
-        ):
-            return wanted, ""
+        password = remote_password.password_of(settings, environment, memory.root)
+        if password or not settings.user:
+            return ""
     except remote_password.PasswordUnsafe:
+        # The stored password is missing or unsafe; a new one replaces it.
         pass
     if not sys.stdin.isatty():
         raise CannotAsk(
             "`remote add` asks for the password",
             "use `--password-file FILE`, `--login`, or VAULT_MEMORY_REMOTE_PASSWORD",
         )
-    return wanted, click.prompt(
-        f"App password of {wanted.user}", hide_input=True, err=True
+    answer: str = click.prompt(
+        f"App password of {settings.user}",
+        hide_input=True,
+        err=True,
     )
+    return answer
 
 
-def _status(context: Context, memory: "VaultMemory") -> None:
-    asked = (
-        client.ask(memory.vault.state.socket, "status", {})
-        if memory.vault.config.remote.url
-        else None
-    )
-    found = (asked or {}).get("sync") or memory.sync.status()
-    if found is None:
+def _emit_status(context: Context, memory: "VaultMemory") -> None:
+    answer = None
+    if memory.vault.config.remote.url:
+        answer = client.ask(memory.vault.state.socket, "status", {})
+    report = (answer or {}).get("sync") or memory.sync.status()
+    if report is None:
         raise connection.NoRemote
-    context.emit(found, lambda: "\n".join(status.told(found)))
+    context.emit(report, lambda: "\n".join(status.nested_lines(report)))
 
 
-def _tried(tried: "Tried") -> Iterator[str]:
-    yield f"{tried.server} ({tried.kind}, answers in {tried.milliseconds:.0f} ms)"
-    if tried.created:
-        yield "the folder was not there and has been made"
-    yield from (f"  {words}" for words in tried.words)
-    if tried.traits.two_way:
+def _emit_test(context: Context, result: "Tried") -> None:
+    context.emit(result.as_json(), lambda: "\n".join(_test_lines(result)))
+
+
+def _test_lines(result: "Tried") -> Iterator[str]:
+    yield f"{result.server} ({result.kind}, answers in {result.milliseconds:.0f} ms)"
+    if result.created:
+        yield "the folder did not exist and was created"
+    for explanation in result.words:
+        yield f"  {explanation}"
+    if result.traits.two_way:
         yield "safe to sync both ways"
     else:
-        yield "not safe to sync both ways: edits of two devices could overwrite one another"
+        yield "not safe to sync both ways: devices could overwrite each other's edits"

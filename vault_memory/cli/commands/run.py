@@ -1,4 +1,4 @@
-"""`run`: the daemon, with one quiet line per change."""
+"""`run`: the daemon, with one line for each change."""
 
 import signal
 from contextlib import suppress
@@ -10,8 +10,9 @@ from vault_memory.cli.options import Context, common
 from vault_memory.lazy import lazy_module
 
 if TYPE_CHECKING:
+    from vault_memory.api.vault_memory import VaultMemory
     from vault_memory.daemon import loop
-    from vault_memory.daemon.loop import Change
+    from vault_memory.daemon.loop import Change, Daemon
     from vault_memory.edits.conflict_copy import Resolved
     from vault_memory.hosts import hook_command
 else:
@@ -23,66 +24,74 @@ else:
 @common
 @click.pass_obj
 def run(context: Context) -> None:
-    """Watch the vault and keep its index fresh, until stopped with Ctrl-C.
+    """Run the daemon until Ctrl-C: watch the vault, and keep its index up to date.
 
-    Prints a line for each note that changed: its chunks added and removed, and the milliseconds it took. Prints a line
-    for each conflict copy that was merged or thrown away.
+    The daemon prints a line for each changed note: the chunks added and removed, and the
+    time in milliseconds. It prints a line for each conflict copy that it settles.
+
+    \b
+    Example:
+      vault-memory --vault ~/vault run
     """
     with context.open() as memory:
         daemon = loop.Daemon(
             memory,
-            tell=lambda change: _line(context, change),
-            tell_copy=lambda resolved: _copy_line(context, resolved),
+            tell=lambda change: _print_change(context, change),
+            tell_copy=lambda resolved: _print_copy(context, resolved),
             calls={"hook": hook_command.serve},
         )
         for number in (signal.SIGINT, signal.SIGTERM):
             signal.signal(number, lambda *_: daemon.stop())
-
-        def ready() -> None:
-            notes, chunks = memory.vault.indexing.index().counts()
-            how = daemon.status()
-            watched = how["mode"] + (f": {how['reason']}" if how["reason"] else "")
-            context.say(
-                f"watching {memory.root}: {notes} notes, {chunks} chunks ({watched})"
-            )
-
-        with context.progress() as progress:
-
-            def told(what: str, done: int, total: int) -> None:
-                daemon.tell_progress(done, total)
-                if progress:
-                    progress(what, done, total)
-
-            with suppress(loop.Stopping):
-                memory.refresh(told, renew=False)
-        daemon.run(ready)
+        _refresh(context, memory, daemon)
+        daemon.run(lambda: context.say(_ready_text(memory, daemon)))
     context.say("stopped")
 
 
-def _line(context: Context, change: "Change") -> None:
-    if context.quiet:
-        return
-    what = "removed" if change.removed else f"+{change.delta.added}"
-    context.line(
-        f"{change.note}  {what} −{change.delta.removed} chunks  {change.milliseconds:.1f} ms"
-    )
+def _refresh(context: Context, memory: "VaultMemory", daemon: "Daemon") -> None:
+    """Index what changed while no daemon ran, with a progress bar."""
+    with context.progress() as progress:
+
+        def advance(step: str, completed: int, total: int) -> None:
+            daemon.tell_progress(completed, total)
+            if progress:
+                progress(step, completed, total)
+
+        with suppress(loop.Stopping):
+            memory.refresh(advance, renew=False)
 
 
-def _copy_line(context: Context, resolved: "Resolved") -> None:
-    """What became of a conflict copy: nobody sees it otherwise, for it is gone from the folder."""
+def _ready_text(memory: "VaultMemory", daemon: "Daemon") -> str:
+    notes, chunks = memory.vault.indexing.index().counts()
+    status = daemon.status()
+    mode = status["mode"]
+    if status["reason"]:
+        mode += f": {status['reason']}"
+    return f"watching {memory.root}: {notes} notes, {chunks} chunks ({mode})"
+
+
+def _print_change(context: Context, change: "Change") -> None:
     if context.quiet:
         return
-    name = resolved.copy.path.rpartition("/")[2]
+    added = "removed" if change.removed else f"+{change.delta.added}"
+    removed = f"−{change.delta.removed} chunks"
+    duration = f"{change.milliseconds:.1f} ms"
+    context.line(f"{change.note}  {added} {removed}  {duration}")
+
+
+def _print_copy(context: Context, resolved: "Resolved") -> None:
+    """Print what happened to a conflict copy, because it has left the folder."""
+    if context.quiet:
+        return
+    copy = resolved.copy
+    name = copy.path.rpartition("/")[2]
     match resolved.outcome:
         case "merged":
             audit_id = resolved.edit.audit_id if resolved.edit else None
-            how = f"; `vault-memory undo {audit_id}` takes it back" if audit_id else ""
-            context.line(
-                f"{resolved.copy.note}  merged the conflict copy `{name}`{how}"
-            )
+            undo = f"; `vault-memory undo {audit_id}` takes it back" if audit_id else ""
+            context.line(f"{copy.note}  merged the conflict copy `{name}`{undo}")
         case "discarded":
             context.line(
-                f"{resolved.copy.note}  moved the conflict copy `{name}` to the trash: {resolved.copy.why}"
+                f"{copy.note}  moved the conflict copy `{name}` to the trash: {copy.why}"
             )
         case _:
             return

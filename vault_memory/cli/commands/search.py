@@ -1,4 +1,4 @@
-"""`search`: asks the daemon with its warm model, or looks by itself."""
+"""`search`: asks the daemon with its warm model, or searches in this process."""
 
 from datetime import date
 from typing import TYPE_CHECKING, Any
@@ -7,7 +7,15 @@ import click
 
 from vault_memory.cli import search_text
 from vault_memory.cli.daemon_or_local import answer_search
-from vault_memory.cli.options import Context, common, day, named_scopes, private, scoped
+from vault_memory.cli.options import (
+    Context,
+    NamedScopes,
+    common,
+    iso_day,
+    named_scopes,
+    private,
+    scoped,
+)
 from vault_memory.cli.terminal import styled
 from vault_memory.contract import MOST_HITS
 from vault_memory.lazy import lazy_module
@@ -21,37 +29,55 @@ else:
 
 @click.command()
 @click.argument("query", nargs=-1, required=True)
-@click.option("--topic", metavar="WORD", help="Only chunks of this topic, or of none.")
 @click.option(
-    "--entity", metavar="NAME", help="Only chunks that name this person or thing."
+    "--topic",
+    metavar="WORD",
+    help="Only chunks of this topic, or without a topic.",
 )
 @click.option(
-    "--since", metavar="DATE", callback=day, help="Only chunks of this day or later."
+    "--entity",
+    metavar="NAME",
+    help="Only chunks that name this person or thing.",
 )
 @click.option(
-    "--until", metavar="DATE", callback=day, help="Only chunks of this day or earlier."
+    "--since",
+    metavar="DATE",
+    callback=iso_day,
+    help="Only chunks of this day or later.",
+)
+@click.option(
+    "--until",
+    metavar="DATE",
+    callback=iso_day,
+    help="Only chunks of this day or earlier.",
 )
 @click.option(
     "--kind",
     "kinds",
     multiple=True,
     metavar="KIND",
-    help="Only notes of this kind (repeatable).",
+    help="Only notes of this kind, such as `dated` or `facts` (repeatable).",
 )
-@click.option("--mode", metavar="MODE", help="balanced, keyword, semantic or rrf.")
+@click.option(
+    "--mode",
+    metavar="MODE",
+    help="How to search: balanced, keyword, semantic or rrf.",
+)
 @click.option(
     "--limit",
     type=click.IntRange(1, MOST_HITS),
     metavar="N",
-    help="At most this many hits.",
+    help="Maximum number of hits.",
 )
 @click.option(
-    "--session", metavar="ID", help="Leave out the turns of this conversation."
+    "--session",
+    metavar="ID",
+    help="Leave out the turns of this conversation.",
 )
 @click.option(
     "--why",
     is_flag=True,
-    help="Show each term of the score, and what the filters left out.",
+    help="Show how each score is made up, and how many hits each filter removed.",
 )
 @private
 @scoped
@@ -61,34 +87,42 @@ def search(
     context: Context,
     /,
     query: tuple[str, ...],
-    users: tuple[str, ...],
-    channels: tuple[str, ...],
-    groups: tuple[str, ...],
+    scopes: NamedScopes,
     private: bool,
     **filters: Any,
 ) -> None:
     """Find the lines that answer QUERY, best first.
 
-    Words, a question or a whole prompt, in any language. Without a daemon it first reads what changed and searches
-    by keywords. With --channel the answer is for all in the channel: --user opens a person's own notes with --private.
+    QUERY is some words, a question or a complete prompt, in any language. Without a daemon
+    the command first reads the changed notes, and then searches by keywords.
+
+    With --channel the answer is for all in the channel: it has a person's own notes only
+    with --user and --private.
+
+    \b
+    Examples:
+      vault-memory search "where is the spare key of the lighthouse?"
+      vault-memory search allergy --user mira --kind facts
     """
     chosen = {name: value for name, value in filters.items() if value}
     for name in ("since", "until"):
         if name in chosen:
             chosen[name] = date.fromisoformat(chosen[name])
     options = search_calls.SearchOptions(now=context.now, **chosen)
-    open_users = users if private or not channels else ()
-    answer = answer_search(
-        context, " ".join(query), named_scopes(open_users, channels, groups), options
-    )
+    # Others read the answer in a channel, so a name alone does not open a person's own notes.
+    is_closed = bool(scopes.channels) and not private
+    users = () if is_closed else scopes.users
+    names = named_scopes(users, scopes.channels, scopes.groups)
+    answer = answer_search(context, " ".join(query), names, options)
     context.emit(answer, lambda: search_text.hits_text(answer, _painted))
-    for name in users if not open_users else ():
-        context.say(search_text.closed_text(name))
-    remark(context, answer["freshness"])
+    if is_closed:
+        for name in scopes.users:
+            context.say(search_text.closed_text(name))
+    print_freshness(context, answer["freshness"])
 
 
-def remark(context: Context, freshness: "FreshnessJson") -> None:
-    """Say how fresh an answer is, when it is not wholly."""
+def print_freshness(context: Context, freshness: "FreshnessJson") -> None:
+    """Print a remark when an answer may be out of date."""
     if context.json:
         return
     for line in search_text.freshness_texts(freshness):

@@ -1,15 +1,16 @@
-"""`serve`: the calls over HTTP, for bots with a token, or over a Unix socket of one's own."""
+"""`serve`: the calls over HTTP, for bots with a token, or over a Unix socket."""
 
 import os
 import shlex
-from collections.abc import Sequence
+from collections.abc import Mapping
+from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 import click
 
 from vault_memory.cli.optional_dependencies import has, need
-from vault_memory.cli.options import Context, common, private
+from vault_memory.cli.options import Context, common, grouped, private
 from vault_memory.errors import ConfigError, UsageError
 from vault_memory.lazy import lazy_module
 
@@ -40,37 +41,67 @@ LOOPBACK = ("127.", "::1", "localhost")
 
 
 class NobodyMayAsk(ConfigError):
-    """There is no token, so nobody could be let in."""
+    """No access token is configured; every request would be rejected."""
 
     def __init__(self, config: Path) -> None:
         super().__init__(
-            "nobody may ask: there is no token in the configuration",
-            hint="make one with `vault-memory serve --new-token FILE --user NAME`, and put what it prints into"
-            f" `{config}`; or serve one person on a socket of yours: `vault-memory serve --socket PATH --user NAME`",
+            "no access token is configured, so every request would be rejected",
+            hint="make a token with `vault-memory serve --new-token FILE --user NAME`, and add "
+            f"the lines it prints to `{config}`; to serve one person without a token, run "
+            "`vault-memory serve --socket PATH --user NAME`",
         )
+
+
+@dataclass(frozen=True, slots=True)
+class Listener:
+    """Where to listen; None leaves it to the configuration."""
+
+    host: str | None
+    port: int | None
+    path: str | None
+
+
+@dataclass(frozen=True, slots=True)
+class LocalCaller:
+    """Whom a request serves that comes without a token, or whom a new token serves."""
+
+    user: str | None
+    channel: str
+    groups: tuple[str, ...]
+    private: bool
+
+    def is_empty(self) -> bool:
+        """Return whether none of the options was given."""
+        return not (self.user or self.channel or self.groups or self.private)
+
+    def caller(self) -> "Caller | None":
+        """Return the caller of a request without a token; None if nobody is named."""
+        if self.user is None and not self.channel and not self.groups:
+            return None
+        return caller.Caller(self.user or "", self.channel, self.groups, self.private)
 
 
 @click.command()
 @click.option(
     "--host",
     metavar="ADDRESS",
-    help="The address to listen on; 127.0.0.1 unless configured.",
+    help="The address to listen on. Default: the configured one, else 127.0.0.1.",
 )
 @click.option(
     "--port",
     type=click.IntRange(0, 65535),
-    help="The port to listen on; 0 takes any that is free.",
+    help="The port to listen on; 0 takes any free port.",
 )
 @click.option(
     "--socket",
     "path",
     metavar="PATH",
-    help="Listen on this Unix socket instead, which only you can open.",
+    help="Listen on this Unix socket instead; only you can open it.",
 )
 @click.option(
     "--user",
     metavar="NAME",
-    help="With --socket: whom those serve who come without a token.",
+    help="With --socket: the person whom requests without a token serve.",
 )
 @click.option(
     "--channel",
@@ -83,70 +114,63 @@ class NobodyMayAsk(ConfigError):
     "groups",
     multiple=True,
     metavar="NAME",
-    help="With --user: a group that is open, too.",
+    help="With --user: also open the notes of this group (repeatable).",
 )
 @private
 @click.option(
     "--new-token",
     "new_token",
     metavar="FILE",
-    help="Make a token for --user in a new file, and end.",
+    help="Make a token for --user, write it to a new FILE, and exit.",
 )
 @common
 @click.pass_obj
+@grouped(LocalCaller, "local")
+@grouped(Listener, "listener")
 def serve(
-    context: Context,
-    host: str | None,
-    port: int | None,
-    path: str | None,
-    user: str | None,
-    channel: str,
-    groups: tuple[str, ...],
-    private: bool,
-    new_token: str | None,
+    context: Context, listener: Listener, local: LocalCaller, new_token: str | None
 ) -> None:
-    """Answer bots over HTTP until stopped: the calls under /v1, described by /openapi.json, and MCP at /mcp.
+    """Serve bots over HTTP until Ctrl-C: calls below /v1, and MCP at /mcp.
 
-    Each bot has a token, named in [[serve.tokens]] of the configuration, which opens the notes of one person.
+    /openapi.json describes the calls. Each bot has a token, which opens the notes of one
+    person. [[serve.tokens]] in the configuration lists the tokens.
+
+    \b
+    Examples:
+      vault-memory serve --new-token ~/bot.token --user mira
+      vault-memory serve --port 8377
     """
     if new_token:
-        _make_token(context, new_token, user, channel, groups, private=private)
+        _make_token(context, new_token, local)
         return
     need("web")
     with context.open() as memory:
-        settings = _settings(memory.vault.config.serve, host, port, path)
-        if not settings.socket and (user or channel or groups or private):
+        settings = _settings(memory.vault.config.serve, listener)
+        if not settings.socket and not local.is_empty():
             raise UsageError(
-                "--user, --channel, --group and --private go with --socket",
-                hint="over TCP, tokens say who is who",
+                "--user, --channel, --group and --private need --socket",
+                hint="give `--socket PATH`; over TCP, the token of a request says whom it serves",
             )
-        _serve(
-            context, memory, settings, _local(user, channel, groups, private=private)
-        )
+        _serve(context, memory, settings, local.caller())
 
 
-def _settings(
-    configured: "Serve", host: str | None, port: int | None, path: str | None
-) -> "Serve":
-    """The flags over the configuration; who names an address wants no socket."""
-    tcp = host is not None or port is not None
-    if tcp and path is not None:
+def _settings(configured: "Serve", listener: Listener) -> "Serve":
+    """Return the configuration with the options of the command line over it."""
+    names_address = listener.host is not None or listener.port is not None
+    if names_address and listener.path is not None:
         raise UsageError(
-            "--socket goes without --host and --port", hint="run two, one for each"
+            "--socket excludes --host and --port",
+            hint="run `serve` twice, once for each",
         )
-    return configured._replace(
-        host=configured.host if host is None else host,
-        port=configured.port if port is None else port,
-        socket="" if tcp else configured.socket if path is None else path,
-    )
-
-
-def _local(
-    user: str | None, channel: str, groups: Sequence[str], *, private: bool
-) -> "Caller | None":
-    if user is None and not channel and not groups:
-        return None
-    return caller.Caller(user or "", channel, tuple(groups), private)
+    settings = configured
+    if listener.host is not None:
+        settings = settings._replace(host=listener.host)
+    if listener.port is not None:
+        settings = settings._replace(port=listener.port)
+    if listener.path is not None:
+        settings = settings._replace(socket=listener.path)
+    # An address on the command line overrides a configured socket.
+    return settings._replace(socket="") if names_address else settings
 
 
 def _serve(
@@ -155,19 +179,22 @@ def _serve(
     tokens = http_tokens.Tokens.load(settings.tokens, root=memory.root)
     for row in settings.tokens:
         people.refuse_twin(row.user, memory.root, memory.layout)
-    if (
-        not tokens
-        and local is None
-        and not settings.metrics_token_file
-        and not memory.vault.config.talk.secret_file
-    ):
+    has_other_access = (
+        settings.metrics_token_file or memory.vault.config.talk.secret_file
+    )
+    if not tokens and local is None and not has_other_access:
         raise NobodyMayAsk(memory.vault.config_file or memory.vault.state.config_file)
     if not settings.socket and not settings.host.startswith(LOOPBACK):
         context.say(
-            "warning: what goes over the wire can be read there; put a server with TLS in front of this one"
+            "warning: others can read unencrypted requests on the network; "
+            "put a server with TLS in front of this one"
         )
     app = application.application(
-        memory, tokens, _mounted(memory), local=local, settings=settings
+        memory,
+        tokens,
+        _mounted(memory),
+        local=local,
+        settings=settings,
     )
     listening, place = _listening(settings)
     listen.listen(app, listening, lambda: context.say(f"listening on {place}"))
@@ -175,13 +202,14 @@ def _serve(
 
 
 def _mounted(memory: "VaultMemory") -> "dict[str, ASGIApp]":
-    """Besides the calls under /v1: MCP, where its extra is installed."""
+    """Return the applications beside the calls: MCP, if its packages are installed."""
     if not has("mcp"):
         return {}
     return {"/mcp": transports.application(memory)}
 
 
 def _listening(settings: "Serve") -> "tuple[socket.socket, str]":
+    """Return the listening socket and its address for people."""
     if settings.socket:
         path = Path(settings.socket).expanduser()
         return listen.at_socket(path), str(path)
@@ -190,54 +218,62 @@ def _listening(settings: "Serve") -> "tuple[socket.socket, str]":
     return listening, f"http://{host}:{listening.getsockname()[1]}"
 
 
-def _make_token(
-    context: Context,
-    name: str,
-    user: str | None,
-    channel: str,
-    groups: Sequence[str],
-    *,
-    private: bool,
-) -> None:
-    """A file that only its owner can read, and the lines that name it; the token itself is not shown."""
+def _make_token(context: Context, name: str, local: LocalCaller) -> None:
+    """Write a new token to a file, and print the configuration that names the file.
+
+    The token itself is not printed, because terminals keep what they show.
+    """
     import secrets
 
-    if not user:
+    if not local.user:
         raise UsageError(
-            "a token opens the notes of a person", hint="name them with `--user NAME`"
+            "a token needs the person whose notes it opens",
+            hint="name the person with `--user NAME`",
         )
     path = Path(os.path.abspath(Path(name).expanduser()))
     if any((folder / marker.NAME).exists() for folder in path.parents):
         raise UsageError(
-            f"`{path}` lies in a vault, which is synced", hint="name a file outside"
+            f"`{path}` is in a vault, which is synced",
+            hint="name a file outside of the vault",
         )
     try:
-        fd = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC, 0o600)
+        flags = os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC
+        fd = os.open(path, flags, 0o600)
     except FileExistsError:
         raise UsageError(
-            f"`{path}` is there already",
-            hint="name a file that is not; the bots may use that one",
+            f"`{path}` exists already, and bots may use its token",
+            hint="name a new file",
         ) from None
     with os.fdopen(fd, "w", encoding="ascii") as stream:
         stream.write(secrets.token_hex(32) + "\n")
-    rows = {"user": user, "token_file": str(path), "channel": channel}
-    lines = [
-        "[[serve.tokens]]",
-        *(f"{key} = {_quoted(value)}" for key, value in rows.items() if value),
-    ]
-    if groups:
-        lines.append(f"groups = [{', '.join(map(_quoted, groups))}]")
-    lines += ["private = true"] if private else []
+    toml = _token_table(str(path), local)
     context.say(
-        f"a new token lies in {shlex.quote(str(path))}; this names it in the configuration:"
+        f"a new token is in {shlex.quote(str(path))}; add these lines to the configuration:"
     )
-    context.emit(
-        {"token_file": str(path), "toml": "\n".join(lines)}, lambda: "\n".join(lines)
-    )
+    context.emit({"token_file": str(path), "toml": toml}, lambda: toml)
+
+
+def _token_table(path: str, local: LocalCaller) -> str:
+    """Return the table of the configuration for a token."""
+    values: Mapping[str, str | None] = {
+        "user": local.user,
+        "token_file": path,
+        "channel": local.channel,
+    }
+    lines = ["[[serve.tokens]]"]
+    for key, value in values.items():
+        if value:
+            lines.append(f"{key} = {_quoted(value)}")
+    if local.groups:
+        groups = ", ".join(map(_quoted, local.groups))
+        lines.append(f"groups = [{groups}]")
+    if local.private:
+        lines.append("private = true")
+    return "\n".join(lines)
 
 
 def _quoted(text: str) -> str:
-    """As TOML has it."""
+    """Return a text as a string of TOML."""
     import json
 
     return json.dumps(text, ensure_ascii=False).replace("\x7f", "\\u007f")

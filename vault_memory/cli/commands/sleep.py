@@ -1,17 +1,26 @@
-"""`sleep` and `remember`: what the bot learns at night, and what it is told to keep at once."""
+"""`sleep` and `remember`: what the bot learns at night, and what it stores at once."""
 
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
 import click
 
-from vault_memory.cli.options import Context, common, named_scopes, scoped
+from vault_memory.cli.options import (
+    Context,
+    NamedScopes,
+    common,
+    dry_run,
+    named_scopes,
+    scoped,
+)
 from vault_memory.errors import UsageError
 
 if TYPE_CHECKING:
     from vault_memory.contract import Source
 
 TRY_LATER = 75
+EXIT_CODES = {"pending": TRY_LATER, "refused": 1}
+"""Outcome of `remember` → exit code; 0 for all others"""
 
 
 @click.command()
@@ -20,14 +29,14 @@ TRY_LATER = 75
     "users",
     multiple=True,
     metavar="NAME",
-    help="Only this person's night (repeatable).",
+    help="Only the night of this person (repeatable).",
 )
 @click.option(
     "--channel",
     "channels",
     multiple=True,
     metavar="NAME",
-    help="Only this channel's night.",
+    help="Only the night of this channel (repeatable).",
 )
 @click.option(
     "--due",
@@ -35,7 +44,9 @@ TRY_LATER = 75
     help="Only nights that have begun and are not done; for cron and timers.",
 )
 @click.option(
-    "--dry-run", is_flag=True, help="Show what would be learned; nothing is written."
+    "--dry-run",
+    is_flag=True,
+    help="Show what would be learned; write nothing.",
 )
 @common
 @click.pass_obj
@@ -46,21 +57,26 @@ def sleep(
     due: bool,
     dry_run: bool,
 ) -> None:
-    """Learn from what was said since the last night: into dated notes, facts and rules.
+    """Learn from the conversations since the last night: write dated notes, facts and rules.
 
-    Prints a report. Exit code 75 when a night failed and is to be tried again.
+    Prints a report. Exit code 75 means that a night failed; run the command again later.
+
+    \b
+    Example:
+      vault-memory sleep --user mira --dry-run
     """
     scopes = named_scopes(users, channels, ()) or None
     with context.open() as memory:
         if not dry_run:
             memory.conversations.take_dropped()
-        slept = memory.sleep(scopes=scopes, due=due, dry_run=dry_run, now=context.now)
+        report = memory.sleep(scopes=scopes, due=due, dry_run=dry_run, now=context.now)
     answer: dict[str, Any] = {
-        "scopes": [dict(one) for one in slept.scopes],
-        "night": slept.night or None,
+        "scopes": [dict(scope) for scope in report.scopes],
+        "night": report.night or None,
+        "report": report.kept or None,
     }
-    context.emit(answer | {"report": slept.kept or None}, lambda: slept.report.rstrip())
-    if slept.failed:
+    context.emit(answer, lambda: report.report.rstrip())
+    if report.failed:
         raise click.exceptions.Exit(TRY_LATER)
 
 
@@ -71,48 +87,43 @@ def sleep(
     "--source",
     type=click.Choice(["cli", "tool"]),
     default="cli",
-    help="tool: the bot asks for it.",
+    help="Who asks for it: `cli` (a person) or `tool` (the bot).",
 )
-@click.option(
-    "--dry-run", is_flag=True, help="Show what would happen; nothing is written."
-)
+@dry_run
 @common
 @click.pass_obj
 def remember(
-    context: Context,
-    text: str,
-    users: Sequence[str],
-    channels: Sequence[str],
-    groups: Sequence[str],
-    source: "Source",
-    dry_run: bool,
+    context: Context, text: str, scopes: NamedScopes, source: "Source", dry_run: bool
 ) -> None:
-    """Keep TEXT for good, at once: in USER.md, CHANNEL.md or MEMORY.md.
+    """Store TEXT permanently and at once, in USER.md, CHANNEL.md or MEMORY.md.
 
-    What is asked for from now on ("always …", "never …") becomes a rule in RULES.md.
+    A standing instruction ("always …", "never …") becomes a rule in RULES.md.
+
+    \b
+    Example:
+      vault-memory remember --user mira "Mira is allergic to mackerel"
     """
-    scopes = named_scopes(users, channels, groups)
-    if len(scopes) != 1:
+    names = scopes.names()
+    if len(names) != 1:
         raise UsageError(
-            "one scope is to be named", hint="such as `--user NAME` or `--channel NAME`"
+            "`remember` needs exactly one person, channel or group",
+            hint="name it, such as `--user NAME` or `--channel NAME`",
         )
     with context.open() as memory:
-        kept = memory.remember(
-            text, scope=scopes[0], source=source, now=context.now, dry_run=dry_run
+        result = memory.remember(
+            text,
+            scope=names[0],
+            source=source,
+            now=context.now,
+            dry_run=dry_run,
         )
     answer = {
-        "outcome": kept.outcome,
-        "id": kept.id,
-        "note": kept.note,
-        "reason": kept.reason,
+        "outcome": result.outcome,
+        "id": result.id,
+        "note": result.note,
+        "reason": result.reason,
     }
-    context.emit(
-        answer,
-        lambda: (
-            f"{kept.outcome}  {kept.note}" + (f": {kept.reason}" if kept.reason else "")
-        ),
-    )
-    if kept.outcome == "pending":
-        raise click.exceptions.Exit(TRY_LATER)
-    if kept.outcome == "refused":
-        raise click.exceptions.Exit(1)
+    reason = f": {result.reason}" if result.reason else ""
+    context.emit(answer, lambda: f"{result.outcome}  {result.note}{reason}")
+    if result.outcome in EXIT_CODES:
+        raise click.exceptions.Exit(EXIT_CODES[result.outcome])

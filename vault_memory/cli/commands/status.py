@@ -1,6 +1,6 @@
-"""`status`, `stats`, `doctor`: how things stand."""
+"""`status`, `stats`, `doctor`: the state of the vault and of this installation."""
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 import click
@@ -13,25 +13,30 @@ if TYPE_CHECKING:
     from vault_memory.api import json_contract
     from vault_memory.cli import daemon_or_local
     from vault_memory.daemon import query_or_local
+    from vault_memory.edits.reports import Check
 else:
     json_contract = lazy_module("vault_memory.api.json_contract")
     daemon_or_local = lazy_module("vault_memory.cli.daemon_or_local")
     query_or_local = lazy_module("vault_memory.daemon.query_or_local")
 
-SIGNS = {"ok": ("ok  ", "green"), "warn": ("warn", "yellow"), "fail": ("FAIL", "red")}
+SIGNS = {
+    "ok": ("ok  ", "green"),
+    "warn": ("warn", "yellow"),
+    "fail": ("FAIL", "red"),
+}
 
 
 @click.command()
 @common
 @click.pass_obj
 def status(context: Context) -> None:
-    """Say what is indexed, what is watched, and how fresh answers are."""
-    found = daemon_or_local.ask_daemon(context, "status")
-    if found is None:
+    """Show what is indexed and watched, how sync and nights are doing, and what waits."""
+    report = daemon_or_local.ask_daemon(context, "status")
+    if report is None:
         with context.open() as memory:
             query_or_local.without_daemon(memory)
-            found = memory.status()
-    context.emit(found, lambda: "\n".join(told(found)))
+            report = memory.status()
+    _emit_nested(context, report)
 
 
 @click.command()
@@ -40,52 +45,64 @@ def status(context: Context) -> None:
 def stats(context: Context) -> None:
     """Count notes and chunks by kind, scope and source."""
     with context.open() as memory:
-        found = memory.searcher.stats()
-    context.emit(found, lambda: "\n".join(told(found)))
+        counts = memory.searcher.stats()
+    _emit_nested(context, counts)
 
 
 @click.command()
 @click.option(
     "--fix",
     is_flag=True,
-    help="Mend damaged databases; build a differing index anew. No note is touched.",
+    help="Repair damaged databases, and rebuild an index that differs. Notes are not changed.",
 )
 @common
 @click.pass_obj
 def doctor(context: Context, fix: bool) -> None:
-    """Look for everything that could be wrong, and say what to do about it. Exit code 1 when something failed."""
+    """Check the vault and this installation, and name a fix for each problem.
+
+    Exit code 1 means that a check failed.
+    """
     with context.open() as memory:
         checks = memory.doctor(fix=fix)
-
-    def human() -> str:
-        lines = []
-        for check in checks:
-            sign, colour = SIGNS[check.state]
-            lines.append(f"{styled(sign, fg=colour)}  {check.name}: {check.reason}")
-            if check.fix and check.state != "ok":
-                lines.append(f"      fix: {check.fix}")
-        return "\n".join(lines)
-
-    context.emit(json_contract.of_doctor(checks), human)
+    context.emit(
+        json_contract.of_doctor(checks),
+        lambda: "\n".join(_check_lines(checks)),
+    )
     if any(check.state == "fail" for check in checks):
         raise click.exceptions.Exit(1)
 
 
-def told(found: Mapping[str, Any], before: str = "") -> Iterator[str]:
-    """A nested answer as indented lines, what is empty left out."""
-    for name, value in found.items():
+def _check_lines(checks: "Sequence[Check]") -> Iterator[str]:
+    for check in checks:
+        sign, colour = SIGNS[check.state]
+        yield f"{styled(sign, fg=colour)}  {check.name}: {check.reason}"
+        if check.fix and check.state != "ok":
+            yield f"      fix: {check.fix}"
+
+
+def _emit_nested(context: Context, report: Mapping[str, Any]) -> None:
+    context.emit(report, lambda: "\n".join(nested_lines(report)))
+
+
+def nested_lines(report: Mapping[str, Any], indent: str = "") -> Iterator[str]:
+    """Yield a nested report as indented lines, without empty values."""
+    for name, value in report.items():
+        label = name.replace("_", " ")
         if isinstance(value, dict) and value:
-            yield f"{before}{name.replace('_', ' ')}:"
-            yield from told(value, before + "  ")
+            yield f"{indent}{label}:"
+            yield from nested_lines(value, f"{indent}  ")
         elif value not in (None, "", [], {}):
-            shown = ", ".join(map(_one, value)) if isinstance(value, list) else value
-            yield f"{before}{name.replace('_', ' ')}: {shown}"
+            yield f"{indent}{label}: {_value_text(value)}"
 
 
-def _one(value: object) -> str:
-    """One of a list: a remark about a path as `path: reason`."""
-    return (
-        ": ".join(str(part) for part in value.values() if part)
-        if isinstance(value, dict)
-        else str(value)
-    )
+def _value_text(value: object) -> str:
+    if isinstance(value, list):
+        return ", ".join(map(_entry_text, value))
+    return str(value)
+
+
+def _entry_text(entry: object) -> str:
+    """Render an entry of a list; a remark about a path becomes `path: reason`."""
+    if isinstance(entry, dict):
+        return ": ".join(str(value) for value in entry.values() if value)
+    return str(entry)

@@ -1,13 +1,14 @@
-"""`sync`: the vault and its remote, brought in step."""
+"""`sync`: syncs the vault with the folder on its server."""
 
 import signal
 import threading
 from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 import click
 
-from vault_memory.cli.options import Context, common
+from vault_memory.cli.options import Context, common, dry_run, grouped
 from vault_memory.errors import UsageError
 from vault_memory.lazy import lazy_module
 
@@ -31,174 +32,226 @@ else:
 NEEDS_A_PERSON = 5
 LATER = 75
 TICK_SECONDS = 1.0
-_DONE = (
+_COUNTS = (
     ("uploaded", "uploaded"),
     ("downloaded", "downloaded"),
     ("merged", "merged"),
     ("deleted_local", "deleted here"),
     ("deleted_remote", "deleted on the server"),
 )
+"""Field of a report → its words"""
+
+
+@dataclass(frozen=True, slots=True)
+class SyncOptions:
+    """Whether to run one pass, and what a person decides about held changes."""
+
+    once: bool
+    dry_run: bool
+    approve_deletes: bool
+    approve_restore: bool
+    refuse_restore: bool
+
+    @property
+    def runs_once(self) -> bool:
+        """Return whether a single pass is asked for, directly or by a decision."""
+        decides = self.approve_deletes or self.approve_restore or self.refuse_restore
+        return self.once or self.dry_run or decides
 
 
 @click.command()
 @click.option(
     "--once",
     is_flag=True,
-    help="End when both sides are the same, as far as they can be.",
+    help="Stop when both sides are the same, as far as that is possible.",
 )
+@dry_run
 @click.option(
-    "--dry-run", is_flag=True, help="Show what would be done, and do nothing."
-)
-@click.option(
-    "--approve-deletes", is_flag=True, help="Let the deletes go that are held, once."
+    "--approve-deletes",
+    is_flag=True,
+    help="Approve the deletes that are held, once.",
 )
 @click.option(
     "--approve-restore",
     is_flag=True,
-    help="Take over the earlier texts of the server that are held, once.",
+    help="Accept the earlier texts of the server that are held, once.",
 )
 @click.option(
     "--refuse-restore",
     is_flag=True,
-    help="Put your texts up again over the earlier ones that are held.",
+    help="Upload your texts again instead of the earlier ones that are held.",
 )
 @common
 @click.pass_obj
-def sync(
-    context: Context,
-    once: bool,
-    dry_run: bool,
-    approve_deletes: bool,
-    approve_restore: bool,
-    refuse_restore: bool,
-) -> int:
-    """Bring the vault and the remote of `[remote]` in step. Without `--once`, go on until stopped with Ctrl-C.
+@grouped(SyncOptions, "options")
+def sync(context: Context, options: SyncOptions) -> int:
+    """Sync the vault with the server of `[remote]`, until Ctrl-C or, with --once, one time.
+
+    If a daemon runs, `sync` without --once only tells it to sync now.
 
     \b
-    Exit codes with --once: 0 when both are in step, 5 when deletes or earlier texts are held for you to approve
-    or a conflict is open, 75 when something waits or failed, 4 when the server cannot be reached, 3 when it
-    refuses the password or another program keeps the folder in step.
+    Exit codes with --once:
+      0   both sides are the same
+      3   the server refuses the password, or another program syncs this folder
+      4   the server cannot be reached
+      5   held deletes, held earlier texts or a conflict need your decision
+      75  something waits or failed; run the command again later
 
-    A running daemon syncs by itself; `sync` without `--once` then tells it to do so now.
+    \b
+    Example:
+      vault-memory sync --once --dry-run
     """
-    if approve_restore and refuse_restore:
+    if options.approve_restore and options.refuse_restore:
         raise UsageError(
-            "`--approve-restore` and `--refuse-restore` say the opposite of each other",
+            "`--approve-restore` and `--refuse-restore` contradict each other",
             hint="give one of the two",
         )
     with context.open() as memory:
-        if not (
-            once or dry_run or approve_deletes or approve_restore or refuse_restore
-        ):
-            return _go_on(context, memory)
+        if not options.runs_once:
+            return _sync_until_stopped(context, memory)
         with context.progress() as progress:
             report = memory.sync(
-                dry_run=dry_run,
-                approve_deletes=approve_deletes,
-                approve_restore=approve_restore,
-                refuse_restore=refuse_restore,
+                dry_run=options.dry_run,
+                approve_deletes=options.approve_deletes,
+                approve_restore=options.approve_restore,
+                refuse_restore=options.refuse_restore,
                 progress=progress,
                 now=context.now,
             )
     context.emit(
-        json_contract.of_sync(report), lambda: "\n".join(_lines(report, dry_run))
+        json_contract.of_sync(report),
+        lambda: "\n".join(_lines(report, options.dry_run)),
     )
-    if dry_run and not context.json:
+    if options.dry_run and not context.json:
         context.say("nothing was written")
-    if report.held or (report.open_conflicts and not dry_run):
+    return _exit_code(report, options.dry_run)
+
+
+def _exit_code(report: "SyncReport", dry_run: bool) -> int:
+    if report.held:
         return NEEDS_A_PERSON
-    return LATER if (report.waiting or report.failed) and not dry_run else 0
+    if dry_run:
+        return 0
+    if report.open_conflicts:
+        return NEEDS_A_PERSON
+    if report.waiting or report.failed:
+        return LATER
+    return 0
 
 
-def _go_on(context: Context, memory: "VaultMemory") -> int:
-    """In the foreground, or by the daemon that runs."""
+def _sync_until_stopped(context: Context, memory: "VaultMemory") -> int:
+    """Tell the daemon to sync now; without one, sync in the foreground until a signal."""
     if not memory.vault.config.remote.url:
         raise connection.NoRemote
     answer = client.ask(memory.vault.state.socket, "sync", {})
     if answer is not None:
-        context.emit(answer, lambda: f"the daemon syncs: {_told(answer['sync'])}")
+        context.emit(answer, lambda: f"the daemon syncs: {_state(answer['sync'])}")
         return 0
+    # Opened once here, so that a wrong configuration ends the command.
     memory.sync.connection()
     memory.sync.close()
-    ended = threading.Event()
-    for number in (signal.SIGINT, signal.SIGTERM):
-        signal.signal(number, lambda *_: ended.set())
-    watch = memory.vault.config.watch
-    watcher = watch_watcher.Watcher(
-        memory.root, poll_seconds=watch.poll_seconds, sweep_seconds=watch.sweep_seconds
-    )
-    watcher.start()
-    syncing = sync_thread.Syncing(
-        memory.fork(), tell=lambda report: _line(context, report)
-    )
-    context.say(f"syncing {memory.root} with {memory.vault.config.remote.url}")
-    reason = ""
-    try:
-        while not ended.is_set():
-            if watcher.take(TICK_SECONDS):
-                syncing.heard()
-            standing = syncing.status() or {}
-            if standing.get("reason") and standing["reason"] != reason:
-                context.say(f"{standing['state']}: {standing['reason']}")
-            reason = str(standing.get("reason", ""))
-    finally:
-        syncing.close()
-        watcher.stop()
-    context.say("stopped")
+    _sync_in_foreground(context, memory)
     return 0
 
 
-def _told(standing: Mapping[str, Any] | None) -> str:
-    if standing is None:
-        return "it has no remote yet"
-    return f"{standing['state']}" + (
-        f", {standing['reason']}" if standing["reason"] else ""
+def _sync_in_foreground(context: Context, memory: "VaultMemory") -> None:
+    stopped = threading.Event()
+    for number in (signal.SIGINT, signal.SIGTERM):
+        signal.signal(number, lambda *_: stopped.set())
+    watch = memory.vault.config.watch
+    watcher = watch_watcher.Watcher(
+        memory.root,
+        poll_seconds=watch.poll_seconds,
+        sweep_seconds=watch.sweep_seconds,
     )
+    watcher.start()
+    thread = sync_thread.Syncing(
+        memory.fork(),
+        tell=lambda report: _print_counts(context, report),
+    )
+    context.say(f"syncing {memory.root} with {memory.vault.config.remote.url}")
+    reported = ""
+    try:
+        while not stopped.is_set():
+            if watcher.take(TICK_SECONDS):
+                thread.heard()
+            status = thread.status() or {}
+            reason = status.get("reason") or ""
+            if reason and reason != reported:
+                context.say(f"{status['state']}: {reason}")
+            reported = reason
+    finally:
+        thread.close()
+        watcher.stop()
+    context.say("stopped")
 
 
-def _line(context: Context, report: "PassReport") -> None:
+def _state(status: Mapping[str, Any] | None) -> str:
+    if status is None:
+        return "it has no remote yet"
+    state = str(status["state"])
+    if status["reason"]:
+        return f"{state}, {status['reason']}"
+    return state
+
+
+def _print_counts(context: Context, report: "PassReport") -> None:
     if not context.quiet:
-        context.line(_counted({name: getattr(report, name) for name, _ in _DONE}))
+        context.line(_counts_text(report))
 
 
-def _counted(counts: Mapping[str, int]) -> str:
-    done = [f"{counts[name]} {words}" for name, words in _DONE if counts[name]]
-    return ", ".join(done) or "nothing to do"
+def _counts_text(report: "PassReport | SyncReport") -> str:
+    counts = [(getattr(report, name), words) for name, words in _COUNTS]
+    return ", ".join(f"{n} {words}" for n, words in counts if n) or "nothing to do"
 
 
 def _lines(report: "SyncReport", dry_run: bool) -> Iterator[str]:
     if dry_run:
-        yield from (f"would {one.reason}: {one.path}" for one in report.planned)
-        if not report.planned:
-            yield "nothing to do"
+        yield from _planned_lines(report)
     else:
-        requests = (
-            "1 request" if report.requests == 1 else f"{report.requests} requests"
-        )
-        yield f"{_counted({name: getattr(report, name) for name, _ in _DONE})} ({requests})"
-    yield from (f"conflict copy: {copy}" for copy in report.copies)
+        unit = "request" if report.requests == 1 else "requests"
+        yield f"{_counts_text(report)} ({report.requests} {unit})"
+    for copy in report.copies:
+        yield f"conflict copy: {copy}"
     yield from _remarks("skipped", report.skipped)
     yield from _remarks("waiting", report.waiting)
     yield from _remarks("failed", report.failed)
     yield from _remarks("look at", report.notes)
     yield from _remarks("held", report.held)
     if report.open_conflicts and not dry_run:
-        yield from (f"open conflict: {path}" for path in report.open_conflicts)
-        yield "`vault-memory conflicts` shows what differs and settles it; a copy that is no note, delete or rename"
-    yield from _ways_out(report)
+        yield from _conflict_lines(report)
+    yield from _decisions(report)
 
 
-def _ways_out(report: "SyncReport") -> Iterator[str]:
-    """How a person answers what is held."""
-    earlier = [one for one in report.held if one.reason.endswith(safety_limits.OLDER)]
-    if len(earlier) < len(report.held):
-        yield "if that is meant: `vault-memory sync --approve-deletes`"
-    if earlier:
-        yield "if the server is right: `vault-memory sync --approve-restore`"
-        yield "if your notes here are right: `vault-memory sync --refuse-restore` puts them up again"
+def _planned_lines(report: "SyncReport") -> Iterator[str]:
+    for action in report.planned:
+        yield f"would {action.reason}: {action.path}"
+    if not report.planned:
+        yield "nothing to do"
 
 
-def _remarks(word: str, remarks: "tuple[Remark, ...]") -> Iterator[str]:
-    yield from (
-        f"{word}: {one.path + ': ' if one.path else ''}{one.reason}" for one in remarks
+def _conflict_lines(report: "SyncReport") -> Iterator[str]:
+    for path in report.open_conflicts:
+        yield f"open conflict: {path}"
+    yield (
+        "`vault-memory conflicts` shows the differences and settles them; "
+        "delete or rename a copy that is not a note"
     )
+
+
+def _decisions(report: "SyncReport") -> Iterator[str]:
+    """Yield the commands with which a person decides about held changes."""
+    restored = [
+        remark for remark in report.held if remark.reason.endswith(safety_limits.OLDER)
+    ]
+    if len(restored) < len(report.held):
+        yield "to approve: `vault-memory sync --approve-deletes`"
+    if restored:
+        yield "if the server is right: `vault-memory sync --approve-restore`"
+        yield "if your notes are right: `vault-memory sync --refuse-restore` uploads them again"
+
+
+def _remarks(label: str, remarks: "tuple[Remark, ...]") -> Iterator[str]:
+    for remark in remarks:
+        path = f"{remark.path}: " if remark.path else ""
+        yield f"{label}: {path}{remark.reason}"
