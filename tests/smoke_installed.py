@@ -34,9 +34,10 @@ def main() -> None:
 
 
 def _environment(place: Path, wheel: Path) -> Path:
-    venv.create(place, with_pip=True)
+    venv.create(place)
     python = place / "bin" / "python"
-    _run(str(python), *PIP, "install", str(wheel))
+    into_it = ("--python", str(python), "install", "--no-compile")
+    _run(sys.executable, *PIP, *into_it, str(wheel))
     return python
 
 
