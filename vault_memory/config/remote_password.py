@@ -3,10 +3,10 @@
 The password is never read from the vault, the URL, the configuration or the command line.
 """
 
-import os
 from collections.abc import Mapping
 from pathlib import Path
 
+from vault_memory.config import state_file
 from vault_memory.config.secret_file import read_credential, read_secret
 from vault_memory.config.sections import Remote
 from vault_memory.errors import ConfigError
@@ -64,18 +64,7 @@ def _read_password(remote: Remote, environment: Mapping[str, str], root: Path) -
 def keep_password(password: str, state: Path) -> Path:
     """Store the password in the state folder, readable only by its owner; return the file."""
     file = state / FILE
-    temporary = state / f"{FILE}.{os.urandom(6).hex()}"
-    flags = os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC
-    descriptor = os.open(temporary, flags, 0o600)
-    try:
-        with os.fdopen(descriptor, "w", encoding="utf-8") as stream:
-            stream.write(password + "\n")
-            stream.flush()
-            os.fsync(stream.fileno())
-        os.replace(temporary, file)
-    except OSError:
-        temporary.unlink(missing_ok=True)
-        raise
+    state_file.write(file, password + "\n", durable=True)
     return file
 
 

@@ -15,11 +15,12 @@ import re
 import stat
 import time
 from collections.abc import Callable, Iterator, Sequence
-from contextlib import contextmanager, suppress
+from contextlib import ExitStack, contextmanager, suppress
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import NamedTuple
 
+from vault_memory.config import state_file
 from vault_memory.rules.conversations.turn import read_dropped
 from vault_memory.vault.jsonl_log import append_record
 
@@ -84,20 +85,13 @@ class DropFolder:
 
     @contextmanager
     def _alone(self) -> Iterator[bool]:
-        fd = os.open(
-            self.path / ".lock",
-            os.O_RDWR | os.O_CREAT | os.O_NOFOLLOW | os.O_CLOEXEC,
-            0o600,
-        )
-        try:
+        with ExitStack() as stack:
             try:
-                fcntl.flock(fd, fcntl.LOCK_EX | fcntl.LOCK_NB)
-            except BlockingIOError:
+                stack.enter_context(state_file.lock(self.path / ".lock", patience=0))
+            except state_file.LockTaken:
                 yield False
                 return
             yield True
-        finally:
-            os.close(fd)
 
     def _rename(self) -> None:
         for file in sorted(
@@ -199,10 +193,7 @@ def _taken_up_to(file: Path) -> int:
 
 
 def _write_down(file: Path, offset: int) -> None:
-    mark = file.with_suffix(AT)
-    fresh = mark.with_name(mark.name + ".new")
-    fresh.write_text(str(offset), encoding="ascii")
-    os.replace(fresh, mark)
+    state_file.write(file.with_suffix(AT), str(offset))
 
 
 def _is_closed(fd: int) -> bool:

@@ -13,6 +13,7 @@ from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from typing import NamedTuple
 
+from vault_memory.config import state_file
 from vault_memory.config.durable import sync_folder
 
 FOLDER = "sessions"
@@ -227,7 +228,5 @@ def _touch(file: Path, at: datetime) -> bool:
 
 def _write(file: Path, said: dict[str, str], at: datetime) -> None:
     file.parent.mkdir(parents=True, exist_ok=True, mode=0o700)
-    fresh = file.with_name(f"{file.name}.{os.urandom(6).hex()}")
-    fresh.write_text(json.dumps(said), encoding="ascii")
-    os.utime(fresh, (at.timestamp(), at.timestamp()))
-    os.replace(fresh, file)
+    # A reader must never see a new session with the time at which its file was made.
+    state_file.write(file, json.dumps(said), modified=at.timestamp())

@@ -1,10 +1,12 @@
 """One daemon a vault: a lock that the system frees when the process ends, however it ends."""
 
 import os
+from contextlib import ExitStack
 from pathlib import Path
 from types import TracebackType
 from typing import Self
 
+from vault_memory.config import state_file
 from vault_memory.errors import Locked, VaultMemoryError
 
 
@@ -23,18 +25,14 @@ class DaemonLock:
     """Held for the daemon's life. The file says whose it is; the lock is the truth."""
 
     def __init__(self, path: Path) -> None:
-        import filelock
-
         self.path = path
-        self._lock = filelock.FileLock(path, blocking=False)
+        self._held = ExitStack()
         self._inode: tuple[int, int] | None = None
 
     def __enter__(self) -> Self:
-        import filelock
-
         try:
-            self._lock.acquire()
-        except filelock.Timeout:
+            self._held.enter_context(state_file.lock(self.path, patience=0))
+        except state_file.LockTaken:
             owner = pid_of(self.path)
             raise Locked(
                 "a daemon already runs on this vault"
@@ -61,7 +59,7 @@ class DaemonLock:
             inode_of(self.path) == self._inode
         ):  # else the file is of another daemon, or there is none
             _pid_file(self.path).unlink(missing_ok=True)
-        self._lock.release()
+        self._held.close()
 
 
 def pid_of(lock: Path) -> int | None:

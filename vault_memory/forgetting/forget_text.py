@@ -11,6 +11,7 @@ from datetime import datetime
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from vault_memory.config import state_file
 from vault_memory.database.connection import DatabaseError
 from vault_memory.edits.calls import aware
 from vault_memory.errors import VaultMemoryError
@@ -251,14 +252,12 @@ class _ForgetRun:
 
     def _clear_index(self) -> None:
         """Indexes the notes as they are now, and deletes all older content from the files of the index."""
-        import filelock
-
         indexing = self._edits.vault.indexing
         indexing.refresh()
         # A note that is absent or cannot be read keeps its old chunks in a refresh.
         for path in self._notes_in_index():
             note.forget_note(indexing.index(), path)
-        with filelock.FileLock(indexing.generations.folder / BUILDING):
+        with state_file.lock(indexing.generations.folder / BUILDING):
             for file in index_erase.superseded(indexing.generations):
                 file.unlink(missing_ok=True)
         if not index_erase.sweep(indexing.index()):

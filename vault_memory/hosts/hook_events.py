@@ -15,6 +15,7 @@ if TYPE_CHECKING:
     from datetime import datetime
 
     from vault_memory.api.vault_memory import VaultMemory
+    from vault_memory.config import state_file
     from vault_memory.context import calls as context_calls
     from vault_memory.contract import Role
     from vault_memory.contract.answers import ContextBlockJson
@@ -26,6 +27,7 @@ if TYPE_CHECKING:
     from vault_memory.rules.paths.caller import Caller
     from vault_memory.search import calls as search_calls
 else:
+    state_file = lazy_module("vault_memory.config.state_file")
     context_calls = lazy_module("vault_memory.context.calls")
     query_or_local = lazy_module("vault_memory.daemon.query_or_local")
     host_transcripts = lazy_module("vault_memory.hosts.host_transcripts")
@@ -147,10 +149,7 @@ def drop(context: EventContext, turns: Sequence[DroppedTurn]) -> None:
     lines = [json.dumps(turn._asdict() | common) + "\n" for turn in turns]
     folder = context.memory.conversations.drop_folder.make()
     name = f"{context.host.name}-{os.getpid()}-{os.urandom(4).hex()}.jsonl"
-    # Whoever takes from the folder passes over hidden files, so nobody reads half a file.
-    hidden = folder / f".{name}"
-    hidden.write_text("".join(lines), encoding="ascii")
-    os.replace(hidden, folder / name)
+    state_file.write(folder / name, "".join(lines))
 
 
 def _reply_of_event(context: EventContext) -> list[DroppedTurn]:

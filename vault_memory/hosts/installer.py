@@ -16,6 +16,7 @@ from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any, Literal, assert_never
 
+from vault_memory.config import state_file
 from vault_memory.config.durable import sync_folder
 from vault_memory.errors import ConfigError
 from vault_memory.hosts.config_edits import SERVER_NAME, CreatedPaths, Edit, OwnFile
@@ -250,10 +251,7 @@ class _Record:
 
     def __init__(self, state: Path) -> None:
         self._file = state / RECORD
-        try:
-            content = json.loads(self._file.read_text(encoding="utf-8"))
-        except (OSError, ValueError):
-            content = {}
+        content = state_file.read_json(self._file)
         self._entries: dict[str, Any] = content if isinstance(content, dict) else {}
 
     def created_in(self, file: Path) -> CreatedPaths | None:
@@ -277,9 +275,7 @@ class _Record:
         self._entries.pop(str(file), None)
 
     def save(self) -> None:
-        new_file = self._file.with_name(f"{self._file.name}.new")
-        new_file.write_text(json.dumps(self._entries, indent=2), encoding="utf-8")
-        os.replace(new_file, self._file)
+        state_file.write(self._file, json.dumps(self._entries, indent=2))
 
     def _entry(self, file: Path) -> Mapping[str, Any]:
         entry = self._entries.get(str(file))

@@ -8,12 +8,19 @@ of the one before, so that an unchanged text is not embedded again.
 import os
 from collections.abc import Callable
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from vault_memory.database.connection import DatabaseDamaged, DatabaseError, is_damage
 from vault_memory.errors import IndexTooNew, VaultMemoryError
 from vault_memory.index.bulk_load import bulk_load
 from vault_memory.index.schema import STEPS
 from vault_memory.index.store import Index
+from vault_memory.lazy import lazy_module
+
+if TYPE_CHECKING:
+    from vault_memory.config import state_file
+else:
+    state_file = lazy_module("vault_memory.config.state_file")
 
 RULES = "rules"
 """The key under which an index stores the rules that it was built by"""
@@ -110,9 +117,7 @@ class Generations:
         return [int(stem) for stem in stems if stem.isdigit()]
 
     def _point_to(self, number: int) -> None:
-        new_pointer = self._pointer.with_suffix(".new")
-        new_pointer.write_text(str(number), encoding="ascii")
-        os.replace(new_pointer, self._pointer)
+        state_file.write(self._pointer, str(number))
 
     def _remove(self, number: int) -> None:
         for suffix in ("", "-wal", "-shm"):

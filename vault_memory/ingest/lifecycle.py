@@ -25,9 +25,11 @@ from vault_memory.vault.marker import Marker
 from vault_memory.vault.reader import Folder, Note
 
 if TYPE_CHECKING:
+    from vault_memory.config import state_file
     from vault_memory.ingest import large_notes, scan
     from vault_memory.ingest.scan import Ingest, ScanReport
 else:
+    state_file = lazy_module("vault_memory.config.state_file")
     large_notes = lazy_module("vault_memory.ingest.large_notes")
     scan = lazy_module("vault_memory.ingest.scan")
 
@@ -144,9 +146,6 @@ class Indexing:
         Of two processes that build at once, the second waits, and uses the index of the first
         unless `anyway`.
         """
-        # Loading filelock costs 59 ms, and most starts build no index.
-        import filelock
-
         self.folder.check_identity(self.marker.vault)
         reports: list[ScanReport] = []
 
@@ -157,7 +156,7 @@ class Indexing:
                     break
 
         self.generations.folder.mkdir(parents=True, exist_ok=True, mode=0o700)
-        with filelock.FileLock(self.generations.folder / "build.lock"):
+        with state_file.lock(self.generations.folder / "build.lock"):
             index = None if anyway else self.generations.open()
             if index is not None and index.get(RULES) == self.rules:
                 return index, self.ingest(index).scan()

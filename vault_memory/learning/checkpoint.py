@@ -6,15 +6,15 @@ each step that changes something. So a cycle that was killed continues with the 
 same answer of the brain, and the same ids in the audit log.
 """
 
-import fcntl
 import json
 import os
 from collections.abc import Iterable, Iterator, Mapping
-from contextlib import contextmanager, suppress
+from contextlib import ExitStack, contextmanager
 from dataclasses import asdict, dataclass, field, fields
 from pathlib import Path
 from typing import Any, Self
 
+from vault_memory.config import state_file
 from vault_memory.errors import Locked
 from vault_memory.markdown.note_items import short_hash
 
@@ -105,11 +105,11 @@ class CheckpointStore:
 
     def last(self, scope: str) -> LastCycle:
         """Returns the last finished cycle; an empty one for a new scope."""
-        return LastCycle.read(_read_json(self._file(scope, LAST)))
+        return LastCycle.read(state_file.read_json(self._file(scope, LAST)))
 
     def open_cycle(self, scope: str) -> OpenCycle | None:
         """Returns the unfinished cycle; None when there is none."""
-        value = _read_json(self._file(scope, OPEN))
+        value = state_file.read_json(self._file(scope, OPEN))
         return None if value is None else OpenCycle.read(value)
 
     def save(self, scope: str, cycle: LastCycle | OpenCycle) -> None:
@@ -160,7 +160,7 @@ class CheckpointStore:
     def lasts(self) -> list[LastCycle]:
         """Returns the last finished cycle of each scope."""
         files = sorted(self.folder.glob(f"*.{LAST}"))
-        cycles = [LastCycle.read(_read_json(file)) for file in files]
+        cycles = [LastCycle.read(state_file.read_json(file)) for file in files]
         return [cycle for cycle in cycles if cycle.scope]
 
     def log_removal(self, record: Mapping[str, object]) -> None:
@@ -171,25 +171,15 @@ class CheckpointStore:
     def held(self) -> Iterator[None]:
         """Keeps other processes from learning meanwhile. Raises NightRuns."""
         self.folder.mkdir(parents=True, exist_ok=True, mode=0o700)
-        flags = os.O_RDWR | os.O_CREAT | os.O_CLOEXEC
-        descriptor = os.open(self.folder / LOCK, flags, 0o600)
-        try:
+        with ExitStack() as stack:
             try:
-                fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
-            except BlockingIOError:
+                stack.enter_context(state_file.lock(self.folder / LOCK, patience=0))
+            except state_file.LockTaken:
                 raise NightRuns from None
             yield
-        finally:
-            os.close(descriptor)
 
     def _file(self, scope: str, name: str) -> Path:
         return self.folder / f"{short_hash(scope)}.{name}"
-
-
-def _read_json(file: Path) -> object:
-    with suppress(OSError, ValueError):
-        return json.loads(file.read_text(encoding="utf-8"))
-    return None
 
 
 def _append(file: Path, text: str) -> None:
@@ -202,9 +192,4 @@ def _append(file: Path, text: str) -> None:
 
 def _replace(file: Path, text: str) -> None:
     file.parent.mkdir(parents=True, exist_ok=True, mode=0o700)
-    new_file = file.with_name(file.name + ".new")
-    with new_file.open("w", encoding="utf-8") as stream:
-        stream.write(text)
-        stream.flush()
-        os.fsync(stream.fileno())
-    os.replace(new_file, file)
+    state_file.write(file, text, durable=True)

@@ -7,14 +7,13 @@ and bots are recorded with their names in the text, and learning ignores them.
 import hashlib
 import json
 import logging
-import os
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
 from datetime import UTC, datetime
-from pathlib import Path
 from typing import TYPE_CHECKING, Literal
 
+from vault_memory.config import state_file
 from vault_memory.config.sections import Talk as Settings
 from vault_memory.errors import ConfigError, UsageError
 from vault_memory.lazy import lazy_module
@@ -209,10 +208,7 @@ class Talk:
     @contextmanager
     def _locked(self) -> Iterator[None]:
         """Locks the list of recorded messages. Another process may serve the same vault."""
-        # Loading filelock costs 59 ms, and most starts record no message.
-        import filelock
-
-        with filelock.FileLock(self._file.with_suffix(".lock")):
+        with state_file.lock(self._file.with_suffix(".lock")):
             yield
 
     def _recorded_numbers(self) -> dict[str, list[int]]:
@@ -227,15 +223,7 @@ class Talk:
             return {}
 
     def _save(self, numbers_of: dict[str, list[int]]) -> None:
-        new_file = self._file.with_name(f"{self._file.name}.{os.urandom(6).hex()}")
-        _write_private(new_file, json.dumps(numbers_of))
-        os.replace(new_file, self._file)
-
-
-def _write_private(path: Path, text: str) -> None:
-    descriptor = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600)
-    with open(descriptor, "w", encoding="ascii") as stream:
-        stream.write(text)
+        state_file.write(self._file, json.dumps(numbers_of))
 
 
 def _turn_id(room: str, number: int) -> str:

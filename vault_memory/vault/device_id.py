@@ -9,6 +9,14 @@ import hashlib
 import os
 import re
 from pathlib import Path
+from typing import TYPE_CHECKING
+
+from vault_memory.lazy import lazy_module
+
+if TYPE_CHECKING:
+    from vault_memory.config import state_file
+else:
+    state_file = lazy_module("vault_memory.config.state_file")
 
 FILE = "device"
 _NAME = re.compile(r"[a-z0-9](?:[a-z0-9-]{0,38}[a-z0-9])?")
@@ -26,9 +34,7 @@ def device_of(state: Path) -> str:
     saved = _read_name(file)
     if saved:
         return saved
-    temporary = file.with_name(f"{FILE}.{os.urandom(6).hex()}")
-    temporary.write_text(_make_name(state) + "\n", encoding="ascii")
-    os.replace(temporary, file)
+    state_file.write(file, _make_name(state) + "\n")
     # Two processes may start at once: both use the name that is in the file in the end.
     return _read_name(file)
 

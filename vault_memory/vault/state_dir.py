@@ -4,12 +4,18 @@ import json
 import os
 from collections.abc import Mapping
 from pathlib import Path
-from typing import NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
 from vault_memory import places
 from vault_memory.errors import ConfigError, VaultUnreachable
+from vault_memory.lazy import lazy_module
 from vault_memory.vault.marker import NAME as MARKER
 from vault_memory.vault.marker import Marker, ensure_marker, read_marker
+
+if TYPE_CHECKING:
+    from vault_memory.config import state_file
+else:
+    state_file = lazy_module("vault_memory.config.state_file")
 
 PLACES = "places"
 """Folder with a file for each folder that was a vault: the vaults' ids, named by the path's hash"""
@@ -136,9 +142,7 @@ def _register(root_path: str, state: Path) -> None:
         return
     entry = _entry(root_path, state.parent)
     _make(entry.parent)
-    temporary = entry.with_name(f"{entry.name}.{os.getpid()}.new")
-    temporary.write_text("\n".join([*vaults, state.name]), encoding="utf-8")
-    os.replace(temporary, entry)
+    state_file.write(entry, "\n".join([*vaults, state.name]))
 
 
 def _vaults_at(root_path: str, states: Path) -> list[str]:
@@ -173,9 +177,7 @@ def claim(state: StateFolder, root: Path) -> None:
     """Makes this state belong to the vault at `root`."""
     root_path = os.path.realpath(root)
     _register(root_path, state.path)
-    temporary = state.path / f"{_PLACE}.new"
-    temporary.write_text(json.dumps({"path": root_path}), encoding="utf-8")
-    os.replace(temporary, state.path / _PLACE)
+    state_file.write(state.path / _PLACE, json.dumps({"path": root_path}))
 
 
 def state_root(environment: Mapping[str, str]) -> Path:

@@ -13,6 +13,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from urllib.parse import urljoin, urlsplit
 
+from vault_memory.config import state_file
 from vault_memory.errors import EmbedderUnavailable
 from vault_memory.models.embedding.fingerprint import file_sha256
 from vault_memory.models.embedding.model_files import ModelFiles
@@ -122,12 +123,10 @@ def fetch(
 
     A file lock admits one process at a time. Raises ``EmbedderUnavailable`` when that fails.
     """
-    from filelock import FileLock
-
     target = folder / pin.name
     try:
         folder.mkdir(parents=True, exist_ok=True, mode=0o700)
-        with FileLock(folder / f".{pin.name}.lock"):
+        with state_file.lock(folder / f".{pin.name}.lock"):
             if not (target.is_file() and file_sha256(target) == pin.sha256):
                 _download(
                     pin,
