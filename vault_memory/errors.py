@@ -1,14 +1,14 @@
-"""Everything that can go wrong, as data: what happened, where, and what to do next.
+"""Errors for people: what happened, where, and what to do next.
 
-Each class carries the exit code of the command line and the status of the HTTP face.
-A face prints ``str(error)`` and ``error.hint``, or ``error.as_json()``; it never prints a traceback.
+Each class has the exit code of the command line and the status of HTTP. The command line, HTTP and MCP print
+``str(error)`` and ``error.hint``, or ``error.as_json()``; they never print a traceback.
 """
 
 import re
 
 
 class VaultMemoryError(Exception):
-    """The root of all errors that are meant for a person."""
+    """The base class of all errors for people."""
 
     exit_code = 1
     http_status = 500
@@ -21,11 +21,11 @@ class VaultMemoryError(Exception):
 
     @property
     def code(self) -> str:
-        """The stable name of the situation: the class name in snake case, e.g. ``note_not_found``."""
+        """Return the stable name of the error: the class name in snake case, e.g. ``note_not_found``."""
         return re.sub(r"(?<!^)(?=[A-Z])", "_", type(self).__name__).lower()
 
     def as_json(self) -> dict[str, object]:
-        """The value under ``error`` in the JSON contract."""
+        """Return the value under ``error`` in the JSON contract."""
         return {
             "code": self.code,
             "message": self.message,
@@ -35,63 +35,63 @@ class VaultMemoryError(Exception):
 
 
 class UsageError(VaultMemoryError):
-    """The command or call itself is wrong: an unknown mode, a date that is none."""
+    """The command or call itself is wrong, such as an unknown mode or an invalid date."""
 
     exit_code = 2
     http_status = 400
 
 
 class CannotAsk(UsageError):
-    """Nobody is there to be asked, because there is no terminal."""
+    """The command has to ask a question, and there is no terminal."""
 
     def __init__(self, what: str, hint: str) -> None:
         super().__init__(f"{what}, and there is no terminal to ask on", hint=hint)
 
 
 class ConfigError(VaultMemoryError):
-    """The configuration, or the lack of one, does not say what to do."""
+    """The configuration is missing, incomplete or invalid."""
 
     exit_code = 3
     http_status = 500
 
 
 class NoVault(ConfigError):
-    """No vault was named, and none lies above the current folder."""
+    """No vault was named, and the current folder is not in one."""
 
     def __init__(self) -> None:
         super().__init__(
-            "no vault was named, and no folder above this one is a vault",
+            "no vault was named, and the current folder is not in one",
             hint="name one with `--vault PATH` or VAULT_MEMORY_VAULT, or make one with `vault-memory init PATH`",
         )
 
 
 class VaultError(VaultMemoryError):
-    """Something about the vault's folder or one of its notes."""
+    """The folder of the vault or one of its notes cannot be used."""
 
 
 class VaultUnreachable(VaultError):
-    """The vault's folder is not there, cannot be read, or is not the folder it was."""
+    """The folder of the vault is missing, cannot be read, or was replaced by another one."""
 
     exit_code = 4
     http_status = 503
 
 
 class NoteNotFound(VaultError):
-    """There is no such note."""
+    """The vault has no such note."""
 
     http_status = 404
 
     def __init__(self, path: str) -> None:
         super().__init__(
             f"there is no note `{path}`",
-            hint="`vault-memory notes` lists them",
+            hint="run `vault-memory notes` to list the notes",
             path=path,
         )
         self.path = path
 
 
 class NoteUnreadable(VaultError):
-    """The note is there and cannot be read now; that is not the same as absent."""
+    """The note exists, and cannot be read now. It is not treated as deleted."""
 
     http_status = 503
 
@@ -104,21 +104,21 @@ class NoteUnreadable(VaultError):
 
 
 class BadPath(VaultError):
-    """A name that would lead out of the vault, or that no file system should carry."""
+    """The path leads out of the vault, or contains characters that a note may not have."""
 
     exit_code = 2
     http_status = 400
 
     def __init__(self, path: str, reason: str) -> None:
         super().__init__(
-            f"{path!r} is no path in a vault: {reason}",
+            f"{path!r} is not a path in a vault: {reason}",
             hint="use a path relative to the vault, with `/`",
         )
         self.reason = reason
 
 
 class Locked(VaultMemoryError):
-    """Another process holds what this one needs."""
+    """Another process holds a lock that this one needs."""
 
     exit_code = 6
     http_status = 409
@@ -129,18 +129,18 @@ class IndexTooNew(VaultMemoryError):
 
     def __init__(self, found: int, known: int) -> None:
         super().__init__(
-            f"the index has format {found}, and this version knows up to {known}",
-            hint="use the newer version, or rebuild with `vault-memory index --rebuild` (the notes are not touched)",
+            f"the index has format {found}, and this version reads formats up to {known}",
+            hint="use the newer version, or run `vault-memory index --rebuild` (it does not change notes)",
             found=found,
             known=known,
         )
 
 
 class EmbedderUnavailable(VaultMemoryError):
-    """There is no embedder to be had now; search goes on by keywords and says so."""
+    """The embedder is not available. Search uses keywords and reports that."""
 
 
 class BrainUnavailable(VaultMemoryError):
-    """There is no language model to be had now, or it gives no usable answer; the rules of phrases go on without."""
+    """The language model is not available, or its answer is not usable. Phrase rules replace it."""
 
     http_status = 503

@@ -432,7 +432,7 @@ def test_arguments_that_are_wrong_are_said_to_be(
     ],
 )
 def test_paths_that_lead_elsewhere_are_refused(shelf: VaultMemory, note: str):
-    assert "is no path in a vault" in refusal(shelf, "memory_get", note=note)
+    assert "is not a path in a vault" in refusal(shelf, "memory_get", note=note)
 
 
 def test_a_whole_message_can_be_a_question(shelf: VaultMemory):
