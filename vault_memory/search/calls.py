@@ -228,8 +228,11 @@ class SearchCalls:
         """The scopes without any note, pending or indexed: perhaps misspelt names."""
         if not scopes:
             return ()
-        pending = self.vault.pending.index()
-        names = {READ_BY_ALL, *index.scopes(), *(pending.scopes() if pending else ())}
+        names = {READ_BY_ALL, *index.scopes()}
+        # Each start of a hook would load the reader of pending writes, which most never need.
+        if not names.issuperset(scopes) and self.vault.has_journal:
+            pending = self.vault.pending.index()
+            names.update(pending.scopes() if pending else ())
         return tuple(scope for scope in scopes if scope not in names)
 
     def warm(self) -> str:

@@ -143,6 +143,11 @@ class OpenVault:
         return self._semantic
 
     @property
+    def has_journal(self) -> bool:
+        """Whether anything was ever written here, so that a write may wait."""
+        return self.state.journal.exists()
+
+    @property
     def pending(self) -> "PendingIndex":
         """A searchable index of the writes that wait."""
         self.check_open()
