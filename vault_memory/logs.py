@@ -1,8 +1,14 @@
 """Loggers that import `logging` at the first record: a short command rarely writes one."""
 
+from vault_memory.lazy import lazy_module
+
 TYPE_CHECKING = False  # as in `typing`, which takes time to load
 if TYPE_CHECKING:
+    import logging
     from collections.abc import Callable
+else:
+    # A hook would wait 4 ms for it.
+    logging = lazy_module("logging")
 
 
 class Logger:
@@ -14,7 +20,5 @@ class Logger:
         self._name = name
 
     def __getattr__(self, method: str) -> "Callable[..., None]":
-        import logging  # only here: a hook would wait 4 ms for it
-
         bound: Callable[..., None] = getattr(logging.getLogger(self._name), method)
         return bound
