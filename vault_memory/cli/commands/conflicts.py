@@ -234,7 +234,7 @@ def trash(context: Context, action: str | None, thrown_id: str | None) -> int:
 
     \b
     Example:
-      vault-memory trash restore 20260526T101500
+      vault-memory trash restore copy-01d01099cdc93d42
     """
     if action and not thrown_id:
         raise UsageError(

@@ -57,7 +57,7 @@ def undo(context: Context, record_id: str, dry_run: bool) -> int:
 
     \b
     Example:
-      vault-memory undo 01J8 --dry-run
+      vault-memory undo 01a2080e --dry-run
     """
     with context.open() as memory:
         edit = memory.undo(record_id, dry_run=dry_run, now=context.now)
@@ -128,7 +128,7 @@ def inbox(context: Context, decision: str | None, proposal_id: str | None) -> in
 
     \b
     Example:
-      vault-memory inbox approve 3f2a
+      vault-memory inbox approve e1b4aa
     """
     if decision and not proposal_id:
         raise UsageError(
