@@ -40,7 +40,7 @@ def command_line() -> str:
         NOTICE,
         _prose(root.help),
         "## Options of every command",
-        "They may stand before or after the name of the command.",
+        "These options may precede or follow the name of the command.",
         _parameters(root),
     ]
     shared = frozenset(name for parameter in root.params for name in parameter.opts)
@@ -99,13 +99,13 @@ def _default(parameter: click.Option) -> str:
 def _exit_codes() -> str:
     meanings = {
         0: "done",
-        1: "it failed",
-        2: "the command itself is wrong",
-        3: "the configuration, or the lack of one",
-        4: "the vault cannot be reached",
-        5: "a conflict needs a person",
+        1: "the command failed",
+        2: "the command line is wrong",
+        3: "the configuration is missing or wrong",
+        4: "the vault or the server cannot be reached",
+        5: "a person has to decide, for instance about a conflict",
         6: "another process holds the lock",
-        75: "try later",
+        75: "something waits or failed for now; try again later",
     }
     return "\n".join(
         [
@@ -124,14 +124,14 @@ def configuration() -> str:
     out = [
         "# Configuration",
         NOTICE,
-        "Everything has a default, so no file is needed. The file is TOML; it is named by `--config` or "
-        "`VAULT_MEMORY_CONFIG`, else it is `vault-memory.toml` in the state folder of the vault. A variable of the "
-        f'environment goes over the file: `{config.ENVIRONMENT_PREFIX}EMBEDDING_KIND=off` is `kind = "off"` under '
-        "`[embedding]`. A flag goes over both. An unknown key or a wrong value is an error that names the place and "
-        "what was expected; all problems are reported at once.",
-        "Four variables say where things are: `VAULT_MEMORY_VAULT` the vault, `VAULT_MEMORY_CONFIG` the configuration "
-        "file, `VAULT_MEMORY_STATE` the folder for the indexes of all vaults, and `VAULT_MEMORY_CACHE` the folder for "
-        "models that were fetched. `VAULT_MEMORY_AUTOMATED=1` marks what a process records as the words of a job.",
+        "Every key has a default, so no file is needed. The file is TOML. `--config` or `VAULT_MEMORY_CONFIG` names it; "
+        "the default is `vault-memory.toml` in the state folder of the vault. Environment variables override the file: "
+        f'`{config.ENVIRONMENT_PREFIX}EMBEDDING_KIND=off` is `kind = "off"` under `[embedding]`. Options of the command '
+        "line override both. An unknown key or a wrong value is an error. It names the place and the expected value. One "
+        "error reports all problems.",
+        "Four variables name places. `VAULT_MEMORY_VAULT` is the vault, and `VAULT_MEMORY_CONFIG` the configuration file. "
+        "`VAULT_MEMORY_STATE` is the folder for the indexes of all vaults. `VAULT_MEMORY_CACHE` is the folder for "
+        "downloaded models. `VAULT_MEMORY_AUTOMATED=1` marks the turns that a process records as those of a job.",
     ]
     tables = {
         name: kind
