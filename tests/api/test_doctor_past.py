@@ -83,5 +83,5 @@ def test_doctor_tells_of_an_audit_with_a_gap(
 
     with again(tmp_path) as memory:
         assert [reason for reason, _ in said(memory, "audit")] == [
-            f"the audit of `{NOTES[0]}` has a gap: 1 lines are no records"
+            f"the audit log of `{NOTES[0]}` has a gap: 1 lines are not records"
         ]

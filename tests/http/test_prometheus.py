@@ -15,7 +15,7 @@ from prometheus_client.parser import text_string_to_metric_families
 from tests.conftest import PROJECT
 from tests.http.served import MIRA, TOMAS, Served
 from tests.scenarios.outside import Outside, at
-from vault_memory.api.metrics import LOOK_SECONDS, Family, Metrics, Sample
+from vault_memory.api.metrics import RECOUNT_SECONDS, Family, Metrics, Sample
 from vault_memory.api.vault_memory import VaultMemory
 from vault_memory.http import prometheus as of_web
 from vault_memory.http.metrics_text import as_text
@@ -242,9 +242,9 @@ def test_what_needs_a_look_through_the_vault_is_looked_up_now_and_then(
         "- tea\n"
     )
 
-    now[0] = LOOK_SECONDS - 1
+    now[0] = RECOUNT_SECONDS - 1
     assert values(metrics)["conflict_copies"] == 0
-    now[0] = LOOK_SECONDS
+    now[0] = RECOUNT_SECONDS
     assert values(metrics)["conflict_copies"] == 1
 
 

@@ -163,7 +163,7 @@ def test_over_a_unix_socket_one_person_is_served_without_a_token(outside: Outsid
             assert note["note"] == NOTE
         taken = outside.here("serve", "--socket", str(path), "--user", "tomas")
         assert taken.code == 6
-        assert "somebody listens" in taken.err
+        assert "another process listens" in taken.err
         process.end(signal.SIGKILL)
 
     assert path.exists()
@@ -211,10 +211,10 @@ def test_without_a_token_it_does_not_start_and_shows_how_to_make_one(outside: Ou
         (["--socket", "x.sock", "--port", "1"], 2, "without --host and --port"),
         (["--socket", "x.sock", "--channel", "harbour"], 2, "whom it serves"),
         (["--socket", "a" * 200, "--user", "mira"], 3, "too long"),
-        (["--socket", "a-file", "--user", "mira"], 3, "is no socket"),
+        (["--socket", "a-file", "--user", "mira"], 3, "is not a socket"),
         (["--socket", "no/folder/x.sock", "--user", "mira"], 3, "cannot be made"),
         (["--config", "open.toml", "--port", "0"], 3, "read by others"),
-        (["--config", "good.toml", "--host", "host.invalid"], 3, "is no address"),
+        (["--config", "good.toml", "--host", "host.invalid"], 3, "is not an address"),
         (["--config", "good.toml", "--port", "99999"], 2, "0<=x<=65535"),
         (["--new-token", "a-file", "--user", "mira"], 2, "is there already"),
         (["--new-token", "new"], 2, "opens the notes of a person"),

@@ -250,7 +250,7 @@ def test_no_error_names_a_folder_of_the_machine(shelf: VaultMemory, filled: Outs
         VaultUnreachable("`/srv/data/notes` cannot be opened", hint="mount it"),
     ]
 
-    told = [serving.told(error) for error in errors]
+    told = [serving.explain(error) for error in errors]
 
     assert told == [
         "there is no folder `…`\n\nhint: look into …",

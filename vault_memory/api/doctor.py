@@ -1,4 +1,4 @@
-"""What `doctor` looks at. Each check is a sentence with a state, and a way out where there is one."""
+"""The checks of `doctor`. Each result is a sentence with a state, and a fix if there is one."""
 
 import os
 import stat
@@ -36,11 +36,11 @@ else:
     status = lazy_module("vault_memory.sync.status")
     mounts = lazy_module("vault_memory.vault.watch.mounts")
 
-SEVERAL = 3
-"""Notes that must have gone back before it is remarkable: one or two are somebody's second thoughts"""
-SHOWN = 5
+REVERTED_NOTES = 3
+"""From so many reverted notes on, a backup may have been restored; a person may revert one or two"""
+MOST_NAMES = 5
 """Names listed in one sentence"""
-LATELY_SECONDS = 7 * 86_400
+RECENT_SECONDS = 7 * 86_400
 JOURNAL_CHECK, SYNC_CHECK = "journal", "sync state"
 _INDEX_CHECKS = {"index", "index equals notes"}
 _REPAIRED = {JOURNAL_CHECK, SYNC_CHECK, *_INDEX_CHECKS}
@@ -143,7 +143,7 @@ def _index(memory: "VaultMemory") -> Iterator[Check]:
 
 
 def _other_databases(memory: "VaultMemory") -> Iterator[Check]:
-    """The databases that cannot be built anew from the notes, and what was put aside of them."""
+    """The databases that cannot be rebuilt from the notes, and damaged copies of them."""
     files = {
         JOURNAL_CHECK: memory.vault.state.journal,
         SYNC_CHECK: memory.vault.state.sync_state,
@@ -176,9 +176,9 @@ def _index_equals_notes(memory: "VaultMemory") -> Iterator[Check]:
     memory.vault.indexing.refresh()
     index = memory.vault.indexing.index()
     differing = []
-    for path, held in index.files().items():
+    for path, indexed in index.files().items():
         try:
-            if memory.vault.folder.read(path).revision != held.revision:
+            if memory.vault.folder.read(path).revision != indexed.revision:
                 differing.append(path)
         except (NoteNotFound, NoteUnreadable):
             differing.append(path)
@@ -209,7 +209,7 @@ def _parked(memory: "VaultMemory") -> Iterator[Check]:
 
 
 def _fact_lines(memory: "VaultMemory") -> Iterator[Check]:
-    """Lines on pages of facts that state none: they are kept, and nothing knows of them."""
+    """Lines of fact pages that state no fact: they are kept, but nothing reads them."""
     for path in memory.vault.indexing.index().files():
         place = memory.layout.place(path)
         if place is not None and place.kind == "facts":
@@ -224,23 +224,25 @@ def _fact_lines(memory: "VaultMemory") -> Iterator[Check]:
 
 
 def _past(memory: "VaultMemory") -> Iterator[Check]:
-    """Was the vault put back from a backup? Was the audit edited?"""
+    """Was the vault restored from a backup? Was the audit log edited?"""
     older = memory.edits.reverted_notes()
-    if len(older) >= SEVERAL:
+    if len(older) >= REVERTED_NOTES:
         yield Check(
             "earlier versions",
             "warn",
-            f"{len(older)} notes went back to earlier versions, and stand so: {_some(sorted(older))}",
+            f"{len(older)} notes went back to earlier versions: {_some(sorted(older))}",
             "the newer ones are kept: `vault-memory history NOTE` lists them, `vault-memory restore NOTE REVISION`"
             " brings one back",
         )
     for note, bad in memory.edits.audit_gaps().items():
-        what = f"{bad} lines are no records" if bad else "records were taken out"
+        problem = "records were removed"
+        if bad:
+            problem = f"{bad} lines are not records"
         yield Check(
             "audit",
             "warn",
-            f"the audit of `{note}` has a gap: {what}",
-            "what is missing cannot be undone from the audit; `vault-memory history` shows the versions that are kept",
+            f"the audit log of `{note}` has a gap: {problem}",
+            "the missing changes cannot be undone; `vault-memory history` shows the versions that are kept",
         )
 
 
@@ -272,18 +274,18 @@ def _names(memory: "VaultMemory") -> Iterator[Check]:
             f"{_some(sorted(listing.copies))} wait for you",
             "`vault-memory conflicts` shows and settles them",
         )
-    several = bots(listing.entries)
-    if len(several) > 1 and not memory.vault.config.layout.bot:
+    bot_folders = bots(listing.entries)
+    if len(bot_folders) > 1 and not memory.vault.config.layout.bot:
         yield Check(
             "bots",
             "warn",
-            f"folders of {_some(sorted(several))} are all read",
+            f"folders of {_some(sorted(bot_folders))} are all read",
             "set `bot` in [layout]",
         )
 
 
 def _users(memory: "VaultMemory") -> Iterator[str]:
-    """People who are named by tokens, or by the layout if notes of theirs lie at the top of the vault."""
+    """People that tokens name, and the person of the layout if it has notes at the root of the vault."""
     yield from (token.user for token in memory.vault.config.serve.tokens)
     if (memory.root / "USER.md").exists():
         yield memory.layout.user
@@ -334,7 +336,7 @@ def _watcher(memory: "VaultMemory") -> Iterator[Check]:
 
 
 def _sync(memory: "VaultMemory") -> Iterator[Check]:
-    """What is known of the sync on this side; the server is not asked."""
+    """The state of sync on this device, without a request to the server."""
     remote = memory.vault.config.remote
     if not remote.url:
         yield Check("sync", "ok", "no remote is set up", "")
@@ -364,15 +366,15 @@ def _sync(memory: "VaultMemory") -> Iterator[Check]:
 
 
 def _hooks(memory: "VaultMemory") -> Iterator[Check]:
-    """Whether a hook gave nothing lately; its host says nothing of that."""
+    """Whether a hook failed recently. The host of a hook does not show it."""
     log = memory.vault.state.hook_log
     with suppress(OSError):
-        if time.time() - log.stat().st_mtime < LATELY_SECONDS:
+        if time.time() - log.stat().st_mtime < RECENT_SECONDS:
             last = log.read_text(encoding="utf-8", errors="replace").splitlines()[-1:]
             yield Check(
                 "hooks",
                 "warn",
-                f"a hook gave nothing lately: {''.join(last)}",
+                f"a hook failed recently: {''.join(last)}",
                 f"see {log}",
             )
 
@@ -396,5 +398,7 @@ _CHECKS = (
 
 
 def _some(names: list[str]) -> str:
-    shown = ", ".join(f"`{name}`" for name in names[:SHOWN])
-    return shown + (f" and {len(names) - SHOWN} more" if len(names) > SHOWN else "")
+    listed = ", ".join(f"`{name}`" for name in names[:MOST_NAMES])
+    if len(names) > MOST_NAMES:
+        listed += f" and {len(names) - MOST_NAMES} more"
+    return listed

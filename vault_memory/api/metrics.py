@@ -1,7 +1,7 @@
-"""Numbers for whoever looks after the machine: how much is known, how fresh it is, what runs and what waits.
+"""Metrics of a vault: sizes, freshness, what runs and what waits.
 
-Cheap enough to be asked every few seconds: what would need a look through the vault is looked up now and then. No
-number carries the name of a person, a channel or a note.
+They are cheap enough for a request every few seconds: numbers that need a pass through the vault are
+computed every five minutes. No metric has the name of a person, a channel or a note.
 """
 
 import math
@@ -25,15 +25,15 @@ else:
     checkpoint = lazy_module("vault_memory.learning.checkpoint")
     status = lazy_module("vault_memory.sync.status")
 
-LOOK_SECONDS = 300.0
-"""Between two looks through the vault for proposals and conflict copies"""
+RECOUNT_SECONDS = 300.0
+"""Between two counts of proposals and conflict copies"""
 SEMANTIC = ("ready", "warming", "off")
-Found = TypeVar("Found")
+Value = TypeVar("Value")
 
 
 @dataclass(frozen=True, slots=True)
 class Sample:
-    """One number, and of what."""
+    """One number with its labels."""
 
     value: float
     labels: Mapping[str, str]
@@ -43,7 +43,7 @@ class Sample:
 
 @dataclass(frozen=True, slots=True)
 class Family:
-    """Numbers of one meaning."""
+    """Numbers with one meaning."""
 
     name: str
     """without the prefix that all have"""
@@ -53,24 +53,19 @@ class Family:
 
 
 def gauge(name: str, help: str, value: float | None, **labels: str) -> Family:
-    """One number; none when it is not known."""
-    return Family(
-        name, "gauge", help, () if value is None else (Sample(float(value), labels),)
-    )
-
-
-def one_of(name: str, help: str, states: Iterable[str], state: str | None) -> Family:
-    """1 for the state that holds, 0 for the others; none when it is not known."""
-    samples = (
-        tuple(Sample(float(one == state), {"state": one}) for one in states)
-        if state
-        else ()
-    )
+    """One number; no sample when it is unknown."""
+    samples = () if value is None else (Sample(float(value), labels),)
     return Family(name, "gauge", help, samples)
 
 
+def one_of(name: str, help: str, states: Iterable[str], state: str | None) -> Family:
+    """1 for the present state, 0 for the others; no samples when it is unknown."""
+    samples = [Sample(float(name == state), {"state": name}) for name in states]
+    return Family(name, "gauge", help, tuple(samples) if state else ())
+
+
 class Metrics:
-    """Of one vault. `vitals` asks the daemon how it is, and gives None when none runs."""
+    """The metrics of one vault. `vitals` asks the daemon for its state; None when none runs."""
 
     def __init__(
         self,
@@ -81,11 +76,11 @@ class Metrics:
     ) -> None:
         self._memory, self._vitals, self._clock = memory, vitals, clock
         self._lock = threading.Lock()
-        self._looked: tuple[float, float | None, float | None] = (-math.inf, None, None)
+        self._counts: tuple[float, float | None, float | None] = (-math.inf, None, None)
 
     def families(self) -> list[Family]:
-        """All numbers as they are now. What cannot be had is left out, and the rest is told all the same."""
-        vitals = _had(self._vitals)
+        """All metrics as they are now. A metric that cannot be read is left out."""
+        vitals = _or_none(self._vitals)
         return [
             gauge(
                 "info",
@@ -93,10 +88,10 @@ class Metrics:
                 1,
                 version=version("vault-memory"),
             ),
-            *(_had(lambda: list(self._of_index(vitals))) or []),
+            *(_or_none(lambda: list(self._of_index(vitals))) or []),
             *self._of_daemon(vitals),
-            *(_had(lambda: list(self._of_nights())) or []),
-            *self._of_what_waits(),
+            *(_or_none(lambda: list(self._of_nights())) or []),
+            *self._of_pending(),
         ]
 
     def _of_index(self, vitals: Mapping[str, Any] | None) -> Iterator[Family]:
@@ -128,9 +123,11 @@ class Metrics:
         yield gauge(
             "index_parked_notes", "Notes that cannot be read and are left out", parked
         )
-        fresh = stale if vitals is None else vitals["stale_files"]
+        stale_count = stale if vitals is None else vitals["stale_files"]
         yield gauge(
-            "index_stale_notes", "Notes that are newer on disk than in the index", fresh
+            "index_stale_notes",
+            "Notes that are newer on disk than in the index",
+            stale_count,
         )
         yield gauge("index_bytes", "Size of the index", size)
         yield gauge(
@@ -181,8 +178,8 @@ class Metrics:
 
     def _of_nights(self) -> Iterator[Family]:
         lasts = checkpoint.CheckpointStore(self._memory.vault.state.path).lasts()
-        newest = _moment(max((one.night for one in lasts), default=None))
-        failed = sum(one.outcome.get("state") == "failed" for one in lasts)
+        newest = _moment(max((cycle.night for cycle in lasts), default=None))
+        failed = sum(cycle.outcome.get("state") == "failed" for cycle in lasts)
         yield gauge(
             "night_last_timestamp_seconds",
             "The date of the last night that was done, as midnight UTC",
@@ -190,16 +187,16 @@ class Metrics:
         )
         yield gauge("night_scopes", "Persons and channels that had a night", len(lasts))
         yield gauge("night_failed_scopes", "Those whose last night failed", failed)
-        idle = min((one.idle for one in lasts), default=None)
+        idle = min((cycle.idle for cycle in lasts), default=None)
         yield gauge(
             "night_idle",
             "Nights in a row in which nothing was learned about anybody",
             idle,
         )
 
-    def _of_what_waits(self) -> Iterator[Family]:
-        waiting = _had(lambda: len(self._memory.edits.waiting()))
-        inbox, conflicts = self._look()
+    def _of_pending(self) -> Iterator[Family]:
+        waiting = _or_none(lambda: len(self._memory.edits.waiting()))
+        inbox, conflicts = self._count()
         yield gauge(
             "pending_writes",
             "Writes that wait until their notes are left alone",
@@ -216,19 +213,19 @@ class Metrics:
             conflicts,
         )
 
-    def _look(self) -> tuple[float | None, float | None]:
-        """What needs a look through the vault, as it was some minutes ago at most."""
+    def _count(self) -> tuple[float | None, float | None]:
+        """The proposals and the conflict copies, counted at most some minutes ago."""
         with self._lock:
-            at, inbox, conflicts = self._looked
-            if self._clock() - at >= LOOK_SECONDS:
-                inbox = _had(lambda: float(len(self._memory.inbox())))
-                conflicts = _had(lambda: float(self._memory.conflicts.count()))
-                self._looked = (self._clock(), inbox, conflicts)
+            counted_at, inbox, conflicts = self._counts
+            if self._clock() - counted_at >= RECOUNT_SECONDS:
+                inbox = _or_none(lambda: float(len(self._memory.inbox())))
+                conflicts = _or_none(lambda: float(self._memory.conflicts.count()))
+                self._counts = (self._clock(), inbox, conflicts)
             return inbox, conflicts
 
 
-def _had(get: Callable[[], Found]) -> Found | None:
-    """None when it is not to be had now: a vault may be away, an index in the making."""
+def _or_none(get: Callable[[], Value]) -> Value | None:
+    """The value, or None when the vault or its index cannot be read now."""
     try:
         return get()
     except (VaultMemoryError, DatabaseError, OSError):
@@ -236,8 +233,10 @@ def _had(get: Callable[[], Found]) -> Found | None:
 
 
 def _moment(text: str | None) -> float | None:
-    """Of an ISO 8601 time or date, in seconds since 1970."""
+    """An ISO 8601 time or date in seconds since 1970."""
     if not text:
         return None
-    found = datetime.fromisoformat(text)
-    return (found.replace(tzinfo=UTC) if found.tzinfo is None else found).timestamp()
+    moment = datetime.fromisoformat(text)
+    if moment.tzinfo is None:
+        moment = moment.replace(tzinfo=UTC)
+    return moment.timestamp()

@@ -1,4 +1,4 @@
-"""What a bot is told names no folder of the machine: not in an error, not in the reason why something is off."""
+"""Removes folders of the machine from answers to a bot: from errors, and from reasons."""
 
 import os
 import re
@@ -25,18 +25,18 @@ def folders_of(memory: "VaultMemory") -> list[str]:
 
 
 def hidden(value: Any, folders: list[str]) -> Any:
-    """The same value of JSON with none of these folders in it."""
+    """The JSON value without any of these folders."""
     if isinstance(value, str):
         for folder in folders:
             value = value.replace(folder, HIDDEN)
         return value
     if isinstance(value, Mapping):
-        return {name: hidden(part, folders) for name, part in value.items()}
+        return {name: hidden(item, folders) for name, item in value.items()}
     if isinstance(value, list | tuple):
-        return [hidden(part, folders) for part in value]
+        return [hidden(item, folders) for item in value]
     return value
 
 
 def without_paths(text: str, folders: list[str]) -> str:
-    """The text with no absolute path in it, of whatever folder."""
+    """The text without any absolute path."""
     return _PATH.sub(HIDDEN, str(hidden(text, folders)))

@@ -10,7 +10,7 @@ if TYPE_CHECKING:
 
 
 def status(memory: "VaultMemory") -> dict[str, object]:
-    """The status without a daemon, with the keys of the JSON contract; the daemon fills in its own part."""
+    """The status without a daemon, with the keys of the contract; the daemon replaces its own part."""
     vault = memory.vault
     index = vault.indexing.index()
     freshness = memory.searcher.freshness()

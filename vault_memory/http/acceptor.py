@@ -1,6 +1,6 @@
-"""Takes new connections from a listening socket, a few at a time, and copes when the descriptors run out.
+"""Accepts new connections from a listening socket, and recovers when descriptors run out.
 
-asyncio's own server goes on accepting when there are none left: a hundred tracebacks a second in the log.
+Without descriptors, asyncio's own server goes on accepting: a hundred tracebacks a second in the log.
 """
 
 import asyncio
@@ -16,19 +16,19 @@ from vault_memory.http.log_filter import QUIET_SECONDS
 logger = logging.getLogger(__name__)
 
 BATCH = 16
-"""Connections that are taken before those that are open have their turn"""
+"""Connections to accept before the open ones continue"""
 PAUSE_SECONDS = 0.5
-"""Before the next attempt when a connection could not be taken"""
+"""Before the next attempt after a connection could not be accepted"""
 SPARE = 16
-"""Descriptors that are set free when there are none left: an answer reads files"""
+"""Descriptors to free when none is left: an answer reads files"""
 RECOVERY_SECONDS = 60.0
-"""Without trouble, until as many connections are taken as before"""
+"""Without a failure, until the limit of connections is the usual one again"""
 FEWEST = 8
-"""Connections that are taken also when descriptors are very few"""
+"""Connections to accept even with very few descriptors"""
 
 
 def limits_of_process() -> Limits:
-    """At most half of the descriptors go to connections; the rest is for files."""
+    """The limits of this process: connections get at most half of the descriptors, the others are for files."""
     soft = resource.getrlimit(resource.RLIMIT_NOFILE)[0]
     standard = Limits()
     if soft == resource.RLIM_INFINITY:
@@ -41,14 +41,14 @@ def limits_of_process() -> Limits:
 
 
 class Acceptor:
-    """Stands where uvicorn has a server of asyncio's."""
+    """Has the methods of an asyncio server that uvicorn calls."""
 
     def __init__(
         self,
         listening: socket.socket,
         make: Callable[[], Connection],
         limits: Limits,
-        open_ones: Callable[[], list[Connection]],
+        open_connections: Callable[[], list[Connection]],
     ) -> None:
         self._loop = asyncio.get_running_loop()
         self._listening = listening
@@ -56,7 +56,7 @@ class Acceptor:
         self._limits = limits
         self._standard_most = limits.most
         self._recovers_at = 0.0
-        self._open = open_ones
+        self._open_connections = open_connections
         self._starting: set[asyncio.Task[object]] = set()
         self._retry: asyncio.TimerHandle | None = None
         self._next_line = 0.0
@@ -69,16 +69,13 @@ class Acceptor:
         self._loop.remove_reader(self._listening)
 
     async def wait_closed(self) -> None:
-        """Nothing is left to wait for: connections are uvicorn's to end."""
+        """Return at once: uvicorn ends the connections."""
 
     def _accept(self) -> None:
-        if (
-            self._limits.most < self._standard_most
-            and time.monotonic() >= self._recovers_at
-        ):
-            self._limits.most = (
-                self._standard_most
-            )  # the trouble may have been another program's
+        is_reduced = self._limits.most < self._standard_most
+        if is_reduced and time.monotonic() >= self._recovers_at:
+            # Another program may have used up the descriptors.
+            self._limits.most = self._standard_most
         for _ in range(BATCH):
             try:
                 connection, _ = self._listening.accept()
@@ -100,9 +97,9 @@ class Acceptor:
             logger.debug("a client went away: %s", error)
 
     def _pause(self, error: OSError) -> None:
-        """There are no descriptors: strangers go, fewer are taken for a while, and the log hears of it once."""
+        """Without descriptors: drop connections without a token, accept fewer for a while, and log it once."""
         self._loop.remove_reader(self._listening)
-        connections = self._open()
+        connections = self._open_connections()
         drop_some(connections, SPARE)
         self._limits.most = max(
             FEWEST, min(self._limits.most, len(connections) - SPARE)

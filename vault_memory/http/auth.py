@@ -1,4 +1,4 @@
-"""The door: whose token is it, has it asked too often, is the request too long. Whoever passes has a caller."""
+"""Checks the token, the rate and the length of each request. An accepted request has a caller."""
 
 import hashlib
 import time
@@ -18,45 +18,51 @@ from vault_memory.http.tokens import Tokens
 from vault_memory.rules.paths.caller import Caller
 
 WRONG_PER_MINUTE = 30
-"""Wrong tokens from one address; right ones are let in all the same"""
+"""Wrong tokens from one address; right ones are accepted all the same"""
 PATIENCE_SECONDS = 30.0
 """For a request to arrive as a whole"""
-DRAINED = 8
-"""So many times the longest body is read and thrown away, so that the client hears why"""
+MOST_DRAINED = 8
+"""So many times the longest body is read and dropped, so that the client reads the refusal"""
 MOST_BUFFERED = 64 << 20
 """Bytes of all bodies that are being read or answered"""
-STRANGERS_SHARE = 4
-"""Of those, requests without a token of ours get this part: a fourth"""
+UNKNOWN_SHARE = 4
+"""Requests without a token of ours get a fourth of these bytes"""
+
+Lease = Callable[[int], bool]
+"""Takes room for so many more bytes; False when there is none"""
 
 
-class Buffered:
-    """Counts the bytes of all bodies at once: each may be short, and together they would fill the memory."""
+class BodyBuffer:
+    """Counts the bytes of all bodies at once.
 
-    def __init__(self, most: int) -> None:
-        self._most = most
-        self._bytes = 0
+    Fault this guards against: many bodies, each short enough, fill the memory together.
+    """
+
+    def __init__(self, capacity: int) -> None:
+        self._capacity = capacity
+        self._used = 0
 
     @contextmanager
-    def lease(self) -> Iterator[Callable[[int], bool]]:
-        """Gives a function that takes room for so many more bytes, or says that there is none, until the end."""
-        taken = 0
+    def lease(self) -> Iterator[Lease]:
+        """Gives a function that takes room; the room is free again at the end."""
+        leased = 0
 
         def take(count: int) -> bool:
-            nonlocal taken
-            if self._bytes + count > self._most:
+            nonlocal leased
+            if self._used + count > self._capacity:
                 return False
-            self._bytes += count
-            taken += count
+            self._used += count
+            leased += count
             return True
 
         try:
             yield take
         finally:
-            self._bytes -= taken
+            self._used -= leased
 
 
 class Doorkeeper:
-    """Puts the Caller of a request into `scope["state"]["caller"]`, or answers by itself."""
+    """Puts the Caller of a request into `scope["state"]["caller"]`, or refuses the request."""
 
     def __init__(
         self,
@@ -65,117 +71,126 @@ class Doorkeeper:
         settings: Serve,
         *,
         local: Caller | None = None,
-        own_door: Collection[str] = (),
+        open_paths: Collection[str] = (),
         clock: Callable[[], float] = time.monotonic,
     ) -> None:
         self._app, self._tokens, self._local = app, tokens, local
-        self._own_door = frozenset(own_door)
+        self._open_paths = frozenset(open_paths)
         self._longest = settings.max_body_bytes
-        self._asked = RateLimiter(settings.requests_per_minute, clock)
-        self._wrong = RateLimiter(WRONG_PER_MINUTE, clock)
-        most = max(MOST_BUFFERED, STRANGERS_SHARE * self._longest)
-        self._callers_bytes = Buffered(most - most // STRANGERS_SHARE)
-        self._strangers_bytes = Buffered(most // STRANGERS_SHARE)
+        self._requests = RateLimiter(settings.requests_per_minute, clock)
+        self._wrong_tokens = RateLimiter(WRONG_PER_MINUTE, clock)
+        capacity = max(MOST_BUFFERED, UNKNOWN_SHARE * self._longest)
+        self._callers_buffer = BodyBuffer(capacity - capacity // UNKNOWN_SHARE)
+        self._others_buffer = BodyBuffer(capacity // UNKNOWN_SHARE)
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         if scope["type"] == "lifespan":
             await self._app(scope, receive, send)
             return
-        entered = None if scope["path"] in self._own_door else self._enter(scope)
-        if isinstance(entered, Response):
-            await entered(scope, receive, send)
+        is_open = scope["path"] in self._open_paths
+        caller = None if is_open else self._identify(scope)
+        if isinstance(caller, Response):
+            await caller(scope, receive, send)
             return
-        if entered and (connection := scope.get("state", {}).get("connection")):
-            connection.trusted = True
-        with (
-            self._callers_bytes if entered else self._strangers_bytes
-        ).lease() as lease:
-            body = await self._body(scope, receive, lease)
+        state = dict(scope.get("state", {}))
+        buffer = self._others_buffer
+        if caller is not None:
+            buffer = self._callers_buffer
+            state["caller"] = caller
+            if connection := state.get("connection"):
+                connection.trusted = True
+        with buffer.lease() as lease:
+            body = await self._read_body(scope, receive, lease)
             if isinstance(body, Response):
                 await body(scope, receive, send)
                 return
-            state = {
-                **scope.get("state", {}),
-                **({"caller": entered} if entered else {}),
-            }
-            await self._app({**scope, "state": state}, _given(body, receive), send)
+            await self._app({**scope, "state": state}, _replay(body, receive), send)
 
-    def _enter(self, scope: Scope) -> Caller | Response:
-        said = Headers(scope=scope).getlist("authorization")
-        scheme, _, bearer = said[0].partition(" ") if len(said) == 1 else ("", "", "")
-        bearer = bearer.strip() if scheme.lower() == "bearer" else ""
-        caller = (
-            self._tokens.caller(bearer) if bearer else self._local if not said else None
-        )
+    def _identify(self, scope: Scope) -> Caller | Response:
+        """The caller of a request, or the refusal."""
+        headers = Headers(scope=scope).getlist("authorization")
+        token = _bearer(headers[0]) if len(headers) == 1 else ""
+        caller = None
+        if token:
+            caller = self._tokens.caller(token)
+        elif not headers:
+            caller = self._local
         if caller is None:
-            return self._unknown(scope, given=bool(said))
-        if wait := self._asked.take(hashlib.sha256(bearer.encode()).digest()):
+            return self._unknown(scope, has_token=bool(headers))
+        if wait := self._requests.take(hashlib.sha256(token.encode()).digest()):
             return _too_often(wait)
         return caller
 
-    def _unknown(self, scope: Scope, *, given: bool) -> Response:
-        if given and (
-            wait := self._wrong.take((scope.get("client") or ("socket",))[0])
-        ):
+    def _unknown(self, scope: Scope, *, has_token: bool) -> Response:
+        """Refuse a request without a token, or with an unknown one."""
+        address = (scope.get("client") or ("socket",))[0]
+        if has_token and (wait := self._wrong_tokens.take(address)):
             return _too_often(wait)
-        challenge = 'Bearer realm="vault-memory"' + (
-            ', error="invalid_token"' if given else ""
-        )
+        challenge = 'Bearer realm="vault-memory"'
+        message = "a token is needed"
+        if has_token:
+            challenge += ', error="invalid_token"'
+            message = "this token is not known here"
         return refusal(
             401,
             "unauthorised",
-            "this token is not known here" if given else "a token is needed",
-            "send `Authorization: Bearer TOKEN`; `[[serve.tokens]]` of the configuration names their files",
+            message,
+            "send `Authorization: Bearer TOKEN`; `[[serve.tokens]]` of the configuration names the "
+            "files of tokens",
             {"www-authenticate": challenge},
         )
 
-    async def _body(
-        self, scope: Scope, receive: Receive, take: Callable[[int], bool]
+    async def _read_body(
+        self, scope: Scope, receive: Receive, take: Lease
     ) -> bytes | Response:
-        """All of it, so that no call begins before it is known to be whole and not too long."""
-        told = Headers(scope=scope).get("content-length", "0")
+        """The whole body, so that no call begins with half of one, or the refusal."""
+        announced = Headers(scope=scope).get("content-length", "0")
         longest = self._longest
-        too_long = told.isdecimal() and int(told) > longest
+        is_too_long = announced.isdecimal() and int(announced) > longest
         body = bytearray()
         size = 0
         with anyio.move_on_after(PATIENCE_SECONDS):
-            while size <= longest * DRAINED:
+            while size <= longest * MOST_DRAINED:
                 message = await receive()
                 if message["type"] == "http.disconnect":
-                    return refusal(400, "cut_off", "the request is not whole")
-                part: Any = message.get("body", b"")
-                size += len(part)
-                too_long = too_long or size > longest
-                if not too_long:
-                    if not take(len(part)):
+                    return refusal(400, "cut_off", "the request is incomplete")
+                block: Any = message.get("body", b"")
+                size += len(block)
+                is_too_long = is_too_long or size > longest
+                if not is_too_long:
+                    if not take(len(block)):
                         return _busy()
-                    body += part
+                    body += block
                 if not message.get("more_body"):
-                    return _too_long(longest) if too_long else bytes(body)
+                    return _too_long(longest) if is_too_long else bytes(body)
             return _too_long(longest)
         return refusal(
             408, "too_slow", "the request did not arrive in time", "send it again"
         )
 
 
-def _given(body: bytes, receive: Receive) -> Receive:
-    """Hands out the body that was read already; after it, whatever comes."""
-    waiting = [body]
+def _bearer(header: str) -> str:
+    """The token of an Authorization header; empty for another scheme."""
+    scheme, _, token = header.partition(" ")
+    return token.strip() if scheme.lower() == "bearer" else ""
+
+
+def _replay(body: bytes, receive: Receive) -> Receive:
+    """Gives the app the body that was read, and then every later message."""
+    bodies = [body]
 
     async def next_message() -> Message:
-        if waiting:
-            return {"type": "http.request", "body": waiting.pop(), "more_body": False}
+        if bodies:
+            return {"type": "http.request", "body": bodies.pop(), "more_body": False}
         return await receive()
 
     return next_message
 
 
 def _too_often(wait: int) -> Response:
-    hint = (
-        f"ask again in {wait} s; `serve.requests_per_minute` says how often a token may"
-    )
+    hint = f"try again in {wait} s; `serve.requests_per_minute` is the limit"
     return refusal(
-        429, "too_often", "that is asked too often", hint, {"retry-after": str(wait)}
+        429, "too_often", "too many requests", hint, {"retry-after": str(wait)}
     )
 
 
@@ -190,11 +205,10 @@ def _busy() -> Response:
 
 
 def _too_long(longest: int) -> Response:
-    hint = "`serve.max_body_bytes` says how long it may be"
     return refusal(
         413,
         "too_long",
         f"a request has {longest} bytes at most",
-        hint,
+        "send less, or raise `serve.max_body_bytes`",
         {"connection": "close"},
     )

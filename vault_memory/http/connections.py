@@ -1,7 +1,8 @@
-"""Limits of connections: deadlines for what is half sent, and room for those that hold a good token.
+"""Limits of connections: deadlines for incomplete requests, and places for clients with a token.
 
-uvicorn has no deadline for half a head and none for a body after its answer, and it reads from as many connections as
-the system lets it open. Without these limits, a stranger who opens connections and sends nothing locks everybody out.
+uvicorn has no deadline for an incomplete head, and none for a body after its answer. It reads from as
+many connections as the system lets it open. Without these limits a client that opens connections and
+sends nothing keeps all others out.
 """
 
 import asyncio
@@ -22,7 +23,7 @@ LONGEST_READ = 64 * 1024
 
 @dataclass(slots=True)
 class Limits:
-    """What one server takes. `most` sinks for a while when descriptors have run out."""
+    """The limits of one server. `most` is lower for a while after descriptors ran out."""
 
     most: int = 512
     """Connections of all addresses"""
@@ -31,7 +32,7 @@ class Limits:
     head_seconds: float = 10.0
     """For a request line with its headers to arrive"""
     body_seconds: float = 35.0
-    """For a body to arrive; the door answers after 30 seconds, this ends what goes on after an answer"""
+    """For a body to arrive; a body that goes on after the answer (30 seconds) ends here"""
     stall_seconds: float = 30.0
     """For a client to take more of an answer"""
 
@@ -45,7 +46,7 @@ class Connection(H11Protocol):
         self.address = ""
         self.since = self.loop.time()
         self.trusted = False
-        """Whether a request with a good token came over it; the door says so"""
+        """Whether a request with a valid token came over it"""
         self._limits = limits
         self._awaited: object = None
         self._deadline: asyncio.TimerHandle | None = None
@@ -53,7 +54,7 @@ class Connection(H11Protocol):
 
     @property
     def open_connections(self) -> "list[Connection]":
-        """All of this server, this one included."""
+        """The open connections of this server, with this one."""
         return [
             connection
             for connection in self.connections
@@ -89,18 +90,18 @@ class Connection(H11Protocol):
         _cancel(self._stall)
 
     def drop(self) -> None:
-        """End it at once; what was not sent yet is lost."""
+        """Close it at once, without the rest of an answer."""
         self.transport.abort()
 
     def can_be_dropped(self) -> bool:
-        """Whether nobody waits for an answer on it: it is idle, or a stranger sends a body."""
+        """Whether no client waits for an answer on it: it is idle, or receives a body without a token."""
         if self.transport.is_closing():
             return False
         state = self.conn.their_state
         return state is h11.IDLE or (state is h11.SEND_BODY and not self.trusted)
 
     def _watch(self) -> None:
-        """Set the deadline for what is to arrive next."""
+        """Set the deadline for the next part of a request."""
         state = self.conn.their_state
         if state is self._awaited:
             return
@@ -122,7 +123,7 @@ class Connection(H11Protocol):
             self.drop()
 
     def _has_place(self) -> bool:
-        """Whether it may stay. Where the limit is reached, another connection goes, if one can."""
+        """Whether it may stay. At the limit, another connection is dropped if one can be."""
         others = [
             connection for connection in self.open_connections if connection is not self
         ]
@@ -134,7 +135,7 @@ class Connection(H11Protocol):
         return len(others) < self._limits.most or drop_some(others)
 
     def _refuse(self, status: int, code: str, message: str, hint: str) -> None:
-        """An answer to a request that is not read."""
+        """Answer without reading the request."""
         body = json.dumps(
             {"error": {"code": code, "message": message, "hint": hint}}
         ).encode()
@@ -153,15 +154,19 @@ class Connection(H11Protocol):
 
 
 def drop_some(connections: Iterable[Connection], most: int = 1) -> bool:
-    """Drop up to `most` connections on which nobody waits for an answer; False when there are none.
+    """Drop up to `most` connections on which no client waits for an answer; False when there are none.
 
-    Strangers go before those with a good token, then those of the address that has the most, then the oldest.
+    Those without a token go first, then those of the address with the most, then the oldest.
     """
     candidates = [
         connection for connection in connections if connection.can_be_dropped()
     ]
     counts = Counter(connection.address for connection in candidates)
-    candidates.sort(key=lambda one: (one.trusted, -counts[one.address], one.since))
+
+    def order(connection: Connection) -> tuple[bool, int, float]:
+        return connection.trusted, -counts[connection.address], connection.since
+
+    candidates.sort(key=order)
     for connection in candidates[:most]:
         connection.drop()
     return bool(candidates)

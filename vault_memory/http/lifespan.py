@@ -1,4 +1,4 @@
-"""Apps that are mounted live as long as the whole: they are told of the beginning and of the end."""
+"""Starts and stops a mounted app together with the app that it is mounted in."""
 
 import asyncio
 from collections.abc import AsyncIterator
@@ -8,39 +8,41 @@ from typing import Any
 from starlette.types import ASGIApp
 
 STARTED, STOPPED = "lifespan.startup.complete", "lifespan.shutdown.complete"
+RETURNED = "returned"
+"""What an app without a lifespan answers, which returns at once"""
 
 
 @asynccontextmanager
-async def awake(app: ASGIApp) -> AsyncIterator[None]:
-    """The app is started, and stopped afterwards; one that has nothing to start is left alone."""
-    told: asyncio.Queue[Any] = asyncio.Queue()
-    heard: asyncio.Queue[Any] = asyncio.Queue()
+async def running(app: ASGIApp) -> AsyncIterator[None]:
+    """Start the app, and stop it at the end. An app without a lifespan is left alone."""
+    to_app: asyncio.Queue[Any] = asyncio.Queue()
+    from_app: asyncio.Queue[Any] = asyncio.Queue()
 
     async def live() -> None:
         try:
             await app(
                 {"type": "lifespan", "asgi": {"version": "3.0"}, "state": {}},
-                told.get,
-                heard.put,
+                to_app.get,
+                from_app.put,
             )
         finally:
-            await heard.put({"type": "over"})
+            await from_app.put({"type": RETURNED})
 
-    life = asyncio.create_task(live())
+    task = asyncio.create_task(live())
     try:
-        await told.put({"type": "lifespan.startup"})
-        first = await heard.get()
-        if first["type"] != STARTED:
-            await life  # its own error, when it failed by one
-            if first["type"] != "over":
+        await to_app.put({"type": "lifespan.startup"})
+        answer = await from_app.get()
+        if answer["type"] != STARTED:
+            await task  # raises the error of the app, if it has one
+            if answer["type"] != RETURNED:
                 raise RuntimeError(
-                    first.get("message") or "a mounted app did not start"
+                    answer.get("message") or "a mounted app did not start"
                 )
         yield
-        if not life.done():
-            await told.put({"type": "lifespan.shutdown"})
-            while (await heard.get())["type"] not in (STOPPED, "over"):
+        if not task.done():
+            await to_app.put({"type": "lifespan.shutdown"})
+            while (await from_app.get())["type"] not in (STOPPED, RETURNED):
                 pass
-            await life
+            await task
     finally:
-        life.cancel()
+        task.cancel()

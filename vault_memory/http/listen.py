@@ -1,4 +1,4 @@
-"""Where requests come in: an address of this machine, or a Unix socket of its owner's; until a signal ends it."""
+"""Listens at an address of this machine or on a Unix socket, until a signal ends the server."""
 
 import os
 import signal
@@ -19,11 +19,11 @@ from vault_memory.http.log_filter import quieten
 LONGEST_NAME = 107
 """In bytes: longer names of sockets the system does not take"""
 GRACE_SECONDS = 10
-"""For requests that are under way when it is to end"""
+"""For open requests when the server ends"""
 
 
 class CannotListen(ConfigError):
-    """The address or the socket is not to be had."""
+    """The server cannot listen on this address or socket."""
 
 
 def at_address(host: str, port: int) -> socket.socket:
@@ -35,7 +35,7 @@ def at_address(host: str, port: int) -> socket.socket:
         listening = socket.socket(family, kind, protocol)
     except (OSError, OverflowError, UnicodeError) as error:
         raise CannotListen(
-            f"`{host}:{port}` is no address: {error}", hint="see `serve.host`"
+            f"`{host}:{port}` is not an address: {error}", hint="change `serve.host`"
         ) from None
     try:
         listening.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
@@ -45,7 +45,7 @@ def at_address(host: str, port: int) -> socket.socket:
         listening.close()
         raise CannotListen(
             f"nothing can listen on {host}:{port}: {error.strerror}",
-            hint="take another with `--host` and `--port`",
+            hint="choose another with `--host` and `--port`",
         ) from None
     return listening
 
@@ -54,7 +54,8 @@ def at_socket(path: Path) -> socket.socket:
     """Listens on a Unix socket that only its owner can open. Raises CannotListen, Locked."""
     if len(os.fsencode(path)) > LONGEST_NAME:
         raise CannotListen(
-            f"`{path}` is too long for the name of a socket", hint="take a shorter one"
+            f"`{path}` is too long for the name of a socket",
+            hint="choose a shorter one",
         )
     _make_room(path)
     listening = socket.socket(socket.AF_UNIX, socket.SOCK_STREAM)
@@ -73,23 +74,23 @@ def at_socket(path: Path) -> socket.socket:
 
 
 def _make_room(path: Path) -> None:
-    """A socket on which nobody listens any more is taken away, and nothing else."""
+    """Remove a socket that has no listener, and nothing else. Raises CannotListen, Locked."""
     try:
         if not stat.S_ISSOCK(path.lstat().st_mode):
             raise CannotListen(
-                f"`{path}` is there, and is no socket", hint="take another name"
+                f"`{path}` exists and is not a socket", hint="choose another name"
             )
     except FileNotFoundError:
         return
-    with socket.socket(socket.AF_UNIX, socket.SOCK_STREAM) as asking:
+    with socket.socket(socket.AF_UNIX, socket.SOCK_STREAM) as probe:
         try:
-            asking.connect(str(path))
+            probe.connect(str(path))
         except OSError:
             path.unlink(missing_ok=True)
             return
     raise Locked(
-        f"somebody listens on `{path}` already",
-        hint="stop that one, or take another name",
+        f"another process listens on `{path}`",
+        hint="stop it, or choose another name",
     )
 
 
@@ -142,23 +143,24 @@ class Server(uvicorn.Server):
         )
 
     def connections(self) -> list[Connection]:
-        """All that are open."""
+        """The open connections."""
         return [
-            one for one in self.server_state.connections if isinstance(one, Connection)
+            connection
+            for connection in self.server_state.connections
+            if isinstance(connection, Connection)
         ]
 
 
 def listen(app: ASGIApp, listening: socket.socket, ready: Callable[[], None]) -> None:
-    """Answers until SIGTERM or SIGINT; what is under way is answered before it returns."""
+    """Answer until SIGTERM or SIGINT, and then the open requests."""
     server = Server(app, ready=ready)
 
     def end(*_: object) -> None:
         server.should_exit = True
 
+    # uvicorn catches the signals while it runs, and passes them on to these handlers at its end.
     for number in (signal.SIGINT, signal.SIGTERM):
-        signal.signal(
-            number, end
-        )  # before it runs; then it catches them by itself, and gives them on at its end
+        signal.signal(number, end)
     name = listening.getsockname()
     try:
         server.run(sockets=[listening])

@@ -1,4 +1,4 @@
-"""The gate before the door: who asks under another name, or from a strange page in a browser, is sent away."""
+"""Checks the host and the origin of each request before its token."""
 
 from collections.abc import Iterable
 
@@ -13,7 +13,11 @@ BODILESS = ("GET", "HEAD")
 
 
 class Gate:
-    """Against pages that let a name of theirs point at this machine, and against pages that post here blindly."""
+    """Refuses requests to another host name, of an unknown web page, or with an unclear end.
+
+    Faults this guards against: a page whose own name points at this machine (DNS rebinding), and a
+    page that posts here without reading the answer.
+    """
 
     def __init__(
         self, app: ASGIApp, hosts: Iterable[str], origins: Iterable[str]
@@ -23,33 +27,35 @@ class Gate:
         self._origins = {origin.rstrip("/").lower() for origin in origins}
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
-        app = self._app if scope["type"] == "lifespan" else self._let_by(scope)
+        app = self._app if scope["type"] == "lifespan" else self._choose_app(scope)
         await app(scope, receive, send)
 
-    def _let_by(self, scope: Scope) -> ASGIApp:
-        """The app, or the refusal that takes its place."""
+    def _choose_app(self, scope: Scope) -> ASGIApp:
+        """The app, or a refusal instead of it."""
         if scope["type"] != "http":
             return WebSocketClose(1008)
         headers = Headers(scope=scope)
         if host_name(headers.get("host", "")) not in self._hosts:
-            hint = "`serve.allowed_hosts` lists the names under which it may be asked"
-            return refusal(
-                421, "wrong_host", "this is not the host that was asked", hint
-            )
-        if any(
-            origin.lower() not in self._origins for origin in headers.getlist("origin")
-        ):
-            hint = "`serve.allowed_origins` lists the pages that may"
-            return refusal(403, "wrong_origin", "this page may not ask here", hint)
-        return _misframed(scope["method"], headers) or self._app
+            hint = "add the name to `serve.allowed_hosts`"
+            return refusal(421, "wrong_host", "this server has another name", hint)
+        origins = {origin.lower() for origin in headers.getlist("origin")}
+        if not origins <= self._origins:
+            hint = "add the page to `serve.allowed_origins`"
+            return refusal(403, "wrong_origin", "this page may not call here", hint)
+        return _framing_refusal(scope["method"], headers) or self._app
 
 
-def _misframed(method: str, headers: Headers) -> ASGIApp | None:
-    """Refuses a request whose end a server in front may see elsewhere: the rest would be taken for another request."""
-    encoded = "transfer-encoding" in headers
-    if encoded and "content-length" in headers:
+def _framing_refusal(method: str, headers: Headers) -> ASGIApp | None:
+    """The refusal of a request with an unclear end.
+
+    Fault this guards against: a proxy sees the end of the request at another place, and takes its
+    last part for another request (request smuggling).
+    """
+    is_encoded = "transfer-encoding" in headers
+    has_body = is_encoded or headers.get("content-length", "0") != "0"
+    if is_encoded and "content-length" in headers:
         message = "a request has either Content-Length or Transfer-Encoding"
-    elif method in BODILESS and (encoded or headers.get("content-length", "0") != "0"):
+    elif has_body and method in BODILESS:
         message = f"a {method} request has no body"
     else:
         return None

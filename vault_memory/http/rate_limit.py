@@ -1,31 +1,38 @@
-"""How often somebody may ask: a bucket that fills evenly, from which each request takes a drop."""
+"""Limits how often a client may make requests: a token bucket for each."""
 
 import math
 from collections import OrderedDict
 from collections.abc import Callable, Hashable
 
-A_DROP = 1 - 1e-9
-"""A whole one, but for what is lost in rounding times"""
+ONE_REQUEST = 1 - 1e-9
+"""What a request takes from a bucket, less the rounding error of its refill"""
 MOST_KNOWN = 4096
-"""Of whom a bucket is kept; whoever was away longest is forgotten first, and finds a full one"""
+"""Buckets that are kept; a client whose bucket was dropped starts with a full one"""
 
 
 class RateLimiter:
-    """So many in a minute, also at once when nothing was asked before."""
+    """Allows so many requests a minute, also all at once after a pause."""
 
     def __init__(self, per_minute: int, clock: Callable[[], float]) -> None:
-        self._most = float(per_minute)
-        self._rate = per_minute / 60
+        self._capacity = float(per_minute)
+        self._per_second = per_minute / 60
         self._clock = clock
-        self._left: OrderedDict[Hashable, tuple[float, float]] = OrderedDict()
+        self._buckets: OrderedDict[Hashable, tuple[float, float]] = OrderedDict()
+        """the requests left for each client, and when they were counted; longest unused first"""
 
-    def take(self, who: Hashable) -> int:
-        """0 when they may; else the whole seconds after which they may ask again."""
+    def take(self, client: Hashable) -> int:
+        """Count a request. Returns 0 when it is allowed, else the seconds until the next one is."""
         now = self._clock()
-        left, since = self._left.pop(who, (self._most, now))
-        left = min(self._most, left + (now - since) * self._rate)
-        wait = 0 if left >= A_DROP else max(1, math.ceil((1 - left) / self._rate))
-        self._left[who] = (left if wait else left - 1, now)
-        if len(self._left) > MOST_KNOWN:
-            self._left.popitem(last=False)
+        left, counted_at = self._buckets.pop(client, (self._capacity, now))
+        refill = (now - counted_at) * self._per_second
+        left = min(self._capacity, left + refill)
+        wait = 0
+        if left >= ONE_REQUEST:
+            left -= 1
+        else:
+            wait = max(1, math.ceil((1 - left) / self._per_second))
+        self._buckets[client] = (left, now)
+        # Fault this guards against: tokens that are made up fill the memory.
+        if len(self._buckets) > MOST_KNOWN:
+            self._buckets.popitem(last=False)
         return wait

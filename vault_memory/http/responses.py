@@ -1,4 +1,4 @@
-"""What goes back over the wire: JSON, and errors in the words of the contract that tell nothing of the machine."""
+"""Responses: JSON, and errors that name no folder of the machine."""
 
 import json
 import logging
@@ -21,10 +21,10 @@ logger = logging.getLogger(__name__)
 
 HEADERS = {"cache-control": "no-store", "x-content-type-options": "nosniff"}
 STATUS = {2: 400, 4: 503, 5: 409, 6: 409, 75: 503}
-"""By exit code, for an error that came from the daemon"""
+"""The HTTP status by exit code, for an error of the daemon"""
 
 HINTS = {"note_not_found": "`GET /v1/notes` lists them"}
-"""By code: the next step, where the hint of an error is for a command line"""
+"""The next step by code, for errors whose hint is for a command line"""
 
 
 def reply(
@@ -32,7 +32,7 @@ def reply(
     status: int = 200,
     headers: Mapping[str, str] | None = None,
 ) -> Response:
-    """One JSON object. Letters beyond ASCII are escaped: a name of a file need not be UTF-8."""
+    """One JSON object. Letters beyond ASCII are escaped, since the name of a file may not be UTF-8."""
     body = json.dumps(answer, allow_nan=False).encode("ascii")
     return Response(body, status, {**HEADERS, **(headers or {})}, "application/json")
 
@@ -44,39 +44,37 @@ def refusal(
     hint: str = "",
     headers: Mapping[str, str] | None = None,
 ) -> Response:
-    """An error of this face's own."""
+    """An error that HTTP alone has."""
     return reply(
         {"error": {"code": code, "message": message, "hint": hint}}, status, headers
     )
 
 
 def failure(error: VaultMemoryError, memory: VaultMemory) -> Response:
-    """An error of a call, without the places of the machine."""
+    """An error of a call, without folders of the machine."""
     status = (
         STATUS.get(error.exit_code, 500)
         if isinstance(error, client.DaemonRefused)
         else error.http_status
     )
     folders = folders_of(memory)
-    told = hidden(
-        error.as_json() | {"hint": HINTS.get(error.code, error.hint)}, folders
-    )
-    if (
-        status >= 500
-    ):  # of what is wrong with the machine, its owner reads the rest in the log
+    details = error.as_json() | {"hint": HINTS.get(error.code, error.hint)}
+    payload = hidden(details, folders)
+    # The owner of the machine reads in the log what is wrong with it.
+    if status >= 500:
         logger.warning("%s: %s", error.code, error)
-        told |= {
+        payload |= {
             "message": without_paths(error.message, folders),
             "hint": without_paths(error.hint, folders),
         }
-    return reply({"error": told}, status)
+    return reply({"error": payload}, status)
 
 
 def broken() -> Response:
-    """An error that should not be; what it was stands in the log."""
+    """An error that is a bug; the log has its traceback."""
     return refusal(
         500,
         "internal",
-        "this failed, which is a bug",
-        "the log of the server says where",
+        "the call failed, which is a bug",
+        "look into the log of the server",
     )

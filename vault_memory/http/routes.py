@@ -1,4 +1,4 @@
-"""The table of routes: which path is which call, what it takes and what it gives back."""
+"""The table of routes: each path with its call, its request and its answer."""
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
@@ -31,7 +31,7 @@ class Endpoint:
 
     method: str
     path: str
-    """Names in braces are fields of what it takes; such a field may hold `/`"""
+    """Names in braces are fields of the request; such a field may contain `/`"""
     name: str
     summary: str
     call: Callable[[VaultMemory, Caller, Any], Mapping[str, Any]]
@@ -114,16 +114,16 @@ ENDPOINTS = (
         answers.FactsJson,
     ),
 )
-"""All that need a token"""
+"""The calls that need a token"""
 
 
-def with_own_door(
+def open_routes(
     memory: VaultMemory, serve: Serve, requests: Requests, *, for_local: bool
 ) -> list[Route]:
-    """The paths that need no token of ours: they are open, or have a door of their own, which they bring along.
+    """The routes without a token of ours: they are open, or check requests themselves.
 
-    The gate stands before them, too, and so does the limit of a body. They are named by exact paths. `for_local`:
-    somebody may come without a token.
+    The checks of host, origin and length apply to them, too. `for_local`: a client may come without
+    a token.
     """
     return [
         Route("/healthz", _health, methods=["GET"]),

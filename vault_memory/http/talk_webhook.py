@@ -1,6 +1,6 @@
-"""`POST /talk`: Nextcloud Talk tells its bot what is said in a room. Whoever knows the shared secret is let in.
+"""`POST /talk`: Nextcloud Talk sends each message of a room. It signs the request with a shared secret.
 
-The bot never answers in the room. Its key is the signature of each request; no token of ours is asked for.
+The bot never answers in the room. The signature takes the place of a token.
 """
 
 import hashlib
@@ -28,51 +28,47 @@ logger = logging.getLogger(__name__)
 
 PATH = "/talk"
 SHORTEST = 40
-"""Characters of the secret: Nextcloud takes none that is shorter"""
+"""Characters of the secret: Nextcloud accepts no shorter one"""
 RANDOM = range(32, 257)
 """Characters of the random text; Nextcloud sends 64"""
 
 
 class TalkSecretUnsafe(ConfigError):
-    """The secret that is shared with Nextcloud Talk is not to be had, or can be read or guessed by others."""
+    """The secret for Nextcloud Talk is missing, or others can read or guess it."""
 
 
 def talk_routes(memory: VaultMemory, settings: Settings) -> list[Route]:
     """The route, when a secret is configured. Raises TalkSecretUnsafe, RoomUnknown."""
     if not settings.secret_file:
         return []
-    secret, talk = (
-        _secret(Path(settings.secret_file).expanduser(), memory.root),
-        Talk(memory, settings),
-    )
+    secret = _secret(Path(settings.secret_file).expanduser(), memory.root)
+    talk = Talk(memory, settings)
 
-    async def hear(request: Request) -> Response:
+    async def receive_event(request: Request) -> Response:
         body = await request.body()
-        if refused := _refusal(request.headers, body, secret, settings.backend):
-            return refused
+        if response := _refusal(request.headers, body, secret, settings.backend):
+            return response
         try:
             event = read_event(body)
         except Garbled as error:
-            logger.warning("Talk sent what is not understood: %s", error)
-            return refusal(400, "garbled", "this is none of the things that Talk sends")
-        return (
-            await anyio.to_thread.run_sync(_done, memory, talk, event)
-            if event
-            else reply({"ok": True})
-        )
+            logger.warning("an event of Talk is not understood: %s", error)
+            return refusal(400, "garbled", "this is not an event of Talk")
+        if event is None:
+            return reply({"ok": True})
+        return await anyio.to_thread.run_sync(_handle, memory, talk, event)
 
-    return [Route(PATH, hear, methods=["POST"])]
+    return [Route(PATH, receive_event, methods=["POST"])]
 
 
-def _done(memory: VaultMemory, talk: Talk, event: Said | Reacted) -> Response:
+def _handle(memory: VaultMemory, talk: Talk, event: Said | Reacted) -> Response:
+    """Record or take back a message."""
     try:
         if isinstance(event, Said):
             logger.info("a message of Talk: %s", talk.record(event))
         elif talk.react(event):
             logger.info("a message of Talk was taken back")
-    except (
-        UsageError
-    ) as error:  # what was said cannot be recorded, and that will not change
+    except UsageError as error:
+        # The message can never be recorded: Talk must not be asked to send it again.
         logger.warning("a message of Talk is not recorded: %s", error)
     except VaultMemoryError as error:
         return failure(error, memory)
@@ -88,36 +84,32 @@ def _done(memory: VaultMemory, talk: Talk, event: Said | Reacted) -> Response:
 def _refusal(
     headers: Headers, body: bytes, secret: bytes, backend: str
 ) -> Response | None:
-    """None when the request was signed with the secret, and says that it is of the right server."""
-    random, signature = (
-        _only(headers, "x-nextcloud-talk-random"),
-        _only(headers, "x-nextcloud-talk-signature"),
-    )
-    right = hmac.new(
-        secret, random.encode("latin-1") + body, hashlib.sha256
-    ).hexdigest()
-    given = signature.strip().lower().encode("latin-1")
-    if not hmac.compare_digest(right.encode(), given) or len(random) not in RANDOM:
+    """None when the secret signed the request, and it names the right server."""
+    random = _single(headers, "x-nextcloud-talk-random")
+    signature = _single(headers, "x-nextcloud-talk-signature")
+    signed = random.encode("latin-1") + body
+    expected = hmac.new(secret, signed, hashlib.sha256).hexdigest().encode()
+    actual = signature.strip().lower().encode("latin-1")
+    if not hmac.compare_digest(expected, actual) or len(random) not in RANDOM:
         return refusal(
-            401,
-            "unauthorised",
-            "this is not signed with the secret of `talk.secret_file`",
+            401, "unauthorised", "the secret of `talk.secret_file` did not sign this"
         )
-    if backend and _same(backend) != _same(_only(headers, "x-nextcloud-talk-backend")):
+    server = _single(headers, "x-nextcloud-talk-backend")
+    if backend and _normalised(backend) != _normalised(server):
         return refusal(
-            401, "unauthorised", "this is of another server than that of `talk.backend`"
+            401, "unauthorised", "this is from another server than `talk.backend`"
         )
     return None
 
 
-def _only(headers: Headers, name: str) -> str:
-    """The value of a header that comes once."""
-    said = headers.getlist(name)
-    return said[0] if len(said) == 1 else ""
+def _single(headers: Headers, name: str) -> str:
+    """The value of a header that is there once; else an empty text."""
+    values = headers.getlist(name)
+    return values[0] if len(values) == 1 else ""
 
 
-def _same(url: str) -> tuple[str, str, str]:
-    """What tells an address from another."""
+def _normalised(url: str) -> tuple[str, str, str]:
+    """The parts of an address by which two are compared."""
     try:
         parts = urlsplit(url.strip())
     except ValueError:
@@ -134,13 +126,10 @@ def _secret(path: Path, root: Path) -> bytes:
         error=TalkSecretUnsafe,
         hint="see `talk.secret_file`, or make one: `(umask 077; openssl rand -hex 32 > FILE)`",
     ).strip("\r\n")
-    if (
-        len(text) < SHORTEST
-        or not (text.isascii() and text.isprintable())
-        or " " in text
-    ):
+    is_plain = text.isascii() and text.isprintable() and " " not in text
+    if len(text) < SHORTEST or not is_plain:
         raise TalkSecretUnsafe(
-            f"the secret in `{path}` is not one that Nextcloud takes",
-            hint=f"one line of at least {SHORTEST} letters",
+            f"Nextcloud does not accept the secret in `{path}`",
+            hint=f"write one line of at least {SHORTEST} letters",
         )
     return text.encode()

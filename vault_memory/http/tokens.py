@@ -1,4 +1,4 @@
-"""Tokens of bots: which one opens whose notes. They come from files of their owner's, and are compared blindly."""
+"""The tokens of bots, and the caller that each stands for."""
 
 import hashlib
 import hmac
@@ -18,11 +18,11 @@ MAKE_ONE = "make one: `(umask 077; openssl rand -hex 32 > FILE)`"
 
 
 class TokenUnsafe(ConfigError):
-    """A token is not to be had, can be read or guessed by others, or stands for two."""
+    """A token is missing, others can read or guess it, or two bots have it."""
 
 
 class Tokens:
-    """Knows the bots by the digests of their tokens; the tokens themselves are not kept."""
+    """The callers by the digests of their tokens; the tokens themselves are not kept."""
 
     def __init__(self, callers: Mapping[str, Caller]) -> None:
         self._callers = tuple(
@@ -31,15 +31,15 @@ class Tokens:
 
     @classmethod
     def load(cls, tokens: Iterable[ServeToken], *, root: Path) -> Self:
-        """Those of `[[serve.tokens]]`; `root` is the vault, in which none may lie. Raises TokenUnsafe."""
+        """Load those of `[[serve.tokens]]`; no file may be in the vault `root`. Raises TokenUnsafe."""
         callers: dict[str, Caller] = {}
         for number, row in enumerate(tokens):
             setting = f"serve.tokens[{number}].token_file"
             token = token_in(Path(row.token_file).expanduser(), setting, root)
             if token in callers:
                 raise TokenUnsafe(
-                    f"the token of `{setting}` is that of `{callers[token].user}`, too",
-                    hint=f"each bot needs a token of its own; {MAKE_ONE}",
+                    f"the token of `{setting}` is also that of `{callers[token].user}`",
+                    hint=f"give each bot its own token; {MAKE_ONE}",
                 )
             callers[token] = _caller(row, setting)
         for names in twins(caller.user for caller in callers.values()):
@@ -50,12 +50,13 @@ class Tokens:
         return cls(callers)
 
     def caller(self, bearer: str) -> Caller | None:
-        """Whom a token stands for, or None. How long that takes tells nothing of the tokens."""
-        given, found = _digest(bearer), None
-        for known, caller in self._callers:
-            if hmac.compare_digest(known, given):
-                found = caller
-        return found
+        """The caller of a token, or None."""
+        digest, match = _digest(bearer), None
+        # Every token is compared, in constant time: the duration must tell nothing about them.
+        for own_digest, caller in self._callers:
+            if hmac.compare_digest(own_digest, digest):
+                match = caller
+        return match
 
     def __len__(self) -> int:
         return len(self._callers)
@@ -63,11 +64,8 @@ class Tokens:
 
 def _caller(row: ServeToken, setting: str) -> Caller:
     names = (row.user, row.channel, *row.groups)
-    if (
-        not row.user
-        or any(name != name.strip() or not name.isprintable() for name in names)
-        or "" in row.groups
-    ):
+    are_valid = all(name == name.strip() and name.isprintable() for name in names)
+    if not (are_valid and row.user and all(row.groups)):
         raise TokenUnsafe(
             f"the token of `{setting}` opens nobody's notes",
             hint="name a person in `user`, and a channel and groups if it should open theirs",
@@ -76,7 +74,7 @@ def _caller(row: ServeToken, setting: str) -> Caller:
 
 
 def token_in(path: Path, setting: str, root: Path) -> str:
-    """What a token file says; `setting` names it, `root` is the vault. Raises TokenUnsafe."""
+    """Read a token file, which `setting` names; `root` is the vault. Raises TokenUnsafe."""
     see = f"see `{setting}`, or {MAKE_ONE}"
     text = read_secret(
         path, root, name="token file", setting=setting, error=TokenUnsafe, hint=see
@@ -84,8 +82,8 @@ def token_in(path: Path, setting: str, root: Path) -> str:
     token = text.rstrip("\r\n")
     if not (token.isascii() and token.isprintable()) or " " in token:
         raise TokenUnsafe(
-            f"the token in `{path}` has odd characters in it",
-            hint="it is one line of letters and digits",
+            f"the token in `{path}` has unusual characters",
+            hint="write one line of letters and digits",
         )
     if len(token) < SHORTEST:
         raise TokenUnsafe(

@@ -1,4 +1,4 @@
-"""Whom a server serves, and what of the vault is theirs. Every tool and resource asks for its scopes here."""
+"""The caller that a server serves, and the notes that the caller may read."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -17,9 +17,9 @@ HINTS = {
     "note_changed": "call memory_get for it again, and then this tool with the revision that it gives",
     "unclear_id": "memory_entity lists the facts about somebody or something with their ids; nothing was changed",
 }
-"""By code: what a model can do next, where the hint of an error is for a command line"""
+"""The next step for a model by code, for errors whose hint is for a command line"""
 CHANGED_SIGNS = (FLAG.strip(), *HARMLESS)
-"""What stands in the name of a note only where it was changed for a model"""
+"""Parts of a note's name that are there only because it was changed for a model"""
 
 
 @dataclass(frozen=True, slots=True)
@@ -29,16 +29,16 @@ class Serving:
     memory: VaultMemory
     caller: Caller
     session: str = ""
-    """The conversation that asks, where the host names it"""
+    """The conversation of the request, if the host names it"""
 
     @property
     def scopes(self) -> tuple[str, ...]:
-        """All that is open; the caller's own comes first."""
+        """The open scopes, with the caller's own first."""
         return self.caller.scopes(self.memory.layout)
 
     @property
     def reads(self) -> tuple[str, ...]:
-        """The scopes that may be read, not all of which may be written."""
+        """The scopes that may be read; some of them may not be written."""
         return self.caller.reads(self.memory.layout)
 
     @property
@@ -47,17 +47,17 @@ class Serving:
         return self.scopes[0]
 
     def open_conversation(self) -> str:
-        """Returns the session that the host names, else the one in which the caller spoke just now."""
+        """The session that the host names, else the one in which the caller has just spoken."""
         return self.session or self.memory.conversations.open_conversation(
             self.caller.user, self.caller.channel
         )
 
     def may_read(self, note: str) -> bool:
-        """Whether a note is the caller's."""
+        """Whether the caller may read a note."""
         return self.caller.may_read(note, self.memory.layout)
 
     def read(self, note: str) -> NoteText | None:
-        """A note of the caller's; None when it is not there or not theirs: nobody can tell which. Raises BadPath."""
+        """A note of the caller; None for a missing note and for one of another person. Raises BadPath."""
         path = self.path_of(inside(note))
         if not self.may_read(path):
             return None
@@ -69,7 +69,7 @@ class Serving:
     def path_of(self, name: str) -> str:
         """The path of the note that a model names.
 
-        A path that holds a mark or an order is shown otherwise than it is written; the model knows it so.
+        A path with a mark or an order is shown without it, and the model names it like this.
         """
         if not any(sign in name for sign in CHANGED_SIGNS):
             return name
@@ -80,39 +80,30 @@ class Serving:
         )
         return next(shown, name)
 
-    def shown(self, found: Mapping[str, Any]) -> dict[str, Any]:
-        """An answer that names no note of others and no folder of the machine."""
-        answer = self.caller.shown(found, self.memory.layout)
-        fresh = answer["freshness"]
-        return {
-            **answer,
-            "freshness": {
-                **fresh,
-                "reason": without_paths(str(fresh["reason"]), folders_of(self.memory)),
-            },
-        }
+    def shown(self, answer: Mapping[str, Any]) -> dict[str, Any]:
+        """The answer without names of notes of others, and without folders of the machine."""
+        payload = self.caller.shown(answer, self.memory.layout)
+        freshness = payload["freshness"]
+        reason = without_paths(str(freshness["reason"]), folders_of(self.memory))
+        return {**payload, "freshness": {**freshness, "reason": reason}}
 
-    def told(self, error: VaultMemoryError) -> str:
+    def explain(self, error: VaultMemoryError) -> str:
         """An error in words for a model: what happened, and what to do next."""
-        hint = HINTS.get(error.code, error.hint)
-        parts = [
-            part for part in (*_message(error), f"hint: {hint}" if hint else "") if part
-        ]
-        said = "\n\n".join(map(safe, parts))
+        paragraphs = [*_message(error)]
+        if hint := HINTS.get(error.code, error.hint):
+            paragraphs.append(f"hint: {hint}")
+        text = "\n\n".join(safe(paragraph) for paragraph in paragraphs if paragraph)
         folders = folders_of(self.memory)
-        return (
-            without_paths(said, folders)
-            if error.http_status >= 500
-            else str(hidden(said, folders))
-        )
+        if error.http_status >= 500:
+            return without_paths(text, folders)
+        return str(hidden(text, folders))
 
 
 def _message(error: VaultMemoryError) -> tuple[str, ...]:
-    """What happened; facts that an id may have meant are text of notes, and quoted as such."""
+    """What happened. Facts that an id may mean are text of notes, and quoted."""
     ids, facts = error.details.get("candidates"), error.details.get("facts")
     if not (isinstance(ids, list) and isinstance(facts, list) and facts):
         return (error.message,)
-    said = "\n".join(
-        f"{id}  {one_line(fact)}" for id, fact in zip(ids, facts, strict=True)
-    )
-    return error.message.partition("\n")[0], in_marks([quotation("facts", {}, said)])
+    lines = [f"{id}  {one_line(fact)}" for id, fact in zip(ids, facts, strict=True)]
+    quoted = quotation("facts", {}, "\n".join(lines))
+    return error.message.partition("\n")[0], in_marks([quoted])

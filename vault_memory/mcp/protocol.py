@@ -51,7 +51,7 @@ _CACHED = (
     "resources/templates/list",
     "resources/read",
 )
-"""Results that say, since 2026-07-28, how long they may be kept: not at all"""
+"""Results that tell, since 2026-07-28, that they must not be kept"""
 
 
 class ProtocolError(Exception):
@@ -101,7 +101,7 @@ class Conversation:
     def __init__(self, serving: "Callable[[], Serving]") -> None:
         self._serving = serving
         self.version = ""
-        """as `initialize` settled it; empty before"""
+        """the one that `initialize` settled; empty before"""
         self._at_once: dict[str, Callable[[Json], Json]] = {
             "initialize": self._initialize,
             "ping": lambda params: {},
@@ -134,35 +134,36 @@ class Conversation:
         return _stateless(method, result) if version else result
 
     def _initialize(self, params: Json) -> Json:
-        asked = _checked(params, _Initialize).protocolVersion
-        self.version = asked if asked in HANDSHAKE_VERSIONS else HANDSHAKE_VERSIONS[-1]
+        version = _checked(params, _Initialize).protocolVersion
+        is_known = version in HANDSHAKE_VERSIONS
+        self.version = version if is_known else HANDSHAKE_VERSIONS[-1]
         return {"protocolVersion": self.version, **tools.introduction()}
 
     def _call(self, params: Json) -> Json:
-        asked = _checked(params, _Call)
-        if asked.name not in TOOLS:  # known without the vault
-            raise ProtocolError(INVALID_PARAMS, f"there is no tool {asked.name!r}")
+        call = _checked(params, _Call)
+        if call.name not in TOOLS:  # known without the vault
+            raise ProtocolError(INVALID_PARAMS, f"there is no tool {call.name!r}")
         try:
             serving = self._serving()
         except VaultMemoryError as error:
-            # a vault that cannot be opened is told to the model like any other failure of a tool
+            # The model reads why, as for any other failure of a tool.
             text = f"error: {_opening_error(error)}"
             return {"content": [{"type": "text", "text": text}], "isError": True}
         from dataclasses import replace
 
         serving = replace(serving, session=_named_session(params))
-        return protocol_results.of_call(serving, asked.name, asked.arguments or {})
+        return protocol_results.of_call(serving, call.name, call.arguments or {})
 
     def _list(self, params: Json) -> Json:
-        asked = _checked(params, _Page)
+        cursor = _checked(params, _Page).cursor
         return self._resources(
-            lambda results, serving: results.of_resources(serving, asked.cursor)
+            lambda results, serving: results.of_resources(serving, cursor)
         )
 
     def _read(self, params: Json) -> Json:
-        asked = _checked(params, _Read)
+        uri = _checked(params, _Read).uri
         return self._resources(
-            lambda results, serving: results.of_resource(serving, asked.uri)
+            lambda results, serving: results.of_resource(serving, uri)
         )
 
     def _resources(self, ask: Callable[[Any, "Serving"], Json]) -> Json:
@@ -173,7 +174,7 @@ class Conversation:
         try:
             return ask(protocol_results, serving)
         except VaultMemoryError as error:
-            raise ProtocolError(code_of(error), serving.told(error)) from None
+            raise ProtocolError(code_of(error), serving.explain(error)) from None
 
 
 def code_of(error: VaultMemoryError) -> int:
@@ -190,7 +191,7 @@ def _opening_error(error: VaultMemoryError) -> str:
 
 
 def _checked(params: Json, kind: type[Any]) -> Any:
-    """The parameters as `kind` has them. Raises ProtocolError."""
+    """The parameters in the shape of `kind`. Raises ProtocolError."""
     try:
         return msgspec.convert(params, kind)
     except (msgspec.ValidationError, RecursionError) as error:

@@ -35,31 +35,31 @@ class Page:
 
 
 def page(serving: Serving, cursor: str | None) -> Page:
-    """The notes of the caller after those that were listed; `cursor` is the last of these."""
+    """The notes of the caller after `cursor`, the last note of the page before."""
     notes = serving.memory.notes(serving.reads)
     start = bisect_right(notes, cursor, key=lambda note: note.note) if cursor else 0
-    found = tuple(notes[start : start + ON_A_PAGE])
-    more = start + ON_A_PAGE < len(notes)
-    return Page(found, found[-1].note if more else None)
+    notes_of_page = tuple(notes[start : start + ON_A_PAGE])
+    has_next = start + ON_A_PAGE < len(notes)
+    return Page(notes_of_page, notes_of_page[-1].note if has_next else None)
 
 
 def read(serving: Serving, uri: str) -> NoteText:
-    """The note that a URI means, with its text between marks. Raises ResourceUnknown."""
+    """The note of a URI, with its text between marks. Raises ResourceUnknown."""
     if not uri.startswith(SCHEME):
         raise ResourceUnknown(uri)
     try:
         path = inside(uri.removeprefix(SCHEME).removeprefix("/"), encoded=True)
-        found = serving.read(path)
+        note = serving.read(path)
     except BadPath:
         raise ResourceUnknown(uri) from None
-    if found is None:
+    if note is None:
         raise ResourceUnknown(uri)
-    count = len(quotations.lines_of(found.text)) if found.text else 0
-    answer = json_contract.of_note(found) | {
+    count = len(quotations.lines_of(note.text)) if note.text else 0
+    answer = json_contract.of_note(note) | {
         "lines": [min(1, count), count],
         "total_lines": count,
     }
-    return replace(found, text=quotations.of_note(answer).text)
+    return replace(note, text=quotations.of_note(answer).text)
 
 
 def listed(note: NoteInfo) -> dict[str, Any]:

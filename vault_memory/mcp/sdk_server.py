@@ -80,7 +80,7 @@ class _Handlers:
         except ToolUnknown as error:
             raise MCPError(types.INVALID_PARAMS, error.message) from None
         except VaultMemoryError as error:
-            raise MCPError(code_of(error), self._serving.told(error)) from None
+            raise MCPError(code_of(error), self._serving.explain(error)) from None
 
 
 def _schema(name: str) -> dict[str, Any] | None:

@@ -27,7 +27,7 @@ FUNCTIONS: Mapping[str, Callable[[Serving, Any], tuple[dict[str, Any], str]]] = 
 
 @dataclass(frozen=True, slots=True)
 class Result:
-    """An answer of the JSON contract, and its text for a model; or only the words of an error."""
+    """An answer of the contract with its text for a model, or only the words of an error."""
 
     text: str
     answer: dict[str, Any] | None = None
@@ -37,17 +37,17 @@ class Result:
         return self.answer is None
 
 
-def call(serving: Serving, name: str, said: Mapping[str, Any]) -> Result:
-    """Call a tool for somebody. What goes wrong comes back in words. Raises only ToolUnknown."""
+def call(serving: Serving, name: str, arguments: Mapping[str, Any]) -> Result:
+    """Call a tool for a caller. An error comes back in words. Raises only ToolUnknown."""
     tool = TOOLS.get(name)
     if tool is None:
         raise ToolUnknown(name)
     try:
-        answer, text = FUNCTIONS[name](serving, tool.read(said))
+        answer, text = FUNCTIONS[name](serving, tool.read(arguments))
     except VaultMemoryError as error:
-        return Result(f"error: {serving.told(error)}")
+        return Result(f"error: {serving.explain(error)}")
     except Exception as error:
-        # what it says may be text of a note, which belongs into no log that nobody asked for
+        # Its message may be text of a note, which must not be in a log.
         logger.error(
             "%s failed: %s",
             name,

@@ -1,4 +1,4 @@
-"""MCP over HTTP, behind the doorkeeper of the web room."""
+"""MCP over HTTP, behind the token check of `vault_memory.http`."""
 
 import json
 from collections.abc import Awaitable, Callable, MutableMapping
@@ -21,10 +21,10 @@ App = Callable[[Scope, Receive, Send], Awaitable[None]]
 
 
 def application(memory: VaultMemory) -> App:
-    """An ASGI app for streamable HTTP: each request is answered by itself, in JSON, for the caller it came from.
+    """An ASGI app for streamable HTTP: it answers each request by itself, in JSON.
 
-    The caller stands in `scope["state"]["caller"]`, where whoever checked the token put it, as they did hosts and
-    origins; without one nothing is answered.
+    The check of the token puts the caller into `scope["state"]["caller"]`. A request without a caller
+    is refused.
     """
 
     async def serve(scope: Scope, receive: Receive, send: Send) -> None:
@@ -33,7 +33,7 @@ def application(memory: VaultMemory) -> App:
         elif scope["type"] != "http":
             await send({"type": "websocket.close", "code": 1008})
         elif not isinstance(caller := scope.get("state", {}).get("caller"), Caller):
-            await _refuse(send, 401, "unauthorised", "nobody let this request in")
+            await _refuse(send, 401, "unauthorised", "this request has no caller")
         elif scope["method"] != "POST":
             await _refuse(
                 send,
@@ -59,11 +59,11 @@ async def _answer(
 
 
 async def _live(receive: Receive, send: Send) -> None:
-    """There is nothing to start or stop: a request brings all that it needs."""
+    """Start and stop nothing: each request has everything that it needs."""
     while True:
-        told = (await receive())["type"]
-        await send({"type": f"{told}.complete"})
-        if told == "lifespan.shutdown":
+        event = (await receive())["type"]
+        await send({"type": f"{event}.complete"})
+        if event == "lifespan.shutdown":
             return
 
 
@@ -73,10 +73,12 @@ async def _refuse(
     body = json.dumps(
         {"error": {"code": code, "message": message, "hint": ""}}
     ).encode()
-    told = [
+    response_headers = [
         (b"content-type", b"application/json"),
         (b"content-length", str(len(body)).encode()),
         *headers,
     ]
-    await send({"type": "http.response.start", "status": status, "headers": told})
+    await send(
+        {"type": "http.response.start", "status": status, "headers": response_headers}
+    )
     await send({"type": "http.response.body", "body": body})

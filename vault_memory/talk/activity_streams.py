@@ -27,13 +27,14 @@ def read_event(body: bytes) -> Said | Reacted | None:
 
 
 def _read_event(event: Mapping[str, Any]) -> Said | Reacted | None:
-    kind = event["type"]
-    if kind == "Create" and event["object"].get("name", "") in MESSAGE:
-        return _message(event)
-    if kind == "Like":
-        room, number = _place(event)
-        return Reacted(room, number, _actor(event["actor"]), _text(event["content"]))
-    if not isinstance(kind, str):
+    match event["type"]:
+        case "Create" if event["object"].get("name", "") in MESSAGE:
+            return _message(event)
+        case "Like":
+            room, number = _place(event)
+            actor = _actor(event["actor"])
+            return Reacted(room, number, actor, emoji=_text(event["content"]))
+    if not isinstance(event["type"], str):
         _reject()
     return None
 
@@ -41,7 +42,9 @@ def _read_event(event: Mapping[str, Any]) -> Said | Reacted | None:
 def _message(event: Mapping[str, Any]) -> Said | None:
     room, number = _place(event)
     content = json.loads(event["object"]["content"])
-    text = rendered(_text(content["message"]), content.get("parameters") or {})
+    message = _text(content["message"])
+    parameters = content.get("parameters") or {}
+    text = rendered(message, parameters)
     if not text.strip():
         return None
     return Said(room, number, _actor(event["actor"]), text)
@@ -63,28 +66,32 @@ def _actor(value: Mapping[str, Any]) -> Actor:
     return Actor(kind, id_, _text(value.get("name") or ""))
 
 
-def rendered(message: str, parameters: Mapping[str, Any]) -> str:
+def rendered(message: str, parameters: object) -> str:
     """Returns the message as people see it: with names for mentions and attached files."""
     if not isinstance(parameters, Mapping):
         # The server may send a list in place of an object.
         parameters = {}
-
-    def replacement(match: re.Match[str]) -> str:
-        key = match[1]
-        name = _name(parameters.get(key))
-        if not name:
-            return match[0]
-        return f"@{name}" if key.startswith("mention-") else name
-
-    text = _PLACE.sub(replacement, message)
-    used = set(_PLACE.findall(message))
-    attached = [
-        _name(parameter)
+    mentioned = set(_PLACE.findall(message))
+    names = {key: _name(parameter) for key, parameter in parameters.items()}
+    text = _PLACE.sub(lambda place: _mention(place, names), message)
+    files = [
+        names[key]
         for key, parameter in parameters.items()
-        if key not in used and _is_file(parameter)
+        if key not in mentioned and _is_file(parameter)
     ]
-    labels = [f"[{name}]" for name in attached if name]
+    labels = [f"[{name}]" for name in files if name]
     return " ".join([text, *labels]).strip()
+
+
+def _mention(place: re.Match[str], names: Mapping[str, str]) -> str:
+    """Returns the name for a place in a message; a place without a name stays as it is."""
+    key = place[1]
+    name = names.get(key, "")
+    if not name:
+        return place[0]
+    if key.startswith("mention-"):
+        return f"@{name}"
+    return name
 
 
 def _is_file(parameter: object) -> bool:

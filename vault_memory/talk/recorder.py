@@ -97,7 +97,7 @@ class Talk:
                 )
 
     def record(
-        self, said: Said, now: datetime | None = None
+        self, message: Said, now: datetime | None = None
     ) -> Literal["recorded", "known"]:
         """Adds a message to the transcript of its channel, where search finds it.
 
@@ -106,16 +106,16 @@ class Talk:
         """
         at = now or datetime.now(UTC).astimezone()
         memory = self._memory
-        turn = self._turn(said, at)
+        turn = self._turn(message, at)
         with memory.conversations.transaction(), self._locked():
             numbers_of = self._recorded_numbers()
-            numbers = numbers_of.get(said.room, [])
+            numbers = numbers_of.get(message.room, [])
             # The server sends a message again when an answer came too late.
-            is_forgotten = len(numbers) >= REMEMBERED and said.number < numbers[0]
-            if said.number in numbers or is_forgotten:
+            is_forgotten = len(numbers) >= REMEMBERED and message.number < numbers[0]
+            if message.number in numbers or is_forgotten:
                 return "known"
             memory.conversations.add_turn(turn, once=True)
-            numbers_of[said.room] = sorted([*numbers, said.number])[-REMEMBERED:]
+            numbers_of[message.room] = sorted([*numbers, message.number])[-REMEMBERED:]
             self._save(numbers_of)
         return "recorded"
 
@@ -146,25 +146,27 @@ class Talk:
             )
         return not result.remaining
 
-    def _turn(self, said: Said, at: datetime) -> "Turn":
-        user = self._user(said.actor)
-        name = " ".join(said.actor.name.split()) or said.actor.kind
-        text = said.text if user else f"{name} ({said.actor.kind}): {said.text}"
-        is_bot = said.actor.kind == BOTS
-        role = "tool" if is_bot else "user"
+    def _turn(self, message: Said, at: datetime) -> "Turn":
+        actor = message.actor
+        user = self._user(actor)
+        is_bot = actor.kind == BOTS
+        text = message.text
         origin = "tool" if is_bot else "person"
         if user:
             origin = "owner"
+        else:
+            name = " ".join(actor.name.split()) or actor.kind
+            text = f"{name} ({actor.kind}): {text}"
         turn = conversations_turn.Turn(
-            _turn_id(said.room, said.number),
-            at.isoformat(),
-            said.room,
-            role,
-            user,
-            self._channel(said.room),
-            text,
-            origin,
-            "talk",
+            id=_turn_id(message.room, message.number),
+            ts=at.isoformat(),
+            session=message.room,
+            role="tool" if is_bot else "user",
+            user=user,
+            channel=self._channel(message.room),
+            text=text,
+            origin=origin,
+            source="talk",
         )
         self._memory.conversations.transcripts.path_of(turn)
         return turn
