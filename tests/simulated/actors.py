@@ -1,9 +1,11 @@
 """People with their editors, a log that is kept open, and a sync client: each takes one small step at a time."""
 
-import random
-from collections.abc import Callable, Iterator
+import re
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 
+from tests.simulated import phrases
+from tests.simulated.dice import Dice
 from tests.simulated.disk import NOTE, PAGE, Disk
 from tests.simulated.ledger import Ledger, items_in
 
@@ -12,16 +14,42 @@ OTHER_WORDS = "boats paint winter cheese radio stamps hills jazz soup clay orchi
 """The bot's: what it writes is no rewording of what a person wrote"""
 BACKUP = NOTE + "~"
 LOCK = f".{NOTE}.swp"
+_START = re.compile(rb"- ([a-z]+-\d{3})\b")
 
 
 def new_item(who: str, number: int) -> bytes:
     """An item that nobody wrote before."""
-    known = OTHER_WORDS if who == "bot" else WORDS
+    vocabulary = OTHER_WORDS if who == "bot" else WORDS
+    size = len(vocabulary)
     words = " ".join(
-        known[(number * step + step + number // len(known) * 5) % len(known)]
+        vocabulary[(number * step + step + number // size * 5) % size]
         for step in (5, 7, 11)
     )
     return f"- {who}-{number:03d} {words}".encode()
+
+
+def item_name(items: Sequence[bytes], item: bytes) -> str:
+    """The first word of an item; all its words where another item begins with the same."""
+    start = item.split()[1]
+    if any(other != item and other.startswith(b"- " + start) for other in items):
+        return item[2:].decode()
+    return start.decode()
+
+
+def line_name(lines: Sequence[bytes], index: int) -> str:
+    """The first word of the item in this line, if no other line begins with it; else the number of the line."""
+    match = _START.match(lines[index])
+    if match and sum(line.startswith(match[0]) for line in lines) == 1:
+        return match[1].decode()
+    return f"line {index + 1}"
+
+
+def heading_name(headings: Sequence[str], index: int) -> str:
+    """The heading, if it is the only one of this name; else its number."""
+    heading = headings[index]
+    if phrases.is_plain(heading) and headings.count(heading) == 1:
+        return heading
+    return f"number {index + 1}"
 
 
 @dataclass
@@ -86,7 +114,7 @@ def by_rename(save: Save) -> Iterator[None]:
     temporary = f"{NOTE}.{save.who}"
     save.disk.person_saves(temporary, save.text)
     yield
-    save.replacing(save.disk.found(NOTE))
+    save.replacing(save.disk.find(NOTE))
     save.disk.person_renames(temporary, NOTE)
     save.done(save.disk.number_of(NOTE))
 
@@ -96,39 +124,39 @@ def with_backup(save: Save) -> Iterator[None]:
     disk, temporary = save.disk, f".goutputstream-{save.who}"
     disk.person_saves(temporary, save.text)
     yield
-    if disk.found(NOTE) is not None:
-        save.removing(disk.found(BACKUP))
+    if disk.find(NOTE) is not None:
+        save.removing(disk.find(BACKUP))
         disk.person_renames(NOTE, BACKUP)
         disk.away.add(save.who)
         yield
-    save.replacing(disk.found(NOTE))
+    save.replacing(disk.find(NOTE))
     disk.person_renames(temporary, NOTE)
     disk.away.discard(save.who)
     number = disk.number_of(NOTE)
-    if disk.found(BACKUP) is not None:
-        save.removing(disk.found(BACKUP))
+    if disk.find(BACKUP) is not None:
+        save.removing(disk.find(BACKUP))
         disk.person_removes(BACKUP)
     save.done(number)
 
 
 def in_place(save: Save) -> Iterator[None]:
     """As nano and VS Code do: emptied, then written in pieces."""
-    save.replacing(save.disk.found(NOTE))
+    save.replacing(save.disk.find(NOTE))
     yield from _written(save, save.disk.person_opens(NOTE))
 
 
 def vim(save: Save) -> Iterator[None]:
     """The note becomes the backup, and a new one is made, empty at first."""
     disk = save.disk
-    if disk.found(NOTE) is not None:
-        save.removing(disk.found(BACKUP))
+    if disk.find(NOTE) is not None:
+        save.removing(disk.find(BACKUP))
         disk.person_renames(NOTE, BACKUP)
         disk.away.add(save.who)
         yield
     disk.away.discard(save.who)
-    save.replacing(disk.found(NOTE))
+    save.replacing(disk.find(NOTE))
     yield from _written(save, disk.person_opens(NOTE))
-    backup = disk.found(BACKUP)
+    backup = disk.find(BACKUP)
     if backup is not None:
         save.removing(backup)
         save.writing_over(backup)
@@ -185,20 +213,20 @@ class Person:
         self.saving_since: float | None = None
         self.count = 0
 
-    def step(self, dice: random.Random) -> str:
+    def step(self, dice: Dice) -> str:
         """Do the next small thing; says what it was."""
         if self.saving is not None:
             return self._go_on()
         if self.loaded is None or (self.untouched and "stale" not in self.traits):
             return self._load()
-        if self.buffer == self.loaded or dice.random() < 0.4:
-            self.buffer = self._edited(self.buffer, dice)
+        if self.buffer == self.loaded or dice.foresees(phrases.EDITS, 0.4):
+            self.buffer = self.edited(self.buffer, dice)
             return "edits"
         if "careful" in self.traits and self.disk.text(NOTE) != self.loaded:
             return self._load()
         self.save = Save(self.disk, self.ledger, self.name, self.loaded, self.buffer)
         self.ledger.begun(self.buffer)
-        style = dice.choice(self.styles)
+        style = dice.choose(phrases.SAVES, self.styles, phrases.STYLES.__getitem__)
         self.saving, self.saving_since = STYLES[style](self.save), self.disk.clock
         return f"saves ({style}): " + self._go_on()
 
@@ -211,18 +239,18 @@ class Person:
                 None,
                 True,
             )
-            if self.disk.found(LOCK) is not None and "locks" in self.traits:
+            if self.disk.find(LOCK) is not None and "locks" in self.traits:
                 self.disk.person_removes(LOCK)
             return "has saved"
         return "goes on saving"
 
     def _load(self) -> str:
-        number = self.disk.found(NOTE)
+        number = self.disk.find(NOTE)
         if number is None or number in self.disk.windows:
             return "finds the note in use"
         self.loaded = self.buffer = self.disk.inodes[number].data
         self.untouched = False
-        if "locks" in self.traits and self.disk.found(LOCK) is None:
+        if "locks" in self.traits and self.disk.find(LOCK) is None:
             self.disk.person_saves(LOCK, b"")
         return "loads"
 
@@ -234,7 +262,7 @@ class Person:
     def finish(self) -> None:
         """End what was begun."""
         self.end_save()
-        if "locks" in self.traits and self.disk.found(LOCK) is not None:
+        if "locks" in self.traits and self.disk.find(LOCK) is not None:
             self.disk.person_removes(LOCK)
 
     def reboot(self) -> None:
@@ -244,30 +272,60 @@ class Person:
             self.saving = by_rename(self.save)
             self.end_save()
         self.loaded = None
-        if self.disk.found(LOCK) is not None:
+        if self.disk.find(LOCK) is not None:
             self.disk.person_removes(LOCK)
 
-    def _edited(self, raw: bytes, dice: random.Random) -> bytes:
+    def edited(self, raw: bytes, dice: Dice) -> bytes:
+        """The text after one edit."""
         lines = raw.split(b"\n")
-        items = [at for at, line in enumerate(lines) if line.startswith(b"- ")]
-        heads = [at for at, line in enumerate(lines) if line.startswith(b"## ")]
-        way = dice.random()
+        items = [i for i, line in enumerate(lines) if line.startswith(b"- ")]
+        headings = [i for i, line in enumerate(lines) if line.startswith(b"## ")]
+        kind = dice.kind(
+            {
+                phrases.ADDS: 0.55,
+                phrases.REWORDS: 0.7,
+                phrases.DELETES: 0.83,
+                phrases.MOVES: 0.97,
+                phrases.RENAMES: 1.0,
+            },
+            otherwise=phrases.ADDS,
+            free=bool(items),
+        )
+        if kind == phrases.RENAMES and not headings:
+            kind = phrases.MOVES
+        if not items:
+            kind = phrases.ADDS
+
+        def choose(places: Sequence[int]) -> int:
+            return dice.choose(kind, places, lambda index: line_name(lines, index))
+
         self.count += 1
-        if way < 0.55 or not items:
-            at = dice.choice(items or heads or [len(lines) - 1])
-            lines.insert(at + 1, new_item(self.name, self.count))
-        elif way < 0.7:
-            at = dice.choice(items)
-            lines[at] += f" ({self.name} {self.count})".encode()
-        elif way < 0.83:
-            del lines[dice.choice(items)]
-        elif way < 0.97 or not heads:
-            line = lines.pop(dice.choice(items))
-            lines.insert(
-                dice.randint(min((*heads, len(lines) - 1)) + 1, len(lines) - 1), line
-            )
-        else:
-            lines[dice.choice(heads)] += f" {self.count}".encode()
+        match kind:
+            case phrases.ADDS:
+                place = choose(items or headings or [len(lines) - 1])
+                lines.insert(place + 1, new_item(self.name, self.count))
+            case phrases.REWORDS:
+                lines[choose(items)] += f" ({self.name} {self.count})".encode()
+            case phrases.DELETES:
+                del lines[choose(items)]
+            case phrases.MOVES:
+                line = lines.pop(choose(items))
+                first = min((*headings, len(lines) - 1)) + 1
+                places = range(first, len(lines))
+                place = dice.choose(
+                    phrases.TO_LINE, places, lambda index: str(index + 1)
+                )
+                lines.insert(place, line)
+            case phrases.RENAMES:
+                names = [lines[i][3:].decode(errors="replace") for i in headings]
+                chosen = dice.choose(
+                    phrases.RENAMES,
+                    range(len(headings)),
+                    lambda number: heading_name(names, number),
+                )
+                lines[headings[chosen]] += f" {self.count}".encode()
+            case _:
+                raise AssertionError(kind)
         return b"\n".join(lines)
 
 
@@ -282,14 +340,14 @@ class Logger:
         self.number: int | None = None
         self.count = 0
 
-    def step(self, dice: random.Random) -> str:
+    def step(self, dice: Dice) -> str:
         """Open, append or close."""
         if self.number is None:
-            if self.disk.found(NOTE) is None:
+            if self.disk.find(NOTE) is None:
                 return "finds no note"
             self.number = self.disk.person_opens(NOTE)
             return "opens"
-        if dice.random() < 0.15:
+        if dice.chance(phrases.CLOSES, 0.15):
             self.finish()
             return "closes"
         raw = self.disk.inodes[self.number].data
@@ -331,21 +389,31 @@ class SyncClient:
         self.saving_since: float | None = None
         self.count = 0
 
-    def step(self, dice: random.Random) -> str:
+    def step(self, dice: Dice) -> str:
         """Edit on the other device, or sync."""
         if self.saving is not None:
             return self._go_on()
-        way = dice.random()
-        if way < 0.4:
-            self.remote = self.device._edited(self.remote, dice)
+        kind = dice.kind(
+            {
+                phrases.EDITS_ELSEWHERE: 0.4,
+                phrases.RESTORES_ELSEWHERE: 0.45,
+                phrases.SYNCS: 1.0,
+            },
+            otherwise=phrases.SYNCS,
+        )
+        if kind == phrases.EDITS_ELSEWHERE:
+            dice.note(phrases.EDITS_ELSEWHERE)
+            self.remote = self.device.edited(self.remote, dice)
             return "edits elsewhere"
-        if way < 0.45:
-            self.remote = dice.choice(self.older)
+        if kind == phrases.RESTORES_ELSEWHERE:
+            versions = range(len(self.older))
+            number = dice.choose(kind, versions, lambda index: str(index + 1))
+            self.remote = self.older[number]
             return "restores an older version elsewhere"
         return self._sync()
 
     def _sync(self) -> str:
-        number = self.disk.found(NOTE)
+        number = self.disk.find(NOTE)
         if number is None or number in self.disk.windows:
             return "finds the note in use"
         local = self.disk.inodes[number].data
@@ -368,14 +436,14 @@ class SyncClient:
         temporary = f".{NOTE}.eve.part"
         disk.person_saves(temporary, save.text)
         yield
-        if conflict and disk.found(NOTE) is not None:
+        if conflict and disk.find(NOTE) is not None:
             self.count += 1
             disk.person_renames(
                 NOTE, f"USER (conflicted copy 2026-01-01 {self.count:06d}).md"
             )
             disk.away.add(self.name)
             yield
-        save.replacing(disk.found(NOTE))
+        save.replacing(disk.find(NOTE))
         disk.person_renames(temporary, NOTE)
         disk.away.discard(self.name)
         save.done(disk.number_of(NOTE))
@@ -406,18 +474,22 @@ class Reader:
     def __init__(self, disk: Disk, ledger: Ledger) -> None:
         self.disk, self.ledger = disk, ledger
 
-    def step(self, dice: random.Random) -> str:
+    def step(self, dice: Dice) -> str:
         """Tick the first box, or delete its line."""
         raw = self.disk.text(PAGE) or b""
         if b"- [ ] " not in raw:
             return "finds nothing to decide"
         lines = raw.split(b"\n")
-        at = next(at for at, line in enumerate(lines) if b"- [ ] " in line)
-        if dice.random() < 0.7:
-            lines[at] = lines[at].replace(b"[ ]", b"[x]", 1)
-            self.ledger.approved(lines[at])
+        first = next(i for i, line in enumerate(lines) if b"- [ ] " in line)
+        kind = dice.kind(
+            {phrases.TICKS: 0.7, phrases.STRIKES: 1.0}, otherwise=phrases.TICKS
+        )
+        dice.note(kind)
+        if kind == phrases.TICKS:
+            lines[first] = lines[first].replace(b"[ ]", b"[x]", 1)
+            self.ledger.approved(lines[first])
         else:
-            del lines[at]
+            del lines[first]
         self.disk.person_saves(PAGE, b"\n".join(lines))
         return "decides"
 

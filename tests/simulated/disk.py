@@ -3,11 +3,12 @@
 What people do here is on the disk at once; what the engine does is lost by a power loss as far as it was not synced.
 """
 
-import random
 import stat
 from collections.abc import Callable
 
-from tests.simulated.files import Folder, Model, SimulatedFiles, _subsets
+from tests.simulated import phrases
+from tests.simulated.dice import Dice
+from tests.simulated.files import Folder, Model, SimulatedFiles, folder_states
 from tests.simulated.violation import Violation
 
 NOTE = "USER.md"
@@ -57,11 +58,10 @@ class Disk(SimulatedFiles):
 
     def _now(self) -> int:
         fine = super()._now()
-        return (
-            fine
-            if not self.coarse
-            else fine // (self.coarse * 10**9) * self.coarse * 10**9
-        )
+        if not self.coarse:
+            return fine
+        tick = self.coarse * 10**9
+        return fine // tick * tick
 
     def _call(self, what: str) -> None:
         verb, _, names = what.partition(" ")
@@ -82,7 +82,7 @@ class Disk(SimulatedFiles):
 
     def _permit(self, change: dict[str, int | None]) -> None:
         for name in change:
-            temporary = name.startswith(tuple(f".{one}.~" for one in _OURS))
+            temporary = name.startswith(tuple(f".{own}.~" for own in _OURS))
             if name not in _OURS and not temporary and "(memory copy" not in name:
                 raise Violation(
                     "O7 confined", f"the engine touches `{name}`, which is not its own"
@@ -126,13 +126,13 @@ class Disk(SimulatedFiles):
 
     # --- What people do ---
 
-    def found(self, name: str) -> int | None:
+    def find(self, name: str) -> int | None:
         """The inode under a name."""
         return self.folders[""].entries.get(name)
 
     def person_opens(self, name: str) -> int:
         """The file of this name, made if it is not there, open for writing."""
-        number = self.found(name)
+        number = self.find(name)
         if number is None:
             number = self.person_saves(name, b"")
         self.others[number] = self.others.get(number, 0) + 1
@@ -179,27 +179,66 @@ class Disk(SimulatedFiles):
             if name.startswith(f".{NOTE}.~") and name.endswith("t")
         ][-1:]
 
-    def lose_power(self, model: Model, dice: random.Random) -> None:
+    def lose_power(self, model: Model, dice: Dice) -> None:
         """The disk comes back in one of the states in which it may."""
         self.revive()
         self.others.clear()
         self.windows.clear()
         self.away.clear()
-        for path, one in self.folders.items():
-            entries = dice.choice(_subsets(one, reordered=model in ("btrfs", "posix")))
+        for path, folder in self.folders.items():
+            entries = _choose_entries(folder, model, dice)
             self.folders[path] = Folder(dict(entries), dict(entries))
+        names = self._names_for_people()
         for inode in self.inodes.values():
             if not inode.synced:
-                inode.data = dice.choice(_torn(inode.durable, inode.data, model))
+                remains = _remains(inode.durable, inode.data, model)
+                chosen = dice.choose(
+                    phrases.LEAVES,
+                    list(remains),
+                    _remains_of(names.get(inode.number)),
+                )
+                inode.data = remains[chosen]
             inode.durable, inode.synced = inode.data, True
 
+    def _names_for_people(self) -> dict[int, str]:
+        """The name of each file. The name of a temporary file holds a random part, which the number replaces."""
+        names: dict[int, str] = {}
+        temporaries = 0
+        for name, number in sorted(self.folders[""].entries.items()):
+            if ".~" in name:
+                temporaries += 1
+                name = f"temporary file {temporaries}"
+            names.setdefault(number, name)
+        return names
 
-def _torn(durable: bytes, data: bytes, model: Model) -> list[bytes]:
+
+def _choose_entries(folder: Folder, model: Model, dice: Dice) -> dict[str, int]:
+    states = folder_states(folder, reordered=model in ("btrfs", "posix"))
+
+    def label(index: int) -> str:
+        if len(states) == 1:
+            return ""
+        if states[index] == folder.durable:
+            return "the old names"
+        if states[index] == folder.entries:
+            return "the new names"
+        return f"names {index + 1} of {len(states)}"
+
+    return states[dice.choose(phrases.LEAVES, range(len(states)), label)]
+
+
+def _remains_of(name: str | None) -> Callable[[str], str]:
+    """Labels for what remains of a file. A whole file needs no words, nor does one that nobody can find."""
+    return lambda remains: f"{remains} of {name}" if name and remains else ""
+
+
+def _remains(durable: bytes, data: bytes, model: Model) -> dict[str, bytes]:
     """What may have become of bytes of which only some were synced."""
     kept = durable if data.startswith(durable) else b""
-    rest = data[len(kept) :]
-    half = kept + rest[: len(rest) // 2]
-    found = [data, half, kept]
+    tail = data[len(kept) :]
+    half = kept + tail[: len(tail) // 2]
+    remains = {"": data, "half": half, "the old part": kept}
     if model in ("ext4-writeback", "posix"):
-        found += [kept + bytes(len(rest)), half + bytes(len(data) - len(half))]
-    return found
+        remains["zeros"] = kept + bytes(len(tail))
+        remains["half and zeros"] = half + bytes(len(data) - len(half))
+    return remains

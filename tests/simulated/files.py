@@ -125,7 +125,7 @@ class SimulatedFiles:
             return
         reordered = model in ("btrfs", "posix")
         per_folder = [
-            [(path, entries) for entries in _subsets(one, reordered=reordered)]
+            [(path, entries) for entries in folder_states(one, reordered=reordered)]
             for path, one in self.folders.items()
         ]
         dirty = [inode for inode in self.inodes.values() if not inode.synced]
@@ -460,7 +460,7 @@ def _apply(entries: dict[str, int], change: dict[str, int | None]) -> None:
             entries[name] = number
 
 
-def _subsets(folder: Folder, *, reordered: bool) -> list[dict[str, int]]:
+def folder_states(folder: Folder, *, reordered: bool) -> list[dict[str, int]]:
     """What the disk may have seen of a folder: the first changes, or any that do not build on unseen ones."""
     count = len(folder.changes)
     chosen = (

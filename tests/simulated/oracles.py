@@ -17,7 +17,7 @@ from vault_memory.rules.edits.unified_diff import taken_back
 
 def whole(disk: Disk) -> None:
     """O2: what stands under the note's name is no half of anything, unless a person is writing it just now."""
-    number = disk.found(NOTE)
+    number = disk.find(NOTE)
     if number is None:
         if not disk.away and disk.exchanges:
             raise Violation(

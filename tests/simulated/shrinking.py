@@ -1,51 +1,74 @@
-"""A life that went wrong, retold with as few steps as it takes."""
+"""A life that fails, told with as few steps as it takes, as a text that can be pinned."""
 
 from collections.abc import Callable, Sequence
+from typing import NamedTuple
 
+from tests.simulated.dice import Line
 from tests.simulated.engines import Make
+from tests.simulated.script import Life, recorded, text_of
 from tests.simulated.violation import Violation
-from tests.simulated.world import Step, World, told_by
+from tests.simulated.world import Setting, Step, World, drawn_life
+
+
+class Outcome(NamedTuple):
+    """How a life ends."""
+
+    oracle: str
+    """The oracle that finds it wrong, or the class of the error; empty when all is well"""
+    problem: str
+    lines: list[Line]
+    """The decisions up to the end"""
+    story: list[str]
 
 
 def retold(seed: int, make: Make) -> str:
-    """What goes wrong, in which world, by which steps, and what happens in them."""
-    setting, steps = told_by(seed)
-    first = _wrong(seed, steps, make)
-    steps = fewest(steps, lambda fewer: _wrong(seed, fewer, make)[:1] == first[:1])
-    oracle, said, story = _wrong(seed, steps, make)
-    lines = [f"seed {seed}: {said or oracle}", f"{setting}", f"steps = {steps}", *story]
-    return "\n".join(lines)
+    """The text of the shortest life in which the same goes wrong, and below it what happens in that life.
+
+    The text is ready to be pinned, once its title says what goes wrong. If nothing goes wrong it is the whole life.
+    """
+    setting, steps = drawn_life(seed)
+    first = outcome(setting, steps, make)
+    if first.oracle:
+
+        def fails_alike(fewer: Sequence[Step]) -> bool:
+            return outcome(setting, fewer, make).oracle == first.oracle
+
+        steps = fewest(steps, fails_alike)
+    last = outcome(setting, steps, make)
+    title = f"Seed {seed}: {last.problem or 'all is well'}".replace("\n", " ")
+    text = text_of(Life(title, setting, tuple(last.lines)))
+    return "\n".join((text, *last.story))
 
 
-def _wrong(seed: int, steps: Sequence[Step], make: Make) -> tuple[str, str, list[str]]:
-    """By whom these steps are found wrong, with which words, and the story; empty when they are not."""
-    setting, _ = told_by(seed)
+def outcome(setting: Setting, steps: Sequence[Step], make: Make) -> Outcome:
+    """How the life of these steps ends."""
+    lines: list[Line] = []
     world = World(setting, make)
     try:
-        for step in steps:
+        for step in recorded(steps, lines):
             world.step(step)
         world.settle()
         world.judge()
     except Violation as violation:
-        return violation.oracle, str(violation), world.story
+        return Outcome(violation.oracle, str(violation), lines, world.story)
     except Exception as error:
-        return type(error).__name__, repr(error), world.story
-    return "", "", world.story
+        return Outcome(type(error).__name__, repr(error), lines, world.story)
+    return Outcome("", "", lines, world.story)
 
 
 def fewest(
     steps: Sequence[Step], fails: Callable[[Sequence[Step]], bool]
 ) -> list[Step]:
     """Steps that fail still, none of which can be left out alone: delta debugging."""
-    left = list(steps)
-    size = len(left) // 2
+    remaining = list(steps)
+    size = len(remaining) // 2
     while size:
-        at = 0
-        while at < len(left):
-            fewer = left[:at] + left[at + size :]
+        start = 0
+        while start < len(remaining):
+            fewer = remaining[:start] + remaining[start + size :]
             if fails(fewer):
-                left = fewer
+                remaining = fewer
             else:
-                at += size
+                start += size
         size //= 2
-    return left
+    return remaining

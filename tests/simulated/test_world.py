@@ -1,4 +1,4 @@
-"""Hundreds of lives of a vault, told by seeds: whatever happens, no word is lost, and everything comes to rest.
+"""Hundreds of lives of a vault, drawn from seeds: whatever happens, no word is lost, and everything comes to rest.
 
 Naive engines live the same lives, and must be caught: else the oracles would be blind.
 """
@@ -13,8 +13,8 @@ import pytest
 
 from tests.effort import cases
 from tests.simulated.engines import NAIVE, Make, Naive
-from tests.simulated.pinned import PINNED
 from tests.simulated.real import NeverSyncs, Real
+from tests.simulated.script import pinned_lives, read
 from tests.simulated.shrinking import retold
 from tests.simulated.violation import Violation
 from tests.simulated.world import live, run
@@ -22,7 +22,7 @@ from tests.simulated.world import live, run
 RUNS = cases(600)
 PARTS = 6
 MOVING = 60
-"""Further lives, of which each run tells others"""
+"""Further lives, which differ from run to run"""
 FIRST_DEEP, DEEP = 600, 100_000
 """Further lives, in the long run"""
 CATCH_WITHIN = 1000
@@ -84,11 +84,11 @@ def test_nothing_is_lost_in_very_many_lives(first: int, tmp_path: Path) -> None:
     lives(range(first, first + DEEP // 20), real(tmp_path))
 
 
-@pytest.mark.parametrize("why", PINNED)
-def test_what_once_went_wrong_goes_well(why: str, tmp_path: Path) -> None:
-    setting, steps = PINNED[why]
+@pytest.mark.parametrize("path", pinned_lives(), ids=lambda path: path.stem)
+def test_what_once_went_wrong_goes_well(path: Path, tmp_path: Path) -> None:
+    life = read(path)
 
-    live(setting, steps, real(tmp_path))
+    live(life.setting, life.steps, real(tmp_path))
 
 
 def caught(make: Make, first: int) -> tuple[int, str]:
@@ -123,7 +123,7 @@ def digests(seeds: range, state: Path) -> list[str]:
 
 
 def test_the_same_seed_tells_the_same_life(tmp_path: Path) -> None:
-    told = digests(range(20), tmp_path)
+    expected = digests(range(20), tmp_path)
     program = (
         "from pathlib import Path; from tests.simulated.test_world import digests;"
         f"print(*digests(range(20), Path({str(tmp_path)!r})))"
@@ -138,4 +138,4 @@ def test_the_same_seed_tells_the_same_life(tmp_path: Path) -> None:
         cwd=Path(__file__).parents[2],
     )
 
-    assert again.stdout.split() == told
+    assert again.stdout.split() == expected

@@ -1,17 +1,19 @@
-"""A world that is told by a seed: who is in it, what goes wrong, and who does the next small step.
+"""A simulated world: who is in it, what goes wrong, and who does the next small step.
 
-A run is a setting and a list of steps, each with dice of its own: so steps can be left out of a run that failed, and
-the rest still does what it did. People step between the calls of the engine, too, as on a real system.
+A life is a setting and a list of steps, each with dice of its own. So steps can be left out of a life that failed, and
+the remaining ones still do what they did. People step in between the calls of the engine, too, as on a real system.
 """
 
 import errno
+import itertools
 import random
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
+from functools import partial
 from hashlib import sha256
 from typing import NamedTuple
 
-from tests.simulated import oracles
+from tests.simulated import oracles, phrases
 from tests.simulated.actors import (
     LOCK,
     STYLES,
@@ -20,8 +22,11 @@ from tests.simulated.actors import (
     Person,
     Reader,
     SyncClient,
+    heading_name,
+    item_name,
     new_item,
 )
+from tests.simulated.dice import Dice, SeededDice
 from tests.simulated.disk import ENGINE, NOTE, Disk
 from tests.simulated.engines import Engine, Make
 from tests.simulated.files import MODELS, Crash, Model
@@ -40,12 +45,14 @@ FIRST = b"""# Ann
 - first-003 mends old clocks
 - first-004 is away on Fridays
 """
+CHANGES = (phrases.REMOVES, phrases.REPLACES)
 LENGTH = 60
 LONGEST_SAVE = 0.25
 """Seconds that a save takes, where nobody is slow"""
 ROUNDS = 40
 """Times the engine may be looked after until all is quiet"""
 HABITS = ("careful", "stale", "locks")
+ALWAYS_THERE = ("bot", "engine", "ann")
 FEATURES = (
     "bob",
     "log",
@@ -65,10 +72,10 @@ FEATURES = (
 
 
 class Step(NamedTuple):
-    """Who does something, and with which dice."""
+    """Who does something, and what makes the dice that decide how."""
 
     who: str
-    salt: int
+    dice: Callable[[], Dice]
 
 
 @dataclass(frozen=True)
@@ -78,25 +85,27 @@ class Setting:
     features: frozenset[str]
     model: Model
     pauses: tuple[float, ...]
-    often: float
+    step_in: float
     """How likely it is that somebody steps in before a call of the engine"""
     styles: tuple[tuple[str, ...], tuple[str, ...]]
     habits: tuple[frozenset[str], frozenset[str]]
 
 
-def told_by(seed: int) -> tuple[Setting, list[Step]]:
+def drawn_life(seed: int) -> tuple[Setting, list[Step]]:
     """A setting in which each fault and each actor is there or not, and the steps."""
     dice = random.Random(seed)
-    features = frozenset(one for one in FEATURES if dice.random() < 0.5)
+    features = frozenset(name for name in FEATURES if dice.random() < 0.5)
     styles = tuple(
-        tuple(one for one in STYLES if dice.random() < 0.5) or ("rename",) for _ in "ab"
+        tuple(style for style in STYLES if dice.random() < 0.5) or ("rename",)
+        for _ in "ab"
     )
     habits = tuple(
-        frozenset(one for one in HABITS if dice.random() < 0.4) for _ in "ab"
+        frozenset(habit for habit in HABITS if dice.random() < 0.4) for _ in "ab"
     )
     pauses = dice.choice(((0.0, 0.05, 0.2), (0.0, 0.2, 1.0, 4.0), (0.5, 4.0, 20.0)))
-    often = dice.choice((0.02, 0.05, 0.15)) if "meanwhile" in features else 0.0
-    setting = Setting(features, dice.choice(MODELS), pauses, often, styles, habits)  # type: ignore[arg-type]
+    step_in = dice.choice((0.02, 0.05, 0.15)) if "meanwhile" in features else 0.0
+    model = dice.choice(MODELS)
+    setting = Setting(features, model, pauses, step_in, styles, habits)  # type: ignore[arg-type]
     cast = [
         "bot",
         "engine",
@@ -107,11 +116,10 @@ def told_by(seed: int) -> tuple[Setting, list[Step]]:
         *["sync"] * 3,
         "tick",
     ]
-    cast = [
-        name for name in cast if name in ("bot", "engine", "ann") or name in features
-    ]
+    cast = [name for name in cast if name in (*ALWAYS_THERE, *features)]
     return setting, [
-        Step(dice.choice(cast), dice.getrandbits(32)) for _ in range(LENGTH)
+        Step(dice.choice(cast), partial(SeededDice, dice.getrandbits(32)))
+        for _ in range(LENGTH)
     ]
 
 
@@ -163,8 +171,8 @@ class World:
 
     def step(self, step: Step) -> None:
         """One small thing happens."""
-        dice = random.Random(step.salt)
-        self._wait(dice.choice(self.setting.pauses))
+        dice = step.dice()
+        self._wait(_pause(dice, self.setting.pauses))
         if step.who in self.actors:
             self._act(step.who, dice)
         else:
@@ -186,29 +194,37 @@ class World:
                 self.story.append(f"{disk.clock:.2f} {name} has saved soon")
         disk.clock += seconds
 
-    def _act(self, name: str, dice: random.Random) -> None:
+    def _act(self, name: str, dice: Dice) -> None:
         self.disk.acting = name
-        said = self.actors[name].step(dice)
-        self.story.append(f"{self.disk.clock:.2f} {name} {said}")
+        outcome = self.actors[name].step(dice)
+        if outcome in phrases.REMARKS:
+            dice.note(outcome)
+        self.story.append(f"{self.disk.clock:.2f} {name} {outcome}")
 
-    def _run_engine(self, who: str, dice: random.Random) -> None:
+    def _run_engine(self, who: str, dice: Dice) -> None:
+        disk = self.disk
+        calls = itertools.count(1)
         self._plan_faults(dice)
-        self.disk.look_on = lambda: self._between(dice)
+        disk.look_on = lambda: self._between(next(calls), dice)
         try:
             self._engine_does(who, dice)
         except Crash:
             self._died(dice)
-        self.disk.look_on = lambda: None
-        self.disk.crash_at = None
-        self.disk.faults.clear()
-        self.disk.acting = "nobody"
+        else:
+            dice.retract(phrases.DIES, phrases.HALFWAY)
+        if all(number > disk.calls for number in disk.faults):
+            dice.retract(phrases.MEETS, phrases.AT_CALL)
+        disk.look_on = lambda: None
+        disk.crash_at = None
+        disk.faults.clear()
+        disk.acting = "nobody"
         self._look()
-        if self.alive and self.disk.open_files:
+        if self.alive and disk.open_files:
             raise Violation(
-                "O12 bounded", f"descriptors are left open: {self.disk.open_files}"
+                "O12 bounded", f"descriptors are left open: {disk.open_files}"
             )
 
-    def _engine_does(self, who: str, dice: random.Random) -> None:
+    def _engine_does(self, who: str, dice: Dice) -> None:
         self.disk.acting = ENGINE
         if not self.alive:
             self.engine.start()
@@ -217,64 +233,85 @@ class World:
         if who == "bot":
             self._ask(dice)
         else:
+            dice.note("tends")
             self.engine.tend()
             self.story.append(f"{self.disk.clock:.2f} the engine has tended")
 
-    def _ask(self, dice: random.Random) -> None:
+    def _ask(self, dice: Dice) -> None:
         self.count += 1
         run_id = f"{self.count:012x}00000000"
-        ops = tuple(self._op(dice) for _ in range(dice.choice((1, 1, 2))))
+        count = dice.choose(
+            phrases.ASKS_FOR,
+            (1, 1, 2),
+            lambda number: "two changes" if number == 2 else "",
+        )
+        ops = tuple(self._op(dice) for _ in range(count))
         self.story.append(f"{self.disk.clock:.2f} the bot asks: {ops}")
-        self.engine.ask(run_id, ops, dice.choice(("nightly", "tool")))
+        source = dice.choose(phrases.SOURCE, ("nightly", "tool"))
+        self.engine.ask(run_id, ops, source)
 
-    def _op(self, dice: random.Random) -> dict[str, object]:
+    def _op(self, dice: Dice) -> dict[str, object]:
         number = len(self.ledger.asked) + 1
         item = new_item("bot", number)
+        line = item[2:].decode()
         raw = self.disk.text(NOTE) or FIRST
-        heads = [
-            line[3:].decode() for line in raw.split(b"\n") if line.startswith(b"## ")
-        ] or ["Home"]
-        whole = self.ledger.typed | self.ledger.asked.keys()
-        targets = [
-            one
-            for one in items_in(raw)
-            if one in whole and (one.startswith(b"- bot") or dice.random() < 0.1)
-        ]
-        way = dice.random()
-        if way < 0.6 or not targets:
+        items = items_in(raw)
+        targets = self._targets(items, dice)
+        kind = dice.kind(
+            {
+                phrases.APPENDS: 0.6,
+                phrases.ADDS_SECTION: 0.7,
+                phrases.REMOVES: 0.85,
+                phrases.REPLACES: 1.0,
+            },
+            otherwise=phrases.APPENDS,
+            free=bool(targets),
+        )
+        if kind == phrases.APPENDS or (kind in CHANGES and not targets):
+            heading = _choose_heading(raw, dice)
             self.ledger.asked[item] = "append"
-            return {
-                "op": "append",
-                "heading": dice.choice(heads),
-                "line": item[2:].decode(),
-            }
-        if way < 0.7:
+            return {"op": "append", "heading": heading, "line": line}
+        if kind == phrases.ADDS_SECTION:
+            dice.note(kind)
             self.ledger.asked[item] = "add_heading"
             return {
                 "op": "add_heading",
                 "heading": f"Section {number}",
-                "lines": [item[2:].decode()],
+                "lines": [line],
             }
-        target = dice.choice(targets)
+        target = dice.choose(kind, targets, lambda target: item_name(items, target))
         heading = _heading_of(raw, target)
         if target in self.ledger.asked or "tick" in self.actors:
             self.ledger.dismissed.add(target)
-        if way < 0.85:
-            return {"op": "remove", "heading": heading, "match": target[2:].decode()}
+        match = target[2:].decode()
+        if kind == phrases.REMOVES:
+            return {"op": "remove", "heading": heading, "match": match}
         self.ledger.asked[item] = "replace"
-        return {
-            "op": "replace",
-            "heading": heading,
-            "match": target[2:].decode(),
-            "line": item[2:].decode(),
-        }
+        return {"op": "replace", "heading": heading, "match": match, "line": line}
 
-    def _between(self, dice: random.Random) -> None:
-        """Before a call of the engine, somebody may look, or step in."""
+    def _targets(self, items: Sequence[bytes], dice: Dice) -> list[bytes]:
+        """The items that the bot thinks of: all of its own, and few of the people's."""
+        complete = self.ledger.typed | self.ledger.asked.keys()
+        return [
+            item
+            for item in items
+            if item in complete
+            and (
+                item.startswith(b"- bot")
+                or dice.foresees(CHANGES, 0.1, item_name(items, item))
+            )
+        ]
+
+    def _between(self, call: int, dice: Dice) -> None:
+        """Before this call of the engine, somebody may look, or step in.
+
+        An engine that has died still makes calls, without effect, while its handlers run; they are counted, too.
+        """
         self._look()
-        if dice.random() < self.setting.often:
-            self._wait(dice.choice((0.0, 0.01)))
-            self._act(dice.choice(sorted(self.actors)), dice)
+        actor_dice = dice.step_in(call, self.setting.step_in)
+        if actor_dice is not None:
+            self._wait(_pause(actor_dice, (0.0, 0.01)))
+            self._act(actor_dice.choose(phrases.WHO, sorted(self.actors)), actor_dice)
             self.story[-1] += f"  [before call {self.disk.calls + 1}]"
             self.disk.acting = ENGINE
 
@@ -283,24 +320,24 @@ class World:
 
     # --- What goes wrong ---
 
-    def _plan_faults(self, dice: random.Random) -> None:
+    def _plan_faults(self, dice: Dice) -> None:
         features, disk = self.setting.features, self.disk
-        disk.space = 10 if "no space" in features and dice.random() < 0.1 else 1 << 40
-        if features & {"crash", "power"} and dice.random() < 0.25:
-            disk.crash_at, disk.torn = (
-                disk.calls + dice.randint(1, 70),
-                dice.random() < 0.5,
+        disk.space = 1 << 40
+        if "no space" in features and dice.chance(phrases.DISK_IS_FULL, 0.1):
+            disk.space = 10
+        if features & {"crash", "power"} and dice.foresees((phrases.DIES,), 0.25):
+            disk.crash_at = disk.calls + dice.choose(phrases.DIES, range(1, 71))
+            disk.torn = dice.chance(phrases.HALFWAY, 0.5)
+        if "errors" in features and dice.foresees((phrases.MEETS,), 0.25):
+            error = dice.choose(
+                phrases.MEETS, (errno.EIO, errno.ENOSPC), errno.errorcode.__getitem__
             )
-        if "errors" in features and dice.random() < 0.25:
-            disk.faults[disk.calls + dice.randint(1, 60)] = dice.choice(
-                (errno.EIO, errno.ENOSPC)
-            )
+            call = disk.calls + dice.choose(phrases.AT_CALL, range(1, 61))
+            disk.faults[call] = error
 
-    def _died(self, dice: random.Random) -> None:
+    def _died(self, dice: Dice) -> None:
         self.alive = False
-        if "power" in self.setting.features and (
-            "crash" not in self.setting.features or dice.random() < 0.5
-        ):
+        if self._loses_power(dice):
             self.disk.acting = "nobody"
             self.disk.lose_power(self.setting.model, dice)
             self.story.append(f"{self.disk.clock:.2f} power is lost")
@@ -313,6 +350,16 @@ class World:
                 f"{self.disk.clock:.2f} the engine dies before call {self.disk.calls}"
             )
 
+    def _loses_power(self, dice: Dice) -> bool:
+        """Whether it is the whole machine that stops."""
+        features = self.setting.features
+        if "power" not in features:
+            return False
+        if "crash" in features:
+            return dice.chance(phrases.POWER_IS_LOST, 0.5)
+        dice.note(phrases.POWER_IS_LOST)
+        return True
+
     # --- The end ---
 
     def settle(self) -> None:
@@ -322,7 +369,7 @@ class World:
         for actor in self.actors.values():
             disk.acting = actor.name
             actor.finish()
-        if disk.found(LOCK) is not None:
+        if disk.find(LOCK) is not None:
             disk.person_removes(LOCK)
         disk.acting = ENGINE
         if not self.alive:
@@ -376,6 +423,22 @@ class World:
         ).hexdigest()
 
 
+def _pause(dice: Dice, pauses: Sequence[float]) -> float:
+    return dice.choose(phrases.AFTER, pauses, lambda seconds: f"{seconds:g}")
+
+
+def _choose_heading(raw: bytes, dice: Dice) -> str:
+    headings = [
+        line[3:].decode() for line in raw.split(b"\n") if line.startswith(b"## ")
+    ] or ["Home"]
+    chosen = dice.choose(
+        phrases.APPENDS,
+        range(len(headings)),
+        lambda index: heading_name(headings, index),
+    )
+    return headings[chosen]
+
+
 def _heading_of(raw: bytes, item: bytes) -> str:
     heading = "Home"
     for line in raw.split(b"\n"):
@@ -398,4 +461,4 @@ def live(setting: Setting, steps: Sequence[Step], make: Make) -> World:
 
 def run(seed: int, make: Make) -> World:
     """The life that a seed tells."""
-    return live(*told_by(seed), make)
+    return live(*drawn_life(seed), make)
