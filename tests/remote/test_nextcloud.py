@@ -357,6 +357,9 @@ def test_a_version_is_asked_for_again_when_a_proxy_calls_it_missing(
 
     script.add(NOT_FOUND, "GET", "/versions/")
     assert remote.get_version("note.md", version, max_bytes=99) == b"one"
+    script.add(NOT_FOUND, times=2)
+    with pytest.raises(NotUnderstood):
+        remote.get_version("note.md", version, max_bytes=99)
     script.add(NOT_FOUND, "GET", "/versions/", times=None)
     with pytest.raises(RemoteMissing):
         remote.get_version("note.md", version, max_bytes=99)

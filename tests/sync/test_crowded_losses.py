@@ -1,5 +1,6 @@
 """Lines that runs of the crowd have lost, each told step by step: what everybody does until the line would be gone."""
 
+from contextlib import suppress
 from dataclasses import replace
 from pathlib import Path
 
@@ -16,6 +17,7 @@ from tests.remote.servers.faults import (
 )
 from tests.sync.clouded import bulk_upload
 from tests.sync.test_scenarios_servers import TEXT, Cloud
+from vault_memory.remote.remote_errors import RemoteError
 
 BLACK = f"{TEXT}- black\n"
 
@@ -299,6 +301,29 @@ def test_a_line_stays_when_a_proxy_says_that_there_are_no_versions(
 def test_a_line_stays_when_a_proxy_says_that_a_version_is_gone(cloud: Cloud):
     overtake_a_line_behind_a_proxy(cloud, NOT_FOUND, "GET")
 
+    assert {"- green", "- mine", "- its"} <= lines(cloud.together()["USER.md"])
+
+
+@pytest.mark.parametrize("answered", [True, False])
+@pytest.mark.parametrize("times", [2, 3, 4])
+@pytest.mark.parametrize("skip", range(5))
+def test_a_line_stays_when_a_proxy_calls_all_missing_for_several_requests(
+    cloud: Cloud, answered: bool, times: int, skip: int
+):
+    cloud.agreed()
+    cloud.laptop.save("USER.md", f"{TEXT}- mine\n")
+    cloud.fake.race_next_put(lambda: bulk_upload(cloud.fake, "USER.md", its()))
+    if not answered:
+        cloud.script.add(LoseAnswer(), "PUT")
+    # The requests before these are the listing and the upload.
+    cloud.script.add(NOT_FOUND, times=times, skip=skip + 2)
+
+    for _ in range(4):
+        with suppress(RemoteError):
+            cloud.laptop.run_pass()
+        cloud.clock.pass_by(3)
+
+    assert NOT_FOUND in [fault for _, _, fault in cloud.script.happened]
     assert {"- green", "- mine", "- its"} <= lines(cloud.together()["USER.md"])
 
 

@@ -30,6 +30,7 @@ from vault_memory.remote.remote_errors import (
     RemoteChanged,
     RemoteError,
     RemoteMissing,
+    RootMissing,
 )
 from vault_memory.remote.remote_listing import seconds_of
 from vault_memory.remote.status_errors import is_page, retry_after
@@ -232,8 +233,10 @@ class Nextcloud(WebDav):
         answer = self.exchange("download", target, path=path, cap=max_bytes)
         if _is_by_proxy(answer):
             # Fault: a proxy cannot reach the server for a moment and calls every address missing.
-            # The version would count as gone, and its lines would be lost.
-            # A proxy that replaces the server's own refusals gives the same answer twice.
+            # The version would count as gone, and its lines would be lost. So the server has to
+            # answer something else in between. A proxy that replaces the server's own refusals
+            # gives the same answer again.
+            self._prove_reachable(path)
             answer = self.exchange("download", target, path=path, cap=max_bytes)
         if answer.status != 200:
             self.refuse("download", path, answer)
@@ -245,6 +248,13 @@ class Nextcloud(WebDav):
             )
         # It may be shorter or longer than listed: two writes of one second share an entry with the size of the later.
         return answer.body
+
+    def _prove_reachable(self, path: str) -> None:
+        """Raise AnsweredByProxy unless the server itself answers."""
+        try:
+            self.look("")
+        except RootMissing:
+            raise AnsweredByProxy("a proxy calls all missing", path=path) from None
 
     def stored(self, answer: Answer) -> PutResult:
         """With the id, without its padding and the server's name."""

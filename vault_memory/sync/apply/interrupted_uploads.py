@@ -134,12 +134,17 @@ def may_have_arrived(session: SyncSession, path: str) -> bool:
 
 
 def _on_server(session: SyncSession, path: str) -> Fetched:
-    """What the server holds at a path. Only two answers in a row prove that nothing is there."""
+    """What the server holds at a path. Raises RemoteMissing once two answers say so.
+
+    Raises RootMissing where the server calls everything missing.
+    """
     try:
         return session.remote.get(path, max_bytes=session.largest)
     except RemoteMissing:
         # Fault: a proxy cannot reach the server for a moment and calls every address missing.
-        # The upload would count as gone, and nobody would look for what it replaced.
+        # The upload would count as gone, and nobody would look for what it replaced. So the
+        # server has to show its folder in between.
+        session.remote.look("")
         return session.remote.get(path, max_bytes=session.largest)
 
 
