@@ -12,7 +12,7 @@ from tests.sync import crowded
 from tests.sync.conftest import MEMORY
 from tests.sync.crowded import in_a_crowd
 from vault_memory.sync.apply.overwrite_check import OverwriteCheck
-from vault_memory.sync.apply.transfers import FileTransfers
+from vault_memory.sync.apply.unread_overwrites import StartFinder
 
 SEEDS = range(20)
 
@@ -29,9 +29,7 @@ def test_hundreds_of_runs_in_a_crowd_lose_nothing(base: Path, seed: int):
 
 
 def never_asks(patch: pytest.MonkeyPatch) -> None:
-    patch.setattr(
-        FileTransfers, "_start_of_other", lambda self, path, was, fetched, now: None
-    )
+    patch.setattr(StartFinder, "find", lambda self, path, was, fetched, now: None)
 
 
 def never_looks_behind(patch: pytest.MonkeyPatch) -> None:
@@ -39,7 +37,9 @@ def never_looks_behind(patch: pytest.MonkeyPatch) -> None:
 
 
 def takes_every_text_for_read(patch: pytest.MonkeyPatch) -> None:
-    patch.setattr("vault_memory.sync.apply.transfers.has_read", lambda raw, steps: True)
+    patch.setattr(
+        "vault_memory.sync.apply.unread_overwrites.has_read", lambda raw, steps: True
+    )
 
 
 def trusts_every_tag(patch: pytest.MonkeyPatch) -> None:

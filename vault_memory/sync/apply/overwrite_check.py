@@ -20,7 +20,7 @@ from vault_memory.remote.remote_errors import (
     RemoteLocked,
     RemoteMissing,
 )
-from vault_memory.sync.apply.known_versions import KnownVersions
+from vault_memory.sync.apply.known_versions import KnownList, KnownVersions
 from vault_memory.sync.apply.own_writes import (
     NOTHING,
     Overwrite,
@@ -303,9 +303,10 @@ class OverwriteCheck:
     def _unseen(
         self, one: Overwrite, versions: Sequence[FileVersion], now: datetime
     ) -> tuple[list[bytes], list[FileVersion]]:
-        """What lay between the text that we replaced and ours and was never here, the oldest first.
+        """The unseen texts that our write replaced, the oldest first; the versions that are read.
 
-        And the versions whose bytes are known, so without the content of now and what others have written since.
+        The second are those whose bytes are known: not the current content, and not what others
+        have written since.
         """
         listed = self._known.of(one.path, one.base)
         unseen = self._read_before(one)
@@ -314,16 +315,12 @@ class OverwriteCheck:
         reaches_base = floor > 0 or listed is not None or one.base == NOTHING.hash
         passed = now.timestamp() - one.at
         chosen = candidates(one, versions, listed, passed=passed)
-        later = (version for version in versions if is_later(one, version, passed))
-        unread = {one.id for one in later if listed is None or not listed.has(one)}
+        unread = _ids_of_later(one, versions, listed, passed)
         unread |= {version.id for version in chosen}
-        for version in chosen[:DEEPEST]:
-            try:
-                raw = self._session.remote.get_version(
-                    one.path, version, max_bytes=self._session.largest
-                )
-            except RemoteMissing:
-                # The content of now is listed and cannot be had here; what expired has nothing to tell.
+        for index, version in enumerate(chosen[:DEEPEST]):
+            raw = self._bytes_of(one, version)
+            if raw is None:
+                # The current content is listed and cannot be read; what expired is of no use.
                 if is_ours(one, version):
                     unread.discard(version.id)
                 continue
@@ -331,27 +328,25 @@ class OverwriteCheck:
             revision = revision_of(raw)
             if revision == one.base and listed is None and floor in (0, one.modified):
                 reaches_base = True
-                unread -= {older.id for older in chosen[chosen.index(version) :]}
+                unread -= {older.id for older in chosen[index:]}
                 break  # what follows is older
-            is_base = version.modified == one.modified
-            is_old = (
-                listed is not None
-                and not is_base
-                and listed.sizes.get(version.id) == len(raw) != version.size
-            )
-            if (
-                not is_old
-                and revision not in (*seen, *unseen)
-                and not self._is_beginning(raw, seen)
-            ):
+            is_known = revision in seen or revision in unseen
+            if is_known or _was_listed_before(one, version, raw, listed):
+                continue
+            if not self._is_beginning(raw, seen):
                 unseen[revision] = (version.modified, raw)
                 self._keep_unseen(one, unseen, raw, now)
         read = [version for version in versions if version.id not in unread]
-        if not reaches_base:
-            return [], read
-        oldest_first = [*reversed(unseen.values())]
-        texts = [raw for _, raw in sorted(oldest_first, key=itemgetter(0))]
-        return texts, read
+        return _oldest_first(unseen) if reaches_base else [], read
+
+    def _bytes_of(self, one: Overwrite, version: FileVersion) -> bytes | None:
+        """The bytes of a version; None where the server does not have them."""
+        try:
+            return self._session.remote.get_version(
+                one.path, version, max_bytes=self._session.largest
+            )
+        except RemoteMissing:
+            return None
 
     def _read_before(self, one: Overwrite) -> dict[str, tuple[int, bytes]]:
         """Unseen texts that an earlier look has read, by revision, each with the time of its version."""
@@ -480,3 +475,37 @@ class OverwriteCheck:
             result.conflicts.append(copy)
             result.acted += 1
             result.notes.append((one.path, ASIDE.format(copy=copy)))
+
+
+def _ids_of_later(
+    write: Overwrite,
+    versions: Sequence[FileVersion],
+    listed: KnownList | None,
+    passed: float,
+) -> set[str]:
+    """The ids of the versions that came after our write and were not listed before it."""
+    return {
+        version.id
+        for version in versions
+        if is_later(write, version, passed)
+        and not (listed is not None and listed.has(version))
+    }
+
+
+def _was_listed_before(
+    write: Overwrite, version: FileVersion, raw: bytes, listed: KnownList | None
+) -> bool:
+    """Whether the bytes of a version are those that were listed before our write.
+
+    Fault: a later write of that second is listed in their place, with its own size.
+    """
+    if listed is None or version.modified == write.modified:
+        return False
+    return listed.sizes.get(version.id) == len(raw) != version.size
+
+
+def _oldest_first(unseen: dict[str, tuple[int, bytes]]) -> list[bytes]:
+    """Unseen texts by the times of their versions; among equal times the last read is the oldest."""
+    last_read_first = list(unseen.values())[::-1]
+    by_time = sorted(last_read_first, key=itemgetter(0))
+    return [raw for _, raw in by_time]

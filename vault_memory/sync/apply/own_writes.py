@@ -1,4 +1,4 @@
-"""A write of ours, and the versions on the server that may hold a text which it replaced unseen. Pure."""
+"""Which versions on the server may hold a text that a write of ours replaced unseen. Pure."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -30,10 +30,10 @@ class Overwrite:
     ours: str
     ours_size: int
     young: bool
-    """whether something speaks for another writer: then nothing is taken for known by its size and time"""
+    """whether another program may have written: then size and time prove nothing"""
     at: float
     writes: tuple[tuple[str, str], ...] = ()
-    """when there were several, those of us between the two, the newest first: what each wrote, and over what"""
+    """our writes of which none was looked behind, the newest first: what each wrote over what"""
     ours_modified: int = 0
     """the time that our write gave the file; 0 when that is not known"""
     date: int = 0
@@ -44,43 +44,43 @@ class Overwrite:
     """texts that a look has read before it broke off: the times and revisions of their versions"""
 
 
-def has_time_of_its_own(one: Overwrite) -> bool:
-    """Whether our write has a time at which nobody else can have written since the server was asked."""
-    if one.base == NOTHING.hash:
+def has_time_of_its_own(write: Overwrite) -> bool:
+    """Whether no other program can have written at the time of our write since we asked."""
+    if write.base == NOTHING.hash:
         return False  # a file that another client made may have any time, by chance that of ours
-    return one.ours_modified != one.modified and 0 < one.ours_modified < one.date - 1
+    is_past = 0 < write.ours_modified < write.date - 1
+    return is_past and write.ours_modified != write.modified
 
 
-def earliest(one: Overwrite) -> int:
-    """The earliest time of a text that was written after the one that we replaced; 0 when that is not known.
-
-    A text of the last seconds may have got a time in the future, so that what came after it is listed as older.
-    """
-    if one.base == NOTHING.hash:
-        return 0  # clients give new files old times; all that another client put there was never here
-    if not one.date:
-        return one.modified
-    lately = one.date - LATELY
-    return (
-        min(one.modified or lately, lately)
-        if one.modified == 0 or one.modified >= lately
-        else one.modified
-    )
+def earliest(write: Overwrite) -> int:
+    """The earliest time of a text written after the one that we replaced; 0 when not known."""
+    if write.base == NOTHING.hash:
+        return (
+            0  # clients give new files old times, and no text of theirs was ever here
+        )
+    if not write.date:
+        return write.modified
+    lately = write.date - LATELY
+    if 0 < write.modified < lately:
+        return write.modified
+    # Fault: a text of the last seconds has a time in the future. What came after it is older.
+    return min(write.modified or lately, lately)
 
 
-def short_size(one: Overwrite, versions: Sequence[FileVersion]) -> int | None:
-    """How long the text is that has the time of our write, if the server kept only a part of it."""
-    if not one.ours_modified or one.ours_modified == one.modified:
+def short_size(write: Overwrite, versions: Sequence[FileVersion]) -> int | None:
+    """Bytes of the version with the time of our write, if the server kept only a part of it."""
+    if not write.ours_modified or write.ours_modified == write.modified:
         return None
-    sizes = (
-        version.size for version in versions if version.modified == one.ours_modified
-    )
-    return next((size for size in sizes if size < one.ours_size), None)
+    for version in versions:
+        is_ours_by_time = version.modified == write.ours_modified
+        if is_ours_by_time and version.size < write.ours_size:
+            return version.size
+    return None
 
 
-def is_ours(one: Overwrite, version: FileVersion) -> bool:
+def is_ours(write: Overwrite, version: FileVersion) -> bool:
     """Whether a version has the time and the length of our write."""
-    return (version.size, version.modified) == (one.ours_size, one.ours_modified)
+    return (version.size, version.modified) == (write.ours_size, write.ours_modified)
 
 
 def before_ours(ours: Overwrite, versions: Sequence[FileVersion]) -> list[FileVersion]:
@@ -89,56 +89,80 @@ def before_ours(ours: Overwrite, versions: Sequence[FileVersion]) -> list[FileVe
     return [version for version in versions if version.modified < until]
 
 
-def is_later(one: Overwrite, version: FileVersion, passed: float) -> bool:
-    """Whether others have written this version since, as far as its time tells. `passed`: seconds since our write."""
-    if not one.date or passed <= SAME_PASS:
+def is_later(write: Overwrite, version: FileVersion, passed: float) -> bool:
+    """Whether the time of a version proves that it came after our write.
+
+    `passed` are the seconds since our write.
+    """
+    if not write.date or passed <= SAME_PASS:
         return False
     # Fault: our time may lie ahead. A text that comes to stand at that time shares the entry
     # of ours, and the next write at another time wipes it out. An earlier one may lie below ours.
-    latest = max(one.date + 1, one.ours_modified)
-    return latest < version.modified <= one.date + passed + 1
+    latest = max(write.date + 1, write.ours_modified)
+    return latest < version.modified <= write.date + passed + 1
 
 
-def may_hide_another(one: Overwrite, version: FileVersion) -> bool:
+def may_hide_another(write: Overwrite, version: FileVersion) -> bool:
     """Whether a listed version may hold another text by now.
 
     Fault: a program that has read a text of the last minute uploads another one with its time
     and its length. That takes the entry of the text that it had read, and the list stays as it was.
     """
-    return one.crossed and version.modified >= one.date - UNNOTICED_SECONDS
+    return write.crossed and version.modified >= write.date - UNNOTICED_SECONDS
 
 
 def candidates(
-    one: Overwrite,
+    write: Overwrite,
     versions: Sequence[FileVersion],
     listed: KnownList | None,
     *,
     passed: float,
 ) -> list[FileVersion]:
-    """Versions that may hold a text that nobody here has seen: new ones first, the newest first.
+    """The versions that may hold an unseen text: new ones first, each kind the newest first.
 
-    `listed`: what was there before our write, where that is known. `passed`: seconds since our write.
+    `listed` has the versions that were there before our write; None where that is not known.
+    `passed` are the seconds since our write.
     """
-    chosen: list[FileVersion] = []
+    new: list[FileVersion] = []
     listed_before: list[FileVersion] = []
-    floor = earliest(one)
     for version in versions:
-        is_base = version.modified == one.modified
-        if is_ours(one, version) and has_time_of_its_own(one) and not one.crossed:
-            continue  # nothing shares its entry
-        if is_base and version.size == one.size and not one.young:
-            if listed is None and floor == one.modified:
+        if _is_replaced_text(write, version):
+            if listed is None and earliest(write) == write.modified:
                 break  # what follows is older
-            continue
-        # Another text may have come to stand in the entry of the one that we replaced: same length, same second.
-        if listed is not None and listed.has(version) and not is_base:
-            if not may_hide_another(one, version):
-                continue
-            listed_before.append(version)
-            continue
-        if listed is None and version.modified < floor:
-            continue
-        if is_later(one, version, passed):
-            continue  # others have written since
-        chosen.append(version)
-    return chosen + listed_before
+        elif _was_listed(write, version, listed):
+            if may_hide_another(write, version):
+                listed_before.append(version)
+        elif _may_be_unseen(write, version, listed, passed):
+            new.append(version)
+    return new + listed_before
+
+
+def _is_replaced_text(write: Overwrite, version: FileVersion) -> bool:
+    """Whether a version is the text that we replaced.
+
+    Fault: another text of its length takes its entry in the same second. So a young entry
+    proves nothing.
+    """
+    is_same = (version.modified, version.size) == (write.modified, write.size)
+    return is_same and not write.young
+
+
+def _was_listed(
+    write: Overwrite, version: FileVersion, listed: KnownList | None
+) -> bool:
+    """Whether a version stood on the list before our write, and is not the one that we replaced."""
+    if listed is None or version.modified == write.modified:
+        return False
+    return listed.has(version)
+
+
+def _may_be_unseen(
+    write: Overwrite, version: FileVersion, listed: KnownList | None, passed: float
+) -> bool:
+    """Whether a version that is neither listed nor the replaced one may hold an unseen text."""
+    is_alone = has_time_of_its_own(write) and not write.crossed
+    if is_ours(write, version) and is_alone:
+        return False  # nothing shares its entry
+    if listed is None and version.modified < earliest(write):
+        return False
+    return not is_later(write, version, passed)

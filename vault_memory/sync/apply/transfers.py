@@ -1,8 +1,6 @@
 """Files that travel, are merged, deleted, or kept twice. What an action rests on is looked at again first."""
 
 import secrets
-from collections.abc import Mapping
-from dataclasses import dataclass
 from datetime import datetime
 
 from vault_memory.markdown.merging.three_way import merge
@@ -20,16 +18,12 @@ from vault_memory.sync.apply.session import (
     SyncSession,
     as_stored,
 )
-from vault_memory.sync.apply.unproven_uploads import Delivery
-from vault_memory.sync.plan.awareness import (
-    Step,
-    has_read,
-    items_of,
-    join_records,
-    torn_end,
-    without_line,
-    without_torn,
+from vault_memory.sync.apply.unread_overwrites import (
+    StartFinder,
+    merge_additions,
+    with_additions,
 )
+from vault_memory.sync.plan.awareness import join_records, without_torn
 from vault_memory.sync.state_db import OpenUpload
 from vault_memory.sync.trees import BaseFile
 from vault_memory.vault.reader import Note
@@ -43,6 +37,7 @@ class FileTransfers:
     def __init__(self, session: SyncSession) -> None:
         self._session = session
         self._overwritten = OverwriteCheck(session)
+        self._starts = StartFinder(session, self._overwritten)
 
     def download(self, action: Download, result: PassResult, now: datetime) -> None:
         fetched = self._session.fetch(action.path, action.tag, now)
@@ -78,87 +73,13 @@ class FileTransfers:
         was = self._session.state.base_of(action.path)
         if not isinstance(was, BaseFile) or was.hash != action.hash:
             return None
-        start = self._start_of_other(action.path, was, fetched, now)
+        start = self._starts.find(action.path, was, fetched, now)
         ours = self._session.sent_bytes(was.hash)
         if start is None or ours is None:
             return None
         if action.path.endswith(RECORDS):
             return join_records([ours, fetched.raw])
-        return _added(start, ours, fetched.raw, now)
-
-    def _start_of_other(
-        self, path: str, was: BaseFile, fetched: Fetched, now: datetime
-    ) -> "_Start | None":
-        """What the other side started from, if it wrote over a text of the last minute without having read it.
-
-        Two writes can pass one precondition at once, and some clients send none: then theirs starts from an older
-        version than ours, and to take ours for the common text would take our lines for lines that they removed.
-        A text that is just as an earlier one has been put back on purpose, but by a person, not by a device.
-        """
-        delivery = self._session.deliveries.of(path, was)
-        if delivery is None or not path.endswith((*TEXT, *RECORDS)):
-            return None
-        if not delivery.is_ours and not self._is_foreign(fetched):
-            return None  # a device like this one: where it knew nothing of the text, the device that sent that tells
-        entry = self._session.state.entry_of(path)
-        modified = entry.modified if entry and entry.etag == fetched.etag else 0
-        if not self._session.deliveries.unnoticed(delivery, modified, now.timestamp()):
-            return None
-        texts = self._session.versions_here(path)
-        if was.hash not in texts:
-            return None
-        # This device may have read the first part of another one's upload: its last line is torn, not written.
-        last = texts[was.hash]
-        torn = b""
-        if not delivery.arrivals[0].by_us:
-            torn = torn_end(last, fetched.raw)
-        own_items = items_of(without_line(last, torn))
-        if own_items <= items_of(fetched.raw):
-            return None
-        if revision_of(fetched.raw) in texts and fetched.checksum != revision_of(
-            fetched.raw
-        ):
-            return None
-        if path.endswith(RECORDS):
-            return _Start(None)
-        # The server may have kept half of an upload, upon which the other side wrote: what is missing was cut off.
-        if delivery.whole and has_read(fetched.raw, self._steps(delivery, texts)):
-            return None
-        if delivery.whole and self._overwritten.is_next(
-            path, was, delivery, fetched, texts
-        ):
-            return None
-        # What was written here since the upload can be nobody else's start.
-        revisions = list(texts)
-        candidates = [
-            (one, _without_headings(texts[one]))
-            for one in revisions[revisions.index(was.hash) :]
-        ]
-        start = texts[nearest(_without_headings(fetched.raw), candidates) or was.hash]
-        return _Start(start, cut=b"" if delivery.whole else texts[was.hash], torn=torn)
-
-    def _is_foreign(self, fetched: Fetched) -> bool:
-        """Whether a program of another kind wrote a text: devices like this one send a checksum along."""
-        return (
-            self._session.remote.traits.checksums
-            and fetched.checksum != revision_of(fetched.raw)
-        )
-
-    def _steps(self, delivery: Delivery, texts: Mapping[str, bytes]) -> list[Step]:
-        """`texts`: the versions that were here, the newest first."""
-        revisions = list(texts)
-        steps = []
-        for arrival in delivery.arrivals:
-            at = revisions.index(arrival.revision) if arrival.revision in texts else -1
-            older = frozenset[bytes]().union(
-                *(items_of(texts[one]) for one in revisions[at + 1 :])
-            )
-            raw, before = (
-                self._session.sent_bytes(one) or b""
-                for one in (arrival.revision, arrival.before)
-            )
-            steps.append(Step(raw, before, older, arrival.at_once))
-        return steps
+        return merge_additions(start, ours, fetched.raw, now)
 
     def _swap_in(
         self,
@@ -281,49 +202,57 @@ class FileTransfers:
     def _joined(
         self, action: Merge, mine: bytes, fetched: Fetched, now: datetime
     ) -> bytes | None:
-        """One text out of two, or None where that cannot be."""
-        its = fetched.raw
+        """Both texts in one; None where they cannot be merged."""
         if action.path.endswith(RECORDS):
-            return join_records([mine, its])
+            return join_records([mine, fetched.raw])
         if not action.path.endswith(TEXT):
             return None
         was = self._session.state.base_of(action.path)
         if isinstance(was, BaseFile) and was.hash == action.base:
-            start = self._start_of_other(action.path, was, fetched, now)
+            start = self._starts.find(action.path, was, fetched, now)
             if start is not None:
-                return _added(start, mine, its, now)
+                return merge_additions(start, mine, fetched.raw, now)
+        base = self._common_text(action, fetched.raw)
         date = f"{now:%Y-%m-%d}"
-        with self._session.writing() as writer:
-            snapshots = writer.snapshots
-            base = snapshots.bytes_of(action.base)
-            if base is None:
-                chain = snapshots.chain(action.path)[1 : VERSIONS + 1]
-                texts = {
-                    one.revision: snapshots.bytes_of(one.revision) or b""
-                    for one in chain
-                }
-                same = (
-                    revision_of(its)
-                    if revision_of(its) in texts
-                    and not self._lay_elsewhere(action, its)
-                    else ""
-                )
-                base = texts.get(
-                    same or (nearest(its, texts.items()) if action.base else "") or ""
-                )
-        lost = self._session.deliveries.lost(action.path)
-        if base is not None and lost:
-            # Whoever wrote it may have read half of our upload: what is missing was cut off, not removed.
-            its = without_torn(its, self._session.sent_bytes(lost) or b"", [base])
-            its = merge(None, base, its, between_people=True, date=date).result or its
+        its = self._without_cut_off_lines(action.path, base, fetched.raw, date)
         return merge(base, mine, its, between_people=True, date=date).result
 
-    def _lay_elsewhere(self, action: Merge, its: bytes) -> bool:
-        """Whether the server's text is that of a note with another name: it came here and is no version of this one."""
-        revision, base = revision_of(its), self._session.state.base()
+    def _common_text(self, action: Merge, its: bytes) -> bytes | None:
+        """The text that both sides started from; None where that is not known."""
+        base = self._session.sent_bytes(action.base) if action.base else None
+        if base is not None:
+            return base
+        with self._session.writing() as writer:
+            snapshots = writer.snapshots
+            earlier = snapshots.chain(action.path)[1 : VERSIONS + 1]
+            texts = {
+                version.revision: snapshots.bytes_of(version.revision) or b""
+                for version in earlier
+            }
+        # A version that was in the vault, and under which people went on writing here.
+        revision = revision_of(its)
+        if revision in texts and not self._is_another_note(action, revision):
+            return texts[revision]
+        if action.base:
+            return texts.get(nearest(its, texts.items()) or "")
+        return None
+
+    def _without_cut_off_lines(
+        self, path: str, base: bytes | None, its: bytes, date: str
+    ) -> bytes:
+        """The server's text, completed if its author may have read half of an upload of ours."""
+        revision = self._session.deliveries.lost(path)
+        if base is None or not revision:
+            return its
+        # What it lacks was cut off, and nobody removed it.
+        upload = self._session.sent_bytes(revision) or b""
+        return with_additions(base, without_torn(its, upload, [base]), date)
+
+    def _is_another_note(self, action: Merge, revision: str) -> bool:
+        """Whether a note with another name has this text: then it is no version of this one."""
         return any(
             path != action.path and isinstance(was, BaseFile) and was.hash == revision
-            for path, was in base.items()
+            for path, was in self._session.state.base().items()
         )
 
     def trash(self, action: TrashLocal, now: datetime, *, again: bool) -> None:
@@ -365,41 +294,3 @@ class FileTransfers:
             if action.side == "remote":
                 self._session.state.delete_entry(action.path)
         result.conflicts.append(action.copy)
-
-
-@dataclass(frozen=True, slots=True)
-class _Start:
-    """The text that another side started from; None where it knew of no such note."""
-
-    raw: bytes | None
-    cut: bytes = b""
-    """an upload of ours of which the server may have kept the first part, upon which the other side wrote"""
-    torn: bytes = b""
-    """the last line of what is here, if that is the first part of an upload of another device"""
-
-
-def _added(start: _Start, mine: bytes, its: bytes, now: datetime) -> bytes | None:
-    """My text with what the other side has in addition to its start.
-
-    The start is the nearest text that was here. The other side may have started from an older one: a line that it
-    lacks may be one that it never saw.
-    """
-    date = f"{now:%Y-%m-%d}"
-    if start.cut:
-        its = without_torn(its, start.cut, [start.raw or b""])
-    if start.raw is not None:
-        its = _with_additions(start.raw, its, date)
-        if start.torn:
-            # What the first part of an upload lacks was not removed here: only what it has in addition counts.
-            mine = _with_additions(start.raw, without_line(mine, start.torn), date)
-    return merge(start.raw, mine, its, between_people=True, date=date).result
-
-
-def _without_headings(raw: bytes) -> bytes:
-    """What tells texts apart: a program that adds a line makes the heading above it anew."""
-    return b"\n".join(line for line in raw.splitlines() if not line.startswith(b"#"))
-
-
-def _with_additions(start: bytes, text: bytes, date: str) -> bytes:
-    """A text of the past with what a later text has in addition."""
-    return merge(None, start, text, between_people=True, date=date).result or text
