@@ -5,7 +5,7 @@ the tag as it was. Where the server keeps versions, they tell; what is found the
 """
 
 from collections.abc import Collection, Sequence
-from dataclasses import asdict, replace
+from dataclasses import asdict, dataclass, replace
 from datetime import datetime
 from operator import itemgetter
 
@@ -309,35 +309,45 @@ class OverwriteCheck:
         have written since.
         """
         listed = self._known.of(one.path, one.base)
-        unseen = self._read_before(one)
-        seen = [revision for revision in self._seen(one) if revision not in unseen]
-        floor = earliest(one)
-        reaches_base = floor > 0 or listed is not None or one.base == NOTHING.hash
         passed = now.timestamp() - one.at
         chosen = candidates(one, versions, listed, passed=passed)
-        unread = _ids_of_later(one, versions, listed, passed)
-        unread |= {version.id for version in chosen}
+        reading = self._read(one, chosen, listed, now)
+        unread = reading.unread | _ids_of_later(one, versions, listed, passed)
+        read = [version for version in versions if version.id not in unread]
+        is_complete = (
+            reading.found_base
+            or listed is not None
+            or one.base == NOTHING.hash
+            or earliest(one) > 0
+        )
+        return _oldest_first(reading.unseen) if is_complete else [], read
+
+    def _read(
+        self,
+        one: Overwrite,
+        chosen: Sequence[FileVersion],
+        listed: KnownList | None,
+        now: datetime,
+    ) -> "_Reading":
+        """Read the versions that may hold an unseen text, down to the text that we replaced."""
+        unseen = self._read_before(one)
+        seen = [revision for revision in self._seen(one) if revision not in unseen]
+        unread = {version.id for version in chosen}
         for index, version in enumerate(chosen[:DEEPEST]):
             raw = self._bytes_of(one, version)
-            if raw is None:
-                # The current content is listed and cannot be read; what expired is of no use.
-                if is_ours(one, version):
-                    unread.discard(version.id)
+            # The current content is listed and cannot be read; what expired is of no use.
+            if raw is not None or is_ours(one, version):
+                unread.discard(version.id)
+            if raw is None or _was_listed_before(one, version, raw, listed):
                 continue
-            unread.discard(version.id)
+            if listed is None and _is_replaced_text(one, raw):
+                older = {version.id for version in chosen[index:]}
+                return _Reading(unseen, unread - older, found_base=True)
             revision = revision_of(raw)
-            if revision == one.base and listed is None and floor in (0, one.modified):
-                reaches_base = True
-                unread -= {older.id for older in chosen[index:]}
-                break  # what follows is older
-            is_known = revision in seen or revision in unseen
-            if is_known or _was_listed_before(one, version, raw, listed):
-                continue
-            if not self._is_beginning(raw, seen):
+            if revision not in unseen and not self._is_seen(raw, seen):
                 unseen[revision] = (version.modified, raw)
                 self._keep_unseen(one, unseen, raw, now)
-        read = [version for version in versions if version.id not in unread]
-        return _oldest_first(unseen) if reaches_base else [], read
+        return _Reading(unseen, unread)
 
     def _bytes_of(self, one: Overwrite, version: FileVersion) -> bytes | None:
         """The bytes of a version; None where the server does not have them."""
@@ -393,8 +403,10 @@ class OverwriteCheck:
             chain = [version.revision for version in writer.snapshots.chain(one.path)]
         return [*dict.fromkeys((*ours, *chain))]
 
-    def _is_beginning(self, raw: bytes, seen: Sequence[str]) -> bool:
-        """Whether it is the first part of a text that was here: an upload that was cut off left it."""
+    def _is_seen(self, raw: bytes, seen: Sequence[str]) -> bool:
+        """Whether a text was here, or is the first part of one whose upload was cut off."""
+        if revision_of(raw) in seen:
+            return True
         texts = map(self._session.sent_bytes, seen[:OLDER])
         return any(text is not None and text.startswith(raw) for text in texts)
 
@@ -477,6 +489,18 @@ class OverwriteCheck:
             result.notes.append((one.path, ASIDE.format(copy=copy)))
 
 
+@dataclass(frozen=True, slots=True)
+class _Reading:
+    """What a look behind a write has read."""
+
+    unseen: dict[str, tuple[int, bytes]]
+    """unseen texts by revision, each with the time of its version"""
+    unread: set[str]
+    """ids of versions whose bytes are not known"""
+    found_base: bool = False
+    """whether the text that we replaced was among the versions: what follows it is older"""
+
+
 def _ids_of_later(
     write: Overwrite,
     versions: Sequence[FileVersion],
@@ -490,6 +514,11 @@ def _ids_of_later(
         if is_later(write, version, passed)
         and not (listed is not None and listed.has(version))
     }
+
+
+def _is_replaced_text(write: Overwrite, raw: bytes) -> bool:
+    """Whether these are the bytes that our write replaced, and nothing older is in question."""
+    return revision_of(raw) == write.base and earliest(write) in (0, write.modified)
 
 
 def _was_listed_before(
