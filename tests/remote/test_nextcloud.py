@@ -32,6 +32,7 @@ from vault_memory.remote.remote_errors import (
     RemoteFull,
     RemoteLocked,
     RemoteMissing,
+    RootMissing,
     RemoteUnreachable,
     Unauthorised,
 )
@@ -358,7 +359,7 @@ def test_a_version_is_asked_for_again_when_a_proxy_calls_it_missing(
     script.add(NOT_FOUND, "GET", "/versions/")
     assert remote.get_version("note.md", version, max_bytes=99) == b"one"
     script.add(NOT_FOUND, times=2)
-    with pytest.raises(NotUnderstood):
+    with pytest.raises(RootMissing):
         remote.get_version("note.md", version, max_bytes=99)
     script.add(NOT_FOUND, "GET", "/versions/", times=None)
     with pytest.raises(RemoteMissing):

@@ -30,10 +30,9 @@ from vault_memory.remote.remote_errors import (
     RemoteChanged,
     RemoteError,
     RemoteMissing,
-    RootMissing,
 )
 from vault_memory.remote.remote_listing import seconds_of
-from vault_memory.remote.status_errors import is_page, retry_after
+from vault_memory.remote.status_errors import is_by_proxy, is_page, retry_after
 from vault_memory.remote.webdav import BINARY, WebDav, tag_of
 
 logger = logging.getLogger(__name__)
@@ -231,12 +230,12 @@ class Nextcloud(WebDav):
         """Its bytes."""
         target = f"{self._beside('versions')}/versions/{version.id}"
         answer = self.exchange("download", target, path=path, cap=max_bytes)
-        if _is_by_proxy(answer):
+        if is_by_proxy(answer):
             # Fault: a proxy cannot reach the server for a moment and calls every address missing.
             # The version would count as gone, and its lines would be lost. So the server has to
             # answer something else in between. A proxy that replaces the server's own refusals
             # gives the same answer again.
-            self._prove_reachable(path)
+            self.look("")  # raises RootMissing if a proxy calls that missing as well
             answer = self.exchange("download", target, path=path, cap=max_bytes)
         if answer.status != 200:
             self.refuse("download", path, answer)
@@ -248,13 +247,6 @@ class Nextcloud(WebDav):
             )
         # It may be shorter or longer than listed: two writes of one second share an entry with the size of the later.
         return answer.body
-
-    def _prove_reachable(self, path: str) -> None:
-        """Raise AnsweredByProxy unless the server itself answers."""
-        try:
-            self.look("")
-        except RootMissing:
-            raise AnsweredByProxy("a proxy calls all missing", path=path) from None
 
     def stored(self, answer: Answer) -> PutResult:
         """With the id, without its padding and the server's name."""
@@ -275,7 +267,7 @@ class Nextcloud(WebDav):
             )
         if answer.status == 429 and retry_after(answer) is None:
             raise locked_out()
-        if action == "versions" and _is_by_proxy(answer):
+        if action == "versions" and is_by_proxy(answer):
             # Fault: the refusal of a proxy counts as "no versions", and what a write of ours
             # replaced on the server is never looked for.
             reason = f"a proxy says that there are no versions (status {answer.status})"
@@ -510,12 +502,6 @@ def locked_out() -> RemoteBusy:
         everywhere=True,
         hint="find the program that tries a wrong password, wait for half an hour, and try again",
     )
-
-
-def _is_by_proxy(answer: Answer) -> bool:
-    """Whether a proxy says that a thing is missing or forbidden. The server says so in XML."""
-    is_xml = "xml" in answer.header("Content-Type").lower()
-    return answer.status in (403, 404, 410) and not is_xml
 
 
 def _earlier(line: Line, target: str) -> FileVersion | None:

@@ -113,6 +113,12 @@ def is_page(answer: Answer) -> bool:
     return "html" in answer.header("Content-Type").lower()
 
 
+def is_by_proxy(answer: Answer) -> bool:
+    """Whether a proxy says that a thing is missing or forbidden. The server says so in XML."""
+    is_xml = "xml" in answer.header("Content-Type").lower()
+    return answer.status in (403, 404, 410) and not is_xml
+
+
 _REFUSALS = {
     400: "it does not take this name or request",
     403: "this account may not",

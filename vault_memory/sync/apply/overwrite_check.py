@@ -5,9 +5,8 @@ the tag as it was. Where the server keeps versions, they tell; what is found the
 """
 
 from collections.abc import Collection, Sequence
-from dataclasses import asdict, dataclass, replace
+from dataclasses import asdict, replace
 from datetime import datetime
-from operator import itemgetter
 
 from vault_memory.errors import VaultError
 from vault_memory.markdown.merging.three_way import merge
@@ -20,15 +19,11 @@ from vault_memory.remote.remote_errors import (
     RemoteLocked,
     RemoteMissing,
 )
-from vault_memory.sync.apply.known_versions import KnownList, KnownVersions
+from vault_memory.sync.apply.known_versions import KnownVersions
 from vault_memory.sync.apply.own_writes import (
     NOTHING,
     Overwrite,
     before_ours,
-    candidates,
-    earliest,
-    is_later,
-    is_ours,
     short_size,
 )
 from vault_memory.sync.apply.progress import LOOKED_AT_AGAIN, PassResult
@@ -40,6 +35,7 @@ from vault_memory.sync.apply.session import (
     SyncSession,
 )
 from vault_memory.sync.apply.unproven_uploads import UNNOTICED_SECONDS, Delivery
+from vault_memory.sync.apply.unseen_texts import OLDER, OVERWROTE, UnseenTexts
 from vault_memory.sync.plan.awareness import join_records
 from vault_memory.sync.plan.name_clashes import beside
 from vault_memory.sync.plan.safety_limits import stamp
@@ -48,16 +44,11 @@ from vault_memory.vault.reader import Note
 from vault_memory.vault.snapshots import revision_of
 from vault_memory.vault.version_distance import nearest
 
-DEEPEST = 12
-"""Versions on the server that are looked at"""
 MOST_RECENT = 6
 """So many versions are read to find out whether a device wrote upon our text; if there are more, it counts as not"""
-OLDER = 60
-"""Versions here that the other one may have started from"""
 GIVE_UP_SECONDS = 24 * 3600.0
 REST_SECONDS = 600.0
 """So long no other write goes over one that cannot be looked behind"""
-_FACT = "overwrote "
 JOINED = "another program wrote it on the server at the same moment as this device; both texts are in it now"
 ASIDE = "another program wrote it on the server at the same moment as this device; what that was is `{copy}`"
 LEFT = "this device wrote over a text that another program had just stored; it lies in the server's versions"
@@ -73,6 +64,7 @@ class OverwriteCheck:
     def __init__(self, session: SyncSession) -> None:
         self._session = session
         self._known = KnownVersions(session.state)
+        self._unseen = UnseenTexts(session, self._known)
 
     def suspects(self, now: datetime) -> frozenset[str]:
         """Paths whose tags other bytes may stand behind, and those that somebody else has just written."""
@@ -123,7 +115,7 @@ class OverwriteCheck:
             date=stored.date,
             crossed=crossed,
         )
-        before = self._session.state.meta(_FACT + path)
+        before = self._session.state.meta(OVERWROTE + path)
         if isinstance(before, dict) and path.endswith(
             (*TEXT, *RECORDS)
         ):  # not yet looked behind: both at once
@@ -136,7 +128,7 @@ class OverwriteCheck:
                 writes=((made.ours, made.base), *map(tuple, older)),
                 **first,
             )
-        self._session.state.set_meta(_FACT + path, asdict(made))
+        self._session.state.set_meta(OVERWROTE + path, asdict(made))
 
     def begin(self, path: str, revision: str) -> None:
         """A file is new on the server: what lies in its versions, be it older or not, was never here."""
@@ -217,7 +209,7 @@ class OverwriteCheck:
         Returns the paths that rest until that is done, with the reasons: the next write could wipe it out.
         """
         rest: dict[str, str] = {}
-        for name, fact in self._session.state.metas_with_prefix(_FACT).items():
+        for name, fact in self._session.state.metas_with_prefix(OVERWROTE).items():
             one = Overwrite(**fact)
             age = now.timestamp() - one.at
             if only not in (None, one.path):
@@ -248,13 +240,13 @@ class OverwriteCheck:
     def _look(self, one: Overwrite, result: PassResult, now: datetime) -> None:
         versions = self._session.remote.versions(one.path, fileid=one.fileid)
         # First of all: the next write could wipe out a version.
-        unseen, read = self._unseen(one, versions, now)
+        unseen, read = self._unseen.look(one, versions, now)
         if (size := short_size(one, versions)) is not None:
             # Fault: a text of an earlier time may pass together with the second upload.
             self._known.save(one.path, one.base, before_ours(one, read), one.modified)
             self._send_again(one, size, result, now)
             versions = self._session.remote.versions(one.path, fileid=one.fileid)
-            more, read = self._unseen(one, versions, now)
+            more, read = self._unseen.look(one, versions, now)
             unseen += [raw for raw in more if raw not in unseen]
         # Fault: a version with a time in the future stands above ours, and has its length by
         # chance. The server may have kept only a part of ours: its entry is the one of our time.
@@ -299,116 +291,6 @@ class OverwriteCheck:
             result.outdated.add(
                 one.path
             )  # somebody has already written upon the first part
-
-    def _unseen(
-        self, one: Overwrite, versions: Sequence[FileVersion], now: datetime
-    ) -> tuple[list[bytes], list[FileVersion]]:
-        """The unseen texts that our write replaced, the oldest first; the versions that are read.
-
-        The second are those whose bytes are known: not the current content, and not what others
-        have written since.
-        """
-        listed = self._known.of(one.path, one.base)
-        passed = now.timestamp() - one.at
-        chosen = candidates(one, versions, listed, passed=passed)
-        reading = self._read(one, chosen, listed, now)
-        unread = reading.unread | _ids_of_later(one, versions, listed, passed)
-        read = [version for version in versions if version.id not in unread]
-        is_complete = (
-            reading.found_base
-            or listed is not None
-            or one.base == NOTHING.hash
-            or earliest(one) > 0
-        )
-        return _oldest_first(reading.unseen) if is_complete else [], read
-
-    def _read(
-        self,
-        one: Overwrite,
-        chosen: Sequence[FileVersion],
-        listed: KnownList | None,
-        now: datetime,
-    ) -> "_Reading":
-        """Read the versions that may hold an unseen text, down to the text that we replaced."""
-        unseen = self._read_before(one)
-        seen = [revision for revision in self._seen(one) if revision not in unseen]
-        unread = {version.id for version in chosen}
-        for index, version in enumerate(chosen[:DEEPEST]):
-            raw = self._bytes_of(one, version)
-            # The current content is listed and cannot be read; what expired is of no use.
-            if raw is not None or is_ours(one, version):
-                unread.discard(version.id)
-            if raw is None or _was_listed_before(one, version, raw, listed):
-                continue
-            if listed is None and _is_replaced_text(one, raw):
-                older = {version.id for version in chosen[index:]}
-                return _Reading(unseen, unread - older, found_base=True)
-            revision = revision_of(raw)
-            if revision not in unseen and not self._is_seen(raw, seen):
-                unseen[revision] = (version.modified, raw)
-                self._keep_unseen(one, unseen, raw, now)
-        return _Reading(unseen, unread)
-
-    def _bytes_of(self, one: Overwrite, version: FileVersion) -> bytes | None:
-        """The bytes of a version; None where the server does not have them."""
-        try:
-            return self._session.remote.get_version(
-                one.path, version, max_bytes=self._session.largest
-            )
-        except RemoteMissing:
-            return None
-
-    def _read_before(self, one: Overwrite) -> dict[str, tuple[int, bytes]]:
-        """Unseen texts that an earlier look has read, by revision, each with the time of its version."""
-        texts = (
-            (modified, revision, self._session.sent_bytes(revision))
-            for modified, revision in one.unseen
-        )
-        return {
-            revision: (modified, raw)
-            for modified, revision, raw in texts
-            if raw is not None
-        }
-
-    def _keep_unseen(
-        self,
-        one: Overwrite,
-        unseen: dict[str, tuple[int, bytes]],
-        raw: bytes,
-        now: datetime,
-    ) -> None:
-        """Keep a text at once: when this look breaks off, the server may not have it any more for the next one.
-
-        A server lets most versions of one moment go, and a further write in a second replaces the version of it.
-        """
-        if not one.path.endswith((*TEXT, *RECORDS)):
-            return
-        self._session.keep(one.path, raw, now, by="sync")
-        revisions = tuple(
-            (modified, revision) for revision, (modified, _) in unseen.items()
-        )
-        with self._session.state.transaction():
-            self._session.state.set_meta(
-                _FACT + one.path, asdict(replace(one, unseen=revisions))
-            )
-
-    def _seen(self, one: Overwrite) -> list[str]:
-        """Revisions that were here, the latest first."""
-        ours = [
-            one.ours,
-            one.base,
-            *(revision for write in one.writes for revision in write),
-        ]
-        with self._session.writing() as writer:
-            chain = [version.revision for version in writer.snapshots.chain(one.path)]
-        return [*dict.fromkeys((*ours, *chain))]
-
-    def _is_seen(self, raw: bytes, seen: Sequence[str]) -> bool:
-        """Whether a text was here, or is the first part of one whose upload was cut off."""
-        if revision_of(raw) in seen:
-            return True
-        texts = map(self._session.sent_bytes, seen[:OLDER])
-        return any(text is not None and text.startswith(raw) for text in texts)
 
     def _join(
         self,
@@ -487,54 +369,3 @@ class OverwriteCheck:
             result.conflicts.append(copy)
             result.acted += 1
             result.notes.append((one.path, ASIDE.format(copy=copy)))
-
-
-@dataclass(frozen=True, slots=True)
-class _Reading:
-    """What a look behind a write has read."""
-
-    unseen: dict[str, tuple[int, bytes]]
-    """unseen texts by revision, each with the time of its version"""
-    unread: set[str]
-    """ids of versions whose bytes are not known"""
-    found_base: bool = False
-    """whether the text that we replaced was among the versions: what follows it is older"""
-
-
-def _ids_of_later(
-    write: Overwrite,
-    versions: Sequence[FileVersion],
-    listed: KnownList | None,
-    passed: float,
-) -> set[str]:
-    """The ids of the versions that came after our write and were not listed before it."""
-    return {
-        version.id
-        for version in versions
-        if is_later(write, version, passed)
-        and not (listed is not None and listed.has(version))
-    }
-
-
-def _is_replaced_text(write: Overwrite, raw: bytes) -> bool:
-    """Whether these are the bytes that our write replaced, and nothing older is in question."""
-    return revision_of(raw) == write.base and earliest(write) in (0, write.modified)
-
-
-def _was_listed_before(
-    write: Overwrite, version: FileVersion, raw: bytes, listed: KnownList | None
-) -> bool:
-    """Whether the bytes of a version are those that were listed before our write.
-
-    Fault: a later write of that second is listed in their place, with its own size.
-    """
-    if listed is None or version.modified == write.modified:
-        return False
-    return listed.sizes.get(version.id) == len(raw) != version.size
-
-
-def _oldest_first(unseen: dict[str, tuple[int, bytes]]) -> list[bytes]:
-    """Unseen texts by the times of their versions; among equal times the last read is the oldest."""
-    last_read_first = list(unseen.values())[::-1]
-    by_time = sorted(last_read_first, key=itemgetter(0))
-    return [raw for _, raw in by_time]
