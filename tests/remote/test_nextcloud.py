@@ -32,8 +32,8 @@ from vault_memory.remote.remote_errors import (
     RemoteFull,
     RemoteLocked,
     RemoteMissing,
-    RootMissing,
     RemoteUnreachable,
+    RootMissing,
     Unauthorised,
 )
 from vault_memory.remote.webdav import WebDav
