@@ -17,6 +17,7 @@ from tests.remote.servers import real
 from vault_memory.remote.http_transport import Account
 from vault_memory.remote.webdav import WebDav
 from vault_memory.sync.engine import SyncEngine
+from vault_memory.sync.local_vault import LocalVault
 from vault_memory.sync.settings import Settings
 from vault_memory.vault.reader import Folder
 from vault_memory.vault.write.writer import Writer
@@ -112,7 +113,8 @@ def _ours(state: Path, vault: Path, remote: WebDav) -> tuple[Cost, Cost]:
     def writing() -> Iterator[Writer]:
         yield writer
 
-    sync = SyncEngine(Folder(vault), state, remote, writing, Settings())
+    local = LocalVault(Folder(vault), writing)
+    sync = SyncEngine(local, state, remote, Settings())
     now = datetime.now(UTC) + AHEAD
     first = _measured(lambda: sync.run_pass(now).requests)
     time.sleep(3)

@@ -8,7 +8,7 @@ from vault_memory.remote.remote_errors import (
     RemoteUnreachable,
     Unauthorised,
 )
-from vault_memory.sync.engine import PassReport
+from vault_memory.sync.pass_report import PassReport
 from vault_memory.sync.observe.local_scan import BEING_SAVED
 from vault_memory.sync.sync_errors import AnotherClient
 

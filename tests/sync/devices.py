@@ -5,11 +5,15 @@ from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
+from typing import Any
 
 from vault_memory.markdown.merging.three_way import merge
 from vault_memory.remote.contract import Remote
 from vault_memory.remote.in_memory import RamRemote, RamServer
-from vault_memory.sync.engine import PassReport, SyncEngine
+from vault_memory.sync.engine import SyncEngine
+from vault_memory.sync.local_vault import LocalVault
+from vault_memory.sync.pass_options import PassOptions
+from vault_memory.sync.pass_report import PassReport
 from vault_memory.sync.settings import Settings
 from vault_memory.vault.reader import Folder
 from vault_memory.vault.write.writer import Writer
@@ -58,9 +62,8 @@ class Device:
             self.state,
             lambda base, ours, theirs: merge(base, ours, theirs).result,
         )
-        self.sync = SyncEngine(
-            self.folder, self.state, self.remote, self.writing, self.settings
-        )
+        vault = LocalVault(self.folder, self.writing)
+        self.sync = SyncEngine(vault, self.state, self.remote, self.settings)
 
     def stop(self) -> None:
         self.sync.close()
@@ -72,8 +75,8 @@ class Device:
         assert self.writer is not None
         yield self.writer
 
-    def run_pass(self, **asked: bool) -> PassReport:
-        return self.sync.run_pass(self.clock.now, **asked)
+    def run_pass(self, **options: Any) -> PassReport:
+        return self.sync.run_pass(self.clock.now, PassOptions(**options))
 
     def settle(
         self, others: "tuple[Device, ...]" = (), passes: int = 12

@@ -8,7 +8,7 @@ import pytest
 from tests.remote.servers.nextcloud import FakeNextcloud
 from tests.sync.clouded import connected
 from tests.sync.devices import Clock, Device
-from vault_memory.sync.engine import PassReport
+from vault_memory.sync.pass_report import PassReport
 from vault_memory.sync.plan.safety_limits import OLDER
 
 NOTES = [f"note{number}.md" for number in range(6)]

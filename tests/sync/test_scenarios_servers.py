@@ -31,7 +31,7 @@ from vault_memory.remote.remote_errors import (
     RootMissing,
     Unauthorised,
 )
-from vault_memory.sync.engine import PassReport
+from vault_memory.sync.pass_report import PassReport
 from vault_memory.sync.settings import Settings
 
 TEXT = "## Tea\n\n- green\n"

@@ -4,7 +4,7 @@ from pathlib import Path
 
 from vault_memory.remote.contract import Entry
 from vault_memory.sync.observe import etag_audit, server_backup
-from vault_memory.sync.state_db import FILE, OpenUpload, open_state
+from vault_memory.sync.state_db import FILE, FileHash, OpenUpload, open_state
 from vault_memory.sync.state_erase import erase_names
 from vault_memory.sync.trees import BaseFile
 
@@ -16,7 +16,7 @@ def filled(folder: Path, *, on_server: bool) -> None:
     with state.transaction():
         for path in (OLD, OTHER):
             state.set_base(path, BaseFile("h", "t", "1", "2"))
-            state.store_hashes([(path, 1, 2, 3, 4, "h")])
+            state.store_hashes({path: FileHash(1, 2, 3, 4, "h")})
             state.store_fetched(path, "t", "h")
             state.record_rewrite(path, "us", 1.0)
             state.begin_uploads([OpenUpload(path, "h", 1, "t")])

@@ -5,8 +5,8 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 
 from vault_memory.remote.remote_errors import RemoteBusy, Unauthorised
-from vault_memory.sync.engine import PassReport
 from vault_memory.sync.observe.local_scan import BEING_SAVED
+from vault_memory.sync.pass_report import PassReport
 from vault_memory.sync.sync_errors import AnotherClient, NotTwoWay
 
 SETTLE_SECONDS = 0.6

@@ -22,11 +22,12 @@ from vault_memory.sync.status import as_status, change_standing, read_standing
 if TYPE_CHECKING:
     from vault_memory.daemon import backoff
     from vault_memory.daemon.backoff import PathBackoff, SyncBackoff
-    from vault_memory.sync import connection
-    from vault_memory.sync.engine import PassReport
+    from vault_memory.sync import connection, pass_options
+    from vault_memory.sync.pass_report import PassReport
 else:
     backoff = lazy_module("vault_memory.daemon.backoff")
     connection = lazy_module("vault_memory.sync.connection")
+    pass_options = lazy_module("vault_memory.sync.pass_options")
 
 logger = logging.getLogger(__name__)
 
@@ -189,9 +190,10 @@ class Syncing:
                 raise Locked("the remote was changed just now")
             pace.begin()
             now = datetime.now(UTC).astimezone()
-            report = self._memory.sync.connection().run_pass(
-                now, ask=ask, resting=resting.at(time.monotonic()), progress=go_on
+            options = pass_options.PassOptions(
+                ask=ask, resting=resting.at(time.monotonic()), progress=go_on
             )
+            report = self._memory.sync.connection().run_pass(now, options)
             if report.acted:
                 self._memory.edits.process_due(now)
             return report

@@ -4,11 +4,8 @@ A precondition that no longer holds means: observe this path again. Each class s
 """
 
 from dataclasses import dataclass
-from typing import Literal
 
-from vault_memory.sync.trees import BaseDir, BaseFile
-
-Side = Literal["local", "remote"]
+from vault_memory.sync.trees import BaseDir, BaseFile, Side
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -4,7 +4,7 @@ import time
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from datetime import datetime, timedelta
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from vault_memory import config as configuration
 from vault_memory.database.connection import DatabaseError
@@ -15,14 +15,16 @@ from vault_memory.lazy import lazy_module
 if TYPE_CHECKING:
     from vault_memory.ingest.lifecycle import Progress
     from vault_memory.sync import connection as sync_connection
+    from vault_memory.sync import pass_options, state_db, status
     from vault_memory.sync import report as sync_report
-    from vault_memory.sync import state_db, status
     from vault_memory.sync.connection import SyncConnection
+    from vault_memory.sync.pass_options import PassOptions
     from vault_memory.sync.report import SyncReport
     from vault_memory.vault.write.writer import Writer
 else:
     sync_connection = lazy_module("vault_memory.sync.connection")
     sync_report = lazy_module("vault_memory.sync.report")
+    pass_options = lazy_module("vault_memory.sync.pass_options")
     state_db = lazy_module("vault_memory.sync.state_db")
     status = lazy_module("vault_memory.sync.status")
 
@@ -69,16 +71,16 @@ class SyncCalls:
         Raises NoRemote, PasswordUnsafe, AnotherClient, NotTwoWay, Unauthorised and other RemoteErrors, Locked.
         """
         self.vault.check_open()
-        approvals = {
-            "approve_deletes": approve_deletes,
-            "approve_restore": approve_restore,
-            "refuse_restore": refuse_restore,
-        }
+        options = pass_options.PassOptions(
+            dry_run=dry_run,
+            approve_deletes=approve_deletes,
+            approve_restore=approve_restore,
+            refuse_restore=refuse_restore,
+            progress=_shown_by(progress),
+        )
         with sync_connection.alone(self.vault.state.path, patience=QUEUE_SECONDS):
             try:
-                report = self._run_passes(
-                    aware(now), progress, sleep, once, dry_run, approvals
-                )
+                report = self._run_passes(aware(now), options, sleep, once=once)
             except (VaultMemoryError, DatabaseError, OSError) as error:
                 queued = self.count_waiting(aware(now))
                 self.close()
@@ -94,33 +96,28 @@ class SyncCalls:
     def _run_passes(
         self,
         started: datetime,
-        progress: "Progress | None",
+        options: "PassOptions",
         sleep: Callable[[float], None],
+        *,
         once: bool,
-        dry_run: bool,
-        approvals: Mapping[str, Any],
     ) -> "SyncReport":
+        """Run passes until nothing is left to do, `PATIENCE_SECONDS` are over, or no pass helps."""
         began = time.monotonic()
+        is_single = options.dry_run or not once
 
         def moment() -> datetime:
             return started + timedelta(seconds=time.monotonic() - began)
 
-        def show(done: int, total: int) -> None:
-            if progress is not None:
-                progress("syncing", done, total)
-
-        if once and not dry_run:
+        if not is_single:
             self._wait_for_saves(moment, sleep)
         total = sync_report.SyncReport()
         for pause in _pauses():
-            report = self.connection().run_pass(
-                moment(), dry_run=dry_run, progress=show, **approvals
-            )
+            report = self.connection().run_pass(moment(), options)
             total = sync_report.together(total, report)
             is_late = time.monotonic() - began > PATIENCE_SECONDS
             is_finished = report.quiet or report.settled
             is_stuck = report.failed and not report.acted
-            if dry_run or not once or is_finished or is_late or is_stuck:
+            if is_single or is_finished or is_late or is_stuck:
                 break
             if report.waiting:
                 sleep(pause)
@@ -154,10 +151,8 @@ class SyncCalls:
             vault = self.vault
             self._connection = sync_connection.SyncConnection(
                 vault.config.remote,
-                vault.folder,
-                vault.layout,
+                sync_connection.local_vault(vault.folder, vault.layout, self._writing),
                 vault.state.path,
-                self._writing,
                 vault.environment,
             )
         return self._connection
@@ -226,3 +221,13 @@ def _pauses() -> Iterator[float]:
     yield from PAUSES
     while True:
         yield PAUSES[-1]
+
+
+def _shown_by(progress: "Progress | None") -> Callable[[int, int], None]:
+    """Pass the progress of a pass on to the caller's display."""
+
+    def show(finished: int, total: int) -> None:
+        if progress is not None:
+            progress("syncing", finished, total)
+
+    return show

@@ -1,13 +1,13 @@
-"""One vault's remote, opened, with the engine that keeps both in step. One process at a time syncs a vault."""
+"""Connects a vault with its configured remote. One process at a time syncs a vault."""
 
 import logging
 import os
 from collections.abc import Callable, Iterator, Mapping
-from contextlib import AbstractContextManager, contextmanager
+from contextlib import contextmanager
 from dataclasses import replace
 from datetime import datetime
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, TypeVar
+from typing import TYPE_CHECKING, TypeVar
 
 from vault_memory.config.remote_password import password_of
 from vault_memory.config.sections import Remote as RemoteConfig
@@ -16,11 +16,15 @@ from vault_memory.errors import ConfigError, Locked, VaultMemoryError
 from vault_memory.lazy import lazy_module
 from vault_memory.remote.remote_errors import Unauthorised
 from vault_memory.rules.paths.layout import Layout
-from vault_memory.sync.engine import PassReport, SyncEngine
+from vault_memory.sync.apply.session import Writing
+from vault_memory.sync.engine import DEFAULT_OPTIONS, LAST_GOOD, SyncEngine
+from vault_memory.sync.local_vault import LocalVault
 from vault_memory.sync.observe.other_clients import refuse_other_clients
+from vault_memory.sync.pass_options import PassOptions
+from vault_memory.sync.pass_report import PassReport
 from vault_memory.sync.plan.safety_limits import OLDER
 from vault_memory.sync.report import Remark
-from vault_memory.sync.settings import Settings
+from vault_memory.sync.settings import Mode, Settings
 from vault_memory.sync.state_db import quarantine_state
 from vault_memory.sync.status import (
     PAUSE_SECONDS,
@@ -33,7 +37,6 @@ from vault_memory.sync.status import (
 from vault_memory.sync.sync_errors import AnotherClient, NotTwoWay
 from vault_memory.vault.device_id import device_of
 from vault_memory.vault.reader import Folder
-from vault_memory.vault.write.writer import Writer
 
 if TYPE_CHECKING:
     from vault_memory.remote import http_transport, remotes
@@ -48,11 +51,11 @@ logger = logging.getLogger(__name__)
 Result = TypeVar("Result")
 
 LOCK = "sync.lock"
-MODES: "Mapping[str, str]" = {"two-way": "both", "pull": "pull", "push": "push"}
+MODES: Mapping[str, Mode] = {"two-way": "both", "pull": "pull", "push": "push"}
 MUST_EXIST = ("user", "channel", "memory")
 """Kinds of notes whose name is their role"""
 DELETES = ("delete", "trash", "remove")
-"""How the words begin for what takes something away"""
+"""How the words of deleting actions begin"""
 
 
 class NoRemote(ConfigError):
@@ -64,143 +67,126 @@ class NoRemote(ConfigError):
         )
 
 
+def local_vault(folder: Folder, layout: Layout, writing: Writing) -> LocalVault:
+    """The local side of a sync, with the layout's rule which notes must exist."""
+
+    def must_exist(path: str) -> bool:
+        place = layout.place(path)
+        return place is not None and place.kind in MUST_EXIST
+
+    return LocalVault(folder, writing, must_exist)
+
+
 class SyncConnection:
     """A remote and a vault. Not for several threads at once."""
 
     def __init__(
         self,
-        remote: RemoteConfig,
-        folder: Folder,
-        layout: Layout,
-        state: Path,
-        writing: Callable[[], AbstractContextManager[Writer]],
+        config: RemoteConfig,
+        vault: LocalVault,
+        state_folder: Path,
         environment: Mapping[str, str],
     ) -> None:
-        """Raises NoRemote, AnotherClient, PasswordUnsafe. Nothing is asked of the server yet."""
-        if not remote.url:
+        """Raise NoRemote, AnotherClient, PasswordUnsafe. Nothing is asked of the server yet."""
+        if not config.url:
             raise NoRemote
-        root = Path(folder.root)
+        root = Path(vault.folder.root)
         refuse_other_clients(root)
-        self._state = state
-        self._password = password_of(remote, environment, root)
-        self._config = remote
-        self._remote = open_configured(remote, self._password)
+        self._config = config
+        self._vault = vault
+        self._state_folder = state_folder
+        self._password = password_of(config, environment, root)
+        self._remote = open_configured(config, self._password)
+        self._engine = self._open_engine()
+        self._must_ask = False
+        """whether the sync state is new, so that the next pass has to ask the server"""
+
+    def _open_engine(self) -> SyncEngine:
+        config = self._config
         settings = Settings(
-            mode=MODES[remote.mode],  # type: ignore[arg-type]
-            include=remote.include,
-            exclude=remote.exclude,
-            device=device_of(state),
+            mode=MODES[config.mode],
+            include=config.include,
+            exclude=config.exclude,
+            device=device_of(self._state_folder),
+        )
+        return SyncEngine(
+            self._vault,
+            self._state_folder,
+            self._remote,
+            settings,
+            insist=config.insist,
         )
 
-        def must_exist(path: str) -> bool:
-            place = layout.place(path)
-            return place is not None and place.kind in MUST_EXIST
-
-        def open_sync() -> SyncEngine:
-            return SyncEngine(
-                folder,
-                state,
-                self._remote,
-                writing,
-                settings,
-                must_exist=must_exist,
-                insist=remote.insist,
-            )
-
-        self._open_sync = open_sync
-        self._sync = open_sync()
-        self._knows_nothing = False
-        """whether the sync state was begun anew, so that the next pass has to ask the server"""
-
     def close(self) -> None:
-        self._sync.close()
+        self._engine.close()
         self._remote.close()
 
     def run_pass(
-        self,
-        now: datetime,
-        *,
-        dry_run: bool = False,
-        approve_deletes: bool = False,
-        approve_restore: bool = False,
-        refuse_restore: bool = False,
-        ask: bool = True,
-        resting: Mapping[str, str] | None = None,
-        progress: Callable[[int, int], None] = lambda done, total: None,
+        self, now: datetime, options: PassOptions = DEFAULT_OPTIONS
     ) -> PassReport:
-        """One pass. Raises what `SyncEngine.run_pass` raises; a password that was refused is not tried again and again."""
-        standing = read_standing(self._state)
-        self._heed_refusals(standing, now)
-        resting = resting or {}
-        options = {
-            "dry_run": dry_run,
-            "approve_deletes": approve_deletes,
-            "approve_restore": approve_restore,
-            "refuse_restore": refuse_restore,
-            "resting": resting,
-            "progress": progress,
-        }
-        try:
-            report = self._pass(now, ask=ask, **options)
-        except Unauthorised:
-            note_refusal(self._state, self._mark(), now)
-            raise
-        if standing.refused:
-            forget_refusals(self._state)
-        told = dict(report.skipped)
-        failed = {
-            **{path: told.pop(path) for path in resting if path in told},
-            **dict(report.failed),
-        }
-        return replace(
-            report, skipped=tuple(told.items()), failed=tuple(sorted(failed.items()))
-        )
+        """Run one pass. Raises what `SyncEngine.run_pass` raises.
 
-    def _pass(self, now: datetime, *, ask: bool, **options: Any) -> PassReport:
-        def run_pass() -> PassReport:
-            report = self._sync.run_pass(now, ask=ask or self._knows_nothing, **options)
-            self._knows_nothing = False
+        A password that the server refused is not tried again and again.
+        """
+        status = read_standing(self._state_folder)
+        self._check_refusals(status, now)
+
+        def run() -> PassReport:
+            ask = options.ask or self._must_ask
+            report = self._engine.run_pass(now, replace(options, ask=ask))
+            self._must_ask = False
             return report
 
-        return self._repairing(run_pass)
+        try:
+            report = self._with_repair(run)
+        except Unauthorised:
+            note_refusal(self._state_folder, self._mark(), now)
+            raise
+        if status.refused:
+            forget_refusals(self._state_folder)
+        return _with_resting_failed(report, options.resting)
 
     def is_being_saved(self, now: datetime) -> bool:
-        """Whether files were written here just now."""
-        return self._repairing(lambda: self._sync.is_being_saved(now))
+        """Whether a program is saving a file of the vault."""
+        return self._with_repair(lambda: self._engine.is_being_saved(now))
 
     def count_waiting(self, now: datetime) -> int:
-        """How many edits here the server has not got yet."""
-        return self._repairing(lambda: self._sync.count_waiting(now))
+        """Count the local edits that the server does not have yet."""
+        return self._with_repair(lambda: self._engine.count_waiting(now))
 
     @property
     def last_good(self) -> str:
-        """When a whole pass last went well; ISO 8601, or nothing."""
-        moment = self._repairing(lambda: self._sync.state.meta("last_good"))
+        """When a complete pass last succeeded; ISO 8601, or nothing."""
+        moment = self._with_repair(lambda: self._engine.state.meta(LAST_GOOD))
         return moment if isinstance(moment, str) else ""
 
-    def _repairing(self, call: Callable[[], Result]) -> Result:
-        """A call of the engine. Damage of the sync state that it meets costs only what was remembered."""
+    def _with_repair(self, call: Callable[[], Result]) -> Result:
+        """Call the engine; when the sync state is damaged, begin a new one and call again."""
         try:
             return call()
         except DatabaseError as error:
             if not is_damage(error):
                 raise
-            self._sync.close()
-            quarantine_state(self._state)
-            self._sync = self._open_sync()
-            self._knows_nothing = True
+            self._engine.close()
+            quarantine_state(self._state_folder)
+            self._engine = self._open_engine()
+            self._must_ask = True
             return call()
 
     def _mark(self) -> str:
         return mark_of(self._config.url, self._config.user, self._password)
 
-    def _heed_refusals(self, standing: SyncStatus, now: datetime) -> None:
-        if not standing.refused or standing.refused_mark != self._mark():
+    def _check_refusals(self, status: SyncStatus, now: datetime) -> None:
+        """Raise Unauthorised instead of asking again with a refused password.
+
+        Fault: a server locks an account after too many requests with a wrong password.
+        """
+        if not status.refused or status.refused_mark != self._mark():
             return
-        age = now.timestamp() - standing.refused_at
-        if standing.refused >= TRIES:
+        age = now.timestamp() - status.refused_at
+        if status.refused >= TRIES:
             raise Unauthorised(
-                f"the server refused this user and password {standing.refused} times; it is not asked again with them"
+                f"the server refused this user and password {status.refused} times; it is not asked again with them"
             )
         if 0 <= age < PAUSE_SECONDS:
             raise Unauthorised(
@@ -208,8 +194,18 @@ class SyncConnection:
             )
 
 
+def _with_resting_failed(report: PassReport, resting: Mapping[str, str]) -> PassReport:
+    """Report the paths that were left alone as failed, not as skipped."""
+    skipped = dict(report.skipped)
+    failed = {path: skipped.pop(path) for path in resting if path in skipped}
+    failed |= dict(report.failed)
+    return replace(
+        report, skipped=tuple(skipped.items()), failed=tuple(sorted(failed.items()))
+    )
+
+
 def open_configured(remote: RemoteConfig, password: str) -> "WebDav":
-    """The remote that the configuration means. Raises ConfigError."""
+    """Open the configured remote, without a request. Raises ConfigError."""
     return remotes.open_remote(remote.url, account_of(remote, password))
 
 
@@ -236,29 +232,32 @@ def _check_authority(file: str) -> None:
         ) from None
 
 
-def note_refusal(state: Path, mark: str, now: datetime) -> None:
-    """Remember that the server refused this password."""
-    standing = read_standing(state)
-    times = standing.refused + 1 if standing.refused_mark == mark else 1
-    change_standing(state, refused=times, refused_at=now.timestamp(), refused_mark=mark)
+def note_refusal(state_folder: Path, mark: str, now: datetime) -> None:
+    """Record that the server refused a password."""
+    status = read_standing(state_folder)
+    times = status.refused + 1 if status.refused_mark == mark else 1
+    change_standing(
+        state_folder, refused=times, refused_at=now.timestamp(), refused_mark=mark
+    )
 
 
-def forget_refusals(state: Path) -> None:
-    """The server takes the password."""
-    change_standing(state, refused=0, refused_at=0.0, refused_mark="")
+def forget_refusals(state_folder: Path) -> None:
+    """Record that the server accepts the password."""
+    change_standing(state_folder, refused=0, refused_at=0.0, refused_mark="")
 
 
 @contextmanager
-def alone(state: Path, *, patience: float) -> Iterator[None]:
-    """Nobody else syncs this vault meanwhile. Raises Locked."""
+def alone(state_folder: Path, *, patience: float) -> Iterator[None]:
+    """Hold the lock of this vault's sync. Raises Locked after `patience` seconds."""
     import filelock
 
-    lock = filelock.FileLock(state / LOCK, mode=0o600)
+    lock = filelock.FileLock(state_folder / LOCK, mode=0o600)
     try:
         lock.acquire(timeout=patience)
     except filelock.Timeout:
         raise Locked(
-            "another process syncs this vault just now", hint="try again in a moment"
+            "another process syncs this vault at the moment",
+            hint="try again in a moment",
         ) from None
     try:
         yield
@@ -267,35 +266,33 @@ def alone(state: Path, *, patience: float) -> Iterator[None]:
 
 
 def held_of(report: PassReport) -> tuple[Remark, ...]:
-    """What a brake stopped, and only a person lets go: deletes, earlier texts, or all when one side is empty."""
-    held = tuple(
-        Remark(path, reason)
-        for path, reason in report.held
-        if (reason.startswith(DELETES) and _is_braked(reason)) or reason.endswith(OLDER)
-    )
-    return (Remark("", report.halted), *held) if report.halted else held
+    """What a safety limit stopped until a person approves it."""
+    remarks = [Remark("", report.halted)] if report.halted else []
+    for path, reason in report.held:
+        is_delete = reason.startswith(DELETES) and not _is_read_only(reason)
+        if is_delete or reason.endswith(OLDER):
+            remarks.append(Remark(path, reason))
+    return tuple(remarks)
 
 
 def kept_back(report: PassReport) -> tuple[Remark, ...]:
     """What is not done because one side is only read."""
     return tuple(
-        Remark(path, reason) for path, reason in report.held if not _is_braked(reason)
+        Remark(path, reason) for path, reason in report.held if _is_read_only(reason)
     )
 
 
-def _is_braked(reason: str) -> bool:
-    return not reason.endswith(" is only read")
+def _is_read_only(reason: str) -> bool:
+    return reason.endswith(" is only read")
 
 
 def needs_a_person(error: Exception) -> bool:
-    """Whether waiting does not help."""
+    """Whether only a person can resolve the error; waiting does not help."""
     return isinstance(error, Unauthorised | AnotherClient | NotTwoWay | ConfigError)
 
 
 def in_words(error: Exception) -> str:
     """An error in one line, for the status."""
-    return (
-        error.message
-        if isinstance(error, VaultMemoryError)
-        else f"{type(error).__name__}: {error}"
-    )
+    if isinstance(error, VaultMemoryError):
+        return error.message
+    return f"{type(error).__name__}: {error}"

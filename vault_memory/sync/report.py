@@ -7,7 +7,7 @@ from vault_memory.lazy import lazy_module
 
 if TYPE_CHECKING:
     from vault_memory.sync import connection
-    from vault_memory.sync.engine import PassReport
+    from vault_memory.sync.pass_report import PassReport
 else:
     connection = lazy_module("vault_memory.sync.connection")
 

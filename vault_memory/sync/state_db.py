@@ -1,7 +1,8 @@
-"""What is remembered between two passes: when both sides were last the same, and what was seen of either since.
+"""The sync state: what is stored between two passes, in SQLite.
 
-All of it is observation, none of it work to do: losing the book loses no text. Then equal files are taken for agreed,
-others are merged without a common text, and nothing is deleted.
+It holds the base (what both sides last had) and observations of either side, but no tasks. Losing it
+loses no text: equal files become the base again, others are merged without a common text, and nothing
+is deleted.
 """
 
 import json
@@ -11,7 +12,7 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 from datetime import datetime
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 from vault_memory.database.connection import (
     Connection,
@@ -30,8 +31,8 @@ logger = logging.getLogger(__name__)
 
 FILE = "sync.sqlite"
 YOUNG, NEW, UNSIGNED = 1, 2, 3
-"""Why a tag must be looked at once more: other bytes may come to stand behind it; the same, of a file we have made;
-and of a file we have made without a checksum, although the server keeps them"""
+"""Why a tag is racy, so that its bytes must be fetched again: another write may get the same tag. The
+others are for a new file of ours, and for one without a checksum on a server that keeps checksums."""
 
 STEPS = (
     """
@@ -56,17 +57,27 @@ STEPS = (
 
 @dataclass(frozen=True, slots=True)
 class OpenUpload:
-    """An upload that was begun and of which no good end is known."""
+    """An upload that was begun, and whose outcome is unknown."""
 
     path: str
     hash: str
     size: int
     tag: str | None
-    """that it was to replace; None: nothing"""
+    """of the file that it replaces; None: a new file"""
+
+
+class FileHash(NamedTuple):
+    """The hash of a local file, and its metadata when it was read."""
+
+    size: int
+    mtime_ns: int
+    ctime_ns: int
+    ino: int
+    hash: str
 
 
 class SyncState:
-    """The rows. Changes are made within `writing`, and are durable when that ends."""
+    """The stored rows. Changes are made within `transaction`, and are durable when that ends."""
 
     def __init__(self, connection: Connection) -> None:
         self._connection = connection
@@ -75,42 +86,42 @@ class SyncState:
 
     @contextmanager
     def transaction(self) -> Iterator[None]:
-        """All or nothing; may be nested."""
+        """Commit all changes or none. May be nested."""
         with self._connection:
             yield
 
     @property
     def connection(self) -> Connection:
-        """For what looks through all rows."""
+        """The connection, for callers that search all tables."""
         return self._connection
 
     def close(self) -> None:
         self._connection.close()
 
-    # when both sides were the same
+    # --- The base: what both sides last had ---
 
     def base(self) -> dict[str, BaseNode]:
-        """What both sides last held, by path."""
+        """The base, by path."""
         rows = self._connection.execute(
             "SELECT path, hash, tag, local_id, remote_id FROM base"
         )
-        return {path: _agreed(*row) for path, *row in rows}
+        return {path: _base_node(*row) for path, *row in rows}
 
     def base_of(self, path: str) -> BaseNode | None:
-        """What both sides last held at a path."""
+        """The base of one path."""
         rows = self._connection.execute(
             "SELECT hash, tag, local_id, remote_id FROM base WHERE path = ?", (path,)
         )
-        return next((_agreed(*row) for row in rows), None)
+        return next((_base_node(*row) for row in rows), None)
 
     def set_base(self, path: str, node: BaseNode, *, racy: int = 0) -> None:
-        """Both sides hold this.
+        """Record what both sides have now.
 
-        `racy` (YOUNG, NEW, UNSIGNED): under a tag that other bytes may get within the same second.
+        `racy` (YOUNG, NEW, UNSIGNED): another write within the same second may get the same tag.
         """
-        hashed, tag = (
-            (node.hash, node.tag) if isinstance(node, BaseFile) else (None, "")
-        )
+        hashed, tag = None, ""
+        if isinstance(node, BaseFile):
+            hashed, tag = node.hash, node.tag
         self._connection.execute(
             "INSERT OR REPLACE INTO base VALUES (?, ?, ?, ?, ?, ?)",
             (path, hashed, tag, node.local_id, node.remote_id, int(racy)),
@@ -118,138 +129,125 @@ class SyncState:
         self._connection.execute("DELETE FROM absent WHERE path = ?", (path,))
 
     def forget(self, path: str) -> None:
-        """Neither side holds it any more, or it is no longer ours to sync."""
+        """Forget a path that neither side has any more, or that is no longer synced."""
         for table in ("base", "behind", "absent", "hashed"):
             self._connection.execute(f"DELETE FROM {table} WHERE path = ?", (path,))
 
     def move(self, path: str, to: str) -> None:
-        """What was agreed on for a path, and for all below it, holds for another from now on."""
-        for was in [one for one in self.base() if within(one, path)]:
+        """Record that a path, and everything below it, has a new name on both sides."""
+        for old in [each for each in self.base() if within(each, path)]:
+            new = to + old.removeprefix(path)
             for table in ("base", "behind"):
                 self._connection.execute(
-                    f"UPDATE OR REPLACE {table} SET path = ? WHERE path = ?",
-                    (to + was.removeprefix(path), was),
+                    f"UPDATE OR REPLACE {table} SET path = ? WHERE path = ?", (new, old)
                 )
-            for start in ("delivery ", "unanswered "):
-                self._move_fact(start, was, to + was.removeprefix(path))
+            for prefix in ("delivery ", "unanswered "):
+                self._move_meta(prefix, old, new)
 
-    def _move_fact(self, start: str, path: str, to: str) -> None:
-        """A fact about a path holds for another from now on."""
-        fact = self.meta(start + path)
-        if fact is not None:
-            self.delete_meta(start + path)
-            self.set_meta(
-                start + to, {**fact, "path": to} if isinstance(fact, dict) else fact
-            )
+    def _move_meta(self, prefix: str, path: str, to: str) -> None:
+        fact = self.meta(prefix + path)
+        if fact is None:
+            return
+        self.delete_meta(prefix + path)
+        if isinstance(fact, dict):
+            fact = {**fact, "path": to}
+        self.set_meta(prefix + to, fact)
 
     def racy(self) -> frozenset[str]:
-        """Paths whose tag must be looked at once more."""
-        return frozenset(
-            path
-            for (path,) in self._connection.execute(
-                "SELECT path FROM base WHERE racy > 0"
-            )
-        )
+        """The paths whose bytes must be fetched again, since their tag may hide another write."""
+        rows = self._connection.execute("SELECT path FROM base WHERE racy > 0")
+        return frozenset(path for (path,) in rows)
 
     def racy_creations(self, *, unsigned: bool = False) -> frozenset[str]:
-        """Of those, files that we have made: nobody but us can have known of them when they got their tag."""
-        why = UNSIGNED if unsigned else NEW
-        return frozenset(
-            path
-            for (path,) in self._connection.execute(
-                "SELECT path FROM base WHERE racy = ?", (why,)
-            )
+        """Those that this device created: no other device knew of them when they got their tag.
+
+        `unsigned`: only those without a checksum.
+        """
+        rows = self._connection.execute(
+            "SELECT path FROM base WHERE racy = ?", (UNSIGNED if unsigned else NEW,)
         )
+        return frozenset(path for (path,) in rows)
 
     def mark_racy(self, paths: Iterable[str]) -> None:
-        """Other bytes may stand behind the tags of these."""
+        """Record that the tags of these paths may hide other bytes."""
         rows = [(YOUNG, path) for path in paths]
         self._connection.executemany(
             "UPDATE base SET racy = ? WHERE path = ? AND racy = 0", rows
         )
 
     def clear_racy(self, path: str) -> None:
-        """The tag was looked at again, and stood for the same bytes."""
-        self._connection.execute("UPDATE base SET racy = 0 WHERE path = ?", (path,))
+        """Record that the tag of a path was checked and has the bytes of the base."""
+        self.clear_racy_all([path])
 
     def clear_racy_all(self, paths: Iterable[str]) -> None:
-        """The same for many."""
+        """Record the same for several paths."""
         self._connection.executemany(
             "UPDATE base SET racy = 0 WHERE path = ?", [(path,) for path in paths]
         )
 
-    # what was seen on disk
+    # --- What was seen on disk ---
 
-    def hashes(self) -> dict[str, tuple[int, int, int, int, str]]:
-        """Path → size, mtime, ctime, inode and hash of files as they were last read."""
+    def hashes(self) -> dict[str, FileHash]:
+        """The cached hashes of local files, by path."""
         rows = self._connection.execute(
             "SELECT path, size, mtime_ns, ctime_ns, ino, hash FROM hashed"
         )
-        return {
-            path: (size, mtime, ctime, ino, hashed)
-            for path, size, mtime, ctime, ino, hashed in rows
-        }
+        return {path: FileHash(*row) for path, *row in rows}
 
-    def store_hashes(self, rows: Iterable[tuple[str, int, int, int, int, str]]) -> None:
-        """These files were read."""
+    def store_hashes(self, hashes: Mapping[str, FileHash]) -> None:
+        """Cache the hashes of files that were read."""
         self._connection.executemany(
-            "INSERT OR REPLACE INTO hashed VALUES (?, ?, ?, ?, ?, ?)", rows
+            "INSERT OR REPLACE INTO hashed VALUES (?, ?, ?, ?, ?, ?)",
+            [(path, *hashed) for path, hashed in hashes.items()],
         )
 
-    # what was seen on the server
+    # --- What was seen on the server ---
 
     def entries(self) -> dict[str, Entry]:
         """The server as it was last listed."""
         rows = self._connection.execute(
             "SELECT path, is_folder, etag, size, modified, fileid, checksum FROM entries"
         )
-        return {
-            path: Entry(path, bool(is_folder), *rest) for path, is_folder, *rest in rows
-        }
+        return {path: _entry(path, *row) for path, *row in rows}
 
     def entry_of(self, path: str) -> Entry | None:
-        """One of these."""
+        """One entry of the last listing."""
         rows = self._connection.execute(
             "SELECT is_folder, etag, size, modified, fileid, checksum FROM entries WHERE path = ?",
             (path,),
         )
-        return next(
-            (Entry(path, bool(is_folder), *rest) for is_folder, *rest in rows), None
-        )
+        return next((_entry(path, *row) for row in rows), None)
 
     def store_listing(self, entries: Mapping[str, Entry]) -> None:
-        """The server as it is listed now."""
-        known = self.entries()
-        gone = [(path,) for path in known.keys() - entries.keys()]
-        fresh = [
-            _row(entry) for path, entry in entries.items() if known.get(path) != entry
+        """Store a complete listing of the server."""
+        previous = self.entries()
+        deleted = [(path,) for path in previous.keys() - entries.keys()]
+        changed = [
+            entry for path, entry in entries.items() if previous.get(path) != entry
         ]
-        self._connection.executemany("DELETE FROM entries WHERE path = ?", gone)
+        self._connection.executemany("DELETE FROM entries WHERE path = ?", deleted)
         self._connection.executemany(
-            "INSERT OR REPLACE INTO entries VALUES (?, ?, ?, ?, ?, ?, ?)", fresh
+            "INSERT OR REPLACE INTO entries VALUES (?, ?, ?, ?, ?, ?, ?)",
+            [_row(entry) for entry in changed],
         )
-        # A tag that comes back later may stand for other bytes: of the same length, with the time of those before.
-        moved = [
-            (entry.path, entry.etag)
-            for path, entry in entries.items()
-            if known.get(path) != entry
-        ]
+        # Fault: a tag that returns later may mean other bytes, of the same length and time.
         self._connection.executemany(
-            "DELETE FROM behind WHERE path = ? AND tag != ?", moved
+            "DELETE FROM behind WHERE path = ? AND tag != ?",
+            [(entry.path, entry.etag) for entry in changed],
         )
 
     def store_entry(self, entry: Entry) -> None:
-        """One entry is known better than it was listed."""
+        """Store one entry that is known better than the listing has it."""
         self._connection.execute(
             "INSERT OR REPLACE INTO entries VALUES (?, ?, ?, ?, ?, ?, ?)", _row(entry)
         )
 
     def delete_entry(self, path: str) -> None:
-        """Nothing is there any more."""
+        """Record that the server has nothing at a path any more."""
         self._connection.execute("DELETE FROM entries WHERE path = ?", (path,))
 
     def clear_folder_tags(self, path: str) -> None:
-        """We wrote to a path, so the next tags of the folders above tell nothing about anybody else."""
+        """Forget the tags of the folders above a path that we wrote to: their next change is our own."""
         rows = [(folder,) for folder in ancestors(path)]
         self._connection.executemany(
             "UPDATE entries SET etag = '' WHERE path = ? AND is_folder", rows
@@ -257,13 +255,11 @@ class SyncState:
 
     def fetched_hashes(self) -> dict[str, tuple[str, str]]:
         """Path → a tag, and the hash of the bytes that were fetched under it."""
-        return {
-            path: (tag, hashed)
-            for path, tag, hashed in self._connection.execute("SELECT * FROM behind")
-        }
+        rows = self._connection.execute("SELECT path, tag, hash FROM behind")
+        return {path: (tag, hashed) for path, tag, hashed in rows}
 
     def store_fetched(self, path: str, tag: str, hashed: str) -> None:
-        """These bytes stand behind this tag."""
+        """Record the hash of the bytes that were fetched under a tag."""
         self._connection.execute(
             "INSERT OR REPLACE INTO behind VALUES (?, ?, ?)", (path, tag, hashed)
         )
@@ -271,7 +267,7 @@ class SyncState:
     def mark_doubtful(
         self, path: str, tag: str, now: datetime, *, why: str = "doubt"
     ) -> float:
-        """Since when the bytes behind this tag have been in doubt: Unix seconds."""
+        """Mark the bytes behind a tag as doubtful. Returns since when they are, in Unix seconds."""
         since = self.doubted_since(path, tag, why=why)
         if since is None:
             since = now.timestamp()
@@ -279,116 +275,103 @@ class SyncState:
         return since
 
     def doubted_since(self, path: str, tag: str, *, why: str = "doubt") -> float | None:
-        """The same, or None when they are not in doubt."""
-        last = self.meta(f"{why} {path}")
-        return (
-            float(str(last[1])) if isinstance(last, list) and last[0] == tag else None
-        )
+        """Since when the bytes behind a tag are doubtful, in Unix seconds; None when they are not."""
+        doubt = self.meta(f"{why} {path}")
+        if not isinstance(doubt, list) or doubt[0] != tag:
+            return None
+        return float(str(doubt[1]))
 
-    # absence, which is believed when it was seen twice
+    # --- Absence, which is believed when it was seen twice ---
 
     def store_missing(
         self, side: str, missing: Iterable[str], now: float
     ) -> dict[str, float]:
-        """Note which paths of the base are missing on a side; since when each is."""
-        known = dict(
-            self._connection.execute(
-                "SELECT path, since FROM absent WHERE side = ?", (side,)
-            )
-        )
-        now_missing = set(missing)
-        back = [(side, path) for path in known.keys() - now_missing]
-        fresh = [(side, path, now) for path in now_missing - known.keys()]
+        """Store which paths of the base are missing on a side. Returns since when each is."""
+        previous = self.missing_since(side)
+        current = set(missing)
+        returned = [(side, path) for path in previous.keys() - current]
+        new = [(side, path, now) for path in current - previous.keys()]
         self._connection.executemany(
-            "DELETE FROM absent WHERE side = ? AND path = ?", back
+            "DELETE FROM absent WHERE side = ? AND path = ?", returned
         )
-        self._connection.executemany("INSERT INTO absent VALUES (?, ?, ?)", fresh)
-        return {path: min(float(known.get(path, now)), now) for path in now_missing}
+        self._connection.executemany("INSERT INTO absent VALUES (?, ?, ?)", new)
+        return {path: min(float(previous.get(path, now)), now) for path in current}
 
     def missing_since(self, side: str) -> dict[str, float]:
-        """Which paths of the base were missing on a side when it was last looked at; since when each is."""
-        return dict(
-            self._connection.execute(
-                "SELECT path, since FROM absent WHERE side = ?", (side,)
-            )
+        """The paths of the base that were missing on a side in its last listing, and since when."""
+        rows = self._connection.execute(
+            "SELECT path, since FROM absent WHERE side = ?", (side,)
         )
+        return dict(rows)
 
-    # uploads under way
+    # --- Uploads under way ---
 
     def begin_uploads(self, uploads: Iterable[OpenUpload]) -> None:
-        """These uploads are about to begin."""
-        rows = [(one.path, one.hash, one.size, one.tag) for one in uploads]
+        """Record uploads that are about to begin."""
+        rows = [
+            (upload.path, upload.hash, upload.size, upload.tag) for upload in uploads
+        ]
         self._connection.executemany(
             "INSERT OR REPLACE INTO uploads VALUES (?, ?, ?, ?)", rows
         )
 
     def end_upload(self, path: str) -> None:
-        """It is known what became of an upload."""
+        """Record that the outcome of an upload is known."""
         self._connection.execute("DELETE FROM uploads WHERE path = ?", (path,))
 
     def open_uploads(self) -> list[OpenUpload]:
-        """Uploads of which it is not known what became of them."""
-        return [
-            OpenUpload(*row)
-            for row in self._connection.execute(
-                "SELECT path, hash, size, tag FROM uploads"
-            )
-        ]
+        """The uploads whose outcome is unknown."""
+        rows = self._connection.execute("SELECT path, hash, size, tag FROM uploads")
+        return [OpenUpload(*row) for row in rows]
 
-    # who rewrites what
+    # --- Which program rewrites what ---
 
     def record_rewrite(self, path: str, by: str, at: float) -> None:
-        """A path got other bytes."""
+        """Record that a path got other bytes."""
         self._connection.execute(
             "INSERT INTO rewrites VALUES (?, ?, ?)", (path, at, by)
         )
 
     def rewrites(self, now: float) -> list[Rewrite]:
-        """The rewrites of the last minute; older ones are forgotten."""
+        """The rewrites of the last minute; older ones are deleted."""
         self._connection.execute(
             "DELETE FROM rewrites WHERE at < ? OR at > ?", (now - WITHIN, now)
         )
-        return [
-            Rewrite(*row)
-            for row in self._connection.execute(
-                "SELECT path, at, by FROM rewrites ORDER BY at"
-            )
-        ]
+        rows = self._connection.execute("SELECT path, at, by FROM rewrites ORDER BY at")
+        return [Rewrite(*row) for row in rows]
 
     def uploaded_lately(self, path: str, now: float) -> bool:
-        """Whether the last that wrote to a path, within the last minute, was us."""
-        return next(
-            (
-                one.by == "us"
-                for one in reversed(self.rewrites(now))
-                if one.path == path
-            ),
-            False,
-        )
+        """Whether the latest rewrite of a path within the last minute was an upload of this device."""
+        for rewrite in reversed(self.rewrites(now)):
+            if rewrite.path == path:
+                return rewrite.by == "us"
+        return False
 
-    # single facts
+    # --- Single values by name ---
 
     def set_meta(self, name: str, value: object) -> None:
-        """Remember a fact under a name."""
+        """Store a value under a name."""
         self._connection.execute(
             "INSERT OR REPLACE INTO info VALUES (?, ?)", (name, json.dumps(value))
         )
 
     def delete_meta(self, name: str) -> None:
-        """Forget a fact."""
+        """Delete a value."""
         self._connection.execute("DELETE FROM info WHERE name = ?", (name,))
 
-    def metas_with_prefix(self, start: str) -> dict[str, dict[str, Any]]:
-        """Those of several values whose names begin so, e.g. one for each of some paths."""
+    def metas_with_prefix(self, prefix: str) -> dict[str, dict[str, Any]]:
+        """The objects whose names begin with a prefix, e.g. one for each of several paths."""
         rows = self._connection.execute(
             "SELECT name, value FROM info WHERE substr(name, 1, ?) = ? ORDER BY name",
-            (len(start), start),
+            (len(prefix), prefix),
         )
-        found = {name: json.loads(value) for name, value in rows}
-        return {name: value for name, value in found.items() if isinstance(value, dict)}
+        values = {name: json.loads(value) for name, value in rows}
+        return {
+            name: value for name, value in values.items() if isinstance(value, dict)
+        }
 
     def meta(self, name: str) -> object:
-        """A fact, or None."""
+        """The value under a name, or None."""
         row = self._connection.execute(
             "SELECT value FROM info WHERE name = ?", (name,)
         ).fetchone()
@@ -396,7 +379,7 @@ class SyncState:
 
 
 def open_state(folder: Path) -> SyncState:
-    """The book in this folder; a damaged one is put aside, and a new one begun."""
+    """Open the sync state in a folder; a damaged one is quarantined, and a new one is created."""
     folder.mkdir(parents=True, exist_ok=True, mode=0o700)
     try:
         return SyncState(connect(folder / FILE, durable=True))
@@ -408,9 +391,9 @@ def open_state(folder: Path) -> SyncState:
 
 
 def quarantine_state(folder: Path) -> None:
-    """Put a damaged book aside. Losing it deletes nothing and reverts nothing: both sides are compared again.
+    """Move a damaged sync state aside. The next pass compares both sides, and deletes and reverts nothing.
 
-    Its rows are not salvaged: an older row would say that both sides had agreed on a text that one has replaced since.
+    Its rows are not salvaged: an old row would name a base that both sides have replaced since.
     """
     aside = quarantine(folder / FILE)
     logger.warning(
@@ -420,12 +403,14 @@ def quarantine_state(folder: Path) -> None:
     )
 
 
-def _agreed(hashed: str | None, tag: str, local_id: str, remote_id: str) -> BaseNode:
-    return (
-        BaseDir(local_id, remote_id)
-        if hashed is None
-        else BaseFile(hashed, tag, local_id, remote_id)
-    )
+def _base_node(hashed: str | None, tag: str, local_id: str, remote_id: str) -> BaseNode:
+    if hashed is None:
+        return BaseDir(local_id, remote_id)
+    return BaseFile(hashed, tag, local_id, remote_id)
+
+
+def _entry(path: str, is_folder: int, *row: Any) -> Entry:
+    return Entry(path, bool(is_folder), *row)
 
 
 def _row(entry: Entry) -> tuple[str, int, str, int, int, str, str]:

@@ -6,6 +6,9 @@ everything that could not be seen.
 
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
+from typing import Literal
+
+Side = Literal["local", "remote"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -109,6 +112,10 @@ class View:
     """directories that are only on the way to files that travel"""
     paths: tuple[str, ...] = ()
     """all of them, sorted by their parts, a directory before what is in it"""
+
+    def side(self, side: Side) -> Tree:
+        """The tree of one side."""
+        return self.local if side == "local" else self.remote
 
 
 def ancestors(path: str) -> Iterator[str]:

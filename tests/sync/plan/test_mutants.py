@@ -171,7 +171,7 @@ def test_a_planner_that_believes_tags_too_much_is_caught(
 def test_a_planner_that_moves_onto_what_is_there_is_caught(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    monkeypatch.setattr(renames, "_onto_nothing", lambda found, view: found)
-    monkeypatch.setattr(renames, "_room", lambda *_: True)
+    monkeypatch.setattr(renames, "_onto_nothing", lambda renamed, view: renamed)
+    monkeypatch.setattr(renames, "_has_room", lambda *_: True)
 
     assert seeds_until_caught([lambda seed: try_random(seed, failing=0.0)]) is not None

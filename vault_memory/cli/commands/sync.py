@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from vault_memory.api.vault_memory import VaultMemory
     from vault_memory.daemon import client, sync_thread
     from vault_memory.sync import connection
-    from vault_memory.sync.engine import PassReport
+    from vault_memory.sync.pass_report import PassReport
     from vault_memory.sync.plan import safety_limits
     from vault_memory.sync.report import Remark, SyncReport
     from vault_memory.vault.watch import watcher as watch_watcher

@@ -1,35 +1,83 @@
-"""Looks at notes of which nothing says that they changed: servers have been seen to keep a tag for other bytes."""
+"""Fetches files whose tag may hide other bytes: servers keep a tag for other bytes now and then."""
 
 from collections.abc import Set
 
+from vault_memory.remote.contract import Entry
 from vault_memory.sync.actions import Refetch
+from vault_memory.sync.observe.local_scan import LocalScan
 from vault_memory.sync.observe.remote_scan import RemoteScan
 from vault_memory.sync.state_db import SyncState
-from vault_memory.sync.trees import Base, BaseFile
+from vault_memory.sync.trees import Base, BaseFile, File, Node
 
 EVERY_SECONDS = 3600.0
 QUIET_SECONDS = 24 * 3600.0
-"""The same while the tag of the whole tree says that nothing changed, so that an idle pass is one request"""
+"""The same while the tag of the whole tree stays the same, so that an idle pass takes one request"""
 SAMPLE = 8
-"""Notes that are looked at each time, in turns"""
+"""Notes that are fetched each time, in rotation"""
 NEXT, LAST = "sweep_next", "swept"
+"""Keys of the sync state: the path that comes next, and when the last audit was"""
+
+
+def recheck_racy(
+    state: SyncState,
+    local_scan: LocalScan,
+    remote_scan: RemoteScan,
+    base: Base,
+    busy: Set[str],
+    *,
+    keeps_checksums: bool,
+) -> tuple[Refetch, ...]:
+    """Check tags that were recorded so early that another write could hide behind them.
+
+    Tags that are proven right are marked as safe. The others are fetched, unless their path is `busy`.
+    """
+    own_files = state.racy_creations(unsigned=keeps_checksums)
+    proven, refetches = [], []
+    for path in sorted(state.racy()):
+        was, entry = base.get(path), remote_scan.entries.get(path)
+        if not isinstance(was, BaseFile) or entry is None:
+            continue
+        if not entry.confirmed or entry.etag != was.tag:
+            continue
+        is_own = path in own_files
+        if _is_proven(was, entry, local_scan.nodes.get(path), is_own=is_own):
+            proven.append(path)
+        elif path not in busy:
+            refetches.append(Refetch(path=path, tag=entry.etag, row="racy"))
+    if proven:
+        with state.transaction():
+            state.clear_racy_all(proven)
+    return tuple(refetches)
+
+
+def _is_proven(
+    was: BaseFile, entry: Entry, local: Node | None, *, is_own: bool
+) -> bool:
+    """Whether the server's file has the bytes of the base, judged by checksum or by size."""
+    if entry.checksum == was.hash:
+        return True
+    if not is_own or entry.checksum or not isinstance(local, File):
+        return False
+    return local.hash == was.hash and local.size == entry.size
 
 
 def sweep(
-    state: SyncState, there: RemoteScan, base: Base, busy: Set[str], at: float
+    state: SyncState, remote_scan: RemoteScan, base: Base, busy: Set[str], at: float
 ) -> tuple[Refetch, ...]:
-    """Those of another size under the same tag, and each hour a few more; each day while the tree has one tag."""
-    every = EVERY_SECONDS if there.fresh else QUIET_SECONDS
-    chosen = {
-        *there.resized,
-        *(_sample(state, base) if _is_due(state, at, every) else ()),
-    } - busy
-    looks = []
-    for path in sorted(chosen):
-        was, entry = base.get(path), there.entries.get(path)
+    """Fetch files that have another size under the same tag, and a sample of all files.
+
+    The sample is due each hour, or each day while the tag of the whole tree stays the same.
+    """
+    every = EVERY_SECONDS if remote_scan.listed else QUIET_SECONDS
+    suspects = set(remote_scan.resized)
+    if _is_due(state, at, every):
+        suspects.update(_sample(state, base))
+    refetches = []
+    for path in sorted(suspects - busy):
+        was, entry = base.get(path), remote_scan.entries.get(path)
         if isinstance(was, BaseFile) and entry is not None and entry.etag == was.tag:
-            looks.append(Refetch(path=path, tag=was.tag, row="sweep"))
-    return tuple(looks)
+            refetches.append(Refetch(path=path, tag=was.tag, row="sweep"))
+    return tuple(refetches)
 
 
 def _is_due(state: SyncState, at: float, every: float) -> bool:
@@ -42,11 +90,10 @@ def _is_due(state: SyncState, at: float, every: float) -> bool:
 
 
 def _sample(state: SyncState, base: Base) -> list[str]:
+    """The next paths of the rotation."""
     files = sorted(path for path, was in base.items() if isinstance(was, BaseFile))
     start = str(state.meta(NEXT) or "")
-    turn = [path for path in files if path >= start] + [
-        path for path in files if path < start
-    ]
+    rotation = sorted(files, key=lambda path: (path < start, path))
     with state.transaction():
-        state.set_meta(NEXT, turn[SAMPLE] if len(turn) > SAMPLE else "")
-    return turn[:SAMPLE]
+        state.set_meta(NEXT, rotation[SAMPLE] if len(rotation) > SAMPLE else "")
+    return rotation[:SAMPLE]

@@ -1,4 +1,4 @@
-"""The server as it is now, with as few requests as it allows: one when nothing changed, where folders have tags."""
+"""Scans the server with as few requests as it allows: one when nothing changed, where folders have tags."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
@@ -15,189 +15,196 @@ from vault_memory.sync.state_db import SyncState
 from vault_memory.sync.trees import BaseFile, BaseNode, Dir, File, Node, Unknown, within
 
 ROOT_TAG = "root_tag"
-"""Under which the book keeps the tag of the whole tree, once it was listed and nothing in it was in doubt"""
+"""Key of the sync state: the tag of the whole tree, once it was listed and nothing in it was in doubt"""
 LATEST = 16
-"""So many files of a folder are read when its tag moved and nothing in it tells why"""
-_PARTLY = (RemoteMissing, Refused, RemoteLocked, NotUnderstood)
-"""What a server may say about one folder while the rest can be had"""
+"""How many files of a folder are fetched when its tag changed without a visible reason"""
+_FOLDER_ERRORS = (RemoteMissing, Refused, RemoteLocked, NotUnderstood)
+"""Errors that concern one folder; the others can still be listed"""
 
 
 @dataclass(slots=True)
 class RemoteScan:
-    """One look at the server."""
+    """The server as it was seen in one pass."""
 
     entries: dict[str, Entry]
     unknown: dict[str, str] = field(default_factory=dict)
-    fresh: bool = True
-    """False: nothing had changed, so nothing was listed"""
+    """folders that could not be listed, and why"""
+    listed: bool = True
+    """False: nothing had changed or nothing was asked, so `entries` are those of the last listing"""
     root: Entry | None = None
-    """the remote's own folder as it was just seen; None when nothing was asked"""
+    """the remote's own folder; None when nothing was asked"""
     moved: bool = False
-    """whether somebody else has changed something since the last listing"""
+    """whether another device changed something since the last listing"""
     resized: frozenset[str] = frozenset()
-    """files of another size under the tag that they had when they were listed last"""
+    """files of another size under the same tag as in the last listing"""
+
+    def add(self, listing: Listing) -> None:
+        self.entries[listing.folder.path] = listing.folder
+        self.entries |= {entry.path: entry for entry in listing.entries}
+        self.unknown |= listing.unknown
 
 
 class RemoteScanner:
-    """One remote folder, for looking."""
+    """Scans one remote folder."""
 
     def __init__(self, remote: Remote, state: SyncState) -> None:
-        self._remote, self._state = remote, state
+        self._remote = remote
+        self._state = state
 
-    def look(self, *, again: frozenset[str] = frozenset()) -> RemoteScan:
-        """All that is on the server. The folders of `again` are listed even if no tag says that something changed.
+    def scan(self, *, recheck: frozenset[str] = frozenset()) -> RemoteScan:
+        """List the server. The folders of the `recheck` paths are listed even if their tags are unchanged.
 
-        Only these: in a tree of a hundred folders one doubtful path must not cost a hundred requests.
-
-        Raises RemoteError when not even the folder itself can be listed.
+        Only these: in a tree of a hundred folders, one doubtful path must not cost a hundred requests.
+        Raises RemoteError when the remote's own folder cannot be listed.
         """
-        known = self._state.entries()
-        last = self._state.meta(ROOT_TAG)
+        previous = self._state.entries()
+        last_tag = str(self._state.meta(ROOT_TAG) or "")
         traits = self._remote.traits
-        if traits.recursive_etags and last and not again:
+        if traits.recursive_etags and last_tag and not recheck:
             root = self._remote.look("")
-            if root.etag == last:
-                return RemoteScan(known, fresh=False, root=root)
-        there = self._all() if traits.infinity else self._by_folders(known, again)
-        there.resized = frozenset(
-            path
-            for path, one in there.entries.items()
-            if _resized(one, known.get(path))
-        )
-        there.moved = (
-            any(
-                path and not entry.is_folder and _differs(entry, known.get(path))
-                for path, entry in there.entries.items()
-            )
-            or not known.keys() <= there.entries.keys()
-        )
-        doubtful = hidden_writes(
-            known, str(last or ""), there.entries, self._state.base()
-        )
-        sure = not there.unknown and all(
-            entry.confirmed for entry in there.entries.values()
-        )
-        with self._state.transaction():
-            if not there.unknown:
-                self._state.store_listing(
-                    {path: entry for path, entry in there.entries.items() if path}
-                )
-            self._state.set_meta(
-                ROOT_TAG,
-                there.entries[""].etag if sure and traits.recursive_etags else "",
-            )
-            self._state.mark_racy(doubtful)
-        there.root = there.entries.pop("")
-        return there
+            if root.etag == last_tag:
+                return RemoteScan(previous, listed=False, root=root)
+        if traits.infinity:
+            scan = RemoteScan({})
+            scan.add(self._remote.list("", deep=True))
+        else:
+            scan = self._list_folders(previous, recheck)
+        self._compare(scan, previous)
+        self._store(scan, previous, last_tag)
+        scan.root = scan.entries.pop("")
+        return scan
 
-    def glance(self) -> RemoteScan:
-        """The server as it was last listed, without asking: preconditions guard what is done upon it."""
-        return RemoteScan(self._state.entries(), fresh=False)
+    def last_scan(self) -> RemoteScan:
+        """The server as it was last listed, without a request. Preconditions guard actions based on it."""
+        return RemoteScan(self._state.entries(), listed=False)
 
-    def _all(self) -> RemoteScan:
-        listing = self._remote.list("", deep=True)
-        return _taken(RemoteScan({}), listing)
-
-    def _by_folders(
-        self, known: Mapping[str, Entry], again: frozenset[str]
+    def _list_folders(
+        self, previous: Mapping[str, Entry], recheck: frozenset[str]
     ) -> RemoteScan:
-        """One request for each folder with another tag or with a path of `again`; for each folder without tags."""
-        there = RemoteScan({})
-        todo = [""]
-        while todo:
-            path = todo.pop()
+        """List each folder that has no tag, another tag, or a path of `recheck`."""
+        scan = RemoteScan({})
+        queue = [""]
+        while queue:
+            path = queue.pop()
             try:
                 listing = self._remote.list(path)
-            except _PARTLY as error:
+            except _FOLDER_ERRORS as error:
                 if not path:
                     raise
-                there.unknown[path] = error.message
+                scan.unknown[path] = error.message
                 continue
             except RemoteBusy as error:
                 if not path or error.everywhere:
                     raise
-                there.unknown[path] = error.message
+                scan.unknown[path] = error.message
                 continue
-            _taken(there, listing)
-            folders = (entry for entry in listing.entries if entry.is_folder)
-            todo += [
-                entry.path
-                for entry in folders
-                if not self._same_below(entry, known, again, there)
-            ]
-        return there
+            scan.add(listing)
+            for entry in listing.entries:
+                if not entry.is_folder:
+                    continue
+                if self._is_unchanged(entry, previous.get(entry.path), recheck):
+                    scan.entries |= _below(entry.path, previous)
+                else:
+                    queue.append(entry.path)
+        return scan
 
-    def _same_below(
-        self,
-        entry: Entry,
-        known: Mapping[str, Entry],
-        again: frozenset[str],
-        there: RemoteScan,
+    def _is_unchanged(
+        self, folder: Entry, last: Entry | None, recheck: frozenset[str]
     ) -> bool:
-        """Take what lies below a folder from the last listing, when its tag says that it is the same."""
-        last = known.get(entry.path)
-        if (
-            not self._remote.traits.recursive_etags
-            or last is None
-            or not entry.etag
-            or last.etag != entry.etag
-        ):
+        """Whether the tag of a folder proves that nothing below it changed."""
+        if not self._remote.traits.recursive_etags or last is None:
             return False
-        if any(within(path, entry.path) for path in again):
+        if not folder.etag or last.etag != folder.etag:
             return False
-        there.entries |= {
-            path: one for path, one in known.items() if within(path, entry.path)
-        }
-        return True
+        return not any(within(path, folder.path) for path in recheck)
+
+    def _compare(self, scan: RemoteScan, previous: Mapping[str, Entry]) -> None:
+        """Note what changed since the last listing."""
+        is_deleted = not previous.keys() <= scan.entries.keys()
+        scan.moved = is_deleted or any(
+            path and not entry.is_folder and _differs(entry, previous.get(path))
+            for path, entry in scan.entries.items()
+        )
+        scan.resized = frozenset(
+            path
+            for path, entry in scan.entries.items()
+            if _is_resized(entry, previous.get(path))
+        )
+
+    def _store(
+        self, scan: RemoteScan, previous: Mapping[str, Entry], last_tag: str
+    ) -> None:
+        """Record a listing, and which of its tags may hide other bytes."""
+        base = self._state.base()
+        doubtful = hidden_writes(previous, last_tag, scan.entries, base)
+        is_certain = not scan.unknown and all(
+            entry.confirmed for entry in scan.entries.values()
+        )
+        root_tag = ""
+        if is_certain and self._remote.traits.recursive_etags:
+            root_tag = scan.entries[""].etag
+        with self._state.transaction():
+            if not scan.unknown:
+                self._state.store_listing(
+                    {path: entry for path, entry in scan.entries.items() if path}
+                )
+            self._state.set_meta(ROOT_TAG, root_tag)
+            self._state.mark_racy(doubtful)
+
+
+def _below(folder: str, entries: Mapping[str, Entry]) -> dict[str, Entry]:
+    return {path: entry for path, entry in entries.items() if within(path, folder)}
+
+
+# --- Writes that a tag hides ------------------------------------------------------------------
 
 
 def hidden_writes(
-    known: Mapping[str, Entry],
+    previous: Mapping[str, Entry],
     root_tag: str,
     entries: Mapping[str, Entry],
     base: Mapping[str, BaseNode],
 ) -> frozenset[str]:
-    """Files that may have other bytes under the tag that they had.
+    """Files that may have other bytes under the same tag.
 
-    A write with the time and the length of the one before leaves the file's tag as it was. It takes away the checksum
-    of the sender before, and it moves the tags of the folders above, while nothing else in the folder explains that.
+    A write with the time and length of the one before keeps the file's tag. It removes the checksum
+    of the earlier upload, and it changes the tags of the folders above without a visible reason.
     """
-    last = {**known, "": Entry("", True, root_tag)}
-    restless = {
-        path for path, entry in entries.items() if _moved(entry, last.get(path))
+    last = {**previous, "": Entry("", True, root_tag)}
+    unexplained = {
+        path for path, entry in entries.items() if _has_new_tag(entry, last.get(path))
     }
-    for path in entries.keys() | known.keys():
-        if path and _differs(entries.get(path), known.get(path)):
-            restless.discard(path.rpartition("/")[0])
-    doubtful = {
-        path
-        for path, entry in entries.items()
-        if _lost_checksum(entry, known.get(path))
-    }
-    doubtful |= {
-        path
-        for path, entry in entries.items()
-        if _came_back(entry, known.get(path), base.get(path))
-    }
-    for folder in restless:
+    for path in entries.keys() | previous.keys():
+        if path and _differs(entries.get(path), previous.get(path)):
+            unexplained.discard(path.rpartition("/")[0])
+    doubtful: set[str] = set()
+    for path, entry in entries.items():
+        before = previous.get(path)
+        if _lost_checksum(entry, before) or _came_back(entry, before, base.get(path)):
+            doubtful.add(path)
+    for folder in unexplained:
         doubtful |= _latest(folder, entries, base)
     return frozenset(doubtful)
 
 
-def _moved(entry: Entry, last: Entry | None) -> bool:
-    return (
-        entry.is_folder
-        and last is not None
-        and bool(last.etag)
-        and entry.etag != last.etag
-    )
+def _has_new_tag(entry: Entry, last: Entry | None) -> bool:
+    """Whether a folder has another tag than before."""
+    if not entry.is_folder or last is None or not last.etag:
+        return False
+    return entry.etag != last.etag
 
 
 def _differs(entry: Entry | None, last: Entry | None) -> bool:
-    """Whether something came, went, or has another tag. Of a folder that we wrote to, no tag is known."""
+    """Whether an entry is new, deleted, or has another tag. A folder that we wrote to has no known tag."""
     if entry is None or last is None:
         return True
     return entry.etag != last.etag
+
+
+def _is_resized(entry: Entry, last: Entry | None) -> bool:
+    if last is None or entry.is_folder or entry.etag != last.etag:
+        return False
+    return entry.size != last.size
 
 
 def _lost_checksum(entry: Entry, last: Entry | None) -> bool:
@@ -207,7 +214,7 @@ def _lost_checksum(entry: Entry, last: Entry | None) -> bool:
 
 
 def _came_back(entry: Entry, last: Entry | None, was: BaseNode | None) -> bool:
-    """Whether a file has got back the tag of what was agreed on: a write with the time of that text gives it, too."""
+    """Whether a file has the tag of the base again: a write with the time of that text gives it, too."""
     if not isinstance(was, BaseFile) or (last is not None and entry.etag == last.etag):
         return False
     return entry.etag == was.tag and entry.checksum != was.hash
@@ -216,7 +223,7 @@ def _came_back(entry: Entry, last: Entry | None, was: BaseNode | None) -> bool:
 def _latest(
     folder: str, entries: Mapping[str, Entry], base: Mapping[str, BaseNode]
 ) -> set[str]:
-    """The files of a folder that were written last, without those whose checksum proves them to be as agreed on."""
+    """The latest files of a folder, without those whose checksum proves that they are unchanged."""
     files = [
         entry
         for path, entry in entries.items()
@@ -231,49 +238,35 @@ def _latest(
     return set(unproven[:LATEST])
 
 
+# --- The tree for the planner -----------------------------------------------------------------
+
+
 def nodes_of(
-    there: RemoteScan,
+    scan: RemoteScan,
     base: Mapping[str, BaseNode],
-    behind: Mapping[str, tuple[str, str]],
+    fetched: Mapping[str, tuple[str, str]],
 ) -> dict[str, Node]:
-    """The tree for the planner: where the bytes behind a tag are known, their hash is."""
+    """The tree for the planner, with hashes where the bytes behind a tag are known.
+
+    `fetched`: path → tag and hash of the bytes that were fetched under it.
+    """
     nodes: dict[str, Node] = {}
-    for path, entry in there.entries.items():
+    for path, entry in scan.entries.items():
         if entry.is_folder:
             nodes[path] = Dir(entry.fileid)
         else:
-            nodes[path] = File(
-                _hash(entry, base.get(path), behind.get(path)),
-                entry.etag,
-                entry.fileid,
-                entry.size,
-            )
-    return nodes | {path: Unknown(reason) for path, reason in there.unknown.items()}
+            hashed = _known_hash(entry, base.get(path), fetched.get(path))
+            nodes[path] = File(hashed, entry.etag, entry.fileid, entry.size)
+    return nodes | {path: Unknown(reason) for path, reason in scan.unknown.items()}
 
 
-def _hash(
+def _known_hash(
     entry: Entry, was: BaseNode | None, fetched: tuple[str, str] | None
 ) -> str | None:
     if fetched is not None and fetched[0] == entry.etag:
         return fetched[1]
-    if isinstance(was, BaseFile) and (
-        entry.etag == was.tag or entry.checksum == was.hash
-    ):
+    if isinstance(was, BaseFile) and was.tag == entry.etag:
+        return was.hash
+    if isinstance(was, BaseFile) and was.hash == entry.checksum:
         return was.hash
     return None
-
-
-def _resized(entry: Entry, last: Entry | None) -> bool:
-    return (
-        last is not None
-        and not entry.is_folder
-        and entry.etag == last.etag
-        and entry.size != last.size
-    )
-
-
-def _taken(there: RemoteScan, listing: Listing) -> RemoteScan:
-    there.entries[listing.folder.path] = listing.folder
-    there.entries |= {entry.path: entry for entry in listing.entries}
-    there.unknown |= listing.unknown
-    return there

@@ -1,8 +1,8 @@
-"""Finds out whether notes on the server went back to what they once were: it may have been restored from a backup.
+"""Detects notes on the server that returned to earlier texts: it may have been restored from a backup.
 
-A restored server that does not say so looks like one on which somebody edited and deleted notes. Its
-texts tell: each of them stood here before. They are looked at only where much is other at once, and
-what was fetched serves the download.
+A restored server that does not report it looks like one on which people edited and deleted notes. Its
+texts give it away: all of them are earlier versions. They are fetched only when many notes differ at
+once, and serve the download later.
 """
 
 from collections.abc import Mapping
@@ -22,65 +22,82 @@ from vault_memory.sync.trees import Base, BaseFile, File, Tree, View
 from vault_memory.vault.snapshots import revision_of
 
 FACT = "gone back"
-"""Name of the fact that B9 holds notes: each with its earlier text there, and what both sides held last"""
-OTHERS = 3
-"""So many notes with texts that are new, and more than went back: then the server was not restored"""
+"""Key of the sync state: the notes that B9 holds, each with its earlier text and the base"""
+NEW_TEXTS = 3
+"""With so many new texts, and more of them than reverted notes, the server was not restored"""
 
 
 @dataclass(frozen=True, slots=True)
 class RevertedNotes:
-    """Notes that are, on the server, what they once were here."""
+    """Notes whose text on the server is an earlier version of the vault's."""
 
     texts: Mapping[str, str]
-    """by path the hash of the earlier text"""
+    """path → hash of the earlier text"""
     remote: Tree
-    """the server, with what was found out about its texts"""
+    """the server, with the hashes of the fetched texts"""
     before: bool = False
-    """whether the brake held some of them in an earlier pass, and nobody has answered since"""
+    """whether B9 held some of them in an earlier pass, and nobody has answered since"""
 
 
 class BackupDetector:
-    """For one vault and one remote."""
+    """Detects reverted notes for one vault and one remote."""
 
     def __init__(self, session: SyncSession) -> None:
-        self._session, self._state = session, session.state
+        self._session = session
+        self._state = session.state
 
-    def look(self, base: Base, local: Tree, remote: Tree, at: float) -> RevertedNotes:
-        """Which notes went back, as far as it matters."""
+    def find_reverted(
+        self, base: Base, local: Tree, remote: Tree, at: float
+    ) -> RevertedNotes:
+        """Find the reverted notes, unless too few notes differ to matter."""
         changed = safety_limits.changed_there(base, remote)
-        stormy = safety_limits.storm(View(base, local, remote))
-        before = {
-            path: text for path, text in self._held(base).items() if path in changed
-        }
         vanished = safety_limits.vanished_there(base, local, remote)
-        answered = self._state.meta(FACT) is None
-        much = safety_limits.may_be_restored(len(changed), len(vanished))
-        if stormy or (
-            answered and not much
-        ):  # in a storm everything is looked at anyway
-            return RevertedNotes(before, remote, before=not answered)
-        texts, nodes, others = dict(before), dict(remote.nodes), 0
+        held = self._held_before(base)
+        held = {path: text for path, text in held.items() if path in changed}
+        is_held = self._state.meta(FACT) is not None
+        # In a storm of new tags every file is fetched anyway (B3).
+        is_storm = safety_limits.storm(View(base, local, remote))
+        may_be_restored = safety_limits.may_be_restored(len(changed), len(vanished))
+        if is_storm or not (is_held or may_be_restored):
+            return RevertedNotes(held, remote, before=is_held)
+        return self._compare_texts(changed, held, base, remote, at)
+
+    def _compare_texts(
+        self,
+        changed: list[str],
+        held: dict[str, str],
+        base: Base,
+        remote: Tree,
+        at: float,
+    ) -> RevertedNotes:
+        """Fetch the changed notes until it is clear whether they were reverted."""
+        texts, nodes, new_texts = dict(held), dict(remote.nodes), 0
         for path in changed:
-            if path in texts or others >= max(OTHERS, len(texts) + 1):
+            if path in texts or new_texts >= max(NEW_TEXTS, len(texts) + 1):
                 continue
             was, node = base[path], nodes[path]
             assert isinstance(was, BaseFile)
             assert isinstance(node, File)
             node = nodes[path] = replace(node, hash=self._hash(path, node, at))
-            if node.hash is not None and self._stood_here(path, node.hash, was):
+            if node.hash is not None and self._is_earlier(path, node.hash, was):
                 texts[path] = node.hash
             elif node.hash != was.hash:
-                others += 1
-        return RevertedNotes(texts, replace(remote, nodes=nodes), before=not answered)
+                new_texts += 1
+        is_held = self._state.meta(FACT) is not None
+        return RevertedNotes(texts, replace(remote, nodes=nodes), before=is_held)
 
-    def hold(self, gone: RevertedNotes, base: Base, restored: str) -> None:
-        """Remember what the brake holds: a line that another device adds to an earlier text must not let it go."""
-        held = {
-            path: [text, was.hash]
-            for path, text in gone.texts.items()
-            if isinstance(was := base[path], BaseFile)
-        }
-        fact = held if restored else None
+    def remember_held(self, reverted: RevertedNotes, base: Base, restored: str) -> None:
+        """Remember which notes B9 holds: an edit of another device must not release them.
+
+        `restored`: why B9 holds them; empty when it does not.
+        """
+        fact: dict[str, list[str]] | None = None
+        if restored:
+            fact = {}
+            for path, text in reverted.texts.items():
+                was = base[path]
+                if isinstance(was, BaseFile):
+                    fact[path] = [text, was.hash]
         if fact == self._state.meta(FACT):
             return
         with self._state.transaction():
@@ -89,45 +106,49 @@ class BackupDetector:
             else:
                 self._state.set_meta(FACT, fact)
 
-    def put_up_again(self, gone: RevertedNotes, base: Base, local: Tree) -> None:
-        """Let the next plan take the earlier texts as the common ones: a person says that ours are right."""
+    def prefer_local_texts(
+        self, reverted: RevertedNotes, base: Base, local: Tree
+    ) -> None:
+        """Let the next plan upload our texts again: a person rejected the earlier ones."""
         with self._state.transaction():
-            for path in safety_limits.vanished_there(base, local, gone.remote):
+            for path in safety_limits.vanished_there(base, local, reverted.remote):
                 self._state.forget(path)
-            for path, text in gone.texts.items():
-                was, node = base[path], gone.remote.nodes[path]
-                if isinstance(was, BaseFile) and isinstance(node, File):
-                    tag = node.tag if node.hash == text else ""
-                    self._state.set_base(
-                        path, BaseFile(text, tag, was.local_id, was.remote_id)
-                    )
+            for path, text in reverted.texts.items():
+                was, node = base[path], reverted.remote.nodes[path]
+                if not isinstance(was, BaseFile) or not isinstance(node, File):
+                    continue
+                tag = node.tag if node.hash == text else ""
+                earlier = BaseFile(text, tag, was.local_id, was.remote_id)
+                self._state.set_base(path, earlier)
             self._state.delete_meta(FACT)
 
-    def _held(self, base: Base) -> dict[str, str]:
-        """What the brake held in the last pass, as far as both sides last held the same as then."""
+    def _held_before(self, base: Base) -> dict[str, str]:
+        """The earlier texts that B9 held in the last pass, for notes whose base is still the same."""
         fact = self._state.meta(FACT)
-        held = fact if isinstance(fact, dict) else {}
-        return {
-            path: text
-            for path, (text, last) in held.items()
-            if isinstance(was := base.get(path), BaseFile) and was.hash == last
-        }
+        held: dict[str, str] = {}
+        if not isinstance(fact, dict):
+            return held
+        for path, (text, base_hash) in fact.items():
+            was = base.get(path)
+            if isinstance(was, BaseFile) and was.hash == base_hash:
+                held[path] = text
+        return held
 
-    def _stood_here(self, path: str, hashed: str, was: BaseFile) -> bool:
-        """Whether a text stood at a path before the one that both sides held last."""
+    def _is_earlier(self, path: str, hashed: str, was: BaseFile) -> bool:
+        """Whether a text is a version of a note from before its base."""
         if hashed == was.hash:
             return False
         with self._session.writing() as writer:
-            return any(
-                version.revision == hashed for version in writer.snapshots.chain(path)
-            )
+            versions = writer.snapshots.chain(path)
+            return any(version.revision == hashed for version in versions)
 
     def _hash(self, path: str, node: File, at: float) -> str | None:
-        """The hash of the server's text; None where it cannot be had."""
+        """The hash of the server's text; None when it is not available."""
         if node.hash is not None:
             return node.hash
         if self._session.may_be_half(path, node.tag, at):
-            return None  # it is read once, and not with each pass
+            # An unfinished upload of another device is fetched once, and not in each pass.
+            return None
         try:
             fetched = self._session.prefetched.get(path) or self._session.remote.get(
                 path, max_bytes=self._session.largest

@@ -1,4 +1,7 @@
-"""Is the server the one it was? Another one is only looked at; one that came back from a backup gets what it lost."""
+"""Checks that the server is the same as before.
+
+Nothing is done with another server. One that was restored from a backup gets back what it lost.
+"""
 
 import logging
 from collections.abc import Mapping
@@ -17,52 +20,47 @@ logger = logging.getLogger(__name__)
 
 HOUR_SECONDS = 3600.0
 MANY = 3
-"""More downloads at once than that may come from a backup"""
+"""More downloads at once may come from a server that was restored from a backup"""
 RESTORED = "fingerprint"
+"""The part of the identity that changes when a server is restored from a backup"""
 TIDIED = "tidied"
-"""Under which the book keeps when scratch folders were last looked after"""
+"""Key of the sync state: when scratch folders were last removed"""
 
 
 class ServerIdentityCheck:
-    """For one remote. What it is comes with each listing, and is asked again before much is taken over from it."""
+    """Checks the identity of one remote: with each listing, and again before a plan takes over much from it."""
 
     def __init__(
         self, remote: Remote, state: SyncState, mode: Mode, *, insist: bool
     ) -> None:
-        self._remote, self._state, self._mode, self._insist = (
-            remote,
-            state,
-            mode,
-            insist,
-        )
-        self._met = False
-        """whether it is known what the server can do"""
-        self._asked: float | None = None
+        self._remote = remote
+        self._state = state
+        self._mode = mode
+        self._insist = insist
+        self._has_capabilities = False
+        self._asked_at: float | None = None
         self._changed: list[str] = []
+        """the parts of the identity that differ"""
 
-    def begin(self) -> None:
-        """Find out what the server honours, once. Raises NotTwoWay."""
-        if self._met:
+    def load_capabilities(self) -> None:
+        """Find out once what the server can do. Raises NotTwoWay."""
+        if self._has_capabilities:
             return
-        known = self._state.meta("traits")
-        if (
-            isinstance(known, dict)
-            and known.keys() == asdict(self._remote.traits).keys()
-        ):
-            self._remote.traits = type(self._remote.traits)(**known)
+        traits = self._remote.traits
+        stored = self._state.meta("traits")
+        if isinstance(stored, dict) and stored.keys() == asdict(traits).keys():
+            self._remote.traits = type(traits)(**stored)
         else:
             self._remote.probe()
-        if (
-            self._mode == "both"
-            and not self._remote.traits.two_way
-            and not self._insist
-        ):
+        is_two_way = self._remote.traits.two_way or self._insist
+        if self._mode == "both" and not is_two_way:
+            # Fault: without preconditions an upload overwrites an edit of another device.
             raise NotTwoWay
         with self._state.transaction():
             self._state.set_meta("traits", asdict(self._remote.traits))
-        self._met = True
+        self._has_capabilities = True
 
-    def another(
+    def difference(
         self,
         at: float,
         entries: Mapping[str, Entry],
@@ -70,76 +68,75 @@ class ServerIdentityCheck:
         *,
         approved: bool,
     ) -> str:
-        """Why nothing may be done with it, or nothing. `approved`: a person says that it is the right one.
+        """The reason to do nothing with this server, or nothing.
 
-        `root` is the remote's own folder as it was just listed; without it the server is asked now and then.
+        `root` is the remote's own folder from the latest listing; without it, the server is asked once
+        an hour. `approved`: a person confirmed that it is the right server.
         """
-        is_due = self._asked is None or not 0 <= at - self._asked < HOUR_SECONDS
+        last = self._asked_at
+        is_due = last is None or not 0 <= at - last < HOUR_SECONDS
         if root is not None or is_due or approved:
             self._ask(entries, root, approved=approved)
-            self._asked = at
-        if not self._changed and any(is_scratch(path) for path in entries):
+            self._asked_at = at
+        if self._changed:
+            return f"the server is not as it was: another {', '.join(self._changed)}"
+        if any(is_scratch(path) for path in entries):
             self._tidy(at)
-        return (
-            f"the server is not as it was: another {', '.join(self._changed)}"
-            if self._changed
-            else ""
-        )
+        return ""
 
-    def worth_asking(self, at: float, made: Plan) -> bool:
-        """Whether a plan takes over so much that the server is asked once more who it is; forgets the last answer."""
-        grave = [one for one in made.actions if isinstance(one, TrashLocal | Download)]
-        much = (
-            bool(made.restored)
-            or len(grave) > MANY
-            or any(isinstance(one, TrashLocal) for one in grave)
-        )
-        is_one_answer = (
-            self._remote.traits.infinity
-        )  # which told who the server is and all that lies there
-        if (self._asked == at and is_one_answer) or not much:
+    def must_ask_again(self, at: float, plan: Plan) -> bool:
+        """Whether a plan takes over so much that the server's identity is asked again; forgets the last answer."""
+        deletes = [action for action in plan.actions if isinstance(action, TrashLocal)]
+        downloads = [action for action in plan.actions if isinstance(action, Download)]
+        is_much = bool(plan.restored or deletes) or len(downloads) > MANY
+        # One listing of the whole tree reported the identity together with all entries.
+        is_one_answer = self._asked_at == at and self._remote.traits.infinity
+        if is_one_answer or not is_much:
             return False
-        self._asked = None
+        self._asked_at = None
         return True
 
     def _tidy(self, at: float) -> None:
-        """Scratch folders of killed probes, looked after once an hour."""
+        """Remove the scratch folders of interrupted probes, once an hour."""
         last = self._state.meta(TIDIED)
-        if not (isinstance(last, float) and 0 <= at - last < HOUR_SECONDS):
-            self._remote.tidy()
-            with self._state.transaction():
-                self._state.set_meta(TIDIED, at)
+        if isinstance(last, float) and 0 <= at - last < HOUR_SECONDS:
+            return
+        self._remote.tidy()
+        with self._state.transaction():
+            self._state.set_meta(TIDIED, at)
 
     def _ask(
         self, entries: Mapping[str, Entry], root: Entry | None, *, approved: bool
     ) -> None:
-        identity, known = (
-            asdict(self._remote.identity(root)),
-            self._state.meta("identity"),
-        )
-        was = known if isinstance(known, dict) else identity
+        """Compare the server's identity with the stored one."""
+        identity = asdict(self._remote.identity(root))
+        stored = self._state.meta("identity")
+        previous = stored if isinstance(stored, dict) else identity
         self._changed = [
-            name for name, value in identity.items() if was.get(name) != value
+            name for name, value in identity.items() if previous.get(name) != value
         ]
         if self._changed == [RESTORED]:
             logger.warning(
-                "the server came back from a backup: nothing is deleted, what it lost is uploaded"
+                "the server was restored from a backup: nothing is deleted, what it lost is uploaded"
             )
             self._forget_all_but(entries)
             self._changed = []
         elif approved and self._changed:
             self._forget_all_but({})
             self._changed = []
-        if not self._changed and identity != known:
+        if not self._changed and identity != stored:
             with self._state.transaction():
                 self._state.set_meta("identity", identity)
 
     def _forget_all_but(self, entries: Mapping[str, Entry]) -> None:
-        """What was agreed on holds only where the server still has it: all else is new on one side or both."""
+        """Forget the base of files that the server does not have unchanged: they count as new."""
         with self._state.transaction():
             for path, was in self._state.base().items():
                 entry = entries.get(path)
-                if entry is None or (
-                    isinstance(was, BaseFile) and entry.etag != was.tag
-                ):
+                is_edited = (
+                    entry is not None
+                    and isinstance(was, BaseFile)
+                    and entry.etag != was.tag
+                )
+                if entry is None or is_edited:
                     self._state.forget(path)

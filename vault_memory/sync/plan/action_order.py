@@ -1,7 +1,7 @@
-"""In which order a plan is done: batches, each of which may be done in any order or at once.
+"""Orders the actions of a plan in batches. Within a batch, the order does not matter.
 
-Records first, then directories from the top, files, renames one by one, deletes, and emptied directories from the
-bottom. An action that fails takes nothing else with it: the others find their preconditions broken, or hold.
+Records come first, then directories from the top, files, renames one by one, deletions, and emptied
+directories from the bottom. A failed action harms no other: its dependants find a broken precondition.
 """
 
 from collections.abc import Sequence
@@ -24,14 +24,15 @@ RECORDS, DIRECTORIES, FILES, RENAMES, DELETES, EMPTIED = range(6)
 
 
 def batches(actions: Sequence[Action]) -> tuple[tuple[Action, ...], ...]:
-    """The actions in batches to be done one after the other. Within one, actions commute."""
-    found: dict[tuple[int, int], list[Action]] = {}
+    """Group the actions into batches that are done one after the other."""
+    by_place: dict[tuple[int, int], list[Action]] = {}
     for number, action in enumerate(actions):
-        found.setdefault(_place(action, number), []).append(action)
-    return tuple(tuple(found[place]) for place in sorted(found))
+        by_place.setdefault(_place(action, number), []).append(action)
+    return tuple(tuple(by_place[place]) for place in sorted(by_place))
 
 
 def _place(action: Action, number: int) -> tuple[int, int]:
+    """The batch of an action: its kind, and its place among batches of that kind."""
     match action:
         case MakeLocalDir() | MakeRemoteDir():
             return DIRECTORIES, depth(action.path)
@@ -46,5 +47,5 @@ def _place(action: Action, number: int) -> tuple[int, int]:
 
 
 def in_order(actions: Sequence[Action]) -> tuple[Action, ...]:
-    """The same actions, one by one."""
+    """Return the actions in the order of their batches."""
     return tuple(action for batch in batches(actions) for action in batch)

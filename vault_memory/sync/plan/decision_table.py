@@ -1,8 +1,9 @@
-"""The decision table: for each state of a path on three trees, its row in the book and what becomes of it.
+"""The decision table: for each state of a path in the three trees, its row and its outcome.
 
-=  unchanged since the base     ≠  changed (a directory: something below is changed or new)  -  gone, or never there
-F  a file where there was none  D  a directory where there was none  L  a link or special    ?  cannot be told
-A server has no links: what is odd there counts as ``?``. Two cells ask besides whether the bytes are equal.
+=  unchanged since the base     ≠  changed (a directory: a path below is changed or new)  -  absent
+F  a file where there was none  D  a directory where there was none  L  a link or special  ?  unknown
+A server has no links: other kinds of resources there count as ``?``. A merge of equal bytes is only
+recorded (`EQUAL`).
 """
 
 from enum import Enum, auto
@@ -13,7 +14,7 @@ Now = Literal["=", "≠", "-", "F", "D", "L", "?"]
 
 
 class Outcome(Enum):
-    """What becomes of the path. Directories mostly follow from what becomes of the things in them."""
+    """What becomes of a path. Directories mostly follow from what becomes of their contents."""
 
     NOTHING = auto()
     REFRESH = auto()
@@ -115,12 +116,17 @@ TABLES: dict[Was, dict[tuple[str, str], Cell]] = {
 
 
 def cell(was: Was, local: Now, remote: Now, *, equal: bool = False) -> Cell:
-    """The row and the outcome. What cannot be told, and links, come before everything else (rows 18 to 20)."""
+    """The row and the outcome. Links and unknown states come before everything else (rows 18 to 20).
+
+    `equal`: both sides hold the same bytes.
+    """
     if local == "L":
         return "20", O.LEAVE
     if local == "?":
         return "18", O.SKIP
     if remote in ("?", "L"):
         return "19", O.SKIP
-    found = TABLES[was][local, remote]
-    return EQUAL[was] if equal and found[1] is O.MERGE else found
+    row, outcome = TABLES[was][local, remote]
+    if equal and outcome is O.MERGE:
+        return EQUAL[was]
+    return row, outcome

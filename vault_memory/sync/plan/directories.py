@@ -1,6 +1,7 @@
-"""Directories: those that are emptied go, those that are needed are made first (rows 21, 22 and 28 to 34)."""
+"""Directories: empty ones are removed, and missing ones are made first (rows 21, 22 and 28 to 34)."""
 
 from collections.abc import Collection, Iterable
+from typing import assert_never
 
 from vault_memory.sync.actions import (
     Action,
@@ -19,79 +20,83 @@ from vault_memory.sync.actions import (
     Upload,
 )
 from vault_memory.sync.plan.decision_table import Outcome
-from vault_memory.sync.plan.per_path import WAITING, Decider
-from vault_memory.sync.trees import Dir, Tree, ancestors, depth, within
+from vault_memory.sync.plan.per_path import WAITING, PathPlanner
+from vault_memory.sync.trees import Dir, Side, Tree, ancestors, depth, within
 
-IN_THE_WAY = "its directory cannot be made yet"
+PARENT_MISSING = "its directory cannot be made yet"
 
 
-def emptied(decider: Decider, busy: Collection[str]) -> list[Action]:
-    """Directories that go with all that is in them, the deepest first. One that keeps anything stays."""
-    view = decider.view
-    gone_remote = {
-        action.path for action in decider.actions if isinstance(action, DeleteRemote)
+def remove_emptied(planner: PathPlanner, busy: Collection[str]) -> list[Action]:
+    """Remove directories whose whole content goes, the deepest first. All others stay."""
+    deleted: dict[Side, set[str]] = {
+        "remote": _paths_of(planner, DeleteRemote),
+        "local": _paths_of(planner, TrashLocal),
     }
-    gone_local = {
-        action.path for action in decider.actions if isinstance(action, TrashLocal)
-    }
-    found: list[Action] = []
-    for path, row, outcome in sorted(decider.emptied, key=lambda each: -depth(each[0])):
-        on_server = outcome is Outcome.EMPTY_REMOTE
-        side, other, gone = (
-            (view.remote, view.local, gone_remote)
-            if on_server
-            else (view.local, view.remote, gone_local)
-        )
-        if any(within(each, path) for each in (*decider.stays, *busy)):
+    pinned = (*planner.immovable, *busy)
+    removals: list[Action] = []
+    for path, row, outcome in sorted(planner.emptied, key=_deepest_first):
+        side: Side = "remote" if outcome is Outcome.EMPTY_REMOTE else "local"
+        if any(within(pin, path) for pin in pinned):
             continue
-        if any(
-            below in side.nodes and below not in gone for below in decider.below(path)
-        ):
+        if _has_remaining(planner, path, side, deleted[side]):
             continue
-        if path not in other.nodes and not other.surely_gone(path):
-            decider.waiting[path] = WAITING
+        opposite = planner.view.side("local" if side == "remote" else "remote")
+        if path not in opposite.nodes and not opposite.surely_gone(path):
+            # Fault: a listing leaves out a directory for a moment.
+            planner.waiting[path] = WAITING
             continue
-        gone.add(path)
-        found.append(
-            RemoveRemoteDir(path=path, row=row)
-            if on_server
-            else RemoveLocalDir(path=path, row=row)
-        )
-    return found
+        deleted[side].add(path)
+        removals.append(_remove_dir(path, side, row))
+    return removals
 
 
-def with_parents(decider: Decider, moves: Iterable[Move | MoveBase]) -> list[Action]:
-    """All actions, with the directories made that they need. What cannot have its directory yet waits."""
-    view = decider.view
+def _paths_of(planner: PathPlanner, kind: type[DeleteRemote | TrashLocal]) -> set[str]:
+    return {action.path for action in planner.actions if isinstance(action, kind)}
+
+
+def _deepest_first(emptied: tuple[str, str, Outcome]) -> int:
+    return -depth(emptied[0])
+
+
+def _has_remaining(
+    planner: PathPlanner, top: str, side: Side, deleted: Collection[str]
+) -> bool:
+    nodes = planner.view.side(side).nodes
+    return any(path in nodes and path not in deleted for path in planner.below(top))
+
+
+def with_parents(
+    planner: PathPlanner, moves: Iterable[Move | MoveBase]
+) -> list[Action]:
+    """Return all actions, preceded by the directories they need.
+
+    A path whose directory cannot be made yet waits.
+    """
     moves = list(moves)
     arrivals = {move.to for move in moves}
-    made: dict[str, dict[str, Action]] = {"local": {}, "remote": {}}
-    kept: list[Action] = []
-    for action in (*decider.actions, *moves):
-        place = _place(action)
+    made: dict[Side, dict[str, Action]] = {"local": {}, "remote": {}}
+    later: list[Action] = []
+    for action in (*planner.actions, *moves):
+        place = _new_name(action)
         if place is None:
-            kept.append(action)
+            later.append(action)
             continue
         side, path = place
-        missing = _missing(
-            path, view.local if side == "local" else view.remote, arrivals, made[side]
-        )
+        missing = _missing_parents(path, planner.view.side(side), arrivals, made[side])
         if missing is None:
-            decider.waiting[path] = IN_THE_WAY
+            planner.waiting[path] = PARENT_MISSING
             continue
-        for up in missing:
-            made[side].setdefault(
-                up, _make(up, side, "29" if side == "local" else "31")
-            )
+        for parent in missing:
+            made[side].setdefault(parent, _make_dir(parent, side))
         if isinstance(action, MakeLocalDir | MakeRemoteDir):
             made[side][path] = action
         else:
-            kept.append(action)
-    return [*made["local"].values(), *made["remote"].values(), *kept]
+            later.append(action)
+    return [*made["local"].values(), *made["remote"].values(), *later]
 
 
-def _place(action: Action) -> tuple[str, str] | None:
-    """Where an action makes a name that was not there."""
+def _new_name(action: Action) -> tuple[Side, str] | None:
+    """The side and path where an action makes a new name; None if it makes none."""
     match action:
         case Upload(tag=None) | MakeRemoteDir():
             return "remote", action.path
@@ -107,26 +112,39 @@ def _place(action: Action) -> tuple[str, str] | None:
             return None
 
 
-def _missing(
-    path: str, side: Tree, arrivals: Collection[str], made: Collection[str]
+def _missing_parents(
+    path: str, tree: Tree, arrivals: Collection[str], made: Collection[str]
 ) -> list[str] | None:
-    """The directories above it that have to be made; None when that has to wait for something else."""
-    found: list[str] = []
-    for up in ancestors(path):
-        node = side.nodes.get(up)
-        if up in arrivals and found:
-            return None
-        if isinstance(node, Dir) or up in arrivals or up in made:
+    """The directories above a path that have to be made; None when that has to wait."""
+    missing: list[str] = []
+    for parent in ancestors(path):
+        node = tree.nodes.get(parent)
+        if parent in arrivals:
+            # A move brings this directory; what is missing below it is made in the next pass.
+            return None if missing else missing
+        if isinstance(node, Dir) or parent in made:
             break
         if node is not None:
             return None
-        found.append(up)
-    return found
+        missing.append(parent)
+    return missing
 
 
-def _make(path: str, side: str, row: str) -> Action:
-    return (
-        MakeLocalDir(path=path, row=row)
-        if side == "local"
-        else MakeRemoteDir(path=path, row=row)
-    )
+def _make_dir(path: str, side: Side) -> Action:
+    match side:
+        case "local":
+            return MakeLocalDir(path=path, row="29")
+        case "remote":
+            return MakeRemoteDir(path=path, row="31")
+        case _:
+            assert_never(side)
+
+
+def _remove_dir(path: str, side: Side, row: str) -> Action:
+    match side:
+        case "local":
+            return RemoveLocalDir(path=path, row=row)
+        case "remote":
+            return RemoveRemoteDir(path=path, row=row)
+        case _:
+            assert_never(side)

@@ -1,8 +1,9 @@
-"""What becomes of one path: its state on the three trees, its row in the table, and the action for it."""
+"""Plans single paths: the state of a path in the three trees, its row of the table, and the action."""
 
 from bisect import bisect_left
 from collections.abc import Iterator
 from dataclasses import dataclass, field
+from typing import assert_never
 
 from vault_memory.rules.paths.conflict_names import conflict_copy
 from vault_memory.sync.actions import (
@@ -26,6 +27,7 @@ from vault_memory.sync.settings import MERGED, Settings
 from vault_memory.sync.trees import (
     BaseDir,
     BaseFile,
+    BaseNode,
     Dir,
     File,
     Node,
@@ -38,51 +40,49 @@ WAITING = "absent once; believed when it is seen to be absent again"
 
 
 @dataclass(slots=True)
-class Decider:
-    """Decides path by path, and keeps what was decided."""
+class PathPlanner:
+    """Plans path by path, and collects the actions."""
 
     view: View
     settings: Settings
-    taken: set[str]
+    used_names: set[str]
     """names that no copy may have"""
-    stays: frozenset[str] = frozenset()
-    """what takes no part in this pass and is there, so that no directory above it goes"""
+    immovable: frozenset[str] = frozenset()
+    """existing paths outside this pass: no directory above them may go"""
     actions: list[Action] = field(default_factory=list)
     waiting: dict[str, str] = field(default_factory=dict)
+    """paths that a later pass decides about, and why"""
     emptied: list[tuple[str, str, Outcome]] = field(default_factory=list)
-    """directories that go when all below them goes: path, row, which side"""
-    origins: dict[tuple[str, str], str] = field(default_factory=dict)
-    """the path in the base by side and id, once somebody has asked"""
+    """directories that go when everything below them goes: path, row, outcome"""
+    _base_by_id: dict[tuple[str, str], str] = field(default_factory=dict)
+    """the path in the base by side and id; filled when first needed"""
     _keys: list[list[str]] = field(default_factory=list)
+    """the parts of each path of the view, in its order; filled when first needed"""
 
     def decide(self, path: str) -> None:
-        """Find the path's cell, and do as it says."""
+        """Plan one path by its cell of the table."""
         was = self.view.base.get(path)
-        here, there = self.view.local.nodes.get(path), self.view.remote.nodes.get(path)
-        row, outcome = cell(_was(was), *self.states(path), equal=_equal(here, there))
-        if action := self._action(path, row, outcome):
+        is_equal = _holds_same_bytes(*self._nodes(path))
+        row, outcome = cell(_was(was), *self.states(path), equal=is_equal)
+        action = self._action(path, row, outcome)
+        if action is not None:
             self.actions.append(action)
 
     def states(self, path: str) -> tuple[Now, Now]:
-        """How it is on the two sides, in the letters of the table."""
+        """The states of a path on the vault and on the server, in the letters of the table."""
         was = self.view.base.get(path)
-        here, there = self.view.local.nodes.get(path), self.view.remote.nodes.get(path)
-        local, remote = state(was, here), state(was, there)
-        if isinstance(was, BaseDir):
-            local = (
-                "≠"
-                if local == "=" and self.changed_below(path, self.view.local)
-                else local
-            )
-            remote = (
-                "≠"
-                if remote == "=" and self.changed_below(path, self.view.remote)
-                else remote
-            )
+        local_node, remote_node = self._nodes(path)
+        local, remote = state(was, local_node), state(was, remote_node)
+        if not isinstance(was, BaseDir):
+            return local, remote
+        if local == "=" and self.changed_below(path, self.view.local):
+            local = "≠"
+        if remote == "=" and self.changed_below(path, self.view.remote):
+            remote = "≠"
         return local, remote
 
     def below(self, top: str) -> Iterator[str]:
-        """All paths under a directory."""
+        """Yield all paths below a directory."""
         paths = self.view.paths
         if len(self._keys) != len(paths):
             self._keys = [path.split("/") for path in paths]
@@ -93,225 +93,239 @@ class Decider:
             yield path
 
     def changed_below(self, top: str, side: Tree) -> bool:
-        """Whether something under a directory is new or changed on one side, or not for us to touch."""
-        if any(path.startswith(top + "/") for path in self.stays):
+        """Whether a path below a directory is new, changed or immovable on one side."""
+        if any(path.startswith(top + "/") for path in self.immovable):
             return True
+        base = self.view.base
         return any(
-            state(self.view.base.get(path), side.nodes.get(path)) in ("≠", "F", "D")
+            state(base.get(path), side.nodes.get(path)) in ("≠", "F", "D")
             for path in self.below(top)
         )
 
+    def _nodes(self, path: str) -> tuple[Node | None, Node | None]:
+        return self.view.local.nodes.get(path), self.view.remote.nodes.get(path)
+
     def _action(self, path: str, row: str, outcome: Outcome) -> Action | None:
-        view = self.view
-        was, here, there = (
-            view.base.get(path),
-            view.local.nodes.get(path),
-            view.remote.nodes.get(path),
-        )
-        if self._needs_look(path, outcome, there):
-            assert isinstance(there, File)
-            return Refetch(path=path, tag=there.tag, row=row)
+        local, remote = self._nodes(path)
+        if self._needs_fetch(path, outcome, remote):
+            assert isinstance(remote, File)
+            return Refetch(path=path, tag=remote.tag, row=row)
         match outcome:
             case Outcome.NOTHING | Outcome.SKIP | Outcome.LEAVE:
                 return None
             case Outcome.REFRESH | Outcome.ENTER:
-                fresh = _record(here, there, was)
-                return Refresh(path=path, base=fresh, row=row) if fresh != was else None
+                return self._refresh(path, row)
             case Outcome.ADOPT:
-                return RecordInSync(path=path, base=_record(here, there, None), row=row)
+                base = _record(local, remote, None)
+                return RecordInSync(path=path, base=base, row=row)
             case Outcome.EMPTY_LOCAL | Outcome.EMPTY_REMOTE:
                 self.emptied.append((path, row, outcome))
                 return None
             case Outcome.FORGET | Outcome.DELETE_REMOTE | Outcome.TRASH_LOCAL:
-                return self._ends(path, row, outcome)
-            case Outcome.COPY_LOCAL | Outcome.COPY_REMOTE:
-                return self._aside(path, row, outcome)
+                return self._remove(path, row, outcome)
+            case Outcome.COPY_LOCAL:
+                return self._copy_local(path, row)
+            case Outcome.COPY_REMOTE:
+                return self._copy_remote(path, row)
             case Outcome.MERGE:
                 return self._merge(path, row)
+            case Outcome.CREATE_REMOTE | Outcome.PUT_BACK | Outcome.UPLOAD:
+                return self._send(path, row, outcome)
+            case Outcome.CREATE_LOCAL | Outcome.BRING_BACK | Outcome.DOWNLOAD:
+                return self._receive(path, row, outcome)
             case _:
-                return self._carried(path, row, outcome)
+                assert_never(outcome)
 
-    def _needs_look(self, path: str, outcome: Outcome, there: Node | None) -> bool:
-        """Whether only the tag of the server's file is known, and it takes its bytes to go on."""
-        if not isinstance(there, File) or there.hash is not None:
+    def _needs_fetch(self, path: str, outcome: Outcome, remote: Node | None) -> bool:
+        """Whether the decision needs the bytes of the server's file, and only its tag is known."""
+        if not isinstance(remote, File) or remote.hash is not None:
             return False
-        was = self.view.base.get(path)
         if outcome is Outcome.MERGE:
             return not path.endswith(MERGED)
-        moved_only = isinstance(was, BaseFile) and not unchanged(was, there)
-        return moved_only and outcome in (Outcome.BRING_BACK, Outcome.COPY_REMOTE)
+        if outcome not in (Outcome.BRING_BACK, Outcome.COPY_REMOTE):
+            return False
+        was = self.view.base.get(path)
+        return isinstance(was, BaseFile) and not unchanged(was, remote)
 
-    def _carried(self, path: str, row: str, outcome: Outcome) -> Action:
-        """Bytes or directories that go from one side to the other."""
-        here, there = self.view.local.nodes.get(path), self.view.remote.nodes.get(path)
-        if outcome in (Outcome.CREATE_REMOTE, Outcome.PUT_BACK, Outcome.UPLOAD):
-            if isinstance(here, Dir):
-                return MakeRemoteDir(path=path, row=row)
-            assert isinstance(here, File)
-            note = (
-                f"`{path}` was deleted on the server and changed here: the change is kept"
-                if row == "10"
-                else ""
-            )
-            tag = (
-                there.tag
-                if outcome is Outcome.UPLOAD and isinstance(there, File)
-                else None
-            )
-            note = note or self._kept_by_rename(path, here.id, self.view.remote)
-            return Upload(path=path, hash=here.hash or "", tag=tag, row=row, note=note)
-        if isinstance(there, Dir):
+    def _refresh(self, path: str, row: str) -> Refresh | None:
+        """Record a new tag or id; None when the record is up to date."""
+        was = self.view.base.get(path)
+        current = _record(*self._nodes(path), was)
+        if current == was:
+            return None
+        return Refresh(path=path, base=current, row=row)
+
+    def _send(self, path: str, row: str, outcome: Outcome) -> Action:
+        """Bring a local file or directory to the server."""
+        local, remote = self._nodes(path)
+        if isinstance(local, Dir):
+            return MakeRemoteDir(path=path, row=row)
+        assert isinstance(local, File)
+        if row == "10":
+            note = f"`{path}` was deleted on the server and changed here: the change is kept"
+        else:
+            note = self._note_of_kept_rename(path, local.id, self.view.remote)
+        tag = None
+        if outcome is Outcome.UPLOAD and isinstance(remote, File):
+            tag = remote.tag
+        return Upload(path=path, hash=local.hash or "", tag=tag, row=row, note=note)
+
+    def _receive(self, path: str, row: str, outcome: Outcome) -> Action:
+        """Bring a file or directory of the server to the vault."""
+        local, remote = self._nodes(path)
+        if isinstance(remote, Dir):
             return MakeLocalDir(path=path, row=row)
-        assert isinstance(there, File)
-        note = (
-            f"`{path}` was deleted here and changed on the server: the change is kept"
-            if row == "9"
-            else ""
-        )
-        hash = (
-            here.hash
-            if outcome is Outcome.DOWNLOAD and isinstance(here, File)
-            else None
-        )
-        note = note or self._kept_by_rename(path, there.id, self.view.local)
-        return Download(path=path, hash=hash, tag=there.tag, row=row, note=note)
+        assert isinstance(remote, File)
+        if row == "9":
+            note = f"`{path}` was deleted here and changed on the server: the change is kept"
+        else:
+            note = self._note_of_kept_rename(path, remote.id, self.view.local)
+        local_hash = None
+        if outcome is Outcome.DOWNLOAD and isinstance(local, File):
+            local_hash = local.hash
+        return Download(path=path, hash=local_hash, tag=remote.tag, row=row, note=note)
 
-    def _kept_by_rename(self, path: str, id: str, deleted_on: Tree) -> str:
-        """What to say when one side renamed what the other deleted: a rename is an intent to keep (§5.4)."""
+    def _note_of_kept_rename(self, path: str, id: str, deleted_on: Tree) -> str:
+        """A note when one side renamed what the other side deleted, or nothing.
+
+        A rename shows the intent to keep (§5.4).
+        """
         if path in self.view.base or not id:
             return ""
-        if not self.origins:
-            for known, was in self.view.base.items():
-                self.origins |= {
-                    ("local", was.local_id): known,
-                    ("remote", was.remote_id): known,
-                }
-        came = self.origins.get(
-            ("local" if deleted_on is self.view.remote else "remote", id)
-        )
-        if (
-            came is None
-            or came in self.view.local.nodes
-            or came in self.view.remote.nodes
-        ):
+        side = "local" if deleted_on is self.view.remote else "remote"
+        origin = self._path_by_id(side, id)
+        if origin is None or any(node is not None for node in self._nodes(origin)):
             return ""
-        return f"`{came}` was deleted on one side and renamed to `{path}` on the other: it is kept"
+        return f"`{origin}` was deleted on one side and renamed to `{path}` on the other: it is kept"
 
-    def _ends(self, path: str, row: str, outcome: Outcome) -> Action | None:
-        """Deletes, which need an absence that was seen twice."""
-        view = self.view
-        here, there = view.local.nodes.get(path), view.remote.nodes.get(path)
-        absent_here = here is not None or view.local.surely_gone(path)
-        absent_there = there is not None or view.remote.surely_gone(path)
-        if not (absent_here and absent_there):
+    def _path_by_id(self, side: str, id: str) -> str | None:
+        """The path in the base of the file that has this id on one side."""
+        if not self._base_by_id:
+            for path, was in self.view.base.items():
+                self._base_by_id["local", was.local_id] = path
+                self._base_by_id["remote", was.remote_id] = path
+        return self._base_by_id.get((side, id))
+
+    def _remove(self, path: str, row: str, outcome: Outcome) -> Action | None:
+        """Delete or forget a path whose absence was seen twice; else it waits."""
+        local, remote = self._nodes(path)
+        is_local_certain = local is not None or self.view.local.surely_gone(path)
+        is_remote_certain = remote is not None or self.view.remote.surely_gone(path)
+        if not (is_local_certain and is_remote_certain):
+            # Fault: a listing that leaves out a file for a moment must not delete it.
             self.waiting[path] = WAITING
             return None
-        note = (
-            f"`{path}` has to exist, and was removed or renamed"
-            if path in self.settings.must_exist
-            else ""
-        )
-        if outcome is Outcome.DELETE_REMOTE and isinstance(there, File):
-            return DeleteRemote(path=path, tag=there.tag, row=row, note=note)
-        if outcome is Outcome.TRASH_LOCAL and isinstance(here, File):
-            return TrashLocal(path=path, hash=here.hash or "", row=row, note=note)
+        note = ""
+        if path in self.settings.must_exist:
+            note = f"`{path}` has to exist, and was removed or renamed"
+        if outcome is Outcome.DELETE_REMOTE and isinstance(remote, File):
+            return DeleteRemote(path=path, tag=remote.tag, row=row, note=note)
+        if outcome is Outcome.TRASH_LOCAL and isinstance(local, File):
+            return TrashLocal(path=path, hash=local.hash or "", row=row, note=note)
         return ForgetBase(path=path, row=row, note=note)
 
-    def _aside(self, path: str, row: str, outcome: Outcome) -> Action | None:
-        here, there = self.view.local.nodes.get(path), self.view.remote.nodes.get(path)
-        if outcome is Outcome.COPY_REMOTE:
-            assert isinstance(there, File)
-            copy = self._copy(path, was_file=True)
-            note = (
-                f"`{path}` is a directory here; the file of the server is now `{copy}`"
-            )
-            return KeepBoth(
-                path=path, side="remote", copy=copy, tag=there.tag, row=row, note=note
-            )
-        assert isinstance(here, File)
-        if isinstance(there, Dir) and self._unsure_below(path):
-            return None
-        copy = self._copy(path, was_file=isinstance(there, Dir))
-        what = "a directory" if isinstance(there, Dir) else "another text"
-        note = f"`{path}` is {what} on the server; the local file is now `{copy}`"
+    def _copy_remote(self, path: str, row: str) -> KeepBoth:
+        """Rename the server's file to a copy: the vault has a directory of that name."""
+        _, remote = self._nodes(path)
+        assert isinstance(remote, File)
+        copy = self._reserve_copy(path, was_file=True)
+        note = f"`{path}` is a directory here; the file of the server is now `{copy}`"
         return KeepBoth(
-            path=path, side="local", copy=copy, hash=here.hash, row=row, note=note
+            path=path, side="remote", copy=copy, tag=remote.tag, row=row, note=note
         )
 
-    def _unsure_below(self, top: str) -> bool:
-        """Whether something below has another tag, and it has to be seen first whether that means anything."""
+    def _copy_local(self, path: str, row: str) -> KeepBoth | None:
+        """Rename the local file to a copy; None until the server's directory is understood."""
+        local, remote = self._nodes(path)
+        assert isinstance(local, File)
+        is_folder = isinstance(remote, Dir)
+        if is_folder and self._has_unfetched_below(path):
+            return None
+        copy = self._reserve_copy(path, was_file=is_folder)
+        rival = "a directory" if is_folder else "another text"
+        note = f"`{path}` is {rival} on the server; the local file is now `{copy}`"
+        return KeepBoth(
+            path=path, side="local", copy=copy, hash=local.hash, row=row, note=note
+        )
+
+    def _has_unfetched_below(self, top: str) -> bool:
+        """Whether a file below has a new tag, and its bytes are not known yet."""
         nodes, base = self.view.remote.nodes, self.view.base
-        return any(
-            isinstance(node := nodes.get(path), File)
-            and node.hash is None
-            and isinstance(was := base.get(path), BaseFile)
-            and not unchanged(was, node)
-            for path in self.below(top)
-        )
+        for path in self.below(top):
+            node, was = nodes.get(path), base.get(path)
+            if not isinstance(node, File) or not isinstance(was, BaseFile):
+                continue
+            if node.hash is None and not unchanged(was, node):
+                return True
+        return False
 
-    def _copy(self, path: str, *, was_file: bool = False) -> str:
+    def _reserve_copy(self, path: str, *, was_file: bool = False) -> str:
+        """A free name for a copy; of a copy, the name of the original is used."""
         folder, slash, name = path.rpartition("/")
         original = folder + slash + (conflict_copy(name) or name)
-        copy = copy_of(original, self.settings, self.taken, was_file=was_file)
-        self.taken.add(copy)
+        copy = copy_of(original, self.settings, self.used_names, was_file=was_file)
+        self.used_names.add(copy)
         return copy
 
     def _merge(self, path: str, row: str) -> Action | None:
-        here, there, was = (
-            self.view.local.nodes[path],
-            self.view.remote.nodes[path],
-            self.view.base.get(path),
-        )
-        assert isinstance(here, File)
-        assert isinstance(there, File)
+        """Merge two texts; of other kinds of files both copies stay."""
         if not path.endswith(MERGED):
-            return self._aside(path, row, Outcome.COPY_LOCAL)
-        base = was.hash if isinstance(was, BaseFile) else None
+            return self._copy_local(path, row)
+        local, remote = self._nodes(path)
+        was = self.view.base.get(path)
+        assert isinstance(local, File)
+        assert isinstance(remote, File)
         return Merge(
             path=path,
-            hash=here.hash or "",
-            tag=there.tag,
-            base=base,
-            copy=self._copy(path),
+            hash=local.hash or "",
+            tag=remote.tag,
+            base=was.hash if isinstance(was, BaseFile) else None,
+            copy=self._reserve_copy(path),
             row=row,
         )
 
 
-def _was(was: BaseFile | BaseDir | None) -> Was:
-    return "none" if was is None else "file" if isinstance(was, BaseFile) else "dir"
+def _was(was: BaseNode | None) -> Was:
+    match was:
+        case None:
+            return "none"
+        case BaseFile():
+            return "file"
+        case BaseDir():
+            return "dir"
+        case _:
+            assert_never(was)
 
 
-def state(was: BaseFile | BaseDir | None, node: Node | None) -> Now:
-    """How a node stands to what was; of a directory, without a look at what is in it."""
+def state(was: BaseNode | None, node: Node | None) -> Now:
+    """Compare a node with the base; of a directory, without its contents."""
     match node:
         case None:
             return "-"
         case File():
-            return (
-                ("=" if unchanged(was, node) else "≠")
-                if isinstance(was, BaseFile)
-                else "F"
-            )
+            if not isinstance(was, BaseFile):
+                return "F"
+            return "=" if unchanged(was, node) else "≠"
         case Dir():
             return "=" if isinstance(was, BaseDir) else "D"
         case _:
             return "?"
 
 
-def _equal(here: Node | None, there: Node | None) -> bool:
-    return (
-        isinstance(here, File) and isinstance(there, File) and here.hash == there.hash
-    )
+def _holds_same_bytes(local: Node | None, remote: Node | None) -> bool:
+    if not isinstance(local, File) or not isinstance(remote, File):
+        return False
+    return local.hash == remote.hash
 
 
 def _record(
-    here: Node | None, there: Node | None, was: BaseFile | BaseDir | None
+    local: Node | None, remote: Node | None, was: BaseNode | None
 ) -> BaseFile | BaseDir:
-    """What both sides hold, as it is to be recorded; ids that a side does not tell stay."""
-    assert isinstance(here, File | Dir)
-    assert isinstance(there, File | Dir)
-    local_id = here.id or (was.local_id if was else "")
-    remote_id = there.id or (was.remote_id if was else "")
-    if isinstance(here, File) and isinstance(there, File):
-        return BaseFile(here.hash or "", there.tag, local_id, remote_id)
+    """The new base of a path; an id that a side does not report stays as it was."""
+    assert isinstance(local, File | Dir)
+    assert isinstance(remote, File | Dir)
+    local_id = local.id or (was.local_id if was else "")
+    remote_id = remote.id or (was.remote_id if was else "")
+    if isinstance(local, File) and isinstance(remote, File):
+        return BaseFile(local.hash or "", remote.tag, local_id, remote_id)
     return BaseDir(local_id, remote_id)

@@ -1,7 +1,8 @@
-"""The plan of one pass: what has to be done so that the vault and the server are the same again. Pure, and total.
+"""Plans one pass: the actions that make the vault and the server the same. Pure and total.
 
-Work is never remembered, it is found anew from what is seen: a crash can lose no task. Each action rests on what it
-names, each may fail without harm to the others, and doing them all and planning again ends with nothing to do.
+No list of tasks is stored. Each pass derives its actions from what it observes, so a crash loses none.
+Each action names its preconditions and may fail without harm to the others. When all are done,
+the next plan is empty.
 """
 
 from collections.abc import Iterable, Mapping
@@ -10,18 +11,18 @@ from dataclasses import dataclass, field, replace
 from vault_memory.sync.actions import Action, ForgetBase, Merge, Refetch, changes
 from vault_memory.sync.plan import safety_limits
 from vault_memory.sync.plan.action_order import in_order
-from vault_memory.sync.plan.directories import emptied, with_parents
-from vault_memory.sync.plan.name_clashes import clashing, same_form
-from vault_memory.sync.plan.per_path import Decider
+from vault_memory.sync.plan.directories import remove_emptied, with_parents
+from vault_memory.sync.plan.name_clashes import Clashes, find_clashes, same_form
+from vault_memory.sync.plan.per_path import PathPlanner
 from vault_memory.sync.plan.renames import Renames, plan_renames
-from vault_memory.sync.plan.sync_exclusions import Exclusions, forgotten, look
+from vault_memory.sync.plan.sync_exclusions import Exclusions, exclude, forgotten
 from vault_memory.sync.settings import Settings
 from vault_memory.sync.trees import Base, BaseFile, File, Tree, View, unchanged
 
 
 @dataclass(frozen=True, slots=True)
-class Held:
-    """What would be done, and is not."""
+class HeldAction:
+    """An action that is not done."""
 
     action: Action
     reason: str
@@ -29,7 +30,7 @@ class Held:
 
 @dataclass(frozen=True, slots=True)
 class Note:
-    """Something for the person to know, which asks for no action of ours."""
+    """Information for a person about a path that needs no action."""
 
     path: str
     row: str
@@ -41,135 +42,141 @@ class Plan:
     """What to do in this pass, and what not and why."""
 
     actions: tuple[Action, ...] = ()
-    """in an order they can be done in; `order.batches` tells which may be done at once"""
-    held: tuple[Held, ...] = ()
-    """by a brake or by the mode"""
+    """in an order in which they can be done; `action_order.batches` groups independent ones"""
+    held: tuple[HeldAction, ...] = ()
+    """actions stopped by a safety limit or by the mode"""
     waiting: Mapping[str, str] = field(default_factory=dict)
     """paths that the next pass decides about, and why"""
     unknown: Mapping[str, str] = field(default_factory=dict)
-    """paths that could not be seen, with all below them, and why"""
+    """paths that could not be read, with all below them, and why"""
     skipped: Mapping[str, str] = field(default_factory=dict)
     """paths that are not synced, with all below them, and why"""
     notes: tuple[Note, ...] = ()
     halted: str = ""
     """why nothing at all is done (B2)"""
     braked: str = ""
-    """why no deletes are made (B1); `approve_deletes` lets them go"""
+    """why no deletions are made (B1); `approve_deletes` allows them"""
     restored: str = ""
-    """why earlier texts of the server are not taken over (B9); `approve_restore` lets them come"""
+    """why earlier texts of the server are not taken over (B9); `approve_restore` allows them"""
 
 
 def plan(
     base: Base, local: Tree, remote: Tree, settings: Settings | None = None
 ) -> Plan:
-    """Compare the three trees, and say what makes both sides the same without losing a text."""
+    """Compare the three trees and plan how both sides become the same without losing a text."""
     settings = settings or Settings()
-    view, apart = look(base, local, remote, settings)
-    told = Plan(
-        unknown={**apart.unknown, **apart.links},
-        skipped=apart.skipped,
-        notes=_notes(base, apart),
+    view, exclusions = exclude(base, local, remote, settings)
+    empty = Plan(
+        unknown={**exclusions.unknown, **exclusions.links},
+        skipped=exclusions.skipped,
+        notes=_notes(base, exclusions),
     )
-    if why := safety_limits.halted(view, settings):
-        return replace(told, halted=why)
+    halted = safety_limits.halted(view, settings)
+    if halted:
+        return replace(empty, halted=halted)
     actions: list[Action] = [
-        ForgetBase(path=path, row="36") for path in forgotten(base, apart)
+        ForgetBase(path=path, row="36") for path in forgotten(base, exclusions)
     ]
     waiting: dict[str, str] = {}
     if safety_limits.storm(view):
-        actions += _looks(view)
+        # Fault: a server that was restored or upgraded gives every file a new tag (B3).
+        actions += _refetch_changed(view)
     else:
-        decided, waiting = _decided(base, local, remote, view, apart, settings)
-        actions += decided
+        used_names = {*base, *local.nodes, *remote.nodes}
+        existing = {*local.nodes, *remote.nodes}
+        immovable = exclusions.roots() & existing
+        planner = PathPlanner(view, settings, used_names, immovable)
+        actions += _decide(planner)
+        waiting = planner.waiting
     braked = safety_limits.too_many(base, actions, settings)
     restored = safety_limits.restored(view, settings)
-    allowed, held = _allowed(actions, settings, braked, restored)
+    allowed, stopped = _split(actions, settings, braked, restored)
+    has_stopped_deletes = any(
+        isinstance(entry.action, safety_limits.DELETES) for entry in stopped
+    )
     return replace(
-        told,
+        empty,
         actions=in_order(allowed),
-        held=tuple(held),
+        held=tuple(stopped),
         waiting=waiting,
-        braked=braked
-        if any(isinstance(each.action, safety_limits.DELETES) for each in held)
-        else "",
+        braked=braked if has_stopped_deletes else "",
         restored=restored,
     )
 
 
-def _decided(
-    base: Base,
-    local: Tree,
-    remote: Tree,
-    view: View,
-    apart: Exclusions,
-    settings: Settings,
-) -> tuple[list[Action], dict[str, str]]:
-    """All actions that the trees call for."""
-    taken = {*base, *local.nodes, *remote.nodes}
-    stays = frozenset(
-        path for path in apart.roots() if path in local.nodes or path in remote.nodes
-    )
-    decider = Decider(view, settings, taken, stays)
+def _decide(planner: PathPlanner) -> list[Action]:
+    """All actions that the trees call for. Paths that have to wait are noted in the planner."""
+    view, settings = planner.view, planner.settings
     forms = same_form(view, settings)
-    renames = plan_renames(view, settings, taken) if not forms else Renames()
-    asides, late = clashing(view, settings, taken) if not forms else ([], set[str]())
-    ends = {path for move in forms for path in (move.path, move.to)}
-    asides = [aside for aside in asides if not renames.holds(aside.path)]
-    decider.actions += asides
+    renames, clashes = Renames(), Clashes()
+    if not forms:
+        renames = plan_renames(view, settings, planner.used_names)
+        clashes = find_clashes(view, settings, planner.used_names)
+    asides = [aside for aside in clashes.renames if not renames.holds(aside.path)]
+    planner.actions += asides
+    busy = {
+        *clashes.waiting,
+        *(path for move in forms for path in (move.path, move.to)),
+    }
+    untouchable = busy | view.passive
     for path in view.paths:
-        if not (
-            path in view.passive or path in late or path in ends or renames.holds(path)
-        ):
-            decider.decide(path)
-    decider.waiting.update(
-        dict.fromkeys(
-            sorted(late - {aside.path for aside in asides}),
-            "its name clashes with another",
-        )
-    )
-    busy = {*late, *ends, *renames.busy}
-    moves = (*forms, *renames.moves)
-    return [*with_parents(decider, moves), *emptied(decider, busy)], decider.waiting
+        if path not in untouchable and not renames.holds(path):
+            planner.decide(path)
+    for path in sorted(clashes.waiting - {aside.path for aside in asides}):
+        planner.waiting[path] = "its name clashes with another"
+    actions = with_parents(planner, (*forms, *renames.moves))
+    return actions + remove_emptied(planner, busy | renames.busy)
 
 
-def _looks(view: View) -> list[Action]:
-    """B3: all tags moved at once, so the bytes are looked at before anything is moved."""
-    return [
-        Refetch(path=path, tag=node.tag, row="B3")
-        for path, was in sorted(view.base.items())
-        if isinstance(was, BaseFile)
-        and isinstance(node := view.remote.nodes.get(path), File)
-        and not unchanged(was, node)
-    ]
+def _refetch_changed(view: View) -> list[Action]:
+    """B3: fetch the files whose tags changed, before anything is changed on either side."""
+    refetches: list[Action] = []
+    for path, was in sorted(view.base.items()):
+        node = view.remote.nodes.get(path)
+        if not isinstance(was, BaseFile) or not isinstance(node, File):
+            continue
+        if not unchanged(was, node):
+            refetches.append(Refetch(path=path, tag=node.tag, row="B3"))
+    return refetches
 
 
-def _allowed(
+def _split(
     actions: Iterable[Action], settings: Settings, braked: str, restored: str
-) -> tuple[list[Action], list[Held]]:
-    """Part the actions by the mode, by the brake on earlier texts and by the one on deletes."""
+) -> tuple[list[Action], list[HeldAction]]:
+    """Separate the allowed actions from those that the mode or a safety limit stops."""
     allowed: list[Action] = []
-    held: list[Held] = []
+    stopped: list[HeldAction] = []
     for action in actions:
         if settings.mode == "pull" and isinstance(action, Merge):
             action = replace(action, upload=False)
-        if settings.mode == "read-only":
-            held.append(Held(action, "nothing is written in read-only mode"))
-        elif settings.mode == "pull" and "remote" in changes(action):
-            held.append(Held(action, "the server is only read"))
-        elif settings.mode == "push" and "local" in changes(action):
-            held.append(Held(action, "the vault is only read"))
-        elif restored and safety_limits.is_from_backup(action, settings):
-            held.append(Held(action, restored))
-        elif braked and isinstance(action, safety_limits.DELETES):
-            held.append(Held(action, braked))
+        reason = _forbidden_by_mode(action, settings)
+        if not reason and restored and safety_limits.is_from_backup(action, settings):
+            reason = restored
+        if not reason and isinstance(action, safety_limits.DELETES):
+            reason = braked
+        if reason:
+            stopped.append(HeldAction(action, reason))
         else:
             allowed.append(action)
-    return allowed, held
+    return allowed, stopped
 
 
-def _notes(base: Base, apart: Exclusions) -> tuple[Note, ...]:
+def _forbidden_by_mode(action: Action, settings: Settings) -> str:
+    """The reason why the mode forbids an action, or nothing."""
+    match settings.mode:
+        case "read-only":
+            return "nothing is written in read-only mode"
+        case "pull" if "remote" in changes(action):
+            return "the server is only read"
+        case "push" if "local" in changes(action):
+            return "the vault is only read"
+        case _:
+            return ""
+
+
+def _notes(base: Base, exclusions: Exclusions) -> tuple[Note, ...]:
     return tuple(
         Note(path, "20", f"`{path}` was a note and is none now: {reason}")
-        for path, reason in sorted(apart.links.items())
+        for path, reason in sorted(exclusions.links.items())
         if isinstance(base.get(path), BaseFile)
     )

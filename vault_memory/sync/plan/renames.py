@@ -1,21 +1,24 @@
-"""Renames: one file under a new name is moved, not deleted and sent again (§5.4).
+"""Renames: a file or directory with a new name is moved, not deleted and sent again (§5.4).
 
-Pairs are found by what stays through a rename. Moves of one side are brought to the other in an order in which none
-stands in another's way; circles go through a name in between. What cannot be moved is left to the table.
+Pairs of an old and a new name are found by ids that survive a rename. Moves of one side are repeated
+on the other in an order in which none is in another's way; cycles go through a temporary name.
+Everything that cannot be moved is left to the decision table.
 """
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Collection, Iterable, Mapping
 from dataclasses import dataclass, replace
 
-from vault_memory.sync.actions import Move, MoveBase, MoveLocal, MoveRemote, Side
+from vault_memory.sync.actions import Move, MoveBase, MoveLocal, MoveRemote
 from vault_memory.sync.plan.name_clashes import MOVING, beside, moving
 from vault_memory.sync.settings import Settings
 from vault_memory.sync.trees import (
     BaseDir,
     BaseFile,
+    BaseNode,
     Dir,
     File,
     Node,
+    Side,
     Tree,
     View,
     ancestors,
@@ -24,10 +27,13 @@ from vault_memory.sync.trees import (
     within,
 )
 
+Renamed = dict[str, str]
+"""Old name → new name, on one side"""
+
 
 @dataclass(frozen=True, slots=True)
 class Pair:
-    """What was `src` is `dst` on one side now."""
+    """An old name and the new one."""
 
     src: str
     dst: str
@@ -39,281 +45,341 @@ class Renames:
 
     moves: tuple[Move | MoveBase, ...] = ()
     busy: frozenset[str] = frozenset()
-    """with all below them"""
+    """with everything below them"""
 
     def holds(self, path: str) -> bool:
-        """Whether a move is under way at the path, above it or, for a directory, below it."""
-        return bool(self.busy) and (
-            path in self.busy or any(step in self.busy for step in ancestors(path))
-        )
+        """Whether a move concerns the path or a directory above it."""
+        if not self.busy:
+            return False
+        return path in self.busy or not self.busy.isdisjoint(ancestors(path))
 
 
-def plan_renames(view: View, settings: Settings, taken: set[str]) -> Renames:
-    """All moves of this pass. The server's go first; those that overlap with them come in the next one."""
-    here = {} if settings.mode == "pull" else pairs(view, "local", settings)
-    there = {} if settings.mode == "push" else pairs(view, "remote", settings)
-    if not here and not there:
+def plan_renames(view: View, settings: Settings, used_names: set[str]) -> Renames:
+    """Plan all moves of this pass.
+
+    The server's moves come first. Local moves that overlap with them come in the next pass.
+    """
+    local = {} if settings.mode == "pull" else pairs(view, "local", settings)
+    remote = {} if settings.mode == "push" else pairs(view, "remote", settings)
+    if not local and not remote:
         return Renames()
-    if undone := _circle(here, there, view):
-        return Renames((undone,), frozenset({undone.path, undone.to}))
-    every = {*here.items(), *there.items()}
-    both, here, there = _met(here, there, view, taken)
-    to_local = _brought(there, "local", view, settings, taken)
-    arriving = {move.to for move in to_local}
-    both = [
-        move for move in both if not any(within(move.to, into) for into in arriving)
+    undo = _undo_of_mutual_move(local, remote, view)
+    if undo is not None:
+        return Renames((undo,), frozenset({undo.path, undo.to}))
+    planner = _MovePlanner(view, settings, used_names)
+    doubles = _moves_of_doubles(local, remote, view, used_names)
+    to_local = planner.plan(_without(remote, local), "local")
+    doubles = _not_below(doubles, {move.to for move in to_local})
+    blocked = _all_ends(doubles)
+    blocked.update(path for move in to_local for path in (move.path, move.to))
+    to_remote = planner.plan(_clear_of(blocked, _without(local, remote)), "remote")
+    moves = (*doubles, *to_local, *to_remote)
+    if not moves:
+        return Renames()
+    ends = _all_ends(moves)
+    renamed = {*local.items(), *remote.items()}
+    late = {path for pair in renamed if _overlaps(pair, ends) for path in pair}
+    return Renames(moves, frozenset(ends | late))
+
+
+def _not_below(
+    moves: list[Move | MoveBase], arrivals: Collection[str]
+) -> list[Move | MoveBase]:
+    """Drop the moves that end in a directory that another move brings."""
+    return [
+        move
+        for move in moves
+        if not any(within(move.to, arrival) for arrival in arrivals)
     ]
-    met = {path for move in both for path in _ends(move)}
-    blocked = met | {path for move in to_local for path in (move.path, move.to)}
-    free = {src: dst for src, dst in here.items() if not _overlaps((src, dst), blocked)}
-    to_remote = _brought(free, "remote", view, settings, taken)
-    moves = (*both, *to_local, *to_remote)
-    ends = {path for move in moves for path in _ends(move)}
-    late = {
-        path for src, dst in every if _overlaps((src, dst), ends) for path in (src, dst)
+
+
+def _clear_of(blocked: Collection[str], renamed: Renamed) -> Renamed:
+    """What was renamed without touching a blocked path."""
+    return {
+        src: dst for src, dst in renamed.items() if not _overlaps((src, dst), blocked)
     }
-    return Renames(moves, frozenset(ends | late) if moves else frozenset())
 
 
-def _ends(move: Move | MoveBase) -> set[str]:
-    record = set() if isinstance(move, MoveBase) else {move.record} - {""}
-    return {move.path, move.to} | record
+def _without(renamed: Renamed, opposite: Renamed) -> Renamed:
+    """What only this side has renamed."""
+    return {src: dst for src, dst in renamed.items() if src not in opposite}
 
 
-def pairs(view: View, side: Side, settings: Settings) -> dict[str, str]:
-    """What one side has renamed, the old name to the new."""
-    tree = view.local if side == "local" else view.remote
-    now: dict[str, str | None] = {}
-    for path, node in tree.nodes.items():
-        if isinstance(node, File | Dir) and node.id:
-            now[node.id] = None if node.id in now else path
-    found: dict[str, str] = {}
+def _all_ends(moves: Iterable[Move | MoveBase]) -> set[str]:
+    """All paths that moves concern."""
+    ends: set[str] = set()
+    for move in moves:
+        ends |= {move.path, move.to}
+        if not isinstance(move, MoveBase) and move.record:
+            ends.add(move.record)
+    return ends
+
+
+# --- Which names belong together --------------------------------------------------------------
+
+
+def pairs(view: View, side: Side, settings: Settings) -> Renamed:
+    """Find what one side has renamed."""
+    tree = view.side(side)
+    by_id = _paths_by_id(tree)
+    renamed: Renamed = {}
     for src, was in view.base.items():
         id = was.local_id if side == "local" else was.remote_id
-        dst = now.get(id) if id else None
-        if (
-            dst
-            and dst != src
-            and _left(was, tree.nodes.get(src))
-            and _is(was, tree.nodes[dst], (src, dst), side, settings)
-        ):
-            found[src] = dst
-    return _topmost(_onto_nothing(found, view))
+        dst = by_id.get(id) if id else None
+        if not dst or dst == src or not _has_left(was, tree.nodes.get(src)):
+            continue
+        if _is_same_thing(was, tree.nodes[dst], Pair(src, dst), side, settings):
+            renamed[src] = dst
+    return _topmost(_onto_nothing(renamed, view))
 
 
-def _left(was: BaseFile | BaseDir, node: Node | None) -> bool:
-    """Whether the old place is empty, or has something else."""
+def _paths_by_id(tree: Tree) -> dict[str, str | None]:
+    """The path of each id; None for an id that several paths have."""
+    paths: dict[str, str | None] = {}
+    for path, node in tree.nodes.items():
+        if isinstance(node, File | Dir) and node.id:
+            paths[node.id] = None if node.id in paths else path
+    return paths
+
+
+def _has_left(was: BaseNode, node: Node | None) -> bool:
+    """Whether the old name is free, or has something else."""
     if isinstance(was, BaseDir):
         return not isinstance(node, Dir)
     return not (isinstance(node, File) and unchanged(was, node))
 
 
-def _is(
-    was: BaseFile | BaseDir,
-    node: Node,
-    pair: tuple[str, str],
-    side: Side,
-    settings: Settings,
+def _is_same_thing(
+    was: BaseNode, node: Node, pair: Pair, side: Side, settings: Settings
 ) -> bool:
-    """Whether it is the thing that left. An inode alone proves little, since they are used again."""
-    if settings.must_exist.intersection(pair):
+    """Whether a node is what left its old name."""
+    if settings.must_exist.intersection((pair.src, pair.dst)):
         return False
     if isinstance(was, BaseDir) or not isinstance(node, File):
         return isinstance(was, BaseDir) and isinstance(node, Dir)
-    return side == "remote" or node.hash == was.hash or pair in settings.alike
+    if side == "remote":
+        return True
+    # Fault: a file system reuses inodes. An inode alone does not prove a rename.
+    return node.hash == was.hash or (pair.src, pair.dst) in settings.alike
 
 
-def _onto_nothing(found: dict[str, str], view: View) -> dict[str, str]:
-    """Without what replaced another note: that one was changed, not renamed."""
+def _onto_nothing(renamed: Renamed, view: View) -> Renamed:
+    """Drop pairs whose new name was another note: that note was changed, not renamed."""
     while wrong := [
-        src for src, dst in found.items() if dst in view.base and dst not in found
+        src for src, dst in renamed.items() if dst in view.base and dst not in renamed
     ]:
         for src in wrong:
-            del found[src]
-    return found
+            del renamed[src]
+    return renamed
 
 
-def _topmost(found: dict[str, str]) -> dict[str, str]:
-    """Without what went along with its directory; what was renamed in it as well comes in the next pass."""
+def _topmost(renamed: Renamed) -> Renamed:
+    """Drop pairs that moved along with their directory.
+
+    What was renamed inside a moved directory comes in the next pass.
+    """
     return {
         src: dst
-        for src, dst in found.items()
-        if not any(within(dst, found.get(step, "/")) for step in ancestors(src))
+        for src, dst in renamed.items()
+        if not any(within(dst, renamed.get(top, "/")) for top in ancestors(src))
     }
 
 
-def _circle(
-    here: Mapping[str, str], there: Mapping[str, str], view: View
+# --- Renames of both sides --------------------------------------------------------------------
+
+
+def _undo_of_mutual_move(
+    local: Renamed, remote: Renamed, view: View
 ) -> MoveLocal | None:
-    """A went into B here and B into A there: the server's move stands, ours is taken back first."""
-    for src, dst in here.items():
-        for other, into in there.items():
-            if (
-                within(dst, other)
-                and within(into, src)
-                and src != other
-                and dst != into
-            ):
-                node = view.local.nodes[dst]
-                hash = node.hash if isinstance(node, File) else None
-                note = f"`{src}` and `{other}` were each moved into the other; it stays as the server has it"
-                if src not in view.local.nodes:
-                    return MoveLocal(path=dst, to=src, hash=hash, row="5.4", note=note)
+    """Undo a local move of A into B while the server moved B into A: the server's move stays."""
+    for src, dst in local.items():
+        for remote_src, remote_dst in remote.items():
+            is_mutual = within(dst, remote_src) and within(remote_dst, src)
+            if not is_mutual or src == remote_src or dst == remote_dst:
+                continue
+            if src in view.local.nodes:
+                continue
+            node = view.local.nodes[dst]
+            return MoveLocal(
+                path=dst,
+                to=src,
+                hash=node.hash if isinstance(node, File) else None,
+                row="5.4",
+                note=f"`{src}` and `{remote_src}` were each moved into the other; it stays as the server has it",
+            )
     return None
 
 
-def _met(
-    here: dict[str, str], there: dict[str, str], view: View, taken: set[str]
-) -> tuple[list[Move | MoveBase], dict[str, str], dict[str, str]]:
-    """Renamed on both sides: alike, or the server's name wins. Returns what is left of each side."""
-    found: list[Move | MoveBase] = []
-    for src in sorted(here.keys() & there.keys()):
-        mine, theirs = here[src], there[src]
-        if mine == theirs:
-            found.append(MoveBase(path=src, to=mine, row="5.4"))
-            continue
-        note = f"`{src}` was renamed twice, to `{mine}` here and to `{theirs}` on the server"
-        if moving(theirs):  # our own move, cut short before it was recorded
-            found.append(MoveBase(path=src, to=theirs, row="5.4"))
-        elif _placeable(theirs, view.local):
-            move = _as_move(
-                Pair(mine, theirs), "local", view.local.nodes[mine], view.base[src]
-            )
-            if within(theirs, mine):
-                found.append(replace(move, to=beside(mine, MOVING, taken), record=""))
+def _moves_of_doubles(
+    local: Renamed, remote: Renamed, view: View, used_names: set[str]
+) -> list[Move | MoveBase]:
+    """The moves for what both sides renamed: to the same name, or the server's name wins."""
+    moves: list[Move | MoveBase] = []
+    for src in sorted(local.keys() & remote.keys()):
+        local_name, remote_name = local[src], remote[src]
+        if local_name == remote_name:
+            moves.append(MoveBase(path=src, to=local_name, row="5.4"))
+        elif moving(remote_name):
+            # Fault: a crash between a move of ours and its record.
+            moves.append(MoveBase(path=src, to=remote_name, row="5.4"))
+        elif _is_placeable(remote_name, view.local):
+            pair = Pair(local_name, remote_name)
+            node = view.local.nodes[local_name]
+            move = _as_move(pair, "local", node, view.base[src])
+            if within(remote_name, local_name):
+                between = beside(local_name, MOVING, used_names)
+                moves.append(replace(move, to=between, record=""))
             else:
-                found.append(replace(move, record=src, note=note))
-    settled = here.keys() & there.keys()
-    return (
-        found,
-        {src: dst for src, dst in here.items() if src not in settled},
-        {src: dst for src, dst in there.items() if src not in settled},
-    )
-
-
-def _placeable(path: str, tree: Tree) -> bool:
-    """Whether something can be moved to this name: free, with no file in the way above it."""
-    return path not in tree.nodes and all(
-        isinstance(tree.nodes.get(up, Dir()), Dir) for up in ancestors(path)
-    )
-
-
-def _overlaps(ends: Iterable[str], taken: Iterable[str]) -> bool:
-    return any(
-        within(end, other) or within(other, end) for other in taken for end in ends
-    )
-
-
-def _brought(
-    renamed: dict[str, str], to: Side, view: View, settings: Settings, taken: set[str]
-) -> list[Move]:
-    """The moves that one side has to make, in order."""
-    tree, other = (
-        (view.local, view.remote) if to == "local" else (view.remote, view.local)
-    )
-    names = settings.local_names if to == "local" else settings.remote_names
-    able = {
-        src: dst
-        for src, dst in renamed.items()
-        if _present(view.base[src], tree.nodes.get(src))
-    }
-    while stuck := [
-        src for src, dst in able.items() if not _room(src, dst, able, tree, other)
-    ]:
-        for src in stuck:
-            del able[src]
-    steps = _ordered(
-        [Pair(src, dst) for src, dst in sorted(able.items())],
-        taken,
-        fold=names.folds_case,
-    )
-    came_from: dict[str, str] = {}
-    moves: list[Move] = []
-    for step in steps:
-        first = came_from.get(step.src, step.src)
-        came_from[step.dst] = first
-        moves.append(_as_move(step, to, tree.nodes.get(first), view.base.get(first)))
+                note = f"`{src}` was renamed twice, to `{local_name}` here and to `{remote_name}` on the server"
+                moves.append(replace(move, record=src, note=note))
     return moves
 
 
-def _present(was: BaseFile | BaseDir, node: Node | None) -> bool:
-    return (
-        isinstance(node, File) if isinstance(was, BaseFile) else isinstance(node, Dir)
-    )
+def _is_placeable(path: str, tree: Tree) -> bool:
+    """Whether something can be moved to this name: it is free, and no file is above it."""
+    if path in tree.nodes:
+        return False
+    return all(isinstance(tree.nodes.get(up, Dir()), Dir) for up in ancestors(path))
 
 
-def _room(src: str, dst: str, able: Mapping[str, str], tree: Tree, other: Tree) -> bool:
-    """Whether the name will be free, below directories that are there, come along, or can be made."""
-    if dst in tree.nodes and dst not in able:
+def _overlaps(ends: Collection[str], paths: Iterable[str]) -> bool:
+    """Whether a path is below one of the ends, or the other way round."""
+    return any(within(end, path) or within(path, end) for path in paths for end in ends)
+
+
+# --- The moves that one side repeats ----------------------------------------------------------
+
+
+@dataclass(frozen=True, slots=True)
+class _MovePlanner:
+    """Plans the moves with which one side follows the renames of the other."""
+
+    view: View
+    settings: Settings
+    used_names: set[str]
+
+    def plan(self, renamed: Renamed, to: Side) -> list[Move]:
+        """The moves that a side has to make, in order."""
+        tree, settings = self.view.side(to), self.settings
+        names = settings.local_names if to == "local" else settings.remote_names
+        movable = self._movable(renamed, to)
+        waiting = [Pair(src, dst) for src, dst in sorted(movable.items())]
+        steps = _ordered(waiting, self.used_names, fold=names.folds_case)
+        origins: dict[str, str] = {}
+        moves: list[Move] = []
+        for step in steps:
+            origin = origins.get(step.src, step.src)
+            origins[step.dst] = origin
+            node, was = tree.nodes.get(origin), self.view.base.get(origin)
+            moves.append(_as_move(step, to, node, was))
+        return moves
+
+    def _movable(self, renamed: Renamed, to: Side) -> Renamed:
+        """The renames that a side can repeat."""
+        tree = self.view.side(to)
+        opposite = self.view.side("remote" if to == "local" else "local")
+        movable = {
+            src: dst
+            for src, dst in renamed.items()
+            if _is_same_kind(self.view.base[src], tree.nodes.get(src))
+        }
+        while stuck := [
+            src
+            for src, dst in movable.items()
+            if not _has_room(Pair(src, dst), movable, tree, opposite)
+        ]:
+            for src in stuck:
+                del movable[src]
+        return movable
+
+
+def _is_same_kind(was: BaseNode, node: Node | None) -> bool:
+    return isinstance(node, File if isinstance(was, BaseFile) else Dir)
+
+
+def _has_room(
+    pair: Pair, movable: Mapping[str, str], tree: Tree, opposite: Tree
+) -> bool:
+    """Whether the new name will be free, below directories that exist, move along or can be made."""
+    src, dst = pair.src, pair.dst
+    if (dst in tree.nodes and dst not in movable) or within(dst, src):
         return False
-    if within(dst, src):
-        return False
-    arrivals = {into: came for came, into in able.items()}
-    for up in ancestors(dst):
-        if came := arrivals.get(up):
-            comes_along = came + dst[len(up) :]
-            return comes_along not in tree.nodes or comes_along in able
-        node = tree.nodes.get(up)
-        if (node is not None and not isinstance(node, Dir)) or up in able:
-            return False
-        if node is None and not isinstance(other.nodes.get(up), Dir):
+    origins = {arrival: origin for origin, arrival in movable.items()}
+    for parent in ancestors(dst):
+        origin = origins.get(parent)
+        if origin:
+            along = origin + dst[len(parent) :]
+            return along not in tree.nodes or along in movable
+        if parent in movable or not _is_possible_dir(parent, tree, opposite):
             return False
     return True
 
 
-def _ordered(waiting: list[Pair], taken: set[str], *, fold: bool) -> list[Pair]:
-    """What has to leave goes before what comes in its place; a circle is opened with a name in between."""
-    done: list[Pair] = []
+def _is_possible_dir(path: str, tree: Tree, opposite: Tree) -> bool:
+    """Whether a side has this directory, or can make it since the other side has it."""
+    node = tree.nodes.get(path)
+    if node is None:
+        node = opposite.nodes.get(path)
+    return isinstance(node, Dir)
+
+
+def _ordered(waiting: list[Pair], used_names: set[str], *, fold: bool) -> list[Pair]:
+    """Order moves so that a name is left before it is taken; a temporary name breaks a cycle.
+
+    `fold`: the side takes names that differ in case only for one.
+    """
+    ordered: list[Pair] = []
     while waiting:
-        ready = next(
-            (
-                pair
-                for pair in waiting
-                if not any(_before(each, pair) for each in waiting if each != pair)
-            ),
-            None,
-        )
+        ready = _next_ready(waiting)
         pair = ready or max(waiting, key=lambda each: depth(each.src))
         waiting.remove(pair)
-        if ready and not (fold and pair.src.casefold() == pair.dst.casefold()):
-            done.append(pair)
+        is_case_only = fold and pair.src.casefold() == pair.dst.casefold()
+        if ready and not is_case_only:
+            ordered.append(pair)
             continue
-        settled = not any(within(pair.dst, each.dst) for each in waiting)
-        between = beside(pair.dst if settled else pair.src, MOVING, taken)
-        taken.add(between)
-        done.append(Pair(pair.src, between))
+        is_placed = not any(within(pair.dst, each.dst) for each in waiting)
+        between = beside(pair.dst if is_placed else pair.src, MOVING, used_names)
+        used_names.add(between)
+        ordered.append(Pair(pair.src, between))
         waiting.append(Pair(between, pair.dst))
-    return done
+    return ordered
 
 
-def _before(first: Pair, then: Pair) -> bool:
-    """Whether one move has to be made before the other can be."""
-    return (
-        within(then.dst, first.src)
-        or (within(then.dst, first.dst) and then.dst != first.dst)
-        or (within(first.src, then.src) and first.src != then.src)
-    )
+def _next_ready(waiting: list[Pair]) -> Pair | None:
+    """The first move that no other one has to precede; None in a cycle."""
+    for pair in waiting:
+        if not any(_precedes(each, pair) for each in waiting if each != pair):
+            return pair
+    return None
 
 
-def _as_move(
-    step: Pair, to: Side, node: Node | None, was: BaseFile | BaseDir | None
-) -> Move:
+def _precedes(first: Pair, second: Pair) -> bool:
+    """Whether one move has to be made before another one can be."""
+    if within(second.dst, first.src):
+        return True
+    if within(second.dst, first.dst) and second.dst != first.dst:
+        return True
+    return within(first.src, second.src) and first.src != second.src
+
+
+def _as_move(pair: Pair, to: Side, node: Node | None, was: BaseNode | None) -> Move:
     file = node if isinstance(node, File) else None
     if to == "local":
         return MoveLocal(
-            path=step.src,
-            to=step.dst,
+            path=pair.src,
+            to=pair.dst,
             hash=file.hash if file else None,
-            record=step.src,
+            record=pair.src,
             row="5.4",
         )
-    tag = file.tag if file and not moving(step.src) else ""
-    unedited = file is None or (isinstance(was, BaseFile) and unchanged(was, file))
+    is_unedited = (
+        isinstance(was, BaseFile) and file is not None and unchanged(was, file)
+    )
     return MoveRemote(
-        path=step.src,
-        to=step.dst,
-        tag=tag,
-        record=step.src,
-        unedited=unedited,
+        path=pair.src,
+        to=pair.dst,
+        tag=file.tag if file and not moving(pair.src) else "",
+        record=pair.src,
+        unedited=file is None or is_unedited,
         row="5.4",
     )

@@ -1,6 +1,10 @@
-"""What stops a plan that looks too much like an accident. Told, and let go by a person, never by time alone."""
+"""Safety limits (B1 to B9): stop a plan that looks like an accident.
 
-from collections.abc import Iterable, Mapping, Sequence
+A limit reports why it stops something. A person approves it; time alone never does.
+"""
+
+from collections import defaultdict
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime
 from itertools import pairwise
@@ -29,178 +33,192 @@ from vault_memory.sync.trees import (
 )
 
 FEW = 10
-"""Deletes of one pass that need no asking (B1)..."""
+"""Deletions of one pass that need no approval (B1) …"""
 SHARE = 0.2
-"""... and what share of all files, whichever is more"""
+"""… or this share of all files, if that is more"""
 SECTION = 4
-"""A top-level directory with as many files does not lose all of them without asking (B1)"""
+"""A top-level directory with so many files does not lose all of them without approval (B1)"""
 STORM = 5
-"""As many files whose tags all moved at once look like a server that was restored or upgraded (B3)"""
+"""When all tags of so many files change at once, the server was restored or upgraded (B3)"""
 BACK = 3
-"""As many notes that go back to earlier texts, or vanish beside one that does, are no act of a person (B9)"""
+"""So many notes that return to earlier texts, or vanish beside one that does, are no person's edit (B9)"""
 OLDER = "as on a server that was restored from a backup"
 """How the reason ends for what B9 holds"""
 REWRITES = 6
+"""More rewrites than that by writers in turns are a fight (B6) …"""
 WITHIN = 60.0
-"""More rewrites than that by writers in turns, in as many seconds, are a fight (B6)"""
+"""… within so many seconds"""
 
 DELETES = DeleteRemote | TrashLocal | RemoveRemoteDir | RemoveLocalDir
 FROM_BACKUP = TrashLocal | RemoveLocalDir | MoveLocal
-"""What follows here when a server forgets what happened to it since a backup"""
+"""What a plan does here when the server was set back to an earlier state"""
 
 
 def halted(view: View, settings: Settings) -> str:
-    """B2: one side is empty and the other is not, though both were in step. Says why, or nothing."""
-    if settings.approve_deletes or not any(
-        isinstance(was, BaseFile) for was in view.base.values()
-    ):
+    """B2: the reason to do nothing, since one side is empty and both were in step; or nothing."""
+    had_files = any(isinstance(was, BaseFile) for was in view.base.values())
+    if settings.approve_deletes or not had_files:
         return ""
-    here, there = _any_file(view.local), _any_file(view.remote)
-    if here == there:
-        return ""
-    return (
-        "the vault is empty, the server is not"
-        if there
-        else "the server is empty, the vault is not"
-    )
+    has_local, has_remote = _has_files(view.local), _has_files(view.remote)
+    if has_remote and not has_local:
+        return "the vault is empty, the server is not"
+    if has_local and not has_remote:
+        return "the server is empty, the vault is not"
+    return ""
 
 
-def _any_file(tree: Tree) -> bool:
+def _has_files(tree: Tree) -> bool:
     return any(isinstance(node, File) for node in tree.nodes.values())
 
 
 def too_many(base: Base, actions: Iterable[Action], settings: Settings) -> str:
-    """B1: why the deletes of this plan are not made, or nothing."""
+    """B1: the reason why the deletions of this plan are not made, or nothing."""
     if settings.no_deletes:
         return settings.no_deletes
     if settings.approve_deletes:
         return ""
-    gone = {
+    deleted = {
         action.path
         for action in actions
         if isinstance(action, DeleteRemote | TrashLocal)
     }
     files = [path for path, was in base.items() if isinstance(was, BaseFile)]
-    if len(gone) > max(FEW, SHARE * len(files)):
-        return f"{len(gone)} of {len(files)} files would be deleted at once"
-    sections: dict[str, list[str]] = {}
-    for path in files:
-        sections.setdefault(path.partition("/")[0] if "/" in path else "", []).append(
-            path
-        )
-    for section, held in sorted(sections.items()):
-        if len(held) >= SECTION and gone.issuperset(held):
-            return f"all {len(held)} files of {section or 'the top folder'} would be deleted at once"
+    if len(deleted) > max(FEW, SHARE * len(files)):
+        return f"{len(deleted)} of {len(files)} files would be deleted at once"
+    for section, paths in sorted(_by_section(files).items()):
+        if len(paths) >= SECTION and deleted.issuperset(paths):
+            where = section or "the top folder"
+            return f"all {len(paths)} files of {where} would be deleted at once"
     return ""
 
 
+def _by_section(files: Iterable[str]) -> dict[str, list[str]]:
+    """The files by their top-level directory; an empty name for those in none."""
+    sections: dict[str, list[str]] = defaultdict(list)
+    for path in files:
+        section, slash, _ = path.partition("/")
+        sections[section if slash else ""].append(path)
+    return sections
+
+
+def _remote_files(base: Base, remote: Tree) -> Iterator[tuple[str, BaseFile, File]]:
+    """Yield the files of the base that the server has, with what it has."""
+    for path, was in base.items():
+        node = remote.nodes.get(path)
+        if isinstance(was, BaseFile) and isinstance(node, File):
+            yield path, was, node
+
+
 def storm(view: View) -> bool:
-    """B3: every file of the server has another tag, and nobody knows yet whether one has other bytes."""
-    seen = [
-        (was, node)
-        for path, was in view.base.items()
-        if isinstance(was, BaseFile)
-        and isinstance(node := view.remote.nodes.get(path), File)
-    ]
-    return len(seen) >= STORM and all(
-        node.hash is None and node.tag != was.tag for was, node in seen
-    )
+    """B3: whether all files of the server have new tags, and the bytes of none are known."""
+    files = list(_remote_files(view.base, view.remote))
+    if len(files) < STORM:
+        return False
+    return all(node.hash is None and node.tag != was.tag for _, was, node in files)
 
 
 def changed_there(base: Base, remote: Tree) -> list[str]:
-    """The notes and logs that have other bytes on the server than both sides last held, as far as it tells."""
-    nodes = remote.nodes
+    """The notes and logs whose bytes on the server differ from the base, judged by hash or tag."""
     return [
         path
-        for path, was in base.items()
-        if path.endswith(MERGED)
-        and isinstance(was, BaseFile)
-        and isinstance(node := nodes.get(path), File)
-        and not unchanged(was, node)
+        for path, was, node in _remote_files(base, remote)
+        if path.endswith(MERGED) and not unchanged(was, node)
     ]
 
 
 def vanished_there(base: Base, local: Tree, remote: Tree) -> list[str]:
-    """The files that are here and were on the server, and are in no listing of it now, seen twice or not."""
+    """The files that the vault has and the server has lost, seen once or twice."""
+
+    def is_readable(path: str) -> bool:
+        above = ("", *ancestors(path))
+        return not any(isinstance(remote.nodes.get(top), Unknown) for top in above)
+
     return [
         path
         for path, was in base.items()
         if isinstance(was, BaseFile)
         and path in local.nodes
         and path not in remote.nodes
-        and not any(
-            isinstance(remote.nodes.get(above), Unknown)
-            for above in ("", *ancestors(path))
-        )
+        and is_readable(path)
     ]
 
 
 def may_be_restored(changed: int, vanished: int) -> bool:
-    """Whether so much is other on the server that it is worth finding out whether texts go back."""
+    """Whether enough differs on the server to find out whether texts returned to earlier versions."""
     return changed > 0 and changed + vanished >= BACK
 
 
 def restored(view: View, settings: Settings) -> str:
-    """B9: why the earlier texts of the server are not taken over, nor what vanished deleted here; or nothing.
+    """B9: the reason why earlier texts and deletions of the server are not taken over, or nothing.
 
-    One or two notes that go back are a person's act. Many at once are a server that was restored from
-    a backup and does not say so: taking that over would undo what everybody wrote since.
+    A person may set one or two notes back. Many at once come from a server that was restored from
+    a backup without a sign of it: taking that over would undo everybody's edits since.
     """
-    if settings.approve_restore or not (settings.gone_back or settings.restored_before):
+    if settings.approve_restore:
+        return ""
+    if not (settings.gone_back or settings.restored_before):
         return ""
     changed = changed_there(view.base, view.remote)
-    back = settings.gone_back.intersection(changed)
+    reverted = settings.gone_back.intersection(changed)
     vanished = vanished_there(view.base, view.local, view.remote)
-    enough = 2 * len(back) >= len(changed) and may_be_restored(len(back), len(vanished))
-    if not enough and not (settings.restored_before and (back or vanished)):
+    is_most = 2 * len(reverted) >= len(changed)
+    is_restored = is_most and may_be_restored(len(reverted), len(vanished))
+    is_still_held = settings.restored_before and (reverted or vanished)
+    if not (is_restored or is_still_held):
         return ""
-    notes = "1 note" if len(back) == 1 else f"{len(back)} notes"
-    gone = f" and {len(vanished)} would be deleted here" if vanished else ""
-    return f"{notes} would go back to earlier texts{gone}, {OLDER}"
+    notes = "1 note" if len(reverted) == 1 else f"{len(reverted)} notes"
+    deletions = f" and {len(vanished)} would be deleted here" if vanished else ""
+    return f"{notes} would go back to earlier texts{deletions}, {OLDER}"
 
 
 def is_from_backup(action: Action, settings: Settings) -> bool:
     """Whether B9 holds this action."""
+    if isinstance(action, Download) and _is_picture(action):
+        # Fault: no earlier version of a picture is kept. Nobody can tell whether it was set back,
+        # and the local one would be lost.
+        return True
     if isinstance(action, Download | Merge):
-        # Of a picture no earlier version is kept: whether it goes back cannot be told, and it would be gone.
-        is_picture = (
-            isinstance(action, Download)
-            and action.hash is not None
-            and not action.path.endswith(MERGED)
-        )
-        return is_picture or action.path in settings.gone_back
+        return action.path in settings.gone_back
     return isinstance(action, FROM_BACKUP)
+
+
+def _is_picture(action: Download) -> bool:
+    """Whether a download replaces a file that is neither a note nor a log."""
+    return action.hash is not None and not action.path.endswith(MERGED)
 
 
 @dataclass(frozen=True, slots=True)
 class Rewrite:
-    """One time a path got other bytes."""
+    """One change of the bytes of a path."""
 
     path: str
     at: float
-    """seconds, on a clock that only goes forward"""
+    """in seconds, on a clock that only goes forward"""
     by: str
-    """who wrote: us, or what came from elsewhere"""
+    """the writer: `us`, or `them` for what came from the server"""
 
 
 def fights(rewrites: Sequence[Rewrite], now: float) -> frozenset[str]:
-    """B6: paths rewritten more than six times within a minute by writers in turns."""
-    recent: dict[str, list[Rewrite]] = {}
-    for rewrite in sorted(rewrites, key=lambda one: one.at):
+    """B6: paths that writers in turns rewrote more than six times within a minute."""
+    recent: dict[str, list[Rewrite]] = defaultdict(list)
+    for rewrite in sorted(rewrites, key=lambda rewrite: rewrite.at):
         if now - WITHIN <= rewrite.at <= now:
-            recent.setdefault(rewrite.path, []).append(rewrite)
+            recent[rewrite.path].append(rewrite)
     return frozenset(
-        path
-        for path, each in recent.items()
-        if sum(one.by != two.by for one, two in pairwise(each)) >= REWRITES
+        path for path, history in recent.items() if _turns(history) >= REWRITES
     )
 
 
+def _turns(history: Sequence[Rewrite]) -> int:
+    """How often the writer changed."""
+    return sum(first.by != second.by for first, second in pairwise(history))
+
+
 def stamp(now: datetime, last: datetime | None) -> str:
-    """B7: the date in the names of copies, which a clock that was put back does not take back."""
+    """B7: the date in the names of copies; it never goes back, even if the clock does."""
     return max(now, last or now).strftime("%Y-%m-%d %H%M%S")
 
 
 def missing(nodes: Mapping[str, Node], must_exist: Iterable[str]) -> frozenset[str]:
-    """B4: notes that must exist and do not, whose absence the engine has to see twice, 60 s apart."""
+    """B4: notes that must exist and do not; the engine has to see that twice, 60 s apart."""
     return frozenset(path for path in must_exist if path not in nodes)

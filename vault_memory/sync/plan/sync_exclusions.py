@@ -1,6 +1,6 @@
-"""What a plan looks at: not what is excluded, too large, unreadable, or has a name the other side cannot hold.
+"""Removes from the trees what takes no part in a pass: excluded, oversized, unreadable and misnamed paths.
 
-None of that is ever taken for a deletion (rows 18 to 20 and 36).
+None of that ever counts as a deletion (rows 18 to 20 and 36).
 """
 
 import re
@@ -25,32 +25,39 @@ from vault_memory.sync.trees import (
 )
 
 LONGEST_PATH = 4096
-"""In bytes of UTF-8, which is what systems take."""
+"""In bytes of UTF-8: the limit of operating systems"""
 LONGEST_NAME = 255
+"""In bytes of UTF-8"""
+PASSIVE = "only on the way"
+"""The reason for a directory that is not included, and may hold files that are"""
 
 
 @dataclass(slots=True)
 class Exclusions:
-    """Why paths, and all below them, take no part in this pass."""
+    """Why paths, and everything below them, take no part in this pass."""
 
     unknown: dict[str, str] = field(default_factory=dict)
     skipped: dict[str, str] = field(default_factory=dict)
     links: dict[str, str] = field(default_factory=dict)
     excluded: set[str] = field(default_factory=set)
-    """of `skipped`, those whose record is to be forgotten: what happens to them meanwhile is no evidence"""
+    """those of `skipped` whose record is forgotten: changes in the meantime prove nothing"""
 
     def roots(self) -> frozenset[str]:
-        """All the paths that are named here."""
+        """All paths that are named here."""
         return frozenset(self.unknown.keys() | self.skipped.keys() | self.links.keys())
+
+
+# --- Patterns and names -----------------------------------------------------------------------
 
 
 @lru_cache(maxsize=256)
 def _pattern(glob: str) -> re.Pattern[str]:
     anchored = "/" in glob.rstrip("/")
-    parts = re.split(r"(\*\*/?|\*|\?)", glob.strip("/"))
+    tokens = re.split(r"(\*\*/?|\*|\?)", glob.strip("/"))
     wild = {"**/": "(?:.*/)?", "**": ".*", "*": "[^/]*", "?": "[^/]"}
-    body = "".join(wild.get(part) or re.escape(part) for part in parts)
-    return re.compile(rf"(?s){'' if anchored else '(?:.*/)?'}{body}(?:/.*)?")
+    body = "".join(wild.get(token) or re.escape(token) for token in tokens)
+    prefix = "" if anchored else "(?:.*/)?"
+    return re.compile(rf"(?s){prefix}{body}(?:/.*)?")
 
 
 def matches(path: str, globs: Iterable[str]) -> bool:
@@ -59,72 +66,69 @@ def matches(path: str, globs: Iterable[str]) -> bool:
 
 
 def junk(name: str) -> bool:
-    """Temporaries, locks and hidden things of other programs. Conflict copies are no junk: they travel."""
+    """Whether it is a temporary, lock or hidden file of another program. Conflict copies are not: they travel."""
     return ignored(name) and conflict_copy(name) is None
 
 
 def unfit(path: str, names: Names) -> str | None:
-    """Why one side cannot hold this path as it is."""
+    """The reason why one side cannot hold this path; None when it can."""
     name = path.rpartition("/")[2]
     if names.strict:
         return awkward(name)
     if not name or name in (".", ".."):
         return "it is no name for a file"
-    if reason := unreadable(name):
+    reason = unreadable(name)
+    if not reason and names.refuses:
+        reason = names.refuses(path)
+    if reason:
         return reason
-    if names.refuses and (reason := names.refuses(path)):
-        return reason
-    return (
-        f"the name is longer than {LONGEST_NAME} bytes"
-        if len(name.encode()) > LONGEST_NAME
-        else None
-    )
+    if len(name.encode()) > LONGEST_NAME:
+        return f"the name is longer than {LONGEST_NAME} bytes"
+    return None
 
 
-def look(
+# --- What is excluded -------------------------------------------------------------------------
+
+
+def exclude(
     base: Base, local: Tree, remote: Tree, settings: Settings
 ) -> tuple[View, Exclusions]:
-    """The trees without what is apart, and what that is."""
-    apart = Exclusions()
+    """Return the trees without what is excluded, and the reasons."""
+    exclusions = Exclusions()
     passive: set[str] = set()
     for path in sorted({*base, *local.nodes, *remote.nodes}):
-        here, there = local.nodes.get(path), remote.nodes.get(path)
-        if reason := excluded(path, here, there, settings):
-            if reason == PASSIVE:
-                passive.add(path)
-                continue
-            apart.skipped[path] = reason
-            apart.excluded.add(path)
-        elif max(_size(here), _size(there)) > settings.largest:
-            apart.skipped[path] = f"it is larger than {settings.largest} bytes"
-        elif isinstance(here, Link | Special):
-            apart.links[path] = (
-                "a link is never followed"
-                if isinstance(here, Link)
-                else "it is no regular file"
-            )
-        elif reason := _untold(path, base, (local, remote), settings):
-            apart.unknown[path] = reason
-    return _view(base, local, remote, apart, frozenset(passive)), apart
-
-
-PASSIVE = "only on the way"
+        local_node, remote_node = local.nodes.get(path), remote.nodes.get(path)
+        reason = excluded(path, local_node, remote_node, settings)
+        if reason == PASSIVE:
+            passive.add(path)
+        elif reason:
+            exclusions.skipped[path] = reason
+            exclusions.excluded.add(path)
+        elif max(_size(local_node), _size(remote_node)) > settings.largest:
+            exclusions.skipped[path] = f"it is larger than {settings.largest} bytes"
+        elif isinstance(local_node, Link):
+            exclusions.links[path] = "a link is never followed"
+        elif isinstance(local_node, Special):
+            exclusions.links[path] = "it is no regular file"
+        else:
+            unclear = _why_unclear(path, base, local, remote, settings)
+            if unclear:
+                exclusions.unknown[path] = unclear
+    view = _without(exclusions.roots(), base, local, remote, frozenset(passive))
+    return view, exclusions
 
 
 def excluded(
-    path: str, here: Node | None, there: Node | None, settings: Settings
+    path: str, local: Node | None, remote: Node | None, settings: Settings
 ) -> str:
-    """Why a path is left out by its kind or by the configuration, or nothing."""
+    """The reason why a path is left out by its kind or by the configuration, or nothing."""
     if junk(path.rpartition("/")[2]) and path:
         return "files of this kind are never synced"
     if matches(path, settings.exclude):
         return "it is excluded"
     if settings.include and path and not matches(path, settings.include):
-        return (
-            PASSIVE
-            if isinstance(here, Dir) or isinstance(there, Dir)
-            else "it is not included"
-        )
+        is_folder = isinstance(local, Dir) or isinstance(remote, Dir)
+        return PASSIVE if is_folder else "it is not included"
     return ""
 
 
@@ -132,79 +136,84 @@ def _size(node: Node | None) -> int:
     return node.size if isinstance(node, File) else 0
 
 
-def _untold(path: str, base: Base, sides: tuple[Tree, Tree], settings: Settings) -> str:
-    local, remote = sides
+def _why_unclear(
+    path: str, base: Base, local: Tree, remote: Tree, settings: Settings
+) -> str:
+    """The reason why a path cannot be decided in this pass, or nothing."""
     if path in settings.fights:
+        # Fault: two programs overwrite each other's text without end (B6).
         return "two programs keep rewriting it in turns"
     if len(path.encode("utf-8", "surrogatepass")) > LONGEST_PATH:
         return "its path is too long"
-    for tree, other, names in (
+    for tree, opposite, names in (
         (local, remote, settings.local_names),
         (remote, local, settings.remote_names),
     ):
+        reason = ""
         node = tree.nodes.get(path)
-        if isinstance(node, Unknown):
-            return node.reason
-        if isinstance(node, Link | Special):
-            return "it is neither a file nor a directory on the server"
-        if isinstance(node, File) and tree is remote and not node.tag:
-            return "the server gives no ETag for it"
-        if (
-            node is None
-            and path not in base
-            and path in other.nodes
-            and (reason := unfit(path, names))
-        ):
+        if node is not None:
+            reason = _why_node_is_unclear(node, needs_tag=tree is remote)
+        elif path in base:
+            reason = _why_absence_is_unclear(path, tree, settings)
+        elif path in opposite.nodes:
+            reason = unfit(path, names) or ""
+        if reason:
             return reason
-        if (
-            node is None
-            and path in settings.must_exist
-            and path in base
-            and path not in tree.long_gone
-        ):
-            return (
-                "it must exist, and is missing: not believed before a minute has passed"
-            )
     return ""
 
 
-def _view(
-    base: Base, local: Tree, remote: Tree, apart: Exclusions, passive: frozenset[str]
+def _why_node_is_unclear(node: Node, *, needs_tag: bool) -> str:
+    match node:
+        case Unknown(reason):
+            return reason
+        case Link() | Special():
+            return "it is neither a file nor a directory on the server"
+        case File() if needs_tag and not node.tag:
+            # Fault: without a tag no overwrite can be made conditional.
+            return "the server gives no ETag for it"
+        case _:
+            return ""
+
+
+def _why_absence_is_unclear(path: str, tree: Tree, settings: Settings) -> str:
+    if path in settings.must_exist and path not in tree.long_gone:
+        # Fault: an editor removes a note for a moment while it saves (B4).
+        return "it must exist, and is missing: not believed before a minute has passed"
+    return ""
+
+
+def _without(
+    roots: frozenset[str],
+    base: Base,
+    local: Tree,
+    remote: Tree,
+    passive: frozenset[str],
 ) -> View:
-    roots = apart.roots()
-    dropped = {"": "" in roots}
+    """The trees without the paths of `roots` and everything below them."""
 
-    def kept(path: str) -> bool:
-        passed = []
-        while path not in dropped and path not in roots:
-            passed.append(path)
-            path = path.rpartition("/")[0]
-        dropped.update(dict.fromkeys(passed, path in roots or dropped[path]))
-        return path not in roots and not dropped[path]
+    def is_kept(path: str) -> bool:
+        if not roots:
+            return True
+        return path not in roots and roots.isdisjoint(("", *ancestors(path)))
 
-    kept_base = {path: was for path, was in base.items() if kept(path)}
-    kept_local = {path: node for path, node in local.nodes.items() if kept(path)}
-    kept_remote = {path: node for path, node in remote.nodes.items() if kept(path)}
+    kept_base = {path: was for path, was in base.items() if is_kept(path)}
+    kept_local = {path: node for path, node in local.nodes.items() if is_kept(path)}
+    kept_remote = {path: node for path, node in remote.nodes.items() if is_kept(path)}
+    paths = {*kept_base, *kept_local, *kept_remote}
     return View(
         base=kept_base,
         local=Tree(kept_local, local.confirmed, local.long_gone),
         remote=Tree(kept_remote, remote.confirmed, remote.long_gone),
         passive=passive,
-        paths=tuple(
-            sorted(
-                {*kept_base, *kept_local, *kept_remote},
-                key=lambda path: path.split("/"),
-            )
-        ),
+        paths=tuple(sorted(paths, key=lambda path: path.split("/"))),
     )
 
 
-def forgotten(base: Base, apart: Exclusions) -> list[str]:
-    """Records of what is excluded now."""
-    if not apart.excluded:
+def forgotten(base: Base, exclusions: Exclusions) -> list[str]:
+    """The paths of the base that are excluded now, or lie below an excluded directory."""
+    excluded_paths = exclusions.excluded
+    if not excluded_paths:
         return []
     return sorted(
-        path
-        for path, was in base.items()
-        if path in apart.excluded or any(up in apart.excluded for up in ancestors(path))
+        path for path in base if not excluded_paths.isdisjoint((path, *ancestors(path)))
     )

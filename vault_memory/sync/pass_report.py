@@ -1,0 +1,108 @@
+"""The report of one pass of sync."""
+
+from dataclasses import dataclass
+
+from vault_memory.sync.actions import Action
+from vault_memory.sync.apply.progress import LOOKED_AT_AGAIN, PassResult
+from vault_memory.sync.observe.local_scan import LocalScan
+from vault_memory.sync.plan.planner import Plan
+
+PathReason = tuple[str, str]
+"""A path, and what is reported about it"""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class PassReport:
+    """What a pass did, and what is still open."""
+
+    uploaded: int = 0
+    downloaded: int = 0
+    merged: int = 0
+    deleted_local: int = 0
+    deleted_remote: int = 0
+    recorded: int = 0
+    """other actions: directories, renames and records"""
+    conflicts: tuple[str, ...] = ()
+    """new conflict copies, since two texts could not be merged"""
+    requests: int = 0
+    skipped: tuple[PathReason, ...] = ()
+    """paths that are not synced, and why"""
+    held: tuple[PathReason, ...] = ()
+    """actions that are not done, and why"""
+    waiting: tuple[PathReason, ...] = ()
+    """paths that a later pass decides about, and why"""
+    failed: tuple[PathReason, ...] = ()
+    notes: tuple[PathReason, ...] = ()
+    """for a person to review"""
+    halted: str = ""
+    """why nothing was done at all"""
+    planned: tuple[PathReason, ...] = ()
+    """what a dry run would do: path and action"""
+    moved: bool = False
+    """whether another device changed the server since the last listing"""
+    settled: bool = False
+    """whether all planned actions are done, and none of them needs another pass"""
+
+    @property
+    def quiet(self) -> bool:
+        """Whether nothing was done, and nothing is left to do soon."""
+        return not (self.acted or self.waiting or self.failed)
+
+    @property
+    def acted(self) -> int:
+        """How many actions were done."""
+        return (
+            self.uploaded
+            + self.downloaded
+            + self.merged
+            + self.deleted_local
+            + self.deleted_remote
+            + self.recorded
+        )
+
+
+def report_of(plan: Plan, result: PassResult, local_scan: LocalScan) -> PassReport:
+    """Report what a pass did with its plan. The caller adds the number of requests."""
+    waiting = {
+        **plan.waiting,
+        **local_scan.being_saved,
+        **dict.fromkeys(result.outdated, LOOKED_AT_AGAIN),
+    }
+    unknown = {
+        path: reason for path, reason in plan.unknown.items() if path not in waiting
+    }
+    skipped = {**result.refused, **plan.skipped, **unknown}
+    files = (
+        result.uploaded,
+        result.downloaded,
+        result.merged,
+        result.deleted_local,
+        result.deleted_remote,
+    )
+    return PassReport(
+        uploaded=len(result.uploaded),
+        downloaded=len(result.downloaded),
+        merged=len(result.merged),
+        deleted_local=len(result.deleted_local),
+        deleted_remote=len(result.deleted_remote),
+        recorded=result.acted - sum(map(len, files)),
+        conflicts=tuple(result.conflicts),
+        skipped=tuple(sorted(skipped.items())),
+        held=tuple(
+            (entry.action.path, f"{verb_of(entry.action)}: {entry.reason}")
+            for entry in plan.held
+        ),
+        waiting=tuple(sorted(waiting.items())),
+        failed=tuple(sorted(result.failed.items())),
+        notes=(*result.notes, *((note.path, note.text) for note in plan.notes)),
+        halted=plan.halted,
+    )
+
+
+def verb_of(action: Action) -> str:
+    """The name of an action in words, e.g. `delete remote`."""
+    words = "".join(
+        f" {letter.lower()}" if letter.isupper() else letter
+        for letter in type(action).__name__
+    )
+    return words.strip()
