@@ -343,7 +343,7 @@ def _sync(memory: "VaultMemory") -> Iterator[Check]:
         return
     other_clients.refuse_other_clients(memory.root)
     remote_password.password_of(remote, memory.vault.environment, memory.root)
-    standing = status.read_standing(memory.vault.state.path)
+    standing = status.read_status(memory.vault.state.path)
     for error in standing.errors:
         about = f"`{error.path}`: " if error.path else ""
         yield Check(

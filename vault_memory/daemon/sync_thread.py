@@ -17,7 +17,7 @@ from vault_memory.database.connection import DatabaseError
 from vault_memory.errors import ConfigError, Locked, VaultMemoryError
 from vault_memory.lazy import lazy_module
 from vault_memory.sync.report import Remark
-from vault_memory.sync.status import as_status, change_standing, read_standing
+from vault_memory.sync.status import as_status, read_status, update_status
 
 if TYPE_CHECKING:
     from vault_memory.daemon import backoff
@@ -57,7 +57,7 @@ class Syncing:
     ) -> None:
         self._memory, self._tell = memory, tell
         self._standing = replace(
-            read_standing(memory.vault.state.path),
+            read_status(memory.vault.state.path),
             state="working",
             reason="",
             next_try="",
@@ -257,7 +257,7 @@ class Syncing:
         self._written = time.monotonic()
         now = self._standing
         try:
-            change_standing(
+            update_status(
                 self._memory.vault.state.path,
                 state=now.state,
                 reason=now.reason,

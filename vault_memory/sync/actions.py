@@ -1,6 +1,6 @@
-"""What a plan may ask for. Each action names what it rests on, to be looked at again at the last moment.
+"""The actions of a plan. Each action names its preconditions, which are checked right before it is done.
 
-A precondition that no longer holds means: observe this path again. Each class says what is recorded afterwards.
+When a precondition does not hold, the path is observed again. Each class says what is recorded afterwards.
 """
 
 from dataclasses import dataclass
@@ -9,17 +9,17 @@ from vault_memory.sync.trees import BaseDir, BaseFile, Side
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class _Step:
+class _PathAction:
     path: str
     row: str = ""
-    """of the table in `table.py`, or the name of the rule that asked for it"""
+    """of the table in `plan/decision_table.py`, or the rule that needs the action"""
     note: str = ""
-    """for the person to review, once it has been done"""
+    """for a person to review, once the action is done"""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Upload(_Step):
-    """Put the local file on the server. Then: both hold `hash`, with the new tag."""
+class Upload(_PathAction):
+    """Upload the local file. Then the base is `hash`, with the new tag."""
 
     hash: str
     """of the local file"""
@@ -28,91 +28,91 @@ class Upload(_Step):
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Download(_Step):
-    """Swap in the file of the server. The bytes that were fetched, and their tag, are what is recorded."""
+class Download(_PathAction):
+    """Swap in the server's file. Then the base is the fetched bytes and their tag."""
 
     hash: str | None
-    """of the local file; None: there must be none"""
+    """of the local file; None: no local file may exist"""
     tag: str
     """as listed"""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Merge(_Step):
-    """Fetch, and merge with the nearest snapshot; the same bytes are only recorded.
+class Merge(_PathAction):
+    """Fetch, and merge with the nearest snapshot; equal bytes are only recorded.
 
-    The local swap comes first, then the upload. What cannot be merged: the server keeps the name and the local file
-    becomes `copy`. Until the upload, the base is what was fetched.
+    The local swap comes first, then the upload. When no merge is possible, the server's file keeps the
+    name and the local file becomes `copy`. Until the upload, the base is what was fetched.
     """
 
     hash: str
     tag: str
     base: str | None
-    """the hash both last held; None: no common text is known"""
+    """the hash of the base; None: no common text is known"""
     copy: str
     upload: bool = True
     """False where the server is only read"""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Refetch(_Step):
-    """Fetch only to know the hash behind this tag, which the next plan needs. Nothing is recorded as base."""
+class Refetch(_PathAction):
+    """Fetch the hash behind a tag, which the next plan needs. The base stays."""
 
     tag: str
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class DeleteRemote(_Step):
-    """Delete a file on the server, ``If-Match``. Then: the base is forgotten."""
+class DeleteRemote(_PathAction):
+    """Delete a file on the server, ``If-Match``. Then the base is forgotten."""
 
     tag: str
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class TrashLocal(_Step):
-    """Take a local file to the trash, if it still is `hash`. Then: the base is forgotten."""
+class TrashLocal(_PathAction):
+    """Move a local file to the trash, if it is still `hash`. Then the base is forgotten."""
 
     hash: str
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class MakeRemoteDir(_Step):
-    """MKCOL. Then: a directory is the base."""
+class MakeRemoteDir(_PathAction):
+    """Make a collection on the server. Then the base is a directory."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class MakeLocalDir(_Step):
-    """mkdir. Then: a directory is the base."""
+class MakeLocalDir(_PathAction):
+    """Make a directory. Then the base is a directory."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class RemoveRemoteDir(_Step):
-    """Delete a collection, if a fresh listing of it is empty. Then: the base is forgotten."""
+class RemoveRemoteDir(_PathAction):
+    """Delete a collection, if a new listing of it is empty. Then the base is forgotten."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class RemoveLocalDir(_Step):
-    """rmdir. Then: the base is forgotten."""
+class RemoveLocalDir(_PathAction):
+    """Remove an empty directory. Then the base is forgotten."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class MoveRemote(_Step):
-    """MOVE, ``Overwrite: F``. Then: the base at `record`, and all below it, is found at `to`.
+class MoveRemote(_PathAction):
+    """MOVE with ``Overwrite: F``. Then the base at `record`, and everything below it, moves to `to`.
 
-    The tag it has then is recorded where it was `unedited`; else the old one stays, and the edit is still to come.
+    The new tag is recorded if the file was `unedited`; else the old one stays, so that the edit is seen.
     """
 
     to: str
     tag: str = ""
-    """``If-Match``; empty: no such condition, for directories and names in between"""
+    """``If-Match``; empty: no such condition, for directories and temporary names"""
     record: str = ""
     """empty: the base stays as it is"""
     unedited: bool = True
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class MoveLocal(_Step):
-    """Rename on disk, onto nothing. Then: the base at `record`, and all below it, is found at `to`."""
+class MoveLocal(_PathAction):
+    """Rename on disk to a free name. Then the base at `record`, and everything below it, moves to `to`."""
 
     to: str
     hash: str | None = None
@@ -122,15 +122,15 @@ class MoveLocal(_Step):
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class MoveBase(_Step):
-    """It is renamed already: only the record follows."""
+class MoveBase(_PathAction):
+    """Move the base of what both sides have renamed already."""
 
     to: str
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class KeepBoth(_Step):
-    """Rename one side's file to `copy`, onto nothing. Then: a base at `path`, if of a file, is forgotten."""
+class KeepBoth(_PathAction):
+    """Rename one side's file to the free name `copy`. Then the base of a file at `path` is forgotten."""
 
     side: Side
     copy: str
@@ -141,22 +141,22 @@ class KeepBoth(_Step):
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class RecordInSync(_Step):
-    """Both sides are the same already: record it."""
+class RecordInSync(_PathAction):
+    """Record that both sides are the same already."""
 
     base: BaseFile | BaseDir
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Refresh(_Step):
-    """The same bytes under another tag or id: record that."""
+class Refresh(_PathAction):
+    """Record another tag or id of the same bytes."""
 
     base: BaseFile | BaseDir
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class ForgetBase(_Step):
-    """It is on neither side, or no longer ours. Snapshots are kept."""
+class ForgetBase(_PathAction):
+    """Forget the base of a path that neither side has, or that is no longer synced. Snapshots stay."""
 
 
 Delete = DeleteRemote | TrashLocal
@@ -179,7 +179,7 @@ Action = (
 
 
 def changes(action: Action) -> frozenset[Side]:
-    """Which sides it writes to."""
+    """The sides that an action writes to."""
     match action:
         case (
             Upload()

@@ -142,7 +142,7 @@ class SyncCalls:
         url = self.vault.config.remote.url
         if not url:
             return None
-        stored = status.read_standing(self.vault.state.path)
+        stored = status.read_status(self.vault.state.path)
         return status.as_status(stored, url, running=False)
 
     def connection(self) -> "SyncConnection":
@@ -191,7 +191,7 @@ class SyncCalls:
             return
         reason = sync_connection.in_words(error)
         queue = {} if queued is None else {"queue": queued}
-        status.change_standing(
+        status.update_status(
             self.vault.state.path,
             state="stopped" if sync_connection.needs_a_person(error) else "waiting",
             reason=reason,
@@ -206,7 +206,7 @@ class SyncCalls:
         reason = ""
         if report.held:
             state, reason = "held", report.held[0].reason
-        status.change_standing(
+        status.update_status(
             self.vault.state.path,
             state=state,
             reason=reason,

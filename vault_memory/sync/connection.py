@@ -30,9 +30,9 @@ from vault_memory.sync.status import (
     PAUSE_SECONDS,
     TRIES,
     SyncStatus,
-    change_standing,
     mark_of,
-    read_standing,
+    read_status,
+    update_status,
 )
 from vault_memory.sync.sync_errors import AnotherClient, NotTwoWay
 from vault_memory.vault.device_id import device_of
@@ -128,7 +128,7 @@ class SyncConnection:
 
         A password that the server refused is not tried again and again.
         """
-        status = read_standing(self._state_folder)
+        status = read_status(self._state_folder)
         self._check_refusals(status, now)
 
         def run() -> PassReport:
@@ -234,16 +234,16 @@ def _check_authority(file: str) -> None:
 
 def note_refusal(state_folder: Path, mark: str, now: datetime) -> None:
     """Record that the server refused a password."""
-    status = read_standing(state_folder)
+    status = read_status(state_folder)
     times = status.refused + 1 if status.refused_mark == mark else 1
-    change_standing(
+    update_status(
         state_folder, refused=times, refused_at=now.timestamp(), refused_mark=mark
     )
 
 
 def forget_refusals(state_folder: Path) -> None:
     """Record that the server accepts the password."""
-    change_standing(state_folder, refused=0, refused_at=0.0, refused_mark="")
+    update_status(state_folder, refused=0, refused_at=0.0, refused_mark="")
 
 
 @contextmanager

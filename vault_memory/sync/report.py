@@ -1,4 +1,4 @@
-"""What a sync did on both sides, and what is left, as it is told."""
+"""The report of a sync of several passes, and its JSON."""
 
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
@@ -23,7 +23,7 @@ COUNTS = (
 
 @dataclass(frozen=True, slots=True)
 class Remark:
-    """Something about one path; the path is empty when it is about all of them."""
+    """A remark about one path, or about all of them when the path is empty."""
 
     path: str
     reason: str
@@ -31,7 +31,7 @@ class Remark:
 
 @dataclass(frozen=True, slots=True)
 class SyncReport:
-    """What a sync did on both sides, and what is left."""
+    """What a sync did on both sides, and what is still open."""
 
     uploaded: int = 0
     downloaded: int = 0
@@ -40,27 +40,27 @@ class SyncReport:
     deleted_remote: int = 0
     conflicts: int = 0
     copies: tuple[str, ...] = ()
-    """the conflict copies that were made, because two texts could not become one"""
+    """new conflict copies, since two texts could not be merged"""
     requests: int = 0
     skipped: tuple[Remark, ...] = ()
     """what is not synced at all"""
     held: tuple[Remark, ...] = ()
-    """what a brake stopped, until a person approves"""
+    """what a safety limit stopped until a person approves it"""
     waiting: tuple[Remark, ...] = ()
-    """what a later sync decides about"""
+    """paths that a later sync decides about"""
     failed: tuple[Remark, ...] = ()
     notes: tuple[Remark, ...] = ()
     """for a person to look at"""
     open_conflicts: tuple[str, ...] = ()
-    """the conflict copies that lie in the vault now, from this sync, earlier ones and other programs"""
+    """all conflict copies in the vault, also of earlier syncs and other programs"""
     planned: tuple[Remark, ...] = ()
     """what a dry run would do"""
 
 
-def together(whole: SyncReport, report: "PassReport") -> SyncReport:
-    """What several passes did; of what is left, what the last one left."""
-    copies = tuple(dict.fromkeys((*whole.copies, *report.conflicts)))
-    counts = {name: getattr(whole, name) + getattr(report, name) for name in COUNTS}
+def together(total: SyncReport, report: "PassReport") -> SyncReport:
+    """Add the report of a pass: what was done is summed up, what is open is that of the last pass."""
+    copies = tuple(dict.fromkeys((*total.copies, *report.conflicts)))
+    counts = {name: getattr(total, name) + getattr(report, name) for name in COUNTS}
     return SyncReport(
         **counts,
         conflicts=len(copies),
@@ -69,7 +69,7 @@ def together(whole: SyncReport, report: "PassReport") -> SyncReport:
         held=connection.held_of(report),
         waiting=_remarks(report.waiting),
         failed=_remarks(report.failed),
-        notes=tuple(dict.fromkeys((*whole.notes, *_remarks(report.notes)))),
+        notes=tuple(dict.fromkeys((*total.notes, *_remarks(report.notes)))),
         planned=_remarks(report.planned),
     )
 

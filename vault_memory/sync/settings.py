@@ -1,60 +1,60 @@
-"""What a person has set, and what the engine has noticed, that bears on a plan."""
+"""The inputs of a plan besides the trees: configuration, approvals, and observations of the engine."""
 
 from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Literal
 
 MERGED = (".md", ".jsonl")
-"""Files of these kinds are merged where both sides changed them; of others both copies stay"""
+"""Files of these kinds are merged when both sides changed them; of others both copies stay"""
 
 Mode = Literal["both", "pull", "push", "read-only"]
 
 
 @dataclass(frozen=True, slots=True)
 class Names:
-    """Which names one side can hold."""
+    """Which names one side can store."""
 
     folds_case: bool = False
     """`Tee.md` and `tee.md` are one file there"""
     folds_unicode: bool = False
-    """names are kept in the composed form (NFC) there, whatever form they came in"""
+    """names are stored in the composed form (NFC) there"""
     refuses: Callable[[str], str | None] | None = None
-    """why a path can never be there; None: nothing is known beforehand"""
+    """returns why a path can never exist there; None when that is unknown"""
     strict: bool = False
     """names that Windows cannot hold are refused there"""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Settings:
-    """All that is not in the trees."""
+    """Settings of one plan."""
 
     mode: Mode = "both"
     """pull and push write to one side only; read-only writes nothing at all, the record included"""
     approve_deletes: bool = False
-    """A person has said that many deletes at once are meant"""
+    """a person approved many deletions at once"""
     approve_restore: bool = False
-    """A person has said that the older texts of the server are meant"""
+    """a person accepted the earlier texts of the server"""
     gone_back: frozenset[str] = frozenset()
-    """notes that are, on the server, what they once were here, or that the brake on these held before"""
+    """notes whose text on the server is an earlier version, or that B9 held before"""
     restored_before: bool = False
-    """The brake on notes that go back held some in an earlier pass, and nobody has answered since"""
+    """B9 held notes in an earlier pass, and no person has answered since"""
     no_deletes: str = ""
-    """why nothing may be deleted in this pass, e.g. the server was restored from a backup"""
+    """why nothing may be deleted in this pass; empty: deletions are allowed"""
     must_exist: frozenset[str] = frozenset()
-    """notes whose name is their role, e.g. USER.md: not renamed by following, and their absence believed late"""
+    """notes whose name is their role, e.g. USER.md: never renamed, and their absence is believed late"""
     fights: frozenset[str] = frozenset()
-    """paths that two writers keep rewriting in turns; see `brakes.fights`"""
+    """paths that two writers keep rewriting in turns; see `safety_limits.fights`"""
     include: tuple[str, ...] = ()
-    """patterns of what travels; none: everything"""
+    """patterns of the paths that are synced; none: all paths"""
     exclude: tuple[str, ...] = ()
-    """patterns of what does not travel, which win over `include`"""
+    """patterns of the paths that are not synced; they win over `include`"""
     largest: int = 8 * 1024 * 1024
-    """files of more bytes are left alone"""
+    """in bytes: larger files are not synced"""
     local_names: Names = Names()
     remote_names: Names = Names()
     alike: frozenset[tuple[str, str]] = frozenset()
-    """pairs of a path in the base and a local path whose texts share half of their items or more"""
+    """pairs of a path in the base and a new local path that has half of its lines or more"""
     stamp: str = "0000-00-00 000000"
-    """goes into the names of copies; see `brakes.stamp`"""
+    """the date in the names of copies; see `safety_limits.stamp`"""
     device: str = "device"
-    """goes into the names of copies"""
+    """the name of this device in the names of copies"""

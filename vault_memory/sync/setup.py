@@ -1,4 +1,4 @@
-"""Setting up the remote of a vault: find it, try it, and write it into the configuration."""
+"""Sets up the remote of a vault: finds it, tests it, and writes it into the configuration."""
 
 import os
 import re
@@ -39,6 +39,7 @@ from vault_memory.sync.connection import (
     open_configured,
 )
 from vault_memory.sync.observe.other_clients import refuse_other_clients
+from vault_memory.sync.state_db import FILE as STATE_FILE
 from vault_memory.sync.state_db import open_state
 from vault_memory.sync.status import mark_of
 from vault_memory.sync.sync_errors import NotTwoWay
@@ -54,10 +55,9 @@ else:
     remotes = lazy_module("vault_memory.remote.remotes")
 
 TABLE = "remote"
-BOOK = "sync.sqlite"
 PATIENCE_SECONDS = 5.0
 LOGIN_SECONDS = 1200.0
-"""For which Nextcloud keeps a login open"""
+"""How long Nextcloud keeps a login open"""
 LOGIN_PAUSE = 1.0
 
 WORDS = {
@@ -98,26 +98,26 @@ WORDS = {
         "the tree is listed folder by folder",
     ),
 }
-"""What is so where a trait is there, and where it is not"""
+"""What a capability means where the server has it, and where it does not"""
 
 
 @dataclass(frozen=True, slots=True)
-class Tried:
-    """What a server does."""
+class RemoteTest:
+    """The result of testing a remote."""
 
     server: str
     kind: str
     milliseconds: float
-    """for one short answer, the best of three"""
+    """of one short request, the best of three"""
     traits: Capabilities
     created: bool = False
-    """whether the folder was made"""
+    """whether the folder is new"""
 
     @property
     def words(self) -> list[str]:
-        """What that means."""
-        known = asdict(self.traits)
-        return [yes if known[name] else no for name, (yes, no) in WORDS.items()]
+        """What the capabilities mean for a person."""
+        traits = asdict(self.traits)
+        return [yes if traits[name] else no for name, (yes, no) in WORDS.items()]
 
     def as_json(self) -> dict[str, Any]:
         return {
@@ -132,18 +132,22 @@ class Tried:
 
 
 def find_remote(url: str, remote: Remote) -> str:
-    """The address for the configuration, from what a person types: of their files, where a Nextcloud lives there.
+    """Find the address for the configuration from what a person types, e.g. the address of a Nextcloud.
 
     Sends no password. Raises ConfigError, RemoteUnreachable.
     """
-    remote = remote._replace(url=url.partition("?")[0].partition("#")[0])
+    remote = remote._replace(url=_without_query(url))
     _check(remote)
-    with _once():
+    with _without_retry():
         return remotes.find(url, account_of(remote, ""))
 
 
+def _without_query(url: str) -> str:
+    return url.partition("?")[0].partition("#")[0]
+
+
 def is_account_root(url: str) -> bool:
-    """Whether it is the address of all files of a Nextcloud account."""
+    """Whether an address is that of all files of a Nextcloud account."""
     return remotes.is_account_root(url)
 
 
@@ -155,28 +159,34 @@ def below(url: str, folder: str) -> str:
 
 
 def log_in(url: str, remote: Remote, show: Callable[[str], None]) -> "Granted":
-    """A person says yes on a page of the server's, which `show` is given; an app password comes back."""
-    _check(remote._replace(url=url.partition("?")[0].partition("#")[0]))
-    with _once():
+    """Log in through a page of the server, whose address `show` gets. Returns an app password.
+
+    Raises UsageError when no person approves the login in time.
+    """
+    _check(remote._replace(url=_without_query(url)))
+    with _without_retry():
         login = remote_login.Login(url, proxy=remote.proxy, ca_file=remote.ca_file)
     try:
         show(login.page)
-        give_up = time.monotonic() + LOGIN_SECONDS
-        while (granted := login.poll()) is None:
-            if time.monotonic() > give_up:
-                raise UsageError(
-                    "nobody said yes on that page in time", hint="begin again"
-                )
+        deadline = time.monotonic() + LOGIN_SECONDS
+        while time.monotonic() <= deadline:
+            granted = login.poll()
+            if granted is not None:
+                return granted
             time.sleep(LOGIN_PAUSE)
-        return granted
+        raise UsageError(
+            "the login was not approved in time",
+            hint="run `vault-memory remote add` again",
+        )
     finally:
         login.close()
 
 
-def add(calls: "SyncCalls", remote: Remote, password: str) -> Tried:
-    """Try the remote, and write it into the configuration; an empty `password` means the one of its password file.
+def add(calls: "SyncCalls", remote: Remote, password: str) -> RemoteTest:
+    """Test the remote, and write it into the configuration.
 
-    The folder is made when only it is missing. Raises AnotherClient, NotTwoWay, ConfigError, RemoteError.
+    An empty `password` means the one in its password file. A missing folder is made. Raises
+    AnotherClient, NotTwoWay, ConfigError, RemoteError.
     """
     vault = calls.vault
     refuse_other_clients(vault.root)
@@ -189,9 +199,9 @@ def add(calls: "SyncCalls", remote: Remote, password: str) -> Tried:
         )
     secret = password or password_of(remote, vault.environment, vault.root)
     before = vault.config.remote
-    with _once():
-        tried = _try(remote, secret, make=True)
-    if remote.mode == "two-way" and not (tried.traits.two_way or remote.insist):
+    with _without_retry():
+        tested = _test(remote, secret, make=True)
+    if remote.mode == "two-way" and not (tested.traits.two_way or remote.insist):
         raise NotTwoWay
     with alone(vault.state.path, patience=PATIENCE_SECONDS):
         if password:
@@ -202,22 +212,22 @@ def add(calls: "SyncCalls", remote: Remote, password: str) -> Tried:
         text = file.read_text(encoding="utf-8") if file.exists() else ""
         _write(file, with_table(text, TABLE, _to_write(before, remote)))
         if (before.url, before.user) != (remote.url, remote.user):
-            _forget_book(calls)
-        _learn(calls, tried.traits)
+            _delete_state(calls)
+        _store_capabilities(calls, tested.traits)
         forget_refusals(vault.state.path)
-    return tried
+    return tested
 
 
-def test(calls: "SyncCalls") -> Tried:
-    """Find out anew what the server does. A password that was refused is tried once. Raises NoRemote, RemoteError."""
+def test(calls: "SyncCalls") -> RemoteTest:
+    """Test the configured remote. A refused password is tried once. Raises NoRemote, RemoteError."""
     vault = calls.vault
     remote = vault.config.remote
     if not remote.url:
         raise NoRemote
     password = password_of(remote, vault.environment, vault.root)
     try:
-        with _once():
-            tried = _try(remote, password)
+        with _without_retry():
+            tested = _test(remote, password)
     except Unauthorised:
         note_refusal(
             vault.state.path,
@@ -226,12 +236,12 @@ def test(calls: "SyncCalls") -> Tried:
         )
         raise
     forget_refusals(vault.state.path)
-    _learn(calls, tried.traits)
-    return tried
+    _store_capabilities(calls, tested.traits)
+    return tested
 
 
 def remove(calls: "SyncCalls") -> None:
-    """Sync no more: the table, the stored password and what was remembered go; both folders stay. Raises NoRemote."""
+    """Stop syncing: delete the configuration, password and sync state. Both folders stay. Raises NoRemote."""
     vault = calls.vault
     if not vault.config.remote.url:
         raise NoRemote
@@ -240,61 +250,66 @@ def remove(calls: "SyncCalls") -> None:
         if file is not None and file.exists():
             _write(file, without_table(file.read_text(encoding="utf-8"), TABLE))
         forget_password(vault.state.path)
-        _forget_book(calls)
+        _delete_state(calls)
         (vault.state.path / "sync.json").unlink(missing_ok=True)
 
 
 def _to_write(before: Remote, remote: Remote) -> dict[str, object]:
-    """What is not as usual, or was not; lists of patterns stay as they are written."""
-    usual, old = Remote()._asdict(), before._asdict()
-    return {
-        name: value
-        for name, value in remote._asdict().items()
-        if not isinstance(value, tuple)
-        and (value != usual[name] or old[name] != usual[name])
-    }
+    """The values that differ from the defaults, or did. Lists of patterns stay as they are written."""
+    defaults, previous = Remote()._asdict(), before._asdict()
+    values: dict[str, object] = {}
+    for name, value in remote._asdict().items():
+        if isinstance(value, tuple):
+            continue
+        if value != defaults[name] or previous[name] != defaults[name]:
+            values[name] = value
+    return values
 
 
 def _check(remote: Remote) -> None:
-    if problems := remote_problems(remote):
-        hint = "`vault-memory remote --help` shows how"
-        if match := re.fullmatch(
-            r"(?:(?:web)?davs?://)?([^/@\s:?#]+(?::[0-9]+)?(?:/[^\s@?#]*)?)", remote.url
-        ):
-            hint = f"write `https://{match[1]}`"
-        raise ConfigError(f"the address of the remote: {problems[0]}", hint=hint)
+    """Raise ConfigError when the configuration of a remote is invalid."""
+    problems = remote_problems(remote)
+    if not problems:
+        return
+    hint = "`vault-memory remote --help` shows how"
+    match = re.fullmatch(
+        r"(?:(?:web)?davs?://)?([^/@\s:?#]+(?::[0-9]+)?(?:/[^\s@?#]*)?)", remote.url
+    )
+    if match:
+        hint = f"write `https://{match[1]}`"
+    raise ConfigError(f"the address of the remote: {problems[0]}", hint=hint)
 
 
 @contextmanager
-def _once() -> Iterator[None]:
-    """What fails here is not tried again by itself, whatever runs."""
+def _without_retry() -> Iterator[None]:
+    """Replace the hint of errors that the daemon would retry: this call is made once."""
     try:
         yield
     except (RemoteUnreachable, RemoteBusy) as error:
         if error.hint == LATER:
-            error.hint = "check the address, and try again in a while"
+            error.hint = "check the address, and try again later"
         raise
 
 
-def _try(remote: Remote, password: str, *, make: bool = False) -> Tried:
+def _test(remote: Remote, password: str, *, make: bool = False) -> RemoteTest:
     opened = open_configured(remote, password)
     try:
-        created = make and _made(opened, remote, password)
+        created = make and _make_folder(opened, remote, password)
         times = []
         for _ in range(3):
             began = time.perf_counter()
             opened.look("")
             times.append(time.perf_counter() - began)
         kind = "Nextcloud" if type(opened).__name__ == "Nextcloud" else "WebDAV"
-        return Tried(
+        return RemoteTest(
             remote.url, kind, round(1000 * min(times), 1), opened.probe(), created
         )
     finally:
         opened.close()
 
 
-def _made(opened: "WebDav", remote: Remote, password: str) -> bool:
-    """Make the folder if it is missing, and those above it that are."""
+def _make_folder(opened: "WebDav", remote: Remote, password: str) -> bool:
+    """Make the folder and those above it where they are missing. Returns whether it was missing."""
     try:
         opened.look("")
         return False
@@ -307,7 +322,7 @@ def _made(opened: "WebDav", remote: Remote, password: str) -> bool:
 
 
 def _make_below(remote: Remote, password: str, url: str) -> None:
-    """Make the folder at `url` in the one above it, which is made first where it is missing too. Raises RootMissing."""
+    """Make the folder at `url`, and first those above it where they are missing. Raises RootMissing."""
     from urllib.parse import unquote, urlsplit
 
     above, _, name = url.rpartition("/")
@@ -321,13 +336,14 @@ def _make_below(remote: Remote, password: str, url: str) -> None:
             _make_below(remote, password, above)
         parent.mkcol(unquote(name))
     except RemoteChanged:
-        raise RootMissing(url) from None  # it is there, and this account may not see it
+        # The folder exists, and this account may not see it.
+        raise RootMissing(url) from None
     finally:
         parent.close()
 
 
-def _learn(calls: "SyncCalls", traits: Capabilities) -> None:
-    """The first sync need not find it out again."""
+def _store_capabilities(calls: "SyncCalls", traits: Capabilities) -> None:
+    """Store what the server can do, so that the first sync does not probe again."""
     state = open_state(calls.vault.state.path)
     try:
         with state.transaction():
@@ -336,23 +352,26 @@ def _learn(calls: "SyncCalls", traits: Capabilities) -> None:
         state.close()
 
 
-def _forget_book(calls: "SyncCalls") -> None:
-    """What is remembered of another server is no evidence about this one."""
+def _delete_state(calls: "SyncCalls") -> None:
+    """Delete the sync state: what is known of another server proves nothing about this one."""
     calls.close()
     for ending in ("", "-wal", "-shm"):
-        (calls.vault.state.path / f"{BOOK}{ending}").unlink(missing_ok=True)
+        (calls.vault.state.path / f"{STATE_FILE}{ending}").unlink(missing_ok=True)
 
 
 def _write(file: Path, text: str) -> None:
-    fresh = file.with_name(f"{file.name}.{os.urandom(6).hex()}")
+    """Replace the configuration file as a whole, with its mode. Raises ConfigError."""
+    temporary = file.with_name(f"{file.name}.{os.urandom(6).hex()}")
     mode = file.stat().st_mode & 0o777 if file.exists() else 0o600
     try:
-        fd = os.open(fresh, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC, mode)
+        fd = os.open(
+            temporary, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC, mode
+        )
         with os.fdopen(fd, "w", encoding="utf-8") as stream:
             stream.write(text)
-        os.replace(fresh, file)
+        os.replace(temporary, file)
     except OSError as error:
-        fresh.unlink(missing_ok=True)
+        temporary.unlink(missing_ok=True)
         raise ConfigError(
             f"the configuration `{file}` cannot be written: {error.strerror}"
         ) from None

@@ -1,4 +1,4 @@
-"""Taking names out of the sync state that neither side has any more, and out of the free pages of its file."""
+"""Erases names from the sync state that neither side has any more, and from the free pages of its file."""
 
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -9,14 +9,14 @@ from vault_memory.sync.observe import etag_audit, server_backup
 from vault_memory.sync.state_db import FILE, SyncState, open_state
 
 _CACHES = ("hashed", "behind", "rewrites")
-"""Tables that only save work: a row that is missing costs one more look"""
-_AGREED = ("base", "absent", "uploads")
-"""Tables that a pass needs for as long as one side has the file"""
+"""Tables that only save requests and reads"""
+_RECORDS = ("base", "absent", "uploads")
+"""Tables that a pass needs while one side has the file"""
 
 
 @dataclass(frozen=True, slots=True)
 class ErasedNames:
-    """What was taken out of the sync state."""
+    """The result of erasing names."""
 
     count: int = 0
     on_server: int = 0
@@ -37,40 +37,46 @@ def erase_names(
     try:
         connection, count = state.connection, 0
         with state.transaction():
-            distant = {path for path in state.entries() if holds(path)}
-            for table in (*_CACHES, *_AGREED):
-                rows = connection.execute(
-                    f"SELECT DISTINCT path FROM {table}"
-                ).fetchall()
-                for path in (str(path) for (path,) in rows if holds(str(path))):
-                    if is_here(path) or (table in _AGREED and path in distant):
-                        continue
-                    connection.execute(f"DELETE FROM {table} WHERE path = ?", (path,))
-                    count += 1
-            count += _erase_facts(
-                state,
-                lambda path: holds(path) and not is_here(path) and path not in distant,
+            on_server = {path for path in state.entries() if holds(path)}
+
+            def is_erased(path: str) -> bool:
+                return holds(path) and not is_here(path)
+
+            for table in (*_CACHES, *_RECORDS):
+                rows = connection.execute(f"SELECT DISTINCT path FROM {table}")
+                paths = {str(path) for (path,) in rows if is_erased(str(path))}
+                if table in _RECORDS:
+                    paths -= on_server
+                connection.executemany(
+                    f"DELETE FROM {table} WHERE path = ?", [(path,) for path in paths]
+                )
+                count += len(paths)
+            count += _erase_meta(
+                state, lambda path: is_erased(path) and path not in on_server
             )
-        return ErasedNames(count, len(distant), compact(connection))
+        return ErasedNames(count, len(on_server), compact(connection))
     finally:
         state.close()
 
 
-def _erase_facts(state: SyncState, is_erased: Callable[[str], bool]) -> int:
-    """Delete the facts about single paths, and the paths within facts about several; how many were deleted."""
+def _erase_meta(state: SyncState, is_erased: Callable[[str], bool]) -> int:
+    """Delete values about erased paths, and erased paths within other values. Returns how many."""
     count = 0
-    for name in [name for (name,) in state.connection.execute("SELECT name FROM info")]:
-        if is_erased(
-            name.partition(" ")[2]
-        ):  # facts about one path are called by a word and the path
+    names = [name for (name,) in state.connection.execute("SELECT name FROM info")]
+    for name in names:
+        # The name of a value about one path is a word and the path.
+        path = name.partition(" ")[2]
+        if is_erased(path):
             state.delete_meta(name)
             count += 1
     if is_erased(str(state.meta(etag_audit.NEXT) or "")):
         state.delete_meta(etag_audit.NEXT)
         count += 1
-    gone_back = state.meta(server_backup.FACT)
-    if isinstance(gone_back, dict) and any(map(is_erased, gone_back)):
-        left = {path: texts for path, texts in gone_back.items() if not is_erased(path)}
-        state.set_meta(server_backup.FACT, left)
-        count += len(gone_back) - len(left)
+    reverted = state.meta(server_backup.FACT)
+    if isinstance(reverted, dict) and any(map(is_erased, reverted)):
+        remaining = {
+            path: texts for path, texts in reverted.items() if not is_erased(path)
+        }
+        state.set_meta(server_backup.FACT, remaining)
+        count += len(reverted) - len(remaining)
     return count

@@ -1,6 +1,7 @@
-"""How the sync stands, kept in the state folder, so that every process can tell, and none asks with a refused password.
+"""The status of the sync, stored in the state folder: any process can report it without asking the server.
 
-Nothing here is secret: of a refused password only a mark is kept, made slow to try others against.
+It also counts refused passwords, so that no process repeats one. It holds no secret: of a refused
+password only a slow hash is stored.
 """
 
 import hashlib
@@ -15,21 +16,21 @@ from vault_memory.sync.report import Remark
 
 FILE = "sync.json"
 TRIES = 3
-"""Requests in all with a password that the server refuses, before only another password helps"""
+"""How often a refused password is tried in all"""
 PAUSE_SECONDS = 3600.0
-"""Between two of them"""
+"""Between two such tries"""
 
 State = Literal["ok", "working", "waiting", "held", "stopped", "off"]
 
 
 @dataclass(frozen=True, slots=True)
 class SyncStatus:
-    """Between two passes."""
+    """The status between two passes."""
 
     state: State = "off"
     reason: str = ""
     last_good: str = ""
-    """when both sides were last seen to be the same as far as they could be made; ISO 8601"""
+    """when a complete pass last succeeded; ISO 8601"""
     queue: int = 0
     """paths that wait or failed"""
     errors: tuple[Remark, ...] = ()
@@ -39,58 +40,57 @@ class SyncStatus:
     """times the password was refused"""
     refused_at: float = 0.0
     refused_mark: str = ""
-    """of the account and password that were refused"""
+    """a hash of the refused account and password"""
 
 
-def read_standing(state: Path) -> SyncStatus:
-    """As last written; the empty one when there is none."""
+def read_status(state_folder: Path) -> SyncStatus:
+    """Read the stored status; an empty one when none is stored or readable."""
     try:
-        said = json.loads((state / FILE).read_text(encoding="utf-8"))
-        known = {
-            field.name: said[field.name]
+        payload = json.loads((state_folder / FILE).read_text(encoding="utf-8"))
+        values = {
+            field.name: payload[field.name]
             for field in fields(SyncStatus)
-            if field.name in said
+            if field.name in payload
         }
         for name in ("errors", "held"):
-            known[name] = tuple(Remark(**one) for one in known.get(name, ()))
-        return SyncStatus(**known)
+            remarks = values.get(name, ())
+            values[name] = tuple(Remark(**remark) for remark in remarks)
+        return SyncStatus(**values)
     except (OSError, ValueError, TypeError, AttributeError):
         return SyncStatus()
 
 
-def change_standing(folder: Path, **changes: Any) -> None:
-    """Write it anew, whole or not at all, with these fields changed."""
-    standing = replace(read_standing(folder), **changes)
-    fresh = folder / f"{FILE}.{os.urandom(6).hex()}"
-    fd = os.open(fresh, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC, 0o600)
+def update_status(state_folder: Path, **changes: Any) -> None:
+    """Change fields of the stored status. The file is replaced as a whole."""
+    status = replace(read_status(state_folder), **changes)
+    temporary = state_folder / f"{FILE}.{os.urandom(6).hex()}"
+    flags = os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC
+    fd = os.open(temporary, flags, 0o600)
     with os.fdopen(fd, "w", encoding="utf-8") as stream:
-        json.dump(asdict(standing), stream)
-    os.replace(fresh, folder / FILE)
+        json.dump(asdict(status), stream)
+    os.replace(temporary, state_folder / FILE)
 
 
 def mark_of(url: str, user: str, password: str) -> str:
-    """The same for the same account and password."""
+    """A slow hash of an account and its password."""
     salt = hashlib.sha256(f"vault-memory\0{url}\0{user}".encode()).digest()
-    return hashlib.scrypt(
-        password.encode(), salt=salt, n=2**14, r=8, p=1, dklen=16
-    ).hex()
+    digest = hashlib.scrypt(password.encode(), salt=salt, n=2**14, r=8, p=1, dklen=16)
+    return digest.hex()
 
 
-def as_status(standing: SyncStatus, server: str, *, running: bool) -> Mapping[str, Any]:
-    """`sync` in `status`."""
-    state, reason = standing.state, standing.reason
+def as_status(status: SyncStatus, server: str, *, running: bool) -> Mapping[str, Any]:
+    """The key `sync` of the command `status`. `running`: the daemon runs."""
+    state, reason = status.state, status.reason
     if not running and state != "stopped":
-        state, reason = (
-            "off",
-            "no daemon: `vault-memory run` or `vault-memory sync` syncs",
-        )
+        state = "off"
+        reason = "no daemon: `vault-memory run` or `vault-memory sync` syncs"
     return {
         "state": state,
         "reason": reason,
-        "last_good": standing.last_good or None,
-        "queue": standing.queue,
-        "errors": [asdict(one) for one in standing.errors],
-        "held": [asdict(one) for one in standing.held],
-        "next_try": (standing.next_try or None) if running else None,
+        "last_good": status.last_good or None,
+        "queue": status.queue,
+        "errors": [asdict(remark) for remark in status.errors],
+        "held": [asdict(remark) for remark in status.held],
+        "next_try": (status.next_try or None) if running else None,
         "server": server,
     }

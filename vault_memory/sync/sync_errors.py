@@ -4,19 +4,19 @@ from vault_memory.errors import VaultMemoryError
 
 
 class AnotherClient(VaultMemoryError):
-    """Two programs that sync one folder fight over it."""
+    """Another program syncs this folder already; the two would undo each other's changes."""
 
     exit_code = 3
 
-    def __init__(self, folder: str, found: str, client: str) -> None:
+    def __init__(self, folder: str, trace: str, client: str) -> None:
         super().__init__(
-            f"`{folder}` is kept in step by {client} already (it holds `{found}`)",
-            hint="leave out [remote] here: the vault is then used as the folder that it is, and the client syncs it",
+            f"`{folder}` is already synced by {client} (it contains `{trace}`)",
+            hint="remove [remote] from the configuration: the other program goes on syncing the folder",
         )
 
 
 class NotTwoWay(VaultMemoryError):
-    """The server would let one device overwrite what another wrote meanwhile."""
+    """The server lets one device overwrite what another one wrote in the meantime."""
 
     exit_code = 3
 

@@ -1,7 +1,7 @@
-"""What is known of each path: on disk, on the server, and when both were last the same.
+"""The three trees that a plan compares: the vault, the server, and the base (what both last had).
 
-A path that is in no tree is absent, and that takes evidence: whoever builds a tree puts `Unknown` at the top of
-everything that could not be seen.
+A path that a tree lacks counts as absent. Therefore a tree has `Unknown` at the top of everything that
+could not be read.
 """
 
 from collections.abc import Iterator, Mapping
@@ -16,11 +16,11 @@ class File:
     """A regular file."""
 
     hash: str | None
-    """of its bytes; None on the server until somebody has fetched what this tag stands for"""
+    """of its bytes; None on the server until the bytes behind this tag were fetched"""
     tag: str = ""
-    """the ETag, on the server"""
+    """the ETag; empty on disk"""
     id: str = ""
-    """what stays through a rename: device and inode on disk, file id on the server; empty where there is none"""
+    """what survives a rename: the inode on disk, the file id on the server; may be empty"""
     size: int = 0
     """in bytes"""
 
@@ -44,7 +44,7 @@ class Special:
 
 @dataclass(frozen=True, slots=True)
 class Unknown:
-    """It cannot be told what is here, nor below."""
+    """A path that could not be read, with everything below it."""
 
     reason: str
 
@@ -74,7 +74,7 @@ BaseNode = BaseFile | BaseDir
 
 
 def hash_of(node: BaseNode | None) -> str:
-    """The hash of a file that both sides held; empty where there was no file."""
+    """The hash of a file of the base; empty where there was no file."""
     return node.hash if isinstance(node, BaseFile) else ""
 
 
@@ -86,32 +86,33 @@ class Tree:
     """One side as it was seen in this pass."""
 
     nodes: Mapping[str, Node]
-    """by path, relative, with ``/``; ``""`` only to say that all of it is unknown"""
+    """by relative path with ``/``; ``""`` only when the whole tree is unknown"""
     confirmed: frozenset[str] = frozenset()
     """absent now and in an observation at least 3 s ago"""
     long_gone: frozenset[str] = frozenset()
-    """absent in two passes at least 60 s apart; asked for the notes that must exist"""
+    """absent in two passes at least 60 s apart; needed for notes that must exist"""
 
     def surely_gone(self, path: str) -> bool:
-        """Whether its absence was seen twice, or something else stands in its place."""
+        """Whether its absence was seen twice, or a file has the name of a directory above it."""
+        if path in self.confirmed:
+            return True
         return any(
-            step in self.confirmed
-            or (step != path and isinstance(self.nodes.get(step), File))
-            for step in (path, *ancestors(path))
+            above in self.confirmed or isinstance(self.nodes.get(above), File)
+            for above in ancestors(path)
         )
 
 
 @dataclass(frozen=True, slots=True)
 class View:
-    """The three trees without what is left alone in this pass."""
+    """The three trees, without what is excluded from this pass."""
 
     base: Mapping[str, BaseNode]
     local: Tree
     remote: Tree
     passive: frozenset[str] = frozenset()
-    """directories that are only on the way to files that travel"""
+    """directories that only lead to files that are synced"""
     paths: tuple[str, ...] = ()
-    """all of them, sorted by their parts, a directory before what is in it"""
+    """all paths of the three trees, a directory before its contents"""
 
     def side(self, side: Side) -> Tree:
         """The tree of one side."""
@@ -119,22 +120,24 @@ class View:
 
 
 def ancestors(path: str) -> Iterator[str]:
-    """The directories that hold it, the nearest first, without the root."""
+    """Yield the directories above a path, the nearest first, without the root."""
     while (slash := path.rfind("/")) > 0:
         path = path[:slash]
         yield path
 
 
 def within(path: str, top: str) -> bool:
-    """Whether the path is `top` or lies below it."""
+    """Whether the path is `top` or below it."""
     return path == top or path.startswith(top + "/")
 
 
 def depth(path: str) -> int:
-    """How many directories hold it."""
+    """The number of directories above a path."""
     return path.count("/")
 
 
 def unchanged(was: BaseFile, node: File) -> bool:
-    """Whether it has the bytes of the base: by their hash, or by the tag where nobody has fetched them since."""
-    return node.hash == was.hash if node.hash is not None else node.tag == was.tag
+    """Whether a file has the bytes of the base, judged by hash, or by tag when they were not fetched."""
+    if node.hash is None:
+        return node.tag == was.tag
+    return node.hash == was.hash

@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from vault_memory.config.sections import Remote
     from vault_memory.daemon import client
     from vault_memory.sync import connection, setup
-    from vault_memory.sync.setup import Tried
+    from vault_memory.sync.setup import RemoteTest
 else:
     status = lazy_module("vault_memory.cli.commands.status")
     remote_password = lazy_module("vault_memory.config.remote_password")
@@ -249,11 +249,11 @@ def _emit_status(context: Context, memory: "VaultMemory") -> None:
     context.emit(report, lambda: "\n".join(status.nested_lines(report)))
 
 
-def _emit_test(context: Context, result: "Tried") -> None:
+def _emit_test(context: Context, result: "RemoteTest") -> None:
     context.emit(result.as_json(), lambda: "\n".join(_test_lines(result)))
 
 
-def _test_lines(result: "Tried") -> Iterator[str]:
+def _test_lines(result: "RemoteTest") -> Iterator[str]:
     yield f"{result.server} ({result.kind}, answers in {result.milliseconds:.0f} ms)"
     if result.created:
         yield "the folder did not exist and was created"
