@@ -8,8 +8,8 @@ from vault_memory.remote.remote_errors import (
     RemoteUnreachable,
     Unauthorised,
 )
-from vault_memory.sync.pass_report import PassReport
 from vault_memory.sync.observe.local_scan import BEING_SAVED
+from vault_memory.sync.pass_report import PassReport
 from vault_memory.sync.sync_errors import AnotherClient
 
 QUIET = PassReport()
