@@ -353,20 +353,20 @@ def test_add_keeps_what_stands_in_the_configuration_and_test_says_what_the_serve
 ):
     vault.ok("status")
     config = vault.state / "vault-memory.toml"
-    config.write_text("# my own\n[recall]\nlimit = 4\n")
+    config.write_bytes(b"# my own\r\n[recall]\r\nlimit = 4\r\n")
 
     tried = added(vault, cloud)
 
     assert tried["two_way"] is True
-    assert config.read_text().startswith(
-        "# my own\n[recall]\nlimit = 4\n\n[remote]\nurl = "
+    assert config.read_bytes().startswith(
+        b"# my own\r\n[recall]\r\nlimit = 4\r\n\r\n[remote]\r\nurl = "
     )
     said = vault.run("remote", "test").out
     assert "an edit never overwrites a newer one" in said
     assert "safe to sync both ways" in said
     assert vault.ok("remote", "status")["server"] == cloud.url
     assert vault.ok("remote", "remove") == {"removed": cloud.url}
-    assert config.read_text().rstrip() == "# my own\n[recall]\nlimit = 4"
+    assert config.read_bytes().rstrip() == b"# my own\r\n[recall]\r\nlimit = 4"
     assert vault.run("remote", "status").code == 3
 
 

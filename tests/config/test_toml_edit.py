@@ -55,6 +55,23 @@ def test_without_the_table_the_rest_stands_as_it_was():
     assert without_table(left, "remote") == left
 
 
+def test_line_ends_and_odd_characters_of_a_person_stay():
+    def crlf(text: str) -> str:
+        return text.replace("\n", "\r\n")
+
+    odd = FILE.replace("# few", "# few \u2028 \x85")
+    values = {"url": "https://new.example.org", "user": "mira"}
+
+    for text in (FILE, odd, "# mine\n[recall]\nlimit = 3\n"):
+        assert with_table(crlf(text), "remote", values) == crlf(
+            with_table(text, "remote", values)
+        )
+        assert without_table(crlf(text), "remote") == crlf(
+            without_table(text, "remote")
+        )
+    assert "# few \u2028 \x85\n" in with_table(odd, "remote", values)
+
+
 @pytest.mark.parametrize(
     "text",
     [

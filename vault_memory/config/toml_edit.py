@@ -19,22 +19,26 @@ _ESCAPES = {
 
 def with_table(text: str, table: str, values: Mapping[str, object]) -> str:
     """Return the text with these keys in the table; its other keys stay. Raises ConfigError."""
-    lines = text.splitlines()
+    lines = _split_lines(text)
     start, end = _find_table(lines, table)
+    line_end = _carriage_return(text)
+    assignments = {
+        name: f"{name} = {_toml(value)}{line_end}" for name, value in values.items()
+    }
     if start is None:
         if lines and lines[-1].strip():
-            lines.append("")
-        lines.append(f"[{table}]")
-        lines += [_assignment(name, value) for name, value in values.items()]
+            lines.append(line_end)
+        lines.append(f"[{table}]{line_end}")
+        lines += assignments.values()
     else:
-        _set_keys(lines, start, end, values)
+        _set_keys(lines, start, end, assignments)
     expected = tomllib.loads(text).get(table, {}) | dict(values)
     return _verified(text, lines, table, expected)
 
 
 def without_table(text: str, table: str) -> str:
     """Return the text without the table. Raises ConfigError."""
-    lines = text.splitlines()
+    lines = _split_lines(text)
     start, end = _find_table(lines, table)
     if start is None:
         return text
@@ -42,20 +46,37 @@ def without_table(text: str, table: str) -> str:
     return _verified(text, lines, table, None)
 
 
+def _split_lines(text: str) -> list[str]:
+    """Return the lines, each with the ``\\r`` that it may end with.
+
+    Fault this guards against: to `str.splitlines`, rare characters within a comment end a line.
+    """
+    lines = text.split("\n")
+    if not lines[-1]:
+        return lines[:-1]
+    # A new line may follow the last one, which has no line end yet.
+    lines[-1] += _carriage_return(text)
+    return lines
+
+
+def _carriage_return(text: str) -> str:
+    """Return what a line of this file has before its ``\\n``."""
+    return "\r" if "\r\n" in text else ""
+
+
 def _set_keys(
-    lines: list[str], start: int, end: int, values: Mapping[str, object]
+    lines: list[str], start: int, end: int, assignments: Mapping[str, str]
 ) -> None:
     """Replace the lines of keys that the table has, and add the others at its end."""
-    remaining = dict(values)
+    remaining = dict(assignments)
     last = start
     for index in range(start, end):
         name = lines[index].partition("=")[0].strip()
         if index > start and name in remaining:
-            lines[index] = _assignment(name, remaining.pop(name))
+            lines[index] = remaining.pop(name)
         if lines[index].strip():
             last = index
-    new_lines = [_assignment(name, value) for name, value in remaining.items()]
-    lines[last + 1 : last + 1] = new_lines
+    lines[last + 1 : last + 1] = remaining.values()
 
 
 def _find_table(lines: Sequence[str], table: str) -> tuple[int | None, int]:
@@ -109,10 +130,6 @@ def _parsed(text: str) -> dict[str, Any]:
         return tomllib.loads(text)
     except tomllib.TOMLDecodeError:
         return {}
-
-
-def _assignment(name: str, value: object) -> str:
-    return f"{name} = {_toml(value)}"
 
 
 def _toml(value: object) -> str:

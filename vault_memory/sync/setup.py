@@ -209,7 +209,7 @@ def add(calls: "SyncCalls", remote: Remote, password: str) -> RemoteTest:
                 password_file=str(keep_password(password, vault.state.path))
             )
             password_of(remote, vault.environment, vault.root)
-        text = file.read_text(encoding="utf-8") if file.exists() else ""
+        text = file.read_bytes().decode("utf-8") if file.exists() else ""
         _write(file, with_table(text, TABLE, _to_write(before, remote)))
         if (before.url, before.user) != (remote.url, remote.user):
             _delete_state(calls)
@@ -248,7 +248,7 @@ def remove(calls: "SyncCalls") -> None:
     file = vault.config_file
     with alone(vault.state.path, patience=PATIENCE_SECONDS):
         if file is not None and file.exists():
-            _write(file, without_table(file.read_text(encoding="utf-8"), TABLE))
+            _write(file, without_table(file.read_bytes().decode("utf-8"), TABLE))
         forget_password(vault.state.path)
         _delete_state(calls)
         (vault.state.path / "sync.json").unlink(missing_ok=True)
