@@ -1,6 +1,7 @@
 """Writes the unit of systemd or the property list of launchd that runs a daemon.
 
-Paths are quoted so that the service manager reads exactly them. A path that it cannot read is refused.
+Paths are quoted so that the service manager reads exactly them. A path that it cannot read is
+refused.
 """
 
 from collections.abc import Iterator
@@ -11,7 +12,7 @@ from vault_memory.errors import UsageError
 from vault_memory.models.telemetry import OPT_OUTS
 
 WATCHDOG_SECONDS = 300
-"""Time without a sign of life after which the daemon is restarted; a scan of a large vault takes less"""
+"""The daemon is restarted after this time without a sign of life; a large scan takes less"""
 TEMPORARY_FOLDERS = ("/tmp", "/var/tmp")
 SANDBOX = (
     "NoNewPrivileges=yes",

@@ -1,7 +1,7 @@
 """Writes and removes the unit with which a service manager runs the daemon of a vault.
 
-A unit that another program wrote, or that a person changed, stays as it is. Nothing is started or stopped: the
-report names the commands for that.
+A unit that another program wrote, or that a person changed, stays as it is. Nothing is started or
+stopped: the report names the commands for that.
 """
 
 import hashlib

@@ -1,7 +1,7 @@
 """Runs `search` and `context` through a running daemon, without click.
 
-Each function returns None when the full command has to answer: no daemon runs, it has other settings, it
-refuses, or the command line has anything unusual in it.
+Each function returns None when the full command has to answer: no daemon runs, it has other
+settings, it refuses, or the command line has anything unusual in it.
 """
 
 import sys

@@ -1,7 +1,8 @@
 """Commands that start without click, because a host waits for each of their starts.
 
-They ask the daemon of the vault. A command line with anything unusual in it (an unknown option, a missing
-name, `--help`, `--verbose`) is left to the full command line, which reports what is wrong.
+They ask the daemon of the vault. A command line with anything unusual in it (an unknown option, a
+missing name, `--help`, `--verbose`) is left to the full command line, which reports what is
+wrong.
 """
 
 import io

@@ -1,7 +1,7 @@
 """Escapes text for a terminal, and lets the colour codes of this program pass.
 
-A name or a note may contain characters that move the cursor, hide text or change its direction. A terminal
-gets them as visible escapes.
+A name or a note may contain characters that move the cursor, hide text or change its direction. A
+terminal gets them as visible escapes.
 """
 
 import io
@@ -15,7 +15,7 @@ _LINE_ENDS = r"\u2028\u2029"
 _UNSAFE = re.compile(rf"[{_CONTROL}{_BIDI}{_LINE_ENDS}]|\r(?!\n)")
 _COLOUR = re.compile(r"(\x1b\[[0-9;]*m)")
 _MARK = f"<{os.urandom(12).hex()}>"
-"""Replaces ESC in the styles of this program until the text is written. It is random, so no note contains it"""
+"""Replaces ESC in styles until the text is written. It is random, so no note contains it"""
 
 
 def escaped(text: str) -> str:

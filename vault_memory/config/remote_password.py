@@ -1,4 +1,4 @@
-"""Finds the password of the remote: in a private file, from the service manager, or in the environment.
+"""Finds the password of the remote: in a file, from the service manager, or in the environment.
 
 The password is never read from the vault, the URL, the configuration or the command line.
 """

@@ -1,7 +1,7 @@
 """Reads files with a secret: passwords, keys and tokens.
 
-The file of a secret is outside the vault, which is synced and visible to bots. It belongs to the user, is
-closed to all other accounts, and contains one short text.
+The file of a secret is outside the vault, which is synced and visible to bots. It belongs to the
+user, is closed to all other accounts, and contains one short text.
 """
 
 import os

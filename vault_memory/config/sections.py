@@ -49,11 +49,11 @@ class Embedding(NamedTuple):
 
 
 class Brain(NamedTuple):
-    """The model that finds what is worth remembering in conversations. Without one, phrase rules do."""
+    """The model that finds memories in conversations. Without one, phrase rules find them."""
 
     kind: Literal["openai", "command", "rules"] = "rules"
-    """openai is any server with OpenAI's protocol, local or hosted; command is your own program; rules
-    needs neither, and quotes only what the user said"""
+    """openai is any server with OpenAI's protocol, local or hosted; command is your own program;
+    rules needs neither, and quotes only what the user said"""
     base_url: str = ""
     """For `openai`: the address of the server, up to and without `/chat/completions`"""
     model: str = ""
@@ -65,14 +65,14 @@ class Brain(NamedTuple):
     api_key_file: str = ""
     """For `openai`: the file with the key, outside the vault and readable only by its owner"""
     command: tuple[str, ...] = ()
-    """For `command`: the program and its arguments, run without a shell; reads JSON and writes JSON"""
+    """For `command`: the program and its arguments, run without a shell; reads and writes JSON"""
     environment: tuple[str, ...] = ()
     """For `command`: environment variables to pass on, in addition to PATH and the language"""
     timeout_seconds: float = 120.0
     """How long to wait for a response"""
     prompts: str = ""
-    """A folder with `extraction.md`, `curation.md` or `reflection.md` that replace the built-in prompts;
-    empty: the folder `prompts` in the state folder of the vault"""
+    """A folder with `extraction.md`, `curation.md` or `reflection.md` that replace the built-in
+    prompts; empty: the folder `prompts` in the state folder of the vault"""
 
 
 class MemorySearch(NamedTuple):
@@ -81,7 +81,8 @@ class MemorySearch(NamedTuple):
     enabled: bool = True
     """Add recalled lines to prompts; `search` works either way"""
     auto_recall: bool = False
-    """Search for each prompt without being asked: for hooks. `context` with a question always searches"""
+    """Search for each prompt without being asked: for hooks. `context` with a question always
+    searches"""
     auto_recall_limit: int = 5
     """Maximum number of recalled lines for a prompt that is searched without being asked"""
 
@@ -96,8 +97,8 @@ class Recall(NamedTuple):
     top_k: int = 16
     """Maximum number of recalled lines; for hooks see `[memory_search]`"""
     whole_memory_chars: int = 6_000
-    """Longest MEMORY.md, in characters, that goes into a prompt complete; of a longer one a prompt gets the lines
-    that answer it, and an empty prompt the beginning; 0: always complete"""
+    """Longest MEMORY.md, in characters, that goes into a prompt complete; of a longer one a
+    prompt gets the lines that answer it, and an empty prompt the beginning; 0: always complete"""
     mode: SearchMode = "balanced"
     """Default mode of a search"""
     limit: int = 10
@@ -110,12 +111,14 @@ class Curation(NamedTuple):
     """What the bot may change in notes that people also edit."""
 
     human_items: Literal["propose", "edit"] = "propose"
-    """The bot's edits of items that a person wrote or changed: proposed for approval, or made at once"""
+    """The bot's edits of items that a person wrote or changed: proposed for approval, or made at
+    once"""
     summary_url: str = ""
-    """URL that gets one line about each edit of the bot, as `{"text": "USER.md curated: +2 appended"}`; without
-    text of the note"""
+    """URL that gets one line about each edit of the bot, as `{"text": "USER.md curated: +2
+    appended"}`; without text of the note"""
     summary_command: tuple[str, ...] = ()
-    """A command and its arguments, run without a shell, that reads the same line from its standard input"""
+    """A command and its arguments, run without a shell, that reads the same line from its
+    standard input"""
     summary_timeout_seconds: float = 10.0
     """Timeout of both; edits do not wait for them"""
 
@@ -128,10 +131,11 @@ class Facts(NamedTuple):
     conflicts: Literal["temporal", "keep_existing", "use_new", "merge", "ask"] = (
         "temporal"
     )
-    """Which of two values of such a predicate wins: the newer by its day, the existing one, the one said last, both
-    in one line, or both until you decide in INBOX.md"""
+    """Which of two values of such a predicate wins: the newer by its day, the existing one, the
+    one said last, both in one line, or both until you decide in INBOX.md"""
     max_knowledge_facts: int = 0
-    """Maximum number of facts in a prompt; 0: all facts about the user and about entities that the prompt names"""
+    """Maximum number of facts in a prompt; 0: all facts about the user and about entities that
+    the prompt names"""
 
 
 class PersonZone(NamedTuple):
@@ -212,9 +216,9 @@ class Remote(NamedTuple):
     exclude: tuple[str, ...] = ()
     """Patterns of paths not to sync, such as `*.mp4`; they override `include`"""
     insist: bool = False
-    """Sync both ways although the server ignores preconditions; safe only if no other device writes"""
+    """Sync both ways although the server ignores preconditions; safe if only this device writes"""
     allow_http: bool = False
-    """Send the password over http:// to another machine, readable by everyone on the network path"""
+    """Send the password over http:// to another machine; everyone on the way can read it"""
     ca_file: str = ""
     """File with the certificates to verify the server against; empty: those of the system"""
     proxy: str = ""
@@ -236,17 +240,20 @@ class ServeToken(NamedTuple):
     user: str
     """The user whose notes this token opens"""
     token_file: str
-    """The file with the token of at least 32 characters, outside the vault and readable only by its owner"""
+    """The file with the token of at least 32 characters, outside the vault and readable only by
+    its owner"""
     channel: str = ""
-    """The channel where the bot answers: opens the notes of the channel instead of the user's own"""
+    """The channel where the bot answers: opens its notes instead of the user's own"""
     groups: tuple[str, ...] = ()
     """Groups whose notes the token also opens"""
     private: bool = False
-    """With `channel`: also open the user's own notes, although all members of the channel read the answers"""
+    """With `channel`: also open the user's own notes, although all members of the channel read
+    the answers"""
 
 
 class Serve(NamedTuple):
-    """How `serve` listens, and who has access. Put a server with TLS in front of it before others can reach it."""
+    """How `serve` listens, and who has access. Put a server with TLS in front of it before others
+    can reach it."""
 
     host: str = "127.0.0.1"
     """The address to listen on"""
@@ -255,7 +262,8 @@ class Serve(NamedTuple):
     socket: str = ""
     """Listen on this Unix socket instead, which only its owner can open"""
     allowed_hosts: tuple[str, ...] = ()
-    """Accepted `Host` names in addition to those of this machine and `host`, such as `memory.example.org`"""
+    """Accepted `Host` names in addition to those of this machine and `host`, such as
+    `memory.example.org`"""
     allowed_origins: tuple[str, ...] = ()
     """Origins of pages that may send requests from a browser, such as `https://chat.example.org`"""
     requests_per_minute: int = 600
@@ -265,8 +273,9 @@ class Serve(NamedTuple):
     tokens: tuple[ServeToken, ...] = ()
     """The bots with access"""
     metrics_token_file: str = ""
-    """The file with the token for `/metrics`, outside the vault and readable only by its owner; the metrics cover
-    all scopes; empty: only requests over `socket` without a token may read them"""
+    """The file with the token for `/metrics`, outside the vault and readable only by its owner;
+    the metrics cover all scopes; empty: only requests over `socket` without a token may read them
+    """
 
 
 class TalkRoom(NamedTuple):
@@ -291,10 +300,11 @@ class Talk(NamedTuple):
     """Recording of Nextcloud Talk rooms, whose messages `serve` receives at `/talk`."""
 
     secret_file: str = ""
-    """The file with the secret of the installed Talk bot, outside the vault and readable only by its owner; empty:
-    no recording"""
+    """The file with the secret of the installed Talk bot, outside the vault and readable only by
+    its owner; empty: no recording"""
     backend: str = ""
-    """URL of the Nextcloud, such as `https://cloud.example.org/`; messages of other servers are refused"""
+    """URL of the Nextcloud, such as `https://cloud.example.org/`; messages of other servers are
+    refused"""
     rooms: tuple[TalkRoom, ...] = ()
     """Rooms with a channel of another name; all other rooms use their token as the channel"""
     people: tuple[TalkPerson, ...] = ()
@@ -309,8 +319,8 @@ class Config(NamedTuple):
     """The complete configuration."""
 
     max_memory_chars: int = 0
-    """Maximum length of the memory block of a prompt, in characters; omits recalled lines first, then facts, then
-    dated notes, and never USER.md and CHANNEL.md; 0: no limit"""
+    """Maximum length of the memory block of a prompt, in characters; omits recalled lines first,
+    then facts, then dated notes, and never USER.md and CHANNEL.md; 0: no limit"""
     layout: Layout = Layout()
     embedding: Embedding = Embedding()
     brain: Brain = Brain()

@@ -19,7 +19,7 @@ class DatabaseDamaged(VaultMemoryError):
 
 
 class DatabaseUnwritable(VaultMemoryError):
-    """The database cannot be written now: its disk is full or read-only, or another process is writing."""
+    """The database cannot be written now: its disk is full or read-only, or it is in use."""
 
     exit_code = 75
     http_status = 503
@@ -58,10 +58,11 @@ def connect(
 ) -> Connection:
     """Open the database at `path`; create it unless `create` is false.
 
-    `alone` locks other processes out. It works on a full disk, because no shared-memory file is created.
-    `durable` syncs to the disk on each commit, for data that cannot be rebuilt. `hint` goes into the errors.
-    Raises DatabaseDamaged when the file is not a database, DatabaseUnwritable when the disk is full,
-    VaultMemoryError when the file cannot be opened for another reason.
+    `alone` locks other processes out. It works on a full disk, because no shared-memory file is
+    created. `durable` syncs to the disk on each commit, for data that cannot be rebuilt. `hint`
+    goes into the errors. Raises DatabaseDamaged when the file is not a database,
+    DatabaseUnwritable when the disk is full, VaultMemoryError when the file cannot be opened for
+    another reason.
     """
     flags = apsw.SQLITE_OPEN_READONLY if read_only else apsw.SQLITE_OPEN_READWRITE
     if create and not read_only:
@@ -99,7 +100,8 @@ def _open_error(path: Path | str, error: apsw.Error, hint: str) -> VaultMemoryEr
 def _use_write_ahead_log(connection: Connection) -> None:
     """Switch to the write-ahead log, and retry while another process does the same.
 
-    SQLite ignores the busy timeout when two processes change the journal mode of a new file at once.
+    SQLite ignores the busy timeout when two processes change the journal mode of a new file at
+    once.
     """
     deadline = time.monotonic() + BUSY_MILLISECONDS / 1000
     while connection.pragma("journal_mode") != "wal":

@@ -1,6 +1,6 @@
 """Migrates a database from one format to the next, in one transaction.
 
-The format of a file is SQLite's own `user_version`: 0 is an empty file, n is the state after step n.
+The format of a file is SQLite's `user_version`: 0 is an empty file, n is the state after step n.
 """
 
 from collections.abc import Callable, Sequence

@@ -1,8 +1,10 @@
-"""Reads the records of a damaged database page by page, without its indexes, its schema or its first page.
+"""Reads the records of a damaged database page by page.
 
-SQLite cannot read a row when one page on the way to it is damaged. The rows on the other pages are intact:
-each leaf page lists its own records, and each record lists the types of its values. Pages in the write-ahead
-log are newer than those in the file.
+The reader needs neither the indexes nor the schema nor the first page.
+
+SQLite cannot read a row when one page on the way to it is damaged. The rows on the other pages
+are intact: each leaf page lists its own records, and each record lists the types of its values.
+Pages in the write-ahead log are newer than those in the file.
 
 See https://www.sqlite.org/fileformat2.html for the format.
 """

@@ -1,7 +1,8 @@
 """Copies the readable rows of a damaged database into an empty one with the same tables.
 
-The number and types of its columns decide to which table a record belongs, because the schema itself may be
-damaged. So no two tables of such a database may have columns of the same number and types.
+The number and types of its columns decide to which table a record belongs, because the schema
+itself may be damaged. So no two tables of such a database may have columns of the same number and
+types.
 """
 
 from collections.abc import Callable, Iterator, Mapping
@@ -73,7 +74,7 @@ class TableShape:
 def salvage(
     damaged: Path, target: Connection, checks: Mapping[str, Check]
 ) -> dict[str, int]:
-    """Copy the readable rows of the file `damaged` into `target`; return the row count of each table.
+    """Copy the readable rows of a damaged file into `target`; return the row count of each table.
 
     Rows that the check of their table rejects are omitted.
     """

@@ -1,9 +1,9 @@
-"""A connection that repairs its database when a statement meets damage, and then runs the statement again.
+"""A connection that repairs its database when a statement meets damage, and repeats it then.
 
-For databases that cannot be rebuilt from the vault. A repair copies the readable rows into a new file and
-quarantines the damaged one. Within a transaction the earlier statements run again first. Several processes may
-have the file open. Each compares the inode under the name with its own before a statement and after `BEGIN`, so
-that no process writes into a quarantined file.
+For databases that cannot be rebuilt from the vault. A repair copies the readable rows into a new
+file and quarantines the damaged one. Within a transaction the earlier statements run again first.
+Several processes may have the file open. Each compares the inode under the name with its own
+before a statement and after `BEGIN`, so that no process writes into a quarantined file.
 """
 
 import fcntl
@@ -64,7 +64,7 @@ class RepairingConnection:
         self._prepare = prepare
         self._copy = copy
         self._statements: list[tuple[str, Any, bool]] = []
-        """SQL, values and `many` of each statement of the open transaction, to repeat after a repair"""
+        """SQL, values and `many` of each statement of the open transaction; a repair repeats them"""
         self._connection, self._inode = self._open()
 
     @property

@@ -1,7 +1,7 @@
 """Imports a workspace of OpenClaw or Hermes: copies its files to the places of the layout.
 
-Nothing is overwritten. If a note of the same name has another text, the file becomes a conflict copy
-beside it, for a person to merge.
+Nothing is overwritten. If a note of the same name has another text, the file becomes a conflict
+copy beside it, for a person to merge.
 """
 
 from collections.abc import Iterator
