@@ -283,7 +283,7 @@ def test_a_second_time_nothing_is_changed(place: Place):
     assert [one.name for one in place.folder.iterdir()] == [place.unit.name]
 
 
-def test_a_vault_that_has_moved_gets_its_unit_written_anew(place: Place):
+def test_the_unit_of_a_moved_vault_is_rewritten(place: Place):
     put(place)
 
     done = install(place, a_job("/elsewhere"), VAULT_ID, dry_run=False)
@@ -315,7 +315,7 @@ def test_what_was_installed_is_taken_out_and_nothing_else(tmp_path: Path, kind: 
 
 
 @pytest.mark.parametrize("theirs", ["", "[Service]\nExecStart=/bin/true\n", "\udcff"])
-def test_a_unit_of_somebody_else_is_left_as_it_is(place: Place, theirs: str):
+def test_a_foreign_unit_stays_as_it_is(place: Place, theirs: str):
     place.folder.mkdir()
     place.unit.write_bytes(theirs.encode("utf-8", "surrogateescape"))
 
@@ -358,7 +358,7 @@ def test_a_unit_that_was_changed_by_hand_is_left_as_it_is(place: Place):
     assert "RestartSec=60" in place.unit.read_text()
 
 
-def test_a_folder_that_cannot_be_written_is_said(tmp_path: Path):
+def test_a_read_only_folder_of_units_is_reported(tmp_path: Path):
     (tmp_path / "file").touch()
     place = place_of(
         NAME,
@@ -377,7 +377,7 @@ def test_a_folder_that_cannot_be_written_is_said(tmp_path: Path):
 @pytest.mark.parametrize(
     "name", ["", ".", "../x", "a/b", "-x", "a b", "x" * 65, "é", "%h"]
 )
-def test_a_name_that_is_none_is_refused(name: str):
+def test_an_invalid_name_is_refused(name: str):
     with pytest.raises(UsageError):
         place_of(name, own=True, kind=None, environment={})
 
@@ -406,7 +406,7 @@ def test_each_manager_has_its_own_folder():
     )
 
 
-def test_the_machine_runs_it_as_whoever_owns_the_vault_and_not_before_they_used_it(
+def test_a_service_of_the_machine_runs_as_the_owner_who_has_used_the_vault(
     tmp_path: Path,
 ):
     vault, states = tmp_path / "vault", tmp_path / "states"

@@ -111,7 +111,7 @@ def test_any_arguments_are_answered_in_plain_words(
 @given(
     st.lists(WORDS, max_size=4).filter(lambda words: not {"run", "demo"} & set(words))
 )
-def test_what_is_no_command_at_all_is_answered_in_plain_words(
+def test_a_line_that_is_not_a_command_gets_a_plain_error(
     little: Outside, arguments: list[str]
 ):
     plain(little, arguments)

@@ -157,7 +157,7 @@ def test_commands_say_and_do_the_same_beside_a_daemon(tmp_path: Path):
 @pytest.mark.skipif(
     not Path("/dev/full").exists(), reason="this system has no full device"
 )
-def test_an_answer_that_cannot_be_printed_is_told_the_same_beside_a_daemon(
+def test_an_answer_that_cannot_be_printed_gives_the_same_error_beside_a_daemon(
     tmp_path: Path,
 ):
     without, beside = filled(tmp_path / "without"), filled(tmp_path / "beside")

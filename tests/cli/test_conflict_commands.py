@@ -104,7 +104,7 @@ def test_merging_writes_the_note_throws_the_copy_away_and_can_be_undone(
     assert text(person) == NOTE + "- white\n"
 
 
-def test_what_both_changed_ends_with_5_and_says_how_to_settle_it(person: Outside):
+def test_a_conflict_exits_with_5_and_says_how_to_settle_it(person: Outside):
     person.ok("replace", "USER.md", "Tea", "black", "black, strong", *AHEAD)
     person.write(COPY, NOTE.replace("black", "black, weak"))
 
@@ -155,7 +155,7 @@ def test_an_unknown_id_and_a_missing_one_are_mistakes_in_use(person: Outside):
     assert person.run("trash", "restore", "feed").code == 2
 
 
-def test_a_note_that_came_back_stands_beside_the_one_that_took_its_name(
+def test_a_restored_note_lies_beside_the_one_that_has_its_name(
     person: Outside,
 ):
     person.ok("add-heading", "memory/tides.md", "Tides", "high at six", *AHEAD)

@@ -46,7 +46,7 @@ def test_a_person_reads_the_block_and_what_was_left_out(vault: Outside):
     )
 
 
-def test_who_names_nobody_in_a_vault_of_several_is_asked_whose_memory_it_is(
+def test_context_without_a_name_in_a_vault_of_several_people_is_refused(
     vault: Outside,
 ):
     done = vault.run("context")
@@ -90,7 +90,7 @@ def test_a_vault_of_one_person_and_no_channel_needs_no_name(outside: Outside):
         assert outside.run("context", "--json").error["code"] == "context_needs_name"
 
 
-def test_what_is_left_out_in_a_channel_is_told(vault: Outside):
+def test_a_remark_names_whose_notes_are_left_out_in_a_channel(vault: Outside):
     found = vault.ok("context", "--user", "ann", "--channel", "quay")
 
     reason = (

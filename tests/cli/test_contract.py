@@ -63,7 +63,7 @@ def test_index_counts_notes_and_chunks(outside: Outside):
     assert outside.ok("index")["changed"] == 0
 
 
-def test_a_hit_says_where_it_stands_and_an_answer_how_fresh_it_is(sample: Outside):
+def test_a_hit_has_its_place_and_an_answer_its_freshness(sample: Outside):
     answer = sample.search("where is the spare key of the lighthouse?", "--why")
 
     hit = answer["hits"][0]
@@ -90,7 +90,7 @@ def test_a_hit_says_where_it_stands_and_an_answer_how_fresh_it_is(sample: Outsid
     }
 
 
-def test_without_why_there_is_no_why(sample: Outside):
+def test_without_the_option_a_hit_does_not_explain_its_score(sample: Outside):
     assert all("why" not in hit for hit in sample.search("key")["hits"])
 
 
@@ -183,7 +183,7 @@ def test_doctor_names_each_check_with_a_state(sample: Outside):
     }
 
 
-def test_demo_finds_what_an_editor_wrote_and_leaves_nothing(outside: Outside):
+def test_demo_finds_the_line_of_an_editor_and_removes_its_files(outside: Outside):
     done = outside.bare("demo", "--json")
 
     assert done.code == 0, done
@@ -196,7 +196,7 @@ def test_demo_finds_what_an_editor_wrote_and_leaves_nothing(outside: Outside):
 
 
 @pytest.mark.parametrize("place", ["before", "after"])
-def test_the_common_options_stand_before_or_after_the_command(
+def test_the_common_options_may_precede_or_follow_the_command(
     sample: Outside, place: str
 ):
     options = (
@@ -225,7 +225,7 @@ def test_freshness_is_in_the_answer_of_a_search_that_finds_nothing(sample: Outsi
     assert set(answer["freshness"]) == {"stale_files", "semantic", "reason"}
 
 
-def test_forget_says_where_it_was_and_gives_a_receipt(outside: Outside):
+def test_forget_lists_the_places_and_gives_a_receipt(outside: Outside):
     outside.write("USER.md", "# Me\n\n- the green lantern\n- tea\n")
 
     done = outside.ok("forget", "green lantern", "--yes")

@@ -193,7 +193,7 @@ def test_a_page_that_cannot_be_written_ends_with_75(person: Outside):
     )
 
 
-def test_what_is_missing_is_an_error_off_a_terminal(person: Outside):
+def test_a_missing_part_is_an_error_off_a_terminal(person: Outside):
     done = person.bare(
         "--vault", str(person.vault), "add-fact", "alice", "likes", "--json"
     )
@@ -262,7 +262,7 @@ def test_an_editor_changes_the_graph_while_a_daemon_runs(outside: Outside):
         assert "~~likes: tea~~\n- likes: cake\n" in page.read_text()
 
 
-def test_what_held_on_a_past_day_is_told_after_another_value_took_its_place(
+def test_a_past_day_shows_the_value_that_held_then(
     person: Outside,
 ):
     person.ok("add-fact", "ann", "lives_in", "Bergen", "--from", "2020-01-01")

@@ -82,7 +82,7 @@ def test_the_json_of_an_edit(person: Outside):
     assert found["diff"].startswith("--- USER.md\n+++ USER.md\n@@ ")
 
 
-def test_a_refused_op_ends_with_1_and_says_what_there_is(person: Outside):
+def test_a_refused_op_exits_with_1_and_lists_the_headings(person: Outside):
     found = edit(person, "append", "USER.md", "Tee", "black", code=1)
 
     assert found["rejected"] == [
@@ -122,7 +122,7 @@ def test_ops_that_are_no_list_are_a_mistake_in_use(person: Outside, said: str):
     assert (done.code, done.error["code"]) == (2, "usage_error")
 
 
-def test_a_revision_that_is_not_there_any_more_ends_with_5(person: Outside):
+def test_an_outdated_revision_exits_with_5(person: Outside):
     seen = person.ok("read", "USER.md")["revision"]
     person.write("USER.md", NOTE + "- white\n")
 
@@ -247,7 +247,7 @@ def test_history_read_and_restore(person: Outside):
     assert person.run("restore", "USER.md", "--revision", "0000", "--json").code == 2
 
 
-def test_what_is_no_note_is_refused_with_the_way_on(person: Outside):
+def test_a_file_that_is_not_a_note_is_refused_with_a_hint(person: Outside):
     done = person.run("append", "SOUL.md", "Tea", "black")
 
     assert done.code == 2

@@ -42,14 +42,14 @@ def test_without_a_vault_the_exit_code_is_3(outside: Outside):
     refused_in_json(outside.bare("search", "tea", "--json"), 3, "no_vault")
 
 
-def test_a_folder_that_is_not_there_is_4(outside: Outside):
+def test_a_missing_folder_exits_with_4(outside: Outside):
     refused(outside.bare("search", "tea", "--vault", "nowhere"), 4, "does not exist")
     refused_in_json(
         outside.bare("--json", "notes", "--vault", "nowhere"), 4, "vault_unreachable"
     )
 
 
-def test_a_file_is_no_vault(outside: Outside):
+def test_a_file_is_not_a_vault(outside: Outside):
     file = outside.home / "file.md"
     file.write_text("- tea\n")
 
@@ -57,9 +57,7 @@ def test_a_file_is_no_vault(outside: Outside):
 
 
 @pytest.mark.parametrize("name", ["a" * 5000, "a/" * 3000])
-def test_a_name_too_long_for_the_system_is_a_vault_that_is_not_there(
-    outside: Outside, name: str
-):
+def test_a_name_too_long_for_the_system_is_a_missing_vault(outside: Outside, name: str):
     refused(outside.bare("--vault", name, "search", "tea"), 4)
     assert outside.bare("init", name).code in (1, 2, 4)
 
@@ -102,7 +100,7 @@ def test_wrong_usage_is_2_in_words_and_in_json(outside: Outside, arguments: list
     "before",
     [[], ["search", "tea", "--since", "never"], ["serch"], ["search", "x", "--nope"]],
 )
-def test_json_is_heard_wherever_it_stands(outside: Outside, before: list[str]):
+def test_the_json_option_works_in_every_place(outside: Outside, before: list[str]):
     done = outside.run(*(before or ["search"]), "--json")
 
     assert (done.code, done.err) == (2, "")
@@ -141,7 +139,7 @@ def test_no_command_at_all_shows_the_help(outside: Outside):
         "a/" * 2500 + "b",
     ],
 )
-def test_a_note_that_is_not_there_is_1_with_a_way_on(outside: Outside, name: str):
+def test_a_missing_note_exits_with_1_and_a_hint(outside: Outside, name: str):
     done = outside.run("read", name)
 
     assert done.code in (1, 2)
@@ -149,7 +147,7 @@ def test_a_note_that_is_not_there_is_1_with_a_way_on(outside: Outside, name: str
     assert done.out == ""
 
 
-def test_the_way_on_is_the_list_of_notes(outside: Outside):
+def test_the_hint_leads_to_the_list_of_notes(outside: Outside):
     done = outside.run("read", "none.md", "--json")
 
     refused_in_json(done, 1, "note_not_found")
@@ -157,7 +155,7 @@ def test_the_way_on_is_the_list_of_notes(outside: Outside):
     assert done.error["path"] == "none.md"
 
 
-def test_a_folder_is_no_note(outside: Outside):
+def test_a_folder_is_not_a_note(outside: Outside):
     outside.write("memory/a.md", "- tea\n")
 
     assert outside.run("read", "memory").code == 1
@@ -177,7 +175,7 @@ def test_a_link_out_of_the_vault_is_not_read(outside: Outside):
     assert not outside.finds("swordfish")
 
 
-def test_all_problems_of_a_configuration_are_told_at_once(outside: Outside):
+def test_one_error_lists_all_problems_of_a_configuration(outside: Outside):
     file = outside.home / "own.toml"
     file.write_text(
         '[recall]\nlimit = "many"\nmood = "good"\n[watch]\npoll_seconds = "often"\n[nope]\n'
@@ -215,7 +213,7 @@ def test_all_problems_of_a_configuration_are_told_at_once(outside: Outside):
         "[[layout.patterns]]\npath = 'x/{name}.md'\n",
     ],
 )
-def test_a_configuration_that_means_nothing_is_3(outside: Outside, text: str):
+def test_a_wrong_configuration_exits_with_3(outside: Outside, text: str):
     file = outside.home / "own.toml"
     file.write_text(text)
 
@@ -223,7 +221,7 @@ def test_a_configuration_that_means_nothing_is_3(outside: Outside, text: str):
     refused(outside.run("search", "tea", "--config", str(file)), 3, hint=False)
 
 
-def test_a_configuration_that_is_not_there_or_no_file_is_3(outside: Outside):
+def test_a_missing_configuration_file_exits_with_3(outside: Outside):
     refused(outside.run("search", "tea", "--config", "none.toml"), 3, "none.toml")
     refused(outside.run("search", "tea", "--config", str(outside.home)), 3, hint=False)
 
@@ -240,7 +238,9 @@ def test_the_environment_is_checked_like_a_file(outside: Outside):
         refused_in_json(done, 3, "config_error")
 
 
-def test_a_state_that_cannot_be_made_is_said_and_no_bug(outside: Outside):
+def test_a_state_folder_that_cannot_be_created_is_reported_without_a_traceback(
+    outside: Outside,
+):
     outside.write("USER.md", "- tea\n")
     (outside.home / "taken").write_text("a file where the state should be")
     for state in (
@@ -284,7 +284,7 @@ def read_only(*folders: Path) -> list[str]:
     return before
 
 
-def test_a_state_that_may_not_be_written_is_said_and_no_bug(outside: Outside):
+def test_a_read_only_state_folder_is_reported_without_a_traceback(outside: Outside):
     outside.write("USER.md", "- tea\n")
     assert outside.finds("tea")
 
@@ -318,7 +318,7 @@ def test_a_read_only_folder_without_a_marker_is_refused(outside: Outside):
     )
 
 
-def test_two_copies_of_a_vault_are_told_apart_by_the_person(outside: Outside):
+def test_the_person_decides_which_of_two_copies_is_the_vault(outside: Outside):
     outside.write("USER.md", "- tea\n")
     outside.ok("index")
     copy = Outside(outside.home / "copy", outside.home, quick=True)
@@ -363,7 +363,7 @@ def test_a_copy_that_takes_over_keeps_the_id(outside: Outside):
     refused_in_json(outside.run("search", "tea", "--json"), 3, "two_copies")
 
 
-def test_an_index_of_a_newer_version_is_refused_until_it_is_built_anew(
+def test_an_index_of_a_newer_version_is_refused_until_it_is_rebuilt(
     outside: Outside,
 ):
     outside.write("USER.md", "- tea\n")

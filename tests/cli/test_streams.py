@@ -54,7 +54,7 @@ def test_reading_gives_the_bytes_of_the_note_and_nothing_else(tea: Outside):
     assert b"revision" in done.stderr
 
 
-def test_colour_is_for_terminals_and_not_where_no_color_is_said(tea: Outside):
+def test_only_terminals_without_no_color_get_colours(tea: Outside):
     def shown(**environment: str) -> bytes:
         leader, follower = pty.openpty()
         process = subprocess.Popen(
@@ -77,7 +77,7 @@ def test_colour_is_for_terminals_and_not_where_no_color_is_said(tea: Outside):
     )
 
 
-def test_a_reader_that_goes_away_is_no_error(tea: Outside):
+def test_a_reader_that_closes_the_pipe_causes_no_error(tea: Outside):
     for number in range(300):
         tea.write(
             f"memory/{number}.md",
@@ -99,7 +99,7 @@ def test_closed_streams_are_no_error(tea: Outside, closed: str):
     assert shell(tea, f"vm search tea --since never {closed}").returncode == 2
 
 
-def test_a_full_disk_behind_stdout_is_said(tea: Outside):
+def test_a_full_disk_behind_stdout_is_reported(tea: Outside):
     done = shell(tea, "vm search tea > /dev/full")
 
     assert done.returncode == 1

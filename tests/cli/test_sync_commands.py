@@ -152,7 +152,7 @@ def test_a_daemon_says_that_it_holds_a_restored_server_and_deletes_nothing(
         assert (vault.vault / "n0.md").read_text() == "- n0.md\n- written since\n"
 
 
-def test_two_texts_for_one_line_become_a_copy_that_is_told(
+def test_two_texts_for_one_line_become_a_reported_conflict_copy(
     vault: Outside, cloud: Cloud, tmp_path: Path
 ):
     other = cloud.vault(tmp_path / "other")
@@ -173,7 +173,7 @@ def test_two_texts_for_one_line_become_a_copy_that_is_told(
     assert report["open_conflicts"] == report["copies"]
 
 
-def test_an_open_conflict_is_told_with_5_until_it_is_settled(
+def test_an_open_conflict_exits_with_5_until_it_is_settled(
     vault: Outside, cloud: Cloud
 ):
     added(vault, cloud)
@@ -332,7 +332,7 @@ def test_when_the_account_is_full_downloads_go_on(vault: Outside, cloud: Cloud):
 
 
 @pytest.mark.scenario("E99")
-def test_a_server_that_has_had_enough_is_told_so_and_left_alone(
+def test_an_overloaded_server_is_reported_and_not_asked_again(
     vault: Outside, cloud: Cloud
 ):
     added(vault, cloud)
@@ -348,7 +348,7 @@ def test_a_server_that_has_had_enough_is_told_so_and_left_alone(
     assert len(cloud.server.log) - asked <= 2
 
 
-def test_add_keeps_what_stands_in_the_configuration_and_test_says_what_the_server_does(
+def test_add_keeps_the_configuration_and_test_reports_what_the_server_does(
     vault: Outside, cloud: Cloud
 ):
     vault.ok("status")
@@ -468,7 +468,7 @@ def test_an_address_without_https_is_answered_with_the_one_to_write(
     assert f"write `{instead}`" in done.err
 
 
-def test_a_file_of_certificates_that_holds_none_is_told(vault: Outside, cloud: Cloud):
+def test_a_file_without_certificates_is_refused(vault: Outside, cloud: Cloud):
     file = cloud.password_file(vault.home)
     command = (
         "remote",
@@ -488,7 +488,7 @@ def test_a_file_of_certificates_that_holds_none_is_told(vault: Outside, cloud: C
     assert "no certificate can be read" in vault.run(*command, "/nowhere.pem").err
 
 
-def test_nothing_is_said_to_be_tried_again_that_is_not(vault: Outside, cloud: Cloud):
+def test_only_what_is_retried_is_reported_as_retried(vault: Outside, cloud: Cloud):
     file = cloud.password_file(vault.home)
     done = vault.run(
         "remote",
@@ -505,7 +505,7 @@ def test_nothing_is_said_to_be_tried_again_that_is_not(vault: Outside, cloud: Cl
     assert "check the address" in done.err
 
 
-def test_an_address_that_nextcloud_has_locked_out_is_told_so_and_for_how_long(
+def test_a_locked_out_address_is_reported_with_its_waiting_time(
     vault: Outside, cloud: Cloud
 ):
     added(vault, cloud)

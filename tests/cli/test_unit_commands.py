@@ -20,7 +20,7 @@ def unit_of(vault: Outside) -> Path:
     return vault.home / "settings/systemd/user/vault-memory.service"
 
 
-def test_it_is_installed_and_what_comes_next_is_printed(vault: Outside):
+def test_install_writes_the_unit_and_prints_the_next_commands(vault: Outside):
     done = vault.run("service", "install", "--user", "--for", "systemd")
 
     assert done.code == 0
@@ -103,7 +103,7 @@ def test_for_the_machine_nothing_of_the_vault_is_touched(vault: Outside):
     )
 
 
-def test_a_unit_of_somebody_else_is_a_conflict_for_a_person(vault: Outside):
+def test_a_foreign_unit_exits_with_5(vault: Outside):
     unit_of(vault).parent.mkdir(parents=True)
     unit_of(vault).write_text("[Service]\n")
 

@@ -36,7 +36,7 @@ def test_patterns_of_an_own_layout_are_read(tmp_path):
     )
 
 
-def test_all_problems_are_said_at_once_each_with_its_place(tmp_path):
+def test_one_error_lists_all_problems_with_their_places(tmp_path):
     with pytest.raises(ConfigError) as error:
         load(
             tmp_path,
@@ -54,7 +54,7 @@ def test_all_problems_are_said_at_once_each_with_its_place(tmp_path):
 
 
 @pytest.mark.parametrize("text", ["[embedding", "embedding = 3", "\x00"])
-def test_a_file_that_is_no_configuration_is_said_so_by_name(tmp_path, text):
+def test_an_error_names_the_file_that_is_not_a_configuration(tmp_path, text):
     with pytest.raises(ConfigError) as error:
         load(tmp_path, text)
 
@@ -92,7 +92,7 @@ def test_a_schedule_that_is_not_one_time_a_day_says_so(tmp_path, cron):
     assert "MINUTE HOUR * * *" in error.value.message
 
 
-def test_a_time_zone_that_nobody_knows_says_so(tmp_path):
+def test_an_unknown_time_zone_is_an_error(tmp_path):
     with pytest.raises(ConfigError) as error:
         load(tmp_path, "[channel_sleep_cycle]\nzone = 'Europe/Atlantis'\n")
 

@@ -48,7 +48,7 @@ def form(request: pytest.FixtureRequest) -> Iterator[str]:
         yield request.param
 
 
-def test_a_machine_whose_zone_is_a_rule_is_no_bug(outside: Outside, form: str):
+def test_a_machine_may_name_its_zone_by_a_rule(outside: Outside, form: str):
     outside.quick = True
     outside.settings["TZ"] = form
     for command in (["status"], ["sleep", "--dry-run"], ["sleep", "--due"], ["doctor"]):

@@ -55,7 +55,7 @@ def test_two_who_migrate_at_once_do_each_step_once(tmp_path):
     assert done == [1]
 
 
-def test_what_is_no_database_is_said_so(tmp_path):
+def test_a_file_that_is_not_a_database_is_an_error(tmp_path):
     (tmp_path / "a.sqlite").write_bytes(b"no database" * 1000)
 
     with pytest.raises(VaultMemoryError) as error:

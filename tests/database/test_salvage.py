@@ -58,7 +58,7 @@ def test_an_undamaged_database_is_read_whole(tmp_path: Path) -> None:
     assert read_again(tmp_path / "a.sqlite") == content
 
 
-def test_rows_that_stand_only_in_the_log_are_read(tmp_path: Path) -> None:
+def test_rows_that_are_only_in_the_log_are_read(tmp_path: Path) -> None:
     content = filled(tmp_path / "a.sqlite")
     connection = connect(tmp_path / "a.sqlite", durable=True)
     connection.execute(
@@ -105,7 +105,7 @@ def test_what_was_deleted_does_not_come_back(tmp_path: Path) -> None:
     assert read_again(tmp_path / "a.sqlite") == (set(), set())
 
 
-def test_the_tables_of_the_journal_can_be_told_apart() -> None:
+def test_the_tables_of_the_journal_differ_in_shape() -> None:
     connection = apsw.Connection(":memory:")
     for step in STEPS:
         connection.execute(step)

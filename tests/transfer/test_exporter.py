@@ -56,7 +56,7 @@ def of(records, kind):
     return [record for record in records if record["type"] == kind]
 
 
-def test_every_file_that_is_memory_leaves_byte_for_byte(memory, tmp_path):
+def test_every_file_of_memory_is_exported_byte_for_byte(memory, tmp_path):
     done = memory.transfer.export(tmp_path / "out")
 
     copied = {
@@ -80,7 +80,7 @@ def test_every_file_that_is_memory_leaves_byte_for_byte(memory, tmp_path):
     assert done.skipped == ()
 
 
-def test_the_dump_says_where_each_thing_stands(memory, tmp_path):
+def test_the_dump_names_the_place_of_each_thing(memory, tmp_path):
     memory.transfer.export(tmp_path / "out.jsonl")
 
     records = dumped(tmp_path / "out.jsonl")
@@ -142,7 +142,7 @@ def test_twice_gives_the_same_bytes(memory, tmp_path):
     ).read_bytes()
 
 
-def test_only_the_named_scopes_leave(memory, tmp_path):
+def test_only_the_named_scopes_are_exported(memory, tmp_path):
     done = memory.transfer.export(tmp_path / "out", scopes=["user:alice"])
 
     text = "".join(
@@ -194,7 +194,7 @@ def test_an_export_never_becomes_memory(memory, tmp_path):
 
 
 @pytest.mark.skipif(os.geteuid() == 0, reason="root reads everything")
-def test_what_cannot_be_read_is_named_and_the_rest_leaves(memory, tmp_path):
+def test_unreadable_files_are_listed_and_the_others_exported(memory, tmp_path):
     (memory.root / DAY).chmod(0)
     done = memory.transfer.export(tmp_path / "out")
     assert [one.path for one in done.skipped] == [DAY]

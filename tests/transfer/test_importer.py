@@ -150,7 +150,7 @@ def texts(memory):
     }
 
 
-def test_facts_stand_on_the_pages_of_their_people(memory, source):
+def test_facts_go_to_the_pages_of_their_people(memory, source):
     memory.transfer.import_from(source, now=NOW)
 
     assert (memory.root / FACTS).read_text() == (
@@ -172,7 +172,7 @@ def test_facts_stand_on_the_pages_of_their_people(memory, source):
     ]
 
 
-def test_texts_stand_in_the_note_of_their_day_or_in_one_of_their_own(memory, source):
+def test_texts_go_to_the_note_of_their_day_or_to_one_for_undated_texts(memory, source):
     done = memory.transfer.import_from(source, now=NOW)
 
     found = texts(memory)
@@ -261,7 +261,7 @@ DAYS = st.sampled_from([None, "2089-01-01", "2090-03-01", "2090-06-01", "2091-01
         ("alice", "works_at", "acme", "2090-06-01", None),
     ]
 )
-def test_whatever_the_facts_a_second_import_writes_nothing(tmp_path_factory, told):
+def test_a_second_import_of_any_facts_writes_nothing(tmp_path_factory, told):
     folder = tmp_path_factory.mktemp("law")
     path = folder / "istota.db"
     with closing(apsw.Connection(str(path))) as connection:
@@ -280,7 +280,7 @@ def test_whatever_the_facts_a_second_import_writes_nothing(tmp_path_factory, tol
         assert texts(memory) == before
 
 
-def test_a_dry_run_says_what_would_come_and_writes_nothing(memory, source):
+def test_a_dry_run_reports_the_import_and_writes_nothing(memory, source):
     before = texts(memory)
     would = memory.transfer.import_from(source, now=NOW, dry_run=True)
 
@@ -289,7 +289,7 @@ def test_a_dry_run_says_what_would_come_and_writes_nothing(memory, source):
     assert (would.facts, would.items, would.notes) == (did.facts, did.items, did.notes)
 
 
-def test_what_the_notes_say_already_is_not_said_twice(memory, source):
+def test_a_text_that_the_notes_have_is_not_added_again(memory, source):
     note = memory.root / "Users/alice/memories/2090-05-29.md"
     note.parent.mkdir(parents=True)
     note.write_text(
@@ -303,21 +303,21 @@ def test_what_the_notes_say_already_is_not_said_twice(memory, source):
     )
 
 
-def test_a_note_that_cannot_be_read_keeps_nothing_else_from_coming(memory, source):
+def test_an_unreadable_note_does_not_stop_the_import_of_others(memory, source):
     (memory.root / "Users/alice/memories/2090-05-29.md").mkdir(parents=True)
     done = memory.transfer.import_from(source, scopes=["user:alice"], now=NOW)
     assert "Users/alice/memories/2090-05-29.md" in {one.path for one in done.skipped}
     assert (memory.root / "Users/alice/memories/2090-05-30.md").exists()
 
 
-def test_only_the_named_people_come(memory, source):
+def test_only_the_named_people_are_imported(memory, source):
     memory.transfer.import_from(source, scopes=["user:bob"], now=NOW)
     assert not (memory.root / "Users/alice").exists()
     assert not (memory.root / "Channels").exists()
     assert (memory.root / "Users/bob/bot/config/FACTS.md").exists()
 
 
-def test_an_import_can_be_taken_back(memory, source):
+def test_an_import_can_be_undone(memory, source):
     memory.transfer.import_from(source, scopes=["user:alice"], now=NOW)
     records = memory.log()
     assert {(record.source, record.why) for record in records} == {
@@ -361,7 +361,7 @@ def test_a_source_in_use_is_not_read_in_part(memory, source):
     assert list(texts(memory)) == [".vault-memory"]
 
 
-def test_another_database_is_told_from_this_one(memory, tmp_path):
+def test_a_database_of_another_program_is_refused(memory, tmp_path):
     other = tmp_path / "other.db"
     with sqlite3.connect(other) as connection:
         connection.execute("CREATE TABLE recipes (id INTEGER)")

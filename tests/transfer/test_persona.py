@@ -84,7 +84,7 @@ def test_each_half_can_be_taken_back_also_after_an_edit(memory):
     assert left == MEMORY.replace(b"## ", b"## A\n\n- mine\n\n## ", 1)
 
 
-def test_what_stands_in_both_notes_is_not_doubled(memory):
+def test_a_section_in_both_notes_is_not_doubled(memory):
     (memory.root / "MEMORY.md").write_bytes(MOVED + b"\nAnd a word of mine.\n")
     done = soul(memory)
     assert (done.moved, done.known) == (2, 2)
@@ -110,14 +110,14 @@ def test_without_a_memory_one_is_made_and_without_sections_nothing_is(memory):
     assert len(memory.log()) == 2
 
 
-def test_what_would_become_another_text_stays_where_it_is(memory):
+def test_a_section_that_would_change_in_the_move_stays(memory):
     (memory.root / "MEMORY.md").write_bytes(MEMORY + b"```\nnever closed\n")
     done = soul(memory)
     assert [one.reason for one in done.skipped] == ["would_change_structure"] * 2
     assert both(memory) == (SOUL, MEMORY + b"```\nnever closed\n")
 
 
-def test_a_memory_that_cannot_be_written_now_leaves_the_persona_whole(memory):
+def test_the_persona_stays_complete_while_the_memory_cannot_be_written(memory):
     (memory.root / "twin.md").hardlink_to(memory.root / "MEMORY.md")
     done = soul(memory)
     assert done.moved == 0
@@ -142,7 +142,7 @@ def test_nothing_else_may_change_the_persona(memory):
     assert both(memory) == (SOUL, MEMORY)
 
 
-def test_what_was_moved_is_forgotten_everywhere(memory):
+def test_a_moved_section_can_be_forgotten_everywhere(memory):
     soul(memory)
     done = memory.forget("We spoke about «Petrel»", now=NOW)
     assert not done.remaining

@@ -104,7 +104,7 @@ def test_another_text_of_the_same_name_stays_and_a_copy_waits_for_a_person(
     assert (again.notes, again.copies) == ([], [])
 
 
-def test_a_note_that_says_all_of_it_already_needs_no_copy(memory, source):
+def test_a_note_with_all_of_the_text_needs_no_copy(memory, source):
     more = b"# Friday\n\n- sailed\n- slept\n"
     written(memory.root, {"memory/2090-05-30.md": more})
     done = memory.transfer.import_from(source, now=NOW)
@@ -112,7 +112,7 @@ def test_a_note_that_says_all_of_it_already_needs_no_copy(memory, source):
     assert (memory.root / "memory/2090-05-30.md").read_bytes() == more
 
 
-def test_the_memories_of_hermes_come_to_the_top(memory, tmp_path):
+def test_the_memories_of_hermes_go_to_the_top(memory, tmp_path):
     home = written(
         tmp_path / "hermes",
         {
@@ -148,7 +148,7 @@ def test_a_legacy_persona_becomes_the_persona(memory, tmp_path):
     assert legacy.exists()
 
 
-def test_only_the_named_scopes_come(memory, source):
+def test_only_the_named_scopes_are_imported(memory, source):
     memory.transfer.import_from(source, scopes=["user:main"], now=NOW)
     assert sorted(texts(memory.root)) == [".vault-memory", "USER.md"]
 
@@ -186,7 +186,7 @@ def test_other_folders_are_refused(memory, source, tmp_path):
             memory.transfer.import_from(folder, now=NOW)
 
 
-def test_the_command_says_what_it_took_and_left(source, tmp_path):
+def test_the_command_lists_imported_and_other_files(source, tmp_path):
     outside = Outside(tmp_path / "theirs", tmp_path / "home")
     outside.home.mkdir()
     outside.vault.mkdir()
