@@ -251,7 +251,7 @@ def test_a_file_that_is_not_a_note_is_refused_with_a_hint(person: Outside):
     done = person.run("append", "SOUL.md", "Tea", "black")
 
     assert done.code == 2
-    assert "hint: `vault-memory notes`" in done.err
+    assert "hint: choose a note; `vault-memory notes` lists them" in done.err
 
 
 def test_colours_are_for_terminals_alone(person: Outside):
