@@ -1,4 +1,4 @@
-"""People with their editors, a log that is kept open, and a sync client: each takes one small step at a time."""
+"""People with their editors, a log that is kept open, and a sync client, step by step."""
 
 import re
 from collections.abc import Callable, Iterator, Sequence
@@ -37,7 +37,7 @@ def item_name(items: Sequence[bytes], item: bytes) -> str:
 
 
 def line_name(lines: Sequence[bytes], index: int) -> str:
-    """The first word of the item in this line, if no other line begins with it; else the number of the line."""
+    """The first word of this line's item if no other line begins with it, or the line's number."""
     match = _START.match(lines[index])
     if match and sum(line.startswith(match[0]) for line in lines) == 1:
         return match[1].decode()
@@ -67,8 +67,8 @@ class Save:
         if number is None:
             self.ledger.missed.update(
                 item
-                for taken in self.disk.taken()
-                for item in items_in(self._content(taken))
+                for inode in self.disk.taken()
+                for item in items_in(self._content(inode))
             )
         else:
             self.ledger.destroyed(
@@ -78,10 +78,10 @@ class Save:
     def removing(self, number: int | None) -> None:
         """This backup goes now, and with it all that stands nowhere else."""
         if number is not None:
-            there = self.disk.text(NOTE)
-            if there is None:  # because the engine has it
-                there = b"\n".join(self._content(taken) for taken in self.disk.taken())
-            self.ledger.destroyed(self.who, self._content(number), there, b"")
+            current = self.disk.text(NOTE)
+            if current is None:  # because the engine has it
+                current = b"\n".join(map(self._content, self.disk.taken()))
+            self.ledger.destroyed(self.who, self._content(number), current, b"")
 
     def writing_over(self, number: int) -> None:
         """What stood in this backup is not in this save.
@@ -89,10 +89,8 @@ class Save:
         The note may have it still, where the engine swapped away the new file of this save. Then it goes
         as soon as the engine brings the save into the note, and the history must have it.
         """
-        known = items_in(self.loaded) + items_in(self.text)
-        self.ledger.missed.update(
-            set(items_in(self._content(number))).difference(known)
-        )
+        own = items_in(self.loaded) + items_in(self.text)
+        self.ledger.missed.update(set(items_in(self._content(number))).difference(own))
 
     def _content(self, number: int) -> bytes:
         """With what it held before somebody began to write it."""

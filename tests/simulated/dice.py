@@ -1,8 +1,9 @@
 """Who decides what happens in a simulated world: a seed, or the text of a life.
 
-Every draw has a phrase, which says what is decided. Seeded dice ignore it. Scripted dice look it up in a line of a
-life, and recording dice write such lines. Where a line says nothing, scripted dice take the first option and let
-nothing happen: a life still goes on when the product makes other calls than on the day it was written.
+Every draw has a phrase, which says what is decided. Seeded dice ignore it. Scripted dice look it up
+in a line of a life, and recording dice write such lines. Where a line says nothing, scripted dice take
+the first option and let nothing happen: a life still goes on when the product makes other calls than
+on the day it was written.
 """
 
 import random

@@ -1,6 +1,7 @@
-"""The simulated disk as several use it at once: who took which name away, whose save is half done, who may write what.
+"""The simulated disk as several use it at once.
 
-What people do here is on the disk at once; what the engine does is lost by a power loss as far as it was not synced.
+It knows who took which name away, whose save is half done, and who may write what. What people do is on
+the disk at once; what the engine does and has not synced is lost with the power.
 """
 
 import stat
@@ -201,7 +202,7 @@ class Disk(SimulatedFiles):
             inode.durable, inode.synced = inode.data, True
 
     def _names_for_people(self) -> dict[int, str]:
-        """The name of each file. The name of a temporary file holds a random part, which the number replaces."""
+        """The name of each file. A number replaces the random part in the name of a temporary file."""
         names: dict[int, str] = {}
         temporaries = 0
         for name, number in sorted(self.folders[""].entries.items()):
@@ -234,11 +235,11 @@ def _remains_of(name: str | None) -> Callable[[str], str]:
 
 def _remains(durable: bytes, data: bytes, model: Model) -> dict[str, bytes]:
     """What may have become of bytes of which only some were synced."""
-    kept = durable if data.startswith(durable) else b""
-    tail = data[len(kept) :]
-    half = kept + tail[: len(tail) // 2]
-    remains = {"": data, "half": half, "the old part": kept}
+    old = durable if data.startswith(durable) else b""
+    tail = data[len(old) :]
+    half = old + tail[: len(tail) // 2]
+    remains = {"": data, "half": half, "the old part": old}
     if model in ("ext4-writeback", "posix"):
-        remains["zeros"] = kept + bytes(len(tail))
+        remains["zeros"] = old + bytes(len(tail))
         remains["half and zeros"] = half + bytes(len(data) - len(half))
     return remains

@@ -1,4 +1,4 @@
-"""What is tried out in the simulated world: the real thing behind a small face, and naive ones that must be caught."""
+"""What is tried in the simulated world: the protocol, and naive engines that must be caught."""
 
 from collections.abc import Callable
 from typing import Protocol

@@ -1,8 +1,9 @@
 """A disk in memory that forgets what was not synced, in the ways that real file systems do.
 
-Every file has bytes in memory and bytes on the disk; every folder has entries in memory and a list of changes that
-the disk may not have seen. A crash can be had before or after any call, and `after_power_loss` gives the states in
-which a disk may come back: which changes of folders are seen, and what has become of bytes that were not synced.
+Every file has bytes in memory and bytes on the disk. Every folder has entries in memory and a list of
+changes that the disk may not have seen. A test can crash the engine before or after any call.
+`after_power_loss` gives the states in which a disk may come back: which changes of folders it has seen,
+and what has become of bytes that were not synced.
 """
 
 import copy
@@ -92,26 +93,29 @@ class SimulatedFiles:
 
     def clone(self) -> "SimulatedFiles":
         """The same disk once more, with nothing planned for it."""
-        fresh = copy.copy(self)
-        fresh.inodes = {
+        copied = copy.copy(self)
+        copied.inodes = {
             number: copy.copy(inode) for number, inode in self.inodes.items()
         }
-        fresh.folders = {
+        copied.folders = {
             path: Folder(
-                dict(one.entries), dict(one.durable), list(one.changes), one.mtime
+                dict(folder.entries),
+                dict(folder.durable),
+                list(folder.changes),
+                folder.mtime,
             )
-            for path, one in self.folders.items()
+            for path, folder in self.folders.items()
         }
-        fresh.open_files, fresh.others = dict(self.open_files), dict(self.others)
-        fresh.faults, fresh.meanwhile, fresh.trace, fresh.chance = {}, {}, [], None
-        fresh.crash_at, fresh.every, fresh.dead, fresh.calls = None, None, False, 0
-        return fresh
+        copied.open_files, copied.others = dict(self.open_files), dict(self.others)
+        copied.faults, copied.meanwhile, copied.trace, copied.chance = {}, {}, [], None
+        copied.crash_at, copied.every, copied.dead, copied.calls = None, None, False, 0
+        return copied
 
     def restarted(self) -> "SimulatedFiles":
         """After the death of our process alone."""
-        fresh = self.clone()
-        fresh.open_files.clear()
-        return fresh
+        copied = self.clone()
+        copied.open_files.clear()
+        return copied
 
     def revive(self) -> None:
         """The next process begins on the same disk, while everybody else goes on."""
@@ -125,8 +129,8 @@ class SimulatedFiles:
             return
         reordered = model in ("btrfs", "posix")
         per_folder = [
-            [(path, entries) for entries in folder_states(one, reordered=reordered)]
-            for path, one in self.folders.items()
+            [(path, entries) for entries in folder_states(folder, reordered=reordered)]
+            for path, folder in self.folders.items()
         ]
         dirty = [inode for inode in self.inodes.values() if not inode.synced]
         contents = [
@@ -139,19 +143,19 @@ class SimulatedFiles:
     def _came_back(
         self, folders: dict[str, dict[str, int]], datas: dict[int, bytes]
     ) -> "SimulatedFiles":
-        fresh = self.restarted()
-        fresh.others.clear()
-        fresh.folders = {}
+        copied = self.restarted()
+        copied.others.clear()
+        copied.folders = {}
         for path, entries in sorted(folders.items()):
             parent, _, name = path.rpartition("/")
             if not path or (
-                parent in fresh.folders and name in fresh.folders[parent].entries
+                parent in copied.folders and name in copied.folders[parent].entries
             ):
-                fresh.folders[path] = Folder(dict(entries), dict(entries))
-        for inode in fresh.inodes.values():
+                copied.folders[path] = Folder(dict(entries), dict(entries))
+        for inode in copied.inodes.values():
             inode.data = inode.durable = datas.get(inode.number, inode.durable)
             inode.synced = True
-        return fresh
+        return copied
 
     def state(self) -> object:
         """Equal for disks on which everything goes on alike."""
@@ -163,8 +167,8 @@ class SimulatedFiles:
                 self.inodes[number].data,
                 bool(self.others.get(number)),
             )
-            for path, one in sorted(self.folders.items())
-            for name, number in sorted(one.entries.items())
+            for path, folder in sorted(self.folders.items())
+            for name, number in sorted(folder.entries.items())
         )
         return entries, self.person_wrote
 
@@ -219,17 +223,17 @@ class SimulatedFiles:
         return inode
 
     def _change(self, folder: str, change: dict[str, int | None]) -> None:
-        one = self.folders[folder]
-        one.changes.append(change)
-        one.mtime = int(self.clock * 1e9)
-        _apply(one.entries, change)
+        changed = self.folders[folder]
+        changed.changes.append(change)
+        changed.mtime = int(self.clock * 1e9)
+        _apply(changed.entries, change)
         for number in change.values():
             if number is not None:
                 self.inodes[number].ctime = self._now()
 
     def _sync_folder(self, folder: str) -> None:
-        one = self.folders[folder]
-        one.durable, one.changes = dict(one.entries), []
+        synced = self.folders[folder]
+        synced.durable, synced.changes = dict(synced.entries), []
 
     # --- The calls ---
 
@@ -238,7 +242,7 @@ class SimulatedFiles:
             raise Crash
         self.calls += 1
         self.trace.append(what)
-        for beginning in [one for one in self.meanwhile if what.startswith(one)]:
+        for beginning in list(filter(what.startswith, self.meanwhile)):
             self.meanwhile.pop(beginning)(self)
         if self.chance:
             self.chance()
@@ -340,11 +344,11 @@ class SimulatedFiles:
                 self._sync_folder(path)
 
     def _sync_name_of(self, number: int) -> None:
-        for one in self.folders.values():
-            for change in list(one.changes):
+        for folder in self.folders.values():
+            for change in list(folder.changes):
                 if set(change.values()) == {number}:
-                    _apply(one.durable, change)
-                    one.changes.remove(change)
+                    _apply(folder.durable, change)
+                    folder.changes.remove(change)
 
     def close(self, fd: int) -> None:
         self._call("close")
@@ -358,13 +362,13 @@ class SimulatedFiles:
             return FileStatus(
                 stat.S_IFDIR | 0o755, self.uid, self.uid, 1, 0, 2, 0, mtime, mtime
             )
-        return self._found(self._file(fd))
+        return self._status(self._file(fd))
 
-    def _found(self, inode: Inode) -> FileStatus:
+    def _status(self, inode: Inode) -> FileStatus:
         names = sum(
             number == inode.number
-            for one in self.folders.values()
-            for number in one.entries.values()
+            for folder in self.folders.values()
+            for number in folder.entries.values()
         )
         return FileStatus(
             inode.mode,
@@ -381,7 +385,7 @@ class SimulatedFiles:
     def look(self, folder: int, name: str) -> FileStatus | None:
         self._call(f"look {name}")
         number = self.folders[self._folder(folder)].entries.get(name)
-        return None if number is None else self._found(self.inodes[number])
+        return None if number is None else self._status(self.inodes[number])
 
     def link_target(self, folder: int, name: str) -> str:
         self._call(f"link_target {name}")
@@ -475,8 +479,8 @@ def folder_states(folder: Folder, *, reordered: bool) -> list[dict[str, int]]:
     states: list[dict[str, int]] = []
     for seen in chosen:
         entries = dict(folder.durable)
-        for change, one in zip(folder.changes, seen, strict=True):
-            if one:
+        for change, is_seen in zip(folder.changes, seen, strict=True):
+            if is_seen:
                 _apply(entries, change)
         if entries not in states:
             states.append(entries)
@@ -497,7 +501,7 @@ def _torn(inode: Inode, model: Model) -> list[bytes]:
     """What may have become of bytes that were not synced."""
     data = inode.data
     half = data[: len(data) // 2]
-    found = [data, half, b""]
+    remains = [data, half, b""]
     if model in ("ext4-writeback", "posix"):
-        found += [bytes(len(data)), half + bytes(len(data) - len(half))]
-    return list(dict.fromkeys(found))
+        remains += [bytes(len(data)), half + bytes(len(data) - len(half))]
+    return list(dict.fromkeys(remains))

@@ -16,7 +16,7 @@ from vault_memory.rules.edits.unified_diff import taken_back
 
 
 def whole(disk: Disk) -> None:
-    """O2: what stands under the note's name is no half of anything, unless a person is writing it just now."""
+    """O2: the note is whole, unless a person is writing it just now."""
     number = disk.find(NOTE)
     if number is None:
         if not disk.away and disk.exchanges:
@@ -35,18 +35,21 @@ def whole(disk: Disk) -> None:
 
 
 def no_loss(disk: Disk, ledger: Ledger, engine: Engine) -> None:
-    """O1, O5: what a person saved is there, or a person took it away, or wrote over it without having seen it."""
-    live = set(items_in(disk.text(NOTE)))
-    beside = {item for raw in disk.others_texts().values() for item in items_in(raw)}
-    gone = ledger.deleted.keys() | ledger.overwritten.keys()
-    gone |= ledger.let_go | {
+    """O1, O5: what a person saved is there, or a person removed it or wrote over it unseen."""
+    items_in_note = set(items_in(disk.text(NOTE)))
+    items_elsewhere = {
+        item for raw in disk.others_texts().values() for item in items_in(raw)
+    }
+    accounted = ledger.deleted.keys() | ledger.overwritten.keys()
+    accounted |= ledger.let_go | {
         item for item in ledger.by if item.startswith(tuple(ledger.dismissed))
     }
-    gone |= ledger.missed & {
+    accounted |= ledger.missed & {
         item for raw in engine.versions() for item in items_in(raw)
     }
+    accounted |= items_in_note | items_elsewhere
     for item, who in ledger.by.items():
-        if item not in live and item not in beside and item not in gone:
+        if item not in accounted:
             raise Violation(
                 "O1 no loss", f"`{item.decode()}`, saved by {who}, is nowhere"
             )
@@ -54,9 +57,10 @@ def no_loss(disk: Disk, ledger: Ledger, engine: Engine) -> None:
 
 def no_halves(disk: Disk, ledger: Ledger) -> None:
     """O2: every item is one that somebody wrote, not a part of one."""
-    live = items_in(disk.text(NOTE))
     unknown = [
-        item for item in live if item not in ledger.typed and item not in ledger.asked
+        item
+        for item in items_in(disk.text(NOTE))
+        if item not in ledger.typed and item not in ledger.asked
     ]
     if unknown:
         raise Violation("O2 no half file", f"nobody ever saved {unknown}")
@@ -64,11 +68,10 @@ def no_halves(disk: Disk, ledger: Ledger) -> None:
 
 def each_once(disk: Disk) -> None:
     """Nothing is there twice."""
-    twice = [
-        item for item, times in Counter(items_in(disk.text(NOTE))).items() if times > 1
-    ]
-    if twice:
-        raise Violation("O5 evidence", f"these stand there more than once: {twice}")
+    counts = Counter(items_in(disk.text(NOTE)))
+    repeated = [item for item, count in counts.items() if count > 1]
+    if repeated:
+        raise Violation("O5 evidence", f"these stand there more than once: {repeated}")
 
 
 def human_order(disk: Disk, ledger: Ledger) -> None:
@@ -77,27 +80,28 @@ def human_order(disk: Disk, ledger: Ledger) -> None:
     A line that a person deleted has no such place. It comes back where a save of many changes is nearer to
     an older version than to the one that the editor had loaded: the texts do not tell which of them it was.
     """
-    live = [
+    items = [
         item
         for item in items_in(disk.text(NOTE))
         if item in ledger.by and item not in ledger.deleted
     ]
-    places = [
-        {item: at for at, item in enumerate(items_in(text))} for text in ledger.texts
+    saves = [
+        {item: index for index, item in enumerate(items_in(text))}
+        for text in ledger.texts
     ]
-    for one, other in pairwise(live):
-        both = [seen for seen in places if one in seen and other in seen]
-        if both and not any(seen[one] < seen[other] for seen in both):
+    for first, second in pairwise(items):
+        shared = [save for save in saves if first in save and second in save]
+        if shared and not any(save[first] < save[second] for save in shared):
             raise Violation(
                 "O6 human order",
-                f"{one!r} stands before {other!r}, as nobody ever saved it",
+                f"{first!r} stands before {second!r}, as nobody ever saved it",
             )
 
 
 def audit(
     disk: Disk, ledger: Ledger, engine: Engine, *, alone: bool, halves: bool
 ) -> None:
-    """O8: each run has at most one record, each record gives back what was there, and all the bot wrote has one."""
+    """O8: a run has at most one record, a record leads back, and all the bot wrote has one."""
     records = engine.records()
     if records is None:
         return
@@ -117,9 +121,9 @@ def _one_record_each(disk: Disk) -> None:
             ids[json.loads(line)["id"]] += 1
         except ValueError:
             continue
-    twice = [one for one, times in ids.items() if times > 1]
-    if twice:
-        raise Violation("O8 audit", f"these runs have more than one record: {twice}")
+    repeated = [run_id for run_id, count in ids.items() if count > 1]
+    if repeated:
+        raise Violation("O8 audit", f"these runs have more than one record: {repeated}")
 
 
 def _tells_the_truth(record: Record, engine: Real) -> None:
@@ -164,40 +168,41 @@ def _nothing_vanished(
 ) -> None:
     """O1 for the bot: what it wrote is there, or somebody or the bot took it away.
 
-    What was written over unseen is proposed again where one person is alone with the bot; where there are more, some
-    of them may have seen it and others not, and it need only be in the history; so, too, where half a save may have
-    been taken for a whole one.
+    What was written over unseen is proposed again where one person is alone with the bot. Where there
+    are more people, some of them may have seen it, and it need only be in the history. The same holds
+    where half a save may pass for a whole one.
     """
     written: set[bytes] = set()
     for record in records:
         for line in _added(record):
             written.add(line)
-    live = set(items_in(disk.text(NOTE)))
-    beside = b"\n".join(disk.others_texts().values())
-    proposed = "\n".join(
-        str(one.op) for record in records for one in record.proposed
+    items_in_note = items_in(disk.text(NOTE))
+    other_notes = b"\n".join(disk.others_texts().values())
+    proposals = "\n".join(
+        str(proposal.op) for record in records for proposal in record.proposed
     ).encode()
-    shown = proposed + (disk.text(PAGE) or b"")
-    past = b"\n".join(engine.versions())
-    for item in written - live:
+    proposals += disk.text(PAGE) or b""
+    history = b"\n".join(engine.versions())
+    for item in written.difference(items_in_note):
         if (
             item in ledger.deleted
             or item in ledger.dismissed
             or item in ledger.let_go
-            or item in beside
+            or item in other_notes
         ):
             continue
         unseen = item in ledger.overwritten or item in ledger.missed or halves
-        if unseen and (item[2:] in shown or (not alone and item in past)):
+        if unseen and (item[2:] in proposals or (not alone and item in history)):
             continue
         raise Violation(
             "O1 no loss", f"`{item.decode()}`, written by the bot, is nowhere"
         )
-    unrecorded = [item for item in live if item in ledger.asked and item not in written]
+    unrecorded = [
+        item for item in items_in_note if item in ledger.asked and item not in written
+    ]
+    # A link may have put the note there, and a person saved again before the crash was noticed.
     doubtful = not disk.exchanges and not disk.replaces_not
-    if (
-        unrecorded and not doubtful
-    ):  # put by a link, and saved anew before the crash was noticed: nobody can tell
+    if unrecorded and not doubtful:
         raise Violation(
             "O8 audit", f"the bot wrote {unrecorded}, and no record says so"
         )
@@ -215,14 +220,14 @@ def _added(record: Record) -> list[bytes]:
 
 def nothing_left(disk: Disk, engine: Engine) -> None:
     """O10, O12: nothing waits without a reason, and no temporary, watched file or descriptor is left."""
-    left = {
+    remaining = {
         "waiting": engine.waits(),
         "temporaries": disk.strays(),
         "watched": engine.watched(),
         "open": list(disk.open_files),
     }
-    if any(left.values()):
+    if any(remaining.values()):
         raise Violation(
             "O12 bounded",
-            f"there is left: { {name: one for name, one in left.items() if one} }",
+            f"there is left: { {kind: names for kind, names in remaining.items() if names} }",
         )

@@ -1,6 +1,7 @@
 """The words in which the text of a life names decisions, each with the form of its value.
 
-`{}` stands for the value, and is always last. A line of a life consists of these phrases; the parser refuses any other.
+`{}` stands for the value, and is always last. A line of a life consists of these phrases; the parser
+refuses any other.
 """
 
 import re

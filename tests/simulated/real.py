@@ -1,4 +1,4 @@
-"""The real curator, writer, journal and audit on the simulated disk. Only what reads real folders is put in its place.
+"""The real editor, writer, journal and audit on the simulated disk. Only the reader of folders is replaced.
 
 The journal is a real database in memory. What was committed survives the death of the process and a loss of power,
 as it does on a disk that syncs; what was not is rolled back.
@@ -52,7 +52,7 @@ class SimulatedFolder:
             try:
                 fd = disk.open(folder, path)
                 try:
-                    before, raw, found = disk.stat(fd), disk.read(fd), disk.stat(fd)
+                    before, raw, after = disk.stat(fd), disk.read(fd), disk.stat(fd)
                 finally:
                     disk.close(fd)
             finally:
@@ -61,8 +61,8 @@ class SimulatedFolder:
             raise NoteNotFound(path) from None
         except OSError as error:
             raise NoteUnreadable(path, str(error)) from None
-        stat = Stat(found.size, found.mtime_ns, found.ctime_ns, found.ino, found.nlink)
-        return Note(path, raw, revision_of(raw), stat, before == found)
+        stat = Stat(after.size, after.mtime_ns, after.ctime_ns, after.ino, after.nlink)
+        return Note(path, raw, revision_of(raw), stat, before == after)
 
 
 class SimulatedTrail(AuditLog):
@@ -205,7 +205,7 @@ class Real:
         self.curator.inbox.review(NOTE, self.now)
 
     def waits(self) -> list[str]:
-        return [f"{one.note}: {one.reason}" for one in self.curator.waiting()]
+        return [f"{write.note}: {write.reason}" for write in self.curator.waiting()]
 
     def watched(self) -> int:
         return len(self.curator.writer.displaced())
@@ -216,7 +216,8 @@ class Real:
     def versions(self) -> set[bytes]:
         snapshots = self.curator.writer.snapshots
         return {
-            snapshots.bytes_of(one.revision) or b"" for one in snapshots.chain(NOTE)
+            snapshots.bytes_of(version.revision) or b""
+            for version in snapshots.chain(NOTE)
         }
 
     def bytes_of(self, revision: str) -> bytes | None:
@@ -228,7 +229,7 @@ class Real:
 
 
 class NeverSyncs(Real):
-    """The real one on a system that takes every request to sync for granted: what a power loss does then, is seen."""
+    """The product on a system that ignores every request to sync."""
 
     def __init__(self, disk: Disk, state: Path) -> None:
         super().__init__(disk, state)

@@ -11,8 +11,8 @@
                     dies at call 27, power is lost
             before call 12: 0 s ann saves with vim
 
-A number of seconds is the pause before a step. Calls are those of the engine, counted from the beginning of a step.
-What goes wrong in a step, and who steps in, stands below it.
+A number of seconds is the pause before a step. Calls are those of the engine, counted from the
+beginning of a step. What goes wrong in a step, and who steps in, stands below it.
 """
 
 import re

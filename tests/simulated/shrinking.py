@@ -22,9 +22,9 @@ class Outcome(NamedTuple):
 
 
 def retold(seed: int, make: Make) -> str:
-    """The text of the shortest life in which the same goes wrong, and below it what happens in that life.
+    """The text of the shortest life that goes wrong in the same way, and below it what happens.
 
-    The text is ready to be pinned, once its title says what goes wrong. If nothing goes wrong it is the whole life.
+    The text can be pinned once its title says what goes wrong. If all goes well, it is the whole life.
     """
     setting, steps = drawn_life(seed)
     first = outcome(setting, steps, make)

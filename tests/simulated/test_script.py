@@ -1,4 +1,4 @@
-"""The text of a life: it tells all that was decided, and a word that it does not know is an error."""
+"""The text of a life tells all that was decided, and an unknown word in it is an error."""
 
 from pathlib import Path
 

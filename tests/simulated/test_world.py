@@ -1,4 +1,4 @@
-"""Hundreds of lives of a vault, drawn from seeds: whatever happens, no word is lost, and everything comes to rest.
+"""Hundreds of lives of a vault: whatever happens, no word is lost, and everything comes to rest.
 
 Naive engines live the same lives, and must be caught: else the oracles would be blind.
 """

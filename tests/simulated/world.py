@@ -1,7 +1,8 @@
 """A simulated world: who is in it, what goes wrong, and who does the next small step.
 
-A life is a setting and a list of steps, each with dice of its own. So steps can be left out of a life that failed, and
-the remaining ones still do what they did. People step in between the calls of the engine, too, as on a real system.
+A life is a setting and a list of steps, each with dice of its own. So steps can be left out of a life
+that failed, and the remaining ones still do what they did. People also step in between the calls of the
+engine, as on a real system.
 """
 
 import errno
@@ -155,9 +156,9 @@ class World:
         people = ("ann", "bob") if "bob" in setting.features else ("ann",)
         cast: dict[str, Actor] = {
             name: Person(
-                disk, ledger, name, list(setting.styles[at]), setting.habits[at]
+                disk, ledger, name, list(setting.styles[index]), setting.habits[index]
             )
-            for at, name in enumerate(people)
+            for index, name in enumerate(people)
         }
         if "log" in setting.features:
             cast["log"] = Logger(disk, ledger)
@@ -179,7 +180,7 @@ class World:
             self._run_engine(step.who, dice)
 
     def _wait(self, seconds: float) -> None:
-        """Time passes; who is saving is done before that has taken long, unless this is a slow world."""
+        """Time passes; who is saving is done soon, unless this is a slow world."""
         disk = self.disk
         for name, actor in self.actors.items():
             began = actor.saving_since
@@ -305,7 +306,7 @@ class World:
     def _between(self, call: int, dice: Dice) -> None:
         """Before this call of the engine, somebody may look, or step in.
 
-        An engine that has died still makes calls, without effect, while its handlers run; they are counted, too.
+        While the handlers of a dead engine run, it makes calls without effect. They are counted, too.
         """
         self._look()
         actor_dice = dice.step_in(call, self.setting.step_in)
