@@ -4,6 +4,7 @@ There a bot may add, change and remove items.
 """
 
 import re
+from collections.abc import Iterator
 from typing import NamedTuple
 
 from vault_memory.markdown.blocks.outline import decode, read_blocks
@@ -50,3 +51,30 @@ def item_marker(item: bytes) -> bytes:
     """Return the indent, marker and box at the beginning of an item; empty without any."""
     match = _MARKER.match(item)
     return match[0] if match else b""
+
+
+def marker_after_last(body: bytes, region: Region) -> bytes:
+    """Return the marker of a new item at the end of a region, in the style of its last item."""
+    top_items = [item for item in region.items if item.depth == 1]
+    if not top_items or not region.ends_in_item:
+        return b"- "
+    last = top_items[-1]
+    return _marker_after(body[last.start : last.end])
+
+
+def items_of_lines(marker: bytes, lines: list[str]) -> Iterator[bytes]:
+    """Yield an item for each line, the first with this marker; numbers count on."""
+    for line in lines:
+        item = marker + line.encode()
+        yield item
+        marker = _marker_after(item)
+
+
+def _marker_after(item: bytes) -> bytes:
+    """Return the marker of the item after `item`: the same, or the next number."""
+    marker = item_marker(item).split(b"[")[0]
+    sign = marker.strip()
+    if sign[:-1].isdigit():
+        indent = marker[: len(marker) - len(marker.lstrip())]
+        return indent + b"%d%s " % (int(sign[:-1]) + 1, sign[-1:])
+    return marker if marker.endswith((b" ", b"\t")) else marker + b" "

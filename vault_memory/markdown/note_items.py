@@ -6,7 +6,7 @@ from hashlib import sha256
 from typing import NamedTuple
 
 from vault_memory.markdown.document import SectionedDoc, parse
-from vault_memory.markdown.editable_region import item_marker, top_region
+from vault_memory.markdown.editable_region import Region, item_marker, top_region
 from vault_memory.markdown.items import normalised
 
 ID_LENGTH = 10
@@ -71,6 +71,20 @@ def section_named(doc: SectionedDoc, name: str) -> int | None:
     """Return the number of the first section with a name."""
     names = [section.name for section in doc.sections]
     return names.index(name) if name in names else None
+
+
+def own_bytes(body: bytes, region: Region) -> list[bytes]:
+    """Return the bytes of each item of a region up to its first nested item."""
+    next_starts = [*(item.start for item in region.items[1:]), len(body)]
+    return [
+        body[item.start : min(next_start, item.end)]
+        for item, next_start in zip(region.items, next_starts, strict=False)
+    ]
+
+
+def own_texts(body: bytes, region: Region) -> tuple[str, ...]:
+    """Return the own text of each item of a region, in order."""
+    return tuple(map(text_of, own_bytes(body, region)))
 
 
 def text_of(own: bytes) -> str:

@@ -22,7 +22,7 @@ from vault_memory.rules.edits.audit_record import (
     union,
 )
 from vault_memory.rules.edits.ops import Append, Rejected
-from vault_memory.rules.edits.ownership import MANY, Ownership, allow_again, replay
+from vault_memory.rules.edits.ownership import Ownership, allow_again, replay
 from vault_memory.rules.forgetting.redact_audit import redact
 
 
@@ -524,7 +524,7 @@ def test_a_long_audit_that_grew_or_was_changed_is_replayed_as_a_new_one(steps):
     raw = b"## A\n\n## B\n"
     records = [
         run(b"## B\n", append(f"line {at}", heading="B"), id=f"0{at:03}")[1]
-        for at in range(MANY)
+        for at in range(64)
     ]
     for number, (who, what) in enumerate(steps):
         if who == "bot":

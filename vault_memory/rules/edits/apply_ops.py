@@ -5,8 +5,20 @@ from dataclasses import dataclass
 from typing import assert_never
 
 from vault_memory.markdown.document import Section, SectionedDoc, is_text, parse, render
-from vault_memory.markdown.editable_region import Region, item_marker, top_region
-from vault_memory.markdown.note_items import folded, line_end
+from vault_memory.markdown.editable_region import (
+    Region,
+    item_marker,
+    items_of_lines,
+    marker_after_last,
+    top_region,
+)
+from vault_memory.markdown.note_items import (
+    folded,
+    line_end,
+    own_bytes,
+    own_texts,
+    said,
+)
 from vault_memory.rules.edits.ops import (
     AddHeading,
     Append,
@@ -108,22 +120,23 @@ def _apply_all(
 ) -> tuple[SectionedDoc, list[Applied]]:
     """Applies all ops of a group. Raises OpRefused when one of them cannot be applied."""
     op = ops[0]
-    raw = render(doc)
     if isinstance(op, OpRefused):
         raise op
-    if not is_text(raw):
-        raise OpRefused("not_text")
     if isinstance(op, AddHeading):
-        new_doc, result = _add_heading(doc, raw, op)
+        new_doc, result = _add_heading(doc, op)
         return new_doc, [result]
     valid_ops = [op for op in ops if not isinstance(op, OpRefused)]
-    return _edit_section(doc, raw, op, valid_ops)
+    return _edit_section(doc, op, valid_ops)
 
 
 def _edit_section(
-    doc: SectionedDoc, raw: bytes, op: Append | Remove | Replace, ops: list[Op]
+    doc: SectionedDoc, op: Append | Remove | Replace, ops: list[Op]
 ) -> tuple[SectionedDoc, list[Applied]]:
-    index = _find_section(doc, op.heading)
+    names = [section.name for section in doc.sections]
+    raw = _text_of_note(doc)
+    if op.heading not in names:
+        raise OpRefused("heading_missing", tuple(dict.fromkeys(names)))
+    index = names.index(op.heading)
     section = doc.sections[index]
     region = top_region(section.body)
     # Appended lines that together would swallow the next block are tried line by line.
@@ -167,12 +180,12 @@ def _is_followed_by_heading(doc: SectionedDoc, index: int, region: Region) -> bo
     return below.lstrip(b"\r\n")[:1] in (b"", b"#")
 
 
-def _find_section(doc: SectionedDoc, name: str) -> int:
-    for index, section in enumerate(doc.sections):
-        if section.name == name:
-            return index
-    headings = dict.fromkeys(section.name for section in doc.sections)
-    raise OpRefused("heading_missing", tuple(headings))
+def _text_of_note(doc: SectionedDoc) -> bytes:
+    """Returns the bytes of a note. Raises OpRefused when they are not UTF-8."""
+    raw = render(doc)
+    if not is_text(raw):
+        raise OpRefused("not_text")
+    return raw
 
 
 # --- The ops ----------------------------------------------------------------------------------
@@ -181,9 +194,10 @@ def _find_section(doc: SectionedDoc, name: str) -> int:
 def _append(
     raw: bytes, section: Section, region: Region, ops: list[Append]
 ) -> _BodyEdit:
-    texts = _item_texts(section.body, region)
+    texts = own_texts(section.body, region)
     existing = set(map(folded, texts))
     new_lines: list[str] = []
+    new_texts: list[str] = []
     outcomes: list[str] = []
     for op in ops:
         if folded(op.line) in existing:
@@ -191,21 +205,21 @@ def _append(
             continue
         outcomes.append("applied")
         new_lines.append(op.line)
-        existing.add(folded(_item_text_of_line(op.line)))
+        new_texts.append(said(op.line))
+        existing.add(folded(new_texts[-1]))
     if not new_lines:
         return _BodyEdit(tuple(outcomes))
-    marker = _marker_for(section.body, region)
-    block = line_end(raw).join(_render_items(marker, new_lines))
-    heading, body = _insert_block(raw, section, region, block)
-    expected = (*texts, *map(_item_text_of_line, new_lines))
-    return _BodyEdit(tuple(outcomes), body, expected, heading=heading)
+    eol = line_end(raw)
+    marker = marker_after_last(section.body, region)
+    block = eol.join(items_of_lines(marker, new_lines))
+    heading, body = _insert_block(eol, section, region, block)
+    return _BodyEdit(tuple(outcomes), body, (*texts, *new_texts), heading=heading)
 
 
 def _insert_block(
-    raw: bytes, section: Section, region: Region, block: bytes
+    eol: bytes, section: Section, region: Region, block: bytes
 ) -> tuple[bytes, bytes]:
     """Returns the heading line and the body with `block` at the end of the top region."""
-    eol = line_end(raw)
     heading = section.heading
     before = section.body[: region.text_end]
     after = section.body[region.text_end :]
@@ -224,15 +238,8 @@ def _insert_block(
     return heading, before + gap + block + end + after
 
 
-def _render_items(marker: bytes, lines: list[str]) -> Iterator[bytes]:
-    for line in lines:
-        item = marker + line.encode()
-        yield item
-        marker = _marker_after(item)
-
-
 def _remove(section: Section, region: Region, op: Remove) -> _BodyEdit:
-    texts = _item_texts(section.body, region)
+    texts = own_texts(section.body, region)
     index = _find_item(texts, op)
     if index is None:
         return _BodyEdit(("noop_no_match",))
@@ -249,15 +256,15 @@ def _remove(section: Section, region: Region, op: Remove) -> _BodyEdit:
 
 def _replace(section: Section, region: Region, op: Replace) -> _BodyEdit:
     body = section.body
-    texts = _item_texts(body, region)
+    texts = own_texts(body, region)
     index = _find_item(texts, op)
     if index is None:
         return _BodyEdit(("noop_no_match",))
-    new_text = _item_text_of_line(op.line)
+    new_text = said(op.line)
     if texts[index] == new_text:
         return _BodyEdit(("noop_dup",))
     item = region.items[index]
-    own = _own_bytes(body, region)[index]
+    own = own_bytes(body, region)[index]
     trailing_blanks = own[len(own.rstrip(b" \t\r\n")) :]
     new_own = item_marker(own) + op.line.encode() + trailing_blanks
     new_body = body[: item.start] + new_own + body[item.start + len(own) :]
@@ -265,9 +272,8 @@ def _replace(section: Section, region: Region, op: Replace) -> _BodyEdit:
     return _BodyEdit(("applied",), new_body, expected, own)
 
 
-def _add_heading(
-    doc: SectionedDoc, raw: bytes, op: AddHeading
-) -> tuple[SectionedDoc, Applied]:
+def _add_heading(doc: SectionedDoc, op: AddHeading) -> tuple[SectionedDoc, Applied]:
+    raw = _text_of_note(doc)
     names = [section.name for section in doc.sections]
     if op.heading in names:
         raise OpRefused("heading_exists")
@@ -275,8 +281,8 @@ def _add_heading(
     if [section.name for section in new_doc.sections] != [*names, op.heading]:
         raise OpRefused("would_change_structure")
     body = new_doc.sections[-1].body
-    texts = _item_texts(body, top_region(body))
-    if texts != tuple(map(_item_text_of_line, op.lines)):
+    texts = own_texts(body, top_region(body))
+    if texts != tuple(map(said, op.lines)):
         raise OpRefused("would_change_structure")
     if not render(new_doc).startswith(raw):
         raise OpRefused("would_change_structure")
@@ -315,7 +321,7 @@ def _verify(doc: SectionedDoc, index: int, expected: tuple[str, ...]) -> None:
     if parse(render(doc)) != doc:
         raise OpRefused("would_change_structure")
     body = doc.sections[index].body
-    if _item_texts(body, top_region(body)) != expected:
+    if own_texts(body, top_region(body)) != expected:
         raise OpRefused("would_change_structure")
 
 
@@ -331,45 +337,3 @@ def _find_item(texts: tuple[str, ...], op: Remove | Replace) -> int | None:
     if len(matches) > 1:
         raise OpRefused("multiple_matches")
     return matches[0] if matches else None
-
-
-def _own_bytes(body: bytes, region: Region) -> list[bytes]:
-    """Returns the bytes of each item up to its first nested item."""
-    next_starts = [*(item.start for item in region.items[1:]), len(body)]
-    return [
-        body[item.start : min(next_start, item.end)]
-        for item, next_start in zip(region.items, next_starts, strict=False)
-    ]
-
-
-def _item_texts(body: bytes, region: Region) -> tuple[str, ...]:
-    """Returns the own text of each item, in order, in one line and without its marker."""
-    return tuple(map(_text_of_item, _own_bytes(body, region)))
-
-
-def _item_text_of_line(line: str) -> str:
-    """Returns the text that an item written with `line` will have."""
-    return _text_of_item(b"- " + line.encode())
-
-
-def _text_of_item(own: bytes) -> str:
-    return " ".join(own[len(item_marker(own)) :].decode("utf-8", "replace").split())
-
-
-def _marker_for(body: bytes, region: Region) -> bytes:
-    """Returns the marker of a new item: the style of the last item that is not nested."""
-    top_items = [item for item in region.items if item.depth == 1]
-    if not top_items or not region.ends_in_item:
-        return b"- "
-    last = top_items[-1]
-    return _marker_after(body[last.start : last.end])
-
-
-def _marker_after(item: bytes) -> bytes:
-    """Returns the marker of the item after `item`: the same, or the next number."""
-    marker = item_marker(item).split(b"[")[0]
-    sign = marker.strip()
-    if sign[:-1].isdigit():
-        indent = marker[: len(marker) - len(marker.lstrip())]
-        return indent + b"%d%s " % (int(sign[:-1]) + 1, sign[-1:])
-    return marker if marker.endswith((b" ", b"\t")) else marker + b" "

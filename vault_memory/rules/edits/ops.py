@@ -92,6 +92,11 @@ class Outcome:
     applied: tuple[Applied, ...] = ()
     rejected: tuple[Rejected, ...] = ()
 
+    @property
+    def has_applied(self) -> bool:
+        """Whether at least one op changed the note."""
+        return "applied" in [applied.outcome for applied in self.applied]
+
 
 @dataclass(slots=True)
 class OpRefused(Exception):

@@ -9,6 +9,7 @@ it or allows it.
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence, Set
 from dataclasses import dataclass
+from functools import lru_cache
 from operator import is_
 from typing import assert_never
 
@@ -35,10 +36,11 @@ _FORGETTING = frozenset({"retention", "forget"})
 _GAVE_BACK = frozenset({"proposal", "merge"})
 """Sources of records that propose lost lines, which nobody deleted"""
 
-MANY = 64
-"""The number of records from which the result of a replay is cached"""
-MOST = 4
-"""The number of long audits whose results are cached"""
+MOST = 8
+"""The number of audits whose results are cached"""
+
+LINES = 256
+"""The number of lines whose text is cached: each op asks for that of its line several times"""
 
 Key = tuple[str, str]
 """A section's name and a normalised text"""
@@ -81,7 +83,7 @@ class Ownership:
 
     def deleted(self, doc: SectionedDoc, heading: str, line: str) -> bool:
         """Returns whether a person deleted or moved away the item that this line would write."""
-        text = normalised(said(line))
+        text = text_of_line(line)
         former_headings = {
             former_heading
             for former_heading, former_text in self.written | self.buried
@@ -111,17 +113,17 @@ class Ownership:
 
 def replay(records: Iterable[Record], *, since: Ownership | None = None) -> Ownership:
     """Returns the ownership after the records of one note, which are in the order of time."""
-    if since is None and isinstance(records, tuple) and len(records) >= MANY:
+    if since is None and isinstance(records, tuple) and records:
         return _replay_cached(records)
     return _replay(records, since or Ownership())
 
 
 _cache: tuple[tuple[tuple[Record, ...], Ownership], ...] = ()
-"""Long audits with their results, the latest first"""
+"""Audits with their results, the latest first"""
 
 
 def _replay_cached(records: tuple[Record, ...]) -> Ownership:
-    """Replays only the records that were added to a long audit since its last replay."""
+    """Replays only the records that were added to an audit since its last replay."""
     global _cache
     cache = _cache
     for index, (cached_records, ownership) in enumerate(cache):
@@ -206,6 +208,11 @@ def allow_again(text: str) -> RecordedOp:
 
 def effect_of(applied: RecordedOp) -> Effect | None:
     """Returns the effect of an op in the audit; None without an effect or for an unknown op."""
+    return _effect_of_known(applied, op_of(applied.op))
+
+
+def _effect_of_known(applied: RecordedOp, op: Op | None) -> Effect | None:
+    """Returns the effect of an op in the audit; `op` is what was read from it."""
     if applied.outcome != "applied":
         return None
     match applied.op.get("op"):
@@ -215,7 +222,6 @@ def effect_of(applied: RecordedOp) -> Effect | None:
             heading = str(applied.op.get("heading"))
             return Effect(heading, applied.removed, applied.added, True)
         case _:
-            op = op_of(applied.op)
             return None if op is None else _effect_of_op(op, applied.removed)
 
 
@@ -267,15 +273,22 @@ def texts_of(value: object) -> frozenset[str]:
     return frozenset(text for _, text in _written_keys(value))
 
 
+@lru_cache(maxsize=LINES)
+def text_of_line(line: str) -> str:
+    """Returns the normalised text of an item that is written with this line."""
+    return normalised(said(line))
+
+
 # --- Keys of items ----------------------------------------------------------------------------
 
 
 def _written_keys(value: object) -> set[Key]:
     """Returns the items that an op would write."""
-    op = op_of(value)
+    op = value if isinstance(value, Op) else op_of(value)
     if op is None:
         return set()
-    return {(op.heading, normalised(said(line))) for line in written_lines(op)}
+    lines = written_lines(op)
+    return {(op.heading, text_of_line(line)) for line in lines}
 
 
 def _keys_of_change(applied: RecordedOp) -> tuple[set[Key], set[Key]]:
@@ -283,13 +296,13 @@ def _keys_of_change(applied: RecordedOp) -> tuple[set[Key], set[Key]]:
     # An edit of a text lists its items itself.
     if "wrote" in applied.op and applied.outcome == "applied":
         return _listed_keys(applied.op.get("took")), _listed_keys(applied.op["wrote"])
-    effect = effect_of(applied)
+    op = op_of(applied.op)
+    effect = _effect_of_known(applied, op)
     if effect is None:
         return set(), set()
     removed: set[Key] = set()
     if effect.removed:
         removed = _keys_in(effect.heading, effect.removed)
-    op = op_of(applied.op)
     if op is not None:
         return removed, _written_keys(op)
     return removed, _keys_in(effect.heading, effect.added)

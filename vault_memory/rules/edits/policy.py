@@ -396,6 +396,8 @@ class _PolicyRun:
 
     def _proposed_before(self, op: Op) -> Proposal | None:
         """Returns the proposal of this op, or an earlier one that would write the same text."""
+        if not self.rules.proposals:
+            return None
         same_op = self.rules.proposals.get(propose(self.rules.note, op, "").id)
         if same_op or not isinstance(op, Append | AddHeading):
             return same_op
