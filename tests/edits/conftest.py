@@ -41,7 +41,7 @@ class Desk:
                 self.reader(self.vault),
                 layout,
                 self.state,
-                learn=self.learnt.append,
+                learn=lambda path, note: self.learnt.append(path),
                 **self.options,
             )
         return self._curator

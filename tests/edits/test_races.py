@@ -8,41 +8,40 @@ import sys
 import textwrap
 import threading
 from datetime import UTC, datetime, timedelta
-from pathlib import Path
-from typing import Any
 
 import pytest
 
 from tests.edits.conftest import Desk
 from vault_memory.edits.commands import ApplyOps
-from vault_memory.vault.reader import Folder, Note
+from vault_memory.vault.fs import RealFiles
 
 TEA = "# Me\n\n## Tea\n\n- green\n- white\n\n## Boats\n\n- Sula\n"
 
 
-class Meanwhile(Folder):
-    """A folder in which somebody saves right after the bot has read."""
+class Meanwhile(RealFiles):
+    """Files of a vault in which somebody saves right after the bot has read the note."""
 
-    desk: Desk
-    saves: str = ""
+    def __init__(self, desk: Desk, text: str) -> None:
+        super().__init__(desk.vault)
+        self.desk, self.text = desk, text
+        self.note = -1
 
-    def read(self, path: str, **options: Any) -> Note:
-        note = super().read(path, **options)
-        if self.saves and path == "USER.md":
-            text, self.saves = self.saves, ""
+    def open(self, folder: int, name: str) -> int:
+        fd = super().open(folder, name)
+        if name == "USER.md":
+            self.note = fd
+        return fd
+
+    def close(self, fd: int) -> None:
+        super().close(fd)
+        if fd == self.note and self.text:
+            text, self.text = self.text, ""
             self.desk.save(text)
-        return note
 
 
 def meanwhile(desk: Desk, text: str) -> None:
     """After the bot's next look at the note, a person saves this."""
-
-    def reader(root: Path) -> Folder:
-        folder = Meanwhile(root)
-        folder.desk, folder.saves = desk, text
-        return folder
-
-    desk.reader = reader
+    desk.options["files"] = Meanwhile(desk, text)
 
 
 @pytest.mark.scenario("A1")

@@ -91,6 +91,7 @@ class SimulatedTrail(AuditLog):
         return self.of(NOTE)
 
     def add(self, record: Record) -> None:
+        self.unload()
         record = replace(record, device=self.device)
         line = (
             json.dumps(

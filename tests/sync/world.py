@@ -171,7 +171,7 @@ class World:
 
     def _kept(self, device: Device) -> set[str]:
         assert device.writer is not None
-        connection = device.writer.snapshots._connection
+        connection = device.writer.journal.connection
         found = set()
         for (revision,) in connection.execute("SELECT revision FROM blobs"):
             found |= lines_of([device.writer.snapshots.bytes_of(revision) or b""])

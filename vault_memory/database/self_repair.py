@@ -39,20 +39,14 @@ Copy = Callable[[Path, Connection], None]
 """Copies the readable rows of a damaged file into an empty database"""
 
 
-class Rows:
+class Rows(list[Any]):
     """Rows of a statement, read eagerly: damage appears while the statement can still be repeated."""
 
-    def __init__(self, rows: list[Any]) -> None:
-        self._rows = iter(rows)
-
-    def __iter__(self) -> Iterator[Any]:
-        return self._rows
-
     def fetchone(self) -> Any:
-        return next(self._rows, None)
+        return self.pop(0) if self else None
 
     def fetchall(self) -> list[Any]:
-        return list(self._rows)
+        return list(self)
 
 
 class RepairingConnection:
@@ -74,13 +68,38 @@ class RepairingConnection:
     def close(self) -> None:
         self._connection.close()
 
-    def execute(self, sql: str, values: Any = ()) -> Rows:
-        """Run a statement and read all its rows. Raises DatabaseError."""
-        return self._run(sql, values, many=False)
+    def execute(self, sql: str, values: Any = (), *, many: bool = False) -> Rows:
+        """Run a statement, for each of the `values` if `many`, and read all its rows. Raises DatabaseError."""
+        if not self._connection.in_transaction:
+            self._follow_replacement()
+            # An error may have ended the transaction.
+            self._statements.clear()
+        try:
+            if sql.startswith("BEGIN"):
+                rows = self._begin(sql)
+            elif many:
+                rows = Rows(self._connection.executemany(sql, values))
+            else:
+                rows = Rows(self._connection.execute(sql, values))
+        except DatabaseError as error:
+            if not (is_damage(error) or _lost_tables(error)):
+                raise
+            self.repair(str(error))
+            rows = self._once(sql, values, many)
+        if self._connection.in_transaction:
+            self._statements.append((sql, values, many))
+        else:
+            self._statements.clear()
+        return rows
 
     def executemany(self, sql: str, rows: Iterable[Sequence[Any]]) -> Rows:
         """Run a statement for each of `rows`. Raises DatabaseError."""
-        return self._run(sql, list(rows), many=True)
+        return self.execute(sql, list(rows), many=True)
+
+    def execute_all(self, statements: Iterable[tuple[str, Any]]) -> None:
+        """Run statements in their order. Raises DatabaseError."""
+        for sql, values in statements:
+            self.execute(sql, values)
 
     def pragma(self, name: str, value: object | None = None) -> Any:
         """Read or set a pragma, outside of transactions. The next statement repairs damage."""
@@ -111,38 +130,32 @@ class RepairingConnection:
         for statement in earlier_statements:
             self._once(*statement)
 
-    def _run(self, sql: str, values: Any, *, many: bool) -> Rows:
-        if not self._connection.in_transaction:
-            self._follow_replacement()
-            # An error may have ended the transaction.
-            self._statements.clear()
-        try:
-            rows = self._once(sql, values, many)
-        except DatabaseError as error:
-            if not (is_damage(error) or _lost_tables(error)):
-                raise
-            self.repair(str(error))
-            rows = self._once(sql, values, many)
-        if self._connection.in_transaction:
-            self._statements.append((sql, values, many))
-        else:
-            self._statements.clear()
-        return rows
-
     def _once(self, sql: str, values: Any, many: bool) -> Rows:
+        if sql.startswith("BEGIN"):
+            return self._begin(sql)
         run = self._connection.executemany if many else self._connection.execute
-        rows = Rows(list(run(sql, values)))
-        if sql.startswith("BEGIN") and self._is_replaced():
+        return Rows(run(sql, values))
+
+    def _begin(self, sql: str) -> Rows:
+        """Begin a transaction in the file that has the name now."""
+        rows = Rows(self._connection.execute(sql))
+        # Another process may have replaced the file while this one waited for the lock.
+        while self._is_replaced():
             self._connection.execute("ROLLBACK")
             self._reopen()
-            return self._once(sql, values, many)
+            rows = Rows(self._connection.execute(sql))
         return rows
 
     def _follow_replacement(self) -> None:
         """Reopen the file when another process replaced it; repair it when its content is gone."""
-        if self._is_replaced():
+        try:
+            status = os.stat(self.path)
+        except FileNotFoundError:
             self._reopen()
-        elif _is_empty(self.path):
+            return
+        if status.st_ino != self._inode:
+            self._reopen()
+        elif status.st_size == 0:
             # The cache of this process hides the damage from its statements, and its open file
             # keeps other processes from creating a new database there.
             self.repair(EMPTIED)

@@ -13,16 +13,17 @@ from itertools import islice
 from pathlib import Path
 from typing import TYPE_CHECKING, BinaryIO, NamedTuple
 
-from vault_memory.edits.audit_folders import AUDIT_NAME, AuditFolders
 from vault_memory.edits.edit_errors import NotRecorded, UnclearId
 from vault_memory.errors import NoteNotFound
 from vault_memory.markdown.note_items import resolve
 from vault_memory.rules.edits.audit_reader import read_line
 from vault_memory.rules.edits.audit_record import Record, union
+from vault_memory.rules.paths.filenames import inside
+from vault_memory.vault.audit_folders import AUDIT_NAME, AuditFolders
 from vault_memory.vault.device_id import own_log
 from vault_memory.vault.devices import Devices
 from vault_memory.vault.jsonl_log import (
-    append_record,
+    append_checked,
     last_lines,
     lines_from_end,
     sync_records,
@@ -60,10 +61,26 @@ class AuditLog(Devices):
         self._folder = folder
         self._folders = AuditFolders(folder.root)
         self._read_logs: dict[str, ReadLog] = {}
+        self._loaded: dict[str, tuple[Record, ...]] = {}
+        """Records of the notes that were loaded for the command under way"""
 
     def of(self, note: str) -> tuple[Record, ...]:
         """The records of one note, the oldest first."""
         return self._union(self._beside(note))
+
+    def load(self, note: str) -> tuple[Record, ...]:
+        """The records of one note for a command: read once, until `unload`, or until a record is added."""
+        records = self._loaded.get(note)
+        if records is None:
+            paths = self._beside(note)
+            # A device is known by its file, even before that has a record.
+            self._meet_files(paths)
+            self._loaded[note] = records = self._union(paths)
+        return records
+
+    def unload(self) -> None:
+        """Forgets loaded records: other devices may have brought new ones since."""
+        self._loaded.clear()
 
     def all(self) -> tuple[Record, ...]:
         """The records of all notes, the oldest first."""
@@ -97,11 +114,13 @@ class AuditLog(Devices):
     def add(self, record: Record) -> None:
         """Add a record to the file beside its note; on the disk when this returns. Raises NotRecorded."""
         self.discover_devices(record.note)
+        self._loaded.pop(record.note, None)
         record = replace(record, device=self.device)
+        path = record.note + ENDING
+        if self.others:
+            path = own_log(path, self.device)
         try:
-            append_record(
-                self._folder.root, self.file_of(record.note), record.as_json()
-            )
+            append_checked(self._folder.root, inside(path), record.as_json())
         except OSError as error:
             raise NotRecorded(record.note, error.strerror or str(error)) from None
 
@@ -113,25 +132,26 @@ class AuditLog(Devices):
         except OSError as error:
             raise NotRecorded(note, error.strerror or str(error)) from None
 
-    def file_of(self, note: str) -> str:
-        """Where this device writes the records of a note."""
-        return own_log(note + ENDING, self.device) if self.others else note + ENDING
-
     def last_of(self, path: str) -> Record | None:
         """The last record of one audit file, without reading all of it."""
         return next(iter(self._tail(path)), None)
 
     def last_own(self, note: str) -> Record | None:
         """The last record of this device that changed the note, as far as it is among the last ones."""
-        for path in (own_log(note + ENDING, self.device), note + ENDING):
-            for record in self._tail(path):
-                if (
-                    record.device == self.device
-                    and record.after
-                    and record.after != record.before
-                ):
-                    return record
+        device = self.device
+        for record in self._newest(note, device):
+            has_changed = record.after and record.after != record.before
+            if record.device == device and has_changed:
+                return record
         return None
+
+    def _newest(self, note: str, device: str) -> Iterator[Record]:
+        """The last records of a note, the last first, of this device's own file before others."""
+        if note in self._loaded:
+            yield from reversed(self._loaded[note])
+            return
+        yield from self._tail(own_log(note + ENDING, device))
+        yield from self._tail(note + ENDING)
 
     def bad_lines(self) -> dict[str, int]:
         """How many lines of each note's audit are no records."""
@@ -149,6 +169,9 @@ class AuditLog(Devices):
 
     def held(self, record_id: str, note: str) -> Record | None:
         """The record, when the note's files have it already."""
+        if note in self._loaded:
+            loaded = self._loaded[note]
+            return next((record for record in loaded if record.id == record_id), None)
         wanted = f'"id":"{record_id}"'.encode()
         for path in self._beside(note):
             with self._stream(path) as stream:
@@ -163,26 +186,32 @@ class AuditLog(Devices):
 
     def discover_devices(self, note: str) -> None:
         """The devices whose files stand beside a note, or who wrote last into the one that all began with."""
-        if self.others:
+        # Loading the records of a note met their devices.
+        if note in self._loaded or self.others:
             return
         last = self.last_of(note + ENDING)
-        named = (
-            found["device"]
-            for path in self._beside(note)
-            if (found := AUDIT_NAME.fullmatch(path))
-        )
-        self.meet([*([last.device] if last else []), *(name for name in named if name)])
+        if last is not None:
+            self.meet([last.device])
+        self._meet_files(self._beside(note))
+
+    def _meet_files(self, paths: Iterable[str]) -> None:
+        """Remembers the devices that audit files are named after."""
+        names = (AUDIT_NAME.fullmatch(path) for path in paths)
+        devices = [name["device"] for name in names if name and name["device"]]
+        if devices:
+            self.meet(devices)
 
     def _union(self, paths: Iterable[str]) -> tuple[Record, ...]:
-        return union(*(self._read(path) for path in paths))
+        files = [self._read(path) for path in paths]
+        devices = {record.device for records in files for record in records}
+        if not devices <= {"", self.device, *self.others}:
+            self.meet(devices)
+        return union(*files)
 
     def _beside(self, note: str) -> list[str]:
         """The audit files of a note, by looking into its folder alone."""
         audit = note.rpartition("/")[2] + ENDING
-        return self._folders.beside(
-            note,
-            (audit, *(own_log(audit, name) for name in {self.device, *self.others})),
-        )
+        return self._folders.beside(note, self.log_names(audit))
 
     def _read(self, path: str) -> list[Record]:
         with self._stream(path) as stream:
@@ -195,9 +224,7 @@ class AuditLog(Devices):
             self._read_logs[path] = log
         if len(self._read_logs) > MOST_KNOWN:
             self._read_logs.pop(next(iter(self._read_logs)), None)
-        records = log.records + torn
-        self.meet({record.device for record in records})
-        return records
+        return log.records + torn
 
     def _sync(self, path: str) -> None:
         sync_records(self._folder.root, path)
@@ -238,7 +265,7 @@ def _read_on(stream: BinaryIO, note: str, log: ReadLog) -> tuple[ReadLog, list[R
         length += len(line)
         digest.update(line)
         if record is not None:
-            records.append(_placed(record, note))
+            records.append(record if record.note == note else _placed(record, note))
     return ReadLog(length, digest, records), torn
 
 

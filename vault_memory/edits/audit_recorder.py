@@ -5,7 +5,7 @@ neither none nor two.
 """
 
 import logging
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from typing import Literal, NamedTuple
 
 from vault_memory.edits.audit_log import AuditLog
@@ -13,10 +13,12 @@ from vault_memory.edits.backup_detection import note_gap
 from vault_memory.edits.commands import EditCommand
 from vault_memory.edits.edit_errors import NotRecorded
 from vault_memory.edits.inbox import Inbox
+from vault_memory.edits.note_access import NoteState
 from vault_memory.edits.plans.plan import Plan, PlanInputs
 from vault_memory.edits.plans.write_record import Records, plan_again, record_of
 from vault_memory.errors import NoteUnreadable
 from vault_memory.rules.edits.audit_record import Record
+from vault_memory.vault.reader import Note
 from vault_memory.vault.snapshots import revision_of
 from vault_memory.vault.write.journal import PendingWrite
 from vault_memory.vault.write.writer import Writer
@@ -27,8 +29,8 @@ logger = logging.getLogger(__name__)
 class Listeners(NamedTuple):
     """Functions that the editor calls after a write."""
 
-    learn: Callable[[str], None] = lambda path: None
-    """gets the path of each note that was written"""
+    learn: Callable[[str, Note | None], None] = lambda path, note: None
+    """gets the path of each note that was written, and the note if nobody saved since"""
     tell: Callable[[Record], None] = lambda record: None
     """gets each new record"""
 
@@ -47,18 +49,22 @@ class AuditRecorder:
         self.inputs = PlanInputs(self.records_of, self._bytes_of, human_items)
         self._trail, self._inbox, self._writer = trail, inbox, writer
         self._listeners = listeners
-        self._plans: dict[str, list[Plan]] = {}
-        """plans of this transaction, by command id"""
+        self._plans: dict[str, list[tuple[str | None, Plan]]] = {}
+        """plans of this transaction, each after the revision it is made from, by command id"""
+        self._recorded: dict[str, str] = {}
+        """id of the record before that of a command of this transaction, by command id"""
         self._newest: dict[str, str] = {}
         """id of the newest record that a plan of this transaction used, by note"""
 
-    def start(self, command: EditCommand, plan: Plan) -> None:
-        """Remembers the plan that is about to be written."""
-        self._plans[command.id] = [plan]
+    def start(self, command: EditCommand, plan: Plan, state: NoteState) -> None:
+        """Remembers the plan that is about to be written, made from this state of the note."""
+        self._plans[command.id] = [(state.revision, plan)]
+        self._recorded[command.id] = state.loaded.recorded
 
     def revise(self, command: EditCommand, plan: Plan) -> None:
         """Remembers the plan on a newer text of the note."""
-        self._plans.setdefault(command.id, []).append(plan)
+        revision = None if plan.before is None else revision_of(plan.before)
+        self._plans.setdefault(command.id, []).append((revision, plan))
 
     def planned_after(self, note: str) -> str | None:
         """Returns the id of the newest record that plans for a note used, empty for none; None: they used none."""
@@ -67,30 +73,37 @@ class AuditRecorder:
     def forget_plans(self) -> None:
         """Ends a transaction."""
         self._plans.clear()
+        self._recorded.clear()
         self._newest.clear()
 
     def record_finished(self) -> dict[str, Record]:
-        """Writes the records of finished writes. Returns the new records by command id."""
+        """Writes the records of all finished writes. Returns the new records by command id."""
+        writer = self._writer()
+        writer.newly_finished()  # they are among all
+        return self.record_all(writer, writer.finished())
+
+    def record_all(
+        self, writer: Writer, writes: Iterable[PendingWrite]
+    ) -> dict[str, Record]:
+        """Writes the records of these finished writes. Returns the new records by command id."""
         records: dict[str, Record] = {}
         unrecorded_notes: set[str] = set()
-        writer = self._writer()
-        for write in writer.finished():
+        for write in writes:
             command = EditCommand.read(write.record)
             if command is None:
                 logger.warning(
                     "the journal has no readable command for a write to %s", write.path
                 )
-            elif command.note in unrecorded_notes:
-                # The record of an earlier command must not be planned from that of a later one.
+                writer.acknowledge([write.op_id])
+                continue
+            # The record of an earlier command must not be planned from that of a later one.
+            if command.note in unrecorded_notes:
                 continue
             try:
-                note = self._record(command, write, records) if command else ""
+                self._record(command, write, writer, records)
             except (NotRecorded, NoteUnreadable) as error:
                 logger.warning("%s; it is tried again", error.message)
-                if command is not None:
-                    unrecorded_notes.add(command.note)
-                continue
-            writer.acknowledge([write.op_id], note)
+                unrecorded_notes.add(command.note)
         return records
 
     def record_unwritten(self, record: Record) -> None:
@@ -102,7 +115,7 @@ class AuditRecorder:
 
     def records_of(self, note: str) -> tuple[Record, ...]:
         """Returns the records of a note, with those of writes that finished in this transaction."""
-        records = self._trail.of(note)
+        records = self._trail.load(note)
         for write in self._writer().finished() if self._plans else ():
             command = EditCommand.read(write.record)
             if command is None or command.note != note:
@@ -116,9 +129,13 @@ class AuditRecorder:
         return self._writer().snapshots.bytes_of(revision)
 
     def _record(
-        self, command: EditCommand, write: PendingWrite, records: dict[str, Record]
-    ) -> str:
-        """Returns the note whose audit has the record now, or an empty string for a write without a record.
+        self,
+        command: EditCommand,
+        write: PendingWrite,
+        writer: Writer,
+        records: dict[str, Record],
+    ) -> None:
+        """Writes the record of a write, if it has none yet, and acknowledges it; adds it to `records`.
 
         Raises NotRecorded, NoteUnreadable.
         """
@@ -129,21 +146,31 @@ class AuditRecorder:
                 # That process may have died before the record was on the disk.
                 self._trail.fsync_log(command.note)
                 self._inbox.clear(recorded)
-                return command.note
+                writer.acknowledge([write.op_id], command.note)
+                return
         record = self._record_of(command, write)
         # Another program may have decided the same proposals while the write waited.
         if command.decided_proposals and not record.proposed:
-            return ""
+            writer.acknowledge([write.op_id])
+            return
+        # The note has the text, also when its record has to wait.
         records[command.id] = record
         self._inbox.show(record)
-        note_gap(self._writer(), self._trail, command.note)
+        self._note_gap(command, writer)
         try:
             self._trail.add(record)
+            writer.acknowledge([write.op_id], command.note)
         finally:
-            self._listeners.learn(write.path)
+            self._listeners.learn(write.path, writer.written(write))
         self._inbox.clear(record)
         self._listeners.tell(record)
-        return command.note
+
+    def _note_gap(self, command: EditCommand, writer: Writer) -> None:
+        recorded = self._recorded.get(command.id)
+        if recorded is None:
+            recorded = writer.journal.recorded_of(command.note)
+        if recorded:
+            note_gap(writer, self._trail, command.note, recorded)
 
     def _record_of(
         self, command: EditCommand, write: PendingWrite, earlier: Records | None = None
@@ -151,14 +178,13 @@ class AuditRecorder:
         """Returns the record of a write; `earlier` are the records before it, by default those of the audit log."""
         plan = self._find_plan(command, write)
         if plan is None:
-            records = self._trail.of(command.note) if earlier is None else earlier
+            records = self._trail.load(command.note) if earlier is None else earlier
             plan = plan_again(command, write, self.inputs, records)
         return record_of(command, write, plan, self.inputs)
 
     def _find_plan(self, command: EditCommand, write: PendingWrite) -> Plan | None:
         """Returns the newest plan of this transaction for the text that was replaced."""
-        for plan in reversed(self._plans.get(command.id, ())):
-            revision = None if plan.before is None else revision_of(plan.before)
+        for revision, plan in reversed(self._plans.get(command.id, ())):
             if revision == write.expected:
                 return plan
         return None

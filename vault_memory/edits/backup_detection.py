@@ -123,11 +123,11 @@ def reverted_notes(snapshots: Snapshots, live: Mapping[str, str]) -> dict[str, s
     return reverted
 
 
-def note_gap(writer: Writer, audit_log: AuditLog, note: str) -> None:
-    """Remembers a gap, if the record before the one to be added is missing from the audit log."""
-    record_id = writer.journal.recorded_of(note)
-    if not record_id:
-        return
+def note_gap(writer: Writer, audit_log: AuditLog, note: str, record_id: str) -> None:
+    """Remembers a gap, if the record before the one to be added is missing from the audit log.
+
+    `record_id` is the id of the last record that was safe there.
+    """
     last = audit_log.last_own(note)
     if last is not None and last.id == record_id:
         return

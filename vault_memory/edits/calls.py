@@ -16,6 +16,7 @@ from vault_memory.lazy import lazy_module
 from vault_memory.logs import Logger
 from vault_memory.rules.paths.filenames import inside
 from vault_memory.search.open_vault import OpenVault
+from vault_memory.vault.reader import LARGEST_PARSED, Note
 
 if TYPE_CHECKING:
     from vault_memory.edits import commands, notifier, people
@@ -123,14 +124,13 @@ class EditCalls:
             )
         moment = aware(options.now)
         with self.transaction():
-            path = inside(note)
-            self.check_owner(path)
             all_ops = tuple(ops)
             action = commands.ApplyOps(all_ops)
             command = self.editor.new_command(
-                path, source, moment, action, why=options.why
+                note, source, moment, action, why=options.why
             )
-            words = self.owner_words(path, source, all_ops)
+            self.check_owner(command)
+            words = self.owner_words(note, source, all_ops)
             command = command.with_provenance(options.origin, words)
             return self.execute(
                 command,
@@ -159,9 +159,9 @@ class EditCalls:
             # A link could lead to the note of another person.
             if self.editor.real(path) != note:
                 raise BadPath(note, "it is a link")
-            self.check_owner(note)
             action = commands.EditText(dict(edit))
             command = self.editor.new_command(path, "tool", moment, action)
+            self.check_owner(command)
             words = self.owner_words(note, "tool", edit)
             command = command.with_provenance("owner", words)
             return self.execute(command, moment, expected=expected, dry_run=dry_run)
@@ -388,23 +388,25 @@ class EditCalls:
         """What the owner of a note said in open sessions; a tool may write a standing rule from it alone."""
         return self._owner_words(note, ask) if source == "tool" else ()
 
-    def check_owner(self, note: str) -> None:
-        """Raise NameTaken when a note would create a person whose name reads like another person's."""
-        place = self.vault.layout.place(note)
-        if place is not None and place.scope.startswith("user:"):
-            user = place.scope.removeprefix("user:")
+    def check_owner(self, command: "EditCommand") -> None:
+        """Raise NameTaken when a command would create a person whose name reads like another person's."""
+        if command.user_id:
             root = Path(self.vault.folder.root)
-            people.refuse_twin(user, root, self.vault.layout)
+            people.refuse_twin(command.user_id, root, self.vault.layout)
 
-    def reindex(self, path: str) -> None:
-        """Index a note that was just written. Does nothing before the first index exists."""
+    def reindex(self, path: str, note: Note | None = None) -> None:
+        """Index a note that was just written. Does nothing before the first index exists.
+
+        `note` is what was written, unless somebody saved since.
+        """
         indexing = self.vault.indexing
         with self.vault.lock:
             try:
-                if indexing.generations.current == 0:
+                ingest = indexing.ingest_if_built()
+                if ingest is None:
                     return
-                ingest = indexing.ingest()
-                note = ingest.read(path)
+                if note is None or len(note.raw) > LARGEST_PARSED:
+                    note = ingest.read(path)
                 if note is not None:
                     ingest.ingest(note, State.SETTLED)
             except NoteUnreadable as error:

@@ -76,15 +76,16 @@ class Edit:
 
 def edit_of(record: Record, *, recorded: bool) -> Edit:
     """Returns the result that a record tells; `recorded` when the audit log has the record."""
-    entry: Any = record.as_json()
+    # JSON holds the ops that it lacks a form for in another one.
+    rejected: Any = record.as_json()["rejected"] if record.rejected else ()
     return Edit(
         record.note,
         record.before or None,
         record.after or None,
-        tuple(AppliedOp(op.op, op.outcome, op.remark) for op in record.applied),
+        tuple([AppliedOp(op.op, op.outcome, op.remark) for op in record.applied]),
         tuple(
             RejectedOp(json_op["op"], refusal.reason, refusal.headings)
-            for refusal, json_op in zip(record.rejected, entry["rejected"], strict=True)
+            for refusal, json_op in zip(record.rejected, rejected, strict=True)
         ),
         tuple(
             ProposedOp(proposal.op, proposal.id, proposal.why)

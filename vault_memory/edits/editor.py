@@ -8,7 +8,7 @@ import fcntl
 import logging
 import os
 import time
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence, Set
 from contextlib import AbstractContextManager, contextmanager
 from dataclasses import replace
 from datetime import datetime, timedelta
@@ -28,7 +28,7 @@ from vault_memory.edits.device_lease import Lease
 from vault_memory.edits.edit_errors import NoteChanged
 from vault_memory.edits.edit_result import Edit, edit_of, pending_of
 from vault_memory.edits.inbox import Inbox
-from vault_memory.edits.note_access import NoteAccess
+from vault_memory.edits.note_access import NoteAccess, NoteState, complete_version
 from vault_memory.edits.note_history import NoteHistory
 from vault_memory.edits.plans.edit_plan import plan_command
 from vault_memory.edits.plans.plan import Plan
@@ -42,6 +42,7 @@ from vault_memory.vault.fs import Files, RealFiles
 from vault_memory.vault.reader import Folder, Note
 from vault_memory.vault.snapshots import revision_of
 from vault_memory.vault.write.journal import PendingWrite
+from vault_memory.vault.write.loaded_note import Unsettled
 from vault_memory.vault.write.writer import Writer, WriteResult
 
 if TYPE_CHECKING:
@@ -70,7 +71,7 @@ PASSING = frozenset({"hot", "truncated", "in_editor", "busy"})
 class NoteEditor:
     """Edits the notes of one vault, one call at a time.
 
-    `learn` gets the path of each note that was written, `tell` each new record. `trail` and `files` replace the parts
+    `learn` gets the path of each note that was written, and the note if nobody saved since; `tell` each new record. `trail` and `files` replace the parts
     that the editor makes by itself.
     """
 
@@ -81,7 +82,7 @@ class NoteEditor:
         state: Path,
         *,
         human_items: Literal["propose", "edit"] = "propose",
-        learn: Callable[[str], None] = lambda path: None,
+        learn: Callable[[str, Note | None], None] = lambda path, note: None,
         tell: Callable[[Record], None] = lambda record: None,
         trail: AuditLog | None = None,
         files: Files | None = None,
@@ -111,7 +112,11 @@ class NoteEditor:
         """The writer, opened on first use: a reader of the audit log needs no journal."""
         if self._open is None:
             self._open = Writer.open(
-                self.folder.root, self._state, self._merge, barred=self._lease.barred
+                self.folder.root,
+                self._state,
+                self._merge,
+                barred=self._lease.barred,
+                files=self.files,
             )
             after_opening(self._open, self.trail, self.folder)
         return self._open
@@ -174,39 +179,40 @@ class NoteEditor:
         waits = patient and command.source not in UNATTENDED
         patience = PATIENCE_SECONDS if waits else 0.0
         with self._locked(now):
-            note = self._read_judged(command.note, now, judge=not dry_run)
-            note = self._access.wait_for_complete_save(
-                command.note, note, self.writer.snapshots, now, patient=waits
-            )
-            current = note.revision if note else None
+            state = self._load(command, now, dry_run=dry_run, patient=waits)
+            current = state.revision
             expected = _full_revision(expected, current)
             base: bytes | None = None
             if expected is not None and expected != current:
                 if not merge:
                     raise NoteChanged(command.note, expected, current)
                 base = self._recorder.inputs.bytes_of(expected)
-            before = note.raw if note else None
-            plan = plan_command(command, before, self._recorder.inputs, base=base)
+            plan = plan_command(command, state.raw, self._recorder.inputs, base=base)
             if dry_run:
                 return edit_of(plan.record(command, plan.after), recorded=False)
             if not plan.changes:
                 if idle or plan.proposed:
                     return self.record_without_change(command, plan)
                 return edit_of(plan.record(command, plan.after), recorded=False)
-            edit = self._write(command, plan, current, base, now, patience)
-            self._check_new_saves(now)
-            return edit
+            writer = self.writer
+            record, result = self._write(command, plan, state, base, now, patience)
+            if writer.has_new_saves() and writer.snapshots.unjudged():
+                self._stale_saves.look(now)
+            if record is None:
+                return self._pending_edit(command, plan, result)
+        return edit_of(record, recorded=True)
 
     def tend(self, now: datetime) -> list[Record]:
         """Does what is due: pending writes, missing records, displaced files. Returns the new records."""
-        with self._locked(now) as records:
+        with self._settled(now) as records:
             records += self._retry_pending(now).values()
-            self._check_new_saves(now)
+            if self.writer.snapshots.unjudged():
+                self._stale_saves.look(now)
             return records
 
     def turn(self, now: datetime) -> AbstractContextManager[list[Record]]:
         """Returns a transaction for calls that are more than one command."""
-        return self._locked(now)
+        return self._settled(now)
 
     def is_due(self, now: datetime) -> bool:
         """Whether `tend` has anything to do; cheap."""
@@ -246,7 +252,7 @@ class NoteEditor:
         if versions:
             self.writer.snapshots.record_all(versions, at=now.timestamp())
             if self.writer.snapshots.unjudged():
-                with self._locked(now):
+                with self._settled(now):
                     self._stale_saves.look(now)
 
     def wants(self, path: str, revision: str) -> bool:
@@ -258,9 +264,11 @@ class NoteEditor:
 
     def carry_out(self, command: EditCommand, note: Note, now: datetime) -> None:
         """Executes a command of the editor itself, inside a transaction, without waiting. Raises as `run`."""
+        self.trail.unload()
         plan = plan_command(command, note.raw, self._recorder.inputs)
         if plan.changes:
-            self._write(command, plan, note.revision, None, now, 0.0)
+            state = NoteState(note, self.writer.load(command.note))
+            self._write(command, plan, state, None, now, 0.0)
         elif plan.proposed:
             self.record_without_change(command, plan)
 
@@ -268,6 +276,7 @@ class NoteEditor:
         self, command: EditCommand, base: bytes | None
     ) -> tuple[EditCommand, Plan]:
         """Plans a pending command on another text. Returns it as the journal stores it, and its plan."""
+        self.trail.unload()
         try:
             plan = plan_command(command, base, self._recorder.inputs)
         except NotUndoable:
@@ -287,47 +296,57 @@ class NoteEditor:
         self._recorder.record_unwritten(record)
         return edit_of(record, recorded=True)
 
-    def _read_judged(self, path: str, now: datetime, *, judge: bool) -> Note | None:
-        """Reads a note, after its last save was checked for lines of the bot that it lost."""
-        note = self._access.read(path)
-        if note is None or not judge:
-            return note
-        self._stale_saves.notice(note, now)
-        if self._check_new_saves(now):
-            return self._access.read(path)
-        return note
-
-    def _check_new_saves(self, now: datetime) -> bool:
-        """Judges saves over lines of the bot. Returns whether there were any."""
-        has_saves = bool(self.writer.snapshots.unjudged())
-        if has_saves:
-            self._stale_saves.look(now)
-        return has_saves
+    def _load(
+        self, command: EditCommand, now: datetime, *, dry_run: bool, patient: bool
+    ) -> NoteState:
+        """Reads the note to plan on, after its last save was checked for lines of the bot that it lost."""
+        writer = self.writer
+        state = self._access.load(command.note, command.kind, writer)
+        if state.loaded.unsettled:
+            self._settle(now, state.loaded.unsettled)
+            state = self._access.load(command.note, command.kind, writer)
+        if state.note is not None and not dry_run:
+            is_new = self._stale_saves.notice(state.note, state.loaded.head, now)
+            if is_new or state.loaded.has_unjudged_saves:
+                self._stale_saves.look(now)
+                state = self._access.load(command.note, command.kind, writer)
+        if patient:
+            state = self._access.wait_for_complete_save(command, state, writer, now)
+        return complete_version(state, writer.snapshots, now)
 
     def _write(
         self,
         command: EditCommand,
         plan: Plan,
-        expected: str | None,
+        state: NoteState,
         base: bytes | None,
         now: datetime,
         patience: float,
-    ) -> Edit:
-        """Writes a plan, for up to `patience` seconds while its note is in use, and records it."""
+    ) -> tuple[Record | None, WriteResult]:
+        """Writes a plan, for up to `patience` seconds while its note is in use, and records it.
+
+        Returns the record, or None while the write waits.
+        """
         start = time.monotonic()
-        self._recorder.start(command, plan)
+        writer = self.writer
+        self._recorder.start(command, plan, state)
         merge_base = plan.before if base is None else base
-        result = self._start_write(command, plan, expected, merge_base, now)
-        records = self._recorder.record_finished()
+        result = self._start_write(command, plan, state, merge_base, now)
+        records = self._recorder.record_all(writer, writer.newly_finished())
         while command.id not in records and result.reason in PASSING:
             spent = time.monotonic() - start
             if spent >= patience:
                 break
             time.sleep(PAUSE_SECONDS)
+            # A sync program may have brought records of another device meanwhile.
+            self.trail.unload()
             records = self._retry_pending(now + timedelta(seconds=spent))
-        record = records.get(command.id)
-        if record is not None:
-            return edit_of(record, recorded=True)
+        return records.get(command.id), result
+
+    def _pending_edit(
+        self, command: EditCommand, plan: Plan, result: WriteResult
+    ) -> Edit:
+        """Returns the result of a command whose write waits."""
         for pending in self.waiting():
             if pending.id == command.id:
                 return pending_of(plan, command, pending.reason, pending.explanation)
@@ -337,12 +356,13 @@ class NoteEditor:
         self,
         command: EditCommand,
         plan: Plan,
-        expected: str | None,
+        state: NoteState,
         base: bytes | None,
         now: datetime,
     ) -> WriteResult:
         newest = self._recorder.planned_after(command.note)
         record = replace(command, planned_after=newest).as_bytes()
+        expected = state.revision
         if plan.after is None:
             assert expected is not None, "a missing note cannot be taken away"
             return self.writer.trash(
@@ -362,6 +382,7 @@ class NoteEditor:
             quiet=UNATTENDED_QUIET_SECONDS if is_unattended else QUIET_SECONDS,
             record=record,
             merge=lambda _, ours, theirs: self._plan_on_newer(command, theirs, base),
+            loaded=state.loaded,
         )
 
     def _plan_on_newer(
@@ -398,21 +419,36 @@ class NoteEditor:
             self._pending_writes |= pending
         return self._pending_writes.get(content)
 
+    def _settle(self, now: datetime, unsettled: Set[Unsettled]) -> list[Record]:
+        """Finishes what an earlier transaction left to do. Returns the new records."""
+        # Before records are written: they are planned from the audit log as it was then.
+        if "interrupted" in unsettled:
+            self.writer.recovered(now)
+        if "salvaged" in unsettled:
+            adopt_salvaged(self.writer, self.folder, now)
+        if "unrecorded" not in unsettled:
+            return []
+        return list(self._recorder.record_finished().values())
+
     @contextmanager
-    def _locked(self, now: datetime) -> Iterator[list[Record]]:
-        """Locks the vault against other editors, recovers what a crash interrupted, and yields the new records."""
+    def _settled(self, now: datetime) -> Iterator[list[Record]]:
+        """Locks the vault, recovers what a crash interrupted, and yields the new records."""
+        with self._locked(now):
+            yield self._settle(now, self.writer.unsettled())
+
+    @contextmanager
+    def _locked(self, now: datetime) -> Iterator[None]:
+        """Locks the vault against other editors."""
         # A user may delete the state folder under a process that lives for long, such as `mcp`.
         self._state.mkdir(mode=0o700, parents=True, exist_ok=True)
         fd = os.open(self._state / LOCK, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o600)
         try:
             fcntl.flock(fd, fcntl.LOCK_EX)
             self._today = f"{now:%Y-%m-%d}"
-            # Before records are written: they are planned from the audit log as it was then.
-            self.writer.recover_interrupted(now)
-            adopt_salvaged(self.writer, self.folder, now)
-            yield list(self._recorder.record_finished().values())
+            yield
         finally:
             self._recorder.forget_plans()
+            self.trail.unload()
             self._pending_writes.clear()
             os.close(fd)
 

@@ -88,7 +88,8 @@ class Inbox:
 
     def clear(self, record: Record) -> None:
         """Removes from the page what a record decided; what no person decided is struck through, with the reason."""
-        self._remove_decided(self.page_of(record.note), record.ts, record.proposed)
+        if record.proposed:
+            self._remove_decided(self.page_of(record.note), record.ts, record.proposed)
 
     def carry_out(self, page: str, now: datetime) -> bool:
         """Carries out what a person decided on a page. False when it was saved just now: call again later."""

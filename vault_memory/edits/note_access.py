@@ -4,16 +4,20 @@ import os
 import time
 from datetime import datetime
 from pathlib import Path
+from typing import NamedTuple
 
 from vault_memory.edits.audit_log import ENDING, AuditLog
+from vault_memory.edits.commands import EditCommand
 from vault_memory.edits.edit_errors import NotCurated
 from vault_memory.errors import NoteNotFound
+from vault_memory.rules.paths.filenames import inside
 from vault_memory.rules.paths.layout import Layout, Place
 from vault_memory.vault.fs import Files
 from vault_memory.vault.reader import LARGEST_STORED, Folder, Note
 from vault_memory.vault.snapshots import Snapshots
+from vault_memory.vault.write.loaded_note import LoadedNote, real_path
 from vault_memory.vault.write.preconditions import HOLD, half_saved
-from vault_memory.vault.write.writer import real_path
+from vault_memory.vault.write.writer import Writer
 
 CURATED = frozenset(
     {"user", "channel", "memory", "note", "dated", "facts", "rules", "reflection"}
@@ -22,6 +26,25 @@ CURATED = frozenset(
 PERSONA = "persona"
 """Kind of note that only a move of sections, and its undo, may change"""
 PAUSE_SECONDS = 0.02
+
+
+class NoteState(NamedTuple):
+    """A note as an edit is planned from it: read once, and handed from station to station."""
+
+    note: Note | None
+    """None: the note is absent"""
+    loaded: LoadedNote
+    """What a write of it needs"""
+
+    @property
+    def revision(self) -> str | None:
+        """The revision of the text to plan on; None: the note is absent."""
+        return self.note.revision if self.note else None
+
+    @property
+    def raw(self) -> bytes | None:
+        """The text to plan on; None: the note is absent."""
+        return self.note.raw if self.note else None
 
 
 class NoteAccess:
@@ -35,7 +58,7 @@ class NoteAccess:
 
     def place(self, path: str, *, persona: bool = False) -> Place:
         """Returns the kind and scope of a note. Raises NotCurated, BadPath."""
-        place = self._layout.place(path)
+        place = self._layout.place(inside(path))
         if place is None:
             raise NotCurated(path, "")
         if place.kind in CURATED or (persona and place.kind == PERSONA):
@@ -54,8 +77,20 @@ class NoteAccess:
     def read(self, path: str) -> Note | None:
         """Returns the note, also through a link; None when it is absent. Raises NotCurated, NoteUnreadable."""
         self.place(path, persona=True)
+        return self._read(self.real(path))
+
+    def load(self, path: str, kind: str, writer: Writer) -> NoteState:
+        """Returns a note of this kind for an edit, also through a link. Raises NotCurated, NoteUnreadable."""
+        if kind not in CURATED and kind != PERSONA:
+            raise NotCurated(path, kind)
+        loaded = writer.load(path)
+        # The reader tells an absent note from one that cannot be read.
+        note = self._read(loaded.path) if loaded.file is None else loaded.note
+        return NoteState(note, loaded)
+
+    def _read(self, real: str) -> Note | None:
         try:
-            return self._folder.read(self.real(path), max_bytes=LARGEST_STORED)
+            return self._folder.read(real, max_bytes=LARGEST_STORED)
         except NoteNotFound:
             return None
 
@@ -65,40 +100,27 @@ class NoteAccess:
         return os.path.isdir(os.path.join(self._folder.root, folder))
 
     def wait_for_complete_save(
-        self,
-        path: str,
-        note: Note | None,
-        snapshots: Snapshots,
-        now: datetime,
-        *,
-        patient: bool,
-    ) -> Note | None:
-        """Returns the note to plan on, if need be after a short wait for a save that is under way."""
-        may_be_mid_save = self._may_be_mid_save(path, note, snapshots)
-        if patient and may_be_mid_save:
-            note = self._wait_for_text(path, now) or note
-        return None if note is None else _complete_version(note, snapshots, now)
-
-    def _wait_for_text(self, path: str, now: datetime) -> Note | None:
-        """Waits for the text of an absent or empty note while its file changes."""
+        self, command: EditCommand, state: NoteState, writer: Writer, now: datetime
+    ) -> NoteState:
+        """Returns the note to plan on, after a short wait for a save that is under way."""
+        if not self._may_be_mid_save(command.note, state):
+            return state
         # An editor that saves in place leaves an empty note for a moment; one that makes a backup leaves none.
-        file = Path(self._folder.root, path)
+        file = Path(self._folder.root, command.note)
         deadline = time.monotonic() + HOLD
         while time.monotonic() < deadline and _changed_just_now(file, now):
             time.sleep(PAUSE_SECONDS)
-            note = self.read(path)
-            if note is not None and note.raw:
-                return note
-        return None
+            newer = self.load(command.note, command.kind, writer)
+            if newer.raw:
+                return newer
+        return state
 
-    def _may_be_mid_save(
-        self, path: str, note: Note | None, snapshots: Snapshots
-    ) -> bool:
+    def _may_be_mid_save(self, path: str, state: NoteState) -> bool:
         """Whether an absent or empty note had a text before, or a note is new and empty."""
-        has_versions = snapshots.head(self.real(path)) is not None
-        if note is None:
+        has_versions = state.loaded.head is not None
+        if state.note is None:
             return has_versions and not self._was_taken_away(path)
-        return not has_versions and not note.raw
+        return not has_versions and not state.note.raw
 
     def _was_taken_away(self, path: str) -> bool:
         """Whether the last record of an absent note took it away."""
@@ -106,17 +128,19 @@ class NoteAccess:
         return last is not None and bool(last.before) and not last.after
 
 
-def _complete_version(note: Note, snapshots: Snapshots, now: datetime) -> Note:
-    """Returns the note, or the version before it where the note is half a save; the writer merges the other half."""
-    head = snapshots.head(note.path)
-    if head is None or head.revision == note.revision:
-        return note
+def complete_version(
+    state: NoteState, snapshots: Snapshots, now: datetime
+) -> NoteState:
+    """Returns the version before a note that is half a save; the writer merges the other half."""
+    note, head = state.note, state.loaded.head
+    if note is None or head is None or head.revision == note.revision:
+        return state
     if now.timestamp() - note.stat.ctime_ns / 1e9 >= HOLD:
-        return note
+        return state
     previous = snapshots.bytes_of(head.revision)
     if previous and half_saved(note.raw, previous):
-        return note._replace(raw=previous, revision=head.revision)
-    return note
+        note = note._replace(raw=previous, revision=head.revision)
+    return NoteState(note, state.loaded)
 
 
 def _changed_just_now(file: Path, now: datetime) -> bool:

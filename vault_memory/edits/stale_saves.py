@@ -128,19 +128,24 @@ class StaleSaveDetector:
     def __init__(self, editor: "NoteEditor") -> None:
         self._editor = editor
 
-    def notice(self, note: Note, now: datetime) -> None:
-        """Stores a version of a note that is new, so that it is judged. Half a save does not count."""
-        snapshots = self._editor.writer.snapshots
-        head = snapshots.head(note.path)
+    def notice(self, note: Note, head: Version | None, now: datetime) -> bool:
+        """Stores a version of a note that is new, so that it is judged. Half a save does not count.
+
+        `head` is the newest version that was seen. Returns whether the note was stored.
+        """
         if head is None or head.revision == note.revision:
-            return
+            return False
+        snapshots = self._editor.writer.snapshots
+        # An interrupted write may have made it.
         if any(write.path == note.path for write in self._editor.writer.begun()):
-            return  # an interrupted write may have made it
+            return False
         age = now.timestamp() - note.stat.ctime_ns / 1e9
         last = snapshots.bytes_of(head.revision)
         is_complete = age >= QUIET_SECONDS and not half_saved(note.raw, last)
-        if age >= HOLD or is_complete:
-            snapshots.record(note.path, note.raw, at=now.timestamp())
+        if age < HOLD and not is_complete:
+            return False
+        snapshots.record(note.path, note.raw, at=now.timestamp())
+        return True
 
     def look(self, now: datetime) -> None:
         """Judges all versions that were not judged yet. What is not possible now is tried again later."""

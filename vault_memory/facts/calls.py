@@ -316,11 +316,11 @@ class FactCalls:
         wish = fact_edits.wish_of(do, scope, rules, id=id, fact=fact)
         edits = self._edits
         with edits.transaction():
-            edits.check_owner(note)
             action = commands.ChangeFacts((wish,))
             command = edits.editor.new_command(
                 note, source, moment, action, why=options.why
             )
+            edits.check_owner(command)
             words = edits.owner_words(note, source, wish.get("fact"))
             origin = fact.origin if fact else "owner"
             command = command.with_provenance(origin, words)

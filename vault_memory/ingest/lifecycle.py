@@ -138,6 +138,13 @@ class Indexing:
             partial(leave or self.leave, index),
         )
 
+    def ingest_if_built(self) -> "Ingest | None":
+        """Returns the scanner for the current index; None before the first index was built."""
+        is_open = self._index is not None and self._is_current()
+        if not is_open and self.generations.current == 0:
+            return None
+        return self.ingest(self._index if is_open else None)
+
     def build(
         self, progress: Progress | None = None, *, anyway: bool = True
     ) -> "tuple[Index, ScanReport]":

@@ -47,7 +47,7 @@ class Appended(NamedTuple):
 
 def append_record(root: str | os.PathLike[str], path: str, record: Record) -> Appended:
     """Adds one durable record to the log, and creates the log when it does not exist."""
-    return append_records(root, path, (record,))
+    return _append_lines(root, inside(path), _line(record))
 
 
 def append_records(
@@ -56,8 +56,15 @@ def append_records(
     records: Iterable[Record],
 ) -> Appended:
     """Adds records to the log, with one write and one sync for all of them. Raises OSError."""
-    inside(path)
-    lines = b"".join(map(_line, records))
+    return _append_lines(root, inside(path), b"".join(map(_line, records)))
+
+
+def append_checked(root: str | os.PathLike[str], path: str, record: Record) -> Appended:
+    """Adds one record as `append_record` does, to a path that `inside` has checked."""
+    return _append_lines(root, path, _line(record))
+
+
+def _append_lines(root: str | os.PathLike[str], path: str, lines: bytes) -> Appended:
     files = RealFiles(root)
     folder_path, _, name = path.rpartition("/")
     folder = _open_folder(files, folder_path)

@@ -154,8 +154,10 @@ class Folder:
 
     @contextmanager
     def stream(self, path: str) -> Iterator[BinaryIO]:
-        """Opens a file of any size for reading in blocks. Raises as `read`, also while it is read."""
-        inside(path)
+        """Opens a file of any size for reading in blocks. Raises as `read`, also while it is read.
+
+        `path` comes from a listing, or was checked by `inside`.
+        """
         with self._opened() as root:
             fd = _open_note(root, path)
         with open(fd, "rb") as stream:

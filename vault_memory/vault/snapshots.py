@@ -18,12 +18,41 @@ from vault_memory.vault.write.journal import By, Journal
 ALL_FOR = 24 * 3600.0
 KEPT_FOR = 90 * 24 * 3600.0
 AN_HOUR = 3600.0
-LEVEL = 3
-"""Of compression: higher ones cost several times as much and save little on notes"""
-
+_KEEP = """
+    INSERT OR IGNORE INTO blobs SELECT ?1, ?2, pack(?3)
+    WHERE NOT EXISTS (SELECT 1 FROM blobs WHERE revision = ?1)
+"""
+_HEAD = """
+    SELECT id FROM versions JOIN blobs USING (revision) WHERE path = ?1
+    ORDER BY id DESC LIMIT 1
+"""
+_KEEP_HEAD = f"UPDATE versions SET kept = 1 WHERE id = ({_HEAD}) AND revision = ?2"
+_ADD = f"""
+    INSERT INTO versions(path, revision, at, by, kept) SELECT ?1, ?2, ?3, ?4, ?5
+    WHERE EXISTS (SELECT 1 FROM blobs WHERE revision = ?2)
+    AND ?2 IS NOT (SELECT revision FROM versions WHERE id = ({_HEAD}))
+"""
+LAST_SEEN = f"""
+    SELECT EXISTS (
+        SELECT 1 FROM unjudged JOIN versions ON id = version JOIN blobs USING (revision)
+    ), (SELECT value FROM state WHERE name = ?2), path, revision, at, by, kept, size, id
+    FROM (SELECT 1) LEFT JOIN (
+        SELECT path, revision, at, by, kept, size, id
+        FROM versions JOIN blobs USING (revision) WHERE id = ({_HEAD})
+    )
+"""
+"""Of a path and the name of a state: whether any save of any note is unjudged, the value of the
+state, and the newest version of the path"""
+IS_OURS = f"""
+    SELECT coalesce(
+        (SELECT by = 'bot' FROM versions WHERE id = ({_HEAD}) AND revision = ?2),
+        EXISTS (SELECT 1 FROM ops WHERE phase = 'planned' AND path = ?1 AND fresh = ?2)
+    )
+"""
+"""Of a path and a revision: whether a write of ours put it in place, or is about to"""
 _ADD_UNJUDGED = """
     INSERT INTO unjudged SELECT last_insert_rowid()
-    WHERE EXISTS (SELECT 1 FROM versions WHERE path = ? AND by = 'bot')
+    WHERE changes() AND EXISTS (SELECT 1 FROM versions WHERE path = ? AND by = 'bot')
 """
 _RENAMED_BEFORE = """
     path != ? AND path IN (SELECT path FROM versions WHERE revision = ?)
@@ -76,8 +105,8 @@ class Version:
     revision: str
     at: float
     by: By
-    kept: bool
-    """Whether a write of the bot was based on it, or made it"""
+    kept: int
+    """1 when a write of the bot was based on it, or made it"""
     size: int
     id: int = 0
     """Position in the order in which the versions of a vault were seen"""
@@ -88,30 +117,24 @@ class Snapshots:
 
     def __init__(self, journal: Journal) -> None:
         self._journal = journal
-        self._connection = journal.connection
 
     # --- Bytes ---
 
     def keep(self, raw: bytes, revision: str | None = None) -> str:
         """Stores bytes. Returns their revision."""
         revision = revision or revision_of(raw)
-        if not self.knows(revision):
-            self._connection.execute(
-                "INSERT OR IGNORE INTO blobs VALUES (?, ?, ?)",
-                (revision, len(raw), zlib.compress(raw, LEVEL)),
-            )
+        self._journal.change(_KEEP, (revision, len(raw), raw))
         return revision
 
     def knows(self, revision: str) -> bool:
         """Whether the bytes of this revision are stored."""
         query = "SELECT 1 FROM blobs WHERE revision = ?"
-        return bool(self._connection.execute(query, (revision,)).fetchone())
+        return self._journal.first(query, (revision,)) is not None
 
     def bytes_of(self, revision: str | None) -> bytes | None:
         """Returns the bytes of a revision; None when they are not stored."""
-        row = self._connection.execute(
-            "SELECT packed FROM blobs WHERE revision = ?", (revision,)
-        ).fetchone()
+        query = "SELECT packed FROM blobs WHERE revision = ?"
+        row = self._journal.first(query, (revision,))
         if not row:
             return None
         try:
@@ -123,7 +146,7 @@ class Snapshots:
 
     def drop_unused(self) -> None:
         """Deletes bytes that no row names; call it within a transaction."""
-        self._connection.execute(_DROP_UNUSED)
+        self._journal.change(_DROP_UNUSED)
 
     # --- Adding versions ---
 
@@ -136,29 +159,16 @@ class Snapshots:
         by: By,
         kept: bool = False,
     ) -> None:
-        """Adds a version whose bytes are stored to the chain of a path.
+        """Adds a version to the chain of a path, if its bytes are stored.
 
         The same revision as the newest one adds nothing.
         """
-        last = self.head(path)
-        if last is not None and last.revision == revision:
-            if kept and not last.kept:
-                self._mark_head_as_kept(path)
-            return
-        self._connection.execute(
-            "INSERT INTO versions(path, revision, at, by, kept) VALUES (?, ?, ?, ?, ?)",
-            (path, revision, at, by, int(kept)),
-        )
+        if kept:
+            self._journal.change(_KEEP_HEAD, (path, revision))
+        self._journal.change(_ADD, (path, revision, at, by, int(kept)))
         # An editor that loaded the note before the bot's write may have dropped the bot's lines.
         if by == "person":
-            self._connection.execute(_ADD_UNJUDGED, (path,))
-
-    def _mark_head_as_kept(self, path: str) -> None:
-        self._connection.execute(
-            "UPDATE versions SET kept = 1"
-            " WHERE id = (SELECT max(id) FROM versions WHERE path = ?)",
-            (path,),
-        )
+            self._journal.change(_ADD_UNJUDGED, (path,))
 
     def record(self, path: str, raw: bytes, *, at: float, by: By = "person") -> str:
         """Adds a version that was seen, in a transaction of its own. Returns its revision."""
@@ -190,14 +200,14 @@ class Snapshots:
         with self._journal.transaction():
             for path, raw in versions:
                 self.add(path, self.keep(raw), at=at, by="person", kept=True)
-            self._connection.execute("DELETE FROM unjudged")
+            self._journal.change("DELETE FROM unjudged")
 
     # --- Reading versions ---
 
     def wrote(self, revision: str) -> bool:
         """Whether a write of ours put this revision into some note."""
         query = "SELECT 1 FROM versions WHERE revision = ? AND by = 'bot'"
-        return bool(self._connection.execute(query, (revision,)).fetchone())
+        return self._journal.first(query, (revision,)) is not None
 
     def head(self, path: str) -> Version | None:
         """Returns the newest version of a path that was seen."""
@@ -216,16 +226,14 @@ class Snapshots:
 
     def heads(self) -> Iterator[tuple[str, str]]:
         """Yields each path that has a chain with its newest revision, ordered by path."""
-        for path, revision, _ in self._connection.execute(
+        for path, revision, _ in self._journal.execute(
             "SELECT path, revision, max(id) FROM versions GROUP BY path ORDER BY path"
         ):
             yield str(path), str(revision)
 
     def paths(self) -> list[str]:
         """Returns all paths that have a chain."""
-        rows = self._connection.execute(
-            "SELECT DISTINCT path FROM versions ORDER BY path"
-        )
+        rows = self._journal.execute("SELECT DISTINCT path FROM versions ORDER BY path")
         return [str(path) for (path,) in rows]
 
     def gone_back(self) -> list[tuple[str, str, str]]:
@@ -233,12 +241,12 @@ class Snapshots:
 
         Each comes with its newest revision, and with the revision that it replaced.
         """
-        rows = self._connection.execute(_GONE_BACK)
+        rows = self._journal.execute(_GONE_BACK)
         return [(str(path), str(now), str(newer)) for path, now, newer in rows]
 
     def newest(self) -> float | None:
         """Returns when the newest of all versions was seen."""
-        rows = self._connection.execute(
+        rows = self._journal.execute(
             "SELECT max(at) FROM versions WHERE id > (SELECT max(id) - 50 FROM versions)"
         )
         return next((float(seen) for (seen,) in rows if seen is not None), None)
@@ -252,7 +260,7 @@ class Snapshots:
     def judged(self, version: Version) -> None:
         """Notes that this save was compared with the bot's text."""
         with self._journal.transaction():
-            self._connection.execute(
+            self._journal.change(
                 "DELETE FROM unjudged WHERE version = ?", (version.id,)
             )
 
@@ -260,15 +268,13 @@ class Snapshots:
 
     def prune(self, now: float) -> int:
         """Deletes versions that are too old. Returns how many were deleted."""
-        rows = self._connection.execute(
+        rows = self._journal.execute(
             "SELECT id, path, at, kept FROM versions ORDER BY path, id DESC"
         )
         outdated = _outdated(rows, now)
         with self._journal.transaction():
-            self._connection.executemany(
-                "DELETE FROM versions WHERE id = ?",
-                [(version,) for version in outdated],
-            )
+            for version in outdated:
+                self._journal.change("DELETE FROM versions WHERE id = ?", (version,))
             self.drop_unused()
         return len(outdated)
 
@@ -276,15 +282,12 @@ class Snapshots:
         return self._versions(f"path = ? ORDER BY id {order}", path)
 
     def _versions(self, condition: str, *values: str) -> list[Version]:
-        rows = self._connection.execute(
+        rows = self._journal.execute(
             "SELECT path, revision, at, by, kept, size, id"
             f" FROM versions JOIN blobs USING (revision) WHERE {condition}",
             values,
         )
-        return [
-            Version(path, revision, at, by, bool(kept), size, id)
-            for path, revision, at, by, kept, size, id in rows
-        ]
+        return [Version(*row) for row in rows]
 
 
 def _outdated(rows: Iterable[tuple[Any, ...]], now: float) -> list[int]:

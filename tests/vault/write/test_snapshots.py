@@ -56,7 +56,7 @@ def test_no_question_about_one_version_reads_the_versions_of_all_notes(
     snapshots: Snapshots,
 ) -> None:
     revision = snapshots.record("USER.md", b"a", at=TODAY)
-    connection = cast(RepairingConnection, snapshots._connection)._connection
+    connection = cast(RepairingConnection, snapshots._journal.connection)._connection
     asked: list[tuple[str, Any]] = []
 
     def note(_: object, sql: str, values: Any) -> bool:

@@ -25,7 +25,6 @@ from vault_memory.edits.plans.plan import (
     Plan,
     PlanInputs,
     RedactionPlan,
-    any_applied,
     apply_by_policy,
 )
 from vault_memory.lazy import lazy_module
@@ -116,7 +115,7 @@ def _plan_ops(
         )
         ops, conflicts = rebased.ops, rebased.proposed
     outcome, proposed = apply_by_policy(command, before, ops, inputs)
-    after = render(outcome.doc) if any_applied(outcome.applied) else before
+    after = render(outcome.doc) if outcome.has_applied else before
     proposals = (*conflicts, *proposed)
     return Plan(before, after, outcome.applied, outcome.rejected, proposals)
 

@@ -100,10 +100,10 @@ def apply_by_policy(
     inputs: PlanInputs,
 ) -> tuple[Outcome, tuple[Proposal, ...]]:
     """Applies the ops that the source of the command may apply, and refuses or proposes the others."""
-    doc = parse(before or b"")
     if command.source not in BOT_SOURCES:
-        return apply_ops(doc, ops), ()
+        return apply_ops(parse(before or b""), ops), ()
     records = inputs.records(command.note)
+    doc = parse(before or b"")
     rules = policy.Rules(
         command.source,
         command.note,

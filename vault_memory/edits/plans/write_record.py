@@ -42,13 +42,17 @@ def plan_again(
 
 def record_of(run: EditCommand, op: WriteOp, plan: Plan, known: PlanInputs) -> Record:
     """The record of a write with this plan."""
-    after = plan.before if op.after == op.expected else known.bytes_of(op.after)
+    after = plan.before if op.after == op.expected else plan.after
     if plan.changes and op.after == op.expected:
         plan = replace(plan, applied=())
     if op.outcome == "copied":
         why = f"{run.why} (it lies in a copy beside the note)".strip()
         run = replace(run, why=why)
-    return plan.record(run, after)
+    record = plan.record(run, after)
+    # Another text than the planned one came into the note: a merge, or a plan on another version.
+    if record.after != (op.after or ""):
+        record = plan.record(run, known.bytes_of(op.after))
+    return record
 
 
 def _up_to(record_id: str | None, records: Records) -> Records:

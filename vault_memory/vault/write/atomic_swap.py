@@ -13,7 +13,7 @@ import errno
 import stat
 from dataclasses import dataclass
 
-from vault_memory.vault.fs import UNSUPPORTED, Files
+from vault_memory.vault.fs import UNSUPPORTED, Files, FileStatus
 from vault_memory.vault.snapshots import revision_of
 from vault_memory.vault.write.preconditions import CurrentFile
 from vault_memory.vault.write.wait_reasons import Reason
@@ -57,6 +57,8 @@ class Swapped:
 
     displaced: str | None
     """Name of the file that had the note's name before; None when there was no note"""
+    status: FileStatus | None = None
+    """Of the note afterwards; None when another program changed it already"""
 
 
 @dataclass(frozen=True, slots=True)
@@ -86,6 +88,7 @@ def swap_in(
         if live is not None and files.look(folder, name) != live.info:
             unlink_durably(files, folder, unfinished)
             return TargetChanged()
+        complete = files.look(folder, unfinished)
         # The final name says that the temporary is complete: recovery relies on it after a crash.
         files.rename(folder, unfinished, temp)
     except OSError as error:
@@ -97,7 +100,28 @@ def swap_in(
     except OSError as error:
         return _undo(files, folder, temp, error)
     files.fsync(folder)
+    if isinstance(result, Swapped):
+        return Swapped(result.displaced, _status_of(files, folder, name, complete))
     return result
+
+
+def _status_of(
+    files: Files,
+    folder: int,
+    name: str,
+    complete: FileStatus | None,
+) -> FileStatus | None:
+    """Returns the status of the note, if it is the file that was `complete` before it was put there."""
+    try:
+        status = files.look(folder, name)
+    except OSError:
+        # The note is in place: an error of this question must not make the write wait.
+        return None
+    if status is None or complete is None:
+        return None
+    # The rename changed only the ctime.
+    is_same = status._replace(ctime_ns=complete.ctime_ns) == complete
+    return status if is_same else None
 
 
 def _put_in_place(

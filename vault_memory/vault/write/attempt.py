@@ -8,6 +8,7 @@ from contextlib import suppress
 from dataclasses import replace
 
 from vault_memory.vault.fs import Files
+from vault_memory.vault.snapshots import Version
 from vault_memory.vault.write.atomic_swap import (
     Swapped,
     TargetChanged,
@@ -18,12 +19,12 @@ from vault_memory.vault.write.atomic_swap import (
 )
 from vault_memory.vault.write.copy_file import put_copy
 from vault_memory.vault.write.journal import JournalUnavailable, Outcome, PendingWrite
+from vault_memory.vault.write.loaded_note import LoadedNote
 from vault_memory.vault.write.preconditions import (
     HOLD,
     CurrentFile,
     WriteRequest,
     came_or_went,
-    read_live,
     reason_to_wait,
 )
 from vault_memory.vault.write.trash import throw_away
@@ -95,10 +96,13 @@ def _attempt(
     now: float,
 ) -> PendingWrite:
     """Returns the write done, pending, or still planned when the note changed during the swap."""
-    live = read_live(context.files, folder, write.name)
+    live, head = context.current(folder, write)
     if isinstance(live, str):
         return context.postpone(write, live)
-    if reason := _must_wait(context, folder, write, live, now):
+    # The history gets a version that it does not know: a person saved it.
+    if live is None or head is None or head.revision != live.revision or write.entry:
+        context.has_new_saves = True
+    if reason := _must_wait(context, folder, write, live, head, now):
         return context.postpone(write, reason)
     new = _new_text(context, write, live, merge)
     if new is None:
@@ -114,11 +118,11 @@ def _must_wait(
     folder: int,
     write: PendingWrite,
     live: CurrentFile | None,
+    head: Version | None,
     now: float,
 ) -> Reason | None:
     if live is None:
-        return _must_wait_for_absent(context, folder, write, now)
-    head = context.snapshots.head(write.path)
+        return _must_wait_for_absent(context, folder, write, head, now)
     is_head = head is not None and head.revision == live.revision
     previous = None
     if not is_head:
@@ -141,10 +145,10 @@ def _must_wait_for_absent(
     context: WriteContext,
     folder: int,
     write: PendingWrite,
+    head: Version | None,
     now: float,
 ) -> Reason | None:
     """Decides about a note that does not exist at the moment."""
-    head = context.snapshots.head(write.path)
     if write.side == "theirs":
         # Late text of a person: an editor that saves by rename may be between its two renames.
         return "absent" if abs(now - write.since) < HOLD else None
@@ -194,8 +198,11 @@ def _swap(
     except OSError:
         return _leave_to_recovery(write, "io_error")
     match result:
-        case Swapped(displaced):
+        case Swapped(displaced, status):
             context.synced(write.folder)
+            if write.record and status is not None:
+                file = CurrentFile(new, write.fresh, status, {})
+                context.written[write.op_id] = LoadedNote(write.path, file)
             return finish_swap(context, write, displaced, now)
         case TargetChanged():
             return write
@@ -229,6 +236,7 @@ def finish_swap(
         )
     except JournalUnavailable:
         # The journal's disk is full. The note is written, and recovery will find that out.
+        context.written.pop(write.op_id, None)
         return replace(write, phase="done", outcome=outcome, after=write.fresh)
 
 

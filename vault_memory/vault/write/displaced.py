@@ -90,9 +90,7 @@ def _is_safe_to_remove(
     unproved_for_long = sample.alone is None and now - entry.since > UNPROVED
     if not sample.alone and not unproved_for_long:
         return False
-    return context.snapshots.knows(sample.revision) or context.journal.is_forgotten(
-        sample.revision
-    )
+    return entry.is_stored or context.journal.is_forgotten(sample.revision)
 
 
 def _sample(files: Files, folder: int, name: str) -> DisplacedSample:

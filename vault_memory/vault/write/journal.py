@@ -9,12 +9,13 @@ the vault then stays as it is.
 import logging
 import operator
 import zlib
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field, fields
+from functools import partial
 from hashlib import sha256
 from pathlib import Path
-from typing import TYPE_CHECKING, Literal
+from typing import TYPE_CHECKING, Any, Literal, NamedTuple
 
 from vault_memory.database.connection import Connection, DatabaseError
 from vault_memory.database.migrations import migrate, statements
@@ -37,6 +38,10 @@ FORGOTTEN = "forgotten:"
 SALVAGED = "salvaged"
 """Name of a state: the rows come from a damaged file, and the newest may be missing"""
 
+LEVEL = 3
+"""Of compression: higher ones cost several times as much and save little on notes"""
+Statement = tuple[str, Sequence[object]]
+"""SQL and its values"""
 Phase = Literal["pending", "planned", "done"]
 Side = Literal["ours", "theirs"]
 By = Literal["person", "bot", "sync"]
@@ -144,14 +149,53 @@ class DisplacedFile:
     """When it first had that revision"""
     looks: int = 0
     next_look: float = 0.0
+    is_stored: bool = False
+    """Whether the bytes of `incorporated` are known to be stored; not a column"""
 
 
 _WRITE_FIELDS = tuple(field.name for field in fields(PendingWrite))
-_DISPLACED_FIELDS = tuple(field.name for field in fields(DisplacedFile))
+_DISPLACED_FIELDS = tuple(field.name for field in fields(DisplacedFile))[:-1]
 _WRITE_COLUMNS = ", ".join(_WRITE_FIELDS)
 _DISPLACED_COLUMNS = ", ".join(_DISPLACED_FIELDS)
+_PUT_WRITE = (
+    f"INSERT OR REPLACE INTO ops({_WRITE_COLUMNS})"
+    f" VALUES ({', '.join('?' * len(_WRITE_FIELDS))})"
+)
+_PUT_DISPLACED = (
+    f"INSERT OR REPLACE INTO displaced({_DISPLACED_COLUMNS})"
+    f" VALUES ({', '.join('?' * len(_DISPLACED_FIELDS))})"
+)
+_ALL_WRITES = f"SELECT {_WRITE_COLUMNS} FROM ops ORDER BY since, rowid"
+_ALL_DISPLACED = f"""
+    SELECT {_DISPLACED_COLUMNS},
+    EXISTS (SELECT 1 FROM blobs WHERE revision = incorporated)
+    FROM displaced ORDER BY since, place
+"""
+OPEN_PHASES = (
+    "SELECT op_id, phase FROM ops WHERE phase != 'pending'"
+    " UNION ALL SELECT name, name FROM state WHERE name = ?",
+    (SALVAGED,),
+)
+"""The ids of the writes that were begun, with their phases; and `SALVAGED` if it is a state"""
+_pack = partial(zlib.compress, level=LEVEL)
+"""For SQL, so that only bytes that are not stored yet are compressed"""
 _write_values = operator.attrgetter(*_WRITE_FIELDS)
 _displaced_values = operator.attrgetter(*_DISPLACED_FIELDS)
+
+
+class Backlog(NamedTuple):
+    """The writes and the displaced files of the journal at one moment, the oldest first."""
+
+    writes: list[PendingWrite]
+    displaced: list[DisplacedFile]
+
+    def write(self, op_id: str) -> PendingWrite | None:
+        """Returns a write by its id."""
+        return next((write for write in self.writes if write.op_id == op_id), None)
+
+    def in_phase(self, phase: Phase) -> list[PendingWrite]:
+        """Returns the writes in this phase."""
+        return [write for write in self.writes if write.phase == phase]
 
 
 class Journal:
@@ -162,19 +206,19 @@ class Journal:
 
     def __init__(self, connection: Connection | RepairingConnection) -> None:
         self.connection = connection
+        self._changes: list[Statement] | None = None
+        """Statements of the open transaction that are not executed yet; None between transactions"""
         if not isinstance(connection, RepairingConnection):
             _prepare(connection)
 
     @contextmanager
     def transaction(self) -> Iterator[None]:
         """Commits all changes or none. Raises JournalUnavailable when they cannot be kept."""
-        try:
-            self.connection.execute("BEGIN IMMEDIATE")
-        except DatabaseError as error:
-            raise JournalUnavailable(str(error)) from None
+        self._changes = [("BEGIN IMMEDIATE", ())]
         try:
             yield
-            self.connection.execute("COMMIT")
+            self._changes.append(("COMMIT", ()))
+            self._execute_changes()
         except BaseException as error:
             # SQLite rolls some errors back by itself, such as a full disk.
             if self.connection.in_transaction:
@@ -182,16 +226,45 @@ class Journal:
             if isinstance(error, DatabaseError):
                 raise JournalUnavailable(str(error)) from None
             raise
+        finally:
+            self._changes = None
+
+    def change(self, sql: str, values: Sequence[object] = ()) -> None:
+        """Adds a statement to the transaction; it is executed with the others, in their order."""
+        if self._changes is None:
+            self.connection.execute(sql, values)
+        else:
+            self._changes.append((sql, values))
+
+    def execute(self, sql: str, values: Sequence[object] = ()) -> Iterable[Any]:
+        """Executes a statement, after the earlier changes of the transaction. Returns its rows."""
+        if self._changes:
+            self._execute_changes()
+        return self.connection.execute(sql, values)
+
+    def read_all(self, *statements: Statement) -> list[Iterable[Any]]:
+        """Executes several statements as `execute` does. Returns the rows of each."""
+        if self._changes:
+            self._execute_changes()
+        return [self.connection.execute(sql, values) for sql, values in statements]
+
+    def first(self, sql: str, values: Sequence[object] = ()) -> Any:
+        """Executes a statement as `execute` does. Returns its first row, or None."""
+        return next(iter(self.execute(sql, values)), None)
+
+    def _execute_changes(self) -> None:
+        changes, self._changes = self._changes or (), []
+        if isinstance(self.connection, RepairingConnection):
+            self.connection.execute_all(changes)
+            return
+        for sql, values in changes:
+            self.connection.execute(sql, values)
 
     # --- Writes ---
 
     def put(self, write: PendingWrite) -> None:
         """Saves this state of a write."""
-        self.connection.execute(
-            f"INSERT OR REPLACE INTO ops({_WRITE_COLUMNS})"
-            f" VALUES ({_placeholders(_WRITE_FIELDS)})",
-            _write_values(write),
-        )
+        self.change(_PUT_WRITE, _write_values(write))
 
     def op(self, op_id: str) -> PendingWrite | None:
         """Returns a write by its id."""
@@ -201,9 +274,17 @@ class Journal:
         """Returns all writes in this phase, the oldest first."""
         return self._select_writes("phase = ?", phase)
 
+    def backlog(self) -> Backlog:
+        """Returns all writes and displaced files."""
+        writes, displaced = self.read_all((_ALL_WRITES, ()), (_ALL_DISPLACED, ()))
+        return Backlog(
+            [PendingWrite(*row) for row in writes],
+            [DisplacedFile(*row) for row in displaced],
+        )
+
     def remove(self, op_id: str) -> None:
         """Forgets a write."""
-        self.connection.execute("DELETE FROM ops WHERE op_id = ?", (op_id,))
+        self.change("DELETE FROM ops WHERE op_id = ?", (op_id,))
 
     def acknowledge(self, op_id: str, note: str) -> None:
         """Forgets a write whose record is safe in the audit of a note.
@@ -216,13 +297,13 @@ class Journal:
 
     def supersede(self, write: PendingWrite) -> None:
         """Drops the writes that were planned for earlier late text of the same displaced file."""
-        self.connection.execute(
+        self.change(
             "DELETE FROM ops WHERE entry = ? AND entry != '' AND op_id != ? AND phase != 'done'",
             (write.entry, write.op_id),
         )
 
     def _select_writes(self, condition: str, value: str) -> list[PendingWrite]:
-        rows = self.connection.execute(
+        rows = self.execute(
             f"SELECT {_WRITE_COLUMNS} FROM ops WHERE {condition} ORDER BY since, rowid",
             (value,),
         )
@@ -232,7 +313,7 @@ class Journal:
 
     def recorded(self) -> dict[str, str]:
         """Returns the id of the last record that is safe in the audit of each note."""
-        rows = self.connection.execute(
+        rows = self.execute(
             "SELECT name, value FROM state WHERE name LIKE ?", (f"{RECORDED}%",)
         )
         return {str(name).removeprefix(RECORDED): str(value) for name, value in rows}
@@ -247,9 +328,7 @@ class Journal:
 
     def gaps(self) -> set[str]:
         """Returns the notes whose audit once lacked records."""
-        rows = self.connection.execute(
-            "SELECT name FROM state WHERE name LIKE ?", (f"{GAP}%",)
-        )
+        rows = self.execute("SELECT name FROM state WHERE name LIKE ?", (f"{GAP}%",))
         return {str(name).removeprefix(GAP) for (name,) in rows}
 
     def set_gap(self, note: str, record_id: str) -> None:
@@ -260,35 +339,29 @@ class Journal:
 
     def displace(self, entry: DisplacedFile) -> None:
         """Saves this state of a displaced file."""
-        self.connection.execute(
-            f"INSERT OR REPLACE INTO displaced({_DISPLACED_COLUMNS})"
-            f" VALUES ({_placeholders(_DISPLACED_FIELDS)})",
-            _displaced_values(entry),
-        )
+        self.change(_PUT_DISPLACED, _displaced_values(entry))
 
     def displaced(self) -> list[DisplacedFile]:
         """Returns all displaced files, the oldest first."""
-        rows = self.connection.execute(
-            f"SELECT {_DISPLACED_COLUMNS} FROM displaced ORDER BY since, place"
-        )
+        rows = self.execute(_ALL_DISPLACED)
         return [DisplacedFile(*row) for row in rows]
 
     def entry(self, place: str) -> DisplacedFile | None:
         """Returns a displaced file by its present path."""
-        rows = self.connection.execute(
+        rows = self.execute(
             f"SELECT {_DISPLACED_COLUMNS} FROM displaced WHERE place = ?", (place,)
         )
         return next((DisplacedFile(*row) for row in rows), None)
 
     def forget_displaced(self, place: str) -> None:
         """Forgets a displaced file."""
-        self.connection.execute("DELETE FROM displaced WHERE place = ?", (place,))
+        self.change("DELETE FROM displaced WHERE place = ?", (place,))
 
     # --- The trash ---
 
     def throw_away(self, write: PendingWrite, now: float) -> None:
         """Adds the note of this write to the trash."""
-        self.connection.execute(
+        self.change(
             "INSERT OR IGNORE INTO trash VALUES (?, ?, ?, ?)",
             (write.op_id, write.path, write.base, now),
         )
@@ -296,26 +369,22 @@ class Journal:
     def threw_away(self, path: str, revision: str) -> bool:
         """Whether this version of a note is in the trash."""
         query = "SELECT 1 FROM trash WHERE path = ? AND revision = ?"
-        return self.connection.execute(query, (path, revision)).fetchone() is not None
+        return self.first(query, (path, revision)) is not None
 
     # --- Named values ---
 
     def state(self, name: str) -> str | None:
         """Returns the value of a name."""
-        rows = self.connection.execute(
-            "SELECT value FROM state WHERE name = ?", (name,)
-        )
-        return next((str(value) for (value,) in rows), None)
+        row = self.first("SELECT value FROM state WHERE name = ?", (name,))
+        return None if row is None else str(row[0])
 
     def set_state(self, name: str, value: str) -> None:
         """Saves the value of a name."""
-        self.connection.execute(
-            "INSERT OR REPLACE INTO state VALUES (?, ?)", (name, value)
-        )
+        self.change("INSERT OR REPLACE INTO state VALUES (?, ?)", (name, value))
 
     def drop_states(self, start: str, before: str) -> None:
         """Forgets the values below `before` whose names begin with `start`."""
-        self.connection.execute(
+        self.change(
             "DELETE FROM state WHERE substr(name, 1, ?) = ? AND value < ?",
             (len(start), start, before),
         )
@@ -333,7 +402,7 @@ class Journal:
     def trust_again(self) -> None:
         """Notes that the rows a damaged file may have lost are replaced."""
         with self.transaction():
-            self.connection.execute("DELETE FROM state WHERE name = ?", (SALVAGED,))
+            self.change("DELETE FROM state WHERE name = ?", (SALVAGED,))
 
     def repair(self, reason: str) -> None:
         """Copies the readable rows into a new file. Raises DatabaseError, OSError."""
@@ -365,6 +434,7 @@ def open_journal(folder: Path) -> Journal:
 def _prepare(connection: Connection) -> None:
     # A forgotten text must not remain in free pages of the file.
     connection.pragma("secure_delete", True)
+    connection.create_scalar_function("pack", _pack, 1, deterministic=True)
     migrate(connection, [statements(text) for text in STEPS])
 
 
@@ -410,7 +480,3 @@ def _is_complete_blob(row: Mapping[str, object]) -> bool:
 def _is_write(row: Mapping[str, object]) -> bool:
     has_phase = row["phase"] in ("pending", "planned", "done")
     return has_phase and row["side"] in ("ours", "theirs")
-
-
-def _placeholders(names: tuple[str, ...]) -> str:
-    return ", ".join("?" * len(names))

@@ -45,13 +45,21 @@ class WriteRequest:
     now: float
 
 
-def read_live(files: Files, folder: int, name: str) -> CurrentFile | Reason | None:
+def read_live(
+    files: Files,
+    folder: int,
+    name: str,
+    *,
+    max_bytes: int | None = None,
+) -> CurrentFile | Reason | None:
     """Reads a note. Returns a reason when it cannot be read now, None when it does not exist."""
     status = files.look(folder, name)
     if status is None:
         return None
     if not status.is_file:
         return "no_file"
+    if max_bytes is not None and status.size > max_bytes:
+        return "unreadable"
     try:
         fd = files.open(folder, name)
     except FileNotFoundError:

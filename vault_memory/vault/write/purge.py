@@ -116,9 +116,9 @@ def _named_revisions(journal: Journal) -> Iterator[tuple[str, str, str]]:
     """Yields each path with each of its revisions, and the table that names it."""
     for table, columns in _REVISION_COLUMNS:
         for column in columns:
-            rows = journal.connection.execute(
+            rows = journal.execute(
                 f"SELECT path, {column} FROM {table} WHERE coalesce({column}, '') != ''"
-            ).fetchall()
+            )
             yield from ((str(path), str(revision), table) for path, revision in rows)
 
 
@@ -174,7 +174,7 @@ def _affected_writes(
 def _replace_revision(journal: Journal, path: str, revision: str, new: str) -> None:
     for table, columns in _REVISION_COLUMNS:
         for column in columns:
-            journal.connection.execute(
+            journal.execute(
                 f"UPDATE {table} SET {column} = ? WHERE path = ? AND {column} = ?",
                 (new, path, revision),
             )
@@ -202,13 +202,12 @@ def _masked_names(context: WriteContext, eraser: Eraser) -> dict[str, str]:
 
 def _kept_paths(journal: Journal) -> set[str]:
     """Returns every path that the journal names."""
-    connection = journal.connection
     paths: set[str] = set()
     for table, column in (*_NAME_COLUMNS, ("ops", "path")):
-        rows = connection.execute(f"SELECT {column} FROM {table}")
+        rows = journal.execute(f"SELECT {column} FROM {table}")
         paths.update(str(path) for (path,) in rows)
     for prefix in _NAME_STATES:
-        rows = connection.execute(
+        rows = journal.execute(
             "SELECT name FROM state WHERE substr(name, 1, ?) = ?", (len(prefix), prefix)
         )
         paths.update(str(name).removeprefix(prefix) for (name,) in rows)
@@ -237,21 +236,20 @@ def _exists(context: WriteContext, path: str) -> bool:
 
 def _mask_names(journal: Journal, names: Mapping[str, str]) -> None:
     """Moves the history of deleted notes to masked names; discards writes to the old names."""
-    connection = journal.connection
     for path, masked in names.items():
         for table, column in _NAME_COLUMNS:
-            connection.execute(
+            journal.execute(
                 f"UPDATE OR REPLACE {table} SET {column} = ? WHERE {column} = ?",
                 (masked, path),
             )
-        connection.execute("DELETE FROM ops WHERE path = ? OR entry = ?", (path, path))
+        journal.execute("DELETE FROM ops WHERE path = ? OR entry = ?", (path, path))
         for prefix in _NAME_STATES:
-            connection.execute("DELETE FROM state WHERE name = ?", (prefix + path,))
+            journal.execute("DELETE FROM state WHERE name = ?", (prefix + path,))
 
 
 def _join_equal_versions(journal: Journal, path: str) -> None:
     """Joins versions that became equal to the one before; the author of the last one remains."""
-    cursor = journal.connection.execute(
+    cursor = journal.execute(
         "SELECT id, revision, by, kept FROM versions WHERE path = ? ORDER BY id",
         (path,),
     )
@@ -262,13 +260,13 @@ def _join_equal_versions(journal: Journal, path: str) -> None:
         if revision != previous:
             first, previous = version, revision
             continue
-        journal.connection.execute(
+        journal.execute(
             "UPDATE versions SET kept = max(kept, ?), by = ? WHERE id = ?",
             (kept, by, first),
         )
-        journal.connection.execute("DELETE FROM versions WHERE id = ?", (version,))
+        journal.execute("DELETE FROM versions WHERE id = ?", (version,))
         # A joined version is no save of a person any more, and must not be judged as one.
-        journal.connection.execute(
+        journal.execute(
             "DELETE FROM unjudged WHERE version IN (?, ?)", (first, version)
         )
 
@@ -282,10 +280,8 @@ def _drop_bytes(
     snapshots.drop_unused()
     named = {revision for _, revision, _ in _named_revisions(journal)}
     for revision in revisions.keys() - named:
-        journal.connection.execute("DELETE FROM blobs WHERE revision = ?", (revision,))
-    journal.connection.execute(
-        "DELETE FROM state WHERE name LIKE ?", (f"{FORGOTTEN}%",)
-    )
+        journal.execute("DELETE FROM blobs WHERE revision = ?", (revision,))
+    journal.execute("DELETE FROM state WHERE name LIKE ?", (f"{FORGOTTEN}%",))
     # Without this mark a displaced file would wait for ever for bytes that nothing keeps.
     for entry in journal.displaced():
         if not snapshots.knows(entry.incorporated):

@@ -10,16 +10,22 @@ from vault_memory.vault.fs import Files
 from vault_memory.vault.snapshots import revision_of
 from vault_memory.vault.write.atomic_swap import TAKEN, UNFINISHED, move_new
 from vault_memory.vault.write.attempt import finish_swap
-from vault_memory.vault.write.journal import PendingWrite
+from vault_memory.vault.write.journal import Backlog, PendingWrite
 from vault_memory.vault.write.write_context import WriteContext
 
 
-def recover(context: WriteContext, now: float) -> list[PendingWrite]:
-    """Returns every interrupted write, now done or waiting.
+def recover(context: WriteContext, now: float) -> Backlog:
+    """Makes every interrupted write done or waiting. Returns the journal's rows afterwards.
 
     A write whose folder cannot be examined stays planned.
     """
-    return [_recover(context, write, now) for write in context.journal.ops("planned")]
+    backlog = context.journal.backlog()
+    interrupted = backlog.in_phase("planned")
+    if not interrupted:
+        return backlog
+    for write in interrupted:
+        _recover(context, write, now)
+    return context.journal.backlog()
 
 
 def _recover(context: WriteContext, write: PendingWrite, now: float) -> PendingWrite:

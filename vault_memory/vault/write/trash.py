@@ -98,7 +98,7 @@ def _revision(context: WriteContext, folder: int, name: str) -> str:
 
 def list_trash(context: WriteContext) -> list[TrashedNote]:
     """Returns the notes in the trash, the newest first."""
-    rows = context.journal.connection.execute(
+    rows = context.journal.execute(
         "SELECT id, path, revision, at FROM trash ORDER BY at DESC, id"
     )
     return [TrashedNote(*row) for row in rows]
@@ -107,12 +107,10 @@ def list_trash(context: WriteContext) -> list[TrashedNote]:
 def empty(context: WriteContext, now: float) -> None:
     """Deletes what has been in the trash for longer than `KEPT_FOR`."""
     with context.journal.transaction():
-        context.journal.connection.execute(
-            "DELETE FROM trash WHERE at < ?", (now - KEPT_FOR,)
-        )
+        context.journal.change("DELETE FROM trash WHERE at < ?", (now - KEPT_FOR,))
 
 
 def take_out(context: WriteContext, note: TrashedNote) -> None:
     """Removes a note that is in the vault again from the trash."""
     with context.journal.transaction():
-        context.journal.connection.execute("DELETE FROM trash WHERE id = ?", (note.id,))
+        context.journal.change("DELETE FROM trash WHERE id = ?", (note.id,))

@@ -6,14 +6,15 @@ from dataclasses import dataclass, field, replace
 from typing import Literal
 
 from vault_memory.vault.fs import Files
-from vault_memory.vault.snapshots import Snapshots
+from vault_memory.vault.snapshots import Snapshots, Version
 from vault_memory.vault.write.journal import (
     DisplacedFile,
     Journal,
     Outcome,
     PendingWrite,
 )
-from vault_memory.vault.write.preconditions import CurrentFile
+from vault_memory.vault.write.loaded_note import LoadedNote
+from vault_memory.vault.write.preconditions import CurrentFile, read_live
 from vault_memory.vault.write.wait_reasons import Reason
 
 Merge = Callable[[bytes | None, bytes, bytes], bytes | None]
@@ -44,14 +45,48 @@ class WriteContext:
     """Displaced files that were removed. The journal knows them until their folder is synced."""
     acknowledged: dict[str, str] = field(default_factory=dict)
     """Op ids that the next commit forgets, each with the note whose audit has its record"""
+    new_displaced: dict[str, DisplacedFile] = field(default_factory=dict)
+    """Place → displaced file to look at now, since the journal's rows were read"""
+    has_new_saves: bool = False
+    """Whether a write since the last question may have met a save that is not judged yet"""
+    done: list[PendingWrite] = field(default_factory=list)
+    """Writes with a record that are done since the journal's rows were read"""
+    written: dict[str, LoadedNote] = field(default_factory=dict)
+    """Op id → note as this write made it, until somebody asks"""
+    _uncommitted: list[DisplacedFile] = field(default_factory=list)
+    """Displaced files to look at as soon as the journal has them: a crash must not forget them"""
     _forgettable: set[str] = field(default_factory=set)
     """Members of `purged` whose folder is synced"""
     _staged: dict[str, bytes] = field(default_factory=dict)
     """Op id → text that is not in the journal yet"""
+    _loaded: dict[str, LoadedNote] = field(default_factory=dict)
+    """Op id → note as the caller read it, for the first attempt of the write"""
 
     def stage_content(self, op_id: str, raw: bytes) -> None:
         """Remembers the text of a write that is not in the journal yet."""
         self._staged[op_id] = raw
+
+    def stage_loaded(self, op_id: str, loaded: LoadedNote) -> None:
+        """Remembers the note as the caller of a write has just read it."""
+        self._loaded[op_id] = loaded
+
+    def current(
+        self,
+        folder: int,
+        write: PendingWrite,
+    ) -> tuple[CurrentFile | Reason | None, Version | None]:
+        """Returns the note of a write and its newest version that was seen.
+
+        Reads both, unless the file is still the one that the caller read.
+        """
+        loaded = self._loaded.pop(write.op_id, None)
+        file = loaded.file if loaded else None
+        # An editor may have saved since the caller's read.
+        is_same = file is not None and self.files.look(folder, write.name) == file.info
+        if is_same and loaded is not None:
+            return file, loaded.head
+        live = read_live(self.files, folder, write.name)
+        return live, self.snapshots.head(write.path)
 
     def content(self, write: PendingWrite) -> bytes:
         """Returns the text of a write."""
@@ -96,6 +131,7 @@ class WriteContext:
         reason: Reason | Literal[""],
     ) -> PendingWrite:
         """Makes a write wait."""
+        self._loaded.pop(write.op_id, None)
         waiting = replace(write, phase="pending", reason=reason)
         # A write that waits for minutes is tried often: the same state needs no new commit.
         if waiting == self.journal.op(write.op_id):
@@ -126,15 +162,16 @@ class WriteContext:
             if outcome == "trashed":
                 self.journal.throw_away(write, now)
             if write.entry and (entry := self.journal.entry(write.entry)):
-                self.journal.displace(
-                    replace(entry, incorporated=write.content, next_look=now)
-                )
+                self._watch_now(replace(entry, incorporated=write.content), now)
             # The row remains until the audit has its record: a crash must not lose the record.
             if write.record:
                 self.journal.put(write)
             else:
                 self.journal.remove(write.op_id)
         self._staged.pop(write.op_id, None)
+        self.has_new_saves |= outcome != "written"
+        if write.record:
+            self.done.append(write)
         return write
 
     def _extend_chain(self, write: PendingWrite, after: str | None, now: float) -> None:
@@ -144,9 +181,9 @@ class WriteContext:
         """
         replaced = (write.expected, write.content if write.entry else None)
         for revision in replaced:
-            if revision is not None and self.snapshots.knows(revision):
+            if revision is not None:
                 self.snapshots.add(write.path, revision, at=now, by="person", kept=True)
-        if after is not None and self.snapshots.knows(after):
+        if after is not None:
             self.snapshots.add(write.path, after, at=now, by=write.by, kept=True)
 
     def displace(
@@ -164,15 +201,14 @@ class WriteContext:
         revision = revision or write.expected or write.fresh
         assert revision
         place = f"{write.folder}/{name}" if write.folder else name
-        self.journal.displace(
-            DisplacedFile(place, write.path, revision, since=now, next_look=now)
-        )
+        self._watch_now(DisplacedFile(place, write.path, revision, since=now), now)
 
     def watch(self, write: PendingWrite, name: str, now: float) -> None:
         """Watches a file that lost the note's name although nothing was put in its place.
 
         Its version stays in the history.
         """
+        self.has_new_saves = True
         with self._transaction():
             self.displace(write, name, now)
             chain = self.snapshots.chain(write.path)
@@ -194,9 +230,15 @@ class WriteContext:
 
     def incorporated(self, entry: DisplacedFile, raw: bytes, now: float) -> None:
         """Records that the note contains everything of these bytes."""
-        with self.journal.transaction():
+        with self._transaction():
             revision = self.snapshots.keep(raw)
-            self.journal.displace(replace(entry, incorporated=revision, next_look=now))
+            self._watch_now(replace(entry, incorporated=revision), now)
+
+    def _watch_now(self, entry: DisplacedFile, now: float) -> None:
+        """Saves a displaced file that has to be looked at now; its bytes are stored."""
+        entry = replace(entry, next_look=now, is_stored=True)
+        self.journal.displace(entry)
+        self._uncommitted.append(entry)
 
     def flush(self) -> None:
         """Forgets acknowledged writes and removed files, if there are any."""
@@ -212,6 +254,7 @@ class WriteContext:
     @contextmanager
     def _transaction(self) -> Iterator[None]:
         """Makes one commit, which also forgets what may be forgotten: a commit costs a sync."""
+        self._uncommitted.clear()
         places = set(self._forgettable)
         acknowledged = dict(self.acknowledged)
         with self.journal.transaction():
@@ -220,6 +263,8 @@ class WriteContext:
             for op_id, note in acknowledged.items():
                 self.journal.acknowledge(op_id, note)
             yield
+        for entry in self._uncommitted:
+            self.new_displaced[entry.place] = entry
         self._forgettable -= places
         self.purged -= places
         for op_id in acknowledged:

@@ -8,28 +8,39 @@ and the next start finishes or rolls back what was interrupted.
 
 import fcntl
 import os
-import posixpath
 import secrets
 from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from datetime import datetime
 from pathlib import Path
-from typing import TYPE_CHECKING, Literal, Self
+from typing import TYPE_CHECKING, Any, Literal, Self
 
 from vault_memory.lazy import lazy_module
 from vault_memory.rules.paths.filenames import inside
 from vault_memory.vault.clock_sanity import Clock
 from vault_memory.vault.fs import Files, RealFiles
-from vault_memory.vault.snapshots import Snapshots, revision_of
+from vault_memory.vault.reader import Note
+from vault_memory.vault.snapshots import (
+    IS_OURS,
+    LAST_SEEN,
+    Snapshots,
+    Version,
+    revision_of,
+)
 from vault_memory.vault.write.attempt import carry_out
 from vault_memory.vault.write.displaced import poll_displaced
 from vault_memory.vault.write.journal import (
+    OPEN_PHASES,
+    RECORDED,
+    SALVAGED,
+    Backlog,
     By,
     DisplacedFile,
     PendingWrite,
     open_journal,
 )
+from vault_memory.vault.write.loaded_note import LoadedNote, Unsettled, load, real_path
 from vault_memory.vault.write.recovery import recover
 from vault_memory.vault.write.trash import TrashedNote, empty, list_trash, take_out
 from vault_memory.vault.write.wait_reasons import WORDS
@@ -45,8 +56,6 @@ LOCK = "write.lock"
 CLOCK = "clock"
 FARTHEST = 120.0
 """Seconds within which the next look at a displaced file is always due"""
-_LINKS = 8
-"""Links that are followed before a chain counts as a loop"""
 _ROUNDS = 40
 """Rounds of looks at displaced files in one call"""
 
@@ -128,6 +137,34 @@ class Writer:
 
     # --- Writes ---
 
+    def load(self, path: str) -> LoadedNote:
+        """Reads a note for a write of it, once for all."""
+        loaded = load(self._context.files, path)
+        names = (loaded.path, RECORDED + path)
+        phases, [seen] = self.journal.read_all(OPEN_PHASES, (LAST_SEEN, names))
+        has_unjudged_saves, recorded, *version = seen
+        acknowledged = self._context.acknowledged
+        newer = [op_id for op_id, note in acknowledged.items() if note == path]
+        return LoadedNote(
+            loaded.path,
+            loaded.file,
+            Version(*version) if version[0] is not None else None,
+            bool(has_unjudged_saves),
+            newer[-1] if newer else recorded or "",
+            self._unsettled(phases),
+        )
+
+    def has_new_saves(self) -> bool:
+        """Whether a write since the last question may have met a save that is not judged yet."""
+        had_new_saves = self._context.has_new_saves
+        self._context.has_new_saves = False
+        return had_new_saves
+
+    def written(self, write: PendingWrite) -> Note | None:
+        """Returns the note as a write has just made it; None when somebody saved since."""
+        loaded = self._context.written.pop(write.op_id, None)
+        return loaded.note if loaded else None
+
     def write(
         self,
         path: str,
@@ -140,16 +177,19 @@ class Writer:
         quiet: float = 0.3,
         record: bytes = b"",
         by: By = "bot",
+        loaded: LoadedNote | None = None,
     ) -> WriteResult:
         """Replaces a note by `content`, made from the revision `expected` (None: a new note).
 
         Where the note has changed, `merge` makes the text. `finished` returns `record` until it is
         acknowledged, also after a crash. A repeated call with the same `op_id` has no effect.
+        `loaded` is the note as `load` returned it, which spares reading it again.
         """
-        inside(path)
+        if loaded is None:
+            inside(path)
         at = now.timestamp()
-        with self._transaction(at):
-            if previous := self.journal.op(op_id):
+        with self._transaction(at) as backlog:
+            if previous := backlog.write(op_id):
                 return WriteResult.of(previous)
             write = PendingWrite(
                 op_id,
@@ -164,15 +204,19 @@ class Writer:
                 by=by,
             )
             self._context.stage_content(op_id, content)
-            real = real_path(self._context.files, path)
+            real = loaded.path if loaded else real_path(self._context.files, path)
             if real is None:
                 return WriteResult.of(self._context.postpone(write, "outside"))
+            if loaded is not None:
+                self._context.stage_loaded(op_id, loaded)
             # Late text of an editor comes first: this write may be based on it.
-            self._poll_displaced(now)
+            if self._poll_displaced(now, backlog.displaced):
+                backlog = self.journal.backlog()
+                self._context.new_displaced.clear()
             write = self._carry_out_in_order(
-                replace(write, path=real), merge or self._merge, at
+                replace(write, path=real), merge or self._merge, at, backlog
             )
-            self._poll_displaced(now)
+            self._poll_displaced(now, list(self._context.new_displaced.values()))
         return WriteResult.of(write)
 
     def trash(
@@ -187,25 +231,20 @@ class Writer:
         """Moves a note to the trash if it still has this revision; an edit beats a deletion."""
         inside(path)
         at = now.timestamp()
-        with self._transaction(at):
-            if previous := self.journal.op(op_id):
+        with self._transaction(at) as backlog:
+            if previous := backlog.write(op_id):
                 return WriteResult.of(previous)
             write = PendingWrite(
                 op_id, path, "ours", expected, "", at, _stamp(now), record=record
             )
-            write = self._carry_out_in_order(write, self._merge, at)
-            self._poll_displaced(now)
+            write = self._carry_out_in_order(write, self._merge, at, backlog)
+            self._poll_displaced(now, self.journal.displaced())
         return WriteResult.of(write)
 
     def is_ours(self, path: str, revision: str) -> bool:
         """Whether a write put this version in place, and not a person; also during the write."""
-        head = self.snapshots.head(path)
-        if head is not None and head.revision == revision:
-            return head.by == "bot"
-        return any(
-            write.path == path and write.fresh == revision
-            for write in self.journal.ops("planned")
-        )
+        [is_ours] = self.journal.first(IS_OURS, (path, revision))
+        return bool(is_ours)
 
     def pending(self) -> list[PendingWrite]:
         """Returns the writes that wait, each with its reason; `content` returns their texts."""
@@ -230,6 +269,12 @@ class Writer:
             if write.op_id not in self._context.acknowledged
         ]
 
+    def newly_finished(self) -> list[PendingWrite]:
+        """Returns those of the `finished` writes that this process finished since it last asked."""
+        context = self._context
+        done, context.done = context.done, []
+        return [write for write in done if write.op_id not in context.acknowledged]
+
     def acknowledge(self, op_ids: Iterable[str], note: str = "") -> None:
         """Notes that the records of these writes are safe in the audit of a note.
 
@@ -241,7 +286,7 @@ class Writer:
         """Processes what is due: waiting writes, displaced files. Returns the writes now done."""
         with self._transaction(now.timestamp()):
             results = self._retry_pending(now.timestamp())
-            self._poll_displaced(now)
+            self._poll_displaced(now, self.journal.displaced())
             self._forget_purged()
         return results
 
@@ -256,20 +301,26 @@ class Writer:
         """Returns interrupted writes that are not recovered yet; their notes may have our text."""
         return self.journal.ops("planned")
 
-    def recover_interrupted(self, now: datetime) -> None:
-        """Finishes or rolls back interrupted writes. Takes the lock only if there are any."""
-        if self.begun():
-            self.recovered(now)
+    def unsettled(self) -> frozenset[Unsettled]:
+        """Returns what an earlier transaction, of any process, left to do."""
+        return self._unsettled(self.journal.execute(*OPEN_PHASES))
+
+    def _unsettled(self, rows: Iterable[Any]) -> frozenset[Unsettled]:
+        phases: dict[str, str] = dict(rows)
+        unsettled: set[Unsettled] = set()
+        if phases.pop(SALVAGED, None) is not None:
+            unsettled.add("salvaged")
+        if phases.keys() - self._context.acknowledged.keys():
+            unsettled.add("unrecorded")
+        if "planned" in phases.values():
+            unsettled.add("interrupted")
+        return frozenset(unsettled)
 
     # --- Displaced files ---
 
     def displaced(self) -> list[DisplacedFile]:
         """Returns the displaced files that are still watched."""
-        return [
-            entry
-            for entry in self.journal.displaced()
-            if entry.place not in self._context.purged
-        ]
+        return self._watched(self.journal.displaced())
 
     def is_due(self, at: float) -> bool:
         """Whether `tend` has a displaced file to look at."""
@@ -313,8 +364,8 @@ class Writer:
             erased = purge.look_through(self.journal, eraser)
             erased.names = purge.names_kept(self._context, eraser)
             return erased
-        with self._transaction(now.timestamp()):
-            self._poll_displaced(now)
+        with self._transaction(now.timestamp()) as backlog:
+            self._poll_displaced(now, backlog.displaced)
             return purge.erase(self._context, eraser)
 
     def prune(self, now: datetime) -> int:
@@ -350,26 +401,29 @@ class Writer:
     # --- Steps ---
 
     @contextmanager
-    def _transaction(self, now: float) -> Iterator[None]:
+    def _transaction(self, now: float) -> Iterator[Backlog]:
         """Excludes other writers, and recovers the writes of a process that died."""
         with _locked(self._lock):
-            recover(self._context, now)
-            yield
+            backlog = recover(self._context, now)
+            self._context.new_displaced.clear()
+            yield backlog
 
     def _carry_out_in_order(
         self,
         write: PendingWrite,
         merge: Merge,
         now: float,
+        backlog: Backlog,
     ) -> PendingWrite:
         """Carries out a write after the earlier writes to the same note; waits while they wait.
 
         A later write that overtakes an earlier one would be undone by it.
         """
-        self._retry_pending(now, write.path)
-        for earlier in self.pending():
-            if earlier.path == write.path:
-                return self._context.postpone(write, earlier.reason)
+        if any(earlier.path == write.path for earlier in backlog.in_phase("pending")):
+            self._retry_pending(now, write.path)
+            for earlier in self.pending():
+                if earlier.path == write.path:
+                    return self._context.postpone(write, earlier.reason)
         return carry_out(self._context, write, merge, now)
 
     def _retry_pending(self, now: float, path: str | None = None) -> list[WriteResult]:
@@ -388,17 +442,34 @@ class Writer:
                 results.append(WriteResult.of(attempted))
         return results
 
-    def _poll_displaced(self, now: datetime) -> None:
-        """Looks at displaced files until none is due: merging late text displaces other files."""
+    def _poll_displaced(
+        self, now: datetime, displaced: Iterable[DisplacedFile]
+    ) -> bool:
+        """Looks at displaced files until none is due: merging late text displaces other files.
+
+        Returns whether any was due.
+        """
         at = now.timestamp()
-        for _ in range(_ROUNDS):
-            due = [entry for entry in self.displaced() if _is_due(entry, at)]
+        entries = self._watched(displaced)
+        for round_number in range(_ROUNDS):
+            due = [entry for entry in entries if _is_due(entry, at)]
             if not due:
-                return
+                return round_number > 0
+            self._context.new_displaced.clear()
+            waiting = []
             for entry in due:
                 late = poll_displaced(self._context, entry, _stamp(now), at)
-                if late is not None:
-                    carry_out(self._context, late, self._merge, at)
+                if late is None:
+                    continue
+                late = carry_out(self._context, late, self._merge, at)
+                if late.phase != "done":
+                    waiting.append(entry)
+            entries = self._watched([*waiting, *self._context.new_displaced.values()])
+        return True
+
+    def _watched(self, entries: Iterable[DisplacedFile]) -> list[DisplacedFile]:
+        purged = self._context.purged
+        return [entry for entry in entries if entry.place not in purged]
 
     def _forget_purged(self) -> None:
         """Syncs the folders of removed files, and then forgets those files.
@@ -430,37 +501,6 @@ def _sync_folder(files: Files, path: str) -> None:
     folder = files.open_folder(path)
     try:
         files.fsync(folder)
-    finally:
-        files.close(folder)
-
-
-def real_path(files: Files, path: str) -> str | None:
-    """Resolves the links of a note within the vault; None when they lead out of it."""
-    for _ in range(_LINKS):
-        folder_path, _, name = path.rpartition("/")
-        target = _link_target(files, folder_path, name)
-        if target is None:
-            return path
-        if target.startswith("/"):
-            target = posixpath.relpath(target, posixpath.join(files.root, folder_path))
-        path = posixpath.normpath(posixpath.join(folder_path, target))
-        if path == ".." or path.startswith("../"):
-            return None
-    return None
-
-
-def _link_target(files: Files, folder_path: str, name: str) -> str | None:
-    try:
-        folder = files.open_folder(folder_path)
-    except OSError:
-        return None
-    try:
-        status = files.look(folder, name)
-        if status is None or not status.is_link:
-            return None
-        return files.link_target(folder, name)
-    except OSError:
-        return None
     finally:
         files.close(folder)
 

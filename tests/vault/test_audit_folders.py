@@ -5,8 +5,8 @@ from pathlib import Path
 
 import pytest
 
-from vault_memory.edits import audit_folders
-from vault_memory.edits.audit_folders import AuditFolders
+from vault_memory.vault import audit_folders
+from vault_memory.vault.audit_folders import AuditFolders
 
 DEVICES = ("", ".laptop-3f9a1c", ".phone-0a1b2c")
 
