@@ -7,6 +7,7 @@ from contextlib import suppress
 from typing import TYPE_CHECKING
 
 from vault_memory.api.vault_memory import VaultMemory
+from vault_memory.daemon.note_event import NoteEvent
 from vault_memory.database.connection import DatabaseError
 from vault_memory.errors import VaultMemoryError
 from vault_memory.rules.paths.conflict_names import conflict_copy
@@ -66,9 +67,9 @@ class EditUpkeep:
         if self._paths and self._copies:
             self._next_copies = min(self._next_copies, time.monotonic() + SOON_SECONDS)
 
-    def heard(self, path: str) -> None:
+    def heard(self, event: NoteEvent) -> None:
         """A file changed; only INBOX pages and conflict copies matter here."""
-        place = self._memory.layout.place(path)
+        path, place = event
         if place is not None and place.kind == "inbox":
             self._pages[path] = None
         elif place is None and conflict_copy(path.rpartition("/")[2]):

@@ -16,6 +16,7 @@ from vault_memory.daemon.embedding_thread import Embedding
 from vault_memory.daemon.handlers import Calls
 from vault_memory.daemon.large_note_upkeep import LargeNotes
 from vault_memory.daemon.learning_thread import Nights
+from vault_memory.daemon.note_event import NoteEvent
 from vault_memory.daemon.read_barrier import GRACE_SECONDS, Barrier
 from vault_memory.daemon.sd_notify import Notify
 from vault_memory.daemon.socket_server import Server
@@ -84,6 +85,8 @@ class Daemon:
         self._settling = DebounceTable()
         self._settled: dict[str, Settled] = {}
         """the last settled version of notes on which something is open"""
+        self._events: dict[str, NoteEvent] = {}
+        """of the paths that were heard of and are not settled yet"""
         self._unread: set[str] = set()
         self._index: Index | None = None
         """the one that everything was looked at for"""
@@ -164,10 +167,12 @@ class Daemon:
         wait = 0.0 if self._large.has_work else min(wait, self._sweeping.wait())
         try:
             self._hear(self.watcher.take(wait))
-            if self._index is not self.memory.vault.indexing.index():
+            ingest = self.memory.vault.indexing.ingest()
+            if self._index is not ingest.index:
                 self._rescan()  # another generation serves; this finds what was saved while it was built
+                ingest = self.memory.vault.indexing.ingest()
             for path in self._settling.due(time.monotonic()):
-                self._look_safely(path)
+                self._look_safely(path, ingest)
             self._write_large_notes()
             soon = self._settling.due(time.monotonic() + GRACE_SECONDS)
             self.barrier.lift(
@@ -208,10 +213,12 @@ class Daemon:
             if hints.sweep:
                 self._sweeping.begin()
         for path in hints.paths:
-            self._keeping.heard(path)
-            if self.memory.vault.indexing.ingest().wants(path):
+            event = NoteEvent.of(path, self.memory.layout)
+            self._keeping.heard(event)
+            if event.is_indexed:
                 self._settling.hint(path, now=now, closed=path in hints.closed)
                 self._unread.add(path)
+                self._events[path] = event
 
     def _rescan(self, within: tuple[str, ...] = ("",), *, sweep: bool = False) -> None:
         started = time.perf_counter()
@@ -272,21 +279,22 @@ class Daemon:
             raise Stopping
         self.notify.progress(done, total)
 
-    def _look_safely(self, path: str) -> None:
+    def _look_safely(self, path: str, ingest: Ingest) -> None:
         """A fault of ours over one note must not cost the others; that note counts as stale, and is tried again."""
+        event = self._events.get(path) or NoteEvent.of(path, self.memory.layout)
         try:
-            self._look(path)
+            self._look(event, ingest)
         except (VaultMemoryError, DatabaseError, OSError):
             raise
         except Exception:
             logger.exception("%s cannot be taken in", path)
             self._settling.unreadable(path, now=time.monotonic())
 
-    def _look(self, path: str) -> None:
+    def _look(self, event: NoteEvent, ingest: Ingest) -> None:
         started = time.perf_counter()
-        ingest = self.memory.vault.indexing.ingest()
+        path = event.path
         try:
-            note = ingest.read(path)
+            note = ingest.read(path, event.place)
         except NoteTooLarge as error:
             logger.warning("%s", error)
             self._done(path)
@@ -306,16 +314,21 @@ class Daemon:
         verdict = self._settling.observe(
             path, note, self._settled.get(path), now=time.monotonic(), quiet=quiet
         )
-        delta = self._conclude(ingest, path, note, verdict)
+        delta = self._conclude(ingest, event, note, verdict)
         if delta is not None and (
             note is None or self._keeping.is_news(path, note.revision)
         ):
             self._say(path, delta, started, removed=verdict is DebounceDecision.GONE)
 
     def _conclude(
-        self, ingest: Ingest, path: str, note: Note | None, verdict: DebounceDecision
+        self,
+        ingest: Ingest,
+        event: NoteEvent,
+        note: Note | None,
+        verdict: DebounceDecision,
     ) -> Delta | None:
         """Do what the verdict says; None when the index held that already."""
+        path = event.path
         delta: Delta | None = None
         match verdict:
             case DebounceDecision.KEEP:
@@ -328,11 +341,9 @@ class Daemon:
                     forgotten = forget_note(ingest.index, path)
                     delta = forgotten if known else None
             case DebounceDecision.INDEX | DebounceDecision.SETTLED if note is not None:
-                delta = self._take_in(
-                    ingest,
-                    note,
-                    State.SETTLED if verdict is DebounceDecision.SETTLED else State.HOT,
-                )
+                is_settled = verdict is DebounceDecision.SETTLED
+                state = State.SETTLED if is_settled else State.HOT
+                delta = self._take_in(ingest, event, note, state)
         if verdict is DebounceDecision.SETTLED:
             self._keeping.later((path,))
         if verdict in (DebounceDecision.SETTLED, DebounceDecision.GONE):
@@ -342,21 +353,19 @@ class Daemon:
             self._unread.discard(path)
         return delta
 
-    def _take_in(self, ingest: Ingest, note: Note, state: State) -> Delta | None:
+    def _take_in(
+        self, ingest: Ingest, event: NoteEvent, note: Note, state: State
+    ) -> Delta | None:
         """Small notes at once, large ones soon; None when the index held these bytes already."""
-        place = self.memory.layout.place(note.path)
-        held = ingest.index.revision_of(note.path) == note.revision
-        if (
-            place is not None
-            and place.indexed
-            and not held
-            and is_heavy(ingest.index, note)
-        ):
+        place = event.place
+        is_new = ingest.index.revision_of(note.path) != note.revision
+        is_slow = is_new and event.is_indexed and is_heavy(ingest.index, note)
+        if is_slow and place is not None:
             self._large.put(note, place, state, ingest.clock())
             self._unread.add(note.path)
             return None
         self._large.forget(note.path)
-        return ingest.ingest(note, state)
+        return ingest.ingest(note, state, place)
 
     def _write_large_notes(self) -> None:
         """One slice of one large note: whoever saves or asks comes in between."""
@@ -366,6 +375,7 @@ class Daemon:
                 logger.warning("%s: %s", note.path, note.failure)
                 ingest.park(note.path, note.failure)
                 self._settling.drop(note.path)
+                self._events.pop(note.path, None)
             elif note.removed or self._keeping.is_news(note.path, note.revision):
                 self._say(note.path, note.delta, note.started, removed=note.removed)
             self._unread.discard(note.path)
@@ -374,6 +384,7 @@ class Daemon:
     def _done(self, path: str) -> None:
         self._settling.drop(path)
         self._settled.pop(path, None)
+        self._events.pop(path, None)
         if path not in self._large:
             self._unread.discard(path)
 

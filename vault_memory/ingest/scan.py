@@ -176,14 +176,15 @@ class Ingest:
         place = self.layout.place(path)
         return place is not None and place.indexed
 
-    def read(self, path: str) -> Note | None:
-        """Reads the note as it is now; None when it is absent.
+    def read(self, path: str, place: Place | None = None) -> Note | None:
+        """Reads the note as it is now; None when it is absent. `place` is its place, if it is known.
 
         Raises NoteUnreadable, and the index remembers it: a note that is too large is parked,
         without its text. Of any other note the index keeps the old text.
         """
+        place = place or self.layout.place(path)
         try:
-            return self.folder.read(path, max_bytes=largest(self.layout.place(path)))
+            return self.folder.read(path, max_bytes=largest(place))
         except NoteNotFound:
             return None
         except NoteTooLarge as error:
@@ -194,9 +195,11 @@ class Ingest:
             self.index.set_state(path, State.MISSING)
             raise
 
-    def ingest(self, note: Note, state: State) -> Delta | None:
+    def ingest(
+        self, note: Note, state: State, place: Place | None = None
+    ) -> Delta | None:
         """Indexes one note; None when the index has these bytes already."""
-        place = self.layout.place(note.path)
+        place = place or self.layout.place(note.path)
         if place is None or not place.indexed:
             return None
         try:
