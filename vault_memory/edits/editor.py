@@ -43,7 +43,8 @@ from vault_memory.vault.reader import Folder, Note
 from vault_memory.vault.snapshots import revision_of
 from vault_memory.vault.write.journal import PendingWrite
 from vault_memory.vault.write.loaded_note import Unsettled
-from vault_memory.vault.write.writer import Writer, WriteResult
+from vault_memory.vault.write.write_result import WriteResult
+from vault_memory.vault.write.writer import Writer
 
 if TYPE_CHECKING:
     from vault_memory.markdown.merging import three_way

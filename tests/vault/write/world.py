@@ -12,7 +12,8 @@ from tests.vault.write.lines import merge_lines
 from vault_memory.vault.snapshots import Snapshots, revision_of
 from vault_memory.vault.write.journal import Journal, JournalUnavailable
 from vault_memory.vault.write.write_context import WriteContext
-from vault_memory.vault.write.writer import Writer, WriteResult
+from vault_memory.vault.write.write_result import WriteResult
+from vault_memory.vault.write.writer import Writer
 
 RECORD = b'{"id": "of the audit"}'
 

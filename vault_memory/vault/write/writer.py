@@ -11,10 +11,10 @@ import os
 import secrets
 from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from datetime import datetime
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Literal, Self
+from typing import TYPE_CHECKING, Any, Self
 
 from vault_memory.lazy import lazy_module
 from vault_memory.rules.paths.filenames import inside
@@ -43,8 +43,8 @@ from vault_memory.vault.write.journal import (
 from vault_memory.vault.write.loaded_note import LoadedNote, Unsettled, load, real_path
 from vault_memory.vault.write.recovery import recover
 from vault_memory.vault.write.trash import TrashedNote, empty, list_trash, take_out
-from vault_memory.vault.write.wait_reasons import WORDS
 from vault_memory.vault.write.write_context import Barred, Merge, WriteContext, never
+from vault_memory.vault.write.write_result import WriteResult
 
 if TYPE_CHECKING:
     from vault_memory.vault.write import purge
@@ -58,41 +58,6 @@ FARTHEST = 120.0
 """Seconds within which the next look at a displaced file is always due"""
 _ROUNDS = 40
 """Rounds of looks at displaced files in one call"""
-
-
-@dataclass(frozen=True, slots=True)
-class WriteResult:
-    """The outcome of a write."""
-
-    op_id: str
-    path: str
-    """The note that was written: the target of a link"""
-    outcome: Literal["written", "merged", "copied", "unchanged", "trashed", "pending"]
-    reason: str
-    """Why it waits, in one word; "" when it does not"""
-    before: str | None
-    """Revision that was replaced"""
-    after: str | None
-    """Revision that was put in place; an editor may have saved since"""
-
-    @property
-    def explanation(self) -> str:
-        """Why it waits, for a person."""
-        return WORDS.get(self.reason, self.reason)  # type: ignore[call-overload, no-any-return]
-
-    @classmethod
-    def of(cls, write: PendingWrite) -> "WriteResult":
-        """Returns the state of a write."""
-        is_done = write.phase == "done"
-        outcome = (write.outcome or "unchanged") if is_done else "pending"
-        return cls(
-            write.op_id,
-            write.path,
-            outcome,
-            write.reason,
-            write.expected,
-            write.after,
-        )
 
 
 class Writer:
