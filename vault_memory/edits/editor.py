@@ -41,9 +41,9 @@ from vault_memory.rules.paths.layout import Layout, Place
 from vault_memory.vault.fs import Files, RealFiles
 from vault_memory.vault.reader import Folder, Note
 from vault_memory.vault.snapshots import revision_of
+from vault_memory.vault.write.attempt import WriteResult
 from vault_memory.vault.write.journal import PendingWrite
 from vault_memory.vault.write.loaded_note import Unsettled
-from vault_memory.vault.write.write_result import WriteResult
 from vault_memory.vault.write.writer import Writer
 
 if TYPE_CHECKING:

@@ -50,9 +50,9 @@ from vault_memory.rules.paths.conflict_names import conflict_copy
 from vault_memory.rules.paths.layout import Layout
 from vault_memory.vault.reader import Note
 from vault_memory.vault.snapshots import revision_of
+from vault_memory.vault.write.attempt import WriteResult
 from vault_memory.vault.write.journal import PendingWrite
 from vault_memory.vault.write.purge import Eraser
-from vault_memory.vault.write.write_result import WriteResult
 
 logger = logging.getLogger(__name__)
 

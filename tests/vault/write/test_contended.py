@@ -14,7 +14,7 @@ from tests.conftest import PROJECT
 from tests.vault.write.lines import merge_lines
 from tests.vault.write.people import STYLES
 from vault_memory.vault.snapshots import revision_of
-from vault_memory.vault.write.write_result import WriteResult
+from vault_memory.vault.write.attempt import WriteResult
 from vault_memory.vault.write.writer import Writer
 
 NOTE = "USER.md"

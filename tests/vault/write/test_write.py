@@ -16,8 +16,8 @@ from vault_memory.rules.paths.filenames import ignored
 from vault_memory.vault.fs import RealFiles
 from vault_memory.vault.snapshots import revision_of
 from vault_memory.vault.write.atomic_swap import temporary
+from vault_memory.vault.write.attempt import WriteResult
 from vault_memory.vault.write.journal import FILE
-from vault_memory.vault.write.write_result import WriteResult
 from vault_memory.vault.write.writer import Writer
 
 OLD, NEW = note("a", "b"), note("a", "b", "bot")

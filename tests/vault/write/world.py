@@ -10,9 +10,9 @@ import apsw
 from tests.simulated.files import Crash, Model, SimulatedFiles
 from tests.vault.write.lines import merge_lines
 from vault_memory.vault.snapshots import Snapshots, revision_of
+from vault_memory.vault.write.attempt import WriteResult
 from vault_memory.vault.write.journal import Journal, JournalUnavailable
 from vault_memory.vault.write.write_context import WriteContext
-from vault_memory.vault.write.write_result import WriteResult
 from vault_memory.vault.write.writer import Writer
 
 RECORD = b'{"id": "of the audit"}'

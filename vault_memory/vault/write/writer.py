@@ -28,7 +28,7 @@ from vault_memory.vault.snapshots import (
     Version,
     revision_of,
 )
-from vault_memory.vault.write.attempt import carry_out
+from vault_memory.vault.write.attempt import WriteResult, carry_out
 from vault_memory.vault.write.displaced import poll_displaced
 from vault_memory.vault.write.journal import (
     OPEN_PHASES,
@@ -44,7 +44,6 @@ from vault_memory.vault.write.loaded_note import LoadedNote, Unsettled, load, re
 from vault_memory.vault.write.recovery import recover
 from vault_memory.vault.write.trash import TrashedNote, empty, list_trash, take_out
 from vault_memory.vault.write.write_context import Barred, Merge, WriteContext, never
-from vault_memory.vault.write.write_result import WriteResult
 
 if TYPE_CHECKING:
     from vault_memory.vault.write import purge
