@@ -241,8 +241,8 @@ def take_and_die(memory: VaultMemory, step: int) -> bool:
         ):
             real = getattr(os, name)
             setattr(os, name, lambda *a, _real=real, **k: (before(), _real(*a, **k))[1])
-        real_mark = dropped._write_down
-        dropped._write_down = lambda *a: (before(), real_mark(*a))[1]
+        real_mark = dropped._write_offset
+        dropped._write_offset = lambda *a: (before(), real_mark(*a))[1]
         try:
             memory.conversations.take_dropped()
         finally:

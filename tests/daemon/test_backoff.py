@@ -23,7 +23,7 @@ def pace(at: float = 0.0) -> SyncBackoff:
 def after_a_pass(at: float = 0.0, report: PassReport = QUIET) -> SyncBackoff:
     started = pace(at)
     started.begin()
-    started.done(report, at, asked=True)
+    started.succeeded(report, at, listed=True)
     return started
 
 
@@ -38,11 +38,11 @@ def test_the_server_is_asked_every_poll_seconds():
 def test_after_an_hour_without_changes_once_a_minute_is_enough():
     quiet = after_a_pass(0.0, PassReport(uploaded=1))
 
-    quiet.done(QUIET, 3599.0, asked=True)
+    quiet.succeeded(QUIET, 3599.0, listed=True)
     assert quiet.next() == (3599.0 + POLL, True)
-    quiet.done(QUIET, 3600.0, asked=True)
+    quiet.succeeded(QUIET, 3600.0, listed=True)
     assert quiet.next() == (3600.0 + IDLE_POLL, True)
-    quiet.done(PassReport(downloaded=1), 3660.0, asked=True)
+    quiet.succeeded(PassReport(downloaded=1), 3660.0, listed=True)
     assert quiet.next() == (3660.0 + POLL, True)
 
 
@@ -69,7 +69,7 @@ def test_what_was_heard_before_a_pass_is_in_it():
     edited.heard(5.0)
 
     edited.begin()
-    edited.done(QUIET, 6.0, asked=False)
+    edited.succeeded(QUIET, 6.0, listed=False)
 
     assert edited.next() == (POLL, True)
 
@@ -82,7 +82,7 @@ def test_what_waits_is_looked_at_soon_then_less_and_less():
     for _ in range(7):
         at, ask = looked.next()
         assert ask
-        looked.done(waiting, at, asked=True)
+        looked.succeeded(waiting, at, listed=True)
         gaps.append(looked.next()[0] - at)
 
     assert gaps == pytest.approx([0.6, 1.2, 2.4, 4.8, 9.6, POLL, POLL])
@@ -93,7 +93,7 @@ def test_a_note_that_is_being_saved_costs_the_server_nothing():
 
     looked.heard(1.0)
     looked.begin()
-    looked.done(PassReport(waiting=(("a.md", BEING_SAVED),)), 1.6, asked=False)
+    looked.succeeded(PassReport(waiting=(("a.md", BEING_SAVED),)), 1.6, listed=False)
 
     assert looked.next() == (pytest.approx(2.2), False)
 
@@ -104,7 +104,7 @@ def test_the_server_says_how_long_to_wait():
 
     busy.failed(RemoteBusy("maintenance", retry_after=120.0, everywhere=True), 10.0)
     busy.heard(11.0)
-    busy.ask_by(12.0)
+    busy.list_by(12.0)
 
     when, _ = busy.next()
     assert 130.0 <= when <= 142.0, "an edit or a wish is no reason to ask earlier"
@@ -120,7 +120,7 @@ def test_a_server_that_is_away_is_left_alone_for_longer_from_try_to_try():
         now = away.next()[0]
 
     assert gaps[:4] == [5.0, 10.0, 12.0, 12.0]
-    away.done(QUIET, now, asked=True)
+    away.succeeded(QUIET, now, listed=True)
     away.failed(RemoteUnreachable("nothing listens there"), now)
     assert away.next()[0] - now == POLL, "it begins anew once all was well"
 
@@ -140,7 +140,7 @@ def test_a_path_that_fails_rests_for_seconds():
 
     for _ in range(9):
         resting.note({"a.md": "it is locked"}, now)
-        assert resting.at(now) == {"a.md": "it is locked"}
+        assert resting.paused(now) == {"a.md": "it is locked"}
         gaps.append(resting.next() - now)
         now = resting.next()
 
@@ -162,13 +162,13 @@ def test_a_path_is_tried_every_15_seconds_in_the_first_minutes_and_each_hour_at_
 
 def test_a_change_on_the_server_ends_the_pauses_and_begins_them_anew():
     resting, now = PathBackoff(draw=lambda: 0.5), 0.0
-    while resting.next() - now < 600.0 or not resting.at(now):
-        now = resting.next() if resting.at(now) else now
+    while resting.next() - now < 600.0 or not resting.paused(now):
+        now = resting.next() if resting.paused(now) else now
         resting.note({"a.md": "it is locked"}, now)
 
     resting.start_again(now + 1.0)
 
-    assert resting.at(now + 1.0) == {}
+    assert resting.paused(now + 1.0) == {}
     assert resting.next() == now + 1.0
     resting.note({"a.md": "it is locked"}, now + 1.0)
     assert resting.next() <= now + 1.0 + 15.0
@@ -195,5 +195,5 @@ def test_a_path_that_goes_again_is_forgotten_and_one_that_rests_is_not():
     assert resting.next() == 5.0, "what rests did not fail anew"
     resting.note({"b.md": "it is locked"}, 6.0)
 
-    assert set(resting.at(6.0)) == {"b.md"}
+    assert set(resting.paused(6.0)) == {"b.md"}
     assert resting.next() == 18.0

@@ -29,7 +29,7 @@ def drops(tmp_path: Path, woken: threading.Event) -> Iterator[DropEvents]:
 def test_a_turn_that_is_dropped_wakes_the_daemon(
     tmp_path: Path, drops: DropEvents, woken: threading.Event
 ):
-    assert drops.are_had
+    assert drops.has_events
     (tmp_path / "drop/bot.jsonl").write_text("{}\n")
     assert woken.wait(10)
     assert drops.heard
@@ -40,10 +40,10 @@ def test_a_drop_folder_that_was_made_anew_is_looked_at_now_and_then(
 ):
     shutil.rmtree(tmp_path / "drop")
     (tmp_path / "drop").mkdir()
-    until(lambda: not drops.are_had)
+    until(lambda: not drops.has_events)
 
 
 def test_an_event_that_is_lost_ends_the_trust_in_events(drops: DropEvents):
     drops.lose("more happened at once than the system could tell")
     assert drops.heard
-    assert not drops.are_had
+    assert not drops.has_events

@@ -203,14 +203,14 @@ def test_the_daemon_waits_longer_each_time_the_model_does_not_answer(
             VaultMemory.open(bedroom.vault, environment=bedroom.seen.environment)
         )
         try:
-            assert [worker._listen() for _ in range(3)] == [30.0, 60.0, 120.0]
+            assert [worker._learn_from_ended() for _ in range(3)] == [30.0, 60.0, 120.0]
             asked.script = [learns]
             monkeypatch.setattr(
                 "vault_memory.models.circuit_breaker._breakers", {}
             )  # the rest it gives the server is over
-            assert worker._listen() == learning_thread.ENDED_SECONDS
+            assert worker._learn_from_ended() == learning_thread.ENDED_SECONDS
             count = len(asked.asked)
-            assert worker._listen() == learning_thread.ENDED_SECONDS
+            assert worker._learn_from_ended() == learning_thread.ENDED_SECONDS
             assert len(asked.asked) == count
         finally:
             worker.close()

@@ -219,7 +219,7 @@ class ConversationCalls:
     def _continue_session(self, turn: "Turn") -> None:
         """Note that the session goes on."""
         try:
-            ended_sessions = self.sessions.said(
+            ended_sessions = self.sessions.record_turn(
                 turn.session,
                 turn.user,
                 turn.channel,

@@ -1,9 +1,9 @@
-"""The drop folder: any program adds lines to files there, and each line is taken once.
+"""The drop folder: other programs append turns to files there, and each line is recorded once.
 
-A file is first renamed, so that the next line makes a new one; then it is read line by line, and how far is written
-down after what was read is safe. A crash between the two reads some lines again: their turns have the ids they had, and
-are not recorded twice. A program may keep its file open: then what it goes on to write is taken as well, and the file
-goes when nobody has it open any more. Lines that are no turns are put aside with the reason.
+A file is first renamed, so that the next line makes a new one. Then it is read in blocks, and the offset is stored after
+the turns of a block are safe. A crash between the two reads some lines again: their turns get the same ids, and are not
+recorded twice. A program may keep its file open: what it still writes is recorded as well, and the file is deleted once
+no program has it open. Lines that are no turns are put aside with the reason.
 """
 
 import errno
@@ -26,21 +26,21 @@ from vault_memory.vault.jsonl_log import append_record
 
 FOLDER = "drop"
 ENDING, TAKEN, AT, REJECTED = ".jsonl", ".taken", ".at", ".rejected"
-PIECE = 4 << 20
-"""Bytes that are taken together; a longer line is none"""
+BLOCK_BYTES = 4 << 20
+"""How much of a file is recorded at a time; a longer line is rejected"""
 QUIET_SECONDS = 10.0
-"""Where the system does not tell whether a file is open, one is closed that has not changed for so long"""
+"""Where the system does not say whether a file is open, it counts as closed after this long without a change"""
 
 _PLAIN = re.compile(r"[^\w.-]")
 
-Said = dict[str, str | bool]
+TurnArguments = dict[str, str | bool]
 """The arguments of a turn"""
-Take = Callable[[Sequence[Said]], Sequence[str]]
-"""Records turns durably; of each the reason why it could not be, or an empty text"""
+RecordTurns = Callable[[Sequence[TurnArguments]], Sequence[str]]
+"""Records turns durably; returns for each why it was rejected, or an empty text"""
 
 
 class DropReport(NamedTuple):
-    """How many lines were taken from the drop folder, and how many of them put aside."""
+    """How many lines were recorded, and how many rejected."""
 
     turns: int = 0
     rejected: int = 0
@@ -52,39 +52,42 @@ class _Line(NamedTuple):
 
 
 class DropFolder:
-    """Of one vault; one process at a time takes from it, the others leave it to that one."""
+    """The drop folder of one vault. One process at a time takes lines from it."""
 
     def __init__(self, state: Path) -> None:
         self.path = state / FOLDER
 
     def make(self) -> Path:
-        """The folder, made when it is not there; only its owner can look into it."""
+        """Returns the folder, and makes it where it is missing; only its owner can read it."""
         self.path.mkdir(parents=True, exist_ok=True, mode=0o700)
         return self.path
 
     def is_waiting(self) -> bool:
-        """Whether anything may be there to take; cheap."""
+        """Whether there may be lines; cheap."""
         try:
             with os.scandir(self.path) as entries:
                 return any(_is_ours(entry.name) for entry in entries)
         except OSError:
             return False
 
-    def consume(self, take: Take) -> DropReport:
-        """Hand everything that is there to `take`, a few lines at a time."""
+    def consume(self, record: RecordTurns) -> DropReport:
+        """Hands all lines to `record`, block by block."""
         if not self.is_waiting():
             return DropReport()
         turns = rejected = 0
-        with self._alone() as alone:
-            if alone:
-                self._rename()
-                for file in sorted(self.path.glob(f"*{TAKEN}")):
-                    for good, bad in self._from(file, take):
-                        turns, rejected = turns + good, rejected + bad
+        with self._exclusively() as is_alone:
+            if not is_alone:
+                return DropReport()
+            self._rename_new_files()
+            for file in sorted(self.path.glob(f"*{TAKEN}")):
+                for report in self._consume_file(file, record):
+                    turns += report.turns
+                    rejected += report.rejected
         return DropReport(turns, rejected)
 
     @contextmanager
-    def _alone(self) -> Iterator[bool]:
+    def _exclusively(self) -> Iterator[bool]:
+        """Locks the folder; yields False when another process has it."""
         with ExitStack() as stack:
             try:
                 stack.enter_context(state_file.lock(self.path / ".lock", patience=0))
@@ -93,21 +96,18 @@ class DropFolder:
                 return
             yield True
 
-    def _rename(self) -> None:
-        for file in sorted(
-            file for file in self.path.glob(f"*{ENDING}") if _is_ours(file.name)
-        ):
+    def _rename_new_files(self) -> None:
+        for file in sorted(self.path.glob(f"*{ENDING}")):
+            if not _is_ours(file.name):
+                continue
+            unique = f"{time.time_ns()}-{os.urandom(4).hex()}"
             with suppress(OSError):
+                # A folder, a link or a pipe is no file of turns.
                 if stat.S_ISREG(file.lstat().st_mode):
-                    os.rename(
-                        file,
-                        file.with_name(
-                            f"{file.stem}.{time.time_ns()}-{os.urandom(4).hex()}{TAKEN}"
-                        ),
-                    )
+                    os.rename(file, file.with_name(f"{file.stem}.{unique}{TAKEN}"))
 
-    def _from(self, file: Path, take: Take) -> Iterator[tuple[int, int]]:
-        """What a file has that was not taken yet; of each piece how many lines were good and bad."""
+    def _consume_file(self, file: Path, record: RecordTurns) -> Iterator[DropReport]:
+        """Records the lines of a file that are new, and yields a report for each block."""
         try:
             fd = os.open(
                 file, os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC
@@ -115,95 +115,116 @@ class DropFolder:
         except OSError:
             return
         try:
-            closed = _is_closed(fd)
-            offset = _taken_up_to(file)
-            while raw := os.pread(fd, PIECE, offset):
-                end = raw.rfind(b"\n") + 1
-                if not end and (len(raw) == PIECE or closed):
-                    end = len(raw)
+            is_closed = _is_closed(fd)
+            offset = _read_offset(file)
+            while block := os.pread(fd, BLOCK_BYTES, offset):
+                end = _end_of_lines(block, is_closed=is_closed)
                 if not end:
                     break
-                yield self._lines(file, _lines(raw[:end], offset), take)
+                lines = _split_lines(block[:end], offset)
+                yield self._record_lines(file, lines, record)
                 offset += end
-                _write_down(file, offset)
-            if closed:
+                _write_offset(file, offset)
+            if is_closed:
                 file.unlink()
                 file.with_suffix(AT).unlink(missing_ok=True)
         finally:
             os.close(fd)
 
-    def _lines(self, file: Path, lines: Sequence[_Line], take: Take) -> tuple[int, int]:
-        said = [(line, self._read(file, line)) for line in lines]
-        good = [(line, turn) for line, turn in said if not isinstance(turn, str)]
-        reasons = take([turn for _, turn in good]) if good else []
-        bad = [(line, turn) for line, turn in said if isinstance(turn, str)]
-        bad += [
-            (line, reason)
-            for (line, _), reason in zip(good, reasons, strict=True)
-            if reason
-        ]
-        for line, reason in bad:
-            self._reject(file, line, reason)
-        return len(lines) - len(bad), len(bad)
+    def _record_lines(
+        self, file: Path, lines: Sequence[_Line], record: RecordTurns
+    ) -> DropReport:
+        """Records the turns of some lines, and puts the other lines aside."""
+        turn_lines: list[_Line] = []
+        turns: list[TurnArguments] = []
+        rejected: list[tuple[_Line, str]] = []
+        for line in lines:
+            turn = self._read(file, line)
+            if isinstance(turn, str):
+                rejected.append((line, turn))
+            else:
+                turn_lines.append(line)
+                turns.append(turn)
+        reasons = record(turns) if turns else []
+        for line, reason in zip(turn_lines, reasons, strict=True):
+            if reason:
+                rejected.append((line, reason))
+        for line, reason in rejected:
+            self._put_aside(file, line, reason)
+        return DropReport(len(lines) - len(rejected), len(rejected))
 
-    def _read(self, file: Path, line: _Line) -> Said | str:
-        if len(line.raw) >= PIECE:
-            return f"a line of {PIECE:,} bytes or more is too long"
-        name = f"{file.name}\0{line.offset}\0".encode("utf-8", "surrogateescape")
-        stamp = file.stem.rpartition(".")[2].partition("-")[0]
-        at = datetime.fromtimestamp(
-            int(stamp) / 1e9 if stamp.isdecimal() else file.stat().st_mtime, UTC
-        ).astimezone()
-        made = hashlib.sha256(name + line.raw).hexdigest()[:15]
-        return read_dropped(line.raw, default_id=made, default_time=at)
+    def _read(self, file: Path, line: _Line) -> TurnArguments | str:
+        """Returns the arguments of a turn, or why the line is none."""
+        if len(line.raw) >= BLOCK_BYTES:
+            return f"a line of {BLOCK_BYTES:,} bytes or more is too long"
+        place = f"{file.name}\0{line.offset}\0".encode("utf-8", "surrogateescape")
+        # The same line of the same file gets the same id, also after a crash.
+        default_id = hashlib.sha256(place + line.raw).hexdigest()[:15]
+        return read_dropped(
+            line.raw, default_id=default_id, default_time=_time_of(file)
+        )
 
-    def _reject(self, file: Path, line: _Line, reason: str) -> None:
-        """Put a line aside, once."""
+    def _put_aside(self, file: Path, line: _Line, reason: str) -> None:
+        """Appends a line to the file of rejected lines, once."""
         name = _PLAIN.sub("_", file.stem.rpartition(".")[0]) + REJECTED
-        mark = f"{file.stem}:{line.offset}"
+        place = f"{file.stem}:{line.offset}"
+        field = f'"at":{json.dumps(place, ensure_ascii=False)}'.encode()
         with suppress(OSError):
-            if (
-                f'"at":{json.dumps(mark, ensure_ascii=False)}'.encode()
-                in (self.path / name).read_bytes()
-            ):
+            if field in (self.path / name).read_bytes():
                 return
-        text = line.raw[:PIECE].decode("utf-8", "replace")
-        append_record(self.path, name, {"at": mark, "reason": reason, "line": text})
+        text = line.raw[:BLOCK_BYTES].decode("utf-8", "replace")
+        append_record(self.path, name, {"at": place, "reason": reason, "line": text})
 
 
 def _is_ours(name: str) -> bool:
-    """A hidden file is one that is being made."""
+    # A program that writes its file under a hidden name has not finished it.
     return name.endswith((ENDING, TAKEN)) and not name.startswith(".")
 
 
-def _lines(raw: bytes, offset: int) -> list[_Line]:
-    found = []
+def _end_of_lines(block: bytes, *, is_closed: bool) -> int:
+    """Returns where the last complete line of a block ends; 0 when its only line may go on."""
+    end = block.rfind(b"\n") + 1
+    if end:
+        return end
+    is_too_long = len(block) == BLOCK_BYTES
+    return len(block) if is_too_long or is_closed else 0
+
+
+def _split_lines(raw: bytes, offset: int) -> list[_Line]:
+    """Returns the lines that are not blank, each with its offset in the file."""
+    lines = []
     for line in raw.split(b"\n"):
         if line.strip():
-            found.append(_Line(offset, line))
+            lines.append(_Line(offset, line))
         offset += len(line) + 1
-    return found
+    return lines
 
 
-def _taken_up_to(file: Path) -> int:
+def _time_of(file: Path) -> datetime:
+    """Returns when a file was taken, which is in its name; the time of a turn that names none."""
+    stamp = file.stem.rpartition(".")[2].partition("-")[0]
+    seconds = int(stamp) / 1e9 if stamp.isdecimal() else file.stat().st_mtime
+    return datetime.fromtimestamp(seconds, UTC).astimezone()
+
+
+def _read_offset(file: Path) -> int:
     try:
         return int(file.with_suffix(AT).read_text(encoding="ascii"))
     except (OSError, ValueError):
         return 0
 
 
-def _write_down(file: Path, offset: int) -> None:
+def _write_offset(file: Path, offset: int) -> None:
     state_file.write(file.with_suffix(AT), str(offset))
 
 
 def _is_closed(fd: int) -> bool:
-    """Whether nobody else has the file open. Nobody can open it anew who does not know its new name."""
+    """Whether no other program has the file open. A program can open it again only under its new name."""
     import signal  # only here: most looks at the folder find nothing
 
     try:
-        fcntl.fcntl(
-            fd, fcntl.F_SETSIG, signal.SIGURG
-        )  # if somebody opens it all the same: a signal that ends nobody
+        # A program that opens the file all the same sends us this signal, which ends no process.
+        fcntl.fcntl(fd, fcntl.F_SETSIG, signal.SIGURG)
         fcntl.fcntl(fd, fcntl.F_SETLEASE, fcntl.F_WRLCK)
     except (OSError, AttributeError) as error:
         if getattr(error, "errno", None) == errno.EAGAIN:

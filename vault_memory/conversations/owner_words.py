@@ -1,4 +1,4 @@
-"""What the owner of a note said in the sessions that are open now: it decides whether a tool may write a rule."""
+"""What the owner of a note said in open sessions. A tool may write a standing rule only if the owner said it."""
 
 import logging
 from collections.abc import Iterable, Iterator, Mapping
@@ -26,36 +26,41 @@ _OWN = frozenset({"", "owner", "talk"})
 
 
 def said_in_session(
-    conversations: "ConversationCalls", note: str, asked: object
+    conversations: "ConversationCalls", note: str, request: object
 ) -> tuple[str, ...]:
-    """Keys of the sentences that the note's owner says in recorded turns of open sessions.
+    """Returns keys of the sentences that the note's owner says in recorded turns of open sessions.
 
-    Empty when `asked`, the ops or facts, contains no rule: then no transcript is read.
+    Empty when `request`, the ops or facts, contains no rule: then no transcript is read.
     """
     place = conversations.vault.layout.place(note)
     if place is None:
         return ()
-    texts = tuple(_texts(asked))
-    if place.kind != "rules" and not any(
-        reads_like_rule(text) or is_rules_heading(text) for text in texts
-    ):
+    if place.kind != "rules" and not any(map(_is_rule, _texts(request))):
         return ()
-    idle = timedelta(minutes=conversations.vault.config.sessions.idle_minutes)
     try:
-        sessions = [
-            session
-            for session in conversations.sessions.all()
-            if session.is_open
-            and _speaks_for(session, place.scope, conversations.vault.layout)
-        ]
+        sessions = _sessions_of_owner(conversations, place.scope)
         return keys_of(
-            turn.text
-            for session in sessions
-            for turn in _turns(conversations, session, idle)
+            turn.text for session in sessions for turn in _turns(conversations, session)
         )
     except VaultMemoryError as error:
         logger.warning("what was said in this session cannot be read: %s", error)
         return ()
+
+
+def _is_rule(text: str) -> bool:
+    return reads_like_rule(text) or is_rules_heading(text)
+
+
+def _sessions_of_owner(
+    conversations: "ConversationCalls", scope: str
+) -> "list[Session]":
+    """Returns the open sessions in which the owner of a scope talks."""
+    layout = conversations.vault.layout
+    return [
+        session
+        for session in conversations.sessions.all()
+        if session.is_open and _speaks_for(session, scope, layout)
+    ]
 
 
 def _speaks_for(session: "Session", scope: str, layout: "Layout") -> bool:
@@ -66,41 +71,49 @@ def _speaks_for(session: "Session", scope: str, layout: "Layout") -> bool:
     return bool(session.user) and session.user == owner
 
 
-def _turns(
-    conversations: "ConversationCalls", session: "Session", idle: timedelta
-) -> "Iterator[Turn]":
-    """What a person said in their own words in a session."""
+def _turns(conversations: "ConversationCalls", session: "Session") -> "Iterator[Turn]":
+    """Yields what a person said in their own words in a session."""
+    idle = timedelta(minutes=conversations.vault.config.sessions.idle_minutes)
     day = timedelta(days=1)
-    first, last = session.began.date() - day, session.last.date() + day
-    for turn in conversations.transcripts.in_place(
-        session.user, session.channel, first, last
-    ):
-        is_recent = _is_recent(turn.at, session.last, idle)
-        is_own = (
-            turn.role == "user" and turn.origin in _OWN and turn.user == session.user
-        )
-        if (
-            turn.is_automated
-        ):  # a job in the person's name must not let a tool write a rule
+    turns = conversations.transcripts.in_place(
+        session.user,
+        session.channel,
+        session.began.date() - day,
+        session.last.date() + day,
+    )
+    for turn in turns:
+        # A job in the person's name must not let a tool write a rule.
+        if turn.is_automated or turn.session != session.id:
             continue
-        if turn.session == session.id and is_own and is_recent:
+        if _is_own(turn, session) and _is_recent(turn.at, session.last, idle):
             yield turn
 
 
+def _is_own(turn: "Turn", session: "Session") -> bool:
+    if turn.role != "user" or turn.user != session.user:
+        return False
+    return turn.origin in _OWN
+
+
 def _is_recent(at: datetime, last: datetime, idle: timedelta) -> bool:
-    """A session that nobody ended may be weeks old: only its last stretch counts."""
+    """Whether a turn belongs to the last stretch of a session, which may be open for weeks."""
     return last - at <= max(idle, timedelta(hours=1))
 
 
-def _texts(asked: Any) -> Iterator[str]:
-    if isinstance(asked, str):
-        yield asked
-    elif isinstance(asked, Mapping):
-        for value in asked.values():
-            yield from _texts(value)
-    elif is_dataclass(asked) and not isinstance(asked, type):
-        for field in fields(asked):
-            yield from _texts(getattr(asked, field.name))
-    elif isinstance(asked, Iterable) and not isinstance(asked, bytes):
-        for value in asked:
-            yield from _texts(value)
+def _texts(request: Any) -> Iterator[str]:
+    """Yields all texts in ops or facts."""
+    if isinstance(request, str):
+        yield request
+        return
+    for value in _values_in(request):
+        yield from _texts(value)
+
+
+def _values_in(request: Any) -> Iterable[Any]:
+    if isinstance(request, Mapping):
+        return request.values()
+    if is_dataclass(request) and not isinstance(request, type):
+        return [getattr(request, field.name) for field in fields(request)]
+    if isinstance(request, Iterable) and not isinstance(request, bytes):
+        return request
+    return ()

@@ -1,7 +1,7 @@
-"""Who is talking just now: the open sessions, as small files in the state folder, so that a restart forgets none.
+"""Open and ended sessions, as small files in the state folder, so that a restart forgets none.
 
-A file is made when a session begins, its time is that of the last turn, and it is renamed when the session ends:
-whatever a crash leaves is one or the other. What was said is in the transcripts alone.
+A file is made when a session begins, and renamed when it ends; its time is that of the last turn. A crash leaves one or
+the other. The words are in the transcripts alone.
 """
 
 import hashlib
@@ -18,8 +18,8 @@ from vault_memory.config.durable import sync_folder
 
 FOLDER = "sessions"
 OPEN, ENDED, LEARNED = ".open", ".ended", ".learned"
-KEPT = timedelta(days=30)
-"""So long an ended session is remembered that nobody asked about"""
+RETENTION = timedelta(days=30)
+"""How long an ended session is remembered that nothing was done with"""
 
 
 class Session(NamedTuple):
@@ -30,141 +30,64 @@ class Session(NamedTuple):
     channel: str
     began: datetime
     last: datetime
-    """when the last turn was said"""
+    """time of the last turn"""
     is_open: bool
 
     @property
     def scope(self) -> str:
+        """The scope of the transcript."""
         return f"channel:{self.channel}" if self.channel else f"user:{self.user}"
 
 
 class Sessions:
-    """Of one vault, for all of its processes."""
+    """The sessions of one vault, for all of its processes."""
 
     def __init__(self, state: Path) -> None:
         self._folder = state / FOLDER
 
-    def said(
+    def record_turn(
         self,
-        id_: str,
+        session_id: str,
         user: str,
         channel: str,
         at: datetime,
         *,
         ends_others: bool = True,
     ) -> list[Session]:
-        """A turn of this session was said. One that is new ends the older ones of the same person and channel.
+        """Notes a turn of a session. Returns the sessions that it ends.
 
-        Not so one of a job, which runs beside what the person is talking about.
+        A new session ends the older ones of the same person and channel, unless it is that of a job, which runs
+        beside what the person talks about.
         """
-        file = self._file(id_, user, channel)
+        file = self._file(session_id, user, channel)
         if _touch(file, at):
             return []
-        if file.with_suffix(ENDED).exists():  # it goes on after all
+        ended_file = file.with_suffix(ENDED)
+        if ended_file.exists():
+            # The session goes on after all. Another process may have renamed the file already.
             with suppress(FileNotFoundError):
-                os.replace(file.with_suffix(ENDED), file)
+                os.replace(ended_file, file)
             _touch(file, at)
             return []
-        others = self._in(file.parent) if ends_others else ()
+        others = self._in_folder(file.parent) if ends_others else ()
         ended = [
-            one for one in others if one.is_open and one.last <= at and self._end(one)
+            session
+            for session in others
+            if session.is_open and session.last <= at and self.end(session)
         ]
-        _write(
-            file,
-            {"session": id_, "user": user, "channel": channel, "began": at.isoformat()},
-            at,
-        )
-        self._forget(at)
+        content = {
+            "session": session_id,
+            "user": user,
+            "channel": channel,
+            "began": at.isoformat(),
+        }
+        _write(file, content, at)
+        self._remove_old(at)
         return ended
 
     def end(self, session: Session) -> bool:
-        """False when it had ended already."""
-        return self._end(session)
-
-    def end_idle(self, now: datetime, after: timedelta) -> list[Session]:
-        """End those in which nothing was said for so long."""
-        return [
-            one
-            for one in self.all()
-            if one.is_open and now - one.last >= after and self._end(one)
-        ]
-
-    def find(self, id_: str, user: str = "", channel: str = "") -> list[Session]:
-        """The sessions with this id, open or ended; only those of a person, or in a channel, when named."""
-        name = _key(id_)
-        found = [
-            self._read(file)
-            for ending in (OPEN, ENDED)
-            for file in self._folder.glob(f"*/{name}{ending}")
-        ]
-        return [
-            one
-            for one in found
-            if one
-            and one.id == id_
-            and user in ("", one.user)
-            and channel in ("", one.channel)
-        ]
-
-    def latest(self, user: str, channel: str) -> Session | None:
-        """The open session of a person, in a channel or outside of any, in which the last turn was said."""
-        open_ = [
-            one for one in self._in(self._folder / _key(user, channel)) if one.is_open
-        ]
-        return max(open_, key=lambda session: session.last, default=None)
-
-    def all(self) -> list[Session]:
-        """All that are remembered, the one that was silent for longest first."""
-        with suppress(OSError):
-            found = [
-                one
-                for folder in sorted(self._folder.iterdir())
-                for one in self._in(folder)
-            ]
-            return sorted(found, key=lambda one: (one.last, one.id))
-        return []
-
-    def ended(self) -> list[Session]:
-        """Those that ended and wait for what is done with a whole session."""
-        return [one for one in self.all() if not one.is_open]
-
-    def unlearned(self) -> list[Session]:
-        """Those that ended, and that nothing was learned from since."""
-        return [
-            one
-            for one in self.ended()
-            if _seconds(self._mark(one)) < one.last.timestamp() - 0.001
-        ]
-
-    def learned(self, session: Session) -> None:
-        """What was said in it up to now is learned. It is remembered still, for it may go on."""
-        mark = self._mark(session)
-        mark.touch()
-        os.utime(mark, (session.last.timestamp(), session.last.timestamp()))
-
-    def changes(self) -> tuple[int, ...]:
-        """Other numbers as soon as a session began or ended; cheap."""
-        with suppress(OSError):
-            return tuple(
-                sorted(folder.stat().st_mtime_ns for folder in self._folder.iterdir())
-            )
-        return ()
-
-    def done(self, session: Session) -> None:
-        """Nothing more is to be done with it."""
-        for file in (
-            self._file(session.id, session.user, session.channel).with_suffix(ENDED),
-            self._mark(session),
-        ):
-            file.unlink(missing_ok=True)
-
-    def _mark(self, session: Session) -> Path:
-        return self._file(session.id, session.user, session.channel).with_suffix(
-            LEARNED
-        )
-
-    def _end(self, session: Session) -> bool:
-        file = self._file(session.id, session.user, session.channel)
+        """Ends a session. False when it had ended already."""
+        file = self._file_of(session)
         try:
             os.replace(file, file.with_suffix(ENDED))
         except FileNotFoundError:
@@ -172,29 +95,112 @@ class Sessions:
         sync_folder(file.parent)
         return True
 
-    def _forget(self, now: datetime) -> None:
-        for one in self.ended():
-            if now - one.last > KEPT:
-                self.done(one)
+    def end_idle(self, now: datetime, after: timedelta) -> list[Session]:
+        """Ends the sessions that had no turn for this long, and returns them."""
+        return [
+            session
+            for session in self.all()
+            if session.is_open and now - session.last >= after and self.end(session)
+        ]
 
-    def _file(self, id_: str, user: str, channel: str) -> Path:
-        return self._folder / _key(user, channel) / f"{_key(id_)}{OPEN}"
+    def find(self, session_id: str, user: str = "", channel: str = "") -> list[Session]:
+        """Returns the open and ended sessions with this id; only those of a person or channel that is named."""
+        name = _key(session_id)
+        sessions = (
+            self._read(file)
+            for ending in (OPEN, ENDED)
+            for file in self._folder.glob(f"*/{name}{ending}")
+        )
+        return [
+            session
+            for session in sessions
+            if session is not None
+            and session.id == session_id
+            and user in ("", session.user)
+            and channel in ("", session.channel)
+        ]
 
-    def _in(self, folder: Path) -> Iterator[Session]:
+    def latest(self, user: str, channel: str) -> Session | None:
+        """Returns the open session of a person and channel with the newest turn."""
+        folder = self._folder / _key(user, channel)
+        open_sessions = [
+            session for session in self._in_folder(folder) if session.is_open
+        ]
+        return max(open_sessions, key=lambda session: session.last, default=None)
+
+    def all(self) -> list[Session]:
+        """Returns all sessions, the one with the oldest last turn first."""
+        try:
+            folders = sorted(self._folder.iterdir())
+            sessions = [
+                session for folder in folders for session in self._in_folder(folder)
+            ]
+        except OSError:
+            return []
+        return sorted(sessions, key=lambda session: (session.last, session.id))
+
+    def ended(self) -> list[Session]:
+        """Returns the ended sessions that were not removed yet."""
+        return [session for session in self.all() if not session.is_open]
+
+    def unlearned(self) -> list[Session]:
+        """Returns the ended sessions with turns that nothing was learned from yet."""
+        return [
+            session
+            for session in self.ended()
+            if _modified(self._mark_of(session)) < session.last.timestamp() - 0.001
+        ]
+
+    def mark_learned(self, session: Session) -> None:
+        """Notes that all turns so far were learned from. The session stays, since it may go on."""
+        mark = self._mark_of(session)
+        mark.touch()
+        os.utime(mark, (session.last.timestamp(), session.last.timestamp()))
+
+    def changes(self) -> tuple[int, ...]:
+        """Returns numbers that differ as soon as a session begins or ends; cheap."""
+        with suppress(OSError):
+            times = (folder.stat().st_mtime_ns for folder in self._folder.iterdir())
+            return tuple(sorted(times))
+        return ()
+
+    def remove(self, session: Session) -> None:
+        """Removes an ended session with which nothing more is to be done."""
+        self._file_of(session).with_suffix(ENDED).unlink(missing_ok=True)
+        self._mark_of(session).unlink(missing_ok=True)
+
+    def _remove_old(self, now: datetime) -> None:
+        for session in self.ended():
+            if now - session.last > RETENTION:
+                self.remove(session)
+
+    def _mark_of(self, session: Session) -> Path:
+        return self._file_of(session).with_suffix(LEARNED)
+
+    def _file_of(self, session: Session) -> Path:
+        return self._file(session.id, session.user, session.channel)
+
+    def _file(self, session_id: str, user: str, channel: str) -> Path:
+        return self._folder / _key(user, channel) / f"{_key(session_id)}{OPEN}"
+
+    def _in_folder(self, folder: Path) -> Iterator[Session]:
         for file in sorted(folder.glob("*.*")):
-            if file.suffix in (OPEN, ENDED) and (session := self._read(file)):
+            if file.suffix not in (OPEN, ENDED):
+                continue
+            session = self._read(file)
+            if session is not None:
                 yield session
 
     def _read(self, file: Path) -> Session | None:
+        """Returns the session of a file; None when it is gone or damaged."""
         try:
-            said = json.loads(file.read_text(encoding="utf-8"))
+            content = json.loads(file.read_text(encoding="utf-8"))
             last = datetime.fromtimestamp(file.stat().st_mtime, UTC)
-            began = datetime.fromisoformat(said["began"])
             return Session(
-                said["session"],
-                said["user"],
-                said["channel"],
-                began,
+                content["session"],
+                content["user"],
+                content["channel"],
+                datetime.fromisoformat(content["began"]),
                 last,
                 file.suffix == OPEN,
             )
@@ -203,13 +209,13 @@ class Sessions:
 
 
 def _key(*names: str) -> str:
-    return hashlib.sha256(
-        "\0".join(names).encode("utf-8", "surrogatepass")
-    ).hexdigest()[:24]
+    """Returns a file name for names of any characters."""
+    joined = "\0".join(names).encode("utf-8", "surrogatepass")
+    return hashlib.sha256(joined).hexdigest()[:24]
 
 
-def _seconds(file: Path) -> float:
-    """The time of a file; before all others when there is none."""
+def _modified(file: Path) -> float:
+    """Returns the time of a file; before all others when there is none."""
     try:
         return file.stat().st_mtime
     except OSError:
@@ -217,7 +223,7 @@ def _seconds(file: Path) -> float:
 
 
 def _touch(file: Path, at: datetime) -> bool:
-    """The time of the last turn; it never goes back."""
+    """Sets the time of the last turn, which never goes back. False when there is no such file."""
     try:
         if file.stat().st_mtime < at.timestamp():
             os.utime(file, (at.timestamp(), at.timestamp()))
@@ -226,7 +232,7 @@ def _touch(file: Path, at: datetime) -> bool:
     return True
 
 
-def _write(file: Path, said: dict[str, str], at: datetime) -> None:
+def _write(file: Path, content: dict[str, str], at: datetime) -> None:
     file.parent.mkdir(parents=True, exist_ok=True, mode=0o700)
     # A reader must never see a new session with the time at which its file was made.
-    state_file.write(file, json.dumps(said), modified=at.timestamp())
+    state_file.write(file, json.dumps(content), modified=at.timestamp())

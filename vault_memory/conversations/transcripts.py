@@ -1,4 +1,4 @@
-"""The transcripts of a vault: what was said is added, and read again, from the files of all devices."""
+"""The transcripts of a vault: appends turns, and reads them from the files of all devices."""
 
 import os
 import re
@@ -31,13 +31,13 @@ from vault_memory.vault.reader import Folder
 logger = Logger(__name__)
 
 LARGEST = 64 << 20
-"""In bytes: of one transcript"""
+"""Bytes of the largest transcript that is read"""
 _DEVICE = re.compile(r"\d{4}-\d{2}-\d{2}\.(?P<device>[^/]+)\.jsonl")
 _DAY = timedelta(days=1)
 
 
 class Added(NamedTuple):
-    """Turns that stand in a transcript now."""
+    """Turns that were appended to a transcript."""
 
     path: str
     turns: tuple[Turn, ...]
@@ -45,32 +45,34 @@ class Added(NamedTuple):
 
 
 class Transcripts:
-    """For one vault and one thread at a time."""
+    """The transcripts of one vault, for one thread at a time."""
 
     def __init__(self, folder: Folder, layout: Layout, devices: Devices) -> None:
-        self._folder, self._layout, self._devices = folder, layout, devices
-        self._met = set[str]()
+        self._folder = folder
+        self._layout = layout
+        self._devices = devices
+        self._searched_for_devices = set[str]()
+        """transcripts beside which files of other devices were looked for"""
 
     def add(self, turns: Iterable[Turn], *, once: bool = False) -> list[Added]:
-        """Add turns at the end of their transcripts; they are on the disk when this returns.
+        """Appends turns to their transcripts; they are on the disk when this returns.
 
-        With `once` those whose ids stand there already are left out. Raises UsageError, TurnNotRecorded.
+        With `once`, turns whose ids are there already are left out. Raises UsageError, TurnNotRecorded.
         """
         by_path: dict[str, list[Turn]] = defaultdict(list)
         for turn in turns:
-            by_path[self.path_of(turn)].append(
-                turn._replace(device=self._devices.device)
-            )
-        return [
-            added
-            for path, said in by_path.items()
-            if (added := self._append(path, said, once=once))
-        ]
+            own_turn = turn._replace(device=self._devices.device)
+            by_path[self.path_of(turn)].append(own_turn)
+        additions = (
+            self._append(path, new_turns, once=once)
+            for path, new_turns in by_path.items()
+        )
+        return [added for added in additions if added is not None]
 
     def of(
         self, scope: str, first: date | None = None, last: date | None = None
     ) -> list[Turn]:
-        """What was said in a scope from one day to another, both included, in the order of time."""
+        """Returns the turns of a scope from `first` to `last`, both included, in the order of time."""
         return union_of_turns(self._read(self._paths(scope, first, last)))
 
     def logs(
@@ -79,55 +81,50 @@ class Transcripts:
         known: Mapping[str, str],
         entries: Mapping[str, Stat] | None = None,
     ) -> dict[str, tuple[str, tuple[Turn, ...] | None]]:
-        """The transcripts of a scope by path: a signature of the file as it is, and its turns.
+        """Returns the transcripts of a scope by path: a signature of the present file, and its turns.
 
-        None in their place where the signature is the one that is `known`. A file that cannot be read is left out.
+        The turns are None where the signature is the one in `known`. A file that cannot be read is left out.
         `entries` are those of a listing that has at least the files of this scope; else the vault is listed.
         """
         if entries is None:
             entries = self._folder.listing(suffixes=(".jsonl",)).entries
-        found: dict[str, tuple[str, tuple[Turn, ...] | None]] = {}
+        logs: dict[str, tuple[str, tuple[Turn, ...] | None]] = {}
         for path in self._paths(scope, None, None, entries):
             stat = entries[path]
             signature = f"{stat.size}:{stat.mtime_ns}:{stat.ctime_ns}:{stat.ino}"
+            if known.get(path) == signature:
+                logs[path] = signature, None
+                continue
             try:
-                raw = (
-                    None
-                    if known.get(path) == signature
-                    else self._folder.read(path, max_bytes=LARGEST).raw
-                )
+                raw = self._folder.read(path, max_bytes=LARGEST).raw
             except VaultError as error:
                 logger.warning("%s", error)
                 continue
-            found[path] = signature, None if raw is None else tuple(read_turns(raw))
-        return found
+            logs[path] = signature, tuple(read_turns(raw))
+        return logs
 
     def in_place(self, user: str, channel: str, first: date, last: date) -> list[Turn]:
-        """What was said where this person's turns stand, in a channel or outside of any, on these days."""
+        """Returns the turns of these days in the transcript of a channel, or of a person outside of any."""
         place = self._layout.place(self._place_of(user, channel, first))
         return self.of(place.scope, first, last) if place else []
 
     def since(
         self, scope: str, after: str | None = None, until: datetime | None = None
     ) -> list[Turn]:
-        """What was said after the turn with this id, up to a moment, in the order of time; without it, everything."""
+        """Returns the turns after the one with this id, up to a moment, in the order of time.
+
+        Without `after`, or where no turn has this id, from the first turn on.
+        """
+        # A day more: the date of a file is that of another time zone.
         turns = self.of(scope, last=until.date() + _DAY if until else None)
-        start = (
-            next((at + 1 for at, turn in enumerate(turns) if turn.id == after), 0)
-            if after
-            else 0
-        )
+        ids = [turn.id for turn in turns]
+        start = ids.index(after) + 1 if after in ids else 0
         return [turn for turn in turns[start:] if until is None or turn.at <= until]
 
     def _append(self, path: str, turns: Sequence[Turn], *, once: bool) -> Added | None:
         own = self._file_of(path)
         if once:
-            known = {turn.id for turn in union_of_turns(self._read(self._beside(path)))}
-            turns = list(
-                {
-                    turn.id: turn for turn in reversed(turns) if turn.id not in known
-                }.values()
-            )[::-1]
+            turns = self._new_turns(path, turns)
         if not turns:
             return None
         try:
@@ -138,8 +135,19 @@ class Transcripts:
             raise TurnNotRecorded(own, error.strerror or str(error)) from None
         return Added(own, tuple(turns), appended)
 
+    def _new_turns(self, path: str, turns: Sequence[Turn]) -> list[Turn]:
+        """Returns the turns that no transcript of the day has, each id once."""
+        recorded = union_of_turns(self._read(self._beside(path)))
+        seen = {turn.id for turn in recorded}
+        new_turns = []
+        for turn in turns:
+            if turn.id not in seen:
+                new_turns.append(turn)
+                seen.add(turn.id)
+        return new_turns
+
     def path_of(self, turn: Turn) -> str:
-        """The transcript that a turn belongs to, when it can be recorded. Raises UsageError, NameTaken."""
+        """Returns the transcript of a turn that can be recorded. Raises UsageError, NameTaken."""
         checked(turn)
         path = self._place_of(turn.user, turn.channel, turn.at.date())
         if turn.user:
@@ -147,32 +155,32 @@ class Transcripts:
         return path
 
     def _place_of(self, user: str, channel: str, day: date) -> str:
-        workspace = user == self._layout.user and not os.path.isdir(
-            Path(self._folder.root, "Users")
-        )
+        has_people = os.path.isdir(Path(self._folder.root, "Users"))
+        is_workspace = user == self._layout.user and not has_people
         return transcript_path(
-            self._layout, user=user, channel=channel, day=day, workspace=workspace
+            self._layout, user=user, channel=channel, day=day, workspace=is_workspace
         )
 
-    # ---- files ----------------------------------------------------------------------------------------------------
+    # ---- files --------------------------------------------------------------------------------
 
     def _file_of(self, path: str) -> str:
-        """Where this device writes: once another is known, each has files of its own."""
-        if path not in self._met and not self._devices.others:
-            last = self._last(path)
-            named = [
-                found["device"]
-                for one in self._beside(path)
-                if (found := _DEVICE.search(one))
-            ]
-            self._devices.meet(
-                [*named, *([last.device] if last and last.device else [])]
-            )
-            self._met.add(path)
+        """Returns the file to which this device appends. Once another is known, each has files of its own."""
+        if path not in self._searched_for_devices and not self._devices.others:
+            self._devices.meet(self._devices_beside(path))
+            self._searched_for_devices.add(path)
         return own_log(path, self._devices.device) if self._devices.others else path
 
+    def _devices_beside(self, path: str) -> list[str]:
+        """Returns the devices in the names of transcripts of the same day, and that of the last turn."""
+        matches = map(_DEVICE.search, self._beside(path))
+        devices = [match["device"] for match in matches if match is not None]
+        last = self._last(path)
+        if last is not None and last.device:
+            devices.append(last.device)
+        return devices
+
     def _beside(self, path: str) -> list[str]:
-        """The transcripts of the same day, of all devices."""
+        """Returns the transcripts of the same day, of all devices."""
         folder_path, _, name = path.rpartition("/")
         files = RealFiles(self._folder.root)
         try:
@@ -184,19 +192,19 @@ class Transcripts:
         finally:
             files.close(folder)
         day = name.removesuffix(".jsonl")
-        found = [
-            f"{folder_path}/{one}"
-            for one in names
-            if one.startswith(day) and one.endswith(".jsonl")
+        paths = [
+            f"{folder_path}/{file_name}"
+            for file_name in names
+            if file_name.startswith(day) and file_name.endswith(".jsonl")
         ]
-        return [
-            one
-            for one in found
-            if (place := self._layout.place(one)) and place.kind == "transcript"
-        ]
+        return [path for path in paths if self._is_transcript(path)]
+
+    def _is_transcript(self, path: str) -> bool:
+        place = self._layout.place(path)
+        return place is not None and place.kind == "transcript"
 
     def _last(self, path: str) -> Turn | None:
-        """The last turn of a file, without reading all of it."""
+        """Returns the last turn of a file, without reading all of it."""
         lines = last_lines(self._folder.root, path)
         return next((turn for line in lines if (turn := read_turn(line))), None)
 
@@ -207,22 +215,19 @@ class Transcripts:
         last: date | None,
         entries: Iterable[str] | None = None,
     ) -> list[str]:
-        found = []
-        for path in (
-            self._folder.listing(suffixes=(".jsonl",)).entries
-            if entries is None
-            else entries
-        ):
+        """Returns the transcripts of a scope on these days; `entries` are paths to choose from."""
+        if entries is None:
+            entries = self._folder.listing(suffixes=(".jsonl",)).entries
+        first = first or date.min
+        last = last or date.max
+        paths = []
+        for path in entries:
             place = self._layout.place(path)
             if place is None or (place.kind, place.scope) != ("transcript", scope):
                 continue
-            if (
-                place.date
-                and (first is None or place.date >= first)
-                and (last is None or place.date <= last)
-            ):
-                found.append(path)
-        return sorted(found)
+            if place.date and first <= place.date <= last:
+                paths.append(path)
+        return sorted(paths)
 
     def _read(self, paths: Iterable[str]) -> Iterator[bytes]:
         for path in paths:
@@ -230,5 +235,6 @@ class Transcripts:
                 yield self._folder.read(path, max_bytes=LARGEST).raw
             except NoteUnreadable:
                 raise
-            except VaultError:  # gone by now
+            except VaultError:
+                # Deleted since it was listed.
                 continue

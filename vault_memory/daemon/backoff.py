@@ -1,4 +1,4 @@
-"""When to ask the server, when to take local edits there, how long to leave alone what fails. It has no clock."""
+"""When the next pass of sync is due: polling, debounce of local edits, back-off after failures. It has no clock."""
 
 import random
 from collections.abc import Callable, Mapping
@@ -10,109 +10,126 @@ from vault_memory.sync.pass_report import PassReport
 from vault_memory.sync.sync_errors import AnotherClient, NotTwoWay
 
 SETTLE_SECONDS = 0.6
-"""After a hint of a local edit: whoever saves is done by then"""
+"""From the last hint of a local edit to its pass: an editor has finished its save by then"""
 LATEST_SECONDS = 2.0
-"""After the first hint, an edit is looked at though there are more"""
+"""From the first hint of a local edit to its pass, although more hints follow"""
 IDLE_AFTER = 3600.0
 IDLE_POLL = 60.0
 LONGEST = 300.0
-"""Between two tries of a server that does not answer"""
-LONGEST_ASKED = 3600.0
-"""The same if the server says how long"""
+"""Longest pause between two tries of a server that does not answer"""
+LONGEST_REQUESTED = 3600.0
+"""Longest pause that a server may ask for"""
 FIRST = 5.0
 EARLY_SECONDS = 300.0
-"""For so long a failure is taken for one that is soon over"""
+"""A failure that lasts less long counts as one that is soon over"""
 LONGEST_EARLY = 12.0
-"""Between two tries meanwhile; with the greatest draw that is 15 s"""
+"""Longest pause between two tries meanwhile; 15 s with the greatest jitter"""
 STOPPED = {Unauthorised: 3600.0, AnotherClient: 60.0, NotTwoWay: 3600.0}
-"""What only a person can change, and when it is looked at again all the same"""
+"""Errors that only a person can mend, and the pause until the next try"""
 NEVER = float("inf")
 
 
 class SyncBackoff:
-    """Times are seconds of a clock that only goes on."""
+    """Plans the passes of one vault. Times are seconds of a clock that is never set back."""
 
     def __init__(
         self, poll_seconds: float, now: float, draw: Callable[[], float] = random.random
     ) -> None:
-        self._poll, self._draw = poll_seconds, draw
-        self._ask, self._push, self._heard = now, NEVER, NEVER
-        self._barred = now
-        self._changed = now
-        self._failures = self._looks = 0
+        self._poll = poll_seconds
+        self._draw = draw
+        self._next_listing = now
+        self._next_push = NEVER
+        self._first_hint = NEVER
+        self._paused_until = now
+        self._last_change = now
+        self._failures = 0
         self._failing_since = now
-        self._asked = False
+        self._waiting_passes = 0
+        self._has_listed = False
 
     def heard(self, now: float) -> None:
-        """Something in the vault may have changed."""
-        self._heard = min(self._heard, now)
-        self._push = min(now + SETTLE_SECONDS, self._heard + LATEST_SECONDS)
+        """Notes that something in the vault may have changed."""
+        self._first_hint = min(self._first_hint, now)
+        latest = self._first_hint + LATEST_SECONDS
+        self._next_push = min(now + SETTLE_SECONDS, latest)
 
-    def ask_by(self, at: float) -> None:
-        """The server is to be listed at this time, or before."""
-        self._ask = min(self._ask, at)
+    def list_by(self, at: float) -> None:
+        """Plans a listing of the server at this time or before."""
+        self._next_listing = min(self._next_listing, at)
 
     def next(self) -> tuple[float, bool]:
-        """When the next pass is due, and whether the server is to be listed in it."""
-        if self._push < self._ask and self._asked:
-            return max(self._push, self._barred), False
-        return max(self._ask, self._barred), True
+        """Returns when the next pass is due, and whether it lists the server."""
+        if self._next_push < self._next_listing and self._has_listed:
+            return max(self._next_push, self._paused_until), False
+        return max(self._next_listing, self._paused_until), True
 
     def begin(self) -> None:
-        """A pass begins: what was heard so far is in it."""
-        self._push = self._heard = NEVER
+        """Notes that a pass begins: it includes all that was heard so far."""
+        self._next_push = NEVER
+        self._first_hint = NEVER
 
-    def done(self, report: PassReport, now: float, *, asked: bool) -> None:
-        """A pass ended."""
-        self._failures, self._barred = 0, now
-        self._asked = self._asked or asked
+    def succeeded(self, report: PassReport, now: float, *, listed: bool) -> None:
+        """Plans the next pass after one that ended."""
+        self._failures = 0
+        self._paused_until = now
         if report.acted:
-            self._changed = now
-        if asked:
-            idle = now - self._changed >= IDLE_AFTER
-            self._ask = now + (max(self._poll, IDLE_POLL) if idle else self._poll) * (
-                0.95 + 0.1 * self._draw()
-            )
+            self._last_change = now
+        if listed:
+            self._has_listed = True
+            self._next_listing = now + self._poll_pause(now)
         if report.acted or not report.waiting:
-            self._looks = 0
-        if not report.waiting:
-            return
-        soon = now + min(self._poll, SETTLE_SECONDS * 2 ** min(self._looks, 8))
-        self._looks += 1
-        if all(reason == BEING_SAVED for _, reason in report.waiting):
-            self._push = min(self._push, soon)
-        else:
-            self.ask_by(soon)
+            self._waiting_passes = 0
+        if report.waiting:
+            self._plan_waiting(report, now)
 
     def failed(self, error: Exception, now: float) -> None:
-        """A pass ended because of something that concerns all of the server."""
+        """Plans the next pass after an error that concerns the whole server."""
         if not self._failures:
             self._failing_since = now
         self._failures += 1
-        self._barred = now + self._pause(error, now - self._failing_since)
+        self._paused_until = now + self._pause(error, now - self._failing_since)
+
+    def _poll_pause(self, now: float) -> float:
+        is_idle = now - self._last_change >= IDLE_AFTER
+        pause = max(self._poll, IDLE_POLL) if is_idle else self._poll
+        # Without jitter, all clients of a server would ask at the same moment.
+        return pause * (0.95 + 0.1 * self._draw())
+
+    def _plan_waiting(self, report: PassReport, now: float) -> None:
+        """Plans a pass for paths that could not be synced yet."""
+        doublings = min(self._waiting_passes, 8)
+        soon = now + min(self._poll, SETTLE_SECONDS * 2**doublings)
+        self._waiting_passes += 1
+        if all(reason == BEING_SAVED for _, reason in report.waiting):
+            self._next_push = min(self._next_push, soon)
+        else:
+            self.list_by(soon)
 
     def _pause(self, error: Exception, age: float) -> float:
         for kind, seconds in STOPPED.items():
             if isinstance(error, kind):
                 return seconds
         if isinstance(error, RemoteBusy) and error.retry_after is not None:
-            asked = min(max(error.retry_after, 1.0), LONGEST_ASKED)
-            return asked * (1.0 + 0.1 * self._draw())
-        wait = min(
-            min(FIRST, self._poll) * 2 ** min(self._failures - 1, 10),
-            _longest(age, LONGEST),
-        )
-        return float(wait * (0.75 + 0.5 * self._draw()))
+            requested = min(max(error.retry_after, 1.0), LONGEST_REQUESTED)
+            return requested * (1.0 + 0.1 * self._draw())
+        doublings = min(self._failures - 1, 10)
+        pause = min(FIRST, self._poll) * 2.0**doublings
+        pause = min(pause, _longest_pause(age, LONGEST))
+        return _with_jitter(pause, self._draw)
 
 
-def _longest(age: float, limit: float) -> float:
-    """The longest pause for what has failed for so long: short in the first minutes, then half of that time."""
+def _longest_pause(age: float, limit: float) -> float:
+    """Returns the longest pause for a failure of this age: short in the first minutes, then half of the age."""
     return LONGEST_EARLY if age < EARLY_SECONDS else min(age / 2, limit)
+
+
+def _with_jitter(pause: float, draw: Callable[[], float]) -> float:
+    return pause * (0.75 + 0.5 * draw())
 
 
 @dataclass(frozen=True, slots=True)
 class _Failure:
-    """A path that failed, and until when it is left alone."""
+    """A path that failed, and until when it is not tried."""
 
     reason: str
     since: float
@@ -120,17 +137,17 @@ class _Failure:
 
 
 class PathBackoff:
-    """Paths that failed, each left alone for seconds, after some minutes for longer, at last for an hour.
+    """Paths that failed: each pauses for seconds, after some minutes for longer, at last for an hour.
 
-    A change on the server ends the pauses: whatever held a path there may be over.
+    A change on the server ends the pauses, since it may have ended what failed.
     """
 
     def __init__(self, draw: Callable[[], float] = random.random) -> None:
         self._draw = draw
         self._failures: dict[str, _Failure] = {}
 
-    def at(self, now: float) -> Mapping[str, str]:
-        """The paths that rest, with the reasons they failed for."""
+    def paused(self, now: float) -> Mapping[str, str]:
+        """Returns the paths that pause, with the reasons of their failures."""
         return {
             path: failure.reason
             for path, failure in self._failures.items()
@@ -138,29 +155,30 @@ class PathBackoff:
         }
 
     def start_again(self, now: float) -> None:
-        """The folder on the server has changed: all paths are tried at once, and their pauses begin anew."""
+        """Ends all pauses after a change of the folder on the server; new ones begin with seconds."""
         self._failures = {
             path: _Failure(failure.reason, now, now)
             for path, failure in self._failures.items()
         }
 
     def note(self, failed: Mapping[str, str], now: float) -> None:
-        """What a pass failed on; what it did not fail on any more is forgotten."""
-        rested = self.at(now)
-        failures = {path: self._failures[path] for path in rested}
+        """Notes on which paths a pass failed; other paths that were tried are forgotten."""
+        paused = self.paused(now)
+        failures = {path: self._failures[path] for path in paused}
         for path, reason in failed.items():
-            if path not in rested:
+            if path not in paused:
                 failures[path] = self._after(self._failures.get(path), reason, now)
         self._failures = failures
 
     def next(self) -> float:
-        """When the first of them is tried again."""
-        return min(
-            (failure.until for failure in self._failures.values()), default=NEVER
-        )
+        """Returns when the first path is tried again."""
+        ends = (failure.until for failure in self._failures.values())
+        return min(ends, default=NEVER)
 
-    def _after(self, before: _Failure | None, reason: str, now: float) -> _Failure:
-        since = now if before is None else before.since
-        longest = _longest(now - since, LONGEST_ASKED)
-        wait = min(FIRST, longest) if before is None else longest
-        return _Failure(reason, since, now + wait * (0.75 + 0.5 * self._draw()))
+    def _after(self, previous: _Failure | None, reason: str, now: float) -> _Failure:
+        if previous is None:
+            since, pause = now, FIRST
+        else:
+            since = previous.since
+            pause = _longest_pause(now - since, LONGEST_REQUESTED)
+        return _Failure(reason, since, now + _with_jitter(pause, self._draw))

@@ -1,4 +1,4 @@
-"""Hears of files in the drop folder, so that the daemon need not list it several times a second."""
+"""File events of the drop folder, so that the daemon need not list it several times a second."""
 
 import sys
 from collections.abc import Callable, Iterable
@@ -17,59 +17,61 @@ else:
 
 
 class DropEvents:
-    """Takes the events of one folder as an inbox of hints does; any of them means: look."""
+    """Receives the events of one folder, like a queue of hints. Each of them means: check the folder."""
 
     def __init__(self, folder: Path, wake: Callable[[], None]) -> None:
         self.heard = False
         """whether something happened since this was set to False"""
-        self._folder, self._wake = str(folder), wake
+        self._folder = str(folder)
+        self._wake = wake
         self._events: FolderEvents | None = None
 
     @property
-    def are_had(self) -> bool:
-        """Whether whatever happens is heard of; else the folder is to be looked at now and then."""
+    def has_events(self) -> bool:
+        """Whether events are received; if not, the folder must be checked periodically."""
         return self._events is not None
 
     def start(self) -> None:
-        """Listen, where the system and the folder's disk offer that."""
+        """Starts to listen, where the system and the file system offer that."""
         if sys.platform != "linux" or watchable(self._folder):
             return
         try:
             events = inotify.FolderEvents(self._folder, self)
             events.start()
             events.arm()
-        except OSError:  # there are no more watches
+        except OSError:
+            # The limit of watches is reached: the folder is checked periodically.
             return
         self._events = events
 
     def stop(self) -> None:
-        """Let go of the folder."""
+        """Stops to listen."""
         events, self._events = self._events, None
         if events is not None:
             events.stop()
 
-    # ---- what the thread that reads the events calls ---------------------------------------------------------------
+    # ---- called by the thread that reads the events -------------------------------------------
 
     def dirty(self, path: str, *, closed: bool | None) -> None:
-        """A file came or was written to."""
-        self._look()
+        """A file appeared or was written to."""
+        self._note()
 
     def subtree(self, path: str) -> None:
-        """Something happened to a folder, or to a file with an odd name."""
-        self._look()
+        """A folder changed, or a file with an unusual name."""
+        self._note()
 
     def rescan(self, reason: str, *, sweep: bool = False) -> None:
-        """Anything may have happened."""
-        self._look()
+        """Anything may have changed."""
+        self._note()
 
     def lose(self, reason: str, error: OSError | None = None) -> None:
-        """Events are lost, or the folder is another one: from now on it is looked at now and then."""
+        """Events are lost, or the folder was replaced: from now on it is checked periodically."""
         self._events = None
-        self._look()
+        self._note()
 
     def reach(self, marks: Iterable[QueueMarker]) -> None:
-        """Nobody asks for marks here."""
+        """Does nothing: no caller waits for a mark."""
 
-    def _look(self) -> None:
+    def _note(self) -> None:
         self.heard = True
         self._wake()

@@ -1,9 +1,8 @@
-"""What the daemon does for edits besides: it keeps the versions that people save, and tends to writes that wait."""
+"""The daemon's work for edits: stores versions that people save, processes pending writes, resolves conflict copies."""
 
 import logging
 import time
 from collections.abc import Callable, Iterable
-from contextlib import suppress
 from typing import TYPE_CHECKING
 
 from vault_memory.api.vault_memory import VaultMemory
@@ -17,25 +16,25 @@ if TYPE_CHECKING:
 
 logger = logging.getLogger(__name__)
 
-AT_ONCE = 50
-"""Versions that are kept in one turn of the loop"""
+VERSIONS_PER_TURN = 50
+"""How many versions are stored in one turn of the loop"""
 TEND_SECONDS = 1.0
-"""Between two looks at writes that wait, files that were displaced, and pages that were saved just now"""
+"""Time between two checks of pending writes, displaced files, and pages that were saved just now"""
 IDLE_SECONDS = 5.0
-"""Between two looks when there was nothing: another process may have left something"""
+"""Time between two checks when there was nothing to do: another process may have left something"""
 PRUNE_SECONDS = 3600.0
 COPIES_SECONDS = 30.0
-"""Between two looks at the conflict copies that lie beside their notes"""
+"""Time between two checks of the conflict copies"""
 SOON_SECONDS = 4.0
-"""After a copy has come, or a note was saved while copies lie about: both must be left alone for a while"""
+"""Time until the next check after a copy or its note changed: both must be unchanged for a while"""
 RETRY_SECONDS = 30.0
-"""After the journal could not be used"""
+"""Pause after the journal could not be used"""
 
 
 class EditUpkeep:
-    """A few notes in each turn, so that nothing waits for it. Trouble here is no trouble for search.
+    """Handles a few notes in each turn of the loop, so that nothing waits for it. Its failures do not affect search.
 
-    `tell_copy` is called for each conflict copy that was settled.
+    `tell_copy` is called for each conflict copy that was resolved.
     """
 
     def __init__(
@@ -44,145 +43,154 @@ class EditUpkeep:
         *,
         tell_copy: "Callable[[Resolved], None]" = lambda resolved: None,
     ) -> None:
-        self._memory, self._tell_copy = memory, tell_copy
-        self._paths: dict[str, None] = {}
-        """settled, and perhaps not kept yet, in the order in which they settled"""
+        self._memory = memory
+        self._tell_copy = tell_copy
+        self._settled_notes: dict[str, None] = {}
+        """notes whose versions may have to be stored, in the order in which they settled"""
         self._pages: dict[str, None] = {}
-        """INBOX pages on which something may have been decided"""
+        """INBOX pages on which a person may have decided something"""
         self._page_times: dict[str, int] = {}
-        """when INBOX pages had been changed last, as looks at the vault have found them"""
+        """change times of INBOX pages at the last scan"""
         self._copies: set[str] = set()
-        """conflict copies that were there when they were looked at last"""
-        self._look_at_all = True
+        """conflict copies that existed at the last check"""
+        self._are_all_pages_due = True
         self._is_behind = True
-        """whether notes may have been saved that no daemon has seen"""
+        """whether notes may have been saved while no daemon ran"""
         self._next_tend = 0.0
-        self._failed_until = 0.0
+        self._paused_until = 0.0
         self._next_prune = 0.0
         self._next_copies = 0.0
 
-    def later(self, paths: Iterable[str]) -> None:
-        """Keep these notes as the index has them, soon."""
-        self._paths.update(dict.fromkeys(paths))
-        if self._paths and self._copies:
-            self._next_copies = min(self._next_copies, time.monotonic() + SOON_SECONDS)
+    def note_settled(self, paths: Iterable[str]) -> None:
+        """Plans to store the indexed versions of these notes."""
+        self._settled_notes.update(dict.fromkeys(paths))
+        if self._settled_notes and self._copies:
+            self._check_copies_soon()
 
     def heard(self, event: NoteEvent) -> None:
-        """A file changed; only INBOX pages and conflict copies matter here."""
+        """Notes that a file changed; only INBOX pages and conflict copies matter here."""
         path, place = event
         if place is not None and place.kind == "inbox":
             self._pages[path] = None
         elif place is None and conflict_copy(path.rpartition("/")[2]):
             self._copies.add(path)
-            self._next_copies = min(self._next_copies, time.monotonic() + SOON_SECONDS)
+            self._check_copies_soon()
 
-    def there_are_copies(self, paths: Iterable[str]) -> None:
-        """A look at the vault has found these conflict copies."""
+    def note_copies(self, paths: Iterable[str]) -> None:
+        """Notes the conflict copies that a scan found."""
         if not self._copies.issuperset(paths):
             self._copies.update(paths)
-            self._next_copies = min(self._next_copies, time.monotonic() + SOON_SECONDS)
+            self._check_copies_soon()
 
-    def there_are_pages(self, paths: Iterable[str]) -> None:
-        """A look at the vault has found these files; an INBOX page that changed since the last look is looked at."""
+    def note_pages(self, paths: Iterable[str]) -> None:
+        """Notes which INBOX pages among these files changed since the last scan."""
         for path in paths:
             place = self._memory.layout.place(path)
             if place is None or place.kind != "inbox":
                 continue
-            with suppress(
-                VaultMemoryError
-            ):  # it cannot be told what is there: it is looked at again later
+            try:
                 stat = self._memory.vault.folder.stat(path)
-                if stat is not None and self._page_times.get(path) != stat.ctime_ns:
-                    self._page_times[path] = stat.ctime_ns
-                    self._pages[path] = None
+            except VaultMemoryError:
+                # The state of the page is unknown now: the next scan asks again.
+                continue
+            if stat is not None and self._page_times.get(path) != stat.ctime_ns:
+                self._page_times[path] = stat.ctime_ns
+                self._pages[path] = None
 
-    def look_at_all_pages(self) -> None:
-        """Changes may have been missed."""
-        self._look_at_all = True
+    def check_all_pages(self) -> None:
+        """Plans a check of all INBOX pages, since changes may have been missed."""
+        self._are_all_pages_due = True
 
-    def is_news(self, path: str, revision: str) -> bool:
-        """Whether this version is of a person: what we wrote ourselves was told by whoever wrote it."""
+    def is_by_person(self, path: str, revision: str) -> bool:
+        """Whether a person wrote this version. Of a version of ours, its writer gave notice."""
         try:
             return not self._memory.edits.is_ours(path, revision)
         except (VaultMemoryError, DatabaseError, OSError):
             return True
 
     def wait(self) -> float:
-        """How long the loop may sleep, as far as this goes."""
+        """Returns how many seconds the loop may sleep before the next turn."""
         now = time.monotonic()
-        if (self._paths or self._is_behind) and self._failed_until <= now:
+        has_notes = bool(self._settled_notes) or self._is_behind
+        if has_notes and self._paused_until <= now:
             return 0.0
-        return max(0.0, max(self._next_tend, self._failed_until) - now)
+        return max(0.0, max(self._next_tend, self._paused_until) - now)
 
     def turn(self) -> None:
-        """Do what is due."""
+        """Does what is due."""
         now = time.monotonic()
-        if now < self._failed_until:
+        if now < self._paused_until:
             return
         try:
-            self._keep()
+            self._store_versions()
             if now >= self._next_tend or self._pages:
-                self._memory.edits.process_due()
-                self._carry_out()
-                busy = self._pages or self._memory.edits.is_busy()
-                self._next_tend = now + (TEND_SECONDS if busy else IDLE_SECONDS)
-            if (
-                now >= self._next_copies and not self._paths
-            ):  # the versions that a merge is based on come first
-                self._next_copies = now + (
-                    TEND_SECONDS if self._settle_copies() else COPIES_SECONDS
-                )
+                self._tend(now)
+            # The versions that a merge is based on must be stored first.
+            if now >= self._next_copies and not self._settled_notes:
+                pause = TEND_SECONDS if self._settle_copies() else COPIES_SECONDS
+                self._next_copies = now + pause
             if now >= self._next_prune:
                 self._next_prune = now + PRUNE_SECONDS
                 self._memory.edits.prune()
-                self._look_at_all = True  # some may have waited for too long
+                # Some proposals may have expired.
+                self._are_all_pages_due = True
         except (VaultMemoryError, DatabaseError, OSError) as error:
             logger.warning(
-                "versions cannot be kept, or writes not be finished: %s", error
+                "versions cannot be stored, or writes not be finished: %s", error
             )
-            self._failed_until = now + RETRY_SECONDS
+            self._paused_until = now + RETRY_SECONDS
+
+    def _tend(self, now: float) -> None:
+        """Processes pending writes, and carries out decisions on INBOX pages."""
+        self._memory.edits.process_due()
+        self._apply_decisions()
+        is_busy = bool(self._pages) or self._memory.edits.is_busy()
+        self._next_tend = now + (TEND_SECONDS if is_busy else IDLE_SECONDS)
+
+    def _check_copies_soon(self) -> None:
+        self._next_copies = min(self._next_copies, time.monotonic() + SOON_SECONDS)
 
     def _catch_up(self) -> None:
-        """Find what was saved while no daemon ran, without looking at each note by itself.
+        """Finds what was saved while no daemon ran, without a look at each single note.
 
         Only a note with an open proposal has anything to review, and the audit files are listed once for all of them.
         """
-        self._paths.update(dict.fromkeys(self._memory.edits.notes_without_snapshot()))
-        self._paths.update(
-            dict.fromkeys(sorted(self._memory.edits.notes_with_proposals()))
-        )
+        edits = self._memory.edits
+        self._settled_notes.update(dict.fromkeys(edits.notes_without_snapshot()))
+        self._settled_notes.update(dict.fromkeys(sorted(edits.notes_with_proposals())))
         self._is_behind = False
 
-    def _keep(self) -> None:
+    def _store_versions(self) -> None:
         if self._is_behind:
             self._catch_up()
-        paths = list(self._paths)[:AT_ONCE]
+        paths = list(self._settled_notes)[:VERSIONS_PER_TURN]
         if paths:
             self._memory.edits.keep_versions(paths)
             for path in paths:
-                del self._paths[path]
+                del self._settled_notes[path]
             self._memory.edits.review(paths)
 
     def _settle_copies(self) -> bool:
-        """Settle the copies that are known to lie there; whether any needed nobody."""
-        settled = (
-            self._memory.conflicts.settle(among=self._copies) if self._copies else []
-        )
-        self._copies = {path for path in self._copies if self._is_there(path)}
-        for resolved in settled:
+        """Resolves the known copies that need no person. Returns whether there were any."""
+        results = []
+        if self._copies:
+            results = self._memory.conflicts.settle(among=self._copies)
+        self._copies = {path for path in self._copies if self._exists(path)}
+        for resolved in results:
             self._tell_copy(resolved)
-        return bool(settled)
+        return bool(results)
 
-    def _is_there(self, path: str) -> bool:
+    def _exists(self, path: str) -> bool:
         try:
             return self._memory.vault.folder.stat(path) is not None
         except VaultMemoryError:
-            return True  # unknown is not absent
+            # Unknown is not absent.
+            return True
 
-    def _carry_out(self) -> None:
-        if self._look_at_all:
+    def _apply_decisions(self) -> None:
+        if self._are_all_pages_due:
             self._pages.update(dict.fromkeys(self._memory.edits.inbox_pages()))
-            self._look_at_all = False
+            self._are_all_pages_due = False
         for page in list(self._pages):
             if self._memory.edits.apply_decisions(page):
                 del self._pages[page]

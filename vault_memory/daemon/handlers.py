@@ -1,4 +1,4 @@
-"""What the daemon answers: the same calls as without it, on an index that is fresh and with a model that is warm."""
+"""Answers of the daemon: the same calls as without it, on an index that is up to date and with a loaded model."""
 
 import os
 import threading
@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 
 
 class Calls:
-    """The table of calls, over a connection to the index of its own. One call at a time."""
+    """The calls, on a connection to the index of their own; one at a time."""
 
     def __init__(self, daemon: "Daemon") -> None:
         self._daemon = daemon
@@ -25,6 +25,7 @@ class Calls:
         self._lock = threading.Lock()
 
     def table(self) -> dict[str, Call]:
+        """Returns the calls by name."""
         return {
             "search": self._search,
             "context": self._context,
@@ -35,7 +36,7 @@ class Calls:
         }
 
     def _catch_up(self) -> None:
-        """Raises Behind: whoever asks then looks without the daemon. A vault out of reach is not waited for."""
+        """Waits until the index is up to date. Raises Behind: the caller then answers without the daemon."""
         if not self._daemon.trouble and not self._daemon.barrier.passed():
             raise Behind(
                 "the daemon has not caught up with the vault",
@@ -43,7 +44,7 @@ class Calls:
             )
 
     def _mark_stale(self, freshness: "FreshnessJson", notes: Iterable[str]) -> None:
-        """What comes of these notes may be old while the vault is out of reach."""
+        """Names these notes as stale while the vault cannot be read."""
         if self._daemon.trouble:
             stale = {*freshness["stale_files"], *notes}
             freshness["stale_files"] = sorted(stale)
@@ -84,24 +85,25 @@ class Calls:
             return {"scopes": self._memory.scopes()}
 
     def _vitals(self, arguments: Mapping[str, Any]) -> dict[str, Any]:
-        """What of the status costs nothing."""
+        """Returns the parts of the status that cost nothing."""
         with self._lock:
-            fresh = self._memory.searcher.freshness()
-        told = {"stale_files": len(fresh.stale_files), "semantic": fresh.semantic}
+            freshness = self._memory.searcher.freshness()
         return {
-            **told,
+            "stale_files": len(freshness.stale_files),
+            "semantic": freshness.semantic,
             "watcher": self._daemon.status(),
             "sync": self._daemon.syncing.status(),
         }
 
     def _status(self, arguments: Mapping[str, Any]) -> dict[str, Any]:
         if not self._daemon.trouble:
-            self._daemon.barrier.passed()  # and when not, the status is where one looks for the reason
+            # The status is given, too, when the index is behind: it names the reason.
+            self._daemon.barrier.passed()
         with self._lock:
-            found = self._memory.status(refresh=False)
-        found["sync"] = self._daemon.syncing.status()
+            status = self._memory.status(refresh=False)
+        status["sync"] = self._daemon.syncing.status()
         return {
-            **found,
+            **status,
             "watcher": self._daemon.status(),
             "daemon": {"running": True, "pid": os.getpid()},
         }

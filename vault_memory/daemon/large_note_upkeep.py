@@ -1,6 +1,6 @@
-"""Large notes in the daemon: taken apart by a worker process, and written in slices between the turns of the loop.
+"""Large notes in the daemon: a worker process parses them, and the loop writes them in slices between its turns.
 
-What comes and goes here is named as stale meanwhile, and nobody who saves or asks for other notes waits for it.
+Meanwhile answers name them as stale. Saves of other notes, and questions, do not wait for them.
 """
 
 import logging
@@ -21,12 +21,12 @@ from vault_memory.vault.reader import Note
 logger = logging.getLogger(__name__)
 
 IDLE_SECONDS = 10.0
-"""After which a worker without work ends"""
+"""Time after which a worker without work ends"""
 
 
 @dataclass(frozen=True, slots=True)
 class Request:
-    """A note to be taken apart."""
+    """A note to be parsed."""
 
     note: Note
     place: Place
@@ -47,7 +47,7 @@ class Writing:
 
 @dataclass(frozen=True, slots=True)
 class Finished:
-    """What became of a large note."""
+    """The result of a large note."""
 
     path: str
     delta: Delta = field(default_factory=Delta)
@@ -55,18 +55,18 @@ class Finished:
     removed: bool = False
     revision: str = ""
     failure: str = ""
-    """why it cannot be taken apart; empty when it was"""
+    """why it cannot be parsed; empty when it was"""
 
 
 class LargeNotes:
-    """For one daemon. All calls but those of its own thread come from the loop. `wake` lets the loop take a turn."""
+    """The large notes of one daemon. Only the loop calls it. `wake` lets the loop take a turn."""
 
     def __init__(self, wake: Callable[[], None]) -> None:
         self._wake = wake
         self._worker = Worker()
         self._requests: dict[str, Request] = {}
-        """the newest of each path that is not written yet"""
-        self._asked: queue.SimpleQueue[Request | None] = queue.SimpleQueue()
+        """the newest of each path that is not written completely"""
+        self._waiting: queue.SimpleQueue[Request | None] = queue.SimpleQueue()
         self._answers: queue.SimpleQueue[tuple[Request, Parts | NoteTooSlow]] = (
             queue.SimpleQueue()
         )
@@ -83,14 +83,14 @@ class LargeNotes:
         return bool(self._writing) or not self._answers.empty()
 
     def put(self, note: Note, place: Place, state: State, read_ns: int) -> None:
-        """Let the index say what the note says, soon."""
-        known = self._requests.get(note.path)
-        fresh = Request(note, place, state, read_ns)
-        self._requests[note.path] = fresh
-        if known is not None and known.note.revision == note.revision:
-            return  # it is on its way
+        """Plans to index a note."""
+        previous = self._requests.get(note.path)
+        request = Request(note, place, state, read_ns)
+        self._requests[note.path] = request
+        if previous is not None and previous.note.revision == note.revision:
+            return  # the worker has it already
         self._writing.pop(note.path, None)
-        self._asked.put(fresh)
+        self._waiting.put(request)
         if self._thread is None:
             self._thread = threading.Thread(
                 target=self._run, name="large notes", daemon=True
@@ -98,7 +98,7 @@ class LargeNotes:
             self._thread.start()
 
     def remove(self, index: Index, path: str) -> bool:
-        """Let the index forget a note, soon; False when it is small, and can be forgotten at once."""
+        """Plans to remove a note from the index. False when it is small, and can be removed at once."""
         self.forget(path)
         if index.chunk_count(path) <= SLICE:
             return False
@@ -108,18 +108,18 @@ class LargeNotes:
         return True
 
     def forget(self, path: str) -> None:
-        """What was begun for a note is not wanted any more."""
+        """Drops what was begun for a note."""
         self._requests.pop(path, None)
         self._writing.pop(path, None)
 
     def forget_all(self) -> None:
-        """Another index serves, or this one had trouble."""
+        """Drops everything, when another index serves, or this one failed."""
         self._requests.clear()
         self._writing.clear()
 
     def turn(self, index: Index) -> list[Finished]:
-        """One slice of one note; returns the notes that are done."""
-        done = self._take_answers(index)
+        """Writes one slice of one note. Returns the notes that are finished."""
+        finished = self._take_answers(index)
         for path, writing in self._writing.items():
             delta = next(writing.steps, None)
             if delta is not None:
@@ -127,7 +127,7 @@ class LargeNotes:
                 break
             del self._writing[path]
             self._requests.pop(path, None)
-            done.append(
+            finished.append(
                 Finished(
                     path,
                     writing.delta,
@@ -137,57 +137,60 @@ class LargeNotes:
                 )
             )
             break
-        return done
+        return finished
 
     def close(self) -> None:
-        """End the worker in the middle of a note: the next start reads it."""
+        """Ends the worker, also in the middle of a note: the next start reads it again."""
         self._closed = True
-        self._asked.put(None)
+        self._waiting.put(None)
         self._worker.stop()
 
     def _take_answers(self, index: Index) -> list[Finished]:
         failures = []
         while not self._answers.empty():
-            asked, parts = self._answers.get()
-            request = self._requests.get(asked.note.path)
-            if request is None or request.note.revision != asked.note.revision:
-                continue  # it was saved again, or taken away
+            parsed, answer = self._answers.get()
+            request = self._requests.get(parsed.note.path)
+            if request is None or request.note.revision != parsed.note.revision:
+                continue  # the note was saved again, or deleted
             path, revision = request.note.path, request.note.revision
-            if isinstance(parts, NoteTooSlow):
+            if isinstance(answer, NoteTooSlow):
                 self.forget(path)
-                failures.append(Finished(path, failure=parts.message))
+                failures.append(Finished(path, failure=answer.message))
                 continue
-            held = held_of(request.note, request.state, read_ns=request.read_ns)
-            entry = entry_from(request.note, request.place, parts, held)
+            file = held_of(request.note, request.state, read_ns=request.read_ns)
+            entry = entry_from(request.note, request.place, answer, file)
             self._writing[path] = Writing(
                 put_in_slices(index, entry), time.perf_counter(), revision=revision
             )
         return failures
 
     def _run(self) -> None:
+        """Lets the worker parse one note after the other."""
         while not self._closed:
             try:
-                request = self._asked.get(timeout=IDLE_SECONDS)
+                request = self._waiting.get(timeout=IDLE_SECONDS)
             except queue.Empty:
                 self._worker.stop()
-                request = self._asked.get()
+                request = self._waiting.get()
             if request is None:
                 return
-            if not self._is_wanted(request):
+            if not self._is_newest(request):
                 continue
-            try:
-                answer: Parts | NoteTooSlow = self._worker.parts_of(
-                    request.note.raw, request.place
-                )
-            except NoteTooSlow as error:
-                answer = error
-            except Exception:
-                logger.exception("%s cannot be taken in", request.note.path)
-                answer = NoteTooSlow("it cannot be taken in; this is a bug")
+            answer = self._parse(request)
             if not self._closed:
                 self._answers.put((request, answer))
                 self._wake()
 
-    def _is_wanted(self, request: Request) -> bool:
+    def _parse(self, request: Request) -> Parts | NoteTooSlow:
+        try:
+            return self._worker.parts_of(request.note.raw, request.place)
+        except NoteTooSlow as error:
+            return error
+        except Exception:
+            # The thread must live on for the other notes.
+            logger.exception("%s cannot be indexed", request.note.path)
+            return NoteTooSlow("it cannot be indexed; this is a bug")
+
+    def _is_newest(self, request: Request) -> bool:
         newest = self._requests.get(request.note.path)
         return newest is not None and newest.note.revision == request.note.revision

@@ -1,6 +1,6 @@
-"""The night's work while the daemon runs: in a thread with connections of its own, so that nothing waits for it.
+"""Runs due learning cycles in a thread with connections of its own, so that nothing waits for them.
 
-Besides, conversations that have ended are learned from soon, when there is a model to be asked.
+Where a language model is configured, the thread also learns from conversations soon after they end.
 """
 
 import logging
@@ -16,25 +16,25 @@ from vault_memory.learning.checkpoint import NightRuns
 logger = logging.getLogger(__name__)
 
 FIRST_SECONDS = 2.0
-"""After the start, which has other things to do"""
+"""Pause at the start, which has other work to do"""
 LOOK_SECONDS = 60.0
-"""Between two looks whether a night is due"""
+"""Time between two checks whether a night is due"""
 RETRY_SECONDS = 600.0
-"""After a night that failed"""
+"""Pause after a night that failed"""
 ENDED_SECONDS = 2.0
-"""Between two looks whether a conversation has ended"""
+"""Time between two checks for ended conversations"""
 AGAIN_SECONDS = 30.0
-"""After a conversation that the model gave no answer to; twice as long each further time"""
+"""Pause after the model gave no answer; doubled after each further failure"""
 LONGEST_SECONDS = 3600.0
 PATIENCE_SECONDS = 2.0
-"""For the step at hand when the daemon ends; the night goes on with it the next time"""
+"""How long the end of the daemon waits for the current step; the night continues there next time"""
 A_DAY = timedelta(hours=25)
-"""Within which the next night begins, also when clocks are set back"""
+"""The next night begins within this time, also when clocks are set back"""
 TROUBLE = (VaultMemoryError, DatabaseError, OSError)
 
 
 class Nights:
-    """Looks now and then whether a night is due, or a conversation has ended, and does what there is to be done."""
+    """The thread that runs due nights and learns from ended conversations."""
 
     def __init__(self, memory: VaultMemory) -> None:
         self._memory = memory
@@ -42,11 +42,11 @@ class Nights:
         self._next_ended = 0.0
         self._pause = AGAIN_SECONDS
         self._none_before: datetime | None = None
-        """when the next night begins, once none was due; what is written meanwhile may be somebody new"""
+        """when the next night begins, once none was due; a new person may make one due earlier"""
         self._speakers: frozenset[tuple[str, bool]] = frozenset()
         self._index_changes = -1
-        self._changes: tuple[int, ...] | None = None
-        """of the sessions, when none of them was left to learn from"""
+        self._session_changes: tuple[int, ...] | None = None
+        """state of the sessions when none was left to learn from"""
         self._stop = threading.Event()
         self._thread = threading.Thread(target=self._run, name="nights", daemon=True)
         cycles = (
@@ -57,7 +57,7 @@ class Nights:
             self._thread.start()
 
     def close(self) -> None:
-        """End soon. What is not done of a night is done after the next start."""
+        """Ends soon. The next start finishes an interrupted night."""
         self._stop.set()
         if self._thread.is_alive():
             self._thread.join(PATIENCE_SECONDS)
@@ -68,57 +68,63 @@ class Nights:
         pause = FIRST_SECONDS
         while not self._stop.wait(pause):
             if time.monotonic() >= self._next_night:
-                self._next_night = self._look() + time.monotonic()
+                self._next_night = self._run_due_nights() + time.monotonic()
             if time.monotonic() >= self._next_ended:
-                self._next_ended = self._listen() + time.monotonic()
+                self._next_ended = self._learn_from_ended() + time.monotonic()
             pause = max(0.0, min(self._next_night, self._next_ended) - time.monotonic())
 
-    def _look(self) -> float:
-        """Do what is due; how many seconds until the next look."""
+    def _run_due_nights(self) -> float:
+        """Runs the nights that are due. Returns the seconds until the next check."""
         try:
-            if self._is_somebody_new():
-                self._none_before = None
             now = datetime.now(UTC)
-            until = self._none_before
-            if (
-                until is not None and now < until < now + A_DAY
-            ):  # the clock may have been wrong before
+            if self._has_new_scope():
+                self._none_before = None
+            if self._is_before_next_night(now):
                 return LOOK_SECONDS
             slept = self._memory.sleep(due=True)
+            has_run = bool(slept.scopes)
             self._none_before = (
-                None if slept.scopes else self._memory.learning.next_night(now)
+                None if has_run else self._memory.learning.next_night(now)
             )
         except NightRuns:
             return LOOK_SECONDS
         except TROUBLE as error:
-            logger.warning("the night's work failed: %s", error)
+            logger.warning("the night failed: %s", error)
             return RETRY_SECONDS
         except Exception:
-            logger.exception("the night's work failed")
+            logger.exception("the night failed")
             return RETRY_SECONDS
-        for one in slept.scopes:
+        for outcome in slept.scopes:
             logger.info(
-                "night of %s for %s: %s", one["night"], one["scope"], one["state"]
+                "night of %s for %s: %s",
+                outcome["night"],
+                outcome["scope"],
+                outcome["state"],
             )
         return RETRY_SECONDS if slept.failed else LOOK_SECONDS
 
-    def _is_somebody_new(self) -> bool:
-        """Whether a scope has its first note or transcript; the index tells, so that no folder is listed for it."""
+    def _is_before_next_night(self, now: datetime) -> bool:
+        until = self._none_before
+        if until is None:
+            return False
+        # A time further away was computed while the clock was wrong.
+        return now < until < now + A_DAY
+
+    def _has_new_scope(self) -> bool:
+        """Whether a scope got its first note or transcript. Asks the index, which is cheaper than a listing."""
         index = self._memory.vault.indexing.index()
         changes = index.change_counter
         if changes == self._index_changes:
             return False
-        before, self._speakers, self._index_changes = (
-            self._speakers,
-            index.speakers(),
-            changes,
-        )
-        return not self._speakers <= before
+        previous = self._speakers
+        self._speakers = index.speakers()
+        self._index_changes = changes
+        return not self._speakers <= previous
 
-    def _listen(self) -> float:
-        """Learn from conversations that have ended; how many seconds until the next look."""
+    def _learn_from_ended(self) -> float:
+        """Learns from ended conversations. Returns the seconds until the next check."""
         changes = self._memory.conversations.sessions.changes()
-        if changes == self._changes:
+        if changes == self._session_changes:
             return ENDED_SECONDS
         try:
             slept = self._memory.learning.learn_from_ended()
@@ -130,12 +136,17 @@ class Nights:
         except Exception:
             logger.exception("nothing was learned from conversations")
             return RETRY_SECONDS
-        for one in slept.scopes:
+        for outcome in slept.scopes:
             logger.info(
-                "a conversation of %s: %s %s", one["scope"], one["state"], one["reason"]
+                "a conversation of %s: %s %s",
+                outcome["scope"],
+                outcome["state"],
+                outcome["reason"],
             )
         if slept.failed:
-            pause, self._pause = self._pause, min(2 * self._pause, LONGEST_SECONDS)
+            pause = self._pause
+            self._pause = min(2 * pause, LONGEST_SECONDS)
             return pause
-        self._pause, self._changes = AGAIN_SECONDS, changes
+        self._pause = AGAIN_SECONDS
+        self._session_changes = changes
         return ENDED_SECONDS

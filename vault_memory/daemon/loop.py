@@ -236,12 +236,12 @@ class Daemon:
                 self.watcher.note_missed(path)
         if report.changed or report.removed:
             self.syncing.heard()
-        self._keeping.later(report.changed)
-        self._keeping.there_are_copies(report.copies)
+        self._keeping.note_settled(report.changed)
+        self._keeping.note_copies(report.copies)
         if within == ("",):
-            self._keeping.look_at_all_pages()
+            self._keeping.check_all_pages()
         else:
-            self._keeping.there_are_pages(report.unread)
+            self._keeping.note_pages(report.unread)
         if report.changed:
             what = (
                 report.changed[0]
@@ -266,8 +266,8 @@ class Daemon:
             self._rescan()
             return
         findings = self._sweeping.turn(self.memory.vault.indexing.ingest())
-        self._keeping.there_are_copies(findings.copies)
-        self._keeping.there_are_pages(findings.unread)
+        self._keeping.note_copies(findings.copies)
+        self._keeping.note_pages(findings.unread)
         if len(findings.suspects) > MOST_SUSPECTS:
             self._rescan(sweep=True)
         elif findings.suspects:
@@ -316,7 +316,7 @@ class Daemon:
         )
         delta = self._conclude(ingest, event, note, verdict)
         if delta is not None and (
-            note is None or self._keeping.is_news(path, note.revision)
+            note is None or self._keeping.is_by_person(path, note.revision)
         ):
             self._say(path, delta, started, removed=verdict is DebounceDecision.GONE)
 
@@ -345,7 +345,7 @@ class Daemon:
                 state = State.SETTLED if is_settled else State.HOT
                 delta = self._take_in(ingest, event, note, state)
         if verdict is DebounceDecision.SETTLED:
-            self._keeping.later((path,))
+            self._keeping.note_settled((path,))
         if verdict in (DebounceDecision.SETTLED, DebounceDecision.GONE):
             self._done(path)
             self._embedding.wake()
@@ -376,7 +376,7 @@ class Daemon:
                 ingest.park(note.path, note.failure)
                 self._settling.drop(note.path)
                 self._events.pop(note.path, None)
-            elif note.removed or self._keeping.is_news(note.path, note.revision):
+            elif note.removed or self._keeping.is_by_person(note.path, note.revision):
                 self._say(note.path, note.delta, note.started, removed=note.removed)
             self._unread.discard(note.path)
             self._embedding.wake()

@@ -1,4 +1,4 @@
-"""Who saves and then asks is answered from what was saved: a question waits until the loop has come as far."""
+"""Read barrier: a question waits until the loop has indexed what was saved before the question was asked."""
 
 import time
 from collections.abc import Collection, Iterable
@@ -8,19 +8,19 @@ from vault_memory.vault.watch.change_queue import QueueMarker
 from vault_memory.vault.watch.watcher import Watcher
 
 PATIENCE_SECONDS = 1.0
-"""For a question to wait; then whoever asks looks at the vault without the daemon"""
+"""How long a question waits; then its caller reads the vault without the daemon"""
 GRACE_SECONDS = 0.1
-"""For notes that are just being written; then a question is answered, and they are named as stale"""
+"""How long a question waits for notes that are being saved; then the answer names them as stale"""
 
 
 class Behind(VaultMemoryError):
-    """The daemon cannot say yet whether its index is up to date."""
+    """The daemon does not know yet whether its index is up to date."""
 
 
 class Barrier:
-    """Between the threads that answer and the one loop that looks at files.
+    """Connects the threads that answer questions with the loop that reads files.
 
-    What happened before a question was asked comes to the loop before the question's mark does.
+    The loop takes the hints of what was saved before a question earlier than the mark of the question.
     """
 
     def __init__(self, watcher: Watcher) -> None:
@@ -28,16 +28,16 @@ class Barrier:
         self._reached: list[tuple[float, QueueMarker]] = []
 
     def passed(self) -> bool:
-        """Wait, in the thread of a question; whether all that was saved before is in the index or named as stale."""
+        """Waits, in the thread of a question. Returns whether all earlier saves are indexed or named as stale."""
         return self._watcher.mark().wait(PATIENCE_SECONDS)
 
     def reach(self, marks: Iterable[QueueMarker]) -> None:
-        """The loop has these marks in hand, and with them hints of all that came before."""
+        """Notes that the loop took these marks, and so the hints of all earlier saves."""
         until = time.monotonic() + GRACE_SECONDS
         self._reached += [(until, mark) for mark in marks]
 
     def lift(self, soon: Collection[str]) -> None:
-        """The loop has looked wherever it could: let pass whoever need not wait for the notes it looks at `soon`."""
+        """Answers the questions that need not wait for the notes that the loop reads `soon`."""
         now = time.monotonic()
         for until, mark in self._reached:
             if not soon or now >= until:
@@ -47,9 +47,6 @@ class Barrier:
         ]
 
     def wait(self) -> float:
-        """Seconds until somebody has waited long enough."""
-        return max(
-            0.0,
-            min((until for until, _ in self._reached), default=float("inf"))
-            - time.monotonic(),
-        )
+        """Returns the seconds until the first question has waited long enough."""
+        first = min((until for until, _ in self._reached), default=float("inf"))
+        return max(0.0, first - time.monotonic())

@@ -1,6 +1,6 @@
-"""In step with the remote, in the background: a thread of its own, with its own connections and index.
+"""Syncs the vault in the background: a thread of its own, with its own connections and index.
 
-Trouble with the server is no trouble for anything else, and the loop never waits for it.
+The loop never waits for it, and a failing server disturbs nothing else.
 """
 
 import logging
@@ -17,7 +17,12 @@ from vault_memory.database.connection import DatabaseError
 from vault_memory.errors import ConfigError, Locked, VaultMemoryError
 from vault_memory.lazy import lazy_module
 from vault_memory.sync.report import Remark
-from vault_memory.sync.status import as_status, read_status, update_status
+from vault_memory.sync.status import (
+    SyncStatus,
+    as_status,
+    read_status,
+    update_status,
+)
 
 if TYPE_CHECKING:
     from vault_memory.daemon import backoff
@@ -32,22 +37,22 @@ else:
 logger = logging.getLogger(__name__)
 
 LOOK_SECONDS = 2.0
-"""Between two looks whether the configuration or the password file is another"""
+"""Time between two checks of the configuration and the password file"""
 TURN_SECONDS = 0.3
-"""Between two tries while another process syncs"""
+"""Time between two tries while another process syncs"""
 PATIENCE_SECONDS = 0.8
-"""For the request at hand when the daemon ends"""
+"""How long the end of the daemon waits for the current request"""
 KEEP_SECONDS = 60.0
-"""How old what is written down of a sync that goes well may become"""
+"""Time after which an unchanged status is written again"""
 Signature = tuple[tuple[int, int, int] | None, ...]
 
 
 class Ending(Exception):
-    """The daemon ends: the pass is left where it is, which costs nothing."""
+    """The daemon ends. The pass is left as it is; the next one compares again."""
 
 
 class Syncing:
-    """Passes over one vault and its remote, whenever they are due."""
+    """The thread that syncs one vault with its remote whenever a pass is due."""
 
     def __init__(
         self,
@@ -62,36 +67,38 @@ class Syncing:
             reason="",
             next_try="",
         )
-        self._woken, self._stop = threading.Event(), threading.Event()
-        self._heard: float | None = None
-        self._wanted = False
+        self._woken = threading.Event()
+        self._stop = threading.Event()
+        self._last_hint: float | None = None
+        self._is_requested = False
+        """whether a call asked for a pass"""
         self._is_count_old = False
-        """whether something was saved since the edits that wait were counted"""
-        self._pace: SyncBackoff | None = None
-        self._resting: PathBackoff | None = None
-        self._written = float("-inf")
-        self._known = self._signature()
+        """whether something was saved since the waiting edits were counted"""
+        self._backoff: SyncBackoff | None = None
+        self._path_backoff: PathBackoff | None = None
+        self._written_at = float("-inf")
+        self._config_signature = self._signature()
         self._thread = threading.Thread(target=self._run, name="syncing", daemon=True)
         self._thread.start()
 
     def heard(self) -> None:
-        """Something in the vault may have changed. Cheap, and from any thread."""
-        self._heard = time.monotonic()
+        """Notes that something in the vault may have changed. Cheap; may be called from any thread."""
+        self._last_hint = time.monotonic()
         self._woken.set()
 
     def now(self, arguments: Mapping[str, Any] | None = None) -> dict[str, Any]:
-        """Make a pass as soon as it may be; what is known until then."""
-        self._wanted = True
+        """Requests a pass as soon as possible. Returns the status until then."""
+        self._is_requested = True
         self._woken.set()
         return {"sync": self.status()}
 
     def status(self) -> Mapping[str, Any] | None:
-        """How the sync stands; None without a remote."""
+        """Returns the status of sync; None without a remote."""
         url = self._memory.vault.config.remote.url
         return as_status(self._standing, url, running=True) if url else None
 
     def close(self) -> None:
-        """End, between two requests if that is soon enough."""
+        """Ends the thread, between two requests if that is soon enough."""
         self._stop.set()
         self._woken.set()
         self._thread.join(PATIENCE_SECONDS)
@@ -101,9 +108,10 @@ class Syncing:
     def _run(self) -> None:
         while not self._stop.is_set():
             try:
-                if (fresh := self._signature()) != self._known:
-                    self._known = fresh
-                    self._renew()
+                signature = self._signature()
+                if signature != self._config_signature:
+                    self._config_signature = signature
+                    self._reload()
                 wait = self._turn()
             except Ending:
                 break
@@ -115,83 +123,89 @@ class Syncing:
         if self._memory.vault.config.remote.url:
             self._keep()
 
-    def _renew(self) -> None:
-        """The configuration or the password file was changed: begin anew."""
-        self._pace = self._resting = None
+    def _reload(self) -> None:
+        """Starts again after a change of the configuration or of the password file."""
+        self._backoff = None
+        self._path_backoff = None
         try:
             self._memory.sync.reload_remote()
         except (ConfigError, DatabaseError) as error:
             logger.warning("%s", error)
 
     def _turn(self) -> float:
-        """A pass, if one is due; gives the seconds until the next."""
+        """Makes a pass, if one is due. Returns the seconds until the next."""
         if not self._memory.vault.config.remote.url:
             return LOOK_SECONDS
-        pace, resting = self._paced()
-        when, ask = pace.next()
-        if (wait := when - time.monotonic()) > 0:
+        pace, path_backoff = self._current_backoff()
+        due, lists_server = pace.next()
+        wait = due - time.monotonic()
+        if wait > 0:
+            # While the server is away, saves pile up.
             if self._is_count_old and self._standing.state in ("waiting", "stopped"):
-                self._become(
-                    queue=self._count_waiting()
-                )  # saves pile up while the server is away
+                self._become(queue=self._count_waiting())
             return wait
-        started = time.monotonic()
-        self._standing = (
-            replace(self._standing, state="working") if ask else self._standing
-        )
+        start = time.monotonic()
+        if lists_server:
+            self._standing = replace(self._standing, state="working")
         try:
-            report = self._pass(pace, resting, ask)
+            report = self._pass(pace, path_backoff, lists_server)
         except Locked:
             return TURN_SECONDS
         except (VaultMemoryError, DatabaseError, OSError) as error:
-            self._give_up(error, pace)
-        else:
-            resting.note(dict(report.failed), time.monotonic())
-            if report.moved:
-                resting.start_again(time.monotonic())
-            pace.done(report, time.monotonic(), asked=ask)
-            pace.ask_by(resting.next())
-            self._note(report, pace)
-            if self._standing.held:
-                self._memory.sync.close()  # so that the server is asked who it is, and a yes is heard
-            if report.acted:
-                logger.info(
-                    "synced in %.1f s: %s", time.monotonic() - started, _counts(report)
-                )
-                self._tell(report)
+            self._note_failure(error, pace)
+            return 0.0
+        now = time.monotonic()
+        path_backoff.note(dict(report.failed), now)
+        if report.moved:
+            path_backoff.start_again(now)
+        pace.succeeded(report, now, listed=lists_server)
+        pace.list_by(path_backoff.next())
+        self._note(report, pace)
+        if self._standing.held:
+            # The next connection asks the server who it is, and reads the person's approval.
+            self._memory.sync.close()
+        if report.acted:
+            logger.info(
+                "synced in %.1f s: %s", time.monotonic() - start, _counts(report)
+            )
+            self._tell(report)
         return 0.0
 
-    def _paced(self) -> "tuple[SyncBackoff, PathBackoff]":
-        if self._pace is None or self._resting is None:
-            self._pace = backoff.SyncBackoff(
-                self._memory.vault.config.remote.poll_seconds, time.monotonic()
-            )
-            self._resting = backoff.PathBackoff()
-        heard, self._heard = self._heard, None
-        if heard is not None:
-            self._pace.heard(heard)
+    def _current_backoff(self) -> "tuple[SyncBackoff, PathBackoff]":
+        """Returns the plans of the next passes, with what was heard since the last turn."""
+        if self._backoff is None or self._path_backoff is None:
+            poll_seconds = self._memory.vault.config.remote.poll_seconds
+            self._backoff = backoff.SyncBackoff(poll_seconds, time.monotonic())
+            self._path_backoff = backoff.PathBackoff()
+        last_hint, self._last_hint = self._last_hint, None
+        if last_hint is not None:
+            self._backoff.heard(last_hint)
             self._is_count_old = True
-        if self._wanted:
-            self._wanted = False
-            self._pace.ask_by(time.monotonic())
-        return self._pace, self._resting
+        if self._is_requested:
+            self._is_requested = False
+            self._backoff.list_by(time.monotonic())
+        return self._backoff, self._path_backoff
 
     def _pass(
-        self, pace: "SyncBackoff", resting: "PathBackoff", ask: bool
+        self, pace: "SyncBackoff", path_backoff: "PathBackoff", lists_server: bool
     ) -> "PassReport":
-        def go_on(done: int, total: int) -> None:
+        """Makes a pass. Raises Locked while another process syncs, Ending at the end of the daemon."""
+
+        def report_progress(finished: int, total: int) -> None:
             if self._stop.is_set():
                 raise Ending
             if total > 1:
-                self._standing = replace(self._standing, queue=total - done)
+                self._standing = replace(self._standing, queue=total - finished)
 
         with connection.alone(self._memory.vault.state.path, patience=0.0):
-            if self._signature() != self._known:
+            if self._signature() != self._config_signature:
                 raise Locked("the remote was changed just now")
             pace.begin()
             now = datetime.now(UTC).astimezone()
             options = pass_options.PassOptions(
-                ask=ask, resting=resting.at(time.monotonic()), progress=go_on
+                ask=lists_server,
+                resting=path_backoff.paused(time.monotonic()),
+                progress=report_progress,
             )
             report = self._memory.sync.connection().run_pass(now, options)
             if report.acted:
@@ -206,8 +220,13 @@ class Syncing:
                 held[0].reason,
             )
         waiting = len({path for path, _ in (*report.waiting, *report.failed)})
+        state = "ok"
+        if held:
+            state = "held"
+        elif waiting:
+            state = "waiting"
         self._become(
-            state="held" if held else "waiting" if waiting else "ok",
+            state=state,
             reason=held[0].reason if held else "",
             last_good=self._memory.sync.connection().last_good,
             queue=waiting,
@@ -216,7 +235,7 @@ class Syncing:
             next_try=_moment_of(pace.next()[0]),
         )
 
-    def _give_up(self, error: Exception, pace: "SyncBackoff") -> None:
+    def _note_failure(self, error: Exception, pace: "SyncBackoff") -> None:
         waiting = self._count_waiting()
         self._memory.sync.close()
         pace.failed(error, time.monotonic())
@@ -232,7 +251,7 @@ class Syncing:
         )
 
     def _count_waiting(self) -> int:
-        """How many edits here wait for the server; as last counted while another process syncs."""
+        """Returns how many local edits wait for the server; the last count while another process syncs."""
         self._is_count_old = False
         try:
             with connection.alone(self._memory.vault.state.path, patience=0.0):
@@ -244,59 +263,65 @@ class Syncing:
         return self._standing.queue if waiting is None else waiting
 
     def _become(self, **changes: Any) -> None:
-        """What is told from now on; it goes to the disk when it says something new, else now and then."""
-        before, self._standing = self._standing, replace(self._standing, **changes)
-        said = [
-            (one.reason, one.queue, one.errors, one.held)
-            for one in (before, self._standing)
-        ]
-        if said[0] != said[1] or time.monotonic() - self._written > KEEP_SECONDS:
+        """Changes the status. It is written at once when it says something new, else now and then."""
+        previous = self._standing
+        self._standing = replace(previous, **changes)
+        is_new = _content_of(previous) != _content_of(self._standing)
+        if is_new or time.monotonic() - self._written_at > KEEP_SECONDS:
             self._keep()
 
     def _keep(self) -> None:
-        self._written = time.monotonic()
-        now = self._standing
+        self._written_at = time.monotonic()
+        status = self._standing
         try:
             update_status(
                 self._memory.vault.state.path,
-                state=now.state,
-                reason=now.reason,
-                last_good=now.last_good,
-                queue=now.queue,
-                errors=now.errors,
-                held=now.held,
-                next_try=now.next_try,
+                state=status.state,
+                reason=status.reason,
+                last_good=status.last_good,
+                queue=status.queue,
+                errors=status.errors,
+                held=status.held,
+                next_try=status.next_try,
             )
         except OSError as error:
             logger.warning("how the sync stands cannot be written down: %s", error)
 
     def _signature(self) -> Signature:
-        """Of the files that say where the remote is, and with which password."""
+        """Returns a value that changes with the files of the configuration and of the password."""
         file = self._memory.vault.config_file
-        named = self._memory.vault.config.remote.password_file
-        return (_seen(str(file) if file else ""), _seen(named))
+        password_file = self._memory.vault.config.remote.password_file
+        return _file_signature(str(file) if file else ""), _file_signature(
+            password_file
+        )
 
 
-def _seen(path: str) -> tuple[int, int, int] | None:
+def _content_of(status: SyncStatus) -> tuple[object, ...]:
+    return status.reason, status.queue, status.errors, status.held
+
+
+def _file_signature(path: str) -> tuple[int, int, int] | None:
+    if not path:
+        return None
     try:
-        found = os.stat(os.path.expanduser(path)) if path else None
+        stat = os.stat(os.path.expanduser(path))
     except OSError:
         return None
-    return (found.st_mtime_ns, found.st_ino, found.st_size) if found else None
+    return stat.st_mtime_ns, stat.st_ino, stat.st_size
 
 
 def _moment_of(at: float) -> str:
-    """A time of the monotonic clock as one of the wall's."""
+    """Returns a moment of the monotonic clock as date and time."""
     later = timedelta(seconds=min(max(0.0, at - time.monotonic()), 1e6))
     return (datetime.now(UTC).astimezone() + later).isoformat(timespec="seconds")
 
 
 def _counts(report: "PassReport") -> str:
-    told = {
+    counts = {
         name: value
         for name, value in asdict(report).items()
         if isinstance(value, int) and value
     }
     return ", ".join(
-        f"{value} {name.replace('_', ' ')}" for name, value in told.items()
+        f"{value} {name.replace('_', ' ')}" for name, value in counts.items()
     )

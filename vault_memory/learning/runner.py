@@ -146,7 +146,7 @@ class LearningRunner:
                         outcomes.append(outcome)
                     if outcome["state"] == "failed":
                         break
-                    sessions.learned(session)
+                    sessions.mark_learned(session)
             self._refresh_index()
         return Slept(tuple(outcomes), "", "", "")
 
