@@ -105,7 +105,7 @@ def test_a_certificate_for_another_name_is_told_as_that(
 
 @pytest.mark.parametrize(
     ("number", "words"),
-    [(9, "not valid yet"), (10, "expired"), (20, "signed by nobody")],
+    [(9, "not valid yet"), (10, "expired"), (20, "not signed by an authority")],
 )
 def test_each_fault_of_a_certificate_has_words_of_its_own(
     number: int, words: str

@@ -1,4 +1,4 @@
-"""An answer that sends us elsewhere is told as that, costs no memory, and never passes for something else."""
+"""A redirect is reported as a redirect, costs no memory, and never passes for another answer."""
 
 import resource
 from collections.abc import Callable, Iterator
@@ -90,9 +90,8 @@ def test_any_other_place_is_not_gone_to(location: str) -> None:
 @pytest.mark.parametrize("verb", ["get", "put", "delete", "move"])
 def test_a_folder_where_a_note_was_is_a_change_on_the_server(verb: str) -> None:
     with wire(redirect("/vault/a.md/")) as server:
-        remote = WebDav(
-            f"{server.origin}/vault", traits=Capabilities(conditional_move=True)
-        )
+        remote = WebDav(f"{server.origin}/vault")
+        remote.traits = Capabilities(conditional_move=True)
         with pytest.raises(RemoteChanged):
             VERBS[verb](remote)
         remote.close()

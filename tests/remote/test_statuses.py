@@ -78,9 +78,8 @@ def test_a_status_becomes_an_error_that_says_what_is_known(
     status: int, verb: str, error: type[RemoteError]
 ) -> None:
     with wire(answer(status, b"<html>no</html>", HTML)) as server:
-        remote = WebDav(
-            f"{server.origin}/vault", traits=Capabilities(conditional_move=True)
-        )
+        remote = WebDav(f"{server.origin}/vault")
+        remote.traits = Capabilities(conditional_move=True)
         with pytest.raises(error) as caught:
             VERBS[verb](remote)
         remote.close()
@@ -130,9 +129,8 @@ def test_a_server_that_moved_to_https_is_named_in_the_hint() -> None:
 @pytest.mark.parametrize("verb", sorted(VERBS))
 def test_a_login_page_with_200_is_no_answer(verb: str) -> None:
     with wire(answer(200, LOGIN, HTML, 'ETag: "page"')) as server:
-        remote = WebDav(
-            f"{server.origin}/vault", traits=Capabilities(conditional_move=True)
-        )
+        remote = WebDav(f"{server.origin}/vault")
+        remote.traits = Capabilities(conditional_move=True)
         with pytest.raises(
             OutcomeUnknown if verb in WRITES else (NotUnderstood, Refused)
         ):
@@ -385,7 +383,8 @@ def test_a_deep_listing_that_is_shallow_or_refused_is_made_up_for_level_by_level
         return [listing(*levels[target])]
 
     with wire(say) as server:
-        remote = WebDav(f"{server.origin}/vault", traits=Capabilities(infinity=True))
+        remote = WebDav(f"{server.origin}/vault")
+        remote.traits = Capabilities(infinity=True)
         if answers == "207 cut short of folders":
             with pytest.raises(NotUnderstood):
                 remote.list(deep=True)

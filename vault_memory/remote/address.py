@@ -1,6 +1,6 @@
-"""Where the remote's folder is, how its paths are written in requests, and what a server's ``href`` means.
+"""The address of the remote's folder: encodes its paths for requests, and decodes the hrefs of the server.
 
-The origin (scheme, host, port) is pinned: a name that leads to another one, or out of the folder, is not followed.
+The origin (scheme, host, port) is pinned: an href to another origin, or out of the folder, is rejected.
 """
 
 import re
@@ -16,19 +16,19 @@ _PORTS = {"http": 80, "https": 443}
 
 @dataclass(frozen=True, slots=True)
 class Address:
-    """The URL of a folder, taken apart."""
+    """The parts of a folder's URL."""
 
     origin: str
-    """Scheme, host, and the port unless it is the usual one: some servers compare it with ``Host`` letter by letter"""
+    """scheme, host, and the port unless it is the default: some servers compare it with ``Host`` literally"""
     base: str
-    """The decoded path, without a slash at its end; "" for the whole server"""
+    """the decoded path, without a slash at its end; "" for the whole server"""
 
     @property
     def url(self) -> str:
         return f"{self.origin}{self.target('', folder=True)}"
 
     def target(self, path: str, *, folder: bool = False) -> str:
-        """What stands in the request line for a path of the remote; a folder's ends with a slash."""
+        """The encoded path for the request line; with a slash at its end for a folder. Raises Refused."""
         try:
             if path and inside(quote(inside(path)), encoded=True) != path:
                 raise BadPath(path, "it would not come back as the same name")
@@ -38,10 +38,9 @@ class Address:
             raise Refused(path, getattr(error, "reason", "it is no text")) from None
 
     def inside(self, href: str) -> str:
-        """The path of the remote that an ``href`` of a listing names; BadPath when it is none of ours."""
+        """The path of the remote that an ``href`` of a listing names. Raises BadPath for any other address."""
         if re.match(r"(?i)https?://", href):
-            there = _origin(href)
-            if there != self.origin:
+            if _origin(href) != self.origin:
                 raise BadPath(href, "it leads to another server")
             href = re.sub(r"(?i)^https?://[^/?#]*", "", href) or "/"
         if "?" in href or "#" in href or not href.startswith("/"):
@@ -54,34 +53,31 @@ class Address:
         return inside(href, base=quote(self.base), encoded=True)
 
     def readable(self, href: str) -> str | None:
-        """For an ``href`` that ``inside`` refused: the name when it only is odd, None when it leads elsewhere."""
+        """The name in an ``href`` that `inside` rejected; None when it leads out of the folder."""
         decoded = unquote_to_bytes(href.removesuffix("/")).decode(errors="replace")
         again = unquote_to_bytes(decoded).decode(errors="replace")
         start = f"{self.base}/"
-        if (
-            not decoded.startswith(start)
-            or "\0" in decoded
-            or any(decoded.count(c) != again.count(c) for c in "/\\.")
-        ):
+        if not decoded.startswith(start) or "\0" in decoded:
+            return None
+        # Fault: a name that is encoded twice hides a path to another folder.
+        if any(decoded.count(mark) != again.count(mark) for mark in "/\\."):
             return None
         name = decoded[len(start) :]
-        return None if {"", ".", ".."} & set(re.split(r"[/\\]", name)) else name
+        if {"", ".", ".."} & set(re.split(r"[/\\]", name)):
+            return None
+        return name
 
 
 def address(url: str) -> Address:
-    """Take a configured URL apart, or say what is wrong with it without repeating any password."""
-    parts = urlsplit(url)
-    if "@" in parts.netloc:
+    """Parse a configured URL. Raises ConfigError, without repeating a password."""
+    split = urlsplit(url)
+    if "@" in split.netloc:
         raise ConfigError(
             "`remote.url` holds a user or password",
             hint="put them into `remote.user` and `remote.password_file`",
         )
-    if (
-        parts.scheme not in _PORTS
-        or not parts.hostname
-        or parts.query
-        or parts.fragment
-    ):
+    is_http = split.scheme in _PORTS and split.hostname
+    if not is_http or split.query or split.fragment:
         raise ConfigError(
             "`remote.url` is no address of a WebDAV folder",
             hint="it begins with https:// or http://",
@@ -90,7 +86,7 @@ def address(url: str) -> Address:
         origin = _origin(url)
         if origin is None:
             raise ValueError
-        base = unquote_to_bytes(parts.path.rstrip("/")).decode()
+        base = unquote_to_bytes(split.path.rstrip("/")).decode()
         if base:
             inside(base[1:])
     except (UnicodeDecodeError, ValueError, BadPath):
@@ -102,15 +98,15 @@ def address(url: str) -> Address:
 
 
 def _origin(url: str) -> str | None:
-    parts = urlsplit(url)
-    if "@" in parts.netloc or not parts.hostname:
+    """Scheme, host and port in one spelling; None when they are missing or contain an account."""
+    split = urlsplit(url)
+    if "@" in split.netloc or not split.hostname:
         return None
-    scheme = parts.scheme.lower()
+    scheme = split.scheme.lower()
     try:
-        port = parts.port
+        port = split.port
     except ValueError:
         return None
-    host = f"[{parts.hostname}]" if ":" in parts.hostname else parts.hostname
-    return f"{scheme}://{host.lower()}" + (
-        "" if port in (None, _PORTS.get(scheme)) else f":{port}"
-    )
+    host = f"[{split.hostname}]" if ":" in split.hostname else split.hostname
+    suffix = "" if port in (None, _PORTS.get(scheme)) else f":{port}"
+    return f"{scheme}://{host.lower()}{suffix}"

@@ -1,6 +1,6 @@
-"""Nextcloud's bulk upload: the body of the request, and what its answer tells about each part.
+"""Nextcloud's bulk upload: the body of the request, and the results in its answer.
 
-The server looks at no precondition. A file that is already there is written over.
+The server checks no precondition. It overwrites a file that exists already.
 """
 
 import hashlib
@@ -13,15 +13,15 @@ from vault_memory.remote.contract import PutResult
 from vault_memory.remote.remote_listing import etag_of
 
 REFUSALS = frozenset({403, 404, 405, 409, 410, 411, 412, 413, 415, 423, 501, 507})
-"""Statuses of the whole answer after which no part has been stored"""
+"""Statuses after which no file was stored"""
 
 
 @dataclass(frozen=True, slots=True)
-class Part:
-    """One new file."""
+class BulkFile:
+    """One new file of the request."""
 
     path: str
-    """of the remote"""
+    """in the remote"""
     name: str
     """the path among the account's files, with a slash at its start"""
     raw: bytes
@@ -29,7 +29,7 @@ class Part:
 
 @dataclass(frozen=True, slots=True)
 class Result:
-    """What the server tells about one part."""
+    """The result for one file."""
 
     is_stored: bool
     etag: str = ""
@@ -38,35 +38,36 @@ class Result:
 
 
 def fits(name: str) -> bool:
-    """Whether a name comes back as the same one from the header of a part: the server trims headers."""
+    """Whether a name survives the header of a part: the server trims headers and composes names."""
     is_plain = name.isprintable() and name == name.strip()
     return is_plain and name == unicodedata.normalize("NFC", name)
 
 
-def body(parts: Iterable[Part], boundary: str, modified: int) -> bytes:
-    """The parts; `modified`: the time that the files get, 0 for that of the server."""
-    pieces = []
-    for part in parts:
+def body(files: Iterable[BulkFile], boundary: str, modified: int) -> bytes:
+    """The body of the request. `modified`: the time of the files, 0 for that of the server."""
+    chunks = []
+    for file in files:
         headers = [
             f"--{boundary}",
-            f"X-File-Path: {part.name}",
-            f"X-File-MD5: {hashlib.md5(part.raw, usedforsecurity=False).hexdigest()}",
-            f"Content-Length: {len(part.raw)}",
+            f"X-File-Path: {file.name}",
+            f"X-File-MD5: {hashlib.md5(file.raw, usedforsecurity=False).hexdigest()}",
+            f"Content-Length: {len(file.raw)}",
         ]
         if modified:
             headers.append(f"X-OC-Mtime: {modified}")
-        pieces += ["\r\n".join(headers).encode(), b"\r\n\r\n", part.raw, b"\r\n"]
-    pieces.append(f"--{boundary}--\r\n".encode())
-    return b"".join(pieces)
+        chunks += ["\r\n".join(headers).encode(), b"\r\n\r\n", file.raw, b"\r\n"]
+    chunks.append(f"--{boundary}--\r\n".encode())
+    return b"".join(chunks)
 
 
 def results(text: bytes) -> dict[str, Result] | None:
-    """What an answer tells, by the names of the parts; None when it is no such answer."""
+    """The results in an answer, by the names of the files; None when it holds no results."""
     try:
         answer = json.loads(text)
     except ValueError:
         return None
-    if answer == []:  # PHP writes an empty mapping so
+    # PHP encodes an empty mapping as a list.
+    if answer == []:
         return {}
     if not isinstance(answer, dict):
         return None
@@ -86,5 +87,5 @@ def _result(fields: dict[str, object]) -> Result:
 
 
 def number_of(stored: PutResult) -> int:
-    """The id as a number; 0 when there is none."""
+    """The file id as a number; 0 without one."""
     return int(stored.fileid) if stored.fileid.isdecimal() else 0

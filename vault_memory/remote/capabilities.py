@@ -1,4 +1,4 @@
-"""What a server honours, found out by trying it on a scratch folder that is gone afterwards."""
+"""Probes what a server can do, in a scratch folder that is removed afterwards."""
 
 import re
 import secrets
@@ -8,6 +8,7 @@ from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from vault_memory.remote.contract import Capabilities
+from vault_memory.remote.http_transport import Request
 from vault_memory.remote.remote_errors import (
     AnsweredByProxy,
     NotUnderstood,
@@ -15,7 +16,7 @@ from vault_memory.remote.remote_errors import (
     RemoteChanged,
     RemoteError,
 )
-from vault_memory.remote.remote_listing import listing
+from vault_memory.remote.remote_listing import ListingContext, listing
 
 if TYPE_CHECKING:
     from vault_memory.remote.webdav import WebDav
@@ -30,10 +31,11 @@ _COMPOSED, _DECOMPOSED = (
 
 
 def probe(remote: "WebDav") -> Capabilities:
-    """Some twenty requests; raises when not even plain files can be stored."""
+    """Probe a server with some twenty requests. Raises RemoteError when it stores no files."""
     tidy(remote)
-    known, remote.traits = remote.traits, Capabilities(infinity=False)
-    scratch = f"{_NAME}{secrets.token_hex(6)}.tmp"  # a name that is no memory, should it be left behind
+    previous, remote.traits = remote.traits, Capabilities(infinity=False)
+    # The name of a temporary file: a folder that is left behind is never synced.
+    scratch = f"{_NAME}{secrets.token_hex(6)}.tmp"
     try:
         remote.mkcol(scratch)
         try:
@@ -41,69 +43,66 @@ def probe(remote: "WebDav") -> Capabilities:
         finally:
             remote.remove_scratch(scratch)
     finally:
-        remote.traits = known
+        remote.traits = previous
 
 
 def is_scratch(path: str) -> bool:
-    """Whether this is the name of a folder in which something was tried out."""
+    """Whether this is the name of a scratch folder."""
     return bool(re.fullmatch(rf"{_NAME}[0-9a-f]{{12}}\.tmp", path))
 
 
 def tidy(remote: "WebDav") -> None:
-    """Remove scratch folders that nobody has written in for an hour: a probe takes seconds."""
+    """Remove scratch folders that are an hour old: a probe takes seconds."""
     with suppress(RemoteError):
         lines, date = remote.propfind("", depth="1")
-        seen = listing(
-            lines,
-            folder="",
-            deep=False,
-            at=remote.at,
-            traits=Capabilities(etags=False),
-            date=date,
-        )
-        for entry in seen.entries:
+        context = ListingContext(remote.at, Capabilities(etags=False), date)
+        for entry in listing(lines, context, folder="", deep=False).entries:
             is_old = date is not None and 0 < entry.modified <= date - _LEFT_SECONDS
             if entry.is_folder and is_old and is_scratch(entry.path):
                 remote.remove_scratch(entry.path)
 
 
 def _try_out(remote: "WebDav", scratch: str) -> Capabilities:
-    told = remote.put(f"{scratch}/a.md", b"first\n", expected=None)
-    traits = _listed(remote, scratch)
-    remote.traits = traits = replace(traits, etag_in_put=bool(told.etag))
-    traits = replace(
-        traits,
-        conditional_create=not _succeeds(
-            remote, "upload", f"{scratch}/a.md", b"second\n", "If-None-Match: *"
-        ),
-        conditional_put=not _succeeds(
-            remote, "upload", f"{scratch}/a.md", b"third\n", NOT_A_TAG
-        ),
+    """Try all capabilities in a scratch folder."""
+    file = f"{scratch}/a.md"
+    stored = remote.put(file, b"first\n", expected=None)
+    traits = replace(_listed(remote, scratch), etag_in_put=bool(stored.etag))
+    remote.traits = traits
+    overwrites_new = _succeeds(
+        remote, Request("upload", "", b"second\n", ("If-None-Match: *",)), file
     )
-    if traits.conditional_put and traits.etags:
-        traits = replace(traits, conditional_put=_matches(remote, f"{scratch}/a.md"))
-    versions = _keeps_versions(remote, f"{scratch}/a.md")
-    target = f"Destination: {remote.at.origin}{remote.at.target(f'{scratch}/b.md')}"
-    moved = _succeeds(
-        remote, "move", f"{scratch}/a.md", None, NOT_A_TAG, target, "Overwrite: F"
+    overwrites_old = _succeeds(
+        remote, Request("upload", "", b"third\n", (NOT_A_TAG,)), file
     )
-    left = f"{scratch}/b.md" if moved else f"{scratch}/a.md"
-    deleted = _succeeds(remote, "clean", left, None, NOT_A_TAG)
+    conditional_put = not overwrites_old
+    if conditional_put and traits.etags:
+        conditional_put = _matches(remote, file)
+    versions = _keeps_versions(remote, file)
+    renamed = f"{scratch}/b.md"
+    destination = f"Destination: {remote.at.origin}{remote.at.target(renamed)}"
+    moves = _succeeds(
+        remote,
+        Request("move", "", headers=(NOT_A_TAG, destination, "Overwrite: F")),
+        file,
+    )
+    remaining = renamed if moves else file
+    deletes = _succeeds(remote, Request("clean", "", headers=(NOT_A_TAG,)), remaining)
     return replace(
         traits,
-        conditional_move=not moved,
+        conditional_create=not overwrites_new,
+        conditional_put=conditional_put,
+        conditional_move=not moves,
+        conditional_delete=not deletes,
         versions=versions,
-        conditional_delete=not deleted,
         normalises_names=_normalises(remote, scratch),
         **_of_trees(remote, scratch),
     )
 
 
 def _listed(remote: "WebDav", scratch: str) -> Capabilities:
-    """What the properties in a listing tell."""
-    remote.traits = Capabilities(
-        etags=False
-    )  # without a demand for tags, so that a server with none can be read at all
+    """The capabilities that the properties of a listing show."""
+    # Without a demand for tags, a server that has none can be listed.
+    remote.traits = Capabilities(etags=False)
     file = remote.look(f"{scratch}/a.md")
     folder = remote.look(scratch, folder=True)
     return Capabilities(
@@ -112,7 +111,7 @@ def _listed(remote: "WebDav", scratch: str) -> Capabilities:
 
 
 def _matches(remote: "WebDav", path: str) -> bool:
-    """Whether the right tag is taken for right, be it after a second."""
+    """Whether the server accepts the right tag, if need be after a second."""
     try:
         remote.put(path, b"fourth\n", expected=remote.look(path).etag)
     except RemoteChanged:
@@ -121,13 +120,14 @@ def _matches(remote: "WebDav", path: str) -> bool:
 
 
 def _keeps_versions(remote: "WebDav", path: str) -> bool:
-    """Whether earlier bytes can be had. Asked twice: a proxy may miss the server for a moment."""
+    """Whether the server keeps earlier versions. Asked twice: a proxy may miss the server for a moment."""
     with suppress(AnsweredByProxy):
         return bool(remote.versions(path))
     try:
         return bool(remote.versions(path))
     except AnsweredByProxy:
-        return False  # a proxy that replaces each refusal of the server by a page of its own
+        # This proxy replaces each refusal of the server by a page of its own.
+        return False
 
 
 def _of_trees(remote: "WebDav", scratch: str) -> dict[str, bool]:
@@ -155,11 +155,10 @@ def _normalises(remote: "WebDav", scratch: str) -> bool:
     return _COMPOSED in names and _DECOMPOSED not in names
 
 
-def _succeeds(
-    remote: "WebDav", action: str, path: str, body: bytes | None, *headers: str
-) -> bool:
-    """Whether the server does what a precondition forbids."""
-    answer = remote.exchange(action, remote.at.target(path), body, headers, path=path)
+def _succeeds(remote: "WebDav", request: Request, path: str) -> bool:
+    """Whether the server does to a path what a precondition forbids."""
+    request = replace(request, target=remote.at.target(path))
+    answer = remote.exchange(request, path)
     if answer.status != 412 and not 200 <= answer.status < 300:
-        remote.refuse(action, path, answer)
+        remote.refuse(request.action, path, answer)
     return answer.status != 412

@@ -1,7 +1,7 @@
-"""What any remote can do, whatever server stands behind it; every one of them passes the same contract suite.
+"""The contract of a remote. Every remote passes the same suite of tests.
 
-Paths are relative to the remote's folder, with ``/``, never with one at the ends; ``""`` is the folder itself.
-A listing is complete or an error. An ETag is opaque: it goes back to the server just as it came from here.
+Paths are relative to the remote's folder, with ``/`` between names only; ``""`` is the folder itself.
+A listing is complete or an error. An ETag is opaque: it returns to the server as it came.
 """
 
 from collections.abc import Mapping, Sequence
@@ -11,80 +11,80 @@ from typing import Protocol
 
 @dataclass(frozen=True, slots=True)
 class Entry:
-    """One thing in a folder on the server."""
+    """A file or folder on the server."""
 
     path: str
-    """Decoded, as the server spells it (NFC or not)"""
+    """decoded, in the Unicode form of the server"""
     is_folder: bool
     etag: str
-    """For ``expected``; "" for a folder whose server gives none"""
+    """for ``expected``; "" for a folder on a server that gives folders none"""
     size: int = 0
     modified: int = 0
-    """Unix seconds, 0 when unknown; not for decisions, server clocks are wrong"""
+    """in Unix seconds, 0 when unknown; server clocks are often wrong"""
     fileid: str = ""
-    """Kept by overwriting and moving; "" where the server has no such thing"""
+    """stays the same after an overwrite or a move; "" on a server without ids"""
     checksum: str = ""
-    """SHA-256 in hex if the uploader told the server; the server does not verify it"""
+    """SHA-256 in hex, if the uploader sent it; the server does not verify it"""
     confirmed: bool = True
-    """False: the tag is so young that another write may hide behind it, or it is weak; look again in 2 s"""
+    """False: the tag is so new that another write may have the same one, or it is weak; check again after 2 s"""
     fingerprint: str = ""
-    """Of the remote's own folder only: changes when the server was restored from a backup"""
+    """of the remote's own folder only: changes when the server is restored from a backup"""
 
 
 @dataclass(frozen=True, slots=True)
 class Listing:
-    """All that is in a folder. What is in neither ``entries`` nor ``unknown`` is not there."""
+    """The contents of a folder. A path that is in neither `entries` nor `unknown` is absent."""
 
     folder: Entry
     entries: tuple[Entry, ...]
     unknown: Mapping[str, str] = field(default_factory=dict)
-    """Paths that are there, or whose content is, without being known, with the reason; all below them is unknown too"""
+    """existing paths that are not understood, with the reason; everything below them is unknown, too"""
     dropped: int = 0
-    """How many lines led out of the folder and were left out"""
+    """the number of lines that led out of the folder"""
 
 
 @dataclass(frozen=True, slots=True)
 class Identity:
-    """Which folder of whom this is. When any part changes, it may be another folder: nothing is deleted then."""
+    """The identity of the remote's folder. When any part changes, nothing is deleted: it may be another folder."""
 
     server: str
-    """Scheme, host and port, and the folder's path"""
+    """scheme, host and port, and the folder's path"""
     user: str
     root_id: str
-    """The fileid of the folder, or "" """
+    """the fileid of the folder, or "" """
     fingerprint: str
-    """Changes when the server was restored from a backup; or "" """
+    """changes when the server is restored from a backup; or "" """
 
 
 @dataclass(frozen=True, slots=True)
 class Capabilities:
-    """What a server honours. The values at hand are those of the strictest common server; ``probe`` finds out."""
+    """What a server can do. The defaults are those of the strictest common server; `probe` finds out."""
 
     etags: bool = True
-    """False: the server gives none in listings; size and time stand in for them"""
+    """False: listings have no tags; size and time serve instead"""
     conditional_create: bool = True
-    """A create fails when something is there"""
+    """creating a file fails when the path exists"""
     conditional_put: bool = True
-    """An overwrite fails when the tag is another one; two-way sync needs it, and conditional_create"""
+    """an overwrite fails when the tag differs; two-way sync needs it, and `conditional_create`"""
     conditional_delete: bool = True
     conditional_move: bool = False
     etag_in_put: bool = True
     recursive_etags: bool = False
-    """A folder's tag changes with anything below it"""
+    """the tag of a folder changes with any change below it"""
     fileids: bool = False
     checksums: bool = False
     normalises_names: bool = False
-    """NFC and NFD spellings are one file"""
+    """names in NFC and NFD mean the same file"""
     infinity: bool = False
-    """One request lists a whole tree"""
+    """one request lists a whole tree"""
     versions: bool = False
-    """What a write replaced can be had again"""
+    """the server keeps what a write replaced"""
     bulk: bool = False
-    """Many new files travel in one request"""
+    """one request uploads many new files"""
 
     @property
     def two_way(self) -> bool:
-        """Whether nobody's write can be lost for want of a precondition."""
+        """Whether the preconditions are complete, so that no device overwrites another's edit unseen."""
         return (
             self.etags
             and self.conditional_create
@@ -95,20 +95,20 @@ class Capabilities:
 
 @dataclass(frozen=True, slots=True)
 class Fetched:
-    """A file's bytes, complete, and the tag that goes with exactly these."""
+    """The complete bytes of a file, and the tag of exactly these."""
 
     raw: bytes
     etag: str
     confirmed: bool = True
     modified: int = 0
-    """Unix seconds: the time that the server gives the file; 0 when it tells none"""
+    """in Unix seconds: the server's time of the file; 0 when unknown"""
     checksum: str = ""
-    """the SHA-256 that the sender gave for these bytes; "" when there is none"""
+    """the SHA-256 that the uploader sent for these bytes, or "" """
 
 
 @dataclass(frozen=True, slots=True)
 class PutResult:
-    """What the server says about what it just stored; "" for what it does not say."""
+    """What the server reports about a stored file; "" for what it leaves out."""
 
     etag: str = ""
     fileid: str = ""
@@ -119,27 +119,27 @@ class PutResult:
     date: int = 0
     """Unix seconds: the server's clock when it answered"""
     replaced: bool = False
-    """A file that was to be created was there already, and has been written over"""
+    """whether a file existed that should have been new, and was overwritten"""
 
 
 @dataclass(frozen=True, slots=True)
 class FileVersion:
-    """Bytes that a file had once, or has now, as the server keeps them.
+    """Earlier or current bytes of a file that the server keeps.
 
-    Those of now may be listed and not be had: then `get_version` raises RemoteMissing. Where two writes of one second
-    share an entry, it has the size of the later one, and `get_version` gives the earlier one.
+    The current ones may be listed and not available: then `get_version` raises RemoteMissing. When two
+    writes of one second share an entry, it has the size of the later one and the bytes of the earlier one.
     """
 
     id: str
-    """For ``get_version``"""
+    """for `get_version`"""
     modified: int
-    """Unix seconds: when the file got these bytes"""
+    """in Unix seconds: when the file got these bytes"""
     size: int
 
 
 @dataclass(slots=True)
 class Traffic:
-    """What was asked of the server so far."""
+    """The requests to the server so far."""
 
     requests: int = 0
     sent: int = 0
@@ -147,21 +147,21 @@ class Traffic:
 
 
 class Remote(Protocol):
-    """A folder on a server. Each method raises the errors of this room, and only those, as its last word."""
+    """A folder on a server. Its methods raise only RemoteErrors."""
 
     traits: Capabilities
     traffic: Traffic
 
     def identity(self, root: Entry | None = None) -> Identity:
-        """Which folder this is; nothing is asked when its own entry, as just listed, is given."""
+        """The identity of the folder; without a request when its current entry is given."""
         ...
 
     def list(self, folder: str = "", *, deep: bool = False) -> Listing:
-        """All that is in a folder, or with ``deep`` in all folders below; RemoteMissing, or RootMissing for ""."""
+        """List a folder, or with `deep` the whole tree. Raises RemoteMissing, or RootMissing for ""."""
         ...
 
     def look(self, path: str) -> Entry:
-        """The one thing at a path, without what is in it."""
+        """The entry of one path."""
         ...
 
     def get(self, path: str, *, max_bytes: int) -> Fetched: ...
@@ -169,57 +169,57 @@ class Remote(Protocol):
     def put(
         self, path: str, raw: bytes, *, expected: str | None, after: int = 0
     ) -> PutResult:
-        """Write a whole file over the one with that tag; with None only if nothing is there yet.
+        """Replace the file with that tag, or create a file that does not exist yet (None).
 
-        `after`: the time that the server listed for the file that is written over, 0 when unknown.
+        `after`: the server's time of the file that is replaced, 0 when unknown.
         """
         ...
 
     def put_new(
         self, files: Sequence[tuple[str, bytes]]
     ) -> Mapping[str, PutResult | None]:
-        """Store files, which a listing did not have, in one request without any precondition.
+        """Store new files in one request without any precondition.
 
-        Returns what was stored, `replaced` where a file may have been there already. None: it is not known whether
-        the file was stored. A file that is left out was not stored; `put` tells why.
-        Raises Refused when the server does not take such requests, and OutcomeUnknown when nothing is known of any.
+        Returns the stored files by path, with `replaced` where a file may have existed. None: the outcome of
+        that file is unknown. A missing file was not stored; `put` reports the reason.
+        Raises Refused when the server takes no such requests, and OutcomeUnknown for all files.
         """
         ...
 
     def delete(self, path: str, *, expected: str) -> None:
-        """Remove a file that still has that tag."""
+        """Remove a file, if it still has that tag."""
         ...
 
     def move(self, path: str, to: str, *, expected: str | None) -> PutResult:
-        """Rename, never over something; a folder takes no ``expected``."""
+        """Rename to a free name. For a folder, `expected` is None."""
         ...
 
     def mkcol(self, path: str) -> PutResult:
-        """Make one folder; RemoteChanged when something is there, ParentMissing when its folder is not."""
+        """Make one folder. Raises RemoteChanged when the path exists, ParentMissing without a parent."""
         ...
 
     def rmcol(self, path: str) -> None:
-        """Remove a folder that a fresh look shows empty; FolderNotEmpty otherwise."""
+        """Remove a folder, if a new listing of it is empty. Raises FolderNotEmpty."""
         ...
 
     def versions(self, path: str, *, fileid: str = "") -> tuple[FileVersion, ...]:
-        """The earlier bytes of a file, the newest first, often with those of now; empty where none are kept."""
+        """The versions of a file, the newest first, often with the current one; empty where none are kept."""
         ...
 
     def get_version(self, path: str, version: FileVersion, *, max_bytes: int) -> bytes:
-        """The bytes of one of them; RemoteMissing when the server keeps it no longer."""
+        """The bytes of a version. Raises RemoteMissing when the server no longer keeps it."""
         ...
 
     def refuses(self, path: str) -> str | None:
-        """Why the server never takes the name of a path, as far as that is known beforehand."""
+        """Why the server never accepts the name of a path; None when that is not known beforehand."""
         ...
 
     def probe(self) -> Capabilities:
-        """Find out what the server honours, on a scratch folder that is gone afterwards; kept in ``traits``."""
+        """Find out what the server can do, in a scratch folder that is removed. Sets `traits`."""
         ...
 
     def tidy(self) -> None:
-        """Remove what trying out has left behind when it was killed, once that is an hour old."""
+        """Remove the scratch folders of interrupted probes that are an hour old."""
         ...
 
     def close(self) -> None: ...

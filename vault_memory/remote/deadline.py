@@ -1,4 +1,4 @@
-"""An end for every exchange, however steadily the server drips: past it the socket is shut down."""
+"""A deadline for every exchange, even if the server sends a byte now and then: the socket is shut down."""
 
 import socket
 import threading
@@ -11,14 +11,14 @@ class HttpExchange:
     """One request and its answer."""
 
     ends: float
-    """On the monotonic clock"""
+    """on the monotonic clock"""
     sock: socket.socket | None = None
     late: bool = False
 
 
 @dataclass(slots=True)
 class Deadlines:
-    """Watches all exchanges of a remote from one thread of its own."""
+    """Watches all exchanges of a remote from a thread of its own."""
 
     seconds: float
     _running: set[HttpExchange] = field(default_factory=set)
@@ -55,16 +55,15 @@ class Deadlines:
         with self._changed:
             while self._thread is threading.current_thread():
                 now = time.monotonic()
-                for exchange in [
-                    exchange for exchange in self._running if exchange.ends <= now
-                ]:
+                late = [each for each in self._running if each.ends <= now]
+                for exchange in late:
                     self._running.discard(exchange)
                     _cut(exchange)
                 ends = min(
                     (exchange.ends for exchange in self._running),
                     default=now + self.seconds,
                 )
-                # All last equally long, so none that starts during the wait ends before it: nobody needs to wake us.
+                # All exchanges have the same time, so one that starts during the wait ends after it.
                 self._asleep = idle and not self._running
                 idle = not self._running
                 self._changed.wait(None if self._asleep else max(0.01, ends - now))

@@ -1,4 +1,4 @@
-"""The connections under the transport: with an end in sight, off the machine's own services, strict about heads."""
+"""The connections under the transport: with deadlines, never to a machine's own services, strict about heads."""
 
 import http.client
 import ipaddress
@@ -9,17 +9,17 @@ import urllib3
 from requests.adapters import HTTPAdapter
 
 CLOUD_METADATA = frozenset({"fd00:ec2::254", "100.100.100.200"})
-"""Addresses beside the link-local ones at which clouds hand out credentials"""
+"""Addresses, besides the link-local ones, at which clouds give out credentials"""
 here = threading.local()
-"""``exchange``: what this thread is waiting for"""
+"""its attribute `exchange` is the exchange that this thread waits for"""
 
 
 class Forbidden(urllib3.exceptions.NewConnectionError):
-    """The name led to an address that no server of notes has."""
+    """The name resolved to an address that no file server has."""
 
 
 class _Lines:
-    """Remembers whether the last line was one: the standard library takes a head that is cut for a whole one."""
+    """Remembers whether the last line was complete: the standard library accepts a head that was cut off."""
 
     def __init__(self, source: Any) -> None:
         self.source = source
@@ -51,7 +51,7 @@ class _WholeHead(http.client.HTTPResponse):
 
 
 class _Watched:
-    """A connection that tells the exchange of its thread which socket it goes over."""
+    """A connection that gives its socket to the exchange of its thread."""
 
     sock: Any
     proxy: Any
@@ -67,10 +67,8 @@ class _Watched:
         super().putrequest(*args, **options)  # type: ignore[misc]
 
     def _tell(self) -> None:
-        if (
-            self.sock is not None
-            and (exchange := getattr(here, "exchange", None)) is not None
-        ):
+        exchange = getattr(here, "exchange", None)
+        if self.sock is not None and exchange is not None:
             exchange.sock = self.sock
 
 
@@ -91,7 +89,7 @@ class _SecurePool(urllib3.HTTPSConnectionPool):
 
 
 class Adapter(HTTPAdapter):
-    """Makes such connections, and tries nothing twice."""
+    """Makes such connections, and retries nothing."""
 
     def init_poolmanager(self, *args: Any, **options: Any) -> None:
         super().init_poolmanager(*args, **options)
@@ -102,10 +100,9 @@ class Adapter(HTTPAdapter):
 
     def close(self) -> None:
         for manager in (self.poolmanager, *self.proxy_manager.values()):
-            for key in manager.pools.keys():  # noqa: SIM118  # it is no mapping that can be walked
-                manager.pools[
-                    key
-                ].close()  # clearing alone leaves sockets open until garbage is collected
+            # Clearing the pools alone leaves sockets open until garbage is collected.
+            for key in manager.pools.keys():  # noqa: SIM118  # it cannot be iterated itself
+                manager.pools[key].close()
         super().close()
 
     def proxy_manager_for(self, proxy: str, **options: Any) -> Any:
@@ -115,7 +112,7 @@ class Adapter(HTTPAdapter):
 
 
 def _refuse_metadata(connection: Any) -> None:
-    """After connecting and before a word is said: what a name resolved to is only known for sure now."""
+    """Raise Forbidden after connecting and before a request: only now it is certain what a name resolved to."""
     peer = ipaddress.ip_address(str(connection.sock.getpeername()[0]).partition("%")[0])
     peer = getattr(peer, "ipv4_mapped", None) or peer
     if peer.is_link_local or str(peer) in CLOUD_METADATA:

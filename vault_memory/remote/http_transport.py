@@ -1,7 +1,8 @@
-"""The way to the server: webdavclient3's client with the one method that sends requests replaced by a strict one.
+"""Sends requests: webdavclient3's client, with the one method that sends replaced by a strict one.
 
-No redirect is followed, no ``.netrc`` or proxy of the environment is heeded, every answer is read to its end under
-a cap and a deadline, and nobody is told a password. Errors here say only whether the request can have been received.
+It follows no redirect, and ignores ``.netrc`` and the proxies of the environment. It reads every answer
+to its end, under a cap and a deadline, and never reveals a password. Its errors only say whether the
+server may have received the request.
 """
 
 import base64
@@ -9,7 +10,7 @@ import socket
 import ssl
 import threading
 import weakref
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -23,36 +24,52 @@ from vault_memory.remote.http_adapter import Adapter, Forbidden, here
 
 SILENCE = 60.0
 """Seconds without a byte"""
-_PIECE = 65_536
+_CHUNK = 65_536
 _CAP_OF_ERRORS = 2**20
 _ALWAYS = {"Accept-Encoding": "identity", "User-Agent": "vault-memory"}
 METHODS = {"poll": "GET", "post": "POST", "bulk": "POST"}
-"""Beside those that webdavclient3 knows by its own names"""
+"""Methods by names of ours, besides those that webdavclient3 names"""
 
 
 class NotSent(Exception):
-    """The server was not reached, so nothing happened there."""
+    """The server was not reached, so nothing was changed there."""
 
     hint = ""
-    """what a person can do about it; nothing where only waiting helps"""
+    """what a person can do about it; empty where only waiting helps"""
 
 
 class NoAnswer(Exception):
-    """The request may have arrived; a whole answer did not."""
+    """The request may have arrived; no complete answer came."""
+
+
+@dataclass(frozen=True, slots=True)
+class Request:
+    """One request to the server."""
+
+    action: str
+    """a name of webdavclient3's for a method, e.g. `upload`, or of `METHODS`"""
+    target: str
+    """the encoded path of the request line"""
+    body: bytes | None = None
+    headers: Sequence[str] = ()
+    cap: int | None = None
+    """the most bytes that the body of a success may have; None: those of an error"""
+    sink: Callable[[bytes], None] | None = None
+    """takes the body of a listing (207) in chunks as they arrive"""
 
 
 @dataclass(frozen=True, slots=True)
 class Answer:
-    """One whole answer."""
+    """One complete answer."""
 
     status: int
     headers: requests.structures.CaseInsensitiveDict[str]
     body: bytes
-    """Empty when it went to a sink"""
+    """empty when a sink took it"""
     size: int
-    """Of the whole body"""
+    """of the body, in bytes"""
     has_length: bool
-    """Whether a cut would have been noticed"""
+    """whether the length is announced, so that a cut is noticed"""
 
     def header(self, name: str) -> str:
         return self.headers.get(name, "")
@@ -60,7 +77,7 @@ class Answer:
 
 @dataclass(frozen=True, slots=True)
 class Account:
-    """Who asks, and how to get there. Its ``repr`` tells no secret."""
+    """The account, and the way to the server. Its ``repr`` contains no secret."""
 
     user: str = ""
     password: str = ""
@@ -72,10 +89,10 @@ class Account:
 
 
 class _Session(requests.Session):
-    """A session that never looks where a redirect leads.
+    """A session that never follows a redirect.
 
-    With ``allow_redirects=False`` alone, ``requests`` reads the whole body of a redirect into memory before the
-    caller sees the answer: no cap holds, and nothing is left to read.
+    Fault: with ``allow_redirects=False`` alone, ``requests`` reads the complete body of a redirect into
+    memory before the caller sees the answer, without any cap.
     """
 
     def get_redirect_target(self, resp: requests.Response) -> None:
@@ -83,7 +100,7 @@ class _Session(requests.Session):
 
 
 class Transport(Client):  # type: ignore[misc]  # it comes without types
-    """Sends one request at a time for each thread, on a connection and with cookies of that thread's own."""
+    """Sends one request at a time for each thread. Each thread has its own connection and cookies."""
 
     def __init__(
         self,
@@ -95,9 +112,8 @@ class Transport(Client):  # type: ignore[misc]  # it comes without types
     ) -> None:
         self._adapter = adapter
         self._mine = threading.local()
-        self._sessions: weakref.WeakSet[requests.Session] = (
-            weakref.WeakSet()
-        )  # one goes with its thread
+        # A session ends with its thread.
+        self._sessions: weakref.WeakSet[requests.Session] = weakref.WeakSet()
         self._opening = threading.Lock()
         self._account = account
         self._silence = min(SILENCE, deadline)
@@ -116,7 +132,7 @@ class Transport(Client):  # type: ignore[misc]  # it comes without types
 
     @session.setter
     def session(self, _: requests.Session) -> None:
-        """webdavclient3 brings one for all threads; each makes its own instead."""
+        """Ignore the one session that webdavclient3 sets for all threads."""
 
     def execute_request(
         self,
@@ -125,7 +141,7 @@ class Transport(Client):  # type: ignore[misc]  # it comes without types
         data: bytes | None = None,
         headers_ext: list[str] | None = None,
     ) -> requests.Response:
-        """The answer with its headers read and its body not; whatever its status."""
+        """Send a request. Returns the answer of any status, with its headers read and its body unread."""
         here.exchange = exchange = self._deadlines.start()
         try:
             return self.session.request(
@@ -147,54 +163,23 @@ class Transport(Client):  # type: ignore[misc]  # it comes without types
             self._deadlines.stop(exchange)
             raise
 
-    def ask(
-        self,
-        action: str,
-        path: str,
-        body: bytes | None = None,
-        headers: Iterable[str] = (),
-        *,
-        cap: int | None = None,
-        sink: Callable[[bytes], None] | None = None,
-    ) -> Answer:
-        """One exchange from end to end. ``sink`` takes the pieces of a 207 as they come."""
-        response = self.execute_request(action, path, body, list(headers))
+    def ask(self, request: Request) -> Answer:
+        """Send a request and read the complete answer. Raises NotSent, NoAnswer."""
+        response = self.execute_request(
+            request.action, request.target, request.body, list(request.headers)
+        )
         exchange: HttpExchange = here.exchange
-        whole = False
+        is_complete = False
         try:
-            if is_redirect(response.status_code):
-                return Answer(
-                    response.status_code, response.headers, b"", 0, False
-                )  # its body tells nothing
-            pieces = _Pieces(
-                response,
-                cap
-                if cap is not None and response.status_code < 300
-                else _CAP_OF_ERRORS,
-            )
-            if (
-                sink is not None
-                and response.status_code == 207
-                and "xml" in response.headers.get("Content-Type", "")
-            ):
-                for piece in pieces:
-                    sink(piece)
-                kept = b""
-            else:
-                kept = b"".join(pieces)
-            whole = True
-            return Answer(
-                response.status_code,
-                response.headers,
-                kept,
-                pieces.total,
-                pieces.has_length,
-            )
+            answer = _read(response, request)
+            # The body of a redirect is left unread, so its connection cannot be used again.
+            is_complete = not is_redirect(answer.status)
+            return answer
         except (urllib3.exceptions.HTTPError, OSError, ValueError) as error:
             raise NoAnswer(self._why(exchange, error)) from None
         finally:
             self._deadlines.stop(exchange)
-            if whole:
+            if is_complete:
                 response.raw.release_conn()
             else:
                 response.close()
@@ -229,20 +214,40 @@ class Transport(Client):  # type: ignore[misc]  # it comes without types
         return request
 
     def _why(self, exchange: HttpExchange, error: Exception) -> str:
-        return (
-            f"no whole answer within {self._deadlines.seconds:g} s"
-            if exchange.late
-            else _in_words(error)
-        )
+        if exchange.late:
+            return f"no complete answer within {self._deadlines.seconds:g} s"
+        return _in_words(error)
 
 
 def is_redirect(status: int) -> bool:
-    """Whether the answer only says that something else is to be asked."""
+    """Whether the answer only names another address."""
     return 300 <= status < 400 and status != 304
 
 
-class _Pieces:
-    """The body as it arrives, not decompressed, as long as it is no longer than the cap and as long as announced."""
+def _read(response: requests.Response, request: Request) -> Answer:
+    """Read the body of an answer. Raises ValueError when it is not as long as announced, or too long."""
+    status, headers = response.status_code, response.headers
+    if is_redirect(status):
+        return Answer(status, headers, b"", 0, False)
+    cap = _CAP_OF_ERRORS
+    if request.cap is not None and status < 300:
+        cap = request.cap
+    chunks = _Chunks(response, cap)
+    is_listing = status == 207 and "xml" in headers.get("Content-Type", "")
+    body = b""
+    if request.sink is not None and is_listing:
+        for chunk in chunks:
+            request.sink(chunk)
+    else:
+        body = b"".join(chunks)
+    return Answer(status, headers, body, chunks.total, chunks.has_length)
+
+
+class _Chunks:
+    """The body of an answer in chunks, not decompressed.
+
+    Raises ValueError when it is longer than the cap, or not as long as announced.
+    """
 
     def __init__(self, response: requests.Response, cap: int) -> None:
         self._raw: Any = response.raw
@@ -264,33 +269,32 @@ class _Pieces:
             raise ValueError(f"the answer is longer than {cap} bytes")
 
     def __iter__(self) -> Iterator[bytes]:
-        while piece := self._raw.read1(_PIECE, decode_content=False):
-            self.total += len(piece)
+        while chunk := self._raw.read1(_CHUNK, decode_content=False):
+            self.total += len(chunk)
             if self.total > self._cap:
                 raise ValueError(f"the answer is longer than {self._cap} bytes")
-            yield piece
-        if (
-            self._announced not in (None, self.total)
-            and not self._raw.chunked
-            and not self._is_bare
-        ):
+            yield chunk
+        is_other_length = self._announced not in (None, self.total)
+        if is_other_length and not self._raw.chunked and not self._is_bare:
+            # Fault: a proxy closes the connection early, and half a note counts as the note.
             raise ValueError("the answer broke off")
-        self._raw.read(
-            decode_content=False
-        )  # nothing is left; only this lets go of the socket
+        # No byte is left; urllib3 releases the socket only after this read.
+        self._raw.read(decode_content=False)
+
+
+_BEFORE_SENDING = (
+    requests.ConnectTimeout,
+    requests.exceptions.SSLError,
+    requests.exceptions.ProxyError,
+    requests.exceptions.InvalidURL,
+    requests.exceptions.InvalidHeader,
+)
+"""Errors that come before the request is sent"""
 
 
 def _never_sent(error: requests.RequestException) -> bool:
-    if isinstance(
-        error,
-        requests.ConnectTimeout
-        | requests.exceptions.SSLError
-        | requests.exceptions.ProxyError,
-    ):
-        return True
-    if isinstance(
-        error, requests.exceptions.InvalidURL | requests.exceptions.InvalidHeader
-    ):
+    """Whether the server cannot have received the request."""
+    if isinstance(error, _BEFORE_SENDING):
         return True
     inner = error.args[0] if error.args else None
     reason = getattr(inner, "reason", inner)
@@ -301,22 +305,16 @@ def _never_sent(error: requests.RequestException) -> bool:
 
 
 def _not_sent(error: requests.RequestException) -> NotSent:
-    failure = NotSent(_in_words(error))
-    certificate = next(
-        (
-            link
-            for link in _causes(error)
-            if isinstance(link, ssl.SSLCertVerificationError)
-        ),
-        None,
-    )
-    if certificate is not None:
-        failure = NotSent(_CERTIFICATES.get(certificate.verify_code, _UNTRUSTED))
-        failure.hint = _HINTS.get(certificate.verify_code, _HINT_CA_FILE)
-    return failure
+    """The reason for an error before sending, with a hint for problems of certificates."""
+    for cause in _causes(error):
+        if isinstance(cause, ssl.SSLCertVerificationError):
+            failure = NotSent(_CERTIFICATES.get(cause.verify_code, _UNTRUSTED))
+            failure.hint = _HINTS.get(cause.verify_code, _HINT_CA_FILE)
+            return failure
+    return NotSent(_in_words(error))
 
 
-_UNTRUSTED = "its certificate is signed by nobody whom this system trusts"
+_UNTRUSTED = "its certificate is not signed by an authority that this system trusts"
 _CERTIFICATES = {
     9: "its certificate is not valid yet",
     10: "its certificate has expired",
@@ -325,7 +323,7 @@ _CERTIFICATES = {
     62: "its certificate is for another name than the address has",
     64: "its certificate is for another name than the address has",
 }
-"""By the number that OpenSSL gives for it"""
+"""By OpenSSL's number of the error"""
 _HINT_CA_FILE = (
     "if it is your server, store its certificate, or that of the authority that signed it, in a file, and name the "
     "file with `vault-memory remote add URL --ca-file FILE`, or as `ca_file` in [remote]"
@@ -339,27 +337,27 @@ _HINTS = {
 
 
 def _causes(error: BaseException) -> list[BaseException]:
-    """The error, what caused it, what caused that, and so on."""
-    seen: list[BaseException] = []
-    link: object = error
-    while isinstance(link, BaseException) and link not in seen:
-        seen.append(link)
-        link = (
-            getattr(link, "reason", None)
-            or link.__cause__
-            or link.__context__
-            or (link.args or (None,))[0]
+    """The error, its cause, the cause of that, and so on."""
+    causes: list[BaseException] = []
+    cause: object = error
+    while isinstance(cause, BaseException) and cause not in causes:
+        causes.append(cause)
+        cause = (
+            getattr(cause, "reason", None)
+            or cause.__cause__
+            or cause.__context__
+            or (cause.args or (None,))[0]
         )
-    return seen
+    return causes
 
 
 def _in_words(error: BaseException) -> str:
     """What went wrong on the wire, without class names, addresses of objects, or URLs."""
     if isinstance(error, requests.exceptions.InvalidURL):
         return str(error)
-    seen = _causes(error)
-    for link in reversed(seen):
-        match link:
+    causes = _causes(error)
+    for cause in reversed(causes):
+        match cause:
             case Forbidden():
                 return "its address belongs to the machine's own network services"
             case socket.gaierror():
@@ -368,11 +366,9 @@ def _in_words(error: BaseException) -> str:
                 return "nothing listens there"
             case TimeoutError() | urllib3.exceptions.TimeoutError():
                 return "it does not answer in time"
-            case ValueError() if type(link) is ValueError:
-                return str(link)
-    if any(
-        isinstance(link, requests.exceptions.SSLError | urllib3.exceptions.SSLError)
-        for link in seen
-    ):
-        return "its certificate does not hold"
+            case ValueError() if type(cause) is ValueError:
+                return str(cause)
+    tls_errors = requests.exceptions.SSLError | urllib3.exceptions.SSLError
+    if any(isinstance(cause, tls_errors) for cause in causes):
+        return "its certificate is not valid"
     return "the connection broke off"

@@ -129,19 +129,16 @@ class RamRemote:
             key = self._key(path)
             node = self.server._nodes.get(key)
             self._need_parent(key)
-            if (node.etag if node and node.raw is not None else None) != expected or (
-                node and node.raw is None
-            ):
-                raise RemoteChanged(path)
             if node is None:
+                if expected is not None:
+                    raise RemoteChanged(path)
                 self.server._nodes[key] = self.server._node(raw)
-            else:
-                node.versions.append((node.modified, node.raw or b""))
-                node.raw, node.etag, node.modified = (
-                    raw,
-                    self.server._tag(),
-                    int(self.server.clock()),
-                )
+                return self._touched(key)
+            if node.raw is None or node.etag != expected:
+                raise RemoteChanged(path)
+            node.versions.append((node.modified, node.raw))
+            node.raw, node.etag = raw, self.server._tag()
+            node.modified = int(self.server.clock())
             return self._touched(key)
 
     def put_new(
@@ -189,7 +186,7 @@ class RamRemote:
         with self._request():
             key = self._key(path)
             if key == "":
-                raise Refused(path, "it is the folder of everything")
+                raise Refused(path, "it is the remote's own folder")
             if self._find(key).raw is not None:
                 raise RemoteChanged(path)
             if any(_parent(other) == key for other in self.server._nodes if other):

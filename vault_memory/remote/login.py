@@ -1,15 +1,16 @@
-"""Nextcloud's login in a browser (flow v2): a person says yes there, and an app password comes back here."""
+"""Nextcloud's login in a browser (flow v2): a person approves it there, and an app password comes back."""
 
 import json
 from dataclasses import dataclass
 from urllib.parse import quote
 
-from vault_memory.remote.address import Address, address
+from vault_memory.remote.address import address
 from vault_memory.remote.http_transport import (
     Account,
     Answer,
     NoAnswer,
     NotSent,
+    Request,
     Transport,
 )
 from vault_memory.remote.nextcloud import locked_out
@@ -22,19 +23,19 @@ _DEADLINE = 30.0
 
 @dataclass(frozen=True, slots=True)
 class Granted:
-    """What the person gave: a name and a password of this program's own. Its ``repr`` tells no secret."""
+    """An account and an app password of this program. Its ``repr`` contains no secret."""
 
     user: str
     password: str
     url: str
-    """Of the account's files, for ``remote.url``"""
+    """the address of the account's files, for ``remote.url``"""
 
     def __repr__(self) -> str:
         return f"Granted(user={self.user!r}, url={self.url!r})"
 
 
 class Login:
-    """One attempt: open ``page`` in a browser, then ``poll`` now and then until somebody said yes."""
+    """One login: a person opens `page` in a browser; `poll` until the login is approved."""
 
     def __init__(self, url: str, *, proxy: str = "", ca_file: str = "") -> None:
         link = read_link(url)
@@ -49,48 +50,44 @@ class Login:
         self._transport = Transport(
             self._at.origin, Account(proxy=proxy, ca_file=ca_file), deadline=_DEADLINE
         )
-        told = _object(self._post(self._path("index.php/login/v2"), b""))
-        poll = told.get("poll")
+        payload = _object(self._post(self._path("index.php/login/v2"), b""))
+        poll = payload.get("poll")
         if not isinstance(poll, dict):
             raise NotUnderstood(
                 "it is no Nextcloud, or one without a login for programs"
             )
-        self.page = self._here(told.get("login")).url_text
-        self._endpoint = self._here(poll.get("endpoint")).target
+        self.page = self._same_server(payload.get("login")).url_text
+        self._endpoint = self._same_server(poll.get("endpoint")).target
         self._token = str(poll.get("token", ""))
 
     def poll(self) -> Granted | None:
-        """The new account, or None while nobody said yes."""
+        """Ask whether the login is approved. Returns None while it is not."""
         answer = self._post(
             self._endpoint, f"token={quote(self._token, safe='')}".encode()
         )
         if answer.status == 404:
             return None
-        told = _object(answer)
-        user, password = told.get("loginName"), told.get("appPassword")
-        if not (
-            isinstance(user, str) and isinstance(password, str) and user and password
-        ):
+        payload = _object(answer)
+        user, password = payload.get("loginName"), payload.get("appPassword")
+        if not isinstance(user, str) or not isinstance(password, str):
             raise NotUnderstood("the server grants no app password")
-        files = self._at.origin + self._path(
+        if not user or not password:
+            raise NotUnderstood("the server grants no app password")
+        url = self._at.origin + self._path(
             f"remote.php/dav/files/{quote(user, safe='@')}"
         )
-        return Granted(
-            user, password, f"{files}/{quote(self._folder)}" if self._folder else files
-        )
+        if self._folder:
+            url = f"{url}/{quote(self._folder)}"
+        return Granted(user, password, url)
 
     def close(self) -> None:
-        """End the connection."""
+        """Close the connection."""
         self._transport.close()
 
     def _post(self, target: str, body: bytes) -> Answer:
+        content_type = "Content-Type: application/x-www-form-urlencoded"
         try:
-            answer = self._transport.ask(
-                "post",
-                target,
-                body,
-                ("Content-Type: application/x-www-form-urlencoded",),
-            )
+            answer = self._transport.ask(Request("post", target, body, (content_type,)))
         except NotSent as error:
             raise unreachable(error) from None
         except NoAnswer as error:
@@ -104,15 +101,16 @@ class Login:
     def _path(self, below: str) -> str:
         return self._at.target("", folder=True) + below
 
-    def _here(self, url: object) -> "_Page":
-        """A page of the very server that was asked, and no other."""
-        start, _, rest = str(url).partition("://")
-        host, slash, path = rest.partition("/")
+    def _same_server(self, url: object) -> "_Page":
+        """A page of the server that was asked. Raises NotUnderstood for any other."""
+        scheme, _, location = str(url).partition("://")
+        host, slash, path = location.partition("/")
         try:
-            there = address(f"{start}://{host}")
+            origin = address(f"{scheme}://{host}").origin
         except Exception:
-            there = Address("", "")
-        if there.origin != self._at.origin or not slash:
+            origin = ""
+        if origin != self._at.origin or not slash:
+            # Fault: a server hands the new password to another one.
             raise NotUnderstood(
                 "the login leads to another server", hint="check `remote.url`"
             )
@@ -127,9 +125,9 @@ class _Page:
 
 def _object(answer: Answer) -> dict[str, object]:
     try:
-        told = json.loads(answer.body) if answer.status == 200 else None
+        payload = json.loads(answer.body) if answer.status == 200 else None
     except ValueError:
-        told = None
-    if not isinstance(told, dict):
+        payload = None
+    if not isinstance(payload, dict):
         raise NotUnderstood("it is no Nextcloud, or one without a login for programs")
-    return told
+    return payload

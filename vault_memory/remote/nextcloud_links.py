@@ -1,4 +1,4 @@
-"""Links that people copy from a Nextcloud: which folder of the account each of them means, or why it means none."""
+"""Reads the links that people copy from a Nextcloud: the folder that a link names, or why it names none."""
 
 import re
 from dataclasses import dataclass
@@ -29,64 +29,73 @@ _PAGE = re.compile(
 
 @dataclass(frozen=True, slots=True)
 class Link:
-    """A link, read by its form alone."""
+    """What the form of a link shows."""
 
     base: str
-    """the path at which the Nextcloud would be, percent-encoded"""
+    """the path of the Nextcloud, percent-encoded"""
     folder: str = ""
     """decoded, below the account's files"""
     is_account: bool = False
-    """it is the address of an account's files already"""
+    """whether it is the address of an account's files already"""
     is_certain: bool = False
-    """no other server has links of this form"""
+    """whether only a Nextcloud has links of this form"""
     problem: str = ""
     hint: str = ""
 
 
 def read_link(url: str) -> Link:
-    """What a link means if a Nextcloud made it."""
-    parts = urlsplit(url)
-    path = parts.path.rstrip("/")
-    start = f"{parts.scheme}://{parts.netloc}"
+    """Read a link by its form; it is only valid if a Nextcloud made it."""
+    split = urlsplit(url)
+    path = split.path.rstrip("/")
+    start = f"{split.scheme}://{split.netloc}"
+    link = _dav_link(path, start)
+    if link is None:
+        link = _page_link(path, start, split.query)
+    return link or Link(path)
+
+
+def _dav_link(path: str, start: str) -> Link | None:
+    """A public share or an address of WebDAV, which only a Nextcloud has."""
     if match := _PUBLIC.fullmatch(path):
         return Link(match["base"], is_certain=True, problem=SHARE, hint=OWN_CLOUD)
     if _ACCOUNT.fullmatch(path):
         return Link("", is_account=True, is_certain=True)
     if match := _LEGACY.fullmatch(path):
-        return Link(
-            match["base"], folder=unquote(match["folder"]).strip("/"), is_certain=True
-        )
+        folder = unquote(match["folder"]).strip("/")
+        return Link(match["base"], folder=folder, is_certain=True)
     if match := _DAV.fullmatch(path):
         return Link(match["base"], is_certain=True)
     if match := _OTHER_DAV.fullmatch(path):
-        hint = f"give `{start}{match['base'] or '/'}`"
         return Link(
             match["base"],
             is_certain=True,
             problem="it is not the address of an account's files",
-            hint=hint,
+            hint=f"give `{start}{match['base'] or '/'}`",
         )
+    return None
+
+
+def _page_link(path: str, start: str, query: str) -> Link | None:
+    """A page of the web interface; another server may have such an address, too."""
     if match := _FILES_APP.fullmatch(path):
-        folder = parse_qs(parts.query).get("dir", [""])[0]
+        folder = parse_qs(query).get("dir", [""])[0]
         return Link(match["base"], folder=folder.strip("/"))
     if match := _FILE.fullmatch(path):
-        hint = (
-            f"give `{start}{match['base'] or '/'}`, and name the folder with `--folder`"
-        )
+        nextcloud = f"{start}{match['base'] or '/'}"
         return Link(
             match["base"],
             problem="it is a link to one file or folder by its number",
-            hint=hint,
+            hint=f"give `{nextcloud}`, and name the folder with `--folder`",
         )
     if match := _MAYBE_PUBLIC.fullmatch(path):
         return Link(match["base"], problem=SHARE, hint=OWN_CLOUD)
     if match := _PAGE.fullmatch(path):
         return Link(match["base"])
-    return Link(path)
+    return None
 
 
 def refused(link: Link) -> ConfigError:
-    """The error for a link that names nothing to sync with."""
+    """The error for a link that names no folder to sync with."""
     return ConfigError(
         f"this address cannot be synced with: {link.problem}", hint=link.hint
     )

@@ -1,6 +1,7 @@
-"""The answer to PROPFIND, read strictly and as it streams in: well-formed to its end, or an error.
+"""Parses the answer to PROPFIND, strictly and as it arrives: well-formed to its end, or an error.
 
-No document type, hence no entities; bounded in bytes, depth and lines, so that memory is too.
+It accepts no document type, and therefore no entities. Bytes, depth and lines are bounded, so that
+memory is, too.
 """
 
 from collections.abc import Mapping
@@ -22,17 +23,17 @@ NEXTCLOUD = "http://nextcloud.org/ns"
 
 @dataclass(slots=True)
 class Line:
-    """What the server says about one href."""
+    """What the server reports about one href."""
 
     href: str = ""
     status: int = 0
-    """Of the line as a whole; 0 when only its properties have one"""
+    """of the line; 0 when only its properties have one"""
     props: dict[str, str] = field(default_factory=dict)
-    """Those it found, by ``namespace name``; ``DAV: resourcetype`` is "folder" or "file" """
+    """the properties by ``namespace name``; ``DAV: resourcetype`` is "folder" or "file" """
 
 
 class Reader:
-    """Feed it the answer in pieces; ``close`` gives the lines."""
+    """A streaming parser: `feed` takes the answer in chunks, `close` returns the lines."""
 
     def __init__(self) -> None:
         self._parser = expat.ParserCreate(namespace_separator=" ")
@@ -43,15 +44,15 @@ class Reader:
         self._parser.StartDoctypeDeclHandler = self._doctype
         self._open: list[str] = []
         self._lines: list[Line] = []
-        self._found: dict[str, str] = {}
+        self._props: dict[str, str] = {}
         self._words: list[str] = []
         self._length = 0
         self._code = 0
         self._is_folder = False
 
-    def feed(self, piece: bytes) -> None:
+    def feed(self, chunk: bytes) -> None:
         try:
-            self._parser.Parse(piece, False)
+            self._parser.Parse(chunk, False)
         except (expat.ExpatError, ValueError) as error:
             raise NotUnderstood(f"its XML is broken ({error})") from None
 
@@ -76,7 +77,7 @@ class Reader:
                         f"the listing has more than {_MOST_LINES} lines"
                     )
             case 3 if tag == f"{DAV} propstat":
-                self._found, self._code = {}, 0
+                self._props, self._code = {}, 0
             case 5:
                 self._is_folder = False
             case 6 if tag == f"{DAV} collection":
@@ -91,23 +92,30 @@ class Reader:
         self._open.pop()
         if not above or above[0] != f"{DAV} response":
             return
-        line, text = self._lines[-1], "".join(self._words).strip()
-        match above[1:], tag.removeprefix(f"{DAV} "):
-            case [], "href":
+        text = "".join(self._words).strip()
+        match above[1:]:
+            case []:
+                self._end_of_line_part(tag, text)
+            case ["DAV: propstat"] if tag.removeprefix(f"{DAV} ") == "status":
+                self._code = _code(text)
+            case ["DAV: propstat", "DAV: prop"]:
+                if tag.removeprefix(f"{DAV} ") == "resourcetype":
+                    text = "folder" if self._is_folder else "file"
+                self._props[tag] = text
+
+    def _end_of_line_part(self, tag: str, text: str) -> None:
+        """Note the end of an element directly in a response."""
+        line = self._lines[-1]
+        match tag.removeprefix(f"{DAV} "):
+            case "href":
                 if line.href:
                     raise NotUnderstood("a line of the listing names several things")
                 line.href = text
-            case [], "status":
+            case "status":
                 line.status = _code(text)
-            case [], "propstat":
+            case "propstat":
                 if 200 <= self._code < 300:
-                    line.props |= self._found
-            case ["DAV: propstat"], "status":
-                self._code = _code(text)
-            case ["DAV: propstat", "DAV: prop"], "resourcetype":
-                self._found[tag] = "folder" if self._is_folder else "file"
-            case ["DAV: propstat", "DAV: prop"], _:
-                self._found[tag] = text
+                    line.props |= self._props
 
     def _text(self, text: str) -> None:
         self._length += len(text)
@@ -122,8 +130,6 @@ class Reader:
 def _code(status: str) -> int:
     """``HTTP/1.1 404 Not Found`` → 404; 0 when it is no status."""
     words = status.split()
-    return (
-        int(words[1])
-        if len(words) > 1 and words[1].isascii() and words[1].isdigit()
-        else 0
-    )
+    if len(words) < 2 or not (words[1].isascii() and words[1].isdigit()):
+        return 0
+    return int(words[1])

@@ -1,6 +1,6 @@
-"""What a remote can answer instead of doing what it was asked, one class per situation.
+"""Errors of a remote, one class per situation.
 
-The rule behind them: what is not known is never taken for absent, and what may have happened is never taken for undone.
+Unknown never counts as absent, and a write that may have happened never counts as undone.
 """
 
 from vault_memory.errors import VaultMemoryError
@@ -11,7 +11,7 @@ LATER = "try again in a while; a running `vault-memory run` does so by itself"
 
 
 class RemoteError(VaultMemoryError):
-    """Something about the folder on the server, or the way to it."""
+    """A problem with the folder on the server, or with the connection."""
 
     exit_code = 4
     http_status = 503
@@ -24,7 +24,7 @@ class RemoteError(VaultMemoryError):
 
 
 class RemoteChanged(RemoteError):
-    """The precondition did not hold: somebody else wrote, made or removed it meanwhile (412, 405)."""
+    """The precondition failed: another device wrote, created or removed the file in the meantime (412, 405)."""
 
     exit_code = 5
     http_status = 409
@@ -36,9 +36,9 @@ class RemoteChanged(RemoteError):
 
 
 class RemoteMissing(RemoteError):
-    """The server says that nothing is at this path (404, 410).
+    """The server reports that nothing is at this path (404, 410).
 
-    Not a proof that it was deleted: only a complete listing of its folder is.
+    Only a complete listing of its folder proves that it was deleted.
     """
 
     http_status = 404
@@ -48,7 +48,7 @@ class RemoteMissing(RemoteError):
 
 
 class RootMissing(RemoteError):
-    """The folder that everything lies in is said to be gone: a wrong address, a revoked share, a proxy."""
+    """The server reports that the remote's own folder is missing: a wrong address, a revoked share, a proxy."""
 
     def __init__(self, url: str) -> None:
         super().__init__(
@@ -58,7 +58,7 @@ class RootMissing(RemoteError):
 
 
 class ParentMissing(RemoteError):
-    """The folder that should hold it is not there (409, or 404 to a write)."""
+    """The folder of the path is missing (409, or 404 to a write)."""
 
     def __init__(self, path: str) -> None:
         super().__init__(
@@ -67,7 +67,7 @@ class ParentMissing(RemoteError):
 
 
 class FolderNotEmpty(RemoteError):
-    """The folder was to be removed and holds something."""
+    """The folder cannot be removed, since it is not empty."""
 
     exit_code = 5
     http_status = 409
@@ -79,7 +79,7 @@ class FolderNotEmpty(RemoteError):
 
 
 class RemoteLocked(RemoteError):
-    """Somebody holds a lock on it, or writes it just now (423)."""
+    """Another program has locked the file, or is writing it (423)."""
 
     exit_code = 75
 
@@ -88,15 +88,15 @@ class RemoteLocked(RemoteError):
 
 
 class RemoteFull(RemoteError):
-    """The account has no room left (507)."""
+    """The account has no space left (507)."""
 
     exit_code = 75
 
     def __init__(self, path: str) -> None:
         super().__init__(
-            "the server has no room left for this account",
+            "the server has no space left for this account",
             path=path,
-            hint="free some space there",
+            hint="free some space on the server",
         )
 
 
@@ -115,13 +115,13 @@ class RemoteBusy(RemoteError):
     ) -> None:
         super().__init__(message, hint=hint or LATER, retry_after=retry_after)
         self.retry_after = retry_after
-        """Seconds, as the server asks; None when it does not say"""
+        """the seconds that the server asks to wait; None when it does not say"""
         self.everywhere = everywhere
-        """True: it is about the server or the account; False: perhaps only about this path"""
+        """whether it concerns the server or the account, and not perhaps only this path"""
 
 
 class Unauthorised(RemoteError):
-    """The account is refused (401): nothing more is asked, lest the server lock the whole address out."""
+    """The server refuses the account (401). No more requests are sent: the server could lock the address out."""
 
     exit_code = 3
     http_status = 401
@@ -136,7 +136,7 @@ class Unauthorised(RemoteError):
 
 
 class Refused(RemoteError):
-    """The server will not do this with this path (400, 403, 413 …): a name it does not take, a read-only folder."""
+    """The server refuses the request for this path (400, 403, 413 …): an invalid name, a read-only folder."""
 
     http_status = 403
 
@@ -146,11 +146,11 @@ class Refused(RemoteError):
         )
         self.reason = reason
         self.lasting = lasting
-        """True: it is about the name, the size or the kind, so that trying again does not help"""
+        """whether it concerns the name, size or kind, so that another try does not help"""
 
 
 class RemoteUnreachable(RemoteError):
-    """No answer came, and nothing was written."""
+    """The server did not get the request, and nothing was written."""
 
     def __init__(self, reason: str, *, hint: str = "") -> None:
         super().__init__(f"the server cannot be reached: {reason}", hint=hint or LATER)
@@ -158,7 +158,7 @@ class RemoteUnreachable(RemoteError):
 
 
 class NotUnderstood(RemoteError):
-    """An answer came that cannot be relied on: cut, HTML, a redirect, another kind of content. It says nothing."""
+    """An unreliable answer came: cut off, HTML, a redirect, another kind of content. It proves nothing."""
 
     def __init__(self, reason: str, *, path: str = "", hint: str = "") -> None:
         super().__init__(
@@ -171,11 +171,11 @@ class NotUnderstood(RemoteError):
 
 
 class AnsweredByProxy(NotUnderstood):
-    """A proxy refused in place of the server: the answer is not in the server's own form."""
+    """A proxy refused in place of the server: the answer does not have the server's form."""
 
 
 class OutcomeUnknown(RemoteError):
-    """A write was sent and no clear answer came: it may have happened, in whole, in part or not at all."""
+    """A write was sent and no clear answer came: it may be done completely, in part or not at all."""
 
     exit_code = 75
 

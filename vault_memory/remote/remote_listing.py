@@ -1,7 +1,8 @@
-"""From the lines of a multistatus to a Listing: complete, with its own folder in it, or an error."""
+"""Builds a Listing from the lines of a PROPFIND: complete, with its own folder in it, or an error."""
 
 import re
 from collections.abc import Iterable
+from dataclasses import dataclass, field
 from email.utils import parsedate_to_datetime
 
 from vault_memory.errors import BadPath
@@ -11,68 +12,80 @@ from vault_memory.remote.propfind_parser import DAV, OWNCLOUD, Line
 from vault_memory.remote.remote_errors import NotUnderstood
 
 YOUNG = 2
-"""Seconds in which a second write may leave a tag as it is"""
+"""Seconds in which a second write may get the same tag"""
 
 
-class _Odd(Exception):
-    """Why a line tells too little about its file."""
+class _UnusableLine(Exception):
+    """The reason why a line does not describe its file."""
+
+
+@dataclass(frozen=True, slots=True)
+class ListingContext:
+    """What it takes to understand the lines of a server."""
+
+    at: Address
+    traits: Capabilities
+    date: int | None
+    """the server's clock when it answered, to judge how new a tag is"""
+
+
+@dataclass(slots=True)
+class _Collected:
+    """The usable lines of a listing, and the paths of the others with the reason."""
+
+    entries: dict[str, Entry] = field(default_factory=dict)
+    unknown: dict[str, str] = field(default_factory=dict)
+    dropped: int = 0
 
 
 def listing(
-    lines: Iterable[Line],
-    *,
-    folder: str,
-    deep: bool,
-    at: Address,
-    traits: Capabilities,
-    date: int | None,
+    lines: Iterable[Line], context: ListingContext, *, folder: str, deep: bool
 ) -> Listing:
-    """``date``: the server's clock when it answered, to tell how young a tag is."""
-    found: dict[str, Entry] = {}
-    unknown: dict[str, str] = {}
-    dropped = 0
+    """The listing of a folder, or with `deep` of a whole tree. Raises NotUnderstood when it is incomplete."""
+    collected = _Collected()
     for line in lines:
         try:
-            path = at.inside(line.href)
+            path = context.at.inside(line.href)
         except BadPath as error:
-            odd = at.readable(line.href)
-            dropped += odd is None
-            if odd is not None and _is_in(odd, folder, deep):
-                unknown[odd] = error.reason
+            name = context.at.readable(line.href)
+            if name is None:
+                collected.dropped += 1
+            elif _is_in(name, folder, deep):
+                collected.unknown[name] = error.reason
             continue
-        if path != folder and not _is_in(path, folder, deep):
-            dropped += 1
-            continue
-        try:
-            if path in found or path in unknown:
-                raise _Odd("the server lists it twice")
-            found[path] = _entry(line, path, traits, date)
-        except _Odd as error:
-            found.pop(path, None)
-            unknown[path] = str(error)
-    return _whole(found, unknown, dropped, folder)
+        if path == folder or _is_in(path, folder, deep):
+            _collect(line, path, context, collected)
+        else:
+            collected.dropped += 1
+    return _checked(collected, folder)
 
 
-def lone(
-    lines: Iterable[Line],
-    path: str,
-    *,
-    at: Address,
-    traits: Capabilities,
-    date: int | None,
-) -> Entry:
-    """The entry of the one thing that was looked at."""
-    found = [line for line in lines if _path_of(line, at) == path]
-    if len(found) != 1:
+def _collect(
+    line: Line, path: str, context: ListingContext, collected: _Collected
+) -> None:
+    if path in collected.entries or path in collected.unknown:
+        collected.entries.pop(path, None)
+        collected.unknown[path] = "the server lists it twice"
+        return
+    try:
+        collected.entries[path] = _entry(line, path, context)
+    except _UnusableLine as error:
+        collected.unknown[path] = str(error)
+
+
+def single_entry(lines: Iterable[Line], path: str, context: ListingContext) -> Entry:
+    """The entry of the one path that was requested. Raises NotUnderstood."""
+    matches = [line for line in lines if _path_of(line, context.at) == path]
+    if len(matches) != 1:
         raise NotUnderstood("the answer does not name what was asked for", path=path)
     try:
-        return _entry(found[0], path, traits, date)
-    except _Odd as error:
+        return _entry(matches[0], path, context)
+    except _UnusableLine as error:
         raise NotUnderstood(str(error), path=path) from None
 
 
 def etag_of(text: str) -> tuple[str, bool]:
-    """The tag as ``If-Match`` wants it, and whether it is weak; "" when there is none that can be sent."""
+    """The tag in the form of ``If-Match``, and whether it is weak; "" when no tag can be sent."""
     text = text.strip()
     weak = text.startswith("W/")
     text = text.removeprefix("W/").strip('"')
@@ -82,7 +95,7 @@ def etag_of(text: str) -> tuple[str, bool]:
 
 
 def seconds_of(date: str | None) -> int | None:
-    """A date of HTTP in Unix seconds, None when it is none."""
+    """A date of HTTP in Unix seconds; None when it cannot be read."""
     try:
         return int(parsedate_to_datetime(date or "").timestamp())
     except (ValueError, OverflowError):
@@ -90,22 +103,20 @@ def seconds_of(date: str | None) -> int | None:
 
 
 def is_old(modified: int | None, date: int | None) -> bool:
-    """Whether a tag of that moment can be relied on: nobody can write in that second any more."""
-    return (
-        modified is not None
-        and date is not None
-        and not -YOUNG < date - modified < YOUNG
-    )
+    """Whether a tag of that moment is reliable: no other write can get the same second any more."""
+    if modified is None or date is None:
+        return False
+    return abs(date - modified) >= YOUNG
 
 
 def sha256_of(checksums: str) -> str:
-    """The SHA-256 out of ``SHA1:… SHA256:…``, or ""."""
-    found = re.search(r"(?i)\bSHA256:([0-9a-f]{64})\b", checksums)
-    return found[1].lower() if found else ""
+    """The SHA-256 in ``SHA1:… SHA256:…``, or ""."""
+    match = re.search(r"(?i)\bSHA256:([0-9a-f]{64})\b", checksums)
+    return match[1].lower() if match else ""
 
 
-def standing_in(modified: int, size: int) -> str:
-    """What serves for a tag where the server gives none; never sent to it."""
+def substitute_tag(modified: int, size: int) -> str:
+    """A tag for a server that gives none; it is never sent."""
     return f"~{modified}-{size}"
 
 
@@ -116,66 +127,80 @@ def _path_of(line: Line, at: Address) -> str | None:
         return None
 
 
-def _whole(
-    found: dict[str, Entry], unknown: dict[str, str], dropped: int, folder: str
-) -> Listing:
-    own = found.pop(folder, None)
+def _checked(collected: _Collected, folder: str) -> Listing:
+    """The listing, if it has its own folder and the folder of each entry. Raises NotUnderstood."""
+    entries, unknown = collected.entries, collected.unknown
+    own = entries.pop(folder, None)
     if own is None:
-        raise NotUnderstood(
-            f"the listing does not name its own folder ({unknown.get(folder, 'it is missing')})"
-        )
+        reason = unknown.get(folder, "it is missing")
+        raise NotUnderstood(f"the listing does not name its own folder ({reason})")
     if not own.is_folder:
         raise NotUnderstood("it is a file, not a folder", path=folder)
-    folders = (
-        {folder}
-        | {path for path, entry in found.items() if entry.is_folder}
-        | set(unknown)
-    )
-    for path in list(found):
+    subfolders = {path for path, entry in entries.items() if entry.is_folder}
+    folders = {folder, *subfolders, *unknown}
+    for path in entries:
         parent = path.rpartition("/")[0]
         if parent not in folders:
+            # Fault: an incomplete listing would make the files that it leaves out look deleted.
             raise NotUnderstood(
                 "the listing leaves a folder out and names what is in it", path=parent
             )
-    return Listing(own, tuple(found[path] for path in sorted(found)), unknown, dropped)
+    ordered = tuple(entries[path] for path in sorted(entries))
+    return Listing(own, ordered, unknown, collected.dropped)
 
 
 def _is_in(path: str, folder: str, deep: bool) -> bool:
+    """Whether a path is in a folder, or with `deep` anywhere below it."""
     start = f"{folder}/" if folder else ""
-    return (
-        path.startswith(start)
-        and len(path) > len(start)
-        and (deep or "/" not in path[len(start) :])
-    )
+    name = path.removeprefix(start)
+    if not path.startswith(start) or not name:
+        return False
+    return deep or "/" not in name
 
 
-def _entry(line: Line, path: str, traits: Capabilities, date: int | None) -> Entry:
+def _entry(line: Line, path: str, context: ListingContext) -> Entry:
+    """The entry that a line describes. Raises _UnusableLine."""
     if line.status and not 200 <= line.status < 300:
-        raise _Odd(f"the server answers {line.status} for it")
+        raise _UnusableLine(f"the server answers {line.status} for it")
     kind = line.props.get(f"{DAV} resourcetype")
     if kind is None:
-        raise _Odd("the server does not say whether it is a file")
+        raise _UnusableLine("the server does not say whether it is a file")
     is_folder = kind == "folder"
     modified = seconds_of(line.props.get(f"{DAV} getlastmodified"))
-    size = line.props.get(f"{DAV} getcontentlength", "0" if is_folder else "")
+    size = _size(line, is_folder=is_folder)
     fileid = line.props.get(f"{OWNCLOUD} fileid", "")
     etag, weak = etag_of(line.props.get(f"{DAV} getetag", ""))
-    if not (size.isascii() and size.isdigit() and len(size) < 20):
-        raise _Odd("the server does not say how long it is")
-    if not etag and not is_folder and not traits.etags and modified is not None:
-        etag = standing_in(modified, int(size))
-    if not etag and (not is_folder or traits.recursive_etags):
-        raise _Odd("the server gives no ETag for it")
-    if not fileid and traits.fileids:
-        raise _Odd("the server gives no fileid for it")
+    if not etag:
+        etag = _missing_tag(context.traits, modified, size, is_folder=is_folder)
+    if not fileid and context.traits.fileids:
+        raise _UnusableLine("the server gives no fileid for it")
+    fingerprint = line.props.get(f"{OWNCLOUD} data-fingerprint", "")
     return Entry(
         path=path,
         is_folder=is_folder,
         etag=etag,
-        size=int(size),
+        size=size,
         modified=modified or 0,
         fileid=fileid,
         checksum=sha256_of(line.props.get(f"{OWNCLOUD} checksums", "")),
-        confirmed=is_folder or (not weak and is_old(modified, date)),
-        fingerprint="" if path else line.props.get(f"{OWNCLOUD} data-fingerprint", ""),
+        confirmed=is_folder or (not weak and is_old(modified, context.date)),
+        fingerprint="" if path else fingerprint,
     )
+
+
+def _size(line: Line, *, is_folder: bool) -> int:
+    text = line.props.get(f"{DAV} getcontentlength", "0" if is_folder else "")
+    if not (text.isascii() and text.isdigit() and len(text) < 20):
+        raise _UnusableLine("the server does not say how long it is")
+    return int(text)
+
+
+def _missing_tag(
+    traits: Capabilities, modified: int | None, size: int, *, is_folder: bool
+) -> str:
+    """What serves as the tag of an entry without one; empty for a folder that needs none."""
+    if is_folder and not traits.recursive_etags:
+        return ""
+    if is_folder or traits.etags or modified is None:
+        raise _UnusableLine("the server gives no ETag for it")
+    return substitute_tag(modified, size)

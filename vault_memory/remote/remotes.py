@@ -1,4 +1,4 @@
-"""From what a person types to the remote that fits: Nextcloud by its address, or because the server says so."""
+"""Opens the remote for an address, and finds the address for what a person types."""
 
 import json
 import re
@@ -7,11 +7,11 @@ from urllib.parse import quote, urlsplit
 
 from vault_memory.errors import ConfigError
 from vault_memory.remote.address import address
-from vault_memory.remote.contract import Capabilities
 from vault_memory.remote.http_transport import (
     Account,
     NoAnswer,
     NotSent,
+    Request,
     Transport,
     is_redirect,
 )
@@ -31,23 +31,22 @@ def open_remote(
     url: str,
     account: Account,
     *,
-    traits: Capabilities | None = None,
     adapter: "BaseAdapter | None" = None,
 ) -> WebDav:
-    """The remote for a URL as it stands in the configuration; nothing is asked yet. Raises ConfigError."""
+    """Open the remote for a configured URL, without a request. Raises ConfigError."""
     at = address(url)
     link = read_link(url)
     if link.is_certain and link.problem:
         raise refused(link)
     kind = Nextcloud if "/remote.php/" in at.url else WebDav
-    return kind(url, account, traits=traits, adapter=adapter)
+    return kind(url, account, adapter=adapter)
 
 
 def find(url: str, account: Account, *, adapter: "BaseAdapter | None" = None) -> str:
-    """The URL for the configuration: of the person's files where a Nextcloud lives at ``url``, else ``url`` itself.
+    """Find the URL for the configuration: of the account's files on a Nextcloud, else `url` itself.
 
-    Any link that a person copies from a Nextcloud is understood, or refused with the one to take. Sends no password.
-    Raises ConfigError, RemoteUnreachable.
+    Accepts the links that a person can copy from a Nextcloud, or refuses them with a hint. Sends no
+    password. Raises ConfigError, RemoteUnreachable.
     """
     link = read_link(url)
     origin = address(url.partition("?")[0].partition("#")[0]).origin
@@ -59,7 +58,7 @@ def find(url: str, account: Account, *, adapter: "BaseAdapter | None" = None) ->
         raise refused(link)
     if not account.user:
         raise ConfigError(
-            "a Nextcloud needs to know whose files are meant",
+            "the address does not say which account of the Nextcloud to use",
             hint="name the account with `--user`",
         )
     files = f"{origin}{link.base}/remote.php/dav/files/{quote(account.user, safe='@')}"
@@ -67,18 +66,18 @@ def find(url: str, account: Account, *, adapter: "BaseAdapter | None" = None) ->
 
 
 def is_account_root(url: str) -> bool:
-    """Whether it is the address of all the files of a Nextcloud account, and not of a folder in them."""
+    """Whether it is the address of all files of a Nextcloud account, not of a folder in them."""
     return bool(re.fullmatch(r".*/remote\.php/dav/files/[^/]+/?", url))
 
 
 def _is_nextcloud(
     origin: str, base: str, account: Account, adapter: "BaseAdapter | None"
 ) -> bool:
-    """Whether it says of itself that it is a Nextcloud. Raises ConfigError when it sends us to another address."""
+    """Ask a server whether it is a Nextcloud. Raises ConfigError when it redirects to another address."""
     quiet = Account(proxy=account.proxy, ca_file=account.ca_file)
     transport = Transport(origin, quiet, deadline=_DEADLINE, adapter=adapter)
     try:
-        answer = transport.ask("poll", f"{base}/status.php")
+        answer = transport.ask(Request("poll", f"{base}/status.php"))
         status = json.loads(answer.body) if answer.status == 200 else None
     except NotSent as error:
         raise unreachable(error) from None
@@ -98,17 +97,17 @@ def _is_nextcloud(
 
 
 def _refuse_redirect(origin: str, base: str, location: str) -> None:
-    """Many servers send from http:// to https://, or from the bare host to where the Nextcloud is."""
-    parts = urlsplit(location)
-    if parts.scheme not in ("", "http", "https") or "@" in parts.netloc:
+    """Raise ConfigError for a redirect to another address, e.g. from http:// to https://."""
+    url = urlsplit(location)
+    if url.scheme not in ("", "http", "https") or "@" in url.netloc:
         return
-    there = f"{parts.scheme}://{parts.netloc}" if parts.netloc else origin
-    path = parts.path.removesuffix("/status.php")
-    is_page = path == parts.path
-    if there == origin and (is_page or path == base):
+    new_origin = f"{url.scheme}://{url.netloc}" if url.netloc else origin
+    path = url.path.removesuffix("/status.php")
+    is_page = path == url.path
+    if new_origin == origin and (is_page or path == base):
         return
-    instead = there if is_page else f"{there}{path}"
+    instead = new_origin if is_page else f"{new_origin}{path}"
     raise ConfigError(
-        "the server at this address sends us to another one",
+        "the server at this address redirects to another one",
         hint=f"if you trust it, give `{instead}`",
     )

@@ -1,4 +1,4 @@
-"""What an answer that is no success means, as an error of this room."""
+"""Turns answers without success into errors."""
 
 import re
 from typing import NoReturn
@@ -12,6 +12,7 @@ from vault_memory.remote.remote_errors import (
     Refused,
     RemoteBusy,
     RemoteChanged,
+    RemoteError,
     RemoteFull,
     RemoteLocked,
     RemoteMissing,
@@ -21,7 +22,7 @@ from vault_memory.remote.remote_errors import (
 from vault_memory.remote.remote_listing import seconds_of
 
 WRITES = frozenset({"upload", "clean", "move", "mkdir", "bulk"})
-"""After these, no clear answer means that nobody knows"""
+"""Actions that may have been done although no clear answer came"""
 SUCCESSES = {
     "download": {200},
     "list": {207},
@@ -29,79 +30,70 @@ SUCCESSES = {
     "clean": {200, 204},
     "move": {200, 201, 204},
 }
-"""All others: 201"""
+"""The successful statuses of each action; 201 for all others"""
 LONGEST_WAIT = 24 * 3600.0
 
 
 def refuse(action: str, path: str, answer: Answer) -> NoReturn:
-    """Raise what this answer means; ``action`` by webdavclient3's names."""
+    """Raise the error that an answer means. `action` is a name of webdavclient3's."""
+    raise _error(action, path, answer)
+
+
+def _error(action: str, path: str, answer: Answer) -> RemoteError:
     is_write = action in WRITES
     match answer.status:
         case 401:
-            raise Unauthorised
+            return Unauthorised()
+        case 404 | 410 if action in ("upload", "mkdir"):
+            return ParentMissing(path)
         case 404 | 410:
-            raise (
-                ParentMissing(path)
-                if action in ("upload", "mkdir")
-                else RemoteMissing(path)
-            )
+            return RemoteMissing(path)
         case 405 if action == "mkdir":
-            raise RemoteChanged(path)
-        case 409:
-            raise ParentMissing(path) if is_write else Refused(path, "status 409")
+            return RemoteChanged(path)
+        case 409 if is_write:
+            return ParentMissing(path)
         case 412:
-            raise RemoteChanged(path)
+            return RemoteChanged(path)
         case 423:
-            raise RemoteLocked(path)
-        case 429 | 503 as status:
-            wait = retry_after(answer)
-            raise RemoteBusy(
-                _busy(answer),
-                retry_after=wait,
-                everywhere=status == 429 or wait is not None,
-            )
+            return RemoteLocked(path)
+        case 429 | 503:
+            return _busy(answer)
         case 507:
-            raise RemoteFull(path)
+            return RemoteFull(path)
         case status if is_redirect(status):
-            raise NotUnderstood(
-                f"it sends us elsewhere (status {status})",
-                path=path,
-                hint=_elsewhere(answer.header("Location")),
-            )
+            reason = f"it redirects to another address (status {status})"
+            hint = _redirect_hint(answer.header("Location"))
+            return NotUnderstood(reason, path=path, hint=hint)
         case status if 400 <= status < 500:
-            raise Refused(
-                path,
-                _REFUSALS.get(status, f"status {status}"),
-                lasting=status in _LASTING,
-            )
+            reason = _REFUSALS.get(status, f"status {status}")
+            return Refused(path, reason, lasting=status in _LASTING)
         case status if is_write:
-            raise OutcomeUnknown(path, f"status {status}")
+            # Fault: the server stored the file, and a proxy lost its answer.
+            return OutcomeUnknown(path, f"status {status}")
         case 502 | 504 as status:
-            raise RemoteUnreachable(f"a server before it answers {status}")
+            return RemoteUnreachable(f"a server before it answers {status}")
         case status:
-            raise NotUnderstood(f"status {status}", path=path)
+            return NotUnderstood(f"status {status}", path=path)
 
 
 def retry_after(answer: Answer) -> float | None:
-    """Seconds to wait as the server asks, in either form; None when it does not say."""
+    """The seconds that the server asks to wait; None when it does not say."""
     text = answer.header("Retry-After").strip()
     if re.fullmatch(r"[0-9]{1,9}", text):
         return min(float(text), LONGEST_WAIT)
     until, now = seconds_of(text), seconds_of(answer.header("Date"))
-    return (
-        None
-        if until is None or now is None
-        else float(min(max(until - now, 0), LONGEST_WAIT))
-    )
+    if until is None or now is None:
+        return None
+    return float(min(max(until - now, 0), LONGEST_WAIT))
 
 
 def unreachable(error: NotSent) -> RemoteUnreachable:
-    """What it means that a request did not get there."""
+    """The error for a request that did not reach the server."""
     return RemoteUnreachable(str(error), hint=error.hint)
 
 
 def adds_slash(answer: Answer, target: str) -> bool:
-    """Whether the server says that a folder is at the target, whose name ends with a slash (Apache's mod_dir)."""
+    """Whether the server redirects to the target with a slash, since it is a folder (Apache's mod_dir)."""
     if not is_redirect(answer.status):
         return False
     location = urlsplit(answer.header("Location")).path
@@ -109,7 +101,7 @@ def adds_slash(answer: Answer, target: str) -> bool:
 
 
 def is_page(answer: Answer) -> bool:
-    """Whether it is a page for people, such as a login form, that a program did not ask for."""
+    """Whether it is a page for people, e.g. a login form."""
     return "html" in answer.header("Content-Type").lower()
 
 
@@ -120,30 +112,33 @@ def is_by_proxy(answer: Answer) -> bool:
 
 
 _REFUSALS = {
-    400: "it does not take this name or request",
-    403: "this account may not",
+    400: "it does not accept this name or request",
+    403: "this account may not do that",
     405: "it does not do that here",
     413: "it is too large",
     414: "the name is too long",
-    415: "it does not take this kind of content",
+    415: "it does not accept this kind of content",
 }
 
 
 _LASTING = frozenset({400, 413, 414, 415})
-"""What is refused so is refused the next time, too"""
+"""Refusals that another try would meet again"""
 
 
-def _busy(answer: Answer) -> str:
-    return (
-        "the server gets too many requests"
-        if answer.status == 429
-        else "the server is busy or in maintenance"
+def _busy(answer: Answer) -> RemoteBusy:
+    wait = retry_after(answer)
+    is_overrun = answer.status == 429
+    reason = "the server is busy or in maintenance"
+    if is_overrun:
+        reason = "the server gets too many requests"
+    return RemoteBusy(
+        reason, retry_after=wait, everywhere=is_overrun or wait is not None
     )
 
 
-def _elsewhere(location: str) -> str:
-    """Where to, without anything that could be a secret."""
-    where = re.match(r"(?i)(https?://)(?:[^/@?#]*@)?([^/?#]+)", location)
-    if where and where[1].lower() == "https://":
-        return f"if you trust {where[1]}{where[2]}, put that into `remote.url`"
+def _redirect_hint(location: str) -> str:
+    """A hint that names the other address, without any part that could be a secret."""
+    match = re.match(r"(?i)(https?://)(?:[^/@?#]*@)?([^/?#]+)", location)
+    if match and match[1].lower() == "https://":
+        return f"if you trust {match[1]}{match[2]}, put that into `remote.url`"
     return "a login page may stand between; check `remote.url`"
