@@ -11,13 +11,13 @@ class NoteChanged(VaultError):
     exit_code = 5
     http_status = 409
 
-    def __init__(self, path: str, expected: str, current: str | None) -> None:
+    def __init__(self, path: str, expected: str, found: str | None) -> None:
         super().__init__(
             f"`{path}` changed since it was read",
             hint="read it again and retry, or add `--merge` to apply the ops to the newer text",
             path=path,
             expected=expected,
-            found=current,
+            found=found,
         )
 
 

@@ -1,18 +1,18 @@
-"""Finds the kept versions from which a conflict copy and its note may both have been made. Pure.
+"""Finds the stored versions that may be the common ancestor of a conflict copy and its note. Pure.
 
-Two texts alone do not tell their common version, and the clock of another device proves nothing. So
-every kept version counts as a possible base, unless the two texts themselves speak against it:
+Two texts alone do not show their common ancestor, and the clock of another device proves nothing. So
+each stored version counts as a possible base, unless the two texts speak against it:
 
-- The note and the copy as they stand are no base: a sync program makes a copy only where both sides
+- The present note and the copy are no base: a sync program makes a copy only where both sides
   changed.
-- Where the copy's text once stood under the note's name, the base is older than that.
-- The *foreign* text (the copy, or the note where the copy's text stood here) shows nothing of what a
-  later version changed: then an earlier version is the base. Taking the later one would delete all
-  that it had added.
-- Both texts show all that a later version added and changed: then the earlier version is not the base.
+- If the note had the text of the copy before, the base is older than that.
+- The *foreign* text is the copy, or the note if it had the text of the copy before. If it shows
+  nothing of what a later version changed, an earlier version is the base. Taking the later one would
+  delete all that it had added.
+- If both texts show all that a later version added and changed, the earlier version is not the base.
 
-A text that is older than all kept versions is possible as well, until the oldest kept version is ruled
-out. Whoever made the foreign text may never have seen the lines that it lacks.
+A text older than all stored versions is possible, too, until the oldest stored version is ruled out.
+The author of the foreign text may never have seen the lines that it lacks.
 """
 
 from codecs import BOM_UTF8
@@ -29,38 +29,29 @@ Version = tuple[str, bytes]
 
 @dataclass(frozen=True, slots=True)
 class Bases:
-    """The texts that a note and a copy of it may both have been made from."""
+    """The possible common ancestors of a note and its copy."""
 
     versions: tuple[Version, ...] = ()
-    """kept versions, the oldest first"""
+    """stored versions, the oldest first"""
     older: bytes | None = field(default=None, repr=False)
-    """the least that a text older than all kept versions had; None where no such text is possible"""
+    """the least text of a base older than all stored versions; None where no such base is possible"""
 
 
 def possible_bases(note: bytes, copy: bytes, versions: Sequence[Version]) -> Bases:
-    """The possible bases among the note's kept versions, which are given with the newest first."""
+    """Returns the possible bases among the stored versions of a note, which are given newest first."""
     history = list(reversed(versions))
-    stood_here = next(
-        (index for index, (_, raw) in enumerate(history) if raw == copy), None
-    )
-    foreign = copy if stood_here is None else note
-    candidates = [
-        version for version in history[:stood_here] if version[1] not in (note, copy)
-    ]
+    texts = [raw for _, raw in history]
+    was_in_note = copy in texts
+    if was_in_note:
+        history = history[: texts.index(copy)]
+    candidates = [version for version in history if version[1] not in (note, copy)]
     if not candidates:
         return Bases()
+    foreign = note if was_in_note else copy
     masks = _Masks()
     sides = masks.of(note), masks.of(copy)
     visible = _visible([masks.of(raw) for _, raw in candidates], masks.of(foreign))
-    possible = {
-        index: mask
-        for index, mask in visible.items()
-        if not any(
-            _explains(other, mask, sides)
-            for later, other in visible.items()
-            if later > index
-        )
-    }
+    possible = _not_explained(visible, sides)
     oldest = candidates[0][1]
     older = _shared(oldest, foreign) if 0 in possible else None
     return Bases(
@@ -82,15 +73,17 @@ class _Masks:
         self._bits: dict[tuple[bytes, int], int] = {}
 
     def of(self, raw: bytes) -> int:
+        """Returns the set of the lines of a text."""
         mask = 0
         for line, count in lines_of(raw).items():
             for occurrence in range(count):
-                mask |= 1 << self._bits.setdefault((line, occurrence), len(self._bits))
+                bit = self._bits.setdefault((line, occurrence), len(self._bits))
+                mask |= 1 << bit
         return mask
 
 
 def _visible(masks: Sequence[int], foreign: int) -> dict[int, int]:
-    """The versions by index, without those of whose changes the foreign text shows nothing."""
+    """Returns the versions by index, without those of whose changes the foreign text shows nothing."""
     visible: dict[int, int] = {}
     for index, mask in enumerate(masks):
         if not any(_is_between(earlier, mask, foreign) for earlier in visible.values()):
@@ -98,23 +91,35 @@ def _visible(masks: Sequence[int], foreign: int) -> dict[int, int]:
     return visible
 
 
+def _not_explained(visible: dict[int, int], sides: tuple[int, int]) -> list[int]:
+    """Returns the indexes of the versions that no later version rules out as the base."""
+    remaining = []
+    for index, mask in visible.items():
+        later_masks = (other for later, other in visible.items() if later > index)
+        if not any(_explains(later, mask, sides) for later in later_masks):
+            remaining.append(index)
+    return remaining
+
+
 def _explains(later: int, earlier: int, sides: tuple[int, int]) -> bool:
     """Whether both sides show all that the later version changed of the earlier one.
 
-    Lines that are gone prove nothing: a line that the copy's device changed is gone there, too.
+    Missing lines prove nothing: a line that the copy's device changed is missing there, too.
     """
-    return later & ~earlier != 0 and all(
-        _is_between(later, earlier, side) for side in sides
-    )
+    if later & ~earlier == 0:
+        return False
+    return all(_is_between(later, earlier, side) for side in sides)
 
 
-def _is_between(middle: int, one: int, other: int) -> bool:
+def _is_between(middle: int, first: int, second: int) -> bool:
     """Whether a text has all lines that two texts share, and none that both lack."""
-    return one & other & ~middle == 0 and middle & ~(one | other) == 0
+    lacks_shared = first & second & ~middle
+    has_foreign = middle & ~(first | second)
+    return not lacks_shared and not has_foreign
 
 
 def _shared(version: bytes, foreign: bytes) -> bytes:
-    """A version without the lines that the foreign text lacks."""
+    """Returns a version without the lines that the foreign text lacks."""
     left = lines_of(foreign)
     shared = []
     for line in version.splitlines(keepends=True):

@@ -13,22 +13,16 @@ DEEPEST = 8
 
 def plain(value: object, *, longest: int = LONGEST, depth: int = 0) -> object:
     """Returns a value that JSON can hold; texts are cut to `longest` characters, 0 cuts none."""
+    if isinstance(value, str):
+        # Most texts need no change.
+        is_short = not longest or len(value) <= longest
+        return value if is_short and value.isascii() else _plain_text(value, longest)
+    if value is None or isinstance(value, bool):
+        return value
+    if isinstance(value, int | float):
+        return _plain_number(value)
     if isinstance(value, Op):
         return plain(as_json(value), longest=longest, depth=depth)
-    match value:
-        case None | bool():
-            return value
-        case int():
-            # Many JSON readers lose digits of larger numbers.
-            return value if abs(value) < 2**63 else hex(value)[:80]
-        case float():
-            # Infinity and NaN have no JSON form.
-            return value if value - value == 0 else repr(value)
-        case str():
-            # Most texts need no change.
-            if value.isascii() and (not longest or len(value) <= longest):
-                return value
-            return _plain_text(value, longest)
     # A value that contains itself has no end.
     if depth >= DEEPEST:
         return _plain_text(type(value).__name__, longest)
@@ -40,6 +34,14 @@ def plain(value: object, *, longest: int = LONGEST, depth: int = 0) -> object:
     if isinstance(value, Sequence) and not isinstance(value, bytes | bytearray):
         return [plain(item, longest=longest, depth=depth + 1) for item in value]
     return type(value).__name__
+
+
+def _plain_number(value: float) -> object:
+    if isinstance(value, int):
+        # Many JSON readers lose digits of larger numbers.
+        return value if abs(value) < 2**63 else hex(value)[:80]
+    # Infinity and NaN have no JSON form.
+    return value if value - value == 0 else repr(value)
 
 
 def _plain_text(value: str, longest: int) -> str:

@@ -366,15 +366,20 @@ class _PolicyRun:
     def _is_unsaid_rule(self, op: Op, lines: tuple[str, ...]) -> bool:
         """Returns whether a tool would write a rule that the owner did not say in this session."""
         if isinstance(op, Append) and is_archive(op.heading) and not self._rule_waits:
-            # A rule that retires into the archive was said when it was written.
-            lines = tuple(
-                line for line in lines if normalised(line) not in self._existing_rules
-            )
+            lines = self._without_retired_rules(lines)
         texts = [line for line in lines if not was_said(line, self.rules.said)]
         if isinstance(op, AddHeading) and not was_said(op.heading, self.rules.said):
             texts.append(op.heading)
-        if not texts:
-            return False
+        return bool(texts) and self._contain_rule(op, lines, texts)
+
+    def _without_retired_rules(self, lines: tuple[str, ...]) -> tuple[str, ...]:
+        """Leaves out rules that retire into the archive: they were said when they were written."""
+        return tuple(
+            line for line in lines if normalised(line) not in self._existing_rules
+        )
+
+    def _contain_rule(self, op: Op, lines: tuple[str, ...], texts: list[str]) -> bool:
+        """Returns whether one of the unsaid texts of an op is a rule, or a part of one."""
         if self.rules.kind == "rules" or (lines and is_rules_heading(op.heading)):
             return not set(texts).isdisjoint(lines)
         if any(map(reads_like_rule, texts)):
