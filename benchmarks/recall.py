@@ -18,7 +18,12 @@ from datetime import UTC, datetime
 from pathlib import Path
 
 from vault_memory import VaultMemory
-from vault_memory.config.sections import Config, Embedding, Layout, LayoutPattern
+from vault_memory.config.sections import (
+    Config,
+    EmbeddingSettings,
+    LayoutPattern,
+    LayoutSettings,
+)
 
 HITS = 20
 BUDGET = 4_000
@@ -52,8 +57,10 @@ def opened(
     root: Path, folder: Path, patterns: Sequence[LayoutPattern], *, embed: bool
 ) -> VaultMemory:
     """The product over a folder of notes, brought up to date."""
-    embedding = Embedding() if embed else Embedding(kind="off")
-    config = Config(layout=Layout(patterns=tuple(patterns)), embedding=embedding)
+    embedding = EmbeddingSettings() if embed else EmbeddingSettings(kind="off")
+    config = Config(
+        layout=LayoutSettings(patterns=tuple(patterns)), embedding=embedding
+    )
     memory = VaultMemory.open(
         root, config, environment={"VAULT_MEMORY_STATE": str(folder / "state")}
     )

@@ -22,9 +22,9 @@ from vault_memory.admin.service_templates import (
 )
 from vault_memory.admin.service_units import (
     NAME,
-    Place,
     UnitNotOurs,
     UnitNotWritten,
+    UnitPlace,
     install,
     job_of,
     place_of,
@@ -263,17 +263,17 @@ def test_only_the_manager_of_the_machine_names_a_person_and_takes_capabilities_a
 
 
 @pytest.fixture
-def place(tmp_path: Path) -> Place:
+def place(tmp_path: Path) -> UnitPlace:
     return place_of(
         NAME, own=True, kind="systemd", environment={}, folder=tmp_path / "units"
     )
 
 
-def put(place: Place, vault: str = "/v", vault_id: str = VAULT_ID) -> str:
+def put(place: UnitPlace, vault: str = "/v", vault_id: str = VAULT_ID) -> str:
     return install(place, a_job(vault), vault_id, dry_run=False).state
 
 
-def test_a_second_time_nothing_is_changed(place: Place):
+def test_a_second_time_nothing_is_changed(place: UnitPlace):
     assert put(place) == "written"
     before = place.unit.stat()
 
@@ -283,7 +283,7 @@ def test_a_second_time_nothing_is_changed(place: Place):
     assert [one.name for one in place.folder.iterdir()] == [place.unit.name]
 
 
-def test_the_unit_of_a_moved_vault_is_rewritten(place: Place):
+def test_the_unit_of_a_moved_vault_is_rewritten(place: UnitPlace):
     put(place)
 
     done = install(place, a_job("/elsewhere"), VAULT_ID, dry_run=False)
@@ -315,7 +315,7 @@ def test_what_was_installed_is_taken_out_and_nothing_else(tmp_path: Path, kind: 
 
 
 @pytest.mark.parametrize("theirs", ["", "[Service]\nExecStart=/bin/true\n", "\udcff"])
-def test_a_foreign_unit_stays_as_it_is(place: Place, theirs: str):
+def test_a_foreign_unit_stays_as_it_is(place: UnitPlace, theirs: str):
     place.folder.mkdir()
     place.unit.write_bytes(theirs.encode("utf-8", "surrogateescape"))
 
@@ -326,7 +326,7 @@ def test_a_foreign_unit_stays_as_it_is(place: Place, theirs: str):
     assert place.unit.read_bytes() == theirs.encode("utf-8", "surrogateescape")
 
 
-def test_a_masked_unit_stays_masked(place: Place):
+def test_a_masked_unit_stays_masked(place: UnitPlace):
     place.folder.mkdir()
     place.unit.symlink_to("/dev/null")
 
@@ -336,7 +336,7 @@ def test_a_masked_unit_stays_masked(place: Place):
     assert place.unit.is_symlink()
 
 
-def test_the_unit_of_another_vault_is_left_as_it_is(place: Place):
+def test_the_unit_of_another_vault_is_left_as_it_is(place: UnitPlace):
     put(place)
     with pytest.raises(UnitNotOurs, match="another vault"):
         put(place, vault_id="f" * 32)
@@ -344,7 +344,7 @@ def test_the_unit_of_another_vault_is_left_as_it_is(place: Place):
         uninstall(place, "f" * 32, dry_run=False)
 
 
-def test_a_unit_that_was_changed_by_hand_is_left_as_it_is(place: Place):
+def test_a_unit_that_was_changed_by_hand_is_left_as_it_is(place: UnitPlace):
     put(place)
     place.unit.write_text(
         place.unit.read_text().replace("RestartSec=10", "RestartSec=60")

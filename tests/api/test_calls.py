@@ -9,7 +9,7 @@ import pytest
 
 from vault_memory import Caller, UsageError, VaultMemory, VaultMemoryError
 from vault_memory.api import json_contract
-from vault_memory.config.sections import Config, Embedding
+from vault_memory.config.sections import Config, EmbeddingSettings
 
 Call = Callable[[VaultMemory], Any]
 ALICE = ["user:alice"]
@@ -76,7 +76,7 @@ def memory(tmp_path: Path) -> Iterator[VaultMemory]:
         "VAULT_MEMORY_STATE": str(tmp_path / "state"),
         "VAULT_MEMORY_CACHE": str(tmp_path / "cache"),
     }
-    settings = Config(embedding=Embedding(kind="off"))
+    settings = Config(embedding=EmbeddingSettings(kind="off"))
     with VaultMemory.open(vault, settings, environment=environment) as opened:
         opened.index()
         yield opened

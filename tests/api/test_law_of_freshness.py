@@ -11,10 +11,10 @@ from hypothesis import strategies as st
 import vault_memory.ingest.lifecycle
 from tests.ingest.histories import KINDS, QUERIES, apply, random_edits
 from vault_memory import VaultMemory
-from vault_memory.config.sections import Config, Embedding
+from vault_memory.config.sections import Config, EmbeddingSettings
 from vault_memory.index.store import Index
 
-OFF = Config(embedding=Embedding(kind="off"))
+OFF = Config(embedding=EmbeddingSettings(kind="off"))
 edits = st.lists(
     st.tuples(
         st.sampled_from(KINDS),

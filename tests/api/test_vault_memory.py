@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from vault_memory import VaultMemory
-from vault_memory.config.sections import Config, Embedding
+from vault_memory.config.sections import Config, EmbeddingSettings
 from vault_memory.errors import (
     BadPath,
     NoteNotFound,
@@ -17,7 +17,7 @@ from vault_memory.errors import (
     VaultUnreachable,
 )
 
-OFF = Config(embedding=Embedding(kind="off"))
+OFF = Config(embedding=EmbeddingSettings(kind="off"))
 
 
 @pytest.fixture

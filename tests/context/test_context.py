@@ -14,7 +14,7 @@ from vault_memory.errors import UsageError
 from vault_memory.rules.context.quoting import CLOSING, FLAG, INTRO, NAME
 
 NOW = datetime(2090, 6, 10, 12, tzinfo=UTC)
-OFF = config.Embedding(kind="off")
+OFF = config.EmbeddingSettings(kind="off")
 ANN, BEN, QUAY, MAIN = "user:ann", "user:ben", "channel:quay", "group:main"
 HOME = "Users/ann/bot/config/"
 NOTES = {

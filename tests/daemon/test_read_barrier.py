@@ -12,7 +12,7 @@ import pytest
 from tests.scenarios.outside import Outside, until, without_watches
 from vault_memory.api.vault_memory import VaultMemory
 from vault_memory.daemon.client import BEHIND, DaemonRefused, ask
-from vault_memory.daemon.loop import Change, Daemon
+from vault_memory.daemon.loop import Daemon, PathChange
 from vault_memory.daemon.read_barrier import GRACE_SECONDS, Barrier
 
 NOTES = (
@@ -111,7 +111,9 @@ def test_the_same_where_the_vault_is_polled(outside: Outside):
 
 
 @contextmanager
-def daemon_here(outside: Outside, tell: Callable[[Change], None]) -> Iterator[Daemon]:
+def daemon_here(
+    outside: Outside, tell: Callable[[PathChange], None]
+) -> Iterator[Daemon]:
     """A daemon in a thread; what `tell` does keeps its loop from going on."""
     with VaultMemory.open(outside.vault, environment=outside.environment) as memory:
         daemon, ready = Daemon(memory, tell=tell), threading.Event()
@@ -126,7 +128,7 @@ def daemon_here(outside: Outside, tell: Callable[[Change], None]) -> Iterator[Da
             thread.join(30)
 
 
-def slowly(change: Change) -> None:
+def slowly(change: PathChange) -> None:
     time.sleep(0.05)
 
 
@@ -173,7 +175,7 @@ def test_who_asks_a_daemon_that_does_not_catch_up_looks_without_it(
     outside.write("USER.md", "- tea\n")
     held, go_on = threading.Event(), threading.Event()
 
-    def hold(change: Change) -> None:
+    def hold(change: PathChange) -> None:
         held.set()
         go_on.wait(60)
 

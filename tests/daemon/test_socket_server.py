@@ -12,14 +12,14 @@ import pytest
 from tests.scenarios.outside import until
 from vault_memory.daemon import socket_server
 from vault_memory.daemon.client import ask
-from vault_memory.daemon.socket_server import Server
+from vault_memory.daemon.socket_server import SocketServer
 
 
 @pytest.fixture
 def path(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Path]:
     monkeypatch.setattr(socket_server, "PATIENCE_SECONDS", 0.4)
     monkeypatch.setattr(socket_server, "MOST_CLIENTS", 4)
-    running = Server(tmp_path / "s", {"echo": dict})
+    running = SocketServer(tmp_path / "s", {"echo": dict})
     yield tmp_path / "s"
     running.close()
 

@@ -15,7 +15,7 @@ import pytest
 from tests.edits.conftest import Desk
 from vault_memory.edits.commands import MergeCopy
 from vault_memory.edits.conflict_copies import Conflicts
-from vault_memory.edits.conflict_copy import ConflictCopy, Resolved
+from vault_memory.edits.conflict_copy import ConflictCopy, ResolvedConflict
 from vault_memory.errors import UsageError
 from vault_memory.rules.paths.layout import Layout
 
@@ -52,7 +52,7 @@ class Beside:
         [copy] = self.conflicts.list_all()
         return copy
 
-    def settle(self) -> list[Resolved]:
+    def settle(self) -> list[ResolvedConflict]:
         return self.conflicts.settle(self.desk.now)
 
     def names(self) -> list[str]:

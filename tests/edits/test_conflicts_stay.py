@@ -7,7 +7,7 @@ import pytest
 
 from tests.edits.conftest import Desk
 from vault_memory.edits.conflict_copies import Conflicts
-from vault_memory.edits.conflict_copy import ConflictCopy, Resolved
+from vault_memory.edits.conflict_copy import ConflictCopy, ResolvedConflict
 from vault_memory.edits.plans.copy_ancestors import lines_of
 from vault_memory.rules.paths.layout import Layout
 
@@ -38,7 +38,7 @@ class Folder:
     def copy(self, text: str, name: str = COPY) -> None:
         self.desk.save(text, name)
 
-    def settle(self) -> list[Resolved]:
+    def settle(self) -> list[ResolvedConflict]:
         return self.conflicts.settle(self.desk.now)
 
     def only(self) -> ConflictCopy:

@@ -283,7 +283,7 @@ def test_the_vault_tells_with_what_the_configuration_names(
 ):
     outside.write("USER.md", NOTE)
     asked = config.Config(
-        embedding=config.Embedding(kind="off"),
+        embedding=config.EmbeddingSettings(kind="off"),
         curation=config.Curation(summary_url=channel.url),
     )
     with VaultMemory.open(

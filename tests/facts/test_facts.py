@@ -17,7 +17,7 @@ from vault_memory.rules.facts.fact import SINGLE, current, read_facts
 NOW = datetime(2090, 6, 1, 12, tzinfo=UTC)
 ALICE, BOB = "user:alice", "user:bob"
 PAGE = "Users/alice/bot/config/FACTS.md"
-OFF = config.Config(embedding=config.Embedding(kind="off"))
+OFF = config.Config(embedding=config.EmbeddingSettings(kind="off"))
 
 
 def opened(folder: Path, settings: config.Config = OFF) -> VaultMemory:

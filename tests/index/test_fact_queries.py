@@ -12,7 +12,7 @@ from vault_memory.index.store import Index, IndexedFile, IndexEntry, State
 from vault_memory.markdown.chunking.chunker import chunk
 from vault_memory.markdown.document import parse
 from vault_memory.rules.facts.fact import read_facts
-from vault_memory.rules.facts.relevance import Prompt
+from vault_memory.rules.facts.relevance import PromptWords
 from vault_memory.search.query import search
 
 SCOPES = ("user:alice", "user:alices", "user:Alice", "channel:alice", "group:main")
@@ -77,7 +77,7 @@ def everything(index: Index, asked: Sequence[str]) -> str:
                 for digit in "0123456789abcdef"
             ],
             fact_queries.entities_in(
-                index.connection, ids, Prompt(f"alice bob {of_all}")
+                index.connection, ids, PromptWords(f"alice bob {of_all}")
             ),
             fact_queries.aliases(index.connection, ids),
             [
@@ -151,11 +151,11 @@ def test_a_prompt_names_what_stands_in_it_as_whole_words(prompt, found):
     page = "## acme corp\n- also_known_as: Acme\n- is_a: firm\n## Bob\n- lives_in: 北京\n- has: Ёлка\n- knows: Zoe\u0301\n"
     put(index, "user:alice", page)
     named = fact_queries.entities_in(
-        index.connection, index.scope_ids(["user:alice"]), Prompt(prompt)
+        index.connection, index.scope_ids(["user:alice"]), PromptWords(prompt)
     )
 
-    assert {Prompt(one).text for one in named} - {"acme"} == {
-        Prompt(one).text for one in found
+    assert {PromptWords(one).text for one in named} - {"acme"} == {
+        PromptWords(one).text for one in found
     }
 
 

@@ -20,7 +20,7 @@ from vault_memory.learning.cycle import LearningCycle
 from vault_memory.learning.runner import LearningRunner, LearningVault
 from vault_memory.learning.steps import STEPS
 from vault_memory.learning.unread_turns import ROOM
-from vault_memory.models.base import Answer
+from vault_memory.models.base import BrainAnswer
 from vault_memory.models.llm.phrase_rules import RulesBrain
 from vault_memory.rules.conversations.turn import Turn
 from vault_memory.rules.learning.model_prompt import Prompt
@@ -41,7 +41,7 @@ class Listener:
     asked: list[Prompt] = field(default_factory=list)
     name: str = "rules"
 
-    def answer(self, prompt: Prompt) -> Answer:
+    def answer(self, prompt: Prompt) -> BrainAnswer:
         self.asked.append(prompt)
         return RulesBrain().answer(prompt)
 

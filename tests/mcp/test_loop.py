@@ -17,7 +17,7 @@ from tests.mcp.vaults import ALICE
 from vault_memory import VaultMemory
 from vault_memory.mcp import json_lines, stdio
 from vault_memory.mcp.http_session import Serving
-from vault_memory.mcp.json_lines import TooLong, Writer, read_lines
+from vault_memory.mcp.json_lines import LineWriter, TooLong, read_lines
 from vault_memory.mcp.protocol import Conversation
 from vault_memory.mcp.stdio import Loop
 
@@ -30,7 +30,7 @@ class Talk:
     def __init__(self, serving: Callable[[], Serving]) -> None:
         self.source, self.to_loop = os.pipe()
         from_loop, self.sink = os.pipe()
-        self.loop = Loop(Conversation(serving), Writer(self.sink))
+        self.loop = Loop(Conversation(serving), LineWriter(self.sink))
         self.thread = threading.Thread(target=self._run, daemon=True)
         self.thread.start()
         self._answers = os.fdopen(from_loop, "rb")

@@ -12,7 +12,7 @@ from tests.mcp.vaults import answer
 from tests.scenarios.outside import Outside
 from vault_memory import VaultMemory
 from vault_memory.conversations.calls import JUST_NOW
-from vault_memory.daemon.socket_server import Server
+from vault_memory.daemon.socket_server import SocketServer
 from vault_memory.errors import UsageError
 from vault_memory.rules.paths.caller import Caller
 
@@ -177,7 +177,7 @@ def test_a_daemon_that_was_not_restarted_after_an_update_keeps_no_bot_from_searc
             f"`search` takes query, scopes, not {', '.join(sorted(arguments))}"
         )
 
-    daemon = Server(memory.vault.state.socket, {"search": refuse})
+    daemon = SocketServer(memory.vault.state.socket, {"search": refuse})
     try:
         found = answer(memory, "memory_search", ME, query="varnish of the heron boat")
     finally:

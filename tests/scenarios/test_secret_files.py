@@ -11,13 +11,13 @@ from tests.models.scripted import ScriptedModel, learns
 from vault_memory.api.vault_memory import VaultMemory
 from vault_memory.config.remote_password import password_of
 from vault_memory.config.sections import (
-    Brain,
+    BrainSettings,
     Config,
-    Embedding,
-    Remote,
+    EmbeddingSettings,
+    RemoteSettings,
     Serve,
     ServeToken,
-    Talk,
+    TalkSettings,
     is_table,
 )
 from vault_memory.errors import VaultMemoryError
@@ -76,7 +76,7 @@ READERS: dict[
 ] = {
     "embedding.api_key_file": (
         lambda file: Config(
-            embedding=Embedding(
+            embedding=EmbeddingSettings(
                 kind="api", base_url=SERVER, dimensions=3, api_key_file=file
             )
         ),
@@ -84,13 +84,15 @@ READERS: dict[
     ),
     "brain.api_key_file": (
         lambda file: Config(
-            brain=Brain(kind="openai", base_url=SERVER, model="m", api_key_file=file)
+            brain=BrainSettings(
+                kind="openai", base_url=SERVER, model="m", api_key_file=file
+            )
         ),
         (brain,),
     ),
     "remote.password_file": (
         lambda file: Config(
-            remote=Remote(url="https://cloud/", user="ada", password_file=file)
+            remote=RemoteSettings(url="https://cloud/", user="ada", password_file=file)
         ),
         (remote,),
     ),
@@ -105,7 +107,9 @@ READERS: dict[
         (metrics,),
     ),
     "talk.secret_file": (
-        lambda file: Config(talk=Talk(secret_file=file, backend="https://cloud/")),
+        lambda file: Config(
+            talk=TalkSettings(secret_file=file, backend="https://cloud/")
+        ),
         (talk,),
     ),
 }
@@ -246,7 +250,7 @@ def test_the_night_sends_no_key_that_lies_in_the_vault(tmp_path: Path) -> None:
     """The vault is synced: the provider of the cloud, and everybody it is shared with, has it."""
     with ScriptedModel(learns) as model:
         file = written(vault_in(tmp_path) / "key")
-        settings = Brain(
+        settings = BrainSettings(
             kind="openai", base_url=model.url, model="m", api_key_file=str(file)
         )
         with memory_in(tmp_path, Config(brain=settings)) as memory:
@@ -271,8 +275,8 @@ def opened(folder: Path, key: str, file: Path) -> VaultMemory:
 
 
 def memory_in(folder: Path, config: Config) -> VaultMemory:
-    if config.embedding == Embedding():
-        config = config._replace(embedding=Embedding(kind="off"))
+    if config.embedding == EmbeddingSettings():
+        config = config._replace(embedding=EmbeddingSettings(kind="off"))
     places = {
         "VAULT_MEMORY_STATE": str(folder / "state"),
         "VAULT_MEMORY_CACHE": str(folder / "cache"),

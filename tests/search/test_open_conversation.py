@@ -12,7 +12,7 @@ import pytest
 
 from tests.search.towns import VOCABULARY
 from vault_memory import VaultMemory
-from vault_memory.config.sections import Config, Embedding
+from vault_memory.config.sections import Config, EmbeddingSettings
 from vault_memory.search.results import MODES
 
 NOW = datetime(2026, 6, 1, 12, 0, tzinfo=UTC)
@@ -60,7 +60,7 @@ class Vaults:
             (root / path).parent.mkdir(parents=True, exist_ok=True)
             (root / path).write_text(text, encoding="utf-8")
         state = {"VAULT_MEMORY_STATE": str(self._folder / f"state{self._count}")}
-        config = Config(embedding=Embedding(kind="off"))
+        config = Config(embedding=EmbeddingSettings(kind="off"))
         memory = self._stack.enter_context(
             VaultMemory.open(root, config, environment=state)
         )

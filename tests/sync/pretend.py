@@ -29,12 +29,12 @@ from vault_memory.sync.actions import (
     Upload,
 )
 from vault_memory.sync.plan.action_order import batches
-from vault_memory.sync.plan.planner import Plan, plan
+from vault_memory.sync.plan.planner import SyncPlan, plan
 from vault_memory.sync.settings import Settings
 from vault_memory.sync.trees import BaseDir, BaseFile, Dir, File, Node, Tree
 
 Text = frozenset[str]
-Planner = Callable[..., Plan]
+Planner = Callable[..., SyncPlan]
 
 
 def hash_of(text: Text) -> str:
@@ -408,7 +408,7 @@ class Settled:
 
     passes: int
     refused: int
-    last: Plan
+    last: SyncPlan
 
 
 def settle(

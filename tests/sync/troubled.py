@@ -8,10 +8,10 @@ from vault_memory.remote.contract import (
     Entry,
     Fetched,
     FileVersion,
-    Identity,
-    Listing,
     PutResult,
     Remote,
+    RemoteListing,
+    ServerIdentity,
     Traffic,
 )
 from vault_memory.remote.remote_errors import (
@@ -76,12 +76,12 @@ class Troubled:
         if not self.calm and self.random.random() < self._rate / 2:
             raise OutcomeUnknown(path, "the connection was cut")
 
-    def identity(self, root: Entry | None = None) -> Identity:
+    def identity(self, root: Entry | None = None) -> ServerIdentity:
         if root is None:
             self._before("")
         return self._remote.identity(root)
 
-    def list(self, folder: str = "", *, deep: bool = False) -> Listing:
+    def list(self, folder: str = "", *, deep: bool = False) -> RemoteListing:
         self._before(folder)
         found = self._remote.list(folder, deep=deep)
         if (
@@ -93,7 +93,7 @@ class Troubled:
                 for one in found.entries
                 if one.path != left_out and not one.path.startswith(left_out + "/")
             )
-            return Listing(found.folder, kept, found.unknown, found.dropped)
+            return RemoteListing(found.folder, kept, found.unknown, found.dropped)
         return found
 
     def look(self, path: str) -> Entry:

@@ -18,7 +18,13 @@ from hypothesis import strategies as st
 
 from tests.http.served import Served, serving
 from vault_memory.api.vault_memory import VaultMemory
-from vault_memory.config.sections import Config, Embedding, Talk, TalkPerson, TalkRoom
+from vault_memory.config.sections import (
+    Config,
+    EmbeddingSettings,
+    TalkPerson,
+    TalkRoom,
+    TalkSettings,
+)
 from vault_memory.http.talk_webhook import TalkSecretUnsafe, talk_routes
 from vault_memory.talk.activity_streams import Garbled, read_event, rendered
 from vault_memory.talk.recorder import REMEMBERED, RoomUnknown
@@ -144,7 +150,7 @@ class Cloud:
         )
 
 
-def settings(folder: Path, **more: Any) -> Talk:
+def settings(folder: Path, **more: Any) -> TalkSettings:
     file = folder / "talk-secret"
     file.write_text(SECRET + "\n")
     file.chmod(0o600)
@@ -154,7 +160,7 @@ def settings(folder: Path, **more: Any) -> Talk:
         "people": (TalkPerson("Ada.L@example.org", "ada"),),
         "forget_by": ("keeper",),
     }
-    return Talk(
+    return TalkSettings(
         str(file),
         "https://CLOUD.example.org",
         **{**said, "forget_reaction": "🗑️", **more},
@@ -172,7 +178,9 @@ def running(folder: Path, **more: Any) -> Iterator[Cloud]:
         "VAULT_MEMORY_STATE": str(folder / "state"),
         "VAULT_MEMORY_CACHE": str(folder / "cache"),
     }
-    config = Config(embedding=Embedding(kind="off"), talk=settings(folder, **more))
+    config = Config(
+        embedding=EmbeddingSettings(kind="off"), talk=settings(folder, **more)
+    )
     with (
         VaultMemory.open(vault, config, environment=places) as memory,
         serving(memory, {}) as served,
@@ -448,7 +456,7 @@ def test_a_request_that_is_too_long_is_refused(shared: Cloud):
 
 
 def test_without_a_secret_there_is_nothing_to_hear_with(shared: Cloud):
-    assert talk_routes(shared.memory, Talk()) == []
+    assert talk_routes(shared.memory, TalkSettings()) == []
 
 
 def test_a_page_in_a_browser_is_not_heard(shared: Cloud):

@@ -14,7 +14,7 @@ NOW = datetime(2090, 6, 1, 12, tzinfo=UTC)
 ALICE = "Users/alice/bot/config/USER.md"
 BOB = "Users/bob/bot/config/USER.md"
 DAY = "Users/alice/memories/2090-05-31.md"
-OFF = config.Config(embedding=config.Embedding(kind="off"))
+OFF = config.Config(embedding=config.EmbeddingSettings(kind="off"))
 
 
 @pytest.fixture

@@ -20,7 +20,7 @@ from vault_memory.database.read_only import ForeignDatabase
 from vault_memory.transfer.importer import NoSource
 
 NOW = datetime(2090, 6, 1, 12, tzinfo=UTC)
-OFF = config.Config(embedding=config.Embedding(kind="off"))
+OFF = config.Config(embedding=config.EmbeddingSettings(kind="off"))
 FACTS = "Users/alice/bot/config/FACTS.md"
 TABLES = """
 CREATE TABLE tasks (id INTEGER PRIMARY KEY, prompt TEXT);

@@ -13,7 +13,7 @@ from vault_memory.edits.edit_errors import NotCurated
 from vault_memory.vault.fs import RealFiles
 
 NOW = datetime(2090, 6, 1, 12, tzinfo=UTC)
-OFF = config.Config(embedding=config.Embedding(kind="off"))
+OFF = config.Config(embedding=config.EmbeddingSettings(kind="off"))
 FIRST = b"## Session Compaction 2026-01-28\n\nWe spoke about \xc2\xabPetrel\xc2\xbb.\n\n### Open\n\n- paint her\n\n"
 SECOND = b"Session compaction (2026-02-03)\n----\n```\n## no heading\n```\n"
 SOUL = b"# Soul\n\nBe kind.\n\n" + FIRST + b"## Voice\n\n- brief\n\n" + SECOND

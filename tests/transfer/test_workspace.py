@@ -9,7 +9,7 @@ from vault_memory import VaultMemory, config
 from vault_memory.transfer.workspace import NoWorkspace
 
 NOW = datetime(2090, 6, 1, 12, tzinfo=UTC)
-OFF = config.Config(embedding=config.Embedding(kind="off"))
+OFF = config.Config(embedding=config.EmbeddingSettings(kind="off"))
 FILES = {
     "MEMORY.md": b"## Boat\r\n\r\n- red \xff\r\n",
     "USER.md": b"- **Name:** Ann",

@@ -71,7 +71,7 @@ class Installed:
 
 
 @dataclass(frozen=True, slots=True)
-class Place:
+class UnitPlace:
     """Where a unit of this name belongs."""
 
     kind: Kind
@@ -100,7 +100,7 @@ def place_of(
     kind: Kind | None,
     environment: Mapping[str, str],
     folder: Path | None = None,
-) -> Place:
+) -> UnitPlace:
     """Return the place of a unit. Raises UsageError for a name that no unit can have."""
     if not _NAME.fullmatch(name):
         raise UsageError(
@@ -109,7 +109,7 @@ def place_of(
         )
     if kind is None:
         kind = "launchd" if sys.platform == "darwin" else "systemd"
-    return Place(kind, name, folder or _usual_folder(kind, own, environment), own)
+    return UnitPlace(kind, name, folder or _usual_folder(kind, own, environment), own)
 
 
 def _usual_folder(kind: Kind, own: bool, environment: Mapping[str, str]) -> Path:
@@ -127,7 +127,7 @@ def _usual_folder(kind: Kind, own: bool, environment: Mapping[str, str]) -> Path
 
 
 def job_of(
-    place: Place,
+    place: UnitPlace,
     vault: Path,
     vault_id: str,
     config: Path | None,
@@ -168,7 +168,7 @@ def job_of(
     )
 
 
-def install(place: Place, job: Job, vault_id: str, *, dry_run: bool) -> Installed:
+def install(place: UnitPlace, job: Job, vault_id: str, *, dry_run: bool) -> Installed:
     """Write the unit. Raises UnitNotOurs, UnitNotWritten, PathNotTaken."""
     unit = systemd_unit(job) if place.kind == "systemd" else launchd_list(job)
     text = _marked(unit, place.kind, vault_id)
@@ -182,7 +182,7 @@ def install(place: Place, job: Job, vault_id: str, *, dry_run: bool) -> Installe
     return Installed(place.unit, "written", text, next_steps)
 
 
-def uninstall(place: Place, vault_id: str, *, dry_run: bool) -> Installed:
+def uninstall(place: UnitPlace, vault_id: str, *, dry_run: bool) -> Installed:
     """Remove the unit of this vault. Raises UnitNotOurs, UnitNotWritten."""
     text = _read_own_unit(place, vault_id)
     if text is None:
@@ -196,7 +196,7 @@ def uninstall(place: Place, vault_id: str, *, dry_run: bool) -> Installed:
     return Installed(place.unit, "removed", text, tuple(_after_uninstall(place)))
 
 
-def _unlink_enable_link(place: Place) -> None:
+def _unlink_enable_link(place: UnitPlace) -> None:
     link = place.enable_link
     if link.is_symlink() and Path(os.readlink(link)).name == place.unit.name:
         link.unlink()
@@ -241,7 +241,7 @@ def _program() -> tuple[str, ...]:
     return (sys.executable, "-m", "vault_memory")
 
 
-def _read_own_unit(place: Place, vault_id: str) -> str | None:
+def _read_own_unit(place: UnitPlace, vault_id: str) -> str | None:
     """Return the text of the unit; None if there is none. Raises UnitNotOurs."""
     unit = place.unit
     if not os.path.lexists(unit):
@@ -303,7 +303,7 @@ def _unwritten(unit: Path, error: OSError) -> UnitNotWritten:
     return UnitNotWritten(f"`{unit}` cannot be written: {error.strerror}", hint=hint)
 
 
-def _after_install(place: Place, *, is_update: bool) -> "Sequence[str]":
+def _after_install(place: UnitPlace, *, is_update: bool) -> "Sequence[str]":
     """Return the commands that start the daemon, or restart it with the new unit."""
     if place.kind == "launchd":
         stop = [_bootout(place)] if is_update else []
@@ -322,7 +322,7 @@ def _after_install(place: Place, *, is_update: bool) -> "Sequence[str]":
     return steps
 
 
-def _after_uninstall(place: Place) -> "Sequence[str]":
+def _after_uninstall(place: UnitPlace) -> "Sequence[str]":
     """Return the commands that stop the daemon."""
     if place.kind == "launchd":
         return [_bootout(place)]
@@ -330,16 +330,16 @@ def _after_uninstall(place: Place) -> "Sequence[str]":
     return [f"{systemctl} stop {place.unit.name}", f"{systemctl} daemon-reload"]
 
 
-def _systemctl(place: Place) -> str:
+def _systemctl(place: UnitPlace) -> str:
     return "systemctl --user" if place.own else "sudo systemctl"
 
 
-def _launchd_domain(place: Place) -> tuple[str, str]:
+def _launchd_domain(place: UnitPlace) -> tuple[str, str]:
     if place.own:
         return ("gui/$(id -u)", "")
     return ("system", "sudo ")
 
 
-def _bootout(place: Place) -> str:
+def _bootout(place: UnitPlace) -> str:
     domain, sudo = _launchd_domain(place)
     return f"{sudo}launchctl bootout {domain}/{place.name}"

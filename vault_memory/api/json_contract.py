@@ -20,7 +20,7 @@ if TYPE_CHECKING:
         status_answers,
     )
     from vault_memory.conversations.calls import Recorded
-    from vault_memory.edits.conflict_copy import ConflictCopy, Resolved
+    from vault_memory.edits.conflict_copy import ConflictCopy, ResolvedConflict
     from vault_memory.edits.edit_result import AppliedOp, Edit, RejectedOp
     from vault_memory.edits.reports import Check, Ended, ThrownNote
     from vault_memory.edits.versions import NoteVersion
@@ -280,12 +280,14 @@ def of_conflicts(copies: "Iterable[ConflictCopy]") -> "edit_answers.ConflictsJso
     }
 
 
-def of_resolved(resolutions: "Iterable[Resolved]") -> "edit_answers.ResolvedJson":
+def of_resolved(
+    resolutions: "Iterable[ResolvedConflict]",
+) -> "edit_answers.ResolvedJson":
     """`conflicts merge`, `take`, `discard`: what became of each copy."""
     return {"items": [_resolved(resolution) for resolution in resolutions]}
 
 
-def _resolved(resolution: "Resolved") -> "edit_answers.ResolvedCopyJson":
+def _resolved(resolution: "ResolvedConflict") -> "edit_answers.ResolvedCopyJson":
     copy, edit = _copy(resolution.copy), resolution.edit
     if resolution.why:
         copy["why"] = resolution.why

@@ -8,26 +8,26 @@ from pathlib import Path
 from typing import Any, Literal, get_args, get_origin
 
 from vault_memory.config.sections import (
-    Brain,
+    BrainSettings,
     ChannelSleepCycle,
     Config,
     Curation,
-    Embedding,
+    EmbeddingSettings,
     Facts,
-    Layout,
     LayoutPattern,
+    LayoutSettings,
     MemorySearch,
     PersonZone,
     Recall,
-    Remote,
+    RemoteSettings,
     Retention,
     Serve,
     ServeToken,
-    Sessions,
+    SessionSettings,
     SleepCycle,
-    Talk,
     TalkPerson,
     TalkRoom,
+    TalkSettings,
     Watch,
     is_table,
 )
@@ -39,26 +39,26 @@ __all__ = [
     "MAY_BE_ZERO",
     "RESERVED",
     "SECTIONS",
-    "Brain",
+    "BrainSettings",
     "ChannelSleepCycle",
     "Config",
     "Curation",
-    "Embedding",
+    "EmbeddingSettings",
     "Facts",
-    "Layout",
     "LayoutPattern",
+    "LayoutSettings",
     "MemorySearch",
     "PersonZone",
     "Recall",
-    "Remote",
+    "RemoteSettings",
     "Retention",
     "Serve",
     "ServeToken",
-    "Sessions",
+    "SessionSettings",
     "SleepCycle",
-    "Talk",
     "TalkPerson",
     "TalkRoom",
+    "TalkSettings",
     "Watch",
     "is_table",
     "load",
@@ -341,7 +341,7 @@ _CHECKS = {"cron": _check_schedule, "zone": _check_zone}
 """Name of a key → function that returns what is wrong with its text"""
 
 
-def remote_problems(remote: Remote) -> list[str]:
+def remote_problems(remote: RemoteSettings) -> list[str]:
     """Return the problems of the URL, without repeating it: it may contain a password."""
     # Imported here: few vaults have a remote.
     from urllib.parse import urlsplit

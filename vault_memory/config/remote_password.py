@@ -8,7 +8,7 @@ from pathlib import Path
 
 from vault_memory.config import state_file
 from vault_memory.config.secret_file import read_credential, read_secret
-from vault_memory.config.sections import Remote
+from vault_memory.config.sections import RemoteSettings
 from vault_memory.errors import ConfigError
 
 VARIABLE = "VAULT_MEMORY_REMOTE_PASSWORD"
@@ -22,7 +22,9 @@ class PasswordUnsafe(ConfigError):
     """The password of the remote is missing, or other accounts can read its file."""
 
 
-def password_of(remote: Remote, environment: Mapping[str, str], root: Path) -> str:
+def password_of(
+    remote: RemoteSettings, environment: Mapping[str, str], root: Path
+) -> str:
     """Return the password; empty when neither user nor password is set. Raises PasswordUnsafe."""
     password = _read_password(remote, environment, root).rstrip("\r\n")
     if not password.isprintable():
@@ -39,7 +41,9 @@ def password_of(remote: Remote, environment: Mapping[str, str], root: Path) -> s
     return password
 
 
-def _read_password(remote: Remote, environment: Mapping[str, str], root: Path) -> str:
+def _read_password(
+    remote: RemoteSettings, environment: Mapping[str, str], root: Path
+) -> str:
     if remote.password_file:
         return read_secret(
             Path(remote.password_file),

@@ -16,7 +16,7 @@ class LayoutPattern(NamedTuple):
     """Scope of the note, e.g. ``user:{user}`` or ``group:journal``"""
 
 
-class Layout(NamedTuple):
+class LayoutSettings(NamedTuple):
     """Which files are memory, and to which scope they belong."""
 
     user: str = "main"
@@ -27,7 +27,7 @@ class Layout(NamedTuple):
     """More paths that are memory, tried before the built-in layouts"""
 
 
-class Embedding(NamedTuple):
+class EmbeddingSettings(NamedTuple):
     """How text becomes vectors. Without an embedder, search uses keywords and reports that."""
 
     kind: Literal["auto", "onnx", "sentence", "api", "off"] = "auto"
@@ -48,7 +48,7 @@ class Embedding(NamedTuple):
     """Seconds after which a missing or failed embedder is tried again"""
 
 
-class Brain(NamedTuple):
+class BrainSettings(NamedTuple):
     """The model that finds memories in conversations. Without one, phrase rules find them."""
 
     kind: Literal["openai", "command", "rules"] = "rules"
@@ -191,14 +191,14 @@ class Retention(NamedTuple):
     """Transcripts older than this go to the trash after a night has learned from them; 0: never"""
 
 
-class Sessions(NamedTuple):
+class SessionSettings(NamedTuple):
     """When a conversation ends."""
 
     idle_minutes: float = 60.0
     """Minutes without a turn after which a session has ended"""
 
 
-class Remote(NamedTuple):
+class RemoteSettings(NamedTuple):
     """The folder on a Nextcloud or another WebDAV server that is synced with the vault."""
 
     url: str = ""
@@ -296,7 +296,7 @@ class TalkPerson(NamedTuple):
     """Name of the user in the vault"""
 
 
-class Talk(NamedTuple):
+class TalkSettings(NamedTuple):
     """Recording of Nextcloud Talk rooms, whose messages `serve` receives at `/talk`."""
 
     secret_file: str = ""
@@ -321,9 +321,9 @@ class Config(NamedTuple):
     max_memory_chars: int = 0
     """Maximum length of the memory block of a prompt, in characters; omits recalled lines first,
     then facts, then dated notes, and never USER.md and CHANNEL.md; 0: no limit"""
-    layout: Layout = Layout()
-    embedding: Embedding = Embedding()
-    brain: Brain = Brain()
+    layout: LayoutSettings = LayoutSettings()
+    embedding: EmbeddingSettings = EmbeddingSettings()
+    brain: BrainSettings = BrainSettings()
     recall: Recall = Recall()
     memory_search: MemorySearch = MemorySearch()
     curation: Curation = Curation()
@@ -331,11 +331,11 @@ class Config(NamedTuple):
     sleep_cycle: SleepCycle = SleepCycle()
     channel_sleep_cycle: ChannelSleepCycle = ChannelSleepCycle()
     retention: Retention = Retention()
-    sessions: Sessions = Sessions()
-    remote: Remote = Remote()
+    sessions: SessionSettings = SessionSettings()
+    remote: RemoteSettings = RemoteSettings()
     watch: Watch = Watch()
     serve: Serve = Serve()
-    talk: Talk = Talk()
+    talk: TalkSettings = TalkSettings()
 
 
 def is_table(kind: object) -> bool:

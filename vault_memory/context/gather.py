@@ -275,7 +275,7 @@ class _Gatherer:
     def _entity_keys(self, scope_ids: Sequence[int], people: set[str]) -> set[str]:
         """Returns the folded names of the entities whose facts may go in."""
         request = self._request
-        prompt = relevance.Prompt(self._query)
+        prompt = relevance.PromptWords(self._query)
         keys = fact_queries.entities_in(self._index.connection, scope_ids, prompt)
         if request.briefing:
             return keys - people

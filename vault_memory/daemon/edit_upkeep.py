@@ -12,7 +12,7 @@ from vault_memory.errors import VaultMemoryError
 from vault_memory.rules.paths.conflict_names import conflict_copy
 
 if TYPE_CHECKING:
-    from vault_memory.edits.conflict_copy import Resolved
+    from vault_memory.edits.conflict_copy import ResolvedConflict
 
 logger = logging.getLogger(__name__)
 
@@ -41,7 +41,7 @@ class EditUpkeep:
         self,
         memory: VaultMemory,
         *,
-        tell_copy: "Callable[[Resolved], None]" = lambda resolved: None,
+        tell_copy: "Callable[[ResolvedConflict], None]" = lambda resolved: None,
     ) -> None:
         self._memory = memory
         self._tell_copy = tell_copy

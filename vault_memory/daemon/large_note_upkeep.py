@@ -25,7 +25,7 @@ IDLE_SECONDS = 10.0
 
 
 @dataclass(frozen=True, slots=True)
-class Request:
+class ReadRequest:
     """A note to be parsed."""
 
     note: Note
@@ -64,10 +64,10 @@ class LargeNotes:
     def __init__(self, wake: Callable[[], None]) -> None:
         self._wake = wake
         self._worker = Worker()
-        self._requests: dict[str, Request] = {}
+        self._requests: dict[str, ReadRequest] = {}
         """the newest of each path that is not written completely"""
-        self._waiting: queue.SimpleQueue[Request | None] = queue.SimpleQueue()
-        self._answers: queue.SimpleQueue[tuple[Request, Parts | NoteTooSlow]] = (
+        self._waiting: queue.SimpleQueue[ReadRequest | None] = queue.SimpleQueue()
+        self._answers: queue.SimpleQueue[tuple[ReadRequest, Parts | NoteTooSlow]] = (
             queue.SimpleQueue()
         )
         self._writing: dict[str, Writing] = {}
@@ -85,7 +85,7 @@ class LargeNotes:
     def put(self, note: Note, place: Place, state: State, read_ns: int) -> None:
         """Plans to index a note."""
         previous = self._requests.get(note.path)
-        request = Request(note, place, state, read_ns)
+        request = ReadRequest(note, place, state, read_ns)
         self._requests[note.path] = request
         if previous is not None and previous.note.revision == note.revision:
             return  # the worker has it already
@@ -181,7 +181,7 @@ class LargeNotes:
                 self._answers.put((request, answer))
                 self._wake()
 
-    def _parse(self, request: Request) -> Parts | NoteTooSlow:
+    def _parse(self, request: ReadRequest) -> Parts | NoteTooSlow:
         try:
             return self._worker.parts_of(request.note.raw, request.place)
         except NoteTooSlow as error:
@@ -191,6 +191,6 @@ class LargeNotes:
             logger.exception("%s cannot be indexed", request.note.path)
             return NoteTooSlow("it cannot be indexed; this is a bug")
 
-    def _is_newest(self, request: Request) -> bool:
+    def _is_newest(self, request: ReadRequest) -> bool:
         newest = self._requests.get(request.note.path)
         return newest is not None and newest.note.revision == request.note.revision

@@ -19,7 +19,7 @@ from vault_memory.daemon.learning_thread import Nights
 from vault_memory.daemon.note_event import NoteEvent
 from vault_memory.daemon.read_barrier import GRACE_SECONDS, Barrier
 from vault_memory.daemon.sd_notify import Notify
-from vault_memory.daemon.socket_server import Server
+from vault_memory.daemon.socket_server import SocketServer
 from vault_memory.daemon.stop_request import StopRequest
 from vault_memory.daemon.sweep_pace import Sweeping
 from vault_memory.daemon.sync_thread import Syncing
@@ -36,7 +36,7 @@ from vault_memory.vault.watch.debounce import DebounceDecision, DebounceTable, S
 from vault_memory.vault.watch.watcher import Watcher
 
 if TYPE_CHECKING:
-    from vault_memory.edits.conflict_copy import Resolved
+    from vault_memory.edits.conflict_copy import ResolvedConflict
 
 logger = logging.getLogger(__name__)
 
@@ -53,7 +53,7 @@ class Stopping(Exception):
 
 
 @dataclass(frozen=True, slots=True)
-class Change:
+class PathChange:
     """One line of what happened: a note, its chunks, how long it took from look to index."""
 
     note: str
@@ -73,8 +73,8 @@ class Daemon:
         self,
         memory: VaultMemory,
         *,
-        tell: Callable[[Change], None],
-        tell_copy: "Callable[[Resolved], None]" = lambda resolved: None,
+        tell: Callable[[PathChange], None],
+        tell_copy: "Callable[[ResolvedConflict], None]" = lambda resolved: None,
         calls: Mapping[str, MemoryCall] | None = None,
     ) -> None:
         self.memory = memory
@@ -124,7 +124,7 @@ class Daemon:
                 self.memory.vault.indexing.index()
                 self._embedding = Embedding(self.memory.fork())
                 self.syncing = Syncing(self.memory.fork())
-                server = Server(
+                server = SocketServer(
                     self.memory.vault.state.socket,
                     Calls(self).table() | self._edit_calls.table(),
                 )
@@ -397,7 +397,7 @@ class Daemon:
             delta.kept,
             delta.removed,
         )
-        self.tell(Change(path, delta, milliseconds, removed))
+        self.tell(PathChange(path, delta, milliseconds, removed))
 
     def _renew_outdated(self) -> None:
         """An index of older rules goes on serving while the next is built beside it."""

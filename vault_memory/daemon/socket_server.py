@@ -29,7 +29,7 @@ QUIET_SECONDS = 60.0
 Call = Callable[[Mapping[str, Any]], Mapping[str, Any]]
 
 
-class Server:
+class SocketServer:
     """Listens until it is closed; each client has a thread for its one question."""
 
     def __init__(self, path: Path, calls: Mapping[str, Call]) -> None:

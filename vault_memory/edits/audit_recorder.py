@@ -14,7 +14,7 @@ from vault_memory.edits.commands import EditCommand
 from vault_memory.edits.edit_errors import NotRecorded
 from vault_memory.edits.inbox import Inbox
 from vault_memory.edits.note_access import NoteState
-from vault_memory.edits.plans.plan import Plan, PlanInputs
+from vault_memory.edits.plans.plan import EditPlan, PlanInputs
 from vault_memory.edits.plans.write_record import Records, plan_again, record_of
 from vault_memory.errors import NoteUnreadable
 from vault_memory.rules.edits.audit_record import Record
@@ -49,19 +49,19 @@ class AuditRecorder:
         self.inputs = PlanInputs(self.records_of, self._bytes_of, human_items)
         self._trail, self._inbox, self._writer = trail, inbox, writer
         self._listeners = listeners
-        self._plans: dict[str, list[tuple[str | None, Plan]]] = {}
+        self._plans: dict[str, list[tuple[str | None, EditPlan]]] = {}
         """plans of this transaction, each after the revision it is made from, by command id"""
         self._recorded: dict[str, str] = {}
         """id of the record before that of a command of this transaction, by command id"""
         self._newest: dict[str, str] = {}
         """id of the newest record that a plan of this transaction used, by note"""
 
-    def start(self, command: EditCommand, plan: Plan, state: NoteState) -> None:
+    def start(self, command: EditCommand, plan: EditPlan, state: NoteState) -> None:
         """Remembers the plan that is about to be written, made from this state of the note."""
         self._plans[command.id] = [(state.revision, plan)]
         self._recorded[command.id] = state.loaded.recorded
 
-    def revise(self, command: EditCommand, plan: Plan) -> None:
+    def revise(self, command: EditCommand, plan: EditPlan) -> None:
         """Remembers the plan on a newer text of the note."""
         revision = None if plan.before is None else revision_of(plan.before)
         self._plans.setdefault(command.id, []).append((revision, plan))
@@ -182,7 +182,7 @@ class AuditRecorder:
             plan = plan_again(command, write, self.inputs, records)
         return record_of(command, write, plan, self.inputs)
 
-    def _find_plan(self, command: EditCommand, write: PendingWrite) -> Plan | None:
+    def _find_plan(self, command: EditCommand, write: PendingWrite) -> EditPlan | None:
         """Returns the newest plan of this transaction for the text that was replaced."""
         for revision, plan in reversed(self._plans.get(command.id, ())):
             if revision == write.expected:

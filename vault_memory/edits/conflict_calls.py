@@ -14,7 +14,7 @@ if TYPE_CHECKING:
     from vault_memory.edits import conflict_copies as edits_conflict_copies
     from vault_memory.edits import conflict_copy, edit_errors, reports
     from vault_memory.edits.conflict_copies import Conflicts
-    from vault_memory.edits.conflict_copy import ConflictCopy, Resolved
+    from vault_memory.edits.conflict_copy import ConflictCopy, ResolvedConflict
     from vault_memory.edits.reports import ThrownNote
     from vault_memory.markdown import note_items
 else:
@@ -72,7 +72,7 @@ class ConflictCalls:
         both: bool = False,
         dry_run: bool = False,
         now: datetime | None = None,
-    ) -> "list[Resolved]":
+    ) -> "list[ResolvedConflict]":
         """Merge copies into their notes and move them to the trash; without ids all whose names are certain.
 
         Lines that both changed are left to a person, unless `both`: then both lines stay, the copy's with a mark.
@@ -88,7 +88,7 @@ class ConflictCalls:
 
     def take(
         self, copy_id: str, *, dry_run: bool = False, now: datetime | None = None
-    ) -> "list[Resolved]":
+    ) -> "list[ResolvedConflict]":
         """Replace a note's text with its copy's; the replaced text stays in the history. Raises UnclearId."""
         moment = aware(now)
         return self._resolve(
@@ -97,7 +97,7 @@ class ConflictCalls:
 
     def discard(
         self, ids: Sequence[str], *, dry_run: bool = False, now: datetime | None = None
-    ) -> "list[Resolved]":
+    ) -> "list[ResolvedConflict]":
         """Move copies to the trash as they are; the trash keeps them for 30 days. Raises UnclearId."""
         moment = aware(now)
         return self._resolve(
@@ -106,7 +106,7 @@ class ConflictCalls:
 
     def settle(
         self, now: datetime | None = None, *, among: Collection[str] | None = None
-    ) -> "list[Resolved]":
+    ) -> "list[ResolvedConflict]":
         """Resolve the copies that need no person: those without new text, and those that merge cleanly.
 
         `among` are the paths of copies that the caller has listed; else the vault is searched for them.
@@ -165,15 +165,16 @@ class ConflictCalls:
         ids: Iterable[str],
         dry_run: bool,
         moment: datetime,
-        resolve: "Callable[[ConflictCopy], Resolved]",
-    ) -> "list[Resolved]":
+        resolve: "Callable[[ConflictCopy], ResolvedConflict]",
+    ) -> "list[ResolvedConflict]":
         with self._edits.transaction():
             if not dry_run:
                 self._edits.editor.tend(moment)
             chosen = self._choose(list(ids))
             if dry_run:
                 return [
-                    conflict_copy.Resolved(copy, "none", copy.why) for copy in chosen
+                    conflict_copy.ResolvedConflict(copy, "none", copy.why)
+                    for copy in chosen
                 ]
             # Read again one by one: the resolution of one copy may change what another one still adds.
             current = (self.copies.read_again(copy) for copy in chosen)

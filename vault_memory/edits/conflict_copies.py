@@ -16,7 +16,7 @@ from datetime import UTC, datetime
 from typing import TYPE_CHECKING
 
 from vault_memory.edits.commands import MergeCopy, RestoreVersion
-from vault_memory.edits.conflict_copy import ConflictCopy, Outcome, Resolved
+from vault_memory.edits.conflict_copy import ConflictCopy, Outcome, ResolvedConflict
 from vault_memory.edits.copy_verdicts import Verdicts
 from vault_memory.edits.edit_errors import UnclearId
 from vault_memory.edits.plans.copy_ancestors import lines_of
@@ -111,7 +111,7 @@ class Conflicts:
 
     def settle(
         self, now: datetime, among: Iterable[str] | None = None
-    ) -> list[Resolved]:
+    ) -> list[ResolvedConflict]:
         """Resolves the copies that need no person, the oldest first: those without new text, and clean merges.
 
         `among` are the paths of known copies; by default the vault is searched for them.
@@ -147,7 +147,7 @@ class Conflicts:
         both: bool = False,
         source: str = "cli",
         patient: bool = True,
-    ) -> Resolved:
+    ) -> ResolvedConflict:
         """Merges a copy into its note, and moves it to the trash.
 
         Where both changed one line, `both` keeps the two lines, that of the copy with a mark.
@@ -155,7 +155,7 @@ class Conflicts:
         if copy.state in ("identical", "contained"):
             return self.discard(copy, now)
         if not _is_mergeable(copy, both=both):
-            return Resolved(copy, "conflict", copy.why)
+            return ResolvedConflict(copy, "conflict", copy.why)
         if copy.note.endswith(".jsonl"):
             for record in read_records(copy.folded.result or b"").records:
                 append_record(self._folder.root, copy.note, record)
@@ -167,7 +167,7 @@ class Conflicts:
         resolution = _Resolution(action, "merged", source, patient)
         return self._write_and_trash(copy, resolution, now)
 
-    def take(self, copy: ConflictCopy, now: datetime) -> Resolved:
+    def take(self, copy: ConflictCopy, now: datetime) -> ResolvedConflict:
         """Replaces the text of the note by that of the copy; the replaced text stays in the history."""
         if copy.note.endswith(".jsonl") and copy.current is not None:
             raise UsageError(
@@ -175,12 +175,12 @@ class Conflicts:
                 hint="merge the copy, or discard it",
             )
         if not copy.revision:
-            return Resolved(copy, "conflict", copy.why)
+            return ResolvedConflict(copy, "conflict", copy.why)
         self._store_text(copy, now)
         resolution = _Resolution(RestoreVersion(copy.revision), "taken")
         return self._write_and_trash(copy, resolution, now)
 
-    def discard(self, copy: ConflictCopy, now: datetime) -> Resolved:
+    def discard(self, copy: ConflictCopy, now: datetime) -> ResolvedConflict:
         """Moves a copy to the trash as it is."""
         return self._move_to_trash(copy, "discarded", now)
 
@@ -188,12 +188,12 @@ class Conflicts:
 
     def _write_and_trash(
         self, copy: ConflictCopy, resolution: _Resolution, now: datetime
-    ) -> Resolved:
+    ) -> ResolvedConflict:
         """Writes the note; only then moves the copy to the trash."""
         if copy.kind not in note_access.CURATED:
             reason = self._write_page(copy, now, resolution.action)
             if reason:
-                return Resolved(copy, "pending", reason)
+                return ResolvedConflict(copy, "pending", reason)
             return self._move_to_trash(copy, resolution.outcome, now)
         why = f"from `{copy.path.rpartition('/')[2]}`"
         command = self._editor.new_command(
@@ -201,10 +201,10 @@ class Conflicts:
         )
         edit = self._editor.run(command, now, patient=resolution.patient)
         if edit.pending:
-            return Resolved(copy, "pending", edit.pending[0].explanation, edit)
+            return ResolvedConflict(copy, "pending", edit.pending[0].explanation, edit)
         if any(op.outcome == "noop_no_match" for op in edit.applied):
             why = "the note was changed meanwhile, and both changed the same"
-            return Resolved(copy, "conflict", why, edit)
+            return ResolvedConflict(copy, "conflict", why, edit)
         return replace(self._move_to_trash(copy, resolution.outcome, now), edit=edit)
 
     def _write_page(
@@ -243,22 +243,22 @@ class Conflicts:
 
     def _move_to_trash(
         self, copy: ConflictCopy, outcome: Outcome, now: datetime
-    ) -> Resolved:
+    ) -> ResolvedConflict:
         """Moves a copy to the trash if it still has the bytes that were read."""
         if not copy.revision:
-            return Resolved(copy, "conflict", copy.why)
+            return ResolvedConflict(copy, "conflict", copy.why)
         op_id = f"copy-{secrets.token_hex(8)}"
         result = self._editor.writer.trash(
             copy.path, expected=copy.revision, now=now, op_id=op_id
         )
         match result.outcome:
             case "trashed":
-                return Resolved(copy, outcome)
+                return ResolvedConflict(copy, outcome)
             case "pending":
-                return Resolved(copy, "pending", result.explanation)
+                return ResolvedConflict(copy, "pending", result.explanation)
             case _:
                 why = "the copy was changed meanwhile, and stays"
-                return Resolved(copy, "changed", why)
+                return ResolvedConflict(copy, "changed", why)
 
     def _store_text(self, copy: ConflictCopy, now: datetime) -> None:
         """Stores the text of the copy: after a crash the command is planned again from it."""
@@ -266,7 +266,9 @@ class Conflicts:
 
     # ---- without a person ---------------------------------------------------------------------
 
-    def _settle_copy(self, path: str, name: CopyName, now: datetime) -> Resolved | None:
+    def _settle_copy(
+        self, path: str, name: CopyName, now: datetime
+    ) -> ResolvedConflict | None:
         """Resolves one copy if that needs no person; None when it stays."""
         note = original_path(path, name)
         stamp = self._stamp_of(path, note)

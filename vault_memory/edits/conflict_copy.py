@@ -54,7 +54,7 @@ class ConflictCopy:
 
 
 @dataclass(frozen=True, slots=True)
-class Resolved:
+class ResolvedConflict:
     """The result of resolving a copy."""
 
     copy: ConflictCopy

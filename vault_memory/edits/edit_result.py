@@ -5,7 +5,7 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 from vault_memory.edits.commands import EditCommand
-from vault_memory.edits.plans.plan import Plan
+from vault_memory.edits.plans.plan import EditPlan
 from vault_memory.rules.edits.audit_record import Record, summary
 
 
@@ -101,7 +101,9 @@ def edit_of(record: Record, *, recorded: bool) -> Edit:
     )
 
 
-def pending_of(plan: Plan, command: EditCommand, reason: str, explanation: str) -> Edit:
+def pending_of(
+    plan: EditPlan, command: EditCommand, reason: str, explanation: str
+) -> Edit:
     """Returns the result of a command whose write waits, with the reason."""
     edit = edit_of(plan.record(command, plan.after), recorded=False)
     pending = tuple(

@@ -31,7 +31,7 @@ from vault_memory.edits.inbox import Inbox
 from vault_memory.edits.note_access import NoteAccess, NoteState, complete_version
 from vault_memory.edits.note_history import NoteHistory
 from vault_memory.edits.plans.edit_plan import plan_command
-from vault_memory.edits.plans.plan import Plan
+from vault_memory.edits.plans.plan import EditPlan
 from vault_memory.edits.stale_saves import StaleSaveDetector
 from vault_memory.edits.versions import Waiting
 from vault_memory.lazy import lazy_module
@@ -275,17 +275,17 @@ class NoteEditor:
 
     def plan_again(
         self, command: EditCommand, base: bytes | None
-    ) -> tuple[EditCommand, Plan]:
+    ) -> tuple[EditCommand, EditPlan]:
         """Plans a pending command on another text. Returns it as the journal stores it, and its plan."""
         self.trail.unload()
         try:
             plan = plan_command(command, base, self._recorder.inputs)
         except NotUndoable:
-            plan = Plan(base, base)
+            plan = EditPlan(base, base)
         newest = self._recorder.planned_after(command.note)
         return replace(command, planned_after=newest), plan
 
-    def record_without_change(self, command: EditCommand, plan: Plan) -> Edit:
+    def record_without_change(self, command: EditCommand, plan: EditPlan) -> Edit:
         """Records a command that does not change its note; a command without any ops leaves no record."""
         record = plan.record(command, plan.after)
         is_empty = not (record.applied or record.rejected or record.proposed)
@@ -318,7 +318,7 @@ class NoteEditor:
     def _write(
         self,
         command: EditCommand,
-        plan: Plan,
+        plan: EditPlan,
         state: NoteState,
         base: bytes | None,
         now: datetime,
@@ -345,7 +345,7 @@ class NoteEditor:
         return records.get(command.id), result
 
     def _pending_edit(
-        self, command: EditCommand, plan: Plan, result: WriteResult
+        self, command: EditCommand, plan: EditPlan, result: WriteResult
     ) -> Edit:
         """Returns the result of a command whose write waits."""
         for pending in self.waiting():
@@ -356,7 +356,7 @@ class NoteEditor:
     def _start_write(
         self,
         command: EditCommand,
-        plan: Plan,
+        plan: EditPlan,
         state: NoteState,
         base: bytes | None,
         now: datetime,
@@ -393,7 +393,7 @@ class NoteEditor:
         try:
             plan = plan_command(command, newer, self._recorder.inputs, base=base)
         except NotUndoable:
-            plan = Plan(newer, newer)
+            plan = EditPlan(newer, newer)
         self._recorder.revise(command, plan)
         return plan.after
 

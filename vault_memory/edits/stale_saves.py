@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING
 from vault_memory.edits.backup_detection import adopt_newer_vault
 from vault_memory.edits.commands import ApplyOps, RestoreLines
 from vault_memory.edits.edit_errors import NotCurated
-from vault_memory.edits.plans.plan import Plan
+from vault_memory.edits.plans.plan import EditPlan
 from vault_memory.errors import VaultMemoryError
 from vault_memory.lazy import lazy_module
 from vault_memory.rules.edits.ownership import Ownership, replay
@@ -212,7 +212,7 @@ class StaleSaveDetector:
                     command = self._editor.new_command(
                         note.path, "proposal", now, ApplyOps(), why=WHY
                     )
-                    plan = Plan(note.raw, note.raw, proposed=ops)
+                    plan = EditPlan(note.raw, note.raw, proposed=ops)
                     self._editor.record_without_change(command, plan)
         return True
 

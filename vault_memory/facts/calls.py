@@ -118,7 +118,7 @@ class FactCalls:
         scope_ids = index.scope_ids(scopes)
         with index.reading():
             names = rows.entities_in(
-                index.connection, scope_ids, entity_info.Prompt(prompt)
+                index.connection, scope_ids, entity_info.PromptWords(prompt)
             )
             names |= {entity_info.folded(user)}
             found_rows = rows.facts_about(index.connection, scope_ids, names)

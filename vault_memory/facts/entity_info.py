@@ -24,7 +24,7 @@ from vault_memory.rules.facts.fact import (
 )
 from vault_memory.rules.facts.fact_page import FactRules, is_writable
 from vault_memory.rules.facts.inference import Strength, strengths, with_inverse
-from vault_memory.rules.facts.relevance import Prompt, relevant
+from vault_memory.rules.facts.relevance import PromptWords, relevant
 
 if TYPE_CHECKING:
     from vault_memory.edits.edit_result import Edit
@@ -40,7 +40,7 @@ __all__ = [
     "FactChange",
     "FactList",
     "FactRules",
-    "Prompt",
+    "PromptWords",
     "UnclearFact",
     "about",
     "about_these",
@@ -249,10 +249,10 @@ def check(fact: Fact) -> None:
 
 def unclear(given: str, everything: Sequence[Fact]) -> UnclearFact:
     """Returns the error for an unknown id. It lists facts that its words may mean, else any."""
-    text = Prompt(given).text
+    text = PromptWords(given).text
     near = [
         fact
         for fact in everything
-        if Prompt(f"{fact.subject} {fact.object}").names(text)
+        if PromptWords(f"{fact.subject} {fact.object}").names(text)
     ]
     return UnclearFact(given, (near or everything)[:MOST_CANDIDATES], several=False)

@@ -45,7 +45,7 @@ class TooManyItems(UsageError):
 
 
 @dataclass(frozen=True, slots=True)
-class Removed:
+class RetractRemoved:
     """Items that were removed from a note."""
 
     place: str
@@ -65,7 +65,7 @@ class Proposed:
 
 
 @dataclass(frozen=True, slots=True)
-class Remaining:
+class RetractRemaining:
     """A note that still contains the text."""
 
     place: str
@@ -77,9 +77,9 @@ class TakenBack:
     """The result of `take_back`."""
 
     matches: int
-    removed: tuple[Removed, ...]
+    removed: tuple[RetractRemoved, ...]
     proposed: tuple[Proposed, ...]
-    remaining: tuple[Remaining, ...]
+    remaining: tuple[RetractRemaining, ...]
 
     def as_json(self) -> dict[str, Any]:
         """Returns the result with the keys that `forget` has in the JSON contract."""
@@ -158,12 +158,12 @@ def _remove(
     return edits.apply(note, ops, options)
 
 
-def _removed(results: "Sequence[Edit]") -> tuple[Removed, ...]:
+def _removed(results: "Sequence[Edit]") -> tuple[RetractRemoved, ...]:
     removed = []
     for edit in results:
         count = sum(op.outcome == "applied" for op in edit.applied)
         if count:
-            removed.append(Removed(edit.note, count, edit.audit_id))
+            removed.append(RetractRemoved(edit.note, count, edit.audit_id))
     return tuple(removed)
 
 
@@ -181,15 +181,15 @@ def _remaining(
     kinds: dict[str, str],
     text_matcher: "TextMatcher",
     results: "dict[str, Edit]",
-) -> Iterator[Remaining]:
+) -> Iterator[RetractRemaining]:
     """Yields the notes that contain the text after the removal, each with the reason."""
     for note, kind in kinds.items():
         raw = _read(edits, note)
         if isinstance(raw, str):
-            yield Remaining(note, f"perhaps: it cannot be read now: {raw}")
+            yield RetractRemaining(note, f"perhaps: it cannot be read now: {raw}")
         elif text_matcher.is_in_bytes(raw):
             why = SAID if kind == "transcript" else _why_remaining(results.get(note))
-            yield Remaining(note, why)
+            yield RetractRemaining(note, why)
 
 
 def _why_remaining(edit: "Edit | None") -> str:

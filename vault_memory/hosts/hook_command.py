@@ -55,7 +55,7 @@ Moment = tuple[float, int]
 """Seconds since 1970, and 30 random bits: together they are the id of what an event says"""
 
 
-class _Call:
+class _HookCall:
     """What one call knows so far: whatever fails, the log gets as much of it as possible."""
 
     def __init__(self, environment: Mapping[str, str]) -> None:
@@ -97,7 +97,7 @@ def run(
     `payload` is standard input, where it was read already. `moment` is that of an attempt which may
     have recorded the event: it is not recorded again.
     """
-    call = _Call(os.environ)
+    call = _HookCall(os.environ)
     call.payload, call.moment, call.again = payload, moment, moment is not None
     timer = _end_after(seconds, call)
     try:
@@ -112,7 +112,7 @@ def run(
 
 def serve(memory: "VaultMemory", arguments: Mapping[str, Any]) -> dict[str, Any]:
     """Answer an event in a process that has the vault open. Raises VaultMemoryError."""
-    call = _Call({})
+    call = _HookCall({})
     host = _parse_arguments(call, arguments["arguments"])
     seconds, chance = arguments["moment"]
     call.moment = (float(seconds), int(chance))
@@ -127,7 +127,7 @@ def serve(memory: "VaultMemory", arguments: Mapping[str, Any]) -> dict[str, Any]
     return {"text": _carry_out(call, memory, host, event, caller)}
 
 
-def _answer(call: _Call, arguments: Sequence[str]) -> str:
+def _answer(call: _HookCall, arguments: Sequence[str]) -> str:
     host = _parse_arguments(call, arguments)
     if call.payload is None:
         call.payload = sys.stdin.buffer.read(LARGEST_PAYLOAD + 1)
@@ -147,7 +147,7 @@ def _answer(call: _Call, arguments: Sequence[str]) -> str:
 
 
 def _carry_out(
-    call: _Call, memory: "VaultMemory", host: Host, event: Event, caller: "Caller"
+    call: _HookCall, memory: "VaultMemory", host: Host, event: Event, caller: "Caller"
 ) -> str:
     now, chance = _parse_time(call.options.last("now")), None
     if call.moment is not None:
@@ -164,7 +164,7 @@ def _carry_out(
         hook_events.record(context, chance, again=call.again)
 
 
-def _parse_arguments(call: _Call, arguments: Sequence[str]) -> Host:
+def _parse_arguments(call: _HookCall, arguments: Sequence[str]) -> Host:
     """Read host and options without click, which would take as long as all else together."""
     names = programs.names()
     # For the log, should the rest of the command line be wrong.
@@ -205,7 +205,7 @@ def _local_time(seconds: float) -> "datetime":
     return datetime.fromtimestamp(seconds).astimezone()
 
 
-def _end_after(seconds: float, call: _Call) -> threading.Timer:
+def _end_after(seconds: float, call: _HookCall) -> threading.Timer:
     """Start the timer that ends the process, should the call take longer."""
     timer = threading.Timer(seconds, _give_up, [call, seconds])
     timer.daemon = True
@@ -213,7 +213,7 @@ def _end_after(seconds: float, call: _Call) -> threading.Timer:
     return timer
 
 
-def _give_up(call: _Call, seconds: float) -> None:
+def _give_up(call: _HookCall, seconds: float) -> None:
     """End the process, wherever the main thread is: every file it writes may be cut off anywhere."""
 
     def keep_and_log() -> None:

@@ -45,7 +45,7 @@ _Position = tuple[int, int, int, int]
 """id, ordinal, first line, last line"""
 
 
-class Change(NamedTuple):
+class ChunkChange(NamedTuple):
     """How the chunks of a note differ from its rows."""
 
     added: list[Row]
@@ -91,7 +91,7 @@ def compare(
     chunks: "Sequence[Chunk]",
     date: str | None,
     also: Sequence[int | None],
-) -> Change:
+) -> ChunkChange:
     """Return what has to be written so that the rows of `note` are `chunks`. Writes nothing."""
     return _compare(_occurrences(connection, note, None), chunks, 0, date, also)
 
@@ -102,7 +102,7 @@ def _compare(
     start: int,
     date: str | None,
     also: Sequence[int | None],
-) -> Change:
+) -> ChunkChange:
     """Compare rows with chunks, whose ordinals begin at `start`. Empties `old` of equal rows."""
     added: list[Row] = []
     moved: list[_Position] = []
@@ -134,7 +134,7 @@ def _compare(
             )
         )
     removed = [(twin[0],) for twins in old.values() for twin in twins]
-    return Change(added, moved, removed, len(chunks) - len(added))
+    return ChunkChange(added, moved, removed, len(chunks) - len(added))
 
 
 def add(connection: Connection, note: int, scope: int, rows: Sequence[Row]) -> None:

@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from vault_memory.rules.facts import fact as facts_fact
     from vault_memory.rules.facts import relevance
     from vault_memory.rules.facts.fact import Fact
-    from vault_memory.rules.facts.relevance import Prompt
+    from vault_memory.rules.facts.relevance import PromptWords
 else:
     facts_fact = lazy_module("vault_memory.rules.facts.fact")
     relevance = lazy_module("vault_memory.rules.facts.relevance")
@@ -86,7 +86,7 @@ def facts_with_id(
 
 
 def entities_in(
-    connection: Connection, scope_ids: Sequence[int], prompt: "Prompt"
+    connection: Connection, scope_ids: Sequence[int], prompt: "PromptWords"
 ) -> set[str]:
     """Return the folded names that a prompt contains as whole words, with their entities.
 

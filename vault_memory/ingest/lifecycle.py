@@ -53,7 +53,7 @@ class Indexing:
         folder: Folder,
         marker: Marker,
         layout: Layout,
-        settings: configuration.Layout,
+        settings: configuration.LayoutSettings,
         generations: Path,
     ) -> None:
         self.folder = folder

@@ -82,7 +82,7 @@ class CycleRequest:
 
 
 @dataclass(slots=True)
-class Outcome:
+class CycleOutcome:
     """What a cycle did. The names are those of the JSON contract."""
 
     scope: str
@@ -147,7 +147,7 @@ class LearningCycle:
         self.now = request.now
         self.kind, _, self.name = request.scope.partition(":")
         self.last = deps.store.last(self.scope)
-        self.outcome = Outcome(self.scope, request.night.isoformat())
+        self.outcome = CycleOutcome(self.scope, request.night.isoformat())
         self.checkpoint = OpenCycle()
         self.read_marks = set[str]()
         """the marks of turns that earlier cycles read"""
@@ -163,7 +163,7 @@ class LearningCycle:
         """The local date of the cycle. A cycle that was killed keeps its date."""
         return date.fromisoformat(self.checkpoint.night)
 
-    def run(self) -> Outcome:
+    def run(self) -> CycleOutcome:
         """Runs all steps. The outcome names a failure, and the next cycle tries again."""
         for step in learning_steps.STEPS:
             is_skipped = step in learning_steps.OF_THE_NIGHT and self.checkpoint.session
@@ -361,4 +361,4 @@ class LearningCycle:
         return any(item.outcome == "applied" for item in edit.applied)
 
 
-__all__ = ["CycleDeps", "CycleRequest", "LearningCycle", "Outcome", "RunOutcome"]
+__all__ = ["CycleDeps", "CycleOutcome", "CycleRequest", "LearningCycle", "RunOutcome"]

@@ -75,7 +75,7 @@ def _read(source: int) -> bytes:
             select.select([source], [], [])
 
 
-class Writer:
+class LineWriter:
     """Writes messages as lines, from any thread. After the reader has gone it drops them."""
 
     def __init__(self, sink: int) -> None:

@@ -13,7 +13,7 @@ from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 
 from vault_memory.lazy import lazy_module
-from vault_memory.mcp.json_lines import LARGEST, TooLong, Writer, decode, read_lines
+from vault_memory.mcp.json_lines import LARGEST, LineWriter, TooLong, decode, read_lines
 from vault_memory.mcp.protocol import (
     BUSY,
     INTERNAL_ERROR,
@@ -53,7 +53,7 @@ def serve(
     What is printed meanwhile goes to standard error: standard output belongs to the protocol.
     """
     vault = _Vault(open_vault, caller)
-    loop = Loop(Conversation(vault.serving), Writer(_take_stdout()))
+    loop = Loop(Conversation(vault.serving), LineWriter(_take_stdout()))
     # Ctrl-C ends it at once: every change to a file survives that
     signal.signal(signal.SIGINT, signal.SIG_DFL)
     try:
@@ -125,7 +125,7 @@ class Request:
 class Batch:
     """Collects the answers to an array of messages, which are sent together."""
 
-    def __init__(self, size: int, writer: Writer) -> None:
+    def __init__(self, size: int, writer: LineWriter) -> None:
         self._missing = size
         self._writer = writer
         self._answers: list[Json] = []
@@ -145,7 +145,7 @@ class Batch:
 class Loop:
     """Reads messages and answers them, until the input ends."""
 
-    def __init__(self, conversation: Conversation, writer: Writer) -> None:
+    def __init__(self, conversation: Conversation, writer: LineWriter) -> None:
         self._conversation = conversation
         self._writer = writer
         self._lock = threading.Lock()

@@ -26,7 +26,7 @@ FUNCTIONS: Mapping[str, Callable[[Serving, Any], tuple[dict[str, Any], str]]] = 
 
 
 @dataclass(frozen=True, slots=True)
-class Result:
+class ToolResult:
     """An answer of the contract with its text for a model, or only the words of an error."""
 
     text: str
@@ -37,7 +37,7 @@ class Result:
         return self.answer is None
 
 
-def call(serving: Serving, name: str, arguments: Mapping[str, Any]) -> Result:
+def call(serving: Serving, name: str, arguments: Mapping[str, Any]) -> ToolResult:
     """Call a tool for a caller. An error comes back in words. Raises only ToolUnknown."""
     tool = TOOLS.get(name)
     if tool is None:
@@ -45,7 +45,7 @@ def call(serving: Serving, name: str, arguments: Mapping[str, Any]) -> Result:
     try:
         answer, text = FUNCTIONS[name](serving, tool.read(arguments))
     except VaultMemoryError as error:
-        return Result(f"error: {serving.explain(error)}")
+        return ToolResult(f"error: {serving.explain(error)}")
     except Exception as error:
         # Its message may be text of a note, which must not be in a log.
         logger.error(
@@ -54,7 +54,7 @@ def call(serving: Serving, name: str, arguments: Mapping[str, Any]) -> Result:
             type(error).__name__,
             exc_info=logger.isEnabledFor(logging.INFO),
         )
-        return Result(
+        return ToolResult(
             "error: the memory cannot do this now\n\nhint: try again later; the server's log says why"
         )
-    return Result(text, answer)
+    return ToolResult(text, answer)

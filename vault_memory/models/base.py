@@ -19,7 +19,7 @@ extracted from a text, repaired after the brain read what was wrong, by a progra
 
 
 @dataclass(frozen=True, slots=True)
-class Answer:
+class BrainAnswer:
     """The answer of a brain to one prompt; `read_answer` parses it."""
 
     text: str
@@ -36,7 +36,7 @@ class Brain(Protocol):
     def name(self) -> str:
         """The brain's name for people, e.g. ``openai small``."""
 
-    def answer(self, prompt: "Prompt") -> Answer:
+    def answer(self, prompt: "Prompt") -> BrainAnswer:
         """Answer one prompt. Raises ``BrainUnavailable`` without a server, or without a usable answer."""
 
 

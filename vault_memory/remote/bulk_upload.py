@@ -28,7 +28,7 @@ class BulkFile:
 
 
 @dataclass(frozen=True, slots=True)
-class Result:
+class BulkResult:
     """The result for one file."""
 
     is_stored: bool
@@ -60,7 +60,7 @@ def body(files: Iterable[BulkFile], boundary: str, modified: int) -> bytes:
     return b"".join(chunks)
 
 
-def results(text: bytes) -> dict[str, Result] | None:
+def results(text: bytes) -> dict[str, BulkResult] | None:
     """The results in an answer, by the names of the files; None when it holds no results."""
     try:
         answer = json.loads(text)
@@ -78,12 +78,12 @@ def results(text: bytes) -> dict[str, Result] | None:
     }
 
 
-def _result(fields: dict[str, object]) -> Result:
+def _result(fields: dict[str, object]) -> BulkResult:
     if fields.get("error") is not False:
-        return Result(False)
+        return BulkResult(False)
     etag = fields.get("etag")
     tag = etag_of(f'"{etag}"')[0] if isinstance(etag, str) else ""
-    return Result(True, tag, str(fields.get("fileid") or ""))
+    return BulkResult(True, tag, str(fields.get("fileid") or ""))
 
 
 def number_of(stored: PutResult) -> int:

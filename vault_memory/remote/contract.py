@@ -32,7 +32,7 @@ class Entry:
 
 
 @dataclass(frozen=True, slots=True)
-class Listing:
+class RemoteListing:
     """The contents of a folder. A path that is in neither `entries` nor `unknown` is absent."""
 
     folder: Entry
@@ -44,7 +44,7 @@ class Listing:
 
 
 @dataclass(frozen=True, slots=True)
-class Identity:
+class ServerIdentity:
     """The identity of the remote's folder. When any part changes, nothing is deleted: it may be another folder."""
 
     server: str
@@ -152,11 +152,11 @@ class Remote(Protocol):
     traits: Capabilities
     traffic: Traffic
 
-    def identity(self, root: Entry | None = None) -> Identity:
+    def identity(self, root: Entry | None = None) -> ServerIdentity:
         """The identity of the folder; without a request when its current entry is given."""
         ...
 
-    def list(self, folder: str = "", *, deep: bool = False) -> Listing:
+    def list(self, folder: str = "", *, deep: bool = False) -> RemoteListing:
         """List a folder, or with `deep` the whole tree. Raises RemoteMissing, or RootMissing for ""."""
         ...
 

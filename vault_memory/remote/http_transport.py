@@ -59,7 +59,7 @@ class Request:
 
 
 @dataclass(frozen=True, slots=True)
-class Answer:
+class HttpAnswer:
     """One complete answer."""
 
     status: int
@@ -163,7 +163,7 @@ class Transport(Client):  # type: ignore[misc]  # it comes without types
             self._deadlines.stop(exchange)
             raise
 
-    def ask(self, request: Request) -> Answer:
+    def ask(self, request: Request) -> HttpAnswer:
         """Send a request and read the complete answer. Raises NotSent, NoAnswer."""
         response = self.execute_request(
             request.action, request.target, request.body, list(request.headers)
@@ -224,11 +224,11 @@ def is_redirect(status: int) -> bool:
     return 300 <= status < 400 and status != 304
 
 
-def _read(response: requests.Response, request: Request) -> Answer:
+def _read(response: requests.Response, request: Request) -> HttpAnswer:
     """Read the body of an answer. Raises ValueError when it is not as long as announced, or too long."""
     status, headers = response.status_code, response.headers
     if is_redirect(status):
-        return Answer(status, headers, b"", 0, False)
+        return HttpAnswer(status, headers, b"", 0, False)
     cap = _CAP_OF_ERRORS
     if request.cap is not None and status < 300:
         cap = request.cap
@@ -240,7 +240,7 @@ def _read(response: requests.Response, request: Request) -> Answer:
             request.sink(chunk)
     else:
         body = b"".join(chunks)
-    return Answer(status, headers, body, chunks.total, chunks.has_length)
+    return HttpAnswer(status, headers, body, chunks.total, chunks.has_length)
 
 
 class _Chunks:

@@ -13,9 +13,9 @@ from vault_memory.remote.contract import (
     Entry,
     Fetched,
     FileVersion,
-    Identity,
-    Listing,
     PutResult,
+    RemoteListing,
+    ServerIdentity,
     Traffic,
 )
 from vault_memory.remote.remote_errors import (
@@ -83,14 +83,16 @@ class RamRemote:
         self.traffic = Traffic()
         self._user = user
 
-    def identity(self, root: Entry | None = None) -> Identity:
+    def identity(self, root: Entry | None = None) -> ServerIdentity:
         if root is not None:
-            return Identity("ram:", self._user, root.fileid, root.fingerprint)
+            return ServerIdentity("ram:", self._user, root.fileid, root.fingerprint)
         with self._request():
             root = self._entry("")
-            return Identity("ram:", self._user, root.fileid, self.server.fingerprint)
+            return ServerIdentity(
+                "ram:", self._user, root.fileid, self.server.fingerprint
+            )
 
-    def list(self, folder: str = "", *, deep: bool = False) -> Listing:
+    def list(self, folder: str = "", *, deep: bool = False) -> RemoteListing:
         with self._request():
             key = self._key(folder)
             if self._find(key).raw is not None:
@@ -101,7 +103,7 @@ class RamRemote:
                 if path != key and _is_below(path, key)
             ]
             chosen = (path for path in below if deep or _parent(path) == key)
-            return Listing(
+            return RemoteListing(
                 self._entry(key), tuple(self._entry(path) for path in sorted(chosen))
             )
 

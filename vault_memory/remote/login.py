@@ -7,7 +7,7 @@ from urllib.parse import quote
 from vault_memory.remote.address import address
 from vault_memory.remote.http_transport import (
     Account,
-    Answer,
+    HttpAnswer,
     NoAnswer,
     NotSent,
     Request,
@@ -84,7 +84,7 @@ class Login:
         """Close the connection."""
         self._transport.close()
 
-    def _post(self, target: str, body: bytes) -> Answer:
+    def _post(self, target: str, body: bytes) -> HttpAnswer:
         content_type = "Content-Type: application/x-www-form-urlencoded"
         try:
             answer = self._transport.ask(Request("post", target, body, (content_type,)))
@@ -101,7 +101,7 @@ class Login:
     def _path(self, below: str) -> str:
         return self._at.target("", folder=True) + below
 
-    def _same_server(self, url: object) -> "_Page":
+    def _same_server(self, url: object) -> "_LoginPage":
         """A page of the server that was asked. Raises NotUnderstood for any other."""
         scheme, _, location = str(url).partition("://")
         host, slash, path = location.partition("/")
@@ -114,16 +114,16 @@ class Login:
             raise NotUnderstood(
                 "the login leads to another server", hint="check `remote.url`"
             )
-        return _Page(str(url), f"/{path}")
+        return _LoginPage(str(url), f"/{path}")
 
 
 @dataclass(frozen=True, slots=True)
-class _Page:
+class _LoginPage:
     url_text: str
     target: str
 
 
-def _object(answer: Answer) -> dict[str, object]:
+def _object(answer: HttpAnswer) -> dict[str, object]:
     try:
         payload = json.loads(answer.body) if answer.status == 200 else None
     except ValueError:

@@ -19,7 +19,7 @@ from urllib.parse import quote, unquote
 from vault_memory.remote import bulk_upload
 from vault_memory.remote.capabilities import is_scratch
 from vault_memory.remote.contract import Capabilities, FileVersion, PutResult
-from vault_memory.remote.http_transport import Answer, Request, is_redirect
+from vault_memory.remote.http_transport import HttpAnswer, Request, is_redirect
 from vault_memory.remote.propfind_parser import DAV, NEXTCLOUD, Line
 from vault_memory.remote.remote_errors import (
     AnsweredByProxy,
@@ -179,7 +179,7 @@ class Nextcloud(WebDav):
 
     def _send_bulk(
         self, target: str, files: Sequence[bulk_upload.BulkFile], modified: int
-    ) -> Answer:
+    ) -> HttpAnswer:
         """Send a bulk upload. Raises Refused when the server does not take such requests."""
         boundary = secrets.token_hex(16)
         content_type = f"Content-Type: multipart/related; boundary={boundary}"
@@ -226,7 +226,9 @@ class Nextcloud(WebDav):
             return None
         return f"{quote(place[1])}/bulk", place[2] or ""
 
-    def _stored_in_bulk(self, result: bulk_upload.Result, answer: Answer) -> PutResult:
+    def _stored_in_bulk(
+        self, result: bulk_upload.BulkResult, answer: HttpAnswer
+    ) -> PutResult:
         date = seconds_of(answer.header("Date")) or 0
         return PutResult(etag=result.etag, fileid=_bare_id(result.fileid), date=date)
 
@@ -323,7 +325,7 @@ class Nextcloud(WebDav):
 
     # --- Answers ---
 
-    def stored(self, answer: Answer) -> PutResult:
+    def stored(self, answer: HttpAnswer) -> PutResult:
         """What the server reports about a stored file, with its id."""
         date = seconds_of(answer.header("Date")) or 0
         return PutResult(
@@ -332,7 +334,7 @@ class Nextcloud(WebDav):
             date=date,
         )
 
-    def refuse(self, action: str, path: str, answer: Answer) -> NoReturn:
+    def refuse(self, action: str, path: str, answer: HttpAnswer) -> NoReturn:
         """Raise the error that an answer means. For a 503, a status page shows whether all is in maintenance."""
         if answer.status == 503 and self._is_in_maintenance():
             raise RemoteBusy(
@@ -380,7 +382,7 @@ class Nextcloud(WebDav):
             replaced=creates and answer.status == 204,
         )
 
-    def _by_put(self, path: str, raw: bytes, headers: tuple[str, ...]) -> Answer:
+    def _by_put(self, path: str, raw: bytes, headers: tuple[str, ...]) -> HttpAnswer:
         request = Request("upload", self.at.target(path), raw, headers)
         try:
             return self.send(request, path)
@@ -391,7 +393,7 @@ class Nextcloud(WebDav):
 
     def _by_chunk(
         self, path: str, raw: bytes, etag: str, extra: list[str]
-    ) -> Answer | None:
+    ) -> HttpAnswer | None:
         """Upload one chunk, and move it over the note if that still has this tag. The note keeps its id.
 
         Returns None when the server takes no chunks.
@@ -415,7 +417,7 @@ class Nextcloud(WebDav):
             self._drop(folder)
             raise
 
-    def _step(self, request: Request, path: str, successes: set[int]) -> Answer:
+    def _step(self, request: Request, path: str, successes: set[int]) -> HttpAnswer:
         answer = self.exchange(request, path)
         if answer.status not in successes and not 200 <= answer.status < 300:
             self.refuse(request.action, path, answer)

@@ -28,7 +28,7 @@ _PAGE = re.compile(
 
 
 @dataclass(frozen=True, slots=True)
-class Link:
+class PastedLink:
     """What the form of a link shows."""
 
     base: str
@@ -43,7 +43,7 @@ class Link:
     hint: str = ""
 
 
-def read_link(url: str) -> Link:
+def read_link(url: str) -> PastedLink:
     """Read a link by its form; it is only valid if a Nextcloud made it."""
     split = urlsplit(url)
     path = split.path.rstrip("/")
@@ -51,22 +51,22 @@ def read_link(url: str) -> Link:
     link = _dav_link(path, start)
     if link is None:
         link = _page_link(path, start, split.query)
-    return link or Link(path)
+    return link or PastedLink(path)
 
 
-def _dav_link(path: str, start: str) -> Link | None:
+def _dav_link(path: str, start: str) -> PastedLink | None:
     """A public share or an address of WebDAV, which only a Nextcloud has."""
     if match := _PUBLIC.fullmatch(path):
-        return Link(match["base"], is_certain=True, problem=SHARE, hint=OWN_CLOUD)
+        return PastedLink(match["base"], is_certain=True, problem=SHARE, hint=OWN_CLOUD)
     if _ACCOUNT.fullmatch(path):
-        return Link("", is_account=True, is_certain=True)
+        return PastedLink("", is_account=True, is_certain=True)
     if match := _LEGACY.fullmatch(path):
         folder = unquote(match["folder"]).strip("/")
-        return Link(match["base"], folder=folder, is_certain=True)
+        return PastedLink(match["base"], folder=folder, is_certain=True)
     if match := _DAV.fullmatch(path):
-        return Link(match["base"], is_certain=True)
+        return PastedLink(match["base"], is_certain=True)
     if match := _OTHER_DAV.fullmatch(path):
-        return Link(
+        return PastedLink(
             match["base"],
             is_certain=True,
             problem="it is not the address of an account's files",
@@ -75,26 +75,26 @@ def _dav_link(path: str, start: str) -> Link | None:
     return None
 
 
-def _page_link(path: str, start: str, query: str) -> Link | None:
+def _page_link(path: str, start: str, query: str) -> PastedLink | None:
     """A page of the web interface; another server may have such an address, too."""
     if match := _FILES_APP.fullmatch(path):
         folder = parse_qs(query).get("dir", [""])[0]
-        return Link(match["base"], folder=folder.strip("/"))
+        return PastedLink(match["base"], folder=folder.strip("/"))
     if match := _FILE.fullmatch(path):
         nextcloud = f"{start}{match['base'] or '/'}"
-        return Link(
+        return PastedLink(
             match["base"],
             problem="it is a link to one file or folder by its number",
             hint=f"give `{nextcloud}`, and name the folder with `--folder`",
         )
     if match := _MAYBE_PUBLIC.fullmatch(path):
-        return Link(match["base"], problem=SHARE, hint=OWN_CLOUD)
+        return PastedLink(match["base"], problem=SHARE, hint=OWN_CLOUD)
     if match := _PAGE.fullmatch(path):
-        return Link(match["base"])
+        return PastedLink(match["base"])
     return None
 
 
-def refused(link: Link) -> ConfigError:
+def refused(link: PastedLink) -> ConfigError:
     """The error for a link that names no folder to sync with."""
     return ConfigError(
         f"this address cannot be synced with: {link.problem}", hint=link.hint

@@ -7,7 +7,7 @@ from email.utils import parsedate_to_datetime
 
 from vault_memory.errors import BadPath
 from vault_memory.remote.address import Address
-from vault_memory.remote.contract import Capabilities, Entry, Listing
+from vault_memory.remote.contract import Capabilities, Entry, RemoteListing
 from vault_memory.remote.propfind_parser import DAV, OWNCLOUD, Line
 from vault_memory.remote.remote_errors import NotUnderstood
 
@@ -40,7 +40,7 @@ class _Collected:
 
 def listing(
     lines: Iterable[Line], context: ListingContext, *, folder: str, deep: bool
-) -> Listing:
+) -> RemoteListing:
     """The listing of a folder, or with `deep` of a whole tree. Raises NotUnderstood when it is incomplete."""
     collected = _Collected()
     for line in lines:
@@ -127,7 +127,7 @@ def _path_of(line: Line, at: Address) -> str | None:
         return None
 
 
-def _checked(collected: _Collected, folder: str) -> Listing:
+def _checked(collected: _Collected, folder: str) -> RemoteListing:
     """The listing, if it has its own folder and the folder of each entry. Raises NotUnderstood."""
     entries, unknown = collected.entries, collected.unknown
     own = entries.pop(folder, None)
@@ -146,7 +146,7 @@ def _checked(collected: _Collected, folder: str) -> Listing:
                 "the listing leaves a folder out and names what is in it", path=parent
             )
     ordered = tuple(entries[path] for path in sorted(entries))
-    return Listing(own, ordered, unknown, collected.dropped)
+    return RemoteListing(own, ordered, unknown, collected.dropped)
 
 
 def _is_in(path: str, folder: str, deep: bool) -> bool:

@@ -4,7 +4,7 @@ import re
 from typing import NoReturn
 from urllib.parse import unquote_to_bytes, urlsplit
 
-from vault_memory.remote.http_transport import Answer, NotSent, is_redirect
+from vault_memory.remote.http_transport import HttpAnswer, NotSent, is_redirect
 from vault_memory.remote.remote_errors import (
     NotUnderstood,
     OutcomeUnknown,
@@ -34,12 +34,12 @@ SUCCESSES = {
 LONGEST_WAIT = 24 * 3600.0
 
 
-def refuse(action: str, path: str, answer: Answer) -> NoReturn:
+def refuse(action: str, path: str, answer: HttpAnswer) -> NoReturn:
     """Raise the error that an answer means. `action` is a name of webdavclient3's."""
     raise _error(action, path, answer)
 
 
-def _error(action: str, path: str, answer: Answer) -> RemoteError:
+def _error(action: str, path: str, answer: HttpAnswer) -> RemoteError:
     is_write = action in WRITES
     match answer.status:
         case 401:
@@ -76,7 +76,7 @@ def _error(action: str, path: str, answer: Answer) -> RemoteError:
             return NotUnderstood(f"status {status}", path=path)
 
 
-def retry_after(answer: Answer) -> float | None:
+def retry_after(answer: HttpAnswer) -> float | None:
     """The seconds that the server asks to wait; None when it does not say."""
     text = answer.header("Retry-After").strip()
     if re.fullmatch(r"[0-9]{1,9}", text):
@@ -92,7 +92,7 @@ def unreachable(error: NotSent) -> RemoteUnreachable:
     return RemoteUnreachable(str(error), hint=error.hint)
 
 
-def adds_slash(answer: Answer, target: str) -> bool:
+def adds_slash(answer: HttpAnswer, target: str) -> bool:
     """Whether the server redirects to the target with a slash, since it is a folder (Apache's mod_dir)."""
     if not is_redirect(answer.status):
         return False
@@ -100,12 +100,12 @@ def adds_slash(answer: Answer, target: str) -> bool:
     return unquote_to_bytes(location) == unquote_to_bytes(target) + b"/"
 
 
-def is_page(answer: Answer) -> bool:
+def is_page(answer: HttpAnswer) -> bool:
     """Whether it is a page for people, e.g. a login form."""
     return "html" in answer.header("Content-Type").lower()
 
 
-def is_by_proxy(answer: Answer) -> bool:
+def is_by_proxy(answer: HttpAnswer) -> bool:
     """Whether a proxy says that a thing is missing or forbidden. The server says so in XML."""
     is_xml = "xml" in answer.header("Content-Type").lower()
     return answer.status in (403, 404, 410) and not is_xml
@@ -125,7 +125,7 @@ _LASTING = frozenset({400, 413, 414, 415})
 """Refusals that another try would meet again"""
 
 
-def _busy(answer: Answer) -> RemoteBusy:
+def _busy(answer: HttpAnswer) -> RemoteBusy:
     wait = retry_after(answer)
     is_overrun = answer.status == 429
     reason = "the server is busy or in maintenance"

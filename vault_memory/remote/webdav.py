@@ -13,14 +13,14 @@ from vault_memory.remote.contract import (
     Entry,
     Fetched,
     FileVersion,
-    Identity,
-    Listing,
     PutResult,
+    RemoteListing,
+    ServerIdentity,
     Traffic,
 )
 from vault_memory.remote.http_transport import (
     Account,
-    Answer,
+    HttpAnswer,
     NoAnswer,
     NotSent,
     Request,
@@ -113,15 +113,17 @@ class WebDav:
             self.at.origin, self.account, deadline=deadline, adapter=adapter
         )
 
-    def identity(self, root: Entry | None = None) -> Identity:
+    def identity(self, root: Entry | None = None) -> ServerIdentity:
         """The server, the account, the id of the folder, and the mark of a restored backup.
 
         Plain WebDAV has neither id nor mark.
         """
         root = root or self.look("")
-        return Identity(self.at.url, self.account.user, root.fileid, root.fingerprint)
+        return ServerIdentity(
+            self.at.url, self.account.user, root.fileid, root.fingerprint
+        )
 
-    def list(self, folder: str = "", *, deep: bool = False) -> Listing:
+    def list(self, folder: str = "", *, deep: bool = False) -> RemoteListing:
         """List a folder, or with `deep` the whole tree, in one request where the server can do that."""
         if not deep:
             return self._level(folder)
@@ -178,7 +180,7 @@ class WebDav:
             answer.body, after.etag, after.confirmed, after.modified, after.checksum
         )
 
-    def _download(self, path: str, max_bytes: int) -> Answer:
+    def _download(self, path: str, max_bytes: int) -> HttpAnswer:
         target = self.at.target(path)
         return self.send(Request("download", target, cap=max_bytes), path)
 
@@ -208,7 +210,7 @@ class WebDav:
     def delete(self, path: str, *, expected: str) -> None:
         """Remove a file with that tag."""
 
-        def act() -> Answer:
+        def act() -> HttpAnswer:
             guard = self._guard(path, expected, self.traits.conditional_delete)
             return self.send(
                 Request("clean", self.at.target(path), headers=guard), path
@@ -320,7 +322,7 @@ class WebDav:
             raise NotUnderstood("it is a page, not a listing", path=path)
         return tuple(reader.close()), seconds_of(answer.header("Date"))
 
-    def send(self, request: Request, path: str) -> Answer:
+    def send(self, request: Request, path: str) -> HttpAnswer:
         """Send a request about a path. Raises a RemoteError for everything but success."""
         action = request.action
         answer = self.exchange(request, path)
@@ -334,7 +336,7 @@ class WebDav:
             raise OutcomeUnknown(path, "a page came instead of an answer")
         return answer
 
-    def exchange(self, request: Request, path: str = "") -> Answer:
+    def exchange(self, request: Request, path: str = "") -> HttpAnswer:
         """Send a request, and count it. Returns an answer of any status.
 
         Fault: a server locks an address out after several wrong passwords. An account that was refused
@@ -360,13 +362,13 @@ class WebDav:
             self._stopped = True
         return answer
 
-    def refuse(self, action: str, path: str, answer: Answer) -> NoReturn:
+    def refuse(self, action: str, path: str, answer: HttpAnswer) -> NoReturn:
         """Raise the error that an answer means."""
         if action == "list" and not path and answer.status in (403, 404, 410):
             raise RootMissing(self.at.url)
         refuse(action, path, answer)
 
-    def stored(self, answer: Answer) -> PutResult:
+    def stored(self, answer: HttpAnswer) -> PutResult:
         """What the server reports about a stored file."""
         return PutResult(etag=tag_of(answer)[0] if self.traits.etags else "")
 
@@ -407,7 +409,7 @@ class WebDav:
         tags = [etag_of(line.props.get(f"{DAV} getetag", "")) for line in lines]
         return tags == [(expected, True)]
 
-    def _walk(self, top: Listing, folders: Sequence[str]) -> Listing:
+    def _walk(self, top: RemoteListing, folders: Sequence[str]) -> RemoteListing:
         """Add everything below these folders to a listing. A folder that cannot be listed is unknown."""
         entries, unknown, dropped = list(top.entries), dict(top.unknown), top.dropped
         queue = list(folders)
@@ -427,22 +429,22 @@ class WebDav:
             dropped += level.dropped
             queue += [entry.path for entry in level.entries if entry.is_folder]
         entries.sort(key=lambda entry: entry.path)
-        return Listing(top.folder, tuple(entries), unknown, dropped)
+        return RemoteListing(top.folder, tuple(entries), unknown, dropped)
 
-    def _tree(self, folder: str) -> Listing | None:
+    def _tree(self, folder: str) -> RemoteListing | None:
         """A whole tree in one request; None when the server does not do that, or no longer."""
         try:
             return self._level(folder, deep=True)
         except (Refused, RootMissing):
             return None
 
-    def _level(self, folder: str, *, deep: bool = False) -> Listing:
+    def _level(self, folder: str, *, deep: bool = False) -> RemoteListing:
         lines, date = self.propfind(folder, depth="infinity" if deep else "1")
         context = ListingContext(self.at, self.traits, date)
         return listing(lines, context, folder=folder, deep=deep)
 
 
-def _fetched(answer: Answer, etag: str, *, weak: bool) -> Fetched:
+def _fetched(answer: HttpAnswer, etag: str, *, weak: bool) -> Fetched:
     modified = seconds_of(answer.header("Last-Modified"))
     date = seconds_of(answer.header("Date"))
     return Fetched(
@@ -460,6 +462,6 @@ def _concerns_whole_server(error: RemoteError) -> bool:
     return isinstance(error, Unauthorised | RemoteUnreachable)
 
 
-def tag_of(answer: Answer) -> tuple[str, bool]:
+def tag_of(answer: HttpAnswer) -> tuple[str, bool]:
     """The tag, and whether it is weak. No proxy changes `OC-ETag` when it compresses the answer."""
     return etag_of(answer.header("OC-ETag") or answer.header("ETag"))

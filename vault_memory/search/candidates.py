@@ -43,7 +43,7 @@ Embed = Callable[[str], bytes]
 """Returns a query as a vector: float32, little-endian, of unit length"""
 
 
-class Request(NamedTuple):
+class CandidateRequest(NamedTuple):
     """A parsed search. A place is a chunk's note and its position there, as one number."""
 
     connection: Connection
@@ -84,7 +84,7 @@ class Candidates:
 
 
 def gather(
-    request: Request,
+    request: CandidateRequest,
     index: Index,
     query: str,
     embed: Embed | None,
@@ -114,7 +114,7 @@ def gather(
     return candidates
 
 
-def _by_words(request: Request, candidates: Candidates) -> list[QueryTerms]:
+def _by_words(request: CandidateRequest, candidates: Candidates) -> list[QueryTerms]:
     """Adds the chunks with words of the query, and the best of their neighbours.
 
     Returns the terms of each sentence.
@@ -144,7 +144,9 @@ def _by_words(request: Request, candidates: Candidates) -> list[QueryTerms]:
     return sentence_terms
 
 
-def _sentence_terms(request: Request, candidates: Candidates) -> list[QueryTerms]:
+def _sentence_terms(
+    request: CandidateRequest, candidates: Candidates
+) -> list[QueryTerms]:
     """Returns the terms of each sentence that has a word of some chunk."""
     by_word = candidates.by_word
     sentence_terms = []
@@ -167,7 +169,7 @@ def _best_scores(sentences: Iterable[dict[int, float]]) -> dict[int, float]:
 
 
 def _without_repetitions(
-    request: Request,
+    request: CandidateRequest,
     candidates: Candidates,
     words: Sequence[str],
 ) -> fts_search.Matches:
@@ -199,7 +201,7 @@ def _without_repetitions(
     return matches
 
 
-def _repetitions(request: Request, rows: Mapping[int, Row]) -> set[int]:
+def _repetitions(request: CandidateRequest, rows: Mapping[int, Row]) -> set[int]:
     """Returns the ids of the turns that ask the same as the query, and so answer nothing."""
     names = request.features.names
     ids = [
@@ -211,7 +213,7 @@ def _repetitions(request: Request, rows: Mapping[int, Row]) -> set[int]:
 
 
 def _news(
-    request: Request,
+    request: CandidateRequest,
     candidates: Candidates,
     rows: dict[int, Row],
 ) -> dict[int, Row]:
@@ -223,7 +225,7 @@ def _news(
 
 
 def _read(
-    request: Request,
+    request: CandidateRequest,
     candidates: Candidates,
     places: Sequence[int],
 ) -> dict[int, Row]:
@@ -237,7 +239,7 @@ def _read(
     return _news(request, candidates, rows)
 
 
-def _by_days(request: Request, candidates: Candidates) -> None:
+def _by_days(request: CandidateRequest, candidates: Candidates) -> None:
     """Adds the chunks of days that the query names."""
     if not request.features.days:
         return
@@ -254,7 +256,7 @@ def _by_days(request: Request, candidates: Candidates) -> None:
 
 
 def _by_entities(
-    request: Request,
+    request: CandidateRequest,
     candidates: Candidates,
     query: str,
 ) -> None:
@@ -281,7 +283,7 @@ def _by_entities(
         candidates.arms["entity"] = scores
 
 
-def other_names(request: Request, query: str) -> list[str]:
+def other_names(request: CandidateRequest, query: str) -> list[str]:
     """Returns the other names of every entity that the query names."""
     names_of: dict[str, list[str]] = {}
     for alias, entity in fact_queries.aliases(request.connection, request.scope_ids):
@@ -295,7 +297,7 @@ def other_names(request: Request, query: str) -> list[str]:
 
 
 def _by_vectors(
-    request: Request,
+    request: CandidateRequest,
     candidates: Candidates,
     likeness: "Likeness",
 ) -> None:
@@ -326,7 +328,7 @@ def _by_vectors(
     }
 
 
-def in_order(request: Request, scored: list[Scored]) -> list[Scored]:
+def in_order(request: CandidateRequest, scored: list[Scored]) -> list[Scored]:
     """Sorts by negative score, so that the best comes first; then by path and line.
 
     A place contains the id of its note, which depends on the order in which notes were read.
@@ -348,7 +350,7 @@ def in_order(request: Request, scored: list[Scored]) -> list[Scored]:
     return scored
 
 
-def _paths(request: Request, notes: Collection[int]) -> dict[int, str]:
+def _paths(request: CandidateRequest, notes: Collection[int]) -> dict[int, str]:
     """Returns the paths of these notes; text of some may still wait to be written."""
     written = [note for note in notes if note < BEYOND // scoring.ORDINALS]
     paths = fts_search.paths(request.connection, request.scope_ids, written)

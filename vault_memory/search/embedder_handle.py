@@ -6,7 +6,7 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from vault_memory.config.sections import Embedding
+from vault_memory.config.sections import EmbeddingSettings
 from vault_memory.contract import SemanticState
 from vault_memory.errors import VaultMemoryError
 from vault_memory.lazy import lazy_module
@@ -25,7 +25,7 @@ class Semantic:
 
     def __init__(
         self,
-        config: Embedding,
+        config: EmbeddingSettings,
         cache: Path,
         *,
         reason: str,

@@ -3,7 +3,7 @@
 from collections.abc import Iterator
 
 from vault_memory.rules.search import query_features, scoring
-from vault_memory.search.candidates import Candidates, Request, in_order, ranks
+from vault_memory.search.candidates import CandidateRequest, Candidates, in_order, ranks
 
 RESCORED = 60
 """Of so many of the best chunks the text is read for cues"""
@@ -17,7 +17,7 @@ Ranked = tuple[float, int, dict[str, float]]
 
 
 def ranked(
-    request: Request,
+    request: CandidateRequest,
     candidates: Candidates,
     mode: str,
 ) -> list[Ranked]:
@@ -52,7 +52,7 @@ def _by_ranks(candidates: Candidates) -> list[Ranked]:
     ]
 
 
-def _by_sums(request: Request, candidates: Candidates) -> list[Ranked]:
+def _by_sums(request: CandidateRequest, candidates: Candidates) -> list[Ranked]:
     best = in_order(request, list(_bases(request, candidates)))
     rescored: list[Ranked] = []
     for negative, place in best[:RESCORED]:
@@ -66,7 +66,9 @@ def _by_sums(request: Request, candidates: Candidates) -> list[Ranked]:
     return in_order(request, rescored)
 
 
-def _bases(request: Request, candidates: Candidates) -> Iterator[tuple[float, int]]:
+def _bases(
+    request: CandidateRequest, candidates: Candidates
+) -> Iterator[tuple[float, int]]:
     """Yields for each candidate the negative sum of terms that need no text, and its place."""
     weights, days = request.weights, request.features.days
     # Local names: this loop runs for each of thousands of candidates.
@@ -91,13 +93,13 @@ def _bases(request: Request, candidates: Candidates) -> Iterator[tuple[float, in
         yield -score, place
 
 
-def _speaker_term(request: Request, who: str) -> float:
+def _speaker_term(request: CandidateRequest, who: str) -> float:
     names_speaker = query_features.names_speaker(who, request.features.names)
     return request.weights.speaker * names_speaker
 
 
 def explained(
-    request: Request,
+    request: CandidateRequest,
     candidates: Candidates,
     candidate: Ranked,
 ) -> dict[str, float]:

@@ -10,7 +10,7 @@ from vault_memory.index.chunk_rows import SEPARATOR
 from vault_memory.index.filters import Filters, chunks_in, marks
 from vault_memory.rules.search import tokens
 from vault_memory.search import fusion
-from vault_memory.search.candidates import Candidates, Request, ranks
+from vault_memory.search.candidates import CandidateRequest, Candidates, ranks
 from vault_memory.search.fusion import Ranked
 from vault_memory.search.pending_hits import is_waiting, own_ids
 from vault_memory.search.results import Answer, Hit, Why
@@ -34,7 +34,7 @@ _DETAILS_SQL = """
 
 
 def answer(
-    request: Request,
+    request: CandidateRequest,
     candidates: Candidates,
     ranked: Sequence[Ranked],
     *,
@@ -61,7 +61,7 @@ def answer(
 
 
 def _hits(
-    request: Request,
+    request: CandidateRequest,
     candidates: Candidates,
     best: Sequence[Ranked],
     *,
@@ -120,7 +120,7 @@ def _without_written(hits: list[Hit]) -> list[Hit]:
     ]
 
 
-def _all_details(request: Request, ids: list[int]) -> dict[int, _Details]:
+def _all_details(request: CandidateRequest, ids: list[int]) -> dict[int, _Details]:
     """Reads chunks of the notes and of the text that waits, by id."""
     written = [chunk_id for chunk_id in ids if not is_waiting(chunk_id)]
     details = _details(request.connection, request.scope_ids, written)
@@ -143,7 +143,7 @@ def _details(
 
 
 def _why(
-    request: Request,
+    request: CandidateRequest,
     candidates: Candidates,
     candidate: Ranked,
 ) -> Why:
@@ -156,7 +156,7 @@ def _why(
     return Why(fusion.explained(request, candidates, candidate), arms)
 
 
-def left_out(request: Request) -> dict[str, int]:
+def left_out(request: CandidateRequest) -> dict[str, int]:
     """Counts for each filter the chunks of the scopes that it excludes by itself."""
     filters = request.filters
     single_filters = {
@@ -174,7 +174,7 @@ def left_out(request: Request) -> dict[str, int]:
     }
 
 
-def _count(request: Request, filters: Filters) -> int:
+def _count(request: CandidateRequest, filters: Filters) -> int:
     return fts_search.count(request.connection, request.scope_ids, filters)
 
 

@@ -12,7 +12,7 @@ from vault_memory.index.store import Index
 from vault_memory.lazy import lazy_module
 from vault_memory.rules.search import date_expressions, query_features, scoring, tokens
 from vault_memory.search import candidates, fusion, hits
-from vault_memory.search.candidates import Embed, Request
+from vault_memory.search.candidates import CandidateRequest, Embed
 from vault_memory.search.pending_hits import PendingHits
 from vault_memory.search.relevance_gate import RelevanceGate
 from vault_memory.search.results import MODES, Answer
@@ -68,7 +68,7 @@ def search(
     filters = Filters(topic, entity, since, until, frozenset(kinds), aliases)
     filters.prepare(index.connection)
     sentences = [tuple(tokens.terms(sentence)) for sentence in tokens.sentences(query)]
-    request = Request(
+    request = CandidateRequest(
         connection=index.connection,
         scope_ids=scope_ids,
         sentences=tuple(sentences),
@@ -101,7 +101,7 @@ def search(
         index.connection.execute("RELEASE search")
 
 
-def _without_session(request: Request, session: str) -> Request:
+def _without_session(request: CandidateRequest, session: str) -> CandidateRequest:
     """Returns the request with the turns of this session excluded."""
     if not session:
         return request

@@ -13,7 +13,7 @@ from vault_memory.rules.conversations import statements
 from vault_memory.rules.search import query_features, tokens
 from vault_memory.rules.search.greetings import asks_nothing
 from vault_memory.rules.search.scoring import LOWEST
-from vault_memory.search.candidates import Candidates, Request
+from vault_memory.search.candidates import CandidateRequest, Candidates
 from vault_memory.search.fusion import Ranked
 
 SHARE = 0.4
@@ -33,7 +33,7 @@ MORE_ALIKE = 0.3
 class RelevanceGate:
     """The decision for one search."""
 
-    def __init__(self, request: Request, candidates: Candidates) -> None:
+    def __init__(self, request: CandidateRequest, candidates: Candidates) -> None:
         self._request = request
         self._candidates = candidates
         self._scope_terms = fts_search.within_scopes(

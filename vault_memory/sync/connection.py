@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, TypeVar
 
 from vault_memory.config.remote_password import password_of
-from vault_memory.config.sections import Remote as RemoteConfig
+from vault_memory.config.sections import RemoteSettings as RemoteConfig
 from vault_memory.database.connection import DatabaseError, is_damage
 from vault_memory.errors import ConfigError, Locked, VaultMemoryError
 from vault_memory.lazy import lazy_module

@@ -44,7 +44,7 @@ from vault_memory.sync.observe.server_identity import ServerIdentityCheck
 from vault_memory.sync.pass_options import PassOptions
 from vault_memory.sync.pass_report import PassReport, report_of, verb_of
 from vault_memory.sync.plan import planner, safety_limits
-from vault_memory.sync.plan.planner import Plan
+from vault_memory.sync.plan.planner import SyncPlan
 from vault_memory.sync.plan.sync_exclusions import excluded
 from vault_memory.sync.settings import Names, Settings
 from vault_memory.sync.state_db import SyncState, open_state
@@ -97,7 +97,7 @@ class _Scan:
 class _Draft:
     """A plan, and what it is based on."""
 
-    plan: Plan
+    plan: SyncPlan
     base: Base
     local: Tree
     reverted: RevertedNotes
@@ -191,7 +191,7 @@ class SyncEngine:
         try:
             draft = self._identified_draft(scan, left_alone, options)
         except _OtherServer as error:
-            return report_of(Plan(halted=error.reason), result, scan.local)
+            return report_of(SyncPlan(halted=error.reason), result, scan.local)
         # Fault: a pass right after a crash reports "in step" while half of an upload is on the server.
         plan = _with_waiting(draft.plan, open_uploads)
         refetches = self._refetches(scan, plan, draft.base, options)
@@ -345,7 +345,7 @@ class SyncEngine:
         return Tree(nodes, missing_for(TWICE_SECONDS), missing_for(MINUTE_SECONDS))
 
     def _refetches(
-        self, scan: _Scan, plan: Plan, base: Base, options: PassOptions
+        self, scan: _Scan, plan: SyncPlan, base: Base, options: PassOptions
     ) -> tuple[Refetch, ...]:
         """Fetches that check whether tags hide other bytes."""
         refetches: tuple[Refetch, ...] = ()
@@ -366,7 +366,7 @@ class SyncEngine:
 
     # --- Record ---------------------------------------------------------------------------------
 
-    def _record_pass(self, plan: Plan, last_good: datetime | None) -> None:
+    def _record_pass(self, plan: SyncPlan, last_good: datetime | None) -> None:
         """Record the end of a pass. `last_good`: when it began, if it succeeded completely."""
         with self.state.transaction():
             if any("remote" in changes(action) for action in plan.actions):
@@ -376,7 +376,7 @@ class SyncEngine:
                 self.state.set_meta(LAST_GOOD, last_good.isoformat())
 
     def _is_settled(
-        self, plan: Plan, result: PassResult, local_scan: LocalScan
+        self, plan: SyncPlan, result: PassResult, local_scan: LocalScan
     ) -> bool:
         """Whether both sides are the same now, judged without another look at the server.
 
@@ -404,7 +404,7 @@ class _OtherServer(Exception):
         self.reason = reason
 
 
-def _with_waiting(plan: Plan, reasons: Mapping[str, str]) -> Plan:
+def _with_waiting(plan: SyncPlan, reasons: Mapping[str, str]) -> SyncPlan:
     return replace(plan, waiting={**plan.waiting, **reasons})
 
 

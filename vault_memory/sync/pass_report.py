@@ -5,7 +5,7 @@ from dataclasses import dataclass
 from vault_memory.sync.actions import Action
 from vault_memory.sync.apply.progress import LOOKED_AT_AGAIN, PassResult
 from vault_memory.sync.observe.local_scan import LocalScan
-from vault_memory.sync.plan.planner import Plan
+from vault_memory.sync.plan.planner import SyncPlan
 
 PathReason = tuple[str, str]
 """A path, and what is reported about it"""
@@ -61,7 +61,7 @@ class PassReport:
         )
 
 
-def report_of(plan: Plan, result: PassResult, local_scan: LocalScan) -> PassReport:
+def report_of(plan: SyncPlan, result: PassResult, local_scan: LocalScan) -> PassReport:
     """Report what a pass did with its plan. The caller adds the number of requests."""
     waiting = {
         **plan.waiting,

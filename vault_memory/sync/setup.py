@@ -16,7 +16,7 @@ from vault_memory.config.remote_password import (
     keep_password,
     password_of,
 )
-from vault_memory.config.sections import Remote
+from vault_memory.config.sections import RemoteSettings
 from vault_memory.config.toml_edit import with_table, without_table
 from vault_memory.errors import ConfigError, UsageError
 from vault_memory.lazy import lazy_module
@@ -131,7 +131,7 @@ class RemoteTest:
         }
 
 
-def find_remote(url: str, remote: Remote) -> str:
+def find_remote(url: str, remote: RemoteSettings) -> str:
     """Find the address for the configuration from what a person types, e.g. the address of a Nextcloud.
 
     Sends no password. Raises ConfigError, RemoteUnreachable.
@@ -158,7 +158,7 @@ def below(url: str, folder: str) -> str:
     return f"{url.rstrip('/')}/{quote(inside(folder.strip('/')))}"
 
 
-def log_in(url: str, remote: Remote, show: Callable[[str], None]) -> "Granted":
+def log_in(url: str, remote: RemoteSettings, show: Callable[[str], None]) -> "Granted":
     """Log in through a page of the server, whose address `show` gets. Returns an app password.
 
     Raises UsageError when no person approves the login in time.
@@ -182,7 +182,7 @@ def log_in(url: str, remote: Remote, show: Callable[[str], None]) -> "Granted":
         login.close()
 
 
-def add(calls: "SyncCalls", remote: Remote, password: str) -> RemoteTest:
+def add(calls: "SyncCalls", remote: RemoteSettings, password: str) -> RemoteTest:
     """Test the remote, and write it into the configuration.
 
     An empty `password` means the one in its password file. A missing folder is made. Raises
@@ -254,9 +254,9 @@ def remove(calls: "SyncCalls") -> None:
         (vault.state.path / "sync.json").unlink(missing_ok=True)
 
 
-def _to_write(before: Remote, remote: Remote) -> dict[str, object]:
+def _to_write(before: RemoteSettings, remote: RemoteSettings) -> dict[str, object]:
     """The values that differ from the defaults, or did. Lists of patterns stay as they are written."""
-    defaults, previous = Remote()._asdict(), before._asdict()
+    defaults, previous = RemoteSettings()._asdict(), before._asdict()
     values: dict[str, object] = {}
     for name, value in remote._asdict().items():
         if isinstance(value, tuple):
@@ -266,7 +266,7 @@ def _to_write(before: Remote, remote: Remote) -> dict[str, object]:
     return values
 
 
-def _check(remote: Remote) -> None:
+def _check(remote: RemoteSettings) -> None:
     """Raise ConfigError when the configuration of a remote is invalid."""
     problems = remote_problems(remote)
     if not problems:
@@ -291,7 +291,7 @@ def _without_retry() -> Iterator[None]:
         raise
 
 
-def _test(remote: Remote, password: str, *, make: bool = False) -> RemoteTest:
+def _test(remote: RemoteSettings, password: str, *, make: bool = False) -> RemoteTest:
     opened = open_configured(remote, password)
     try:
         created = make and _make_folder(opened, remote, password)
@@ -308,7 +308,7 @@ def _test(remote: Remote, password: str, *, make: bool = False) -> RemoteTest:
         opened.close()
 
 
-def _make_folder(opened: "WebDav", remote: Remote, password: str) -> bool:
+def _make_folder(opened: "WebDav", remote: RemoteSettings, password: str) -> bool:
     """Make the folder and those above it where they are missing. Returns whether it was missing."""
     try:
         opened.look("")
@@ -321,7 +321,7 @@ def _make_folder(opened: "WebDav", remote: Remote, password: str) -> bool:
     return True
 
 
-def _make_below(remote: Remote, password: str, url: str) -> None:
+def _make_below(remote: RemoteSettings, password: str, url: str) -> None:
     """Make the folder at `url`, and first those above it where they are missing. Raises RootMissing."""
     from urllib.parse import unquote, urlsplit
 

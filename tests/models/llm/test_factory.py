@@ -8,7 +8,7 @@ import pytest
 from tests.models.scripted import ScriptedModel, Sent, learned, learns
 from vault_memory.api.vault_memory import VaultMemory
 from vault_memory.config import load
-from vault_memory.config.sections import Brain, Config, Embedding
+from vault_memory.config.sections import BrainSettings, Config, EmbeddingSettings
 from vault_memory.errors import BrainUnavailable, ConfigError
 from vault_memory.models.llm.factory import brain_trouble, load_brain
 from vault_memory.models.llm.templates import LARGEST, PACKAGED_PROMPTS, instructions
@@ -28,11 +28,11 @@ def test_without_any_configuration_there_are_the_rules() -> None:
 
 def test_a_model_that_could_never_answer_is_an_error_at_once() -> None:
     for settings in (
-        Brain(kind="openai", model="m"),
-        Brain(kind="openai", base_url="http://localhost:1"),
-        Brain(kind="openai", base_url="ftp://localhost", model="m"),
-        Brain(kind="openai", base_url="https://me:pass@host/v1", model="m"),
-        Brain(kind="command"),
+        BrainSettings(kind="openai", model="m"),
+        BrainSettings(kind="openai", base_url="http://localhost:1"),
+        BrainSettings(kind="openai", base_url="ftp://localhost", model="m"),
+        BrainSettings(kind="openai", base_url="https://me:pass@host/v1", model="m"),
+        BrainSettings(kind="command"),
     ):
         with pytest.raises(BrainUnavailable) as caught:
             load_brain(settings, "extraction")
@@ -60,7 +60,7 @@ def test_the_configuration_names_model_roles_and_command(tmp_path: Path) -> None
 def test_a_model_that_cannot_answer_may_also_be_left_without_the_rules(
     model: ScriptedModel,
 ) -> None:
-    settings = Brain(kind="openai", base_url=model.url, model="small")
+    settings = BrainSettings(kind="openai", base_url=model.url, model="small")
     model.close()
     prompt = Prompt(
         "extraction", "", (), (Excerpt("t1", "I live in Porto.", "a", own=True),)
@@ -134,7 +134,9 @@ def test_a_server_is_asked_for_its_models_to_see_whether_it_answers(
 ) -> None:
     model.models = models
 
-    trouble = brain_trouble(Brain(kind="openai", base_url=model.url, model="small"))
+    trouble = brain_trouble(
+        BrainSettings(kind="openai", base_url=model.url, model="small")
+    )
 
     assert words in trouble
     assert bool(trouble) == bool(words)
@@ -151,22 +153,22 @@ def test_doctor_tells_who_finds_what_to_remember(
         "VAULT_MEMORY_CACHE": str(tmp_path / "cache"),
     }
 
-    def check(brain: Brain) -> tuple[str, str]:
-        config = Config(brain=brain, embedding=Embedding(kind="off"))
+    def check(brain: BrainSettings) -> tuple[str, str]:
+        config = Config(brain=brain, embedding=EmbeddingSettings(kind="off"))
         with VaultMemory.open(vault, config, environment=environment) as memory:
             [found] = [one for one in memory.doctor() if one.name == "brain"]
             return found.state, found.reason
 
-    assert check(Brain()) == (
+    assert check(BrainSettings()) == (
         "ok",
         "no language model: what is worth remembering is found by phrases",
     )
-    assert check(Brain(kind="openai", base_url=model.url, model="small")) == (
+    assert check(BrainSettings(kind="openai", base_url=model.url, model="small")) == (
         "ok",
         "openai answers",
     )
     state, reason = check(
-        Brain(kind="openai", base_url="http://localhost:9", model="small")
+        BrainSettings(kind="openai", base_url="http://localhost:9", model="small")
     )
     assert state == "warn"
     assert "nothing listens there" in reason
@@ -178,7 +180,7 @@ def test_the_scripted_model_reads_turns_as_they_are_shown(model: ScriptedModel) 
         Excerpt("b1", "Oh.", "bot", own=False),
     ]
     load_brain(
-        Brain(kind="openai", base_url=model.url, model="small"), "extraction"
+        BrainSettings(kind="openai", base_url=model.url, model="small"), "extraction"
     ).answer(Prompt("extraction", "", (), tuple(turns)))
 
     assert model.asked[0].turns == [("t1", "alice", "I live in Porto.")]

@@ -27,7 +27,7 @@ from tests.models.scripted import (
     writes_at_most,
 )
 from vault_memory.config import load
-from vault_memory.config.sections import Brain, Config
+from vault_memory.config.sections import BrainSettings, Config
 from vault_memory.errors import BrainUnavailable
 from vault_memory.models.circuit_breaker import FAILURES, Breaker
 from vault_memory.models.credentials import BRAIN
@@ -48,14 +48,14 @@ def model() -> Iterator[ScriptedModel]:
         yield model
 
 
-def settings(server: ScriptedModel, **more: Any) -> Brain:
+def settings(server: ScriptedModel, **more: Any) -> BrainSettings:
     told: dict[str, Any] = {
         "kind": "openai",
         "base_url": server.url,
         "model": "small",
         "timeout_seconds": 5.0,
     }
-    return Brain(**told | more)
+    return BrainSettings(**told | more)
 
 
 class Clock:
@@ -481,7 +481,9 @@ def test_a_key_does_not_travel_in_the_clear(monkeypatch: pytest.MonkeyPatch) -> 
 
     with pytest.raises(BrainUnavailable, match="unencrypted"):
         OpenAIBrain(
-            Brain(kind="openai", base_url="http://models.example.org/v1", model="m"),
+            BrainSettings(
+                kind="openai", base_url="http://models.example.org/v1", model="m"
+            ),
             "m",
         )
 
@@ -513,7 +515,7 @@ def test_a_real_model_answers_in_shape_cites_own_turns_and_twice_the_same_turns(
     None
 ):
     asker = OpenAIBrain(
-        Brain(kind="openai", base_url=REAL, timeout_seconds=280),
+        BrainSettings(kind="openai", base_url=REAL, timeout_seconds=280),
         os.environ.get("VAULT_MEMORY_TEST_LLM_MODEL", "default"),
     )
     said = Excerpt(

@@ -7,7 +7,7 @@ import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st
 
-from vault_memory.config.sections import Brain
+from vault_memory.config.sections import BrainSettings
 from vault_memory.models.llm.factory import load_brain
 from vault_memory.models.llm.phrase_rules import RulesBrain, extract
 from vault_memory.models.llm.phrase_tables import FOLDER
@@ -109,7 +109,7 @@ def test_what_is_said_twice_is_one_memory_of_two_turns() -> None:
 
 
 def test_the_rules_suggest_no_edits_and_are_the_brain_that_needs_nothing() -> None:
-    brain = load_brain(Brain(), "curation")
+    brain = load_brain(BrainSettings(), "curation")
 
     assert brain.name == "rules"
     assert (

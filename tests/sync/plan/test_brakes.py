@@ -14,7 +14,7 @@ from vault_memory.sync.actions import (
     TrashLocal,
     Upload,
 )
-from vault_memory.sync.plan.planner import Plan, plan
+from vault_memory.sync.plan.planner import SyncPlan, plan
 from vault_memory.sync.plan.safety_limits import Rewrite, fights, missing, stamp
 from vault_memory.sync.settings import Settings
 from vault_memory.sync.trees import Base, BaseDir, BaseFile, Dir, File, Tree
@@ -53,7 +53,7 @@ def kinds(actions: tuple[Action, ...]) -> set[type]:
     return {type(action) for action in actions}
 
 
-def removed_here(files: int, gone: int, settings: Settings | None = None) -> Plan:
+def removed_here(files: int, gone: int, settings: Settings | None = None) -> SyncPlan:
     base, here, there = vault(files)
     return plan(
         base,
@@ -114,7 +114,7 @@ def test_b1_all_files_of_a_top_folder_are_asked_about_however_few() -> None:
 
 
 @pytest.mark.scenario("E94")
-def gone_back(back: int, new: int = 0, vanished: int = 0, **settings: bool) -> Plan:
+def gone_back(back: int, new: int = 0, vanished: int = 0, **settings: bool) -> SyncPlan:
     """Of 30 notes so many that went back on the server, got texts that are new, or are in no listing of it."""
     base, here, there = vault(30)
     names = [f"{number}.md" for number in range(30)]

@@ -22,8 +22,8 @@ from vault_memory.sync.actions import (
     Upload,
 )
 from vault_memory.sync.plan import decision_table, per_path, renames
-from vault_memory.sync.plan.decision_table import Outcome
-from vault_memory.sync.plan.planner import Plan, plan
+from vault_memory.sync.plan.decision_table import Decision
+from vault_memory.sync.plan.planner import SyncPlan, plan
 
 SOON = 1_000
 """Within as many seeds"""
@@ -32,7 +32,7 @@ SOON = 1_000
 def altering(change: Callable[[Action], Action | None]) -> Planner:
     """A planner whose actions are changed, or left out."""
 
-    def planner(*trees: object) -> Plan:
+    def planner(*trees: object) -> SyncPlan:
         made = plan(*trees)  # type: ignore[arg-type]
         return replace(
             made,
@@ -127,31 +127,31 @@ def test_an_engine_that_does_not_look_again_before_it_acts_is_caught() -> None:
     )
 
 
-WRONG: list[tuple[str, tuple[str, str], Outcome]] = [
-    ("file", ("≠", "≠"), Outcome.UPLOAD),
-    ("file", ("≠", "≠"), Outcome.DOWNLOAD),
-    ("file", ("-", "≠"), Outcome.DELETE_REMOTE),
-    ("file", ("≠", "-"), Outcome.TRASH_LOCAL),
-    ("file", ("≠", "="), Outcome.DOWNLOAD),
-    ("file", ("=", "≠"), Outcome.UPLOAD),
-    ("file", ("=", "≠"), Outcome.ADOPT),
-    ("file", ("-", "="), Outcome.CREATE_LOCAL),
-    ("file", ("≠", "D"), Outcome.TRASH_LOCAL),
-    ("none", ("F", "F"), Outcome.ADOPT),
-    ("none", ("F", "D"), Outcome.TRASH_LOCAL),
-    ("none", ("D", "F"), Outcome.DELETE_REMOTE),
-    ("none", ("F", "-"), Outcome.TRASH_LOCAL),
-    ("none", ("-", "F"), Outcome.NOTHING),
-    ("dir", ("-", "="), Outcome.NOTHING),
-    ("dir", ("=", "-"), Outcome.CREATE_REMOTE),
-    ("dir", ("F", "-"), Outcome.TRASH_LOCAL),
-    ("dir", ("F", "F"), Outcome.ADOPT),
+WRONG: list[tuple[str, tuple[str, str], Decision]] = [
+    ("file", ("≠", "≠"), Decision.UPLOAD),
+    ("file", ("≠", "≠"), Decision.DOWNLOAD),
+    ("file", ("-", "≠"), Decision.DELETE_REMOTE),
+    ("file", ("≠", "-"), Decision.TRASH_LOCAL),
+    ("file", ("≠", "="), Decision.DOWNLOAD),
+    ("file", ("=", "≠"), Decision.UPLOAD),
+    ("file", ("=", "≠"), Decision.ADOPT),
+    ("file", ("-", "="), Decision.CREATE_LOCAL),
+    ("file", ("≠", "D"), Decision.TRASH_LOCAL),
+    ("none", ("F", "F"), Decision.ADOPT),
+    ("none", ("F", "D"), Decision.TRASH_LOCAL),
+    ("none", ("D", "F"), Decision.DELETE_REMOTE),
+    ("none", ("F", "-"), Decision.TRASH_LOCAL),
+    ("none", ("-", "F"), Decision.NOTHING),
+    ("dir", ("-", "="), Decision.NOTHING),
+    ("dir", ("=", "-"), Decision.CREATE_REMOTE),
+    ("dir", ("F", "-"), Decision.TRASH_LOCAL),
+    ("dir", ("F", "F"), Decision.ADOPT),
 ]
 
 
 @pytest.mark.parametrize(("was", "cell", "outcome"), WRONG)
 def test_a_wrong_cell_is_caught_by_random_histories(
-    was: str, cell: tuple[str, str], outcome: Outcome, monkeypatch: pytest.MonkeyPatch
+    was: str, cell: tuple[str, str], outcome: Decision, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setitem(decision_table.TABLES[was], cell, ("wrong", outcome))  # type: ignore[index]
 

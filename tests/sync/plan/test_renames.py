@@ -4,7 +4,7 @@ import pytest
 
 from tests.sync.pretend import Settled, World, check, rename, settle, write
 from vault_memory.sync.actions import MoveBase, MoveLocal, MoveRemote
-from vault_memory.sync.plan.planner import Plan, plan
+from vault_memory.sync.plan.planner import SyncPlan, plan
 from vault_memory.sync.settings import Names, Settings
 from vault_memory.sync.trees import BaseFile, Dir, File, Tree
 
@@ -19,7 +19,7 @@ def settled(world: World, settings: Settings = ALL_MEANT) -> tuple[Settled, list
     """Settle and check it; says besides which kinds of actions were planned."""
     before, kinds = world.copy(), []
 
-    def watched(*trees: object) -> Plan:
+    def watched(*trees: object) -> SyncPlan:
         made = plan(*trees)  # type: ignore[arg-type]
         kinds.extend(type(action).__name__ for action in made.actions)
         return made

@@ -23,7 +23,7 @@ from vault_memory.lazy import lazy_module
 if TYPE_CHECKING:
     from vault_memory.api import json_contract
     from vault_memory.api.vault_memory import VaultMemory
-    from vault_memory.edits.conflict_copy import ConflictCopy, Resolved
+    from vault_memory.edits.conflict_copy import ConflictCopy, ResolvedConflict
     from vault_memory.edits.reports import ThrownNote
 else:
     json_contract = lazy_module("vault_memory.api.json_contract")
@@ -121,7 +121,7 @@ def _check_ids(options: ConflictOptions) -> None:
 
 def _settle(
     memory: "VaultMemory", context: Context, options: ConflictOptions
-) -> "list[Resolved]":
+) -> "list[ResolvedConflict]":
     calls = memory.conflicts
     ids = options.ids
     if options.action == "merge":
@@ -133,7 +133,7 @@ def _settle(
         )
     if options.action == "discard":
         return calls.discard(ids, dry_run=options.dry_run, now=context.now)
-    resolved: list[Resolved] = []
+    resolved: list[ResolvedConflict] = []
     for id_ in ids:
         resolved += calls.take(id_, dry_run=options.dry_run, now=context.now)
     return resolved
@@ -152,7 +152,7 @@ def _list(context: Context, scopes: Sequence[str], diff: bool) -> int:
     return 0
 
 
-def _exit_code(resolved: "Sequence[Resolved]") -> int:
+def _exit_code(resolved: "Sequence[ResolvedConflict]") -> int:
     outcomes = {copy.outcome for copy in resolved}
     if outcomes & {"conflict", "changed"}:
         return NEEDS_A_PERSON
@@ -200,12 +200,16 @@ def _would(copy: "ConflictCopy", options: ConflictOptions) -> str:
     return _WOULD.get(copy.state, f"needs your decision: {copy.why}")
 
 
-def _report(resolved: "Sequence[Resolved]", options: ConflictOptions) -> Iterator[str]:
+def _report(
+    resolved: "Sequence[ResolvedConflict]", options: ConflictOptions
+) -> Iterator[str]:
     for result in resolved:
         yield from _resolved_lines(result, options)
 
 
-def _resolved_lines(result: "Resolved", options: ConflictOptions) -> Iterator[str]:
+def _resolved_lines(
+    result: "ResolvedConflict", options: ConflictOptions
+) -> Iterator[str]:
     copy = result.copy
     edit = result.edit
     if edit is not None and edit.diff:

@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from vault_memory.api.vault_memory import VaultMemory
     from vault_memory.cli.commands import status
     from vault_memory.config import remote_password
-    from vault_memory.config.sections import Remote
+    from vault_memory.config.sections import RemoteSettings
     from vault_memory.daemon import client
     from vault_memory.sync import connection, setup
     from vault_memory.sync.setup import RemoteTest
@@ -171,7 +171,7 @@ def _add(
     return 0
 
 
-def _settings(previous: "Remote", options: RemoteOptions) -> "Remote":
+def _settings(previous: "RemoteSettings", options: RemoteOptions) -> "RemoteSettings":
     """Return the new section [remote], still without its URL."""
     ca_file = _absolute(options.ca_file) or previous.ca_file
     return previous._replace(
@@ -213,7 +213,7 @@ def _ask_for_folder(memory: "VaultMemory", address: str) -> str:
     return folder
 
 
-def _new_password(memory: "VaultMemory", settings: "Remote") -> str:
+def _new_password(memory: "VaultMemory", settings: "RemoteSettings") -> str:
     """Ask for the password to store.
 
     Returns an empty text if the service manager or the environment has one, or no user is set.

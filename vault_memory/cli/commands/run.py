@@ -12,8 +12,8 @@ from vault_memory.lazy import lazy_module
 if TYPE_CHECKING:
     from vault_memory.api.vault_memory import VaultMemory
     from vault_memory.daemon import loop
-    from vault_memory.daemon.loop import Change, Daemon
-    from vault_memory.edits.conflict_copy import Resolved
+    from vault_memory.daemon.loop import Daemon, PathChange
+    from vault_memory.edits.conflict_copy import ResolvedConflict
     from vault_memory.hosts import hook_command
 else:
     loop = lazy_module("vault_memory.daemon.loop")
@@ -69,7 +69,7 @@ def _ready_text(memory: "VaultMemory", daemon: "Daemon") -> str:
     return f"watching {memory.root}: {notes} notes, {chunks} chunks ({mode})"
 
 
-def _print_change(context: Context, change: "Change") -> None:
+def _print_change(context: Context, change: "PathChange") -> None:
     if context.quiet:
         return
     added = "removed" if change.removed else f"+{change.delta.added}"
@@ -78,7 +78,7 @@ def _print_change(context: Context, change: "Change") -> None:
     context.line(f"{change.note}  {added} {removed}  {duration}")
 
 
-def _print_copy(context: Context, resolved: "Resolved") -> None:
+def _print_copy(context: Context, resolved: "ResolvedConflict") -> None:
     """Print what happened to a conflict copy, because it has left the folder."""
     if context.quiet:
         return

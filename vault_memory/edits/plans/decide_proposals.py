@@ -4,7 +4,7 @@ from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from vault_memory.edits.commands import EditCommand, ProposalDecision
-from vault_memory.edits.plans.plan import Plan, PlanInputs, any_applied
+from vault_memory.edits.plans.plan import EditPlan, PlanInputs, any_applied
 from vault_memory.lazy import lazy_module
 from vault_memory.markdown.document import SectionedDoc, parse, render
 from vault_memory.rules.edits.apply_ops import apply_ops
@@ -22,7 +22,7 @@ def plan_decisions(
     decisions: tuple[ProposalDecision, ...],
     before: bytes | None,
     inputs: PlanInputs,
-) -> Plan:
+) -> EditPlan:
     """Returns the plan. A decision on a proposal that is not open has no effect."""
     proposals = proposals_of(inputs.records(command.note)).values()
     open_proposals = {
@@ -43,7 +43,7 @@ def plan_decisions(
                 state, reason = "stale", stale
         decided.append(replace(proposal, state=state, reason=reason))
     after = render(doc) if any_applied(applied) else before
-    return Plan(before, after, applied, (), tuple(decided))
+    return EditPlan(before, after, applied, (), tuple(decided))
 
 
 def _approve(

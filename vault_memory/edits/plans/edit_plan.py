@@ -22,7 +22,7 @@ from vault_memory.edits.commands import (
     UndoRecord,
 )
 from vault_memory.edits.plans.plan import (
-    Plan,
+    EditPlan,
     PlanInputs,
     RedactionPlan,
     apply_by_policy,
@@ -61,7 +61,7 @@ def plan_command(
     inputs: PlanInputs,
     *,
     base: bytes | None = None,
-) -> Plan:
+) -> EditPlan:
     """Returns what the command does to a note of these bytes.
 
     `base` is the text that the ops were made for, if it is another. Raises NotUndoable.
@@ -100,7 +100,7 @@ def _plan_ops(
     before: bytes | None,
     inputs: PlanInputs,
     base: bytes | None,
-) -> Plan:
+) -> EditPlan:
     conflicts: tuple[Proposal, ...] = ()
     if base is not None and base != before:
         newer = parse(before or b"")
@@ -117,17 +117,17 @@ def _plan_ops(
     outcome, proposed = apply_by_policy(command, before, ops, inputs)
     after = render(outcome.doc) if outcome.has_applied else before
     proposals = (*conflicts, *proposed)
-    return Plan(before, after, outcome.applied, outcome.rejected, proposals)
+    return EditPlan(before, after, outcome.applied, outcome.rejected, proposals)
 
 
-def _plan_restore(revision: str, before: bytes | None, inputs: PlanInputs) -> Plan:
+def _plan_restore(revision: str, before: bytes | None, inputs: PlanInputs) -> EditPlan:
     after = inputs.bytes_of(revision)
     outcome = "noop_dup" if after == before else "applied"
     op = RecordedOp({"op": "restore", "revision": revision}, outcome)
-    return Plan(before, after, (op,))
+    return EditPlan(before, after, (op,))
 
 
-def _plan_retirement(before: bytes | None) -> Plan:
+def _plan_retirement(before: bytes | None) -> EditPlan:
     if before is None:
-        return Plan(None, None)
-    return Plan(before, None, (RecordedOp({"op": "retire"}, "applied"),))
+        return EditPlan(None, None)
+    return EditPlan(before, None, (RecordedOp({"op": "retire"}, "applied"),))

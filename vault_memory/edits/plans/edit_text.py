@@ -12,7 +12,7 @@ from typing import Any
 
 from vault_memory.edits.commands import EditCommand
 from vault_memory.edits.plans.plan import (
-    Plan,
+    EditPlan,
     PlanInputs,
     any_applied,
     apply_by_policy,
@@ -74,15 +74,15 @@ class _Change:
 
 def plan_text_edit(
     command: EditCommand, edit: object, before: bytes | None, inputs: PlanInputs
-) -> Plan:
+) -> EditPlan:
     """Returns the plan of an edit, as far as the bot may make it by itself."""
     if not isinstance(edit, Mapping):
-        return Plan(before, before)
+        return EditPlan(before, before)
     op: dict[str, Any] = {"op": edit.get("op")}
     op |= {name: edit[name] for name in ("from", "to") if name in edit}
     edited = edit_text(edit, before)
     if isinstance(edited, Unfit):
-        return Plan(before, before, (RecordedOp(op, "noop_no_match"),))
+        return EditPlan(before, before, (RecordedOp(op, "noop_no_match"),))
     change = _Change(before or b"", edited.after or b"")
     takes_note_away = edited.after is None
     # A renamed note keeps its lines: policy judged them when they were written.
@@ -90,10 +90,10 @@ def plan_text_edit(
     refusal = "" if is_arrival else _find_refusal(command, change, inputs)
     if refusal:
         proposal = None if takes_note_away else _propose_as_ops(command, change, inputs)
-        return proposal or Plan(before, before, (), (Rejected(op, refusal),))
+        return proposal or EditPlan(before, before, (), (Rejected(op, refusal),))
     outcome = "noop_dup" if edited.after == before else "applied"
     op |= {"took": change.removed_keys(), "wrote": change.added_keys()}
-    return Plan(before, edited.after, (RecordedOp(op, outcome),))
+    return EditPlan(before, edited.after, (RecordedOp(op, outcome),))
 
 
 def _count_items(raw: bytes) -> Counter[tuple[str, str]]:
@@ -193,7 +193,7 @@ def _own_lines(doc: SectionedDoc, item: NoteItem) -> list[bytes]:
 
 def _propose_as_ops(
     command: EditCommand, change: _Change, inputs: PlanInputs
-) -> Plan | None:
+) -> EditPlan | None:
     """Returns a plan of the same change as ops, which proposes what a person must decide; None where there is none."""
     ops = _express_as_ops(change)
     if not ops:
@@ -204,7 +204,7 @@ def _propose_as_ops(
     if not is_changed and not proposed:
         return None
     after = render(outcome.doc) if is_changed else change.before
-    return Plan(change.before, after, outcome.applied, outcome.rejected, proposed)
+    return EditPlan(change.before, after, outcome.applied, outcome.rejected, proposed)
 
 
 def _express_as_ops(change: _Change) -> list[Op]:

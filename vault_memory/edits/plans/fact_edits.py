@@ -11,7 +11,7 @@ from typing import Any
 
 from vault_memory.edits.commands import EditCommand
 from vault_memory.edits.plans.plan import (
-    Plan,
+    EditPlan,
     PlanInputs,
     any_applied,
     apply_by_policy,
@@ -112,7 +112,7 @@ def plan_facts(
     wishes: tuple[Wish, ...],
     before: bytes | None,
     inputs: PlanInputs,
-) -> Plan:
+) -> EditPlan:
     """Returns the plan of all wishes. What the bot may not do by itself is proposed."""
     is_bot = command.source in BOT_SOURCES
     start = parse(before or b"")
@@ -144,7 +144,7 @@ def plan_facts(
         for op in change.asks
     )
     after = render(outcome.doc) if any_applied(applied) else before
-    return Plan(
+    return EditPlan(
         before,
         after,
         applied,

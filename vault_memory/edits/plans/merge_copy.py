@@ -20,7 +20,7 @@ from vault_memory.edits.plans.copy_ancestors import (
     lines_of,
     possible_bases,
 )
-from vault_memory.edits.plans.plan import Plan, PlanInputs
+from vault_memory.edits.plans.plan import EditPlan, PlanInputs
 from vault_memory.markdown.document import parse
 from vault_memory.markdown.merging.similarity import alike
 from vault_memory.markdown.merging.three_way import Conflict, merge
@@ -202,7 +202,7 @@ def _text(line: bytes) -> str:
     return line.decode("utf-8", "replace").lower()
 
 
-def plan_merge(action: MergeCopy, before: bytes | None, inputs: PlanInputs) -> Plan:
+def plan_merge(action: MergeCopy, before: bytes | None, inputs: PlanInputs) -> EditPlan:
     """Returns the plan that merges a copy, or a plan without effect where both changed the same line."""
     copy = inputs.bytes_of(action.revision)
     base = inputs.bytes_of(action.base or None)
@@ -211,9 +211,9 @@ def plan_merge(action: MergeCopy, before: bytes | None, inputs: PlanInputs) -> P
         after = merged_text(before, copy, base, action.day, keep_both=action.keep_both)
     op = {"op": "merge", "copy": action.path, "revision": action.revision}
     if after is None:
-        return Plan(before, before, (RecordedOp(op, "noop_no_match"),))
+        return EditPlan(before, before, (RecordedOp(op, "noop_no_match"),))
     outcome = "noop_dup" if after == before else "applied"
-    return Plan(before, after, (RecordedOp(op, outcome),))
+    return EditPlan(before, after, (RecordedOp(op, outcome),))
 
 
 def merged_text(

@@ -8,7 +8,7 @@ from collections import Counter
 from collections.abc import Iterable
 
 from vault_memory.edits.commands import EditCommand, SectionMove
-from vault_memory.edits.plans.plan import Plan, any_applied
+from vault_memory.edits.plans.plan import EditPlan, any_applied
 from vault_memory.markdown.document import Section, SectionedDoc, is_text, parse, render
 from vault_memory.markdown.note_items import line_end
 from vault_memory.rules.edits.audit_record import RecordedOp
@@ -39,7 +39,7 @@ def stands_in(raw: bytes, move: SectionMove) -> bool:
 
 def plan_moves(
     command: EditCommand, moves: tuple[SectionMove, ...], before: bytes | None
-) -> Plan:
+) -> EditPlan:
     """Returns the plan for the note of the command, which is the target or the source of the moves."""
     doc = parse(before or b"")
     applied: list[RecordedOp] = []
@@ -52,7 +52,7 @@ def plan_moves(
             doc, op = step
             applied.append(op)
     after = render(doc) if any_applied(applied) else before
-    return Plan(before, after, tuple(applied), tuple(rejected))
+    return EditPlan(before, after, tuple(applied), tuple(rejected))
 
 
 def _plan_move(doc: SectionedDoc, move: SectionMove, *, is_target: bool) -> _Step:

@@ -38,7 +38,7 @@ class PlanInputs:
 
 
 @dataclass(frozen=True, slots=True)
-class Plan:
+class EditPlan:
     """What a command does to a note."""
 
     before: bytes | None
@@ -73,7 +73,7 @@ class Plan:
 
 
 @dataclass(frozen=True, slots=True)
-class RedactionPlan(Plan):
+class RedactionPlan(EditPlan):
     """The plan of a redaction. Its record tells neither the text nor the version before."""
 
     def record(self, command: EditCommand, after: bytes | None) -> Record:

@@ -8,7 +8,7 @@ from collections import Counter
 from collections.abc import Sequence
 
 from vault_memory.edits.commands import EditCommand, RestoreLines
-from vault_memory.edits.plans.plan import Plan, PlanInputs
+from vault_memory.edits.plans.plan import EditPlan, PlanInputs
 from vault_memory.markdown.document import parse
 from vault_memory.markdown.merging.three_way import merge
 from vault_memory.markdown.note_items import NoteItem, items_of
@@ -22,13 +22,13 @@ def plan_lost_lines(
     action: RestoreLines,
     before: bytes | None,
     inputs: PlanInputs,
-) -> Plan:
+) -> EditPlan:
     """Returns the plan; it changes nothing when one of the versions is not stored any more."""
     loaded = inputs.bytes_of(action.loaded)
     overwritten = inputs.bytes_of(action.overwritten)
     saved = inputs.bytes_of(action.saved)
     if before is None or overwritten is None or saved is None:
-        return Plan(before, before)
+        return EditPlan(before, before)
     owners = replay(inputs.records(command.note))
     after = _merge_save(loaded, overwritten, saved, before, owners)
     bot_items = owners.bots_among(items_of(parse(overwritten)))
@@ -43,7 +43,7 @@ def plan_lost_lines(
     outcome = "noop_dup" if after == before else "applied"
     records = inputs.records(command.note)
     proposed = propose_missing(command.note, bot_items, after, records)
-    return Plan(before, after, (RecordedOp(op, outcome),), proposed=proposed)
+    return EditPlan(before, after, (RecordedOp(op, outcome),), proposed=proposed)
 
 
 def _merge_save(

@@ -4,7 +4,7 @@ from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from vault_memory.edits.commands import EditCommand
-from vault_memory.edits.plans.plan import Plan, PlanInputs
+from vault_memory.edits.plans.plan import EditPlan, PlanInputs
 from vault_memory.lazy import lazy_module
 from vault_memory.rules.edits.audit_record import Proposal, Record, RecordedOp
 from vault_memory.rules.edits.undo import NotUndoable, Undone, undo
@@ -22,7 +22,7 @@ EMPTY_NOTE = revision_of(b"")
 
 def plan_undo(
     command: EditCommand, record_id: str, before: bytes | None, inputs: PlanInputs
-) -> Plan:
+) -> EditPlan:
     """Returns the plan. Raises NotUndoable."""
     record = _find_record(command.note, record_id, inputs)
     # A note that the record took away and a note that is missing now are both empty.
@@ -33,7 +33,7 @@ def plan_undo(
     undone = _undo_or_none(record, text, can_merge=versions is not None)
     if undone is not None and undone.exact:
         after = undone.raw if record.before else None
-        return Plan(before, after, undone.applied or _undone_ops(record, True))
+        return EditPlan(before, after, undone.applied or _undone_ops(record, True))
 
     merged: bytes | None = None
     conflicts: tuple[Proposal, ...] = ()
@@ -46,11 +46,13 @@ def plan_undo(
         )
     if undone is None:
         after = text if merged is None else merged
-        return Plan(before, after, _undone_ops(record, after != text), (), conflicts)
+        return EditPlan(
+            before, after, _undone_ops(record, after != text), (), conflicts
+        )
     if merged is None or merged == text:
         merged = undone.raw
     after = merged if before is not None or merged else None
-    return Plan(before, after, undone.applied, (), undone.proposed)
+    return EditPlan(before, after, undone.applied, (), undone.proposed)
 
 
 def _find_record(note: str, record_id: str, inputs: PlanInputs) -> Record:

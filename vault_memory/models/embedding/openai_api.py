@@ -22,7 +22,7 @@ from vault_memory.models.http_client import Unreachable, answer, read
 if TYPE_CHECKING:
     from pathlib import Path
 
-    from vault_memory.config.sections import Embedding
+    from vault_memory.config.sections import EmbeddingSettings
 
 BATCH = 64
 LONGEST = 8_000
@@ -40,7 +40,7 @@ class ApiEmbedder:
 
     def __init__(
         self,
-        embedding: "Embedding",
+        embedding: "EmbeddingSettings",
         *,
         vault: "Path | None" = None,
         wait: Callable[[float], object] = time.sleep,

@@ -18,11 +18,11 @@ from contextlib import suppress
 from typing import TYPE_CHECKING
 
 from vault_memory.errors import BrainUnavailable
-from vault_memory.models.base import Answer
+from vault_memory.models.base import BrainAnswer
 from vault_memory.rules.learning.extraction import problem
 
 if TYPE_CHECKING:
-    from vault_memory.config.sections import Brain as Settings
+    from vault_memory.config.sections import BrainSettings as Settings
     from vault_memory.rules.learning.model_prompt import Prompt
 
 LARGEST = 4 << 20
@@ -47,17 +47,17 @@ class CommandBrain:
         }
         self.name = f"command {os.path.basename(self._command[0])}"
 
-    def answer(self, prompt: "Prompt") -> Answer:
+    def answer(self, prompt: "Prompt") -> BrainAnswer:
         text = self._run(prompt, "")
         reason_unusable = problem(text, prompt.turn_ids)
         if not reason_unusable:
-            return Answer(text, "command", self.name)
+            return BrainAnswer(text, "command", self.name)
         text = self._run(prompt, reason_unusable)
         if second_problem := problem(text, prompt.turn_ids, last=True):
             raise self._unavailable(
                 f"its answer is unusable, also after a repair request: {second_problem[:200]}"
             )
-        return Answer(text, "repair", self.name)
+        return BrainAnswer(text, "repair", self.name)
 
     def _run(self, prompt: "Prompt", reason_unusable: str) -> str:
         request = {

@@ -6,13 +6,13 @@ from typing import TYPE_CHECKING
 
 from vault_memory.errors import BrainUnavailable
 from vault_memory.lazy import lazy_module
-from vault_memory.models.base import Answer, Brain
+from vault_memory.models.base import Brain, BrainAnswer
 from vault_memory.models.llm.phrase_rules import RulesBrain
 
 if TYPE_CHECKING:
     from pathlib import Path
 
-    from vault_memory.config.sections import Brain as Settings
+    from vault_memory.config.sections import BrainSettings as Settings
     from vault_memory.models.llm import command, openai
     from vault_memory.rules.learning.model_prompt import Prompt, Role
 else:
@@ -30,12 +30,14 @@ class BackedBrain:
         self._model, self._rules = model, rules
         self.name = model.name
 
-    def answer(self, prompt: "Prompt") -> Answer:
+    def answer(self, prompt: "Prompt") -> BrainAnswer:
         try:
             return self._model.answer(prompt)
         except BrainUnavailable as error:
             fallback = self._rules.answer(prompt)
-            return Answer(fallback.text, fallback.rung, fallback.model, error.message)
+            return BrainAnswer(
+                fallback.text, fallback.rung, fallback.model, error.message
+            )
 
 
 def load_brain(

@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any
 from urllib.parse import urlsplit
 
 from vault_memory.errors import BrainUnavailable
-from vault_memory.models.base import Answer, Rung
+from vault_memory.models.base import BrainAnswer, Rung
 from vault_memory.models.circuit_breaker import Breaker, breaker_of
 from vault_memory.models.credentials import BRAIN, api_key, endpoint, require_https
 from vault_memory.models.embedding.openai_api import BUSY, retry_after
@@ -32,7 +32,7 @@ from vault_memory.rules.learning.extraction import merged, problem, stands_alone
 if TYPE_CHECKING:
     from pathlib import Path
 
-    from vault_memory.config.sections import Brain as Settings
+    from vault_memory.config.sections import BrainSettings as Settings
     from vault_memory.rules.learning.model_prompt import Prompt
 
 LARGEST = 8 << 20
@@ -82,7 +82,7 @@ class OpenAIBrain:
         """Whether the server accepts a temperature"""
         self.name = f"openai {model}"
 
-    def answer(self, prompt: "Prompt") -> Answer:
+    def answer(self, prompt: "Prompt") -> BrainAnswer:
         if pause := self._breaker.seconds_left():
             raise self._unavailable(
                 f"it failed several times; the next request follows in {pause:.0f} s"
@@ -90,8 +90,8 @@ class OpenAIBrain:
         answers = self._solve(prompt, DEEPEST)
         rung = max((partial.rung for partial in answers), key=_STEPS.index)
         if len(answers) == 1:
-            return Answer(answers[0].text, rung, self._model)
-        return Answer(
+            return BrainAnswer(answers[0].text, rung, self._model)
+        return BrainAnswer(
             merged((partial.text, partial.turn_ids) for partial in answers),
             rung,
             self._model,

@@ -7,7 +7,7 @@ hypotheses, quotations and words of other people are ignored.
 import json
 from typing import TYPE_CHECKING
 
-from vault_memory.models.base import Answer
+from vault_memory.models.base import BrainAnswer
 from vault_memory.models.llm.phrase_tables import tables
 from vault_memory.models.llm.sentence_filter import sentences
 from vault_memory.rules.learning.candidate import Extraction, FoundFact, Memory
@@ -24,11 +24,11 @@ class RulesBrain:
 
     name = "rules"
 
-    def answer(self, prompt: "Prompt") -> Answer:
+    def answer(self, prompt: "Prompt") -> BrainAnswer:
         """Answer in the format of a model. A prompt for curation gets no edits."""
         excerpts = prompt.excerpts if prompt.role == "extraction" else ()
         extraction = extract(excerpts)
-        return Answer(
+        return BrainAnswer(
             json.dumps(extraction.as_json(), ensure_ascii=False), "rules", "rules"
         )
 

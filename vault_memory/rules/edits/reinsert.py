@@ -24,7 +24,7 @@ _NEWLINES = (b"\n", b"\r")
 
 
 @dataclass(frozen=True, slots=True)
-class Step:
+class ReinsertStep:
     """A note after one change, with the removed and the added bytes."""
 
     doc: SectionedDoc
@@ -33,7 +33,7 @@ class Step:
 
 
 @dataclass(frozen=True, slots=True)
-class _Line:
+class _ItemLine:
     """A line that is not blank, with its place in a section's body."""
 
     start: int
@@ -78,7 +78,7 @@ def _exact_items(doc: SectionedDoc, index: int, block: bytes) -> list[NoteItem]:
     ]
 
 
-def drop_item(doc: SectionedDoc, item: NoteItem) -> Step | None:
+def drop_item(doc: SectionedDoc, item: NoteItem) -> ReinsertStep | None:
     """Removes an item with its nested items; None when that changes other items."""
     body = doc.sections[item.section].body
     new_doc = _with_body(doc, item.section, body[: item.start] + body[item.end :])
@@ -86,10 +86,10 @@ def drop_item(doc: SectionedDoc, item: NoteItem) -> Step | None:
         return None
     if not _others_are_unchanged(doc, new_doc, item.section, item.start, item.end):
         return None
-    return Step(new_doc, removed=body[item.start : item.end])
+    return ReinsertStep(new_doc, removed=body[item.start : item.end])
 
 
-def swap_item(doc: SectionedDoc, item: NoteItem, own: bytes) -> Step | None:
+def swap_item(doc: SectionedDoc, item: NoteItem, own: bytes) -> ReinsertStep | None:
     """Replaces an item's own lines; its nested items stay. None when that changes other items."""
     body = doc.sections[item.section].body
     old_own = body[item.start : item.own_end]
@@ -104,12 +104,12 @@ def swap_item(doc: SectionedDoc, item: NoteItem, own: bytes) -> Step | None:
     expected[items.index(item)] = (text_of(new_own), item.depth)
     if _outline(section_items(new_doc, item.section)) != expected:
         return None
-    return Step(new_doc, removed=old_own, added=new_own)
+    return ReinsertStep(new_doc, removed=old_own, added=new_own)
 
 
 def put_item(
     doc: SectionedDoc, index: int, block: bytes, diff: bytes = b""
-) -> Step | None:
+) -> ReinsertStep | None:
     """Puts an item back at its place in the diff, else at the end of the top region.
 
     Returns None when the section has such an item, or when no place fits.
@@ -129,7 +129,7 @@ def put_item(
 # --- Sections ---------------------------------------------------------------------------------
 
 
-def drop_section(doc: SectionedDoc, heading: str, block: bytes) -> Step | None:
+def drop_section(doc: SectionedDoc, heading: str, block: bytes) -> ReinsertStep | None:
     """Removes a section with these bytes; when it changed, removes those items that are left."""
     indexes = [
         index for index, section in enumerate(doc.sections) if section.name == heading
@@ -152,10 +152,10 @@ def drop_section(doc: SectionedDoc, heading: str, block: bytes) -> Step | None:
             dropped += dedented(step.removed)
     if not dropped:
         return None
-    return Step(new_doc, removed=doc.sections[indexes[0]].heading + dropped)
+    return ReinsertStep(new_doc, removed=doc.sections[indexes[0]].heading + dropped)
 
 
-def put_section(doc: SectionedDoc, heading: str, block: bytes) -> Step | None:
+def put_section(doc: SectionedDoc, heading: str, block: bytes) -> ReinsertStep | None:
     """Puts a section back at the end of the note; into a section of that name, only its items."""
     index = section_named(doc, heading)
     if index is not None:
@@ -170,7 +170,7 @@ def put_section(doc: SectionedDoc, heading: str, block: bytes) -> Step | None:
     new_items = section_items(new_doc, len(doc.sections))
     if tuple(item.text for item in new_items) != texts_in(block):
         return None
-    return Step(new_doc, added=block)
+    return ReinsertStep(new_doc, added=block)
 
 
 def _gap_after(raw: bytes, eol: bytes) -> bytes:
@@ -180,7 +180,7 @@ def _gap_after(raw: bytes, eol: bytes) -> bytes:
     return eol if raw.endswith(_NEWLINES) else eol * 2
 
 
-def _put_items(doc: SectionedDoc, index: int, block: bytes) -> Step | None:
+def _put_items(doc: SectionedDoc, index: int, block: bytes) -> ReinsertStep | None:
     old_doc = parse(block)
     if not old_doc.sections:
         return None
@@ -197,10 +197,10 @@ def _put_items(doc: SectionedDoc, index: int, block: bytes) -> Step | None:
             added += step.added
     if not added:
         return None
-    return Step(new_doc, added=old_section.heading + added)
+    return ReinsertStep(new_doc, added=old_section.heading + added)
 
 
-def without_section(doc: SectionedDoc, index: int) -> Step | None:
+def without_section(doc: SectionedDoc, index: int) -> ReinsertStep | None:
     """Removes a complete section; None when that changes the other sections."""
     section = doc.sections[index]
     removed = section.heading + section.body
@@ -217,7 +217,7 @@ def without_section(doc: SectionedDoc, index: int) -> Step | None:
     del names[index]
     if [section.name for section in new_doc.sections] != names:
         return None
-    return Step(new_doc, removed=removed)
+    return ReinsertStep(new_doc, removed=removed)
 
 
 def _stripped_lines(body: bytes) -> list[bytes]:
@@ -266,7 +266,7 @@ def _others_are_unchanged(
 
 def _insert(
     doc: SectionedDoc, index: int, position: int, block: bytes, *, gap: bool = False
-) -> Step | None:
+) -> ReinsertStep | None:
     """Inserts an item into a body; with `gap` after a blank line. None when it does not fit."""
     section = doc.sections[index]
     eol = line_end(render(doc))
@@ -295,7 +295,7 @@ def _insert(
     )
     if not inserted or inserted != texts_in(block):
         return None
-    return Step(new_doc, added=core + eol)
+    return ReinsertStep(new_doc, added=core + eol)
 
 
 # --- Finding the place ------------------------------------------------------------------------
@@ -316,7 +316,7 @@ def _candidate_positions(
 
 
 def _positions_below(
-    section: Section, region_lines: Sequence[_Line], above: Sequence[bytes]
+    section: Section, region_lines: Sequence[_ItemLine], above: Sequence[bytes]
 ) -> Iterator[int]:
     """Yields the places after the lines that were above an item, the nearest first."""
     items = top_region(section.body).items
@@ -352,14 +352,14 @@ def _neighbours(diff: bytes, block: bytes) -> tuple[list[bytes], list[bytes]]:
     return [], []
 
 
-def _text_lines(raw: bytes) -> list[_Line]:
+def _text_lines(raw: bytes) -> list[_ItemLine]:
     """Returns the lines that are not blank, with their positions."""
-    lines: list[_Line] = []
+    lines: list[_ItemLine] = []
     start = 0
     for line in raw.splitlines(keepends=True):
         end = start + len(line)
         if line.strip():
-            lines.append(_Line(start, end, line.strip()))
+            lines.append(_ItemLine(start, end, line.strip()))
         start = end
     return lines
 

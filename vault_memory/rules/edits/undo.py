@@ -27,7 +27,7 @@ from vault_memory.rules.edits.audit_record import (
 from vault_memory.rules.edits.ops import AddHeading, Append, Op, Remove, as_json
 from vault_memory.rules.edits.ownership import Effect, effect_of, op_of
 from vault_memory.rules.edits.reinsert import (
-    Step,
+    ReinsertStep,
     drop_item,
     drop_section,
     exact_item,
@@ -117,7 +117,7 @@ def _undo_items(record: Record, effects: _Effects, now: bytes) -> Undone:
     return Undone(render(doc), False, tuple(applied), tuple(proposed))
 
 
-def _undo_effect(doc: SectionedDoc, effect: Effect, diff: bytes) -> Step | None:
+def _undo_effect(doc: SectionedDoc, effect: Effect, diff: bytes) -> ReinsertStep | None:
     """Undoes one op; None when there is nothing to undo, or the undo does not fit the note."""
     if effect.whole_section:
         if effect.added:

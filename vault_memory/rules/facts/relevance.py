@@ -12,7 +12,7 @@ MOST_WORDS = 2_000
 """Of a longer prompt, only so many of its last words are read"""
 
 
-class Prompt:
+class PromptWords:
     """A prompt that is read once and searched for many names, as complete words."""
 
     def __init__(self, text: str) -> None:

@@ -15,7 +15,7 @@ from vault_memory.markdown.note_items import folded
 from vault_memory.rules.learning.answer_schema import KEYS, TOPICS, TYPES
 from vault_memory.rules.learning.candidate import Doubt, Extraction, FoundFact, Memory
 from vault_memory.rules.learning.lenient_json import (
-    Block,
+    JsonBlock,
     blocks,
     json_in,
     sections_in,
@@ -231,7 +231,7 @@ class _AnswerReader:
 
     # --- Entries ---------------------------------------------------------------------------
 
-    def _read_memory_block(self, block: Block) -> None:
+    def _read_memory_block(self, block: JsonBlock) -> None:
         cited = self._cited_turns(block.text)
         fields = parse_item(block.text)
         text = _one_line(_without_citations(fields.text, (*cited, fields.ref)))

@@ -32,7 +32,7 @@ class JsonMatch:
 
 
 @dataclass(frozen=True, slots=True)
-class Block:
+class JsonBlock:
     """A point of a list with its further lines, or a paragraph."""
 
     text: str
@@ -116,7 +116,7 @@ def sections_in(text: str) -> dict[str, str]:
     return {name: "\n".join(lines).strip() for name, lines in sections.items()}
 
 
-def blocks(text: str) -> Iterator[Block]:
+def blocks(text: str) -> Iterator[JsonBlock]:
     """Yields points and paragraphs in order; a line without a marker continues the block above."""
     lines: list[str] = []
     is_point = False
@@ -124,7 +124,7 @@ def blocks(text: str) -> Iterator[Block]:
         marker = _POINT.match(line)
         is_blank = not line.strip()
         if lines and (marker or is_blank):
-            yield Block(" ".join(lines), is_point)
+            yield JsonBlock(" ".join(lines), is_point)
             lines = []
             is_point = False
         if is_blank:

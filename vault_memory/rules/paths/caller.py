@@ -12,7 +12,7 @@ from vault_memory.rules.paths.layout import Layout
 from vault_memory.rules.paths.scopes import READ_BY_ALL
 
 
-class _Fields(NamedTuple):
+class _CallerFields(NamedTuple):
     user: str
     channel: str = ""
     groups: tuple[str, ...] = ()
@@ -20,7 +20,7 @@ class _Fields(NamedTuple):
     """in a channel: the person's own memory is open, too; everybody there reads the answers"""
 
 
-class Caller(_Fields):
+class Caller(_CallerFields):
     """A person whom a bot serves, and the room."""
 
     __slots__ = ()

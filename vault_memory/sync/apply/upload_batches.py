@@ -26,7 +26,7 @@ FEW = 3
 T = TypeVar("T")
 
 
-class Attempt(Protocol):
+class BatchAttempt(Protocol):
     """Does a step of an action, and files what goes wrong with it; None when it did not come to its end."""
 
     def __call__(self, action: Action, work: Callable[[], T]) -> T | None: ...
@@ -57,7 +57,7 @@ class UploadBatches:
     def together(
         self,
         actions: Sequence[Upload],
-        attempt: Attempt,
+        attempt: BatchAttempt,
         result: PassResult,
         now: datetime,
     ) -> None:
@@ -100,7 +100,7 @@ class UploadBatches:
         self,
         ready: Sequence[tuple[Upload, Note]],
         gone: list[_Gone],
-        attempt: Attempt,
+        attempt: BatchAttempt,
         now: datetime,
     ) -> tuple[set[str], list[tuple[Upload, Note]]]:
         """Many new notes in few requests. Returns the paths that were sent so, and what is to be sent one by one."""
@@ -131,7 +131,9 @@ class UploadBatches:
             # It may be the bulk upload's file after all, written over another one: the next pass compares them.
             raise ActionOutdated from None
 
-    def _with_tags(self, gone: Iterable[_Gone], attempt: Attempt) -> Iterable[_Gone]:
+    def _with_tags(
+        self, gone: Iterable[_Gone], attempt: BatchAttempt
+    ) -> Iterable[_Gone]:
         """A server that tells no tag when it stores a file is asked for those of a whole folder."""
         no_progress = [one for one in gone if not one.stored.etag]
         yield from (one for one in gone if one.stored.etag)
@@ -146,7 +148,7 @@ class UploadBatches:
                     yield tagged
 
     def _listed(
-        self, folder: str, attempt: Attempt, group: Sequence[_Gone]
+        self, folder: str, attempt: BatchAttempt, group: Sequence[_Gone]
     ) -> dict[str, Entry]:
         listing = attempt(group[0].action, partial(self._session.remote.list, folder))
         return {entry.path: entry for entry in listing.entries} if listing else {}

@@ -3,7 +3,7 @@
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 
-from vault_memory.remote.contract import Entry, Listing, Remote
+from vault_memory.remote.contract import Entry, Remote, RemoteListing
 from vault_memory.remote.remote_errors import (
     NotUnderstood,
     Refused,
@@ -38,7 +38,7 @@ class RemoteScan:
     resized: frozenset[str] = frozenset()
     """files of another size under the same tag as in the last listing"""
 
-    def add(self, listing: Listing) -> None:
+    def add(self, listing: RemoteListing) -> None:
         self.entries[listing.folder.path] = listing.folder
         self.entries |= {entry.path: entry for entry in listing.entries}
         self.unknown |= listing.unknown

@@ -10,7 +10,7 @@ from dataclasses import asdict
 from vault_memory.remote.capabilities import is_scratch
 from vault_memory.remote.contract import Entry, Remote
 from vault_memory.sync.actions import Download, TrashLocal
-from vault_memory.sync.plan.planner import Plan
+from vault_memory.sync.plan.planner import SyncPlan
 from vault_memory.sync.settings import Mode
 from vault_memory.sync.state_db import SyncState
 from vault_memory.sync.sync_errors import NotTwoWay
@@ -84,7 +84,7 @@ class ServerIdentityCheck:
             self._tidy(at)
         return ""
 
-    def must_ask_again(self, at: float, plan: Plan) -> bool:
+    def must_ask_again(self, at: float, plan: SyncPlan) -> bool:
         """Whether a plan takes over so much that the server's identity is asked again; forgets the last answer."""
         deletes = [action for action in plan.actions if isinstance(action, TrashLocal)]
         downloads = [action for action in plan.actions if isinstance(action, Download)]

@@ -13,7 +13,7 @@ Was = Literal["file", "dir", "none"]
 Now = Literal["=", "≠", "-", "F", "D", "L", "?"]
 
 
-class Outcome(Enum):
+class Decision(Enum):
     """What becomes of a path. Directories mostly follow from what becomes of their contents."""
 
     NOTHING = auto()
@@ -47,9 +47,9 @@ class Outcome(Enum):
     """never followed, never uploaded, never replaced"""
 
 
-O = Outcome  # noqa: E741 - so that a row of the table is one line
+O = Decision  # noqa: E741 - so that a row of the table is one line
 State = Literal["file", "dir", "none"]
-Cell = tuple[str, Outcome]
+Cell = tuple[str, Decision]
 
 
 FILE: dict[tuple[str, str], Cell] = {

@@ -19,7 +19,7 @@ from vault_memory.sync.actions import (
     TrashLocal,
     Upload,
 )
-from vault_memory.sync.plan.decision_table import Outcome
+from vault_memory.sync.plan.decision_table import Decision
 from vault_memory.sync.plan.per_path import WAITING, PathPlanner
 from vault_memory.sync.trees import Dir, Side, Tree, ancestors, depth, within
 
@@ -35,7 +35,7 @@ def remove_emptied(planner: PathPlanner, busy: Collection[str]) -> list[Action]:
     pinned = (*planner.immovable, *busy)
     removals: list[Action] = []
     for path, row, outcome in sorted(planner.emptied, key=_deepest_first):
-        side: Side = "remote" if outcome is Outcome.EMPTY_REMOTE else "local"
+        side: Side = "remote" if outcome is Decision.EMPTY_REMOTE else "local"
         if any(within(pin, path) for pin in pinned):
             continue
         if _has_remaining(planner, path, side, deleted[side]):
@@ -54,7 +54,7 @@ def _paths_of(planner: PathPlanner, kind: type[DeleteRemote | TrashLocal]) -> se
     return {action.path for action in planner.actions if isinstance(action, kind)}
 
 
-def _deepest_first(emptied: tuple[str, str, Outcome]) -> int:
+def _deepest_first(emptied: tuple[str, str, Decision]) -> int:
     return -depth(emptied[0])
 
 

@@ -21,7 +21,7 @@ from vault_memory.sync.actions import (
     TrashLocal,
     Upload,
 )
-from vault_memory.sync.plan.decision_table import Now, Outcome, Was, cell
+from vault_memory.sync.plan.decision_table import Decision, Now, Was, cell
 from vault_memory.sync.plan.name_clashes import copy_of
 from vault_memory.sync.settings import MERGED, Settings
 from vault_memory.sync.trees import (
@@ -52,7 +52,7 @@ class PathPlanner:
     actions: list[Action] = field(default_factory=list)
     waiting: dict[str, str] = field(default_factory=dict)
     """paths that a later pass decides about, and why"""
-    emptied: list[tuple[str, str, Outcome]] = field(default_factory=list)
+    emptied: list[tuple[str, str, Decision]] = field(default_factory=list)
     """directories that go when everything below them goes: path, row, outcome"""
     _base_by_id: dict[tuple[str, str], str] = field(default_factory=dict)
     """the path in the base by side and id; filled when first needed"""
@@ -105,44 +105,44 @@ class PathPlanner:
     def _nodes(self, path: str) -> tuple[Node | None, Node | None]:
         return self.view.local.nodes.get(path), self.view.remote.nodes.get(path)
 
-    def _action(self, path: str, row: str, outcome: Outcome) -> Action | None:
+    def _action(self, path: str, row: str, outcome: Decision) -> Action | None:
         local, remote = self._nodes(path)
         if self._needs_fetch(path, outcome, remote):
             assert isinstance(remote, File)
             return Refetch(path=path, tag=remote.tag, row=row)
         match outcome:
-            case Outcome.NOTHING | Outcome.SKIP | Outcome.LEAVE:
+            case Decision.NOTHING | Decision.SKIP | Decision.LEAVE:
                 return None
-            case Outcome.REFRESH | Outcome.ENTER:
+            case Decision.REFRESH | Decision.ENTER:
                 return self._refresh(path, row)
-            case Outcome.ADOPT:
+            case Decision.ADOPT:
                 base = _record(local, remote, None)
                 return RecordInSync(path=path, base=base, row=row)
-            case Outcome.EMPTY_LOCAL | Outcome.EMPTY_REMOTE:
+            case Decision.EMPTY_LOCAL | Decision.EMPTY_REMOTE:
                 self.emptied.append((path, row, outcome))
                 return None
-            case Outcome.FORGET | Outcome.DELETE_REMOTE | Outcome.TRASH_LOCAL:
+            case Decision.FORGET | Decision.DELETE_REMOTE | Decision.TRASH_LOCAL:
                 return self._remove(path, row, outcome)
-            case Outcome.COPY_LOCAL:
+            case Decision.COPY_LOCAL:
                 return self._copy_local(path, row)
-            case Outcome.COPY_REMOTE:
+            case Decision.COPY_REMOTE:
                 return self._copy_remote(path, row)
-            case Outcome.MERGE:
+            case Decision.MERGE:
                 return self._merge(path, row)
-            case Outcome.CREATE_REMOTE | Outcome.PUT_BACK | Outcome.UPLOAD:
+            case Decision.CREATE_REMOTE | Decision.PUT_BACK | Decision.UPLOAD:
                 return self._send(path, row, outcome)
-            case Outcome.CREATE_LOCAL | Outcome.BRING_BACK | Outcome.DOWNLOAD:
+            case Decision.CREATE_LOCAL | Decision.BRING_BACK | Decision.DOWNLOAD:
                 return self._receive(path, row, outcome)
             case _:
                 assert_never(outcome)
 
-    def _needs_fetch(self, path: str, outcome: Outcome, remote: Node | None) -> bool:
+    def _needs_fetch(self, path: str, outcome: Decision, remote: Node | None) -> bool:
         """Whether the decision needs the bytes of the server's file, and only its tag is known."""
         if not isinstance(remote, File) or remote.hash is not None:
             return False
-        if outcome is Outcome.MERGE:
+        if outcome is Decision.MERGE:
             return not path.endswith(MERGED)
-        if outcome not in (Outcome.BRING_BACK, Outcome.COPY_REMOTE):
+        if outcome not in (Decision.BRING_BACK, Decision.COPY_REMOTE):
             return False
         was = self.view.base.get(path)
         return isinstance(was, BaseFile) and not unchanged(was, remote)
@@ -155,7 +155,7 @@ class PathPlanner:
             return None
         return Refresh(path=path, base=current, row=row)
 
-    def _send(self, path: str, row: str, outcome: Outcome) -> Action:
+    def _send(self, path: str, row: str, outcome: Decision) -> Action:
         """Bring a local file or directory to the server."""
         local, remote = self._nodes(path)
         if isinstance(local, Dir):
@@ -166,11 +166,11 @@ class PathPlanner:
         else:
             note = self._note_of_kept_rename(path, local.id, self.view.remote)
         tag = None
-        if outcome is Outcome.UPLOAD and isinstance(remote, File):
+        if outcome is Decision.UPLOAD and isinstance(remote, File):
             tag = remote.tag
         return Upload(path=path, hash=local.hash or "", tag=tag, row=row, note=note)
 
-    def _receive(self, path: str, row: str, outcome: Outcome) -> Action:
+    def _receive(self, path: str, row: str, outcome: Decision) -> Action:
         """Bring a file or directory of the server to the vault."""
         local, remote = self._nodes(path)
         if isinstance(remote, Dir):
@@ -181,7 +181,7 @@ class PathPlanner:
         else:
             note = self._note_of_kept_rename(path, remote.id, self.view.local)
         local_hash = None
-        if outcome is Outcome.DOWNLOAD and isinstance(local, File):
+        if outcome is Decision.DOWNLOAD and isinstance(local, File):
             local_hash = local.hash
         return Download(path=path, hash=local_hash, tag=remote.tag, row=row, note=note)
 
@@ -206,7 +206,7 @@ class PathPlanner:
                 self._base_by_id["remote", was.remote_id] = path
         return self._base_by_id.get((side, id))
 
-    def _remove(self, path: str, row: str, outcome: Outcome) -> Action | None:
+    def _remove(self, path: str, row: str, outcome: Decision) -> Action | None:
         """Delete or forget a path whose absence was seen twice; else it waits."""
         local, remote = self._nodes(path)
         is_local_certain = local is not None or self.view.local.surely_gone(path)
@@ -218,9 +218,9 @@ class PathPlanner:
         note = ""
         if path in self.settings.must_exist:
             note = f"`{path}` has to exist, and was removed or renamed"
-        if outcome is Outcome.DELETE_REMOTE and isinstance(remote, File):
+        if outcome is Decision.DELETE_REMOTE and isinstance(remote, File):
             return DeleteRemote(path=path, tag=remote.tag, row=row, note=note)
-        if outcome is Outcome.TRASH_LOCAL and isinstance(local, File):
+        if outcome is Decision.TRASH_LOCAL and isinstance(local, File):
             return TrashLocal(path=path, hash=local.hash or "", row=row, note=note)
         return ForgetBase(path=path, row=row, note=note)
 

@@ -29,7 +29,7 @@ class HeldAction:
 
 
 @dataclass(frozen=True, slots=True)
-class Note:
+class PlanRemark:
     """Information for a person about a path that needs no action."""
 
     path: str
@@ -38,7 +38,7 @@ class Note:
 
 
 @dataclass(frozen=True, slots=True)
-class Plan:
+class SyncPlan:
     """What to do in this pass, and what not and why."""
 
     actions: tuple[Action, ...] = ()
@@ -51,7 +51,7 @@ class Plan:
     """paths that could not be read, with all below them, and why"""
     skipped: Mapping[str, str] = field(default_factory=dict)
     """paths that are not synced, with all below them, and why"""
-    notes: tuple[Note, ...] = ()
+    notes: tuple[PlanRemark, ...] = ()
     halted: str = ""
     """why nothing at all is done (B2)"""
     braked: str = ""
@@ -62,11 +62,11 @@ class Plan:
 
 def plan(
     base: Base, local: Tree, remote: Tree, settings: Settings | None = None
-) -> Plan:
+) -> SyncPlan:
     """Compare the three trees and plan how both sides become the same without losing a text."""
     settings = settings or Settings()
     view, exclusions = exclude(base, local, remote, settings)
-    empty = Plan(
+    empty = SyncPlan(
         unknown={**exclusions.unknown, **exclusions.links},
         skipped=exclusions.skipped,
         notes=_notes(base, exclusions),
@@ -174,9 +174,9 @@ def _forbidden_by_mode(action: Action, settings: Settings) -> str:
             return ""
 
 
-def _notes(base: Base, exclusions: Exclusions) -> tuple[Note, ...]:
+def _notes(base: Base, exclusions: Exclusions) -> tuple[PlanRemark, ...]:
     return tuple(
-        Note(path, "20", f"`{path}` was a note and is none now: {reason}")
+        PlanRemark(path, "20", f"`{path}` was a note and is none now: {reason}")
         for path, reason in sorted(exclusions.links.items())
         if isinstance(base.get(path), BaseFile)
     )
