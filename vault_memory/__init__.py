@@ -7,7 +7,7 @@ TYPE_CHECKING = False  # as in `typing`, which would cost each hook 10 ms
 if TYPE_CHECKING:
     from vault_memory.api.vault_memory import VaultMemory
     from vault_memory.config.sections import Config
-    from vault_memory.context.blocks import BlockPart, ContextBlock, Cut
+    from vault_memory.context.blocks import ContextBlock, Cut, Part
     from vault_memory.conversations.calls import Recorded
     from vault_memory.edits.edit_errors import NoteChanged
     from vault_memory.edits.edit_result import Edit
@@ -36,7 +36,6 @@ __version__ = "0.1.0.dev0"
 
 __all__ = [
     "About",
-    "BlockPart",
     "Caller",
     "Config",
     "ContextBlock",
@@ -54,6 +53,7 @@ __all__ = [
     "NoteInfo",
     "NoteNotFound",
     "NoteText",
+    "Part",
     "Proposal",
     "Record",
     "Recorded",
@@ -87,7 +87,7 @@ _MODULES = {
     "NoteInfo": "search.note_reports",
     "NoteNotFound": "errors",
     "NoteText": "search.note_reports",
-    "BlockPart": "context.blocks",
+    "Part": "context.blocks",
     "Proposal": "rules.edits.audit_record",
     "Record": "rules.edits.audit_record",
     "Recorded": "conversations.calls",

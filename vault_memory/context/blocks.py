@@ -110,7 +110,7 @@ class ContextRequest(NamedTuple):
         return belongs_to_person or (in_main and kind == "facts")
 
 
-class BlockPart(NamedTuple):
+class Part(NamedTuple):
     """One part of a block."""
 
     kind: str
@@ -133,7 +133,7 @@ class ContextBlock(NamedTuple):
 
     text: str
     """empty when the vault has nothing for the prompt"""
-    parts: tuple[BlockPart, ...]
+    parts: tuple[Part, ...]
     """in the order of `text`"""
     cut: tuple[Cut, ...]
     freshness: "Freshness"

@@ -121,7 +121,7 @@ class ContextCalls:
             omitted.append(blocks.Cut("recalled", why_not))
         return blocks.ContextBlock(
             block.text,
-            tuple(blocks.BlockPart(*entry) for entry in block.parts),
+            tuple(blocks.Part(*entry) for entry in block.parts),
             tuple(omitted),
             freshness,
             unknown_scopes,

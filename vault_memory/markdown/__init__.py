@@ -8,7 +8,7 @@ if TYPE_CHECKING:
     from vault_memory.markdown.blocks.model import CHUNKING
     from vault_memory.markdown.chunking.chunk_text import Chunk, embed_text, identity
     from vault_memory.markdown.chunking.chunker import chunk
-    from vault_memory.markdown.chunking.splitter import CAP, TextPiece, cut
+    from vault_memory.markdown.chunking.splitter import CAP, Piece, cut
     from vault_memory.markdown.document import (
         Section,
         SectionedDoc,
@@ -36,10 +36,10 @@ __all__ = [
     "Item",
     "ItemFields",
     "Merged",
+    "Piece",
     "Region",
     "Section",
     "SectionedDoc",
-    "TextPiece",
     "alike",
     "chunk",
     "cut",
@@ -67,7 +67,7 @@ _MODULES = {
     "ItemFields": "items",
     "LIKE": "merging.similarity",
     "Merged": "merging.three_way",
-    "TextPiece": "chunking.splitter",
+    "Piece": "chunking.splitter",
     "Region": "editable_region",
     "Section": "document",
     "SectionedDoc": "document",

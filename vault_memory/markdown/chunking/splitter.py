@@ -24,7 +24,7 @@ _INDENT = re.compile(r"[ \t]*")
 _JOINERS = "\u200c\u200d\ufe0e\ufe0f"
 
 
-class TextPiece(NamedTuple):
+class Piece(NamedTuple):
     """A stretch of a text, with its lines counted from the first line of the text."""
 
     text: str
@@ -32,7 +32,7 @@ class TextPiece(NamedTuple):
     last: int
 
 
-def cut(text: str, *, by_line: bool) -> Iterator[TextPiece]:
+def cut(text: str, *, by_line: bool) -> Iterator[Piece]:
     """Yield the text in stretches of at most `CAP` characters; only blanks between them are lost.
 
     `by_line` prefers line ends, for tables and code.
@@ -47,7 +47,7 @@ def cut(text: str, *, by_line: bool) -> Iterator[TextPiece]:
         end = _end(text, start, by_line)
         stretch = text[start:end].rstrip()
         if stretch:
-            yield TextPiece(stretch, line, line + stretch.count("\n"))
+            yield Piece(stretch, line, line + stretch.count("\n"))
         line += text.count("\n", start, end)
         start = _after_blanks(text, end)
 
