@@ -189,6 +189,8 @@ class World:
         path = path or self.random.choice(NOTES)
         before = device.files().get(path, b"")
         if path.endswith(".jsonl"):
+            if before and not before.endswith(b"\n"):
+                before += b"\n"  # as a record begins on a line of its own
             text = before + b'{"id": "%s"}\n' % self.ledger.line().encode()
         elif before and self.random.random() < 0.25:
             lines = before.split(b"\n")
