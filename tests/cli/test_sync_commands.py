@@ -326,7 +326,7 @@ def test_when_the_account_is_full_downloads_go_on(vault: Outside, cloud: Cloud):
     assert (done.code, done.json.get("error")) == (75, None), done
     assert (vault.vault / "MEMORY.md").read_bytes() == b"- gulls\n"
     assert done.json["failed"] == [
-        {"path": "USER.md", "reason": "the server has no room left for this account"}
+        {"path": "USER.md", "reason": "the server has no space left for this account"}
     ]
     assert vault.ok("status")["sync"]["queue"] == 1, done.json["waiting"]
 

@@ -200,15 +200,15 @@ def test_without_a_token_it_does_not_start_and_shows_how_to_make_one(outside: Ou
     done = outside.here("serve", "--port", "0")
 
     assert done.code == 3
-    assert "nobody may ask" in done.err
+    assert "no access token is configured" in done.err
     assert "vault-memory serve --new-token FILE --user NAME" in done.err
 
 
 @pytest.mark.parametrize(
     ("arguments", "code", "about"),
     [
-        (["--port", "0", "--user", "mira"], 2, "go with --socket"),
-        (["--socket", "x.sock", "--port", "1"], 2, "without --host and --port"),
+        (["--port", "0", "--user", "mira"], 2, "need --socket"),
+        (["--socket", "x.sock", "--port", "1"], 2, "excludes --host and --port"),
         (["--socket", "x.sock", "--channel", "harbour"], 2, "whom it serves"),
         (["--socket", "a" * 200, "--user", "mira"], 3, "too long"),
         (["--socket", "a-file", "--user", "mira"], 3, "is not a socket"),
@@ -216,9 +216,9 @@ def test_without_a_token_it_does_not_start_and_shows_how_to_make_one(outside: Ou
         (["--config", "open.toml", "--port", "0"], 3, "read by others"),
         (["--config", "good.toml", "--host", "host.invalid"], 3, "is not an address"),
         (["--config", "good.toml", "--port", "99999"], 2, "0<=x<=65535"),
-        (["--new-token", "a-file", "--user", "mira"], 2, "is there already"),
-        (["--new-token", "new"], 2, "opens the notes of a person"),
-        (["--new-token", "../vault/token", "--user", "mira"], 2, "lies in a vault"),
+        (["--new-token", "a-file", "--user", "mira"], 2, "exists already"),
+        (["--new-token", "new"], 2, "needs the person"),
+        (["--new-token", "../vault/token", "--user", "mira"], 2, "is in a vault"),
     ],
     ids=range(12),
 )

@@ -199,7 +199,7 @@ def test_a_line_with_another_name_of_whom_is_asked_about_is_found():
 
     assert found[0].text == "- Greta was oiled by Ann"
     assert found[0].why is not None
-    assert found[0].why.as_json()["arms"]["entity"] == 1
+    assert found[0].why.arms["entity"] == 1
     assert [hit.text for hit in narrowed][:1] == ["- Greta was oiled by Ann"]
 
 

@@ -214,7 +214,7 @@ def test_on_a_terminal_it_shows_what_it_found_and_asks(
 
     assert process.returncode == 0
     assert "  USER.md  4" in err
-    assert "cannot be undone" in err
+    assert "You cannot undo this" in err
     assert not says((out + err).encode())
     assert (traces(outside.vault, outside.state) == []) == (answer == "y")
 

@@ -333,7 +333,7 @@ def test_without_room_each_note_tells_so(cloud: Cloud):
     report = cloud.laptop.run_pass()
 
     assert 0 < report.uploaded < 5
-    assert "no room" in dict(report.failed)["tea10.md"]
+    assert "no space left" in dict(report.failed)["tea10.md"]
     cloud.fake.quota(None)
     assert_all_arrive_once(cloud)
 

@@ -18,7 +18,7 @@ from tests.remote.servers.front import Front
 from tests.remote.servers.nextcloud import FakeNextcloud
 from tests.sync.devices import Clock
 from tests.sync.world import Ledger, World
-from vault_memory.remote.http_transport import Account
+from vault_memory.remote.http_transport import Account, Request
 from vault_memory.remote.nextcloud import Nextcloud
 from vault_memory.remote.remotes import find
 
@@ -89,12 +89,10 @@ def run(base: Path, url: str, account: Account, seed: int, steps: int) -> None:
             world.settle()
             world.check()
     finally:
-        top.send(
-            "clean",
-            folder.rpartition("/")[2],
-            headers=("X-NC-Skip-Trashbin: true",),
-            folder=True,
-        )
+        path = folder.rpartition("/")[2]
+        target = top.at.target(path, folder=True)
+        headers = ("X-NC-Skip-Trashbin: true",)
+        top.send(Request("clean", target, headers=headers), path)
         top.close()
 
 

@@ -238,7 +238,7 @@ def test_without_room_the_upload_waits_and_says_why(cloud: Cloud):
 
     report = cloud.laptop.run_pass()
 
-    assert "room" in dict(report.failed)["long.md"]
+    assert "no space left" in dict(report.failed)["long.md"]
     cloud.fake.quota(None)
     assert "long.md" in cloud.together()
 

