@@ -495,3 +495,32 @@ def test_a_line_stays_that_took_the_place_of_an_earlier_version_during_an_upload
     assert {"- green", "- black", "- mine", "- other"} <= lines(
         cloud.together()["USER.md"]
     )
+
+
+@pytest.mark.parametrize("refusal", ["a text upon the half", 403, 413, 507])
+def test_a_line_stays_that_was_cut_off_from_a_merge_which_cannot_be_sent_again(
+    cloud: Cloud, refusal: str | int
+):
+    cloud.agreed()
+    cloud.laptop.save("USER.md", f"- mine\n{TEXT}")
+    cloud.fake.other_client_put("USER.md", its())
+    cloud.fake.kill_next_put_at(len(f"- mine\n{TEXT}"))
+    cloud.laptop.run_pass()
+    assert cloud.fake.files()["USER.md"] == f"- mine\n{TEXT}".encode()
+    cloud.clock.pass_by(70)
+    if isinstance(refusal, int):
+        cloud.script.add(Answer(refusal), "PUT", times=3)
+    else:
+        cloud.script.add(Meanwhile(lambda: write_upon_the_half(cloud)), "PUT")
+
+    cloud.laptop.run_pass()
+
+    texts = lines(cloud.together()["USER.md"])
+    assert {"- green", "- mine", "- its"} <= texts
+    assert ("- phone" in texts) is (refusal == "a text upon the half")
+
+
+def write_upon_the_half(cloud: Cloud) -> None:
+    cloud.phone.run_pass()
+    cloud.phone.save("USER.md", f"- phone\n{cloud.phone.text('USER.md')}")
+    cloud.phone.run_pass()

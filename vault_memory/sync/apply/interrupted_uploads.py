@@ -57,6 +57,9 @@ def repair(session: SyncSession, result: PassResult, now: datetime) -> dict[str,
             RemoteFull,
         ) as error:
             logger.info("%s; it is looked at anew", error.message)
+            # Fault: the server has half of it, and does not take the whole one any more. What
+            # the half lacks would count as removed, or what somebody has written upon the half.
+            session.deliveries.lose(sent.path, sent.hash)
             session.sent(sent.path)
     return {**OverwriteCheck(session).search(result, now), **still}
 
