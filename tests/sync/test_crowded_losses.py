@@ -524,3 +524,27 @@ def write_upon_the_half(cloud: Cloud) -> None:
     cloud.phone.run_pass()
     cloud.phone.save("USER.md", f"- phone\n{cloud.phone.text('USER.md')}")
     cloud.phone.run_pass()
+
+
+def test_lines_stay_that_were_cut_off_from_an_upload_long_before_another_device_writes(
+    cloud: Cloud,
+):
+    cloud.agreed(USER=BLACK, tea="- tea\n")
+    cloud.laptop.save("USER.md", f"- mine\n{BLACK}")
+    cloud.fake.cut_next_put_short_at(len(f"- mine\n{TEXT}") - 3)
+    # The laptop sees that half of it stands there, and cannot send it again.
+    cloud.script.add(Meanwhile(cloud.fake.new_tags), "PUT", skip=1)
+    cloud.laptop.run_pass()
+    assert cloud.fake.files()["USER.md"].endswith(b"- gre")
+    for _ in range(2):
+        cloud.phone.run_pass()
+        cloud.clock.pass_by(400)
+    assert cloud.phone.text("USER.md").endswith("- gre")
+    cloud.phone.save("USER.md", f"- phone\n{cloud.phone.text('USER.md')}")
+    cloud.phone.run_pass()
+
+    cloud.laptop.run_pass()
+
+    texts = lines(cloud.together()["USER.md"])
+    assert {"- mine", "- green", "- black", "- phone"} <= texts
+    assert "- gre" not in texts

@@ -54,6 +54,8 @@ class Delivery:
     """the time that the server lists for it; 0 until it is listed"""
     whole: bool = False
     """whether a listing showed it with its full size"""
+    cut_short: bool = False
+    """whether the server's versions showed that only its first part was kept"""
     tries: int = 1
     """how often it was sent, because the server kept only the first part"""
     arrivals: tuple[Arrival, ...] = ()
@@ -167,16 +169,15 @@ class Deliveries:
                 self._close(name)
 
     def confirm(self, path: str, revision: str, size: int, modified: int) -> None:
-        """The server's list of versions shows a size and a time for what the file holds now."""
+        """Record the size and the time that the server's list of versions shows for an upload."""
         fact = self._state.meta(FACT + path)
-        if isinstance(fact, dict) and (fact["revision"], fact["size"]) == (
-            revision,
-            size,
-        ):
-            with self._state.transaction():
-                self._state.set_meta(
-                    FACT + path, {**fact, "whole": True, "modified": modified}
-                )
+        if not isinstance(fact, dict) or fact["revision"] != revision:
+            return
+        seen: dict[str, Any] = {"cut_short": size < fact["size"]}
+        if size == fact["size"]:
+            seen |= {"whole": True, "modified": modified}
+        with self._state.transaction():
+            self._state.set_meta(FACT + path, {**fact, **seen})
 
     def is_whole(self, path: str) -> bool:
         """Whether the server has shown the last upload of a path with its full size."""
@@ -189,8 +190,10 @@ class Deliveries:
         A gap that is longer than the time that passed here comes from a wrong clock, and proves nothing.
         """
         gap = modified - delivery.modified
+        # Fault: the server kept half of it. Whoever writes later has read only that half.
         proven = (
-            delivery.modified
+            not delivery.cut_short
+            and delivery.modified
             and TRUSTED_GAP <= gap <= now - delivery.at + UNNOTICED_SECONDS
         )
         return not proven
