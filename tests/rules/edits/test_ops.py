@@ -2,7 +2,9 @@
 
 import json
 import re
+from dataclasses import fields
 from pathlib import Path
+from typing import get_args
 
 import pytest
 from hypothesis import example, given, settings
@@ -12,7 +14,14 @@ from tests.effort import cases
 from vault_memory.markdown.document import parse, render
 from vault_memory.markdown.editable_region import top_region
 from vault_memory.rules.edits.apply_ops import apply_ops
-from vault_memory.rules.edits.ops import Append, Rejected, as_json, read_op
+from vault_memory.rules.edits.ops import (
+    Append,
+    ItemOp,
+    Op,
+    Rejected,
+    as_json,
+    read_op,
+)
 
 CASES = re.findall(
     r"^## ([^\n]+)\n\n```note\n(.*?)```\n\n```ops\n(.*?)```\n\n```after\n(.*?)```\n\n([^\n]+)$",
@@ -289,3 +298,13 @@ def test_many_items_cost_little_for_one_op():
     )
 
     assert render(apply_ops(parse(raw), [Append("A", "x")]).doc) == raw + b"- x\n"
+
+
+def test_every_op_with_a_match_counts_as_an_op_on_an_item():
+    with_match = {
+        kind
+        for kind in get_args(Op)
+        if "match" in {field.name for field in fields(kind)}
+    }
+
+    assert with_match == set(get_args(ItemOp))

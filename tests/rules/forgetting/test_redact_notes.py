@@ -2,6 +2,8 @@
 
 import json
 import unicodedata
+from dataclasses import fields
+from typing import get_args
 
 import pytest
 from hypothesis import HealthCheck, example, given, settings
@@ -10,6 +12,7 @@ from hypothesis import strategies as st
 from tests.effort import cases
 from tests.scenarios.spellings import reads, spellings
 from vault_memory.rules.edits.audit_reader import read_line
+from vault_memory.rules.edits.ops import AddHeading, Op, as_json
 from vault_memory.rules.forgetting.matcher import TextMatcher, TextTooShort
 from vault_memory.rules.forgetting.redact_notes import (
     cut_audit,
@@ -219,6 +222,26 @@ def test_an_audit_tells_that_something_was_done_and_not_what():
     ]
     assert (record.before, record.after, record.diff) == ("c" * 64, new, b"")
     assert second == untouched.replace(old, "c" * 64).encode()
+
+
+@pytest.mark.parametrize("kind", get_args(Op))
+def test_an_audit_still_names_the_op_of_which_it_forgets_the_words(kind: type[Op]):
+    words = {field.name: "green lantern" for field in fields(kind) if field.type is str}
+    others = {"lines": ("green lantern",)} if kind is AddHeading else {}
+    op = as_json(kind(**words, **others))
+    line = {
+        "id": "01",
+        "ts": "2026-01-01T10:00:00+00:00",
+        "source": "tool",
+        "note": "USER.md",
+        "applied": [{"op": op, "outcome": "applied"}],
+    }
+
+    done = cut_audit(json.dumps(line).encode(), LANTERN, {})
+
+    record = read_line(done.raw)
+    assert record is not None
+    assert [dict(one.op) for one in record.applied] == [{"op": op["op"]}]
 
 
 def test_a_text_that_goes_on_in_the_next_line_of_a_diff_is_found():

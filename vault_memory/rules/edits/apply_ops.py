@@ -23,6 +23,7 @@ from vault_memory.rules.edits.ops import (
     AddHeading,
     Append,
     Applied,
+    ItemOp,
     Op,
     OpRefused,
     Outcome,
@@ -325,7 +326,7 @@ def _verify(doc: SectionedDoc, index: int, expected: tuple[str, ...]) -> None:
         raise OpRefused("would_change_structure")
 
 
-def _find_item(texts: tuple[str, ...], op: Remove | Replace) -> int | None:
+def _find_item(texts: tuple[str, ...], op: ItemOp) -> int | None:
     """Returns the index of the item that an op names. Raises OpRefused when several match."""
     pattern = folded(op.match)
     if op.exact:

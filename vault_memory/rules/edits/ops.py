@@ -59,6 +59,8 @@ class Replace:
 
 
 Op = Append | AddHeading | Remove | Replace
+ItemOp = Remove | Replace
+"""Ops that name an item by its text"""
 
 
 @dataclass(frozen=True, slots=True)
@@ -208,6 +210,7 @@ _READERS: dict[str, Callable[[JsonObject], Op]] = {
     "remove": _read_remove,
     "replace": _read_replace,
 }
+OP_NAMES = frozenset(_READERS)
 
 
 def _field_text(value: JsonObject, name: str) -> str:

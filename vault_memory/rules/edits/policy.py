@@ -36,6 +36,7 @@ from vault_memory.rules.edits.ops import (
     AddHeading,
     Append,
     Applied,
+    ItemOp,
     Op,
     Outcome,
     Rejected,
@@ -299,7 +300,7 @@ class _PolicyRun:
 
     def _target_of(self, op: Op) -> _Target:
         """Returns the op with its items. An op that adds touches none."""
-        if not isinstance(op, Remove | Replace):
+        if not isinstance(op, ItemOp):
             return _Target(op, op, [], [])
         index = section_named(self.doc, op.heading)
         items = [] if index is None else section_items(self.doc, index)
@@ -349,7 +350,7 @@ class _PolicyRun:
     def _judge_removal(self, target: _Target) -> _Propose | None:
         """Judges what an op takes away."""
         op = target.op
-        if not isinstance(op, Remove | Replace):
+        if not isinstance(op, ItemOp):
             return None
         is_rules = self.rules.kind == "rules"
         if is_rules and is_archive(op.heading):
@@ -454,7 +455,7 @@ def _proposals_by_text(
 # --- Items of an op ---------------------------------------------------------------------------
 
 
-def _touched_items(op: Remove | Replace, items: list[NoteItem]) -> list[NoteItem]:
+def _touched_items(op: ItemOp, items: list[NoteItem]) -> list[NoteItem]:
     """Returns the item that an op names, and what is nested in it."""
     pattern = folded(op.match)
     if op.exact:
@@ -465,7 +466,7 @@ def _touched_items(op: Remove | Replace, items: list[NoteItem]) -> list[NoteItem
     return [named, *(item for item in items if named.start < item.start < named.end)]
 
 
-def _exact(op: Remove | Replace, touched: list[NoteItem], items: list[NoteItem]) -> Op:
+def _exact(op: ItemOp, touched: list[NoteItem], items: list[NoteItem]) -> Op:
     """Returns the op with the complete text of its item as match, where that is unique."""
     if op.exact:
         return op

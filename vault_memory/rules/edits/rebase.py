@@ -16,7 +16,7 @@ from vault_memory.markdown.note_items import (
     texts_in,
 )
 from vault_memory.rules.edits.audit_record import Proposal, propose
-from vault_memory.rules.edits.ops import AddHeading, Append, Op, Remove, Replace
+from vault_memory.rules.edits.ops import AddHeading, Append, ItemOp, Op, Remove, Replace
 from vault_memory.rules.edits.ownership import op_of
 
 SAME_SECTION = 0.5
@@ -117,7 +117,7 @@ class _Rebase:
     def _is_in_conflict(self, op: Replace, rewritten: NoteItem) -> bool:
         return self._by_bot or folded(op.match) not in folded(rewritten.text)
 
-    def _follow_item(self, op: Remove | Replace, heading: str | None) -> Op:
+    def _follow_item(self, op: ItemOp, heading: str | None) -> Op:
         return replace(op, heading=_section_of_item(op, heading, self._newer))
 
 
@@ -207,9 +207,7 @@ def _in_same_position(
     return [section[old_section.index(target)]]
 
 
-def _section_of_item(
-    op: Remove | Replace, heading: str | None, newer: SectionedDoc
-) -> str:
+def _section_of_item(op: ItemOp, heading: str | None, newer: SectionedDoc) -> str:
     """Returns the section to which an item moved; `heading` when it is still there, or gone."""
     pattern = folded(op.match)
     headings = [

@@ -9,7 +9,7 @@ from vault_memory.markdown.note_items import (
 )
 from vault_memory.rules.edits.apply_ops import apply_ops
 from vault_memory.rules.edits.audit_record import Proposal
-from vault_memory.rules.edits.ops import Remove, Replace
+from vault_memory.rules.edits.ops import ItemOp
 from vault_memory.rules.edits.ownership import texts_of
 from vault_memory.rules.edits.stale_save import WHY as NO_LONGER_THERE
 
@@ -32,7 +32,7 @@ def why_stale(proposal: Proposal, doc: SectionedDoc) -> str:
     # A person has added to the item since: the match still finds it, but it says more now.
     if (
         applied.outcome == "applied"
-        and isinstance(applied.op, Remove | Replace)
+        and isinstance(applied.op, ItemOp)
         and not _names_complete_item(applied.op, doc)
     ):
         return _STALE["noop_no_match"]
@@ -43,7 +43,7 @@ def why_stale(proposal: Proposal, doc: SectionedDoc) -> str:
     return _STALE.get(applied.outcome, "")
 
 
-def _names_complete_item(op: Remove | Replace, doc: SectionedDoc) -> bool:
+def _names_complete_item(op: ItemOp, doc: SectionedDoc) -> bool:
     """Returns whether an item of the section says what the op names, and no more."""
     index = section_named(doc, op.heading)
     if index is None:

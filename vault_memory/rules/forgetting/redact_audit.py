@@ -5,15 +5,12 @@ from dataclasses import replace
 
 from vault_memory.rules.edits.audit_record import Proposal, Record, RecordedOp
 from vault_memory.rules.edits.json_safe import plain
-from vault_memory.rules.edits.ops import Rejected
+from vault_memory.rules.edits.ops import OP_NAMES, Rejected
 from vault_memory.rules.edits.text_edits import NAMES as TEXT_EDITS
 
 NAMES = frozenset(
     {
-        "append",
-        "add_heading",
-        "remove",
-        "replace",
+        *OP_NAMES,
         "undo",
         "lift",
         "restore",
