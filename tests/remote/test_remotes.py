@@ -217,3 +217,13 @@ def test_a_server_that_is_not_there_is_said_to_be_unreachable() -> None:
         origin = server.origin
     with pytest.raises(RemoteUnreachable):
         find(origin, Account("mira", SECRET))
+
+
+@pytest.mark.parametrize(
+    ("url", "kind"), [(FILES, "Nextcloud"), ("http://dav.example/notes", "WebDAV")]
+)
+def test_a_remote_tells_a_person_what_kind_of_server_it_is(url: str, kind: str) -> None:
+    remote = open_remote(url, Account("mira", SECRET))
+
+    assert remote.kind == kind
+    remote.close()

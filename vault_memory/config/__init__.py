@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import Any, Literal, get_args, get_origin
 
 from vault_memory.config.sections import (
+    REMOTE_SCHEMES,
     BrainSettings,
     ChannelSleepCycle,
     Config,
@@ -355,10 +356,10 @@ def remote_problems(remote: RemoteSettings) -> list[str]:
         return [
             "it contains a user or password; put them into `remote.user` and `remote.password_file`"
         ]
-    is_web_url = parts.scheme in ("http", "https") and host
+    is_web_url = parts.scheme in REMOTE_SCHEMES and host
     if not is_web_url or parts.query or parts.fragment:
         return ["it is not the URL of a WebDAV folder, which begins with https://"]
-    is_safe = parts.scheme == "https" or host in LOOPBACK_HOSTS
+    is_safe = REMOTE_SCHEMES[parts.scheme] or host in LOOPBACK_HOSTS
     if not is_safe and not remote.allow_http:
         return [
             "http:// would send the password to another machine unencrypted; use https://, or set "

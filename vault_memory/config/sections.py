@@ -198,6 +198,10 @@ class SessionSettings(NamedTuple):
     """Minutes without a turn after which a session has ended"""
 
 
+REMOTE_SCHEMES = {"https": True, "http": False}
+"""Schemes of `remote.url`, and whether they are encrypted"""
+
+
 class RemoteSettings(NamedTuple):
     """The folder on a Nextcloud or another WebDAV server that is synced with the vault."""
 

@@ -149,6 +149,8 @@ class Traffic:
 class Remote(Protocol):
     """A folder on a server. Its methods raise only RemoteErrors."""
 
+    kind: str
+    """what kind of server it is, for people"""
     traits: Capabilities
     traffic: Traffic
 

@@ -77,6 +77,8 @@ class RamServer:
 class RamRemote:
     """One device's view of a RamServer."""
 
+    kind = "memory"
+
     def __init__(self, server: RamServer | None = None, *, user: str = "ram") -> None:
         self.server = server or RamServer()
         self.traits = self.server.traits

@@ -68,6 +68,7 @@ class Nextcloud(WebDav):
 
     props = WebDav.props + "<oc:fileid/><oc:checksums/>"
     root_props = "<oc:data-fingerprint/>"
+    kind = "Nextcloud"
     default_traits = TRAITS
 
     @cached_property

@@ -7,6 +7,7 @@ from urllib.parse import quote, urlsplit
 
 from vault_memory.errors import ConfigError
 from vault_memory.remote.address import address
+from vault_memory.remote.contract import Remote
 from vault_memory.remote.http_transport import (
     Account,
     NoAnswer,
@@ -32,7 +33,7 @@ def open_remote(
     account: Account,
     *,
     adapter: "BaseAdapter | None" = None,
-) -> WebDav:
+) -> Remote:
     """Open the remote for a configured URL, without a request. Raises ConfigError."""
     at = address(url)
     link = read_link(url)

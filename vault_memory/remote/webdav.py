@@ -89,6 +89,7 @@ class WebDav:
     root_props = ""
     """properties of the remote's own folder, besides `props`"""
 
+    kind = "WebDAV"
     default_traits = Capabilities()
 
     def __init__(

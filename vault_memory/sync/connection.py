@@ -40,8 +40,8 @@ from vault_memory.vault.reader import Folder
 
 if TYPE_CHECKING:
     from vault_memory.remote import http_transport, remotes
+    from vault_memory.remote.contract import Remote
     from vault_memory.remote.http_transport import Account
-    from vault_memory.remote.webdav import WebDav
 else:
     http_transport = lazy_module("vault_memory.remote.http_transport")
     remotes = lazy_module("vault_memory.remote.remotes")
@@ -204,7 +204,7 @@ def _with_resting_failed(report: PassReport, resting: Mapping[str, str]) -> Pass
     )
 
 
-def open_configured(remote: RemoteConfig, password: str) -> "WebDav":
+def open_configured(remote: RemoteConfig, password: str) -> "Remote":
     """Open the configured remote, without a request. Raises ConfigError."""
     return remotes.open_remote(remote.url, account_of(remote, password))
 

@@ -20,7 +20,7 @@ from vault_memory.config.sections import RemoteSettings
 from vault_memory.config.toml_edit import with_table, without_table
 from vault_memory.errors import ConfigError, UsageError
 from vault_memory.lazy import lazy_module
-from vault_memory.remote.contract import Capabilities
+from vault_memory.remote.contract import Capabilities, Remote
 from vault_memory.remote.remote_errors import (
     LATER,
     RemoteBusy,
@@ -48,7 +48,6 @@ if TYPE_CHECKING:
     from vault_memory.remote import login as remote_login
     from vault_memory.remote import remotes
     from vault_memory.remote.login import Granted
-    from vault_memory.remote.webdav import WebDav
     from vault_memory.sync.calls import SyncCalls
 else:
     remote_login = lazy_module("vault_memory.remote.login")
@@ -300,15 +299,18 @@ def _test(remote: RemoteSettings, password: str, *, make: bool = False) -> Remot
             began = time.perf_counter()
             opened.look("")
             times.append(time.perf_counter() - began)
-        kind = "Nextcloud" if type(opened).__name__ == "Nextcloud" else "WebDAV"
         return RemoteTest(
-            remote.url, kind, round(1000 * min(times), 1), opened.probe(), created
+            remote.url,
+            opened.kind,
+            round(1000 * min(times), 1),
+            opened.probe(),
+            created,
         )
     finally:
         opened.close()
 
 
-def _make_folder(opened: "WebDav", remote: RemoteSettings, password: str) -> bool:
+def _make_folder(opened: Remote, remote: RemoteSettings, password: str) -> bool:
     """Make the folder and those above it where they are missing. Returns whether it was missing."""
     try:
         opened.look("")
