@@ -1,9 +1,10 @@
 """The JSON contract: one shape for each request and each answer, which every face derives from.
 
 `requests` has what a caller may say. `answers`, `edit_answers` and `status_answers` have what the
-calls return, and `tool_answers` the same for a model, in quotations. Each type describes and limits its fields, so the OpenAPI document, the
-schemas of the MCP tools and the checks of arguments cannot differ. This module holds the words and
-the small shapes that the others share. It imports nothing that takes time: a hook loads it.
+calls return, and `tool_answers` the same for a model, in quotations. Each type describes and limits
+its fields, so the OpenAPI document, the schemas of the MCP tools and the checks of arguments cannot
+differ. This module holds the words and the small shapes that the others share. It imports nothing
+that takes time: a hook loads it.
 """
 
 from typing import Literal, TypedDict

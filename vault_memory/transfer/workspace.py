@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING
 from vault_memory.errors import UsageError, VaultError
 from vault_memory.lazy import lazy_module
 from vault_memory.rules.paths.conflict_names import conflict_copy
+from vault_memory.rules.paths.layout import KINDS
 from vault_memory.transfer.exporter import LARGEST_LOG
 from vault_memory.transfer.import_report import ImportReport, ImportRequest
 from vault_memory.vault.reader import LARGEST_STORED, Folder
@@ -23,20 +24,7 @@ if TYPE_CHECKING:
 else:
     three_way = lazy_module("vault_memory.markdown.merging.three_way")
 
-IMPORTED_KINDS = frozenset(
-    {
-        "user",
-        "channel",
-        "memory",
-        "note",
-        "dated",
-        "facts",
-        "rules",
-        "reflection",
-        "persona",
-        "transcript",
-    }
-)
+IMPORTED_KINDS = frozenset(KINDS) - {"inbox", "audit"}
 """Kinds of files to import; audit logs and proposals belong to the other vault"""
 FOLDERS = ("memory", "memories", "groups", "transcripts")
 RENAMED = {
