@@ -10,6 +10,7 @@ from vault_memory.edits.calls import EditOptions
 from vault_memory.errors import UsageError
 from vault_memory.lazy import lazy_module
 from vault_memory.learning.runner import zone_of
+from vault_memory.rules.paths.scopes import check_scope
 
 if TYPE_CHECKING:
     from vault_memory.edits.calls import EditCalls
@@ -35,7 +36,6 @@ REMEMBERED = "Remembered"
 LONGEST_TEXT = 1_000
 TRIES = 5
 """When others write into the same note"""
-SCOPE_KINDS = ("user", "channel", "group")
 
 Ops = list[dict[str, object]]
 
@@ -91,12 +91,7 @@ def _check(words: str, scope: str) -> None:
             f"a text to remember has 1 to {LONGEST_TEXT} letters",
             hint="say it in one sentence",
         )
-    kind, _, name = scope.partition(":")
-    if kind not in SCOPE_KINDS or not name:
-        raise UsageError(
-            f"{scope!r} is no scope",
-            hint="name a person, a channel or a group",
-        )
+    check_scope(scope)
 
 
 def _places_of(edits: "EditCalls", scope: str) -> "Places":
