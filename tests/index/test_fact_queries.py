@@ -13,7 +13,7 @@ from vault_memory.markdown.chunking.chunker import chunk
 from vault_memory.markdown.document import parse
 from vault_memory.rules.facts.fact import read_facts
 from vault_memory.rules.facts.relevance import PromptWords
-from vault_memory.search.query import search
+from vault_memory.search.query import SearchQuery, search
 
 SCOPES = ("user:alice", "user:alices", "user:Alice", "channel:alice", "group:main")
 
@@ -85,8 +85,10 @@ def everything(index: Index, asked: Sequence[str]) -> str:
                 - {secret(scope)}
                 for scope in SCOPES
             ],
-            search(index, "where is Bob?", scopes=asked, now=NOW, limit=100).hits,
-            search(index, "here", scopes=asked, now=NOW, limit=100, entity="bob").hits,
+            search(index, SearchQuery("where is Bob?", asked, now=NOW, limit=100)).hits,
+            search(
+                index, SearchQuery("here", asked, now=NOW, limit=100, entity="bob")
+            ).hits,
         ]
     )
 
@@ -191,10 +193,11 @@ def test_a_line_with_another_name_of_whom_is_asked_about_is_found():
         )
 
     found = search(
-        index, "the fog bell?", scopes=["user:alice"], now=NOW, kinds=["note"], why=True
+        index,
+        SearchQuery("the fog bell?", ["user:alice"], now=NOW, kinds=["note"], why=True),
     ).hits
     narrowed = search(
-        index, "oiled", scopes=["user:alice"], now=NOW, entity="Fog Bell"
+        index, SearchQuery("oiled", ["user:alice"], now=NOW, entity="Fog Bell")
     ).hits
 
     assert found[0].text == "- Greta was oiled by Ann"
@@ -225,7 +228,7 @@ def test_without_other_names_a_search_is_as_it_was():
 
     asked = [
         search(
-            index, "where is bob's boat", scopes=["user:alice"], now=NOW, limit=9
+            index, SearchQuery("where is bob's boat", ["user:alice"], now=NOW, limit=9)
         ).hits
         for index in (plain, known)
     ]

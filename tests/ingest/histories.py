@@ -11,7 +11,7 @@ from pathlib import Path
 from vault_memory.index.store import Index
 from vault_memory.ingest.scan import Ingest
 from vault_memory.rules.paths.layout import Layout
-from vault_memory.search.query import search
+from vault_memory.search.query import SearchQuery, search
 from vault_memory.vault.reader import Folder
 
 NOW = datetime(2026, 6, 1, tzinfo=UTC)
@@ -163,7 +163,7 @@ def answers(index: Index) -> list[tuple[object, ...]]:
         (query, scope, hit.note, hit.lines, hit.text, round(hit.score, 9))
         for query in QUERIES
         for scope in index.scopes()
-        for hit in search(index, query, scopes=[scope], now=NOW, limit=50).hits
+        for hit in search(index, SearchQuery(query, [scope], now=NOW, limit=50)).hits
     ]
 
 

@@ -3,7 +3,8 @@
 import pytest
 
 from tests.search.library import MODEL, NOW, embed, library, put
-from vault_memory.search.query import search
+from vault_memory.search.candidates import VectorArm
+from vault_memory.search.query import SearchQuery, search
 
 ME, OTHER = "user:me", "user:other"
 GARDEN = """# Garden
@@ -32,7 +33,8 @@ def index():
 
 def hits(index, prompt, **more):
     return search(
-        index, prompt, scopes=[ME], now=NOW, mode="keyword", gated=True, **more
+        index,
+        SearchQuery(prompt, [ME], now=NOW, mode="keyword", gated=True, **more),
     ).hits
 
 
@@ -84,7 +86,8 @@ def test_a_day_that_the_prompt_names_is_enough():
 
 def test_without_the_gate_a_search_gives_its_best(index):
     found = search(
-        index, "a list of numbers and lawyers", scopes=[ME], now=NOW, mode="keyword"
+        index,
+        SearchQuery("a list of numbers and lawyers", [ME], now=NOW, mode="keyword"),
     ).hits
 
     assert [hit.note for hit in found][:1] == ["list.md"]
@@ -107,17 +110,9 @@ def test_a_chunk_far_more_like_the_prompt_than_the_vault_is_let_through_by_its_v
     index = library({**notes, (ME, "tea.md"): "- sencha gyokuro matcha\n"})
     vector = embed("sencha gyokuro matcha")
 
-    found = search(
-        index,
-        "infusions, please?",
-        scopes=[ME],
-        now=NOW,
-        embed=lambda text: vector,
-        model=MODEL,
-        gated=True,
-    )
+    query = SearchQuery("infusions, please?", [ME], now=NOW, gated=True)
+
+    found = search(index, query, vector_arm=VectorArm(lambda text: vector, MODEL))
 
     assert found.hits[0].note == "tea.md"
-    assert not search(
-        index, "infusions, please?", scopes=[ME], now=NOW, gated=True
-    ).hits
+    assert not search(index, query).hits

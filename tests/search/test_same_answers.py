@@ -20,7 +20,8 @@ from vault_memory.index.slices import put_in_slices, remove_in_slices
 from vault_memory.index.store import Index, IndexedFile, IndexEntry, State
 from vault_memory.index.vector_cache import Matrices
 from vault_memory.markdown.chunking.chunker import chunk
-from vault_memory.search.query import search
+from vault_memory.search.candidates import VectorArm
+from vault_memory.search.query import SearchQuery, search
 from vault_memory.search.results import MODES
 
 SEVERAL = tuple(scope_sets(tuple(towns.FOLDERS)))
@@ -104,14 +105,8 @@ def test_of_hits_that_are_equally_good_the_first_by_path_come(mode, matrices):
 
     answer = search(
         index,
-        "heron",
-        scopes=["user:ann"],
-        now=towns.NOW,
-        mode=mode,
-        limit=5,
-        embed=embed,
-        model=MODEL,
-        matrices=matrices,
+        SearchQuery("heron", ["user:ann"], now=towns.NOW, mode=mode, limit=5),
+        vector_arm=VectorArm(embed, MODEL, matrices),
     )
 
     assert [hit.note for hit in answer.hits] == [
@@ -253,7 +248,7 @@ def test_many_answers_are_the_same_with_and_without_other_peoples_notes(tmp_path
 
 
 def scores_for(index: Index, scope: str, query: str) -> list[tuple[float, object]]:
-    answer = search(index, query, scopes=[scope], now=towns.NOW, why=True)
+    answer = search(index, SearchQuery(query, [scope], now=towns.NOW, why=True))
     return [(hit.score, hit.why) for hit in answer.hits]
 
 

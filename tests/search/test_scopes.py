@@ -15,7 +15,8 @@ from vault_memory.index.vector_cache import Matrices
 from vault_memory.rules.conversations.turn import turn_chunks
 from vault_memory.rules.search import scoring
 from vault_memory.search import hits
-from vault_memory.search.query import search
+from vault_memory.search.candidates import VectorArm
+from vault_memory.search.query import SearchQuery, search
 from vault_memory.search.results import MODES
 
 SCOPES = (
@@ -85,14 +86,8 @@ def by_search(
         for query in queries:
             answer = search(
                 index,
-                query,
-                scopes=asked,
-                now=NOW,
-                mode=mode,
-                embed=embed,
-                model=MODEL,
-                matrices=resident,
-                limit=1000,
+                SearchQuery(query, asked, now=NOW, mode=mode, limit=1000),
+                vector_arm=VectorArm(embed, MODEL, resident),
             )
             found |= {hit.scope for hit in answer.hits}
             found |= {
@@ -242,12 +237,12 @@ def test_the_scope_is_a_required_argument_of_the_lowest_functions(index):
         with pytest.raises(TypeError, match="scope_ids"):
             function(index.connection)
     with pytest.raises(TypeError, match="scopes"):
-        search(index, "apple", now=NOW)
+        SearchQuery("apple", now=NOW)
 
 
 def test_a_refusal_tells_nothing_of_what_is_there(index):
     with pytest.raises(UsageError) as error:
-        search(index, "secret1", scopes=["user:alice"], now=NOW, mode="alice")
+        search(index, SearchQuery("secret1", ["user:alice"], now=NOW, mode="alice"))
 
     assert not any(secret(scope) in str(error.value.as_json()) for scope in SCOPES)
     assert not any(scope in str(error.value.as_json()) for scope in SCOPES)
@@ -255,7 +250,8 @@ def test_a_refusal_tells_nothing_of_what_is_there(index):
 
 def test_what_the_filters_left_out_is_counted_in_the_scopes_only(index):
     answer = search(
-        index, "apple", scopes=["user:alice"], now=NOW, entity="secret1", why=True
+        index,
+        SearchQuery("apple", ["user:alice"], now=NOW, entity="secret1", why=True),
     )
 
     assert answer.hits == ()
@@ -328,14 +324,8 @@ def test_what_a_person_says_in_a_channel_is_found_there_and_with_the_person(
     for query in ("apple", "yesterday", "who is bob?"):
         answer = search(
             index,
-            query,
-            scopes=asked,
-            now=NOW,
-            mode=mode,
-            embed=embed,
-            model=MODEL,
-            matrices=resident,
-            limit=50,
+            SearchQuery(query, asked, now=NOW, mode=mode, limit=50),
+            vector_arm=VectorArm(embed, MODEL, resident),
         )
         found = [hit.lines[0] for hit in answer.hits if hit.note == CHANNEL]
         assert len(found) == len(set(found))
@@ -349,13 +339,8 @@ def by_search_of(index, asked, resident):
     for mode in MODES:
         answer = search(
             index,
-            "apple pear",
-            scopes=asked,
-            now=NOW,
-            mode=mode,
-            embed=embed,
-            model=MODEL,
-            matrices=resident,
+            SearchQuery("apple pear", asked, now=NOW, mode=mode),
+            vector_arm=VectorArm(embed, MODEL, resident),
         )
         found |= {hit.note for hit in answer.hits}
     return found

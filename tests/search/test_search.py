@@ -10,8 +10,9 @@ from tests.search.library import MODEL, NOW, embed, embed_all, library, put
 from vault_memory.errors import UsageError
 from vault_memory.index.store import Index
 from vault_memory.index.vector_cache import Matrices
+from vault_memory.search.candidates import VectorArm
 from vault_memory.search.hits import excerpt
-from vault_memory.search.query import search
+from vault_memory.search.query import SearchQuery, search
 from vault_memory.search.results import MODES
 
 SCOPE = "user:ann"
@@ -29,17 +30,17 @@ NOTES = {
 }
 
 
+VECTOR_ARM = VectorArm(embed, MODEL)
+
+
 @pytest.fixture(scope="module")
 def index():
     return library(NOTES)
 
 
-def ask(index, query, **more):
-    return search(
-        index,
-        query,
-        **{"scopes": [SCOPE], "now": NOW, "embed": embed, "model": MODEL, **more},
-    ).hits
+def ask(index, query, *, vector_arm=VECTOR_ARM, **more):
+    question = SearchQuery(query, **{"scopes": [SCOPE], "now": NOW, **more})
+    return search(index, question, vector_arm=vector_arm).hits
 
 
 def texts(hits):
@@ -150,10 +151,11 @@ def test_without_scopes_there_are_no_hits(index):
 
 
 def test_semantic_without_vectors_finds_nothing_and_balanced_goes_on(index):
-    assert ask(index, "apple", mode="semantic", embed=None) == ()
-    assert ask(index, "apple", mode="semantic", model="another") == ()
-    assert ask(index, "apple", embed=None)
-    assert ask(index, "apple", mode="rrf", embed=None)
+    another = VectorArm(embed, "another")
+    assert ask(index, "apple", mode="semantic", vector_arm=None) == ()
+    assert ask(index, "apple", mode="semantic", vector_arm=another) == ()
+    assert ask(index, "apple", vector_arm=None)
+    assert ask(index, "apple", mode="rrf", vector_arm=None)
 
 
 def test_the_terms_add_up_to_the_score(index):
@@ -171,12 +173,14 @@ def test_the_terms_add_up_to_the_score(index):
 def test_why_names_the_arms_and_what_the_filters_left_out(index):
     answer = search(
         index,
-        "roses",
-        scopes=[SCOPE],
-        now=NOW,
-        topic="roses",
-        since=date(2024, 5, 1),
-        why=True,
+        SearchQuery(
+            "roses",
+            [SCOPE],
+            now=NOW,
+            topic="roses",
+            since=date(2024, 5, 1),
+            why=True,
+        ),
     )
 
     assert answer.hits[0].why is not None
@@ -331,7 +335,9 @@ def test_resident_vectors_give_the_order_and_scores_of_sqlite_vec(notes, query, 
 
     plain, resident = (
         ask(index, query, mode=mode),
-        ask(index, query, mode=mode, matrices=Matrices()),
+        ask(
+            index, query, mode=mode, vector_arm=VECTOR_ARM._replace(matrices=Matrices())
+        ),
     )
 
     assert [hit.score for hit in resident] == pytest.approx(

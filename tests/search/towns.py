@@ -21,7 +21,8 @@ from vault_memory.index.vector_cache import Matrices
 from vault_memory.ingest.scan import Ingest
 from vault_memory.rules.paths.layout import Layout
 from vault_memory.rules.search import tokens
-from vault_memory.search.query import search
+from vault_memory.search.candidates import VectorArm
+from vault_memory.search.query import SearchQuery, search
 from vault_memory.vault.reader import Folder
 
 NOW = datetime(2026, 6, 1, 12, 0)
@@ -295,16 +296,16 @@ def _answer(
 ) -> tuple[object, ...]:
     answer = search(
         index,
-        query,
-        scopes=scopes,
-        now=NOW,
-        mode=mode,
-        limit=15,
-        why=True,
-        embed=embed,
-        model=MODEL,
-        matrices=matrices,
-        **more,  # type: ignore[arg-type]
+        SearchQuery(
+            query,
+            scopes,
+            now=NOW,
+            mode=mode,
+            limit=15,
+            why=True,
+            **more,  # type: ignore[arg-type]
+        ),
+        vector_arm=VectorArm(embed, MODEL, matrices),
     )
     hits = [
         (

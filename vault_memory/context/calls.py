@@ -2,7 +2,6 @@
 
 from collections.abc import Sequence
 from datetime import datetime
-from functools import partial
 from typing import TYPE_CHECKING, Any, NamedTuple, get_args
 
 from vault_memory.contract import Purpose
@@ -18,13 +17,13 @@ if TYPE_CHECKING:
     from vault_memory.context.blocks import Ask, ContextBlock, ContextRequest
     from vault_memory.context.live_notes import Authors
     from vault_memory.index.store import Index
-    from vault_memory.search import query
+    from vault_memory.search import query as search_query
     from vault_memory.search.results import Answer
 else:
     blocks = lazy_module("vault_memory.context.blocks")
     gather = lazy_module("vault_memory.context.gather")
     live_notes = lazy_module("vault_memory.context.live_notes")
-    query = lazy_module("vault_memory.search.query")
+    search_query = lazy_module("vault_memory.search.query")
 
 PURPOSES: tuple[Purpose, ...] = get_args(Purpose)
 
@@ -139,25 +138,22 @@ class ContextCalls:
     def _recalling(self, index: "Index", moment: datetime, session: str) -> "Ask":
         """A function that searches for lines related to a prompt, with vectors when an embedder is loaded."""
         recall = self.vault.config.recall
-        without_vectors = "keyword" if recall.mode == "semantic" else recall.mode
 
         def ask(
             text: str, scopes: Sequence[str], limit: int, kinds: Sequence[str] = ()
         ) -> "Answer":
-            search = partial(
-                query.search,
-                index,
+            query = search_query.SearchQuery(
                 text,
-                scopes=scopes,
+                scopes,
+                now=moment,
+                mode=recall.mode,
                 limit=limit,
                 kinds=kinds,
-                now=moment,
+                session=session,
                 cues=recall.dialogue_cues,
                 gated=True,
-                session=session,
             )
-            answer = self._searcher.with_vectors(partial(search, mode=recall.mode))
-            return answer or search(mode=without_vectors)
+            return self._searcher.answer(index, query)
 
         return ask
 

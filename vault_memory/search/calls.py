@@ -21,17 +21,20 @@ if TYPE_CHECKING:
     from vault_memory.ingest import embed_pending
     from vault_memory.ingest.lifecycle import Progress
     from vault_memory.markdown import document
+    from vault_memory.search import candidates, index_counts, note_reports
     from vault_memory.search import freshness as search_freshness
-    from vault_memory.search import index_counts, note_reports
     from vault_memory.search import query as search_query
+    from vault_memory.search.candidates import VectorArm
     from vault_memory.search.freshness import Freshness, SearchAnswer
     from vault_memory.search.note_reports import IndexReport, NoteList, NoteText
+    from vault_memory.search.query import SearchQuery
     from vault_memory.search.results import Answer
 else:
     vector_cache = lazy_module("vault_memory.index.vector_cache")
     vectors = lazy_module("vault_memory.index.vectors")
     embed_pending = lazy_module("vault_memory.ingest.embed_pending")
     document = lazy_module("vault_memory.markdown.document")
+    candidates = lazy_module("vault_memory.search.candidates")
     search_freshness = lazy_module("vault_memory.search.freshness")
     index_counts = lazy_module("vault_memory.search.index_counts")
     note_reports = lazy_module("vault_memory.search.note_reports")
@@ -165,34 +168,27 @@ class SearchCalls:
             vault.indexing.refresh()
         index = vault.indexing.index()
         recall = vault.config.recall
-        wanted_mode = options.mode or recall.mode
-        ask = partial(
-            search_query.search,
-            index,
+        request = search_query.SearchQuery(
             query,
-            scopes=scopes,
-            mode=wanted_mode,
-            limit=options.limit or recall.limit,
+            scopes,
             now=options.now or datetime.now(UTC),
+            mode=options.mode or recall.mode,
+            limit=options.limit or recall.limit,
             topic=options.topic,
             entity=options.entity,
             since=options.since,
             until=options.until,
             kinds=options.kinds,
+            session=options.session or "",
             why=options.why,
             cues=recall.dialogue_cues,
-            pending=vault.pending.index(),
-            session=options.session or "",
         )
+        pending = vault.pending.index()
         # Named before the search: a note indexed meanwhile is in the index, and not yet in this read transaction.
         unread = self.unread_notes()
         # One read transaction: a note that is named as stale and the text of the hits are of the same moment.
         with index.reading():
-            answer = self.with_vectors(ask)
-            if answer is None:
-                answer = ask(
-                    mode="keyword" if wanted_mode == "semantic" else wanted_mode
-                )
+            answer = self.answer(index, request, pending)
             return search_freshness.SearchAnswer(
                 answer.hits,
                 self.freshness_of(index, unread),
@@ -200,22 +196,32 @@ class SearchCalls:
                 self.unknown_scopes(index, scopes),
             )
 
-    def with_vectors(self, ask: "Callable[..., Answer]") -> "Answer | None":
-        """The answer with the embedder's help; None without an embedder, or when it fails."""
-        semantic = self.vault.semantic
-        embedder = semantic.embedder
+    def answer(
+        self, index: "Index", query: "SearchQuery", pending: "Index | None" = None
+    ) -> "Answer":
+        """Answer a query with vectors when an embedder is loaded, else by keywords."""
+        vector_arm = self._vector_arm()
+        if vector_arm is not None:
+            try:
+                return search_query.search(
+                    index, query, vector_arm=vector_arm, pending=pending
+                )
+            except EmbedderUnavailable as error:
+                # The model server is down: the query is answered by keywords.
+                self.vault.semantic.drop(error.message)
+        if query.mode == "semantic":
+            query = query._replace(mode="keyword")
+        return search_query.search(index, query, pending=pending)
+
+    def _vector_arm(self) -> "VectorArm | None":
+        embedder = self.vault.semantic.embedder
         if embedder is None:
             return None
-        try:
-            return ask(
-                embed=lambda text: embedder.embed([text], query=True)[0],
-                model=embedder.fingerprint,
-                matrices=self.matrices,
-            )
-        except EmbedderUnavailable as error:
-            # The model server is down: the caller asks again by keywords.
-            semantic.drop(error.message)
-            return None
+        return candidates.VectorArm(
+            embed=lambda text: embedder.embed([text], query=True)[0],
+            model=embedder.fingerprint,
+            matrices=self.matrices,
+        )
 
     @rebuild_if_damaged
     def scopes(self) -> list[str]:
@@ -315,11 +321,11 @@ def _check_filters(options: SearchOptions) -> None:
             f"a search gives from 1 to {MOST_HITS} hits, not {options.limit}",
             hint="leave `limit` out for the number that `[recall]` names",
         )
-    known = get_args(SearchedKind)
-    unknown = sorted(set(options.kinds) - set(known))
+    searched_kinds = get_args(SearchedKind)
+    unknown = sorted(set(options.kinds) - set(searched_kinds))
     if unknown:
         raise UsageError(
             f"search reads no notes of kind {unknown[0]!r}",
-            hint=f"the kinds are {', '.join(known)}",
-            known=list(known),
+            hint=f"the kinds are {', '.join(searched_kinds)}",
+            known=list(searched_kinds),
         )

@@ -39,14 +39,24 @@ Scored = TypeVar("Scored", bound=tuple[Any, ...])
 """A negative score, a place, and perhaps more"""
 _SCORE_AND_PLACE = itemgetter(0, 1)
 
-Embed = Callable[[str], bytes]
-"""Returns a query as a vector: float32, little-endian, of unit length"""
+
+class VectorArm(NamedTuple):
+    """What an embedder brings to a search: without it only words, days and names find chunks."""
+
+    embed: Callable[[str], bytes]
+    """returns a query as a vector: float32, little-endian, of unit length"""
+    model: str
+    """the fingerprint of the embedder"""
+    matrices: "Matrices | None" = None
+    """vectors in memory, in a process that lives long; None reads them from the index"""
 
 
 class CandidateRequest(NamedTuple):
     """A parsed search. A place is a chunk's note and its position there, as one number."""
 
     connection: Connection
+    text: str
+    """the query as it was asked"""
     scope_ids: Sequence[int]
     sentences: Sequence[Sequence[str]]
     """the words of each sentence of the query"""
@@ -86,32 +96,42 @@ class Candidates:
 def gather(
     request: CandidateRequest,
     index: Index,
-    query: str,
-    embed: Embed | None,
-    model: str,
-    matrices: "Matrices | None",
+    vector_arm: VectorArm | None,
     *,
     words_too: bool,
 ) -> Candidates:
-    """Returns the candidates of all arms; those of vectors only with `embed`."""
+    """Returns the candidates of the vectors, if they take part, and with `words_too` of all arms."""
     candidates = Candidates(without=request.without)
     sentence_terms: list[QueryTerms] = []
     if words_too:
         sentence_terms = _by_words(request, candidates)
         _by_days(request, candidates)
-        _by_entities(request, candidates, query)
-    if embed and query.strip():
-        number = vectors.find_model(request.connection, model)
-        if number is not None:
-            vector = embed(query)
-            likeness = (
-                matrices.like(index, request.scope_ids, number, vector, candidates.rows)
-                if matrices
-                else vectors.like(request.connection, request.scope_ids, number, vector)
-            )
+        _by_entities(request, candidates)
+    if vector_arm is not None and request.text.strip():
+        likeness = _likeness(request, index, vector_arm, candidates.rows)
+        if likeness is not None:
             _by_vectors(request, candidates, likeness)
     candidates.text = scoring.fused(sentence_terms, candidates.rows, request.weights)
     return candidates
+
+
+def _likeness(
+    request: CandidateRequest,
+    index: Index,
+    vector_arm: VectorArm,
+    rows: Mapping[int, Row],
+) -> "Likeness | None":
+    """Compares the query with the vectors of the scopes; None when the model has no vector yet.
+
+    Vectors in memory may be approximate. The chunks of `rows` are always compared exactly.
+    """
+    model = vectors.find_model(request.connection, vector_arm.model)
+    if model is None:
+        return None
+    vector = vector_arm.embed(request.text)
+    if vector_arm.matrices is None:
+        return vectors.like(request.connection, request.scope_ids, model, vector)
+    return vector_arm.matrices.like(index, request.scope_ids, model, vector, rows)
 
 
 def _by_words(request: CandidateRequest, candidates: Candidates) -> list[QueryTerms]:
@@ -255,14 +275,10 @@ def _by_days(request: CandidateRequest, candidates: Candidates) -> None:
     candidates.arms["date"] = {place: -float(rank) for rank, place in enumerate(rows)}
 
 
-def _by_entities(
-    request: CandidateRequest,
-    candidates: Candidates,
-    query: str,
-) -> None:
+def _by_entities(request: CandidateRequest, candidates: Candidates) -> None:
     """Adds the chunks that name an entity by another name than the query does."""
     scores: dict[int, float] = {}
-    for name in other_names(request, query):
+    for name in _other_names(request):
         rows = fts_search.find(
             request.connection,
             request.scope_ids,
@@ -283,14 +299,14 @@ def _by_entities(
         candidates.arms["entity"] = scores
 
 
-def other_names(request: CandidateRequest, query: str) -> list[str]:
+def _other_names(request: CandidateRequest) -> list[str]:
     """Returns the other names of every entity that the query names."""
     names_of: dict[str, list[str]] = {}
     for alias, entity in fact_queries.aliases(request.connection, request.scope_ids):
         names_of.setdefault(entity, [entity]).append(alias)
     missing: list[str] = []
     for names in names_of.values():
-        in_query = [name for name in names if tokens.names(name, query)]
+        in_query = [name for name in names if tokens.names(name, request.text)]
         if in_query:
             missing += [name for name in names if name not in in_query]
     return missing
@@ -303,11 +319,12 @@ def _by_vectors(
 ) -> None:
     """Adds the chunks whose vectors, or whose neighbours' vectors, are like the query's."""
     weights = request.weights
-    passing = (
-        fts_search.passing(request.connection, request.scope_ids, request.filters)
-        if request.filters
-        else None
-    )
+    passing: set[int] | None = None
+    if request.filters:
+        passing = fts_search.passing(
+            request.connection, request.scope_ids, request.filters
+        )
+    # Excluded chunks are dropped only after this; without the surplus they would use up the room.
     most = request.most + len(candidates.without.ids)
     places = likeness.best(most, passing, weights)
     unread = [place for place in places if place not in candidates.rows]

@@ -2,7 +2,7 @@
 
 from collections.abc import Collection, Sequence
 from datetime import date, datetime
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
 from vault_memory.errors import UsageError
 from vault_memory.index import fact_queries
@@ -12,13 +12,12 @@ from vault_memory.index.store import Index
 from vault_memory.lazy import lazy_module
 from vault_memory.rules.search import date_expressions, query_features, scoring, tokens
 from vault_memory.search import candidates, fusion, hits
-from vault_memory.search.candidates import CandidateRequest, Embed
+from vault_memory.search.candidates import CandidateRequest, VectorArm
 from vault_memory.search.pending_hits import PendingHits
 from vault_memory.search.relevance_gate import RelevanceGate
 from vault_memory.search.results import MODES, Answer
 
 if TYPE_CHECKING:
-    from vault_memory.index.vector_cache import Matrices
     from vault_memory.rules.conversations import turn
 else:
     turn = lazy_module("vault_memory.rules.conversations.turn")
@@ -27,78 +26,107 @@ LONGEST_QUERY = 50_000
 """Letters; of a longer query only the end is used"""
 
 
+class SearchQuery(NamedTuple):
+    """What a caller asks of an index: a text, the scopes to search, and filters."""
+
+    text: str
+    """any string"""
+    scopes: Sequence[str]
+    """only chunks of these scopes are read; without scopes there are no hits"""
+    now: datetime
+    """the moment that `yesterday` in the text refers to"""
+    mode: str = "balanced"
+    """one of `MODES`"""
+    limit: int = 10
+    topic: str | None = None
+    entity: str | None = None
+    since: date | None = None
+    until: date | None = None
+    kinds: Collection[str] = ()
+    """kinds of notes; empty for all"""
+    session: str = ""
+    """the open conversation, whose turns are ignored"""
+    why: bool = False
+    """whether to explain the scores, and count what each filter excludes"""
+    cues: bool = True
+    """whether features of conversations count: speaker, time, number, question"""
+    gated: bool = False
+    """whether there are no hits when even the best has little to do with the text"""
+
+
 def search(
     index: Index,
-    query: str,
+    query: SearchQuery,
     *,
-    scopes: Sequence[str],
-    now: datetime,
-    mode: str = "balanced",
-    limit: int = 10,
-    topic: str | None = None,
-    entity: str | None = None,
-    since: date | None = None,
-    until: date | None = None,
-    kinds: Collection[str] = (),
-    embed: Embed | None = None,
-    model: str = "",
-    why: bool = False,
-    cues: bool = True,
-    matrices: "Matrices | None" = None,
+    vector_arm: VectorArm | None = None,
     pending: Index | None = None,
-    gated: bool = False,
-    session: str = "",
 ) -> Answer:
-    """Returns the lines of these scopes that answer `query` best. Any string is a query.
+    """Returns the lines that answer the query best. `pending` indexes text that waits to be written.
 
-    Without scopes there are no hits. `embed` and `model` (a fingerprint) let vectors take part;
-    `matrices` caches those of a scope in memory. `pending` indexes text that waits to be written.
-    `gated`: no hits when even the best has little to do with the query. `session`: the open
-    conversation, whose turns are ignored. Raises UsageError for an unknown mode.
+    Raises UsageError for an unknown mode.
     """
+    _check_mode(query.mode)
+    if query.limit < 1:
+        return Answer()
+    request = _parsed(index, query, pending)
+    if not (request.scope_ids or request.waiting):
+        return Answer()
+    # Another process may write: all statements of a search must read one state of the index.
+    index.connection.execute("SAVEPOINT search")
+    try:
+        request = _without_session(request, query.session)
+        gathered = candidates.gather(
+            request,
+            index,
+            vector_arm if query.mode != "keyword" else None,
+            words_too=query.mode != "semantic",
+        )
+        ranked = fusion.ranked(request, gathered, query.mode)
+        if query.gated and not RelevanceGate(request, gathered).is_open(ranked):
+            ranked = []
+        return hits.answer(request, gathered, ranked, limit=query.limit, why=query.why)
+    finally:
+        index.connection.execute("RELEASE search")
+
+
+def _check_mode(mode: str) -> None:
     if mode not in MODES:
         raise UsageError(
             f"there is no mode `{mode}`",
             hint=f"the modes are {', '.join(MODES)}",
             known=list(MODES),
         )
-    query = query[-LONGEST_QUERY:]
-    scope_ids = tuple(index.scope_ids(scopes))
-    aliases = _aliases(index, scope_ids, entity)
-    filters = Filters(topic, entity, since, until, frozenset(kinds), aliases)
-    filters.prepare(index.connection)
-    sentences = [tuple(tokens.terms(sentence)) for sentence in tokens.sentences(query)]
-    request = CandidateRequest(
-        connection=index.connection,
-        scope_ids=scope_ids,
-        sentences=tuple(sentences),
-        filters=filters,
-        features=query_features.asked(query, date_expressions.named(query, now=now)),
-        weights=scoring.WEIGHTS if cues else scoring.PROSE,
-        most=max(candidates.MOST, limit),
-        waiting=PendingHits.of(pending, scopes, filters),
+
+
+def _parsed(
+    index: Index, query: SearchQuery, pending: Index | None
+) -> CandidateRequest:
+    """Returns the query with its words, days and scopes looked up."""
+    text = query.text[-LONGEST_QUERY:]
+    scope_ids = tuple(index.scope_ids(query.scopes))
+    filters = Filters(
+        query.topic,
+        query.entity,
+        query.since,
+        query.until,
+        frozenset(query.kinds),
+        _aliases(index, scope_ids, query.entity),
     )
-    if not (request.scope_ids or request.waiting) or limit < 1:
-        return Answer()
-    # Another process may write: all statements of a search must read one state of the index.
-    index.connection.execute("SAVEPOINT search")
-    try:
-        request = _without_session(request, session)
-        gathered = candidates.gather(
-            request,
-            index,
-            query,
-            None if mode == "keyword" else embed,
-            model,
-            matrices,
-            words_too=mode != "semantic",
-        )
-        ranked = fusion.ranked(request, gathered, mode)
-        if gated and not RelevanceGate(request, gathered).is_open(ranked):
-            ranked = []
-        return hits.answer(request, gathered, ranked, limit=limit, why=why)
-    finally:
-        index.connection.execute("RELEASE search")
+    filters.prepare(index.connection)
+    days = date_expressions.named(text, now=query.now)
+    return CandidateRequest(
+        connection=index.connection,
+        text=text,
+        scope_ids=scope_ids,
+        sentences=[
+            tuple(tokens.terms(sentence)) for sentence in tokens.sentences(text)
+        ],
+        filters=filters,
+        features=query_features.asked(text, days),
+        weights=scoring.WEIGHTS if query.cues else scoring.PROSE,
+        most=max(candidates.MOST, query.limit),
+        waiting=PendingHits.of(pending, query.scopes, filters),
+    )
 
 
 def _without_session(request: CandidateRequest, session: str) -> CandidateRequest:
@@ -118,12 +146,14 @@ def _aliases(
     """Returns the other names of an entity in these scopes."""
     if entity is None:
         return ()
-    pairs = fact_queries.aliases(index.connection, scope_ids)
     folded_entity = tokens.folded(entity)
-    entities = {
-        name
-        for alias, name in pairs
-        if folded_entity in (tokens.folded(alias), tokens.folded(name))
-    }
-    names = {name for pair in pairs if pair[1] in entities for name in pair}
-    return tuple(sorted(name for name in names if tokens.folded(name) != folded_entity))
+    groups: dict[str, set[str]] = {}
+    for alias, name in fact_queries.aliases(index.connection, scope_ids):
+        groups.setdefault(name, {name}).add(alias)
+    other_names: set[str] = set()
+    for names in groups.values():
+        if folded_entity in map(tokens.folded, names):
+            other_names.update(names)
+    return tuple(
+        sorted(name for name in other_names if tokens.folded(name) != folded_entity)
+    )
