@@ -12,7 +12,8 @@ import pytest
 from tests.scenarios.outside import Outside, until, without_watches
 from vault_memory.api.vault_memory import VaultMemory
 from vault_memory.daemon.client import BEHIND, DaemonRefused, ask
-from vault_memory.daemon.loop import Daemon, PathChange
+from vault_memory.daemon.loop import Daemon
+from vault_memory.daemon.note_indexer import PathChange
 from vault_memory.daemon.read_barrier import GRACE_SECONDS, Barrier
 
 NOTES = (

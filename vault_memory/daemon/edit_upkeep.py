@@ -6,10 +6,10 @@ from collections.abc import Callable, Iterable
 from typing import TYPE_CHECKING
 
 from vault_memory.api.vault_memory import VaultMemory
-from vault_memory.daemon.note_event import NoteEvent
 from vault_memory.database.connection import DatabaseError
 from vault_memory.errors import VaultMemoryError
 from vault_memory.rules.paths.conflict_names import conflict_copy
+from vault_memory.vault.watch.note_event import NoteEvent
 
 if TYPE_CHECKING:
     from vault_memory.edits.conflict_copy import ResolvedConflict

@@ -1,10 +1,13 @@
-"""The daemon's one loop: hints in, looks at files, text into the index at once, conclusions when a file has settled."""
+"""The daemon's loop: it takes hints of change, reads notes, and updates the index.
+
+New text is searchable at once. Conclusions, such as that a note was deleted, wait until the file
+has settled.
+"""
 
 import logging
 import threading
 import time
-from collections.abc import Callable, Mapping
-from dataclasses import dataclass
+from collections.abc import Callable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 from vault_memory.api.vault_memory import VaultMemory
@@ -14,9 +17,8 @@ from vault_memory.daemon.edit_requests import EditRequests, MemoryCall
 from vault_memory.daemon.edit_upkeep import EditUpkeep
 from vault_memory.daemon.embedding_thread import Embedding
 from vault_memory.daemon.handlers import Calls
-from vault_memory.daemon.large_note_upkeep import LargeNotes
 from vault_memory.daemon.learning_thread import Nights
-from vault_memory.daemon.note_event import NoteEvent
+from vault_memory.daemon.note_indexer import NoteIndexer, PathChange
 from vault_memory.daemon.read_barrier import GRACE_SECONDS, Barrier
 from vault_memory.daemon.sd_notify import Notify
 from vault_memory.daemon.socket_server import SocketServer
@@ -24,15 +26,13 @@ from vault_memory.daemon.stop_request import StopRequest
 from vault_memory.daemon.sweep_pace import Sweeping
 from vault_memory.daemon.sync_thread import Syncing
 from vault_memory.database.connection import DatabaseError
-from vault_memory.errors import NoteUnreadable, VaultMemoryError
-from vault_memory.index.chunk_rows import Delta
-from vault_memory.index.store import Index, State
+from vault_memory.errors import VaultMemoryError
+from vault_memory.index.store import Index
 from vault_memory.ingest.large_notes import is_heavy
-from vault_memory.ingest.note import forget_note
-from vault_memory.ingest.scan import Ingest
-from vault_memory.vault.reader import Identity, Note, NoteTooLarge
+from vault_memory.ingest.scan import ScanReport
+from vault_memory.vault.reader import Identity
 from vault_memory.vault.watch.change_queue import ChangeHints
-from vault_memory.vault.watch.debounce import DebounceDecision, DebounceTable, Settled
+from vault_memory.vault.watch.note_event import NoteEvent
 from vault_memory.vault.watch.watcher import Watcher
 
 if TYPE_CHECKING:
@@ -41,32 +41,22 @@ if TYPE_CHECKING:
 logger = logging.getLogger(__name__)
 
 TICK_SECONDS = 5.0
-"""The longest that the loop sleeps. Events and a request to end wake it; a missing state folder does not."""
+"""The longest sleep of the loop. No event reports that the state folder was removed."""
 RETRY_SECONDS = 1.0
-"""Until the next try when the vault or the index could not be read"""
+"""Pause after the vault or the index could not be read"""
 MOST_SUSPECTS = 500
-"""Notes that differ within a few slices of a sweep; when there are more, everything is looked at in one go"""
+"""Changed notes in a few slices of a sweep. Above this, one scan of the vault is cheaper."""
 
 
 class Stopping(Exception):
-    """The daemon was told to stop while it looked through the vault."""
-
-
-@dataclass(frozen=True, slots=True)
-class PathChange:
-    """One line of what happened: a note, its chunks, how long it took from look to index."""
-
-    note: str
-    delta: Delta
-    milliseconds: float
-    removed: bool = False
+    """The daemon must stop, and a scan of the vault ends early."""
 
 
 class Daemon:
-    """Watches one vault until it is told to stop.
+    """Watches one vault until `stop`.
 
-    `tell` is called for every change of a note, `tell_copy` for every conflict copy that was settled.
-    `calls` are those of faces, which the socket takes beside the daemon's own.
+    The loop calls `tell` for each change of a note, and `tell_copy` for each conflict copy that it
+    resolved. The socket answers `calls`, such as those of hooks, beside the daemon's own.
     """
 
     def __init__(
@@ -79,21 +69,13 @@ class Daemon:
     ) -> None:
         self.memory = memory
         self._edit_calls = EditRequests(memory, calls or {})
-        self.tell = tell
         self.trouble = ""
-        """why the vault cannot be looked at just now"""
-        self._settling = DebounceTable()
-        self._settled: dict[str, Settled] = {}
-        """the last settled version of notes on which something is open"""
-        self._events: dict[str, NoteEvent] = {}
-        """of the paths that were heard of and are not settled yet"""
-        self._unread: set[str] = set()
+        """Why the vault cannot be read now; empty when it can"""
         self._index: Index | None = None
-        """the one that everything was looked at for"""
-        self._keeping = EditUpkeep(memory, tell_copy=tell_copy)
+        """The index of the last full scan"""
+        self._edit_upkeep = EditUpkeep(memory, tell_copy=tell_copy)
         self._sweeping = Sweeping()
         self.notify = Notify(memory.vault.environment)
-        memory.searcher.unread_notes = lambda: sorted(self._unread)
         watch = memory.vault.config.watch
         self.watcher = Watcher(
             memory.root,
@@ -102,305 +84,215 @@ class Daemon:
         )
         self._stop = StopRequest(self.watcher.wake)
         self.barrier = Barrier(self.watcher)
-        self._listening = ConversationUpkeep(memory, self.watcher.wake)
-        self._large = LargeNotes(self.watcher.wake)
-        memory.vault.indexing.leave = is_heavy  # for the daemon's other threads, too
+        self._conversation_upkeep = ConversationUpkeep(memory, self.watcher.wake)
+        self._notes = NoteIndexer(
+            memory,
+            self._edit_upkeep,
+            tell=tell,
+            wake_loop=self.watcher.wake,
+            wake_embedding=lambda: self._embedding.wake(),
+        )
+        memory.searcher.unread_notes = self._notes.unread
+        # The daemon's other threads must not parse a large note either: it would block the loop.
+        memory.vault.indexing.leave = is_heavy
 
     def stop(self) -> None:
-        """End soon; may be called from a signal handler or another thread."""
+        """Ends the loop soon. A signal handler or another thread may call it."""
         self._stop.make()
 
     def run(self, ready: Callable[[], None] = lambda: None) -> None:
-        """Hold the lock, watch, serve, until `stop`.
+        """Holds the lock, watches the vault and answers calls, until `stop`.
 
-        Raises Locked, VaultUnreachable at the start, and StateFolderGone.
+        Raises Locked and VaultUnreachable at the start, and StateFolderGone.
         """
         if self._stop.is_made():
             return
         with DaemonLock(self.memory.vault.state.lock_file) as lock, self._stop.heard():
-            self.watcher.start()  # armed before the scan: what changes during it is heard
+            # The watches come before the scan: a save during the scan must raise an event.
+            self.watcher.start()
             try:
-                self._listening.start()
-                self.memory.vault.indexing.index()
-                self._embedding = Embedding(self.memory.fork())
-                self.syncing = Syncing(self.memory.fork())
-                server = SocketServer(
-                    self.memory.vault.state.socket,
-                    Calls(self).table() | self._edit_calls.table(),
-                )
-                nights = Nights(self.memory.fork())
-                try:
-                    self._rescan()
-                    self._renew_outdated()
-                    ready()
-                    self.notify.ready(self._doing())
-                    while not self._stop.is_made():
-                        lock.check()
-                        self._turn()
-                except Stopping:
-                    logger.info("told to stop; the next start looks at the rest")
-                finally:
-                    self.notify.stopping()
-                    self._large.close()
-                    server.close()
-                    nights.close()
-                    self.syncing.close()
-                    self._embedding.close()
+                self._conversation_upkeep.start()
+                self._serve(lock, ready)
             finally:
                 self.watcher.stop()
-                self._listening.close()
+                self._conversation_upkeep.close()
+
+    def _serve(self, lock: DaemonLock, ready: Callable[[], None]) -> None:
+        """Starts the threads, and takes turns until `stop`."""
+        self.memory.vault.indexing.index()
+        self._embedding = Embedding(self.memory.fork())
+        self.syncing = Syncing(self.memory.fork())
+        server = SocketServer(
+            self.memory.vault.state.socket,
+            Calls(self).table() | self._edit_calls.table(),
+        )
+        nights = Nights(self.memory.fork())
+        try:
+            self._rescan()
+            self._renew_outdated()
+            ready()
+            self.notify.ready(self._doing())
+            while not self._stop.is_made():
+                lock.check()
+                self._turn()
+        except Stopping:
+            logger.info("asked to stop; the next start scans the remaining notes")
+        finally:
+            self.notify.stopping()
+            self._notes.close()
+            server.close()
+            nights.close()
+            self.syncing.close()
+            self._embedding.close()
+
+    # --- One turn ---
 
     def _turn(self) -> None:
-        due = self._settling.next_due()
-        wait = (
-            TICK_SECONDS
-            if due is None
-            else min(TICK_SECONDS, max(0.0, due - time.monotonic()))
-        )
-        wait = min(
-            wait,
-            self._keeping.wait(),
-            self._listening.wait(),
-            self.notify.wait(),
-            self.barrier.wait(),
-        )
-        wait = 0.0 if self._large.has_work else min(wait, self._sweeping.wait())
+        seconds = self._seconds_to_sleep()
         try:
-            self._hear(self.watcher.take(wait))
-            ingest = self.memory.vault.indexing.ingest()
-            if self._index is not ingest.index:
-                self._rescan()  # another generation serves; this finds what was saved while it was built
-                ingest = self.memory.vault.indexing.ingest()
-            for path in self._settling.due(time.monotonic()):
-                self._look_safely(path, ingest)
-            self._write_large_notes()
-            soon = self._settling.due(time.monotonic() + GRACE_SECONDS)
-            self.barrier.lift(
-                {
-                    path
-                    for path in self._unread.intersection(soon)
-                    if path not in self._large
-                }
-            )
-            self._keeping.turn()
-            self._listening.turn()
-            self._sweep()
+            self._process(self.watcher.take(seconds))
             self.trouble = ""
         except (VaultMemoryError, DatabaseError, OSError) as error:
-            if self.trouble != str(error):
-                logger.warning("%s", error)
-            self.trouble = str(error)
-            self.barrier.lift(())  # there is nothing to wait for
-            if isinstance(error, DatabaseError):
-                self._large.forget_all()  # the scan after trouble finds what is missing
-                self.memory.vault.indexing.recover(error)
+            self._note_trouble(error)
             self._stop.wait(RETRY_SECONDS)
         self.notify.turn(self._doing())
 
-    def _hear(self, hints: ChangeHints) -> None:
+    def _seconds_to_sleep(self) -> float:
+        """Returns how long the loop may wait for hints."""
+        return min(
+            TICK_SECONDS,
+            self._notes.wait(),
+            self._edit_upkeep.wait(),
+            self._conversation_upkeep.wait(),
+            self.notify.wait(),
+            self.barrier.wait(),
+            self._sweeping.wait(),
+        )
+
+    def _process(self, hints: ChangeHints) -> None:
+        """Takes in hints, reads the notes that are due, and does the upkeep that is due."""
+        self._take_hints(hints)
+        ingest = self.memory.vault.indexing.ingest()
+        if self._index is not ingest.index:
+            # A new generation lacks what was saved while a thread built it.
+            self._rescan()
+            ingest = self.memory.vault.indexing.ingest()
+        self._notes.read_due(ingest)
+        self._notes.write_large(self.memory.vault.indexing.ingest())
+        self.barrier.lift(self._notes.read_soon(GRACE_SECONDS))
+        self._edit_upkeep.turn()
+        self._conversation_upkeep.turn()
+        self._sweep()
+
+    def _note_trouble(self, error: Exception) -> None:
+        if self.trouble != str(error):
+            logger.warning("%s", error)
+        self.trouble = str(error)
+        # Questions must not wait for a vault that cannot be read.
+        self.barrier.lift(())
+        if isinstance(error, DatabaseError):
+            # A repaired index may lack slices that were written: the scan afterwards finds them.
+            self._notes.forget_large()
+            self.memory.vault.indexing.recover(error)
+
+    # --- Hints ---
+
+    def _take_hints(self, hints: ChangeHints) -> None:
         now = time.monotonic()
         self.barrier.reach(hints.marks)
         if hints.paths or hints.subtrees:
             self.syncing.heard()
-        if self.trouble or hints.rescan or hints.subtrees:
-            everything = (
-                self._is_replaced()
-                or bool(self.trouble)
-                or (hints.rescan and not hints.sweep)
-            )
-            if everything or hints.subtrees:
-                self._rescan(("",) if everything else tuple(hints.subtrees))
-            if hints.sweep:
-                self._sweeping.begin()
+        folders = self._folders_to_scan(hints)
+        if folders:
+            self._rescan(folders)
+        if hints.sweep:
+            self._sweeping.begin()
         for path in hints.paths:
-            event = NoteEvent.of(path, self.memory.layout)
-            self._keeping.heard(event)
-            if event.is_indexed:
-                self._settling.hint(path, now=now, closed=path in hints.closed)
-                self._unread.add(path)
-                self._events[path] = event
+            self._take_event(path, now, closed=path in hints.closed)
+
+    def _folders_to_scan(self, hints: ChangeHints) -> tuple[str, ...]:
+        """Returns the folders to scan at once; "" is the vault. Raises VaultUnreachable."""
+        if not (self.trouble or hints.rescan or hints.subtrees):
+            return ()
+        # Events of a folder that was replaced say nothing about its successor.
+        is_replaced = self._is_replaced()
+        # A routine rescan is a sweep, which reads a slice in each turn.
+        is_rescan_due = hints.rescan and not hints.sweep
+        if is_replaced or self.trouble or is_rescan_due:
+            return ("",)
+        return tuple(hints.subtrees)
+
+    def _take_event(self, path: str, now: float, *, closed: bool) -> None:
+        event = NoteEvent.of(path, self.memory.layout)
+        self._edit_upkeep.heard(event)
+        if event.is_indexed:
+            self._notes.take(event, now, closed=closed)
+
+    # --- Scans ---
 
     def _rescan(self, within: tuple[str, ...] = ("",), *, sweep: bool = False) -> None:
+        """Scans folders or notes at once; `sweep` when a sweep named them. Raises Stopping."""
         started = time.perf_counter()
-        if self._index is not self.memory.vault.indexing.index():
-            self._large.forget_all()
-        self._index = self.memory.vault.indexing.index()
+        index = self.memory.vault.indexing.index()
+        if self._index is not index:
+            # Slices that were written into another index are of no use to this one.
+            self._notes.forget_large()
+        self._index = index
         ingest = self.memory.vault.indexing.ingest()
         report = ingest.scan(within=within, progress=self.tell_progress)
-        self._unread |= {*report.left}
-        now = time.monotonic()
-        for path in (*report.young, *report.doubtful, *report.left):
-            self._settling.hint(path, now=now, closed=True)
+        self._notes.take_ambiguous(report)
         if sweep:
-            for path in (*report.changed, *report.removed):
-                self.watcher.note_missed(path)
+            self._note_missed_events(report)
         if report.changed or report.removed:
             self.syncing.heard()
-        self._keeping.note_settled(report.changed)
-        self._keeping.note_copies(report.copies)
+        self._edit_upkeep.note_settled(report.changed)
+        self._edit_upkeep.note_copies(report.copies)
         if within == ("",):
-            self._keeping.check_all_pages()
+            self._edit_upkeep.check_all_pages()
         else:
-            self._keeping.note_pages(report.unread)
+            self._edit_upkeep.note_pages(report.unread)
         if report.changed:
-            what = (
-                report.changed[0]
-                if len(report.changed) == 1
-                else f"{len(report.changed)} notes"
-            )
-            self._say(what, report.delta, started, removed=False)
+            self._notes.report(_summary(report.changed), report.delta, started)
             self._embedding.wake()
 
+    def _note_missed_events(self, report: ScanReport) -> None:
+        """Counts the changes that raised no event: after some of them the watcher polls."""
+        for path in (*report.changed, *report.removed):
+            self.watcher.note_missed(path)
+
     def _is_replaced(self) -> bool:
-        """Whether the vault stands in another folder than before. Raises VaultUnreachable."""
-        replaced = self.memory.vault.check_identity() is Identity.REPLACED
-        if replaced:
-            logger.info("the vault's folder was replaced; everything is looked at anew")
-        return replaced
+        """Whether another folder is at the path of the vault now. Raises VaultUnreachable."""
+        is_replaced = self.memory.vault.check_identity() is Identity.REPLACED
+        if is_replaced:
+            logger.info("the vault's folder was replaced; the vault is scanned again")
+        return is_replaced
 
     def _sweep(self) -> None:
-        """The next part of the look at everything; what it finds is looked at as a whole vault is, note by note."""
+        """Compares the next slices of the vault, and scans the notes that differ."""
         if self._sweeping.wait() > 0:
             return
-        if self._is_replaced():  # of a vault that went away nothing is concluded
+        # An unmounted vault looks empty: its notes were not deleted.
+        if self._is_replaced():
             self._rescan()
             return
         findings = self._sweeping.turn(self.memory.vault.indexing.ingest())
-        self._keeping.note_copies(findings.copies)
-        self._keeping.note_pages(findings.unread)
+        self._edit_upkeep.note_copies(findings.copies)
+        self._edit_upkeep.note_pages(findings.unread)
         if len(findings.suspects) > MOST_SUSPECTS:
             self._rescan(sweep=True)
         elif findings.suspects:
             self._rescan(tuple(findings.suspects), sweep=True)
 
-    def tell_progress(self, done: int, total: int) -> None:
-        """Tell the service manager how far a scan is. Raises Stopping when the daemon was told to stop."""
+    def tell_progress(self, completed: int, total: int) -> None:
+        """Reports the progress of a scan to the service manager. Raises Stopping."""
         if self._stop.is_made():
             raise Stopping
-        self.notify.progress(done, total)
+        self.notify.progress(completed, total)
 
-    def _look_safely(self, path: str, ingest: Ingest) -> None:
-        """A fault of ours over one note must not cost the others; that note counts as stale, and is tried again."""
-        event = self._events.get(path) or NoteEvent.of(path, self.memory.layout)
-        try:
-            self._look(event, ingest)
-        except (VaultMemoryError, DatabaseError, OSError):
-            raise
-        except Exception:
-            logger.exception("%s cannot be taken in", path)
-            self._settling.unreadable(path, now=time.monotonic())
-
-    def _look(self, event: NoteEvent, ingest: Ingest) -> None:
-        started = time.perf_counter()
-        path = event.path
-        try:
-            note = ingest.read(path, event.place)
-        except NoteTooLarge as error:
-            logger.warning("%s", error)
-            self._done(path)
-            return
-        except NoteUnreadable as error:
-            logger.warning("%s", error)
-            self._settling.unreadable(path, now=time.monotonic())
-            return
-        held = ingest.index.file(path)
-        if (
-            held is not None
-            and held.state == State.SETTLED
-            and path not in self._settled
-        ):
-            self._settled[path] = Settled(held.revision, max(held.size, 0))
-        quiet = None if note is None else (time.time_ns() - note.stat.ctime_ns) / 1e9
-        verdict = self._settling.observe(
-            path, note, self._settled.get(path), now=time.monotonic(), quiet=quiet
-        )
-        delta = self._conclude(ingest, event, note, verdict)
-        if delta is not None and (
-            note is None or self._keeping.is_by_person(path, note.revision)
-        ):
-            self._say(path, delta, started, removed=verdict is DebounceDecision.GONE)
-
-    def _conclude(
-        self,
-        ingest: Ingest,
-        event: NoteEvent,
-        note: Note | None,
-        verdict: DebounceDecision,
-    ) -> Delta | None:
-        """Do what the verdict says; None when the index held that already."""
-        path = event.path
-        delta: Delta | None = None
-        match verdict:
-            case DebounceDecision.KEEP:
-                ingest.index.set_state(path, State.MISSING)
-            case DebounceDecision.GONE:
-                # a vault that went away is not empty
-                self.memory.vault.check_identity()
-                known = ingest.index.file(path)
-                if not self._large.remove(ingest.index, path):
-                    forgotten = forget_note(ingest.index, path)
-                    delta = forgotten if known else None
-            case DebounceDecision.INDEX | DebounceDecision.SETTLED if note is not None:
-                is_settled = verdict is DebounceDecision.SETTLED
-                state = State.SETTLED if is_settled else State.HOT
-                delta = self._take_in(ingest, event, note, state)
-        if verdict is DebounceDecision.SETTLED:
-            self._keeping.note_settled((path,))
-        if verdict in (DebounceDecision.SETTLED, DebounceDecision.GONE):
-            self._done(path)
-            self._embedding.wake()
-        if path not in self._large:
-            self._unread.discard(path)
-        return delta
-
-    def _take_in(
-        self, ingest: Ingest, event: NoteEvent, note: Note, state: State
-    ) -> Delta | None:
-        """Small notes at once, large ones soon; None when the index held these bytes already."""
-        place = event.place
-        is_new = ingest.index.revision_of(note.path) != note.revision
-        is_slow = is_new and event.is_indexed and is_heavy(ingest.index, note)
-        if is_slow and place is not None:
-            self._large.put(note, place, state, ingest.clock())
-            self._unread.add(note.path)
-            return None
-        self._large.forget(note.path)
-        return ingest.ingest(note, state, place)
-
-    def _write_large_notes(self) -> None:
-        """One slice of one large note: whoever saves or asks comes in between."""
-        ingest = self.memory.vault.indexing.ingest()
-        for note in self._large.turn(ingest.index):
-            if note.failure:
-                logger.warning("%s: %s", note.path, note.failure)
-                ingest.park(note.path, note.failure)
-                self._settling.drop(note.path)
-                self._events.pop(note.path, None)
-            elif note.removed or self._keeping.is_by_person(note.path, note.revision):
-                self._say(note.path, note.delta, note.started, removed=note.removed)
-            self._unread.discard(note.path)
-            self._embedding.wake()
-
-    def _done(self, path: str) -> None:
-        self._settling.drop(path)
-        self._settled.pop(path, None)
-        self._events.pop(path, None)
-        if path not in self._large:
-            self._unread.discard(path)
-
-    def _say(self, path: str, delta: Delta, started: float, *, removed: bool) -> None:
-        milliseconds = 1000 * (time.perf_counter() - started)
-        logger.info(
-            "indexed %s: %d added, %d kept, %d removed",
-            path,
-            delta.added,
-            delta.kept,
-            delta.removed,
-        )
-        self.tell(PathChange(path, delta, milliseconds, removed))
+    # --- A new generation of the index ---
 
     def _renew_outdated(self) -> None:
-        """An index of older rules goes on serving while the next is built beside it."""
+        """Builds a new index beside one with older rules, which serves meanwhile."""
         if self.memory.vault.indexing.is_outdated:
             logger.info(
                 "building a new generation of the index; the old one serves meanwhile"
@@ -412,23 +304,29 @@ class Daemon:
         try:
             memory.vault.indexing.build(anyway=False)
         except Exception:
+            # The old generation goes on serving.
             logger.exception("the new generation could not be built")
         finally:
             memory.close()
         self.watcher.wake()
 
+    # --- State ---
+
     def _doing(self) -> str:
-        """What the service manager shows to everybody: no name of a note."""
-        return (
-            "the vault cannot be looked at; see the log"
-            if self.trouble
-            else f"watching ({self.watcher.mode})"
-        )
+        """Returns the state for the service manager, which every user of the machine may read."""
+        if self.trouble:
+            # The error may name a note.
+            return "the vault cannot be looked at; see the log"
+        return f"watching ({self.watcher.mode})"
 
     def status(self) -> dict[str, Any]:
-        """What `status` adds when a daemon runs."""
+        """Returns the state of the watcher, a part of the `status` of a vault."""
         return {
             "mode": self.watcher.mode,
             "healthy": self.watcher.healthy and not self.trouble,
             "reason": self.trouble or self.watcher.reason,
         }
+
+
+def _summary(paths: Sequence[str]) -> str:
+    return paths[0] if len(paths) == 1 else f"{len(paths)} notes"

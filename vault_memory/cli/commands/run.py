@@ -12,7 +12,8 @@ from vault_memory.lazy import lazy_module
 if TYPE_CHECKING:
     from vault_memory.api.vault_memory import VaultMemory
     from vault_memory.daemon import loop
-    from vault_memory.daemon.loop import Daemon, PathChange
+    from vault_memory.daemon.loop import Daemon
+    from vault_memory.daemon.note_indexer import PathChange
     from vault_memory.edits.conflict_copy import ResolvedConflict
     from vault_memory.hosts import hook_command
 else:

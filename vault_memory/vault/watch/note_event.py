@@ -1,4 +1,4 @@
-"""What the daemon knows of a path that changed, from the watcher until the index has the note."""
+"""The event of a note that changed, from the watcher until the index has the note."""
 
 from typing import NamedTuple
 
@@ -6,7 +6,7 @@ from vault_memory.rules.paths.layout import Layout, Place
 
 
 class NoteEvent(NamedTuple):
-    """A file changed."""
+    """A file of the vault that changed."""
 
     path: str
     place: Place | None
