@@ -74,7 +74,7 @@ def assert_all_arrive_once(cloud: Cloud) -> None:
     assert len(files) == len(NOTES) + 2
 
 
-def test_the_first_upload_of_250_notes_takes_twelve_requests_and_its_folders(
+def test_uploading_250_new_notes_takes_twelve_requests_plus_folders(
     cloud: Cloud,
 ):
     for number in range(250):
@@ -95,7 +95,7 @@ def test_the_first_upload_of_250_notes_takes_twelve_requests_and_its_folders(
     assert cloud.laptop.run_pass().requests == 1
 
 
-def test_notes_in_bulk_have_their_tags_ids_and_times(cloud: Cloud):
+def test_bulk_uploaded_notes_have_their_tags_ids_and_times(cloud: Cloud):
     save_all(cloud)
     cloud.laptop.run_pass()
 
@@ -110,7 +110,7 @@ def test_notes_in_bulk_have_their_tags_ids_and_times(cloud: Cloud):
     assert cloud.puts() == 0
 
 
-def test_a_few_new_notes_keep_their_precondition(cloud: Cloud):
+def test_a_few_new_notes_are_uploaded_singly_with_a_precondition(cloud: Cloud):
     for path in sorted(NOTES)[:9]:
         cloud.laptop.save(path, NOTES[path])
     cloud.laptop.run_pass()
@@ -118,7 +118,7 @@ def test_a_few_new_notes_keep_their_precondition(cloud: Cloud):
     assert (sent_in_bulk(cloud), cloud.puts()) == (0, 9)
 
 
-def test_an_edit_never_goes_up_in_bulk(cloud: Cloud):
+def test_an_edited_note_is_never_uploaded_in_bulk(cloud: Cloud):
     save_all(cloud)
     cloud.laptop.settle((cloud.phone,))
     cloud.fake.log.clear()
@@ -134,7 +134,7 @@ def test_an_edit_never_goes_up_in_bulk(cloud: Cloud):
     [["tea00.md"], ["tea00.md", "tea01.md"], ["tea07.md"], ["tea19.md"], list(NOTES)],
 )
 @pytest.mark.parametrize("age", [0, 90, 400_000])
-def test_a_note_that_another_client_made_after_the_listing_loses_no_line(
+def test_a_note_created_by_another_client_after_the_listing_loses_no_line(
     cloud: Cloud, places: list[str], age: int
 ):
     save_all(cloud)
@@ -158,7 +158,7 @@ def test_a_note_that_another_client_made_after_the_listing_loses_no_line(
         assert sorted(files[path].decode().splitlines()) == sorted([text.strip(), *its])
 
 
-def test_a_note_that_another_client_made_with_the_very_time_of_ours_loses_no_line(
+def test_a_note_created_by_another_client_at_the_same_time_loses_no_line(
     cloud: Cloud,
 ):
     save_all(cloud)
@@ -179,7 +179,7 @@ def test_a_note_that_another_client_made_with_the_very_time_of_ours_loses_no_lin
     ]
 
 
-def test_a_note_made_while_the_request_is_worked_on_is_found_with_the_next_edit(
+def test_a_note_created_during_the_request_is_discovered_by_the_next_edit(
     cloud: Cloud,
 ):
     save_all(cloud)
@@ -211,7 +211,7 @@ def test_a_note_made_while_the_request_is_worked_on_is_found_with_the_next_edit(
     ],
     ids=repr,
 )
-def test_a_line_that_breaks_in_the_request_loses_and_doubles_nothing(
+def test_a_connection_lost_during_the_request_loses_and_duplicates_nothing(
     cloud: Cloud, fault: Fault
 ):
     save_all(cloud)
@@ -224,7 +224,7 @@ def test_a_line_that_breaks_in_the_request_loses_and_doubles_nothing(
     assert not any(len(file.versions) for file in map(cloud.fake.tree.file, NOTES))
 
 
-def test_a_lost_answer_after_which_another_client_writes_loses_no_line(cloud: Cloud):
+def test_a_lost_response_followed_by_another_clients_write_loses_no_line(cloud: Cloud):
     save_all(cloud)
     befall(cloud, LoseAnswer())
     cloud.laptop.run_pass()
@@ -237,7 +237,7 @@ def test_a_lost_answer_after_which_another_client_writes_loses_no_line(cloud: Cl
     ]
 
 
-def test_a_note_made_after_the_listing_stays_when_the_answer_is_lost(cloud: Cloud):
+def test_a_note_created_after_the_listing_survives_a_lost_response(cloud: Cloud):
     save_all(cloud)
 
     def make() -> None:
@@ -256,7 +256,7 @@ def test_a_note_made_after_the_listing_stays_when_the_answer_is_lost(cloud: Clou
     ]
 
 
-def test_after_a_damaged_part_the_rest_goes_up_one_by_one(cloud: Cloud):
+def test_after_a_damaged_part_the_remaining_notes_are_uploaded_singly(cloud: Cloud):
     save_all(cloud)
 
     def stop_at_tenth(answer: Response) -> Response:
@@ -276,7 +276,7 @@ def test_after_a_damaged_part_the_rest_goes_up_one_by_one(cloud: Cloud):
 
 
 @pytest.mark.parametrize("status", [403, 404, 405, 413, 501, 507])
-def test_a_server_that_announces_bulk_and_refuses_it_is_used_without_it(
+def test_a_server_that_advertises_bulk_but_rejects_it_is_used_without_bulk(
     cloud: Cloud, status: int
 ):
     save_all(cloud)
@@ -303,7 +303,7 @@ def test_a_server_that_announces_bulk_and_refuses_it_is_used_without_it(
     ],
     ids=lambda answer: str(answer.status) + answer.body.decode()[:10],
 )
-def test_an_answer_that_tells_nothing_is_settled_by_comparing(
+def test_after_an_unusable_response_the_contents_are_compared(
     cloud: Cloud, answer: Answer
 ):
     save_all(cloud)
@@ -315,7 +315,7 @@ def test_an_answer_that_tells_nothing_is_settled_by_comparing(
     assert_all_arrive_once(cloud)
 
 
-def test_a_busy_server_is_left_in_peace(cloud: Cloud):
+def test_a_busy_server_gets_no_further_requests(cloud: Cloud):
     save_all(cloud)
     befall(cloud, Answer(429, {"Retry-After": "7"}))
 
@@ -326,7 +326,7 @@ def test_a_busy_server_is_left_in_peace(cloud: Cloud):
     assert_all_arrive_once(cloud)
 
 
-def test_without_room_each_note_tells_so(cloud: Cloud):
+def test_a_full_account_is_reported_for_each_note(cloud: Cloud):
     cloud.fake.quota(sum(map(len, cloud.fake.files().values())) + 25)
     save_all(cloud)
 
@@ -338,7 +338,7 @@ def test_without_room_each_note_tells_so(cloud: Cloud):
     assert_all_arrive_once(cloud)
 
 
-def test_a_locked_note_of_another_client_is_merged_once_it_is_free(cloud: Cloud):
+def test_a_note_locked_by_another_client_is_merged_once_unlocked(cloud: Cloud):
     save_all(cloud)
 
     def make() -> None:
@@ -356,7 +356,7 @@ def test_a_locked_note_of_another_client_is_merged_once_it_is_free(cloud: Cloud)
     ]
 
 
-def test_a_part_that_was_stored_although_the_answer_calls_it_an_error_is_settled(
+def test_a_part_stored_despite_a_reported_error_is_reconciled(
     cloud: Cloud,
 ):
     save_all(cloud)
@@ -383,7 +383,7 @@ def test_a_part_that_was_stored_although_the_answer_calls_it_an_error_is_settled
     ]
 
 
-def test_names_that_a_header_would_change_go_up_one_by_one(cloud: Cloud):
+def test_names_that_a_header_would_alter_are_uploaded_singly(cloud: Cloud):
     odd = {
         "end.md ": "- space\n",
         "cafe\u0301.md": "- nfd\n",
@@ -402,7 +402,7 @@ def test_names_that_a_header_would_change_go_up_one_by_one(cloud: Cloud):
     assert {path: files[path].decode() for path in NOTES} == NOTES
 
 
-def test_notes_of_a_folder_that_could_not_be_made_wait_for_it(cloud: Cloud):
+def test_notes_wait_when_their_folder_could_not_be_created(cloud: Cloud):
     for path, text in NOTES.items():
         cloud.laptop.save(f"new/{path}", text)
     cloud.script.add(Answer(423), method="MKCOL")
@@ -418,7 +418,7 @@ def test_notes_of_a_folder_that_could_not_be_made_wait_for_it(cloud: Cloud):
     } == NOTES
 
 
-def test_a_large_upload_is_cut_into_requests_of_a_mebibyte(cloud: Cloud):
+def test_a_large_upload_is_split_into_requests_of_one_mebibyte(cloud: Cloud):
     for path in NOTES:
         cloud.laptop.save(path, path * 30_000)
 
@@ -433,7 +433,7 @@ def test_a_large_upload_is_cut_into_requests_of_a_mebibyte(cloud: Cloud):
     assert cloud.laptop.files() == cloud.fake.files()
 
 
-def test_a_server_that_does_not_announce_bulk_is_not_asked(base: Path):
+def test_a_server_that_does_not_advertise_bulk_gets_no_bulk_request(base: Path):
     cloud = Cloud(base)
     cloud.script.add(
         Answer(200, {"Content-Type": "application/json"}, b'{"ocs": []}'),

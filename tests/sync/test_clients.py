@@ -131,7 +131,7 @@ def test_our_engine_and_the_desktop_client_share_a_folder(
     assert set(device.files()) == {"USER.md", "theirs.md", "notes/moved.md"}
 
 
-def test_an_edit_that_the_desktop_client_puts_over_ours_in_the_same_moment_is_merged(
+def test_an_edit_the_desktop_client_writes_over_ours_at_the_same_moment_is_merged(
     cloud: tuple[FakeNextcloud, str], desktop: Other, base: Path
 ):
     fake, origin = cloud

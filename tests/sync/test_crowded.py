@@ -18,13 +18,13 @@ SEEDS = range(20)
 
 
 @pytest.mark.parametrize("seed", range(cases(20)))
-def test_two_vaults_in_a_crowd_end_alike_and_lose_nothing(base: Path, seed: int):
+def test_two_crowded_vaults_converge_and_lose_nothing(base: Path, seed: int):
     in_a_crowd(base, seed, 150)
 
 
 @pytest.mark.deep
 @pytest.mark.parametrize("seed", range(500))
-def test_hundreds_of_runs_in_a_crowd_lose_nothing(base: Path, seed: int):
+def test_hundreds_of_crowded_runs_lose_nothing(base: Path, seed: int):
     in_a_crowd(base, seed, crowded.STEPS)
 
 

@@ -46,7 +46,7 @@ def write_over_the_laptops_line(cloud: Cloud) -> None:
 
 
 @pytest.mark.parametrize("typed", [True, False])
-def test_a_line_stays_when_another_device_reads_the_text_that_was_written_over_it(
+def test_an_overwritten_line_survives_when_another_device_reads_the_overwriting_text(
     cloud: Cloud, typed: bool
 ):
     cloud.agreed()
@@ -68,7 +68,7 @@ def test_a_line_stays_when_another_device_reads_the_text_that_was_written_over_i
     )
 
 
-def test_a_line_stays_when_a_device_that_had_not_seen_it_writes_upon_the_text_over_it(
+def test_an_overwritten_line_survives_when_another_device_edits_the_overwriting_text(
     cloud: Cloud,
 ):
     write_over_the_laptops_line(cloud)
@@ -84,7 +84,7 @@ def test_a_line_stays_when_a_device_that_had_not_seen_it_writes_upon_the_text_ov
     )
 
 
-def test_a_line_stays_when_a_removal_makes_the_stale_text_equal_to_an_earlier_one(
+def test_an_overwritten_line_survives_when_a_removal_restores_an_earlier_text(
     cloud: Cloud,
 ):
     write_over_the_laptops_line(cloud)
@@ -98,7 +98,7 @@ def test_a_line_stays_when_a_removal_makes_the_stale_text_equal_to_an_earlier_on
     assert {"- green", "- mine"} <= lines(cloud.together()["USER.md"])
 
 
-def test_a_line_stays_that_was_joined_in_again_and_is_written_over_once_more(
+def test_a_line_merged_back_in_survives_a_second_overwrite(
     cloud: Cloud,
 ):
     write_over_the_laptops_line(cloud)
@@ -115,7 +115,7 @@ def test_a_line_stays_that_was_joined_in_again_and_is_written_over_once_more(
     )
 
 
-def test_a_line_stays_when_the_merge_that_held_it_found_the_next_text_on_the_server(
+def test_a_merged_line_survives_a_write_during_the_upload_of_the_merge(
     cloud: Cloud,
 ):
     cloud.agreed()
@@ -137,7 +137,7 @@ def test_a_line_stays_when_the_merge_that_held_it_found_the_next_text_on_the_ser
     )
 
 
-def test_two_devices_that_write_in_one_second_lose_no_line_to_each_other(cloud: Cloud):
+def test_two_devices_that_write_in_the_same_second_lose_no_line(cloud: Cloud):
     cloud.agreed()
     cloud.fake.other_client_put("USER.md", BLACK.encode())
     for device in (cloud.laptop, cloud.phone):
@@ -153,7 +153,7 @@ def test_two_devices_that_write_in_one_second_lose_no_line_to_each_other(cloud: 
     assert {"- black", "- one", "- two"} <= lines(cloud.together()["USER.md"])
 
 
-def test_two_devices_that_write_in_one_second_lose_no_line_when_a_look_behind_comes_late(
+def test_two_devices_that_write_in_the_same_second_lose_no_line_after_a_late_check(
     cloud: Cloud,
 ):
     cloud.agreed()
@@ -177,7 +177,7 @@ def test_two_devices_that_write_in_one_second_lose_no_line_when_a_look_behind_co
 
 
 @pytest.mark.parametrize("answered", [True, False])
-def test_a_line_stays_that_an_upload_overtakes_after_the_server_gave_all_files_new_tags(
+def test_a_concurrent_upload_after_a_retagging_loses_no_line(
     cloud: Cloud, answered: bool
 ):
     cloud.agreed()
@@ -193,7 +193,9 @@ def test_a_line_stays_that_an_upload_overtakes_after_the_server_gave_all_files_n
 
 
 @pytest.mark.parametrize("seen", [True, False])
-def test_a_line_stays_behind_a_tag_that_comes_back(cloud: Cloud, seen: bool):
+def test_a_changed_line_survives_when_its_note_returns_to_an_earlier_tag(
+    cloud: Cloud, seen: bool
+):
     cloud.agreed(USER=BLACK, tea="- tea\n")
     file = cloud.fake.tree.file("USER.md")
     tag = file.etag
@@ -214,7 +216,7 @@ def test_a_line_stays_behind_a_tag_that_comes_back(cloud: Cloud, seen: bool):
     assert {"- mine", "- white"} <= lines(cloud.together()["USER.md"])
 
 
-def test_a_line_stays_that_was_written_over_by_an_upload_which_killed_the_server(
+def test_a_line_overwritten_by_an_upload_that_killed_the_server_survives(
     cloud: Cloud,
 ):
     cloud.agreed()
@@ -233,7 +235,7 @@ def test_a_line_stays_that_was_written_over_by_an_upload_which_killed_the_server
     assert {"- green", "- mine", "- same"} <= lines(cloud.together()["USER.md"])
 
 
-def test_a_line_stays_that_stands_at_the_time_of_our_upload_below_half_of_another(
+def test_a_line_stored_at_our_upload_time_below_a_partial_upload_survives(
     cloud: Cloud,
 ):
     cloud.agreed()
@@ -263,7 +265,7 @@ def test_a_line_stays_that_stands_at_the_time_of_our_upload_below_half_of_anothe
     )
 
 
-def test_a_line_stays_when_an_empty_answer_comes_in_place_of_an_earlier_version(
+def test_a_line_survives_an_empty_response_instead_of_an_earlier_version(
     cloud: Cloud,
 ):
     cloud.agreed()
@@ -290,7 +292,7 @@ def overtake_a_line_behind_a_proxy(cloud: Cloud, instead: Answer, method: str) -
 
 
 @pytest.mark.parametrize("status", [404, 410, 403])
-def test_a_line_stays_when_a_proxy_says_that_there_are_no_versions(
+def test_a_line_survives_a_proxy_that_denies_the_version_history(
     cloud: Cloud, status: int
 ):
     overtake_a_line_behind_a_proxy(cloud, replace(NOT_FOUND, status=status), "PROPFIND")
@@ -298,7 +300,7 @@ def test_a_line_stays_when_a_proxy_says_that_there_are_no_versions(
     assert {"- green", "- mine", "- its"} <= lines(cloud.together()["USER.md"])
 
 
-def test_a_line_stays_when_a_proxy_says_that_a_version_is_gone(cloud: Cloud):
+def test_a_line_survives_a_proxy_that_denies_a_single_version(cloud: Cloud):
     overtake_a_line_behind_a_proxy(cloud, NOT_FOUND, "GET")
 
     assert {"- green", "- mine", "- its"} <= lines(cloud.together()["USER.md"])
@@ -307,7 +309,7 @@ def test_a_line_stays_when_a_proxy_says_that_a_version_is_gone(cloud: Cloud):
 @pytest.mark.parametrize("answered", [True, False])
 @pytest.mark.parametrize("times", [2, 3, 4])
 @pytest.mark.parametrize("skip", range(5))
-def test_a_line_stays_when_a_proxy_calls_all_missing_for_several_requests(
+def test_a_line_survives_a_proxy_that_answers_several_requests_with_404(
     cloud: Cloud, answered: bool, times: int, skip: int
 ):
     cloud.agreed()
@@ -327,7 +329,7 @@ def test_a_line_stays_when_a_proxy_calls_all_missing_for_several_requests(
     assert {"- green", "- mine", "- its"} <= lines(cloud.together()["USER.md"])
 
 
-def test_a_line_stays_when_a_proxy_takes_its_upload_and_a_text_of_its_length_stands_there(
+def test_a_line_survives_a_proxy_that_swallows_its_upload_before_a_same_length_write(
     cloud: Cloud,
 ):
     cloud.agreed()
@@ -350,7 +352,7 @@ def test_a_line_stays_when_a_proxy_takes_its_upload_and_a_text_of_its_length_sta
     )
 
 
-def test_a_new_note_arrives_at_the_path_of_one_that_was_renamed(cloud: Cloud):
+def test_a_new_note_at_the_old_path_of_a_renamed_note_is_downloaded(cloud: Cloud):
     cloud.agreed()
     cloud.fake.other_client_move("USER.md", "ann.md")
     cloud.fake.other_client_put("USER.md", b"- new\n")
@@ -363,7 +365,7 @@ def test_a_new_note_arrives_at_the_path_of_one_that_was_renamed(cloud: Cloud):
     assert cloud.laptop.text("ann.md") == TEXT
 
 
-def test_a_note_stays_that_the_server_left_out_of_two_listings(cloud: Cloud):
+def test_a_note_missing_from_two_listings_is_kept(cloud: Cloud):
     cloud.agreed()
     for _ in range(2):
         cloud.fake.list_omits_once("USER.md")
@@ -377,7 +379,7 @@ def test_a_note_stays_that_the_server_left_out_of_two_listings(cloud: Cloud):
     assert "USER.md" in cloud.together()
 
 
-def test_devices_take_no_turns_about_the_order_of_records(cloud: Cloud):
+def test_devices_do_not_fight_over_the_order_of_records(cloud: Cloud):
     cloud.laptop.save("log.jsonl", '{"id": "1"}\n')
     cloud.agreed(tea="- tea\n")
     cloud.laptop.save("log.jsonl", '{"id": "1"}\n{"id": "2"}\n{"id": "3"}\n')
@@ -390,7 +392,7 @@ def test_devices_take_no_turns_about_the_order_of_records(cloud: Cloud):
     assert cloud.together()["log.jsonl"] == b'{"id": "1"}\n{"id": "3"}\n{"id": "2"}\n'
 
 
-def test_the_rest_of_an_upload_stays_when_another_device_renames_the_half_of_it(
+def test_a_truncated_upload_is_completed_after_another_device_renames_it(
     cloud: Cloud,
 ):
     cloud.agreed(USER=BLACK, tea="- tea\n")
@@ -407,7 +409,7 @@ def test_the_rest_of_an_upload_stays_when_another_device_renames_the_half_of_it(
 
 
 @pytest.mark.parametrize("written_upon", [True, False])
-def test_a_line_stays_when_a_proxy_sends_the_upload_over_it_a_second_time(
+def test_a_line_survives_a_proxy_that_repeats_the_overwriting_upload(
     cloud: Cloud, written_upon: bool
 ):
     cloud.agreed()
@@ -430,7 +432,7 @@ def test_a_line_stays_when_a_proxy_sends_the_upload_over_it_a_second_time(
 
 
 @pytest.mark.parametrize("typed", [True, False])
-def test_a_line_stays_that_another_device_has_read_only_the_first_part_of(
+def test_a_line_survives_when_another_device_reads_a_truncated_upload(
     cloud: Cloud, typed: bool
 ):
     cloud.agreed()
@@ -457,7 +459,7 @@ def test_a_line_stays_that_another_device_has_read_only_the_first_part_of(
     assert "- gre" not in texts
 
 
-def test_a_note_that_a_listing_leaves_out_is_not_taken_for_the_first_part_of_an_upload(
+def test_a_note_missing_from_a_listing_is_not_taken_for_a_truncated_upload(
     cloud: Cloud,
 ):
     cloud.agreed()
@@ -475,7 +477,7 @@ def test_a_note_that_a_listing_leaves_out_is_not_taken_for_the_first_part_of_an_
     assert {"- green", "- mine", "- its"} <= lines(cloud.together()["USER.md"])
 
 
-def test_a_line_stays_that_took_the_place_of_an_earlier_version_during_an_upload(
+def test_a_line_uploaded_with_the_time_of_an_earlier_version_survives(
     cloud: Cloud,
 ):
     cloud.agreed()
@@ -498,7 +500,7 @@ def test_a_line_stays_that_took_the_place_of_an_earlier_version_during_an_upload
 
 
 @pytest.mark.parametrize("refusal", ["a text upon the half", 403, 413, 507])
-def test_a_line_stays_that_was_cut_off_from_a_merge_which_cannot_be_sent_again(
+def test_a_line_truncated_from_a_merge_survives_when_the_upload_cannot_be_repeated(
     cloud: Cloud, refusal: str | int
 ):
     cloud.agreed()
@@ -526,7 +528,7 @@ def write_upon_the_half(cloud: Cloud) -> None:
     cloud.phone.run_pass()
 
 
-def test_lines_stay_that_were_cut_off_from_an_upload_long_before_another_device_writes(
+def test_lines_truncated_from_an_upload_survive_a_much_later_edit_elsewhere(
     cloud: Cloud,
 ):
     cloud.agreed(USER=BLACK, tea="- tea\n")

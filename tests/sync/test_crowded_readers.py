@@ -19,7 +19,7 @@ def cloud(base: Path) -> Cloud:
 
 
 @pytest.mark.parametrize("seconds", [1, 10])
-def test_a_line_stays_when_the_text_over_it_lies_there_before_the_look_behind_the_line(
+def test_an_overwritten_line_survives_when_the_check_of_its_upload_comes_late(
     cloud: Cloud, seconds: int
 ):
     cloud.agreed()
@@ -46,7 +46,7 @@ def test_a_line_stays_when_the_text_over_it_lies_there_before_the_look_behind_th
     )
 
 
-def test_a_line_stays_when_a_device_writes_upon_a_text_of_its_time_and_length(
+def test_a_line_survives_an_edit_of_a_text_with_the_same_time_and_length(
     cloud: Cloud,
 ):
     cloud.agreed()
@@ -66,7 +66,7 @@ def test_a_line_stays_when_a_device_writes_upon_a_text_of_its_time_and_length(
     )
 
 
-def test_a_line_stays_when_a_proxy_says_that_the_note_of_an_unanswered_upload_is_gone(
+def test_a_line_survives_a_proxy_that_denies_the_note_after_a_lost_response(
     cloud: Cloud,
 ):
     cloud.agreed()
@@ -82,7 +82,7 @@ def test_a_line_stays_when_a_proxy_says_that_the_note_of_an_unanswered_upload_is
     assert {"- green", "- mine", "- its"} <= lines(cloud.together()["USER.md"])
 
 
-def test_a_line_stays_that_went_up_while_somebody_saved_the_note(cloud: Cloud):
+def test_a_line_uploaded_during_a_local_save_survives(cloud: Cloud):
     cloud.agreed()
     cloud.laptop.save("USER.md", f"{TEXT}- mine\n")
     cloud.laptop.run_pass()
@@ -103,7 +103,7 @@ def test_a_line_stays_that_went_up_while_somebody_saved_the_note(cloud: Cloud):
     assert {"- green", "- mine", "- more", "- typed", "- its", "- next"} <= texts
 
 
-def test_a_line_stays_when_somebody_has_read_only_the_first_lines_of_its_upload(
+def test_an_upload_survives_a_writer_that_read_only_its_first_lines(
     cloud: Cloud,
 ):
     cloud.agreed()
@@ -126,7 +126,7 @@ def test_a_line_stays_when_somebody_has_read_only_the_first_lines_of_its_upload(
     )
 
 
-def test_a_line_stays_when_a_device_writes_upon_a_text_of_an_earlier_time_and_length(
+def test_a_line_survives_an_edit_of_a_text_with_an_earlier_time_and_length(
     cloud: Cloud,
 ):
     cloud.agreed()
@@ -153,7 +153,7 @@ def test_a_line_stays_when_a_device_writes_upon_a_text_of_an_earlier_time_and_le
     )
 
 
-def test_a_line_stays_behind_the_tag_of_an_upload_that_was_sent_again(cloud: Cloud):
+def test_a_line_stored_under_the_tag_of_a_repeated_upload_survives(cloud: Cloud):
     cloud.agreed()
     cloud.laptop.save("USER.md", f"{TEXT}- mine\n")
     cloud.fake.cut_next_put_short_at(len(TEXT))
@@ -171,7 +171,7 @@ def test_a_line_stays_behind_the_tag_of_an_upload_that_was_sent_again(cloud: Clo
     assert "- its!" in lines(cloud.together()["USER.md"])
 
 
-def test_a_line_stays_that_the_server_cut_off_when_a_version_of_its_length_lies_ahead(
+def test_a_truncated_line_survives_a_future_version_of_the_same_length(
     cloud: Cloud,
 ):
     cloud.agreed()

@@ -16,7 +16,7 @@ def two(tmp_path: Path, request: pytest.FixtureRequest) -> tuple[Device, Device]
     return one, other
 
 
-def test_what_is_written_here_arrives_there(two: tuple[Device, Device]):
+def test_a_local_note_reaches_the_other_device(two: tuple[Device, Device]):
     one, other = two
     one.save("users/ann/USER.md", "## Tea\n\n- green\n")
     one.save("picture.png", b"\x89PNG\x00")
@@ -30,7 +30,7 @@ def test_what_is_written_here_arrives_there(two: tuple[Device, Device]):
     )
 
 
-def test_an_edit_on_either_side_arrives_on_the_other(two: tuple[Device, Device]):
+def test_an_edit_on_either_side_reaches_the_other(two: tuple[Device, Device]):
     one, other = two
     one.save("USER.md", "## Tea\n\n- green\n")
     one.settle((other,))
@@ -55,7 +55,7 @@ def test_edits_on_both_sides_are_merged(two: tuple[Device, Device]):
     assert {"- green", "- black", "- rye"} <= set(one.text("USER.md").splitlines())
 
 
-def test_what_is_no_note_and_was_changed_on_both_sides_stays_twice(
+def test_a_binary_file_changed_on_both_sides_is_kept_twice(
     two: tuple[Device, Device],
 ):
     one, other = two
@@ -70,7 +70,9 @@ def test_what_is_no_note_and_was_changed_on_both_sides_stays_twice(
     assert sorted(one.files().values()) == [b"its", b"mine"]
 
 
-def test_a_deletion_arrives_and_lies_in_the_trash(two: tuple[Device, Device]):
+def test_a_deletion_reaches_the_other_device_and_fills_its_trash(
+    two: tuple[Device, Device],
+):
     one, other = two
     one.save("a.md", "- a\n")
     one.save("b.md", "- b\n")
@@ -84,7 +86,7 @@ def test_a_deletion_arrives_and_lies_in_the_trash(two: tuple[Device, Device]):
     assert [thrown.path for thrown in other.writer.thrown()] == ["a.md"]
 
 
-def test_an_edit_beats_a_deletion(two: tuple[Device, Device]):
+def test_an_edit_wins_over_a_deletion(two: tuple[Device, Device]):
     one, other = two
     one.save("a.md", "- a\n")
     one.save("b.md", "- b\n")
@@ -97,7 +99,7 @@ def test_an_edit_beats_a_deletion(two: tuple[Device, Device]):
     assert one.files() == other.files() == {"a.md": b"- a\n- more\n", "b.md": b"- b\n"}
 
 
-def test_a_rename_arrives_as_one(two: tuple[Device, Device]):
+def test_a_rename_arrives_as_a_rename(two: tuple[Device, Device]):
     one, other = two
     one.save("notes/a.md", "- a\n")
     one.save("b.md", "- b\n")
@@ -109,7 +111,7 @@ def test_a_rename_arrives_as_one(two: tuple[Device, Device]):
     assert one.files() == other.files() == {"notes/c.md": b"- a\n", "b.md": b"- b\n"}
 
 
-def test_a_note_that_gets_its_old_name_back_there_is_not_lost_in_a_new_one_of_that_name_here(
+def test_a_note_renamed_back_elsewhere_survives_a_new_note_of_that_name(
     two: tuple[Device, Device],
 ):
     laptop, phone = two
@@ -129,7 +131,7 @@ def test_a_note_that_gets_its_old_name_back_there_is_not_lost_in_a_new_one_of_th
     assert {b"old", b"new"} <= set(b"".join(laptop.files().values()).split())
 
 
-def test_a_second_pass_asks_only_whether_anything_changed(two: tuple[Device, Device]):
+def test_a_second_pass_only_asks_whether_anything_changed(two: tuple[Device, Device]):
     one, other = two
     for number in range(10):
         one.save(f"notes/{number}.md", f"- {number}\n")
@@ -151,7 +153,7 @@ def test_a_dry_run_changes_nothing(two: tuple[Device, Device]):
     assert other.files() == {}
 
 
-def test_many_deletions_at_once_wait_for_a_person(two: tuple[Device, Device]):
+def test_many_deletions_at_once_wait_for_approval(two: tuple[Device, Device]):
     one, other = two
     for number in range(30):
         one.save(f"n{number}.md", f"- {number}\n")

@@ -50,7 +50,7 @@ def live_lines(cloud: Cloud) -> set[str]:
 
 @pytest.mark.parametrize("after", [False, True])
 @pytest.mark.parametrize("method", REQUESTS)
-def test_a_line_of_others_stays_when_an_editor_saves_during_a_merge_without_base(
+def test_a_remote_line_survives_a_save_during_a_merge_without_base(
     cloud: Cloud, method: str, after: bool
 ):
     cloud.agreed()
@@ -66,7 +66,7 @@ def test_a_line_of_others_stays_when_an_editor_saves_during_a_merge_without_base
     assert {"- green", "- its only", "- mine", "- typed"} <= live_lines(cloud)
 
 
-def test_a_note_is_downloaded_by_the_first_pass_after_its_editor_was_closed(
+def test_a_note_is_downloaded_by_the_first_pass_after_its_editor_closes(
     cloud: Cloud,
 ):
     cloud.agreed()
@@ -82,7 +82,7 @@ def test_a_note_is_downloaded_by_the_first_pass_after_its_editor_was_closed(
     assert cloud.laptop.text("USER.md") == its().decode()
 
 
-def test_a_line_of_others_stays_when_an_open_editor_delays_a_merge_without_base(
+def test_a_remote_line_survives_a_merge_without_base_delayed_by_an_open_editor(
     cloud: Cloud,
 ):
     cloud.agreed()
@@ -100,7 +100,7 @@ def test_a_line_of_others_stays_when_an_open_editor_delays_a_merge_without_base(
 
 
 @pytest.mark.parametrize("edited", [False, True])
-def test_an_uploaded_line_stays_when_an_open_editor_delays_the_merge_with_a_text_over_it(
+def test_an_overwritten_line_survives_a_merge_delayed_by_an_open_editor(
     cloud: Cloud, edited: bool
 ):
     cloud.agreed()
@@ -137,7 +137,7 @@ FAULTS = [UNAVAILABLE, LoseAnswer(), LoseRequest(), CutResponse(-5), None]
     deadline=None,
     suppress_health_check=[HealthCheck.function_scoped_fixture],
 )
-def test_every_line_of_both_sides_stays_whatever_interrupts_a_merge_without_base(
+def test_every_line_of_both_sides_survives_any_interruption_of_a_merge_without_base(
     tmp_path_factory: pytest.TempPathFactory,
     method: str,
     fault: Fault | None,

@@ -24,7 +24,7 @@ def lines(raw: bytes) -> list[str]:
 
 @pytest.mark.parametrize("seconds", [0, 3, 61, 300])
 @pytest.mark.parametrize("typed_since", [True, False])
-def test_a_line_that_was_uploaded_survives_a_client_that_had_not_seen_it(
+def test_an_uploaded_line_survives_a_client_that_had_not_read_it(
     cloud: Cloud, seconds: float, typed_since: bool
 ):
     cloud.agreed()
@@ -45,7 +45,7 @@ def test_a_line_that_was_uploaded_survives_a_client_that_had_not_seen_it(
 
 
 @pytest.mark.parametrize("typed_since", [True, False])
-def test_a_note_that_was_made_here_survives_a_client_that_made_one_of_that_name(
+def test_a_local_note_survives_a_client_that_created_one_of_the_same_name(
     cloud: Cloud, typed_since: bool
 ):
     cloud.agreed()
@@ -63,7 +63,7 @@ def test_a_note_that_was_made_here_survives_a_client_that_made_one_of_that_name(
     assert sorted(lines(cloud.together()["day.md"])) == expected
 
 
-def test_a_record_that_was_uploaded_survives_a_client_that_had_not_seen_it(
+def test_an_uploaded_record_survives_a_client_that_had_not_read_it(
     cloud: Cloud,
 ):
     cloud.laptop.save("log.jsonl", '{"id": "1"}\n')
@@ -82,7 +82,7 @@ def test_a_record_that_was_uploaded_survives_a_client_that_had_not_seen_it(
     ]
 
 
-def test_a_line_that_somebody_takes_out_after_it_stood_for_a_while_does_not_come_back(
+def test_a_line_removed_elsewhere_after_a_while_stays_removed(
     cloud: Cloud,
 ):
     cloud.agreed()
@@ -98,7 +98,7 @@ def test_a_line_that_somebody_takes_out_after_it_stood_for_a_while_does_not_come
     assert cloud.together()["USER.md"] == f"{TEXT}- call Bob\n".encode()
 
 
-def test_nor_does_it_where_this_device_slept_from_the_upload_on(cloud: Cloud):
+def test_a_line_removed_elsewhere_while_this_device_slept_stays_removed(cloud: Cloud):
     cloud.agreed()
     cloud.laptop.save("USER.md", f"{TEXT}- milk\n")
     cloud.laptop.run_pass()
@@ -126,7 +126,7 @@ def overlapping(cloud: Cloud, path: str, raw: bytes, seconds: float) -> None:
 @pytest.mark.scenario("E102")
 @pytest.mark.parametrize("ask", [True, False])
 @pytest.mark.parametrize("seconds", [0, 1, 3])
-def test_of_two_uploads_that_pass_one_precondition_both_texts_stay(
+def test_two_uploads_that_pass_the_same_precondition_are_both_kept(
     cloud: Cloud, seconds: float, ask: bool
 ):
     cloud.agreed()
@@ -142,7 +142,7 @@ def test_of_two_uploads_that_pass_one_precondition_both_texts_stay(
 
 
 @pytest.mark.parametrize("seconds", [0, 1, 3])
-def test_nor_does_a_merge_write_over_an_upload_that_passed_with_it(
+def test_a_merge_does_not_overwrite_an_upload_that_passed_the_same_precondition(
     cloud: Cloud, seconds: float
 ):
     cloud.agreed()
@@ -157,7 +157,7 @@ def test_nor_does_a_merge_write_over_an_upload_that_passed_with_it(
 
 
 @pytest.mark.parametrize("path", ["USER.md", "log.jsonl"])
-def test_a_text_that_was_read_stays_when_the_look_breaks_off_and_the_server_lets_it_go(
+def test_a_text_read_before_a_failed_version_check_survives_its_pruning(
     cloud: Cloud, path: str
 ):
     texts = {"USER.md": TEXT, "log.jsonl": '{"id": "0"}\n'}
@@ -183,7 +183,7 @@ def test_a_text_that_was_read_stays_when_the_look_breaks_off_and_the_server_lets
     assert all(added.format(who) in text for who in ("mine", "first", "second"))
 
 
-def test_nor_does_a_new_note_write_over_one_that_was_made_with_it(cloud: Cloud):
+def test_a_new_note_does_not_overwrite_one_created_at_the_same_moment(cloud: Cloud):
     cloud.agreed()
     cloud.laptop.save("day.md", "- mine\n")
     overlapping(cloud, "day.md", b"- its\n", 1)
@@ -195,7 +195,7 @@ def test_nor_does_a_new_note_write_over_one_that_was_made_with_it(cloud: Cloud):
 
 @pytest.mark.parametrize("ask", [True, False])
 @pytest.mark.parametrize("edited", [True, False])
-def test_a_text_of_the_same_length_and_time_under_the_same_tag_is_seen(
+def test_a_text_with_the_same_length_time_and_tag_is_noticed(
     cloud: Cloud, edited: bool, ask: bool
 ):
     cloud.agreed()
@@ -219,7 +219,7 @@ def test_a_text_of_the_same_length_and_time_under_the_same_tag_is_seen(
     )
 
 
-def test_a_line_of_ours_survives_a_text_that_came_to_stand_under_the_tag_of_our_upload(
+def test_our_line_survives_a_text_stored_under_the_tag_of_our_upload(
     cloud: Cloud,
 ):
     cloud.agreed()
@@ -238,7 +238,7 @@ def test_a_line_of_ours_survives_a_text_that_came_to_stand_under_the_tag_of_our_
     assert {"- green", "- mine", "- its!"} <= set(lines(cloud.together()["USER.md"]))
 
 
-def test_a_line_of_ours_survives_a_client_that_had_not_seen_it_in_a_note_that_was_renamed(
+def test_our_line_in_a_renamed_note_survives_a_client_that_had_not_read_it(
     cloud: Cloud,
 ):
     cloud.agreed()
@@ -258,7 +258,7 @@ def test_a_line_of_ours_survives_a_client_that_had_not_seen_it_in_a_note_that_wa
 
 @pytest.mark.parametrize("typed_since", [True, False])
 @pytest.mark.parametrize("at", [0, 5, len(TEXT), len(TEXT) + 3])
-def test_an_upload_that_the_server_cut_short_is_sent_again(
+def test_an_upload_truncated_by_the_server_is_sent_again(
     cloud: Cloud, at: int, typed_since: bool
 ):
     cloud.agreed()
@@ -279,7 +279,7 @@ def test_an_upload_that_the_server_cut_short_is_sent_again(
 
 
 @pytest.mark.parametrize("answered", [True, False])
-def test_a_line_that_somebody_adds_to_half_an_upload_removes_nothing_of_the_other_half(
+def test_an_edit_of_a_truncated_upload_removes_nothing_of_its_missing_part(
     cloud: Cloud, answered: bool
 ):
     cloud.agreed(USER=f"{BLACK}- white\n")
@@ -302,7 +302,7 @@ def test_a_line_that_somebody_adds_to_half_an_upload_removes_nothing_of_the_othe
     )
 
 
-def test_a_line_under_a_new_heading_survives_a_client_that_had_not_seen_it_and_made_that_heading(
+def test_a_line_under_a_new_heading_survives_a_client_that_creates_the_same_heading(
     cloud: Cloud,
 ):
     cloud.agreed()
@@ -317,7 +317,7 @@ def test_a_line_under_a_new_heading_survives_a_client_that_had_not_seen_it_and_m
 
 
 @pytest.mark.parametrize("seconds", [30, 61])
-def test_an_upload_survives_a_text_of_its_length_and_time_that_a_device_comes_upon_late(
+def test_an_upload_survives_a_text_of_the_same_length_and_time_discovered_late(
     cloud: Cloud, seconds: float
 ):
     cloud.agreed()
@@ -334,7 +334,7 @@ def test_an_upload_survives_a_text_of_its_length_and_time_that_a_device_comes_up
     assert {"- itss", "- green", "- mine"} <= set(lines(cloud.together()["USER.md"]))
 
 
-def test_a_server_that_cuts_every_upload_short_takes_no_line_from_here_and_is_named(
+def test_a_server_that_truncates_every_upload_is_reported_and_costs_no_local_line(
     cloud: Cloud,
 ):
     cloud.agreed()
@@ -357,7 +357,7 @@ def test_a_server_that_cuts_every_upload_short_takes_no_line_from_here_and_is_na
     [TEXT.encode(), b"## Tea\n", f"{TEXT}- black\n".encode(), b"# T\n"],
     ids=["last", "most", "some", "new"],
 )
-def test_lines_that_somebody_removed_at_the_end_are_gone_here_with_the_next_pass(
+def test_lines_removed_at_the_end_elsewhere_are_removed_here_by_the_next_pass(
     cloud: Cloud, shorter: bytes
 ):
     cloud.laptop.save("USER.md", f"{BLACK}- white\n- red\n")
@@ -378,7 +378,7 @@ def test_lines_that_somebody_removed_at_the_end_are_gone_here_with_the_next_pass
     assert len(of_versions) <= 1  # whether the phone has read our text
 
 
-def test_a_text_that_ends_within_a_line_is_read_once_while_its_rest_is_waited_for(
+def test_a_text_that_ends_mid_line_is_downloaded_once_while_waiting_for_the_rest(
     cloud: Cloud,
 ):
     cloud.laptop.save("USER.md", f"{BLACK}- white\n- red\n")
@@ -396,7 +396,7 @@ def test_a_text_that_ends_within_a_line_is_read_once_while_its_rest_is_waited_fo
 
 @pytest.mark.parametrize("skew", [0, 1, 2, 5, 30, 3600, 2_000_000_000])
 @pytest.mark.parametrize("change", ["theirs", "mine", "both", "delete", "rename"])
-def test_a_time_in_the_future_costs_no_more_requests_than_another(
+def test_a_time_in_the_future_costs_no_extra_requests(
     cloud: Cloud, skew: int, change: str
 ):
     cloud.agreed()
@@ -420,7 +420,9 @@ def test_a_time_in_the_future_costs_no_more_requests_than_another(
 
 
 @pytest.mark.parametrize("skew", [0, 1, 30])
-def test_a_time_in_the_future_makes_no_pass_list_all_folders(cloud: Cloud, skew: int):
+def test_a_time_in_the_future_does_not_make_every_pass_list_all_folders(
+    cloud: Cloud, skew: int
+):
     for number in range(40):
         cloud.laptop.save(f"folder{number}/note.md", f"- note {number}\n")
     cloud.agreed()
@@ -452,7 +454,7 @@ def until_quiet(cloud: Cloud, passes: int = 40) -> int:
     raise AssertionError(report)
 
 
-def test_an_edit_that_nobody_crossed_costs_three_requests(cloud: Cloud):
+def test_an_edit_without_a_concurrent_write_costs_three_requests(cloud: Cloud):
     cloud.agreed()
     cloud.clock.pass_by(15)
     cloud.laptop.run_pass()
@@ -475,7 +477,7 @@ WRITES: dict[str, Callable[[Cloud], None]] = {
 
 
 @pytest.mark.parametrize("when", list(WRITES))
-def test_what_is_written_between_our_look_and_our_upload_is_not_lost(
+def test_a_write_between_our_listing_and_our_upload_is_not_lost(
     cloud: Cloud, when: str
 ):
     cloud.agreed(USER=BLACK)

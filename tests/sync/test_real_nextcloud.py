@@ -120,5 +120,7 @@ def test_a_real_nextcloud_with_a_third_writer_loses_no_line(
     run(base, *named, seed, STEPS)
 
 
-def test_the_same_on_the_fake_one(base: Path, fake: tuple[str, Account]):
+def test_the_fake_nextcloud_with_a_third_writer_loses_no_line(
+    base: Path, fake: tuple[str, Account]
+):
     run(base, *fake, 1, 40)

@@ -86,13 +86,13 @@ def asked(device: Device, **how: bool) -> int:
     return device.run_pass(**how).requests
 
 
-def test_an_idle_pass_asks_once_or_once_for_each_folder(device: Device, kind: str):
+def test_an_idle_pass_makes_one_request_or_one_per_folder(device: Device, kind: str):
     assert asked(device) == IDLE[kind]
     assert asked(device) == IDLE[kind]
 
 
 @pytest.mark.parametrize(("size", "most"), [(100, 4), (20_000, 6)])
-def test_an_edited_note_with_the_pass_that_verifies_it(
+def test_an_edited_note_and_its_verification_stay_within_the_request_limit(
     device: Device, kind: str, size: int, most: int
 ):
     device.save("a/0.md", "- text\n" * (size // 7))
@@ -106,7 +106,7 @@ def test_an_edited_note_with_the_pass_that_verifies_it(
     assert asked(device) == IDLE[kind]
 
 
-def test_an_edit_on_the_server_costs_a_look_a_listing_and_a_download(
+def test_an_edit_on_the_server_costs_a_check_a_listing_and_a_download(
     device: Device, kind: str
 ):
     other = another(device)
@@ -136,7 +136,7 @@ def another(device: Device) -> Device:
     return Device(base, "phone", connected(adapter.app), device.clock)
 
 
-def test_where_folders_have_tags_and_all_of_it_is_too_much_an_edit_costs_two_and_its_depth(
+def test_without_deep_listings_an_edit_costs_two_requests_plus_its_depth(
     base: Path,
 ):
     clock = Clock()
@@ -155,7 +155,7 @@ def test_where_folders_have_tags_and_all_of_it_is_too_much_an_edit_costs_two_and
     assert report.requests <= 2 + 3
 
 
-def test_the_first_upload_of_a_thousand_notes_is_one_request_a_note_over_few_connections(
+def test_uploading_a_thousand_notes_takes_one_request_each_over_few_connections(
     base: Path,
 ):
     fake = FakeNextcloud()

@@ -70,7 +70,7 @@ def cloud(base: Path) -> Cloud:
 @pytest.mark.scenario("E94")
 @pytest.mark.parametrize("other_tags", [False, True], ids=["old tags", "new tags"])
 @pytest.mark.parametrize(("changed", "new"), [(4, 2), (3, 0), (1, 2), (6, 1)])
-def test_what_was_written_since_the_backup_stays_here_until_a_person_answers(
+def test_edits_since_the_backup_stay_until_a_person_answers(
     cloud: Cloud, changed: int, new: int, other_tags: bool
 ):
     expected = cloud.backed_up_and_written_since(changed, new)
@@ -88,7 +88,7 @@ def test_what_was_written_since_the_backup_stays_here_until_a_person_answers(
 
 
 @pytest.mark.scenario("E94")
-def test_a_no_puts_the_texts_from_here_up_again_and_other_devices_get_them(
+def test_refusing_the_restore_uploads_the_local_texts_for_other_devices(
     cloud: Cloud,
 ):
     expected = cloud.backed_up_and_written_since()
@@ -104,7 +104,7 @@ def test_a_no_puts_the_texts_from_here_up_again_and_other_devices_get_them(
 
 
 @pytest.mark.scenario("E94")
-def test_a_yes_takes_the_earlier_texts_and_what_was_here_is_in_the_history(
+def test_accepting_the_restore_takes_the_earlier_texts_and_keeps_the_local_in_history(
     cloud: Cloud,
 ):
     newer = cloud.backed_up_and_written_since()
@@ -127,7 +127,7 @@ def test_a_yes_takes_the_earlier_texts_and_what_was_here_is_in_the_history(
 
 
 @pytest.mark.scenario("E94")
-def test_a_line_that_was_written_here_meanwhile_is_not_lost_by_either_answer(
+def test_a_line_written_locally_meanwhile_survives_either_answer(
     cloud: Cloud,
 ):
     cloud.backed_up_and_written_since()
@@ -145,7 +145,7 @@ def test_a_line_that_was_written_here_meanwhile_is_not_lost_by_either_answer(
 
 
 @pytest.mark.scenario("E94")
-def test_a_line_that_another_device_adds_to_an_earlier_text_does_not_let_it_go(
+def test_an_edit_of_an_earlier_text_on_another_device_does_not_release_the_hold(
     cloud: Cloud,
 ):
     cloud.backed_up_and_written_since()
@@ -168,7 +168,7 @@ def test_a_line_that_another_device_adds_to_an_earlier_text_does_not_let_it_go(
 
 
 @pytest.mark.scenario("E94")
-def test_it_is_still_held_after_a_restart(cloud: Cloud):
+def test_the_hold_survives_a_restart(cloud: Cloud):
     expected = cloud.backed_up_and_written_since()
     cloud.restore()
     cloud.passes()
@@ -181,7 +181,7 @@ def test_it_is_still_held_after_a_restart(cloud: Cloud):
 
 
 @pytest.mark.parametrize("number", [1, 2])
-def test_an_old_version_that_a_person_brings_back_on_purpose_comes_as_any_edit(
+def test_an_old_version_restored_on_purpose_arrives_like_any_edit(
     cloud: Cloud, number: int
 ):
     cloud.backed_up_and_written_since(new=0)
@@ -205,7 +205,7 @@ def shorter(raw: bytes) -> bytes:
 
 
 @pytest.mark.parametrize("edit", [with_line, shorter])
-def test_many_new_texts_are_downloaded_and_none_is_asked_for_twice(
+def test_many_new_texts_are_downloaded_each_only_once(
     cloud: Cloud, edit: Callable[[bytes], bytes]
 ):
     cloud.backed_up_and_written_since(new=0)
@@ -219,7 +219,7 @@ def test_many_new_texts_are_downloaded_and_none_is_asked_for_twice(
     assert len(cloud.fake.requests("GET")) == len(NOTES) - 1
 
 
-def test_what_is_held_is_not_fetched_again_with_each_pass(cloud: Cloud):
+def test_held_notes_are_not_downloaded_again_in_each_pass(cloud: Cloud):
     cloud.backed_up_and_written_since()
     cloud.restore()
     cloud.passes(2)

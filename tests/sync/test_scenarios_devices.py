@@ -36,7 +36,7 @@ def bot_adds(device: Device, path: str, line: str) -> None:
 
 
 @pytest.mark.scenario("D74")
-def test_a_note_that_another_program_has_put_off_loading_is_neither_deleted_nor_loaded(
+def test_a_note_offloaded_to_icloud_is_neither_deleted_nor_downloaded(
     cloud: Cloud,
 ):
     cloud.agreed()
@@ -56,7 +56,7 @@ def test_a_note_that_another_program_has_put_off_loading_is_neither_deleted_nor_
 @pytest.mark.parametrize(
     "name", [".tea.md.~abc", ".syncthing.tea.md.tmp", "tea.md.part", "tea.md~"]
 )
-def test_what_other_programs_have_half_loaded_does_not_travel(cloud: Cloud, name: str):
+def test_partial_downloads_of_other_programs_are_not_synced(cloud: Cloud, name: str):
     cloud.agreed()
     cloud.laptop.save(name, "- hal")
     cloud.fake.other_client_put(f"{name}2" if name.endswith("~abc") else name, b"- ha")
@@ -68,7 +68,7 @@ def test_what_other_programs_have_half_loaded_does_not_travel(cloud: Cloud, name
 
 
 @pytest.mark.scenario("D76")
-def test_two_bots_that_note_the_same_on_one_day_make_one_item_of_it(cloud: Cloud):
+def test_two_bots_that_note_the_same_fact_on_one_day_produce_one_item(cloud: Cloud):
     cloud.agreed()
     for device, own in (
         (cloud.laptop, "- has a laptop"),
@@ -89,7 +89,7 @@ def test_two_bots_that_note_the_same_on_one_day_make_one_item_of_it(cloud: Cloud
 
 
 @pytest.mark.scenario("D77")
-def test_a_device_that_was_away_for_a_month_brings_its_edits_and_nothing_that_was_deleted(
+def test_a_device_away_for_a_month_brings_its_edits_and_no_deleted_note(
     cloud: Cloud,
 ):
     items = "".join(f"- item {number}\n" for number in range(12))
@@ -122,7 +122,7 @@ def test_a_device_that_was_away_for_a_month_brings_its_edits_and_nothing_that_wa
 
 
 @pytest.mark.scenario("D78")
-def test_the_marker_and_the_state_never_travel(base: Path):
+def test_the_marker_and_the_state_are_never_synced(base: Path):
     clock = Clock()
     fake = FakeNextcloud(clock=clock.seconds)
     device = Device(base, "laptop", connected(fake), clock)
@@ -145,7 +145,7 @@ def test_the_marker_and_the_state_never_travel(base: Path):
 
 
 @pytest.mark.scenario("D80")
-def test_two_programs_that_rewrite_a_note_in_turns_are_stopped(cloud: Cloud):
+def test_two_programs_that_keep_rewriting_a_note_are_stopped(cloud: Cloud):
     cloud.agreed()
     reports = []
     for number in range(12):
@@ -167,7 +167,7 @@ def test_two_programs_that_rewrite_a_note_in_turns_are_stopped(cloud: Cloud):
 
 
 @pytest.mark.scenario("F106")
-def test_a_folder_that_goes_here_keeps_what_was_edited_there(cloud: Cloud):
+def test_a_note_edited_remotely_survives_the_local_deletion_of_its_folder(cloud: Cloud):
     cloud.laptop.save("d/a.md", "- a\n")
     cloud.laptop.save("d/b.md", "- b\n")
     cloud.agreed()
@@ -181,7 +181,9 @@ def test_a_folder_that_goes_here_keeps_what_was_edited_there(cloud: Cloud):
 
 @pytest.mark.scenario("F107")
 @pytest.mark.parametrize("folder_here", [True, False])
-def test_a_file_and_a_folder_of_one_name_are_both_kept(cloud: Cloud, folder_here: bool):
+def test_a_file_and_a_folder_of_the_same_name_are_both_kept(
+    cloud: Cloud, folder_here: bool
+):
     cloud.agreed()
     if folder_here:
         cloud.laptop.save("boat.md/deck.md", "- deck\n")
@@ -197,7 +199,7 @@ def test_a_file_and_a_folder_of_one_name_are_both_kept(cloud: Cloud, folder_here
 
 
 @pytest.mark.scenario("F108")
-def test_names_that_the_server_takes_for_one_are_both_kept(cloud: Cloud):
+def test_names_the_server_treats_as_equal_are_both_kept(cloud: Cloud):
     cloud.agreed()
     cloud.laptop.save(unicodedata.normalize("NFC", "caf\u00e9.md"), "- composed\n")
     cloud.laptop.save(unicodedata.normalize("NFD", "caf\u00e9.md"), "- decomposed\n")
@@ -231,7 +233,7 @@ def test_names_that_the_server_takes_for_one_are_both_kept(cloud: Cloud):
         "back\\slash.md",
     ],
 )
-def test_odd_names_travel_whole_or_not_at_all(cloud: Cloud, name: str):
+def test_odd_names_are_synced_exactly_or_not_at_all(cloud: Cloud, name: str):
     cloud.agreed()
     cloud.laptop.save(name, "- odd\n")
     cloud.laptop.save("new.md", "- new\n")
@@ -249,7 +251,7 @@ def test_odd_names_travel_whole_or_not_at_all(cloud: Cloud, name: str):
 
 
 @pytest.mark.scenario("F111")
-def test_what_is_not_synced_stays_in_a_folder_that_was_deleted_there(cloud: Cloud):
+def test_excluded_files_survive_the_remote_deletion_of_their_folder(cloud: Cloud):
     cloud.laptop.save("d/a.md", "- a\n")
     cloud.agreed()
     cloud.laptop.save("d/.a.md.swp", "unsaved")
@@ -264,7 +266,7 @@ def test_what_is_not_synced_stays_in_a_folder_that_was_deleted_there(cloud: Clou
 
 @pytest.mark.scenario("F112")
 @pytest.mark.parametrize("excluded", [True, False])
-def test_a_note_that_is_no_longer_synced_is_not_deleted(base: Path, excluded: bool):
+def test_a_note_that_becomes_excluded_is_not_deleted(base: Path, excluded: bool):
     clock = Clock()
     fake = FakeNextcloud(clock=clock.seconds)
     device = Device(base, "laptop", connected(fake), clock, Settings(largest=1000))
@@ -288,7 +290,7 @@ def test_a_note_that_is_no_longer_synced_is_not_deleted(base: Path, excluded: bo
 
 
 @pytest.mark.scenario("H120")
-def test_a_folder_swapped_for_a_link_during_the_pass_lets_nothing_out(
+def test_a_folder_swapped_for_a_symlink_during_the_pass_leaks_nothing(
     cloud: Cloud, base: Path
 ):
     cloud.laptop.save("notes/a.md", "- a\n")
@@ -329,7 +331,7 @@ def test_a_folder_swapped_for_a_link_during_the_pass_lets_nothing_out(
         "a/../../evil.md",
     ],
 )
-def test_a_listing_that_points_out_of_the_folder_writes_nothing_there(
+def test_a_listing_with_paths_outside_the_folder_writes_nothing_outside(
     base: Path, evil: str
 ):
     clock = Clock()
@@ -362,7 +364,7 @@ def test_a_listing_that_points_out_of_the_folder_writes_nothing_there(
         "users/mira%2F..%2Fnell/USER.md",
     ],
 )
-def test_paths_of_one_user_never_reach_the_files_of_another(base: Path, crafted: str):
+def test_paths_of_one_user_never_reach_another_users_files(base: Path, crafted: str):
     clock = Clock()
     fake = FakeNextcloud(clock=clock.seconds)
     fake.add_user("nell", "secret of nell")

@@ -77,7 +77,7 @@ def cloud(base: Path) -> Cloud:
     return Cloud(base)
 
 
-def test_a_write_of_another_in_the_same_second_under_the_same_tag_is_not_overwritten(
+def test_another_write_in_the_same_second_under_the_same_tag_is_not_overwritten(
     cloud: Cloud,
 ):
     cloud.agreed(USER=TEXT)
@@ -95,7 +95,7 @@ def test_a_write_of_another_in_the_same_second_under_the_same_tag_is_not_overwri
 
 
 @pytest.mark.parametrize("renamed", [True, False])
-def test_nor_is_it_overlooked_when_the_note_gets_another_name_or_id(
+def test_a_write_under_the_same_tag_is_noticed_after_a_rename_or_new_inode(
     cloud: Cloud, renamed: bool
 ):
     cloud.agreed()
@@ -116,7 +116,7 @@ def test_nor_is_it_overlooked_when_the_note_gets_another_name_or_id(
     assert any({"- green", "- white", "- black"} <= set(lines) for lines in texts)
 
 
-def test_nor_is_it_deleted(cloud: Cloud):
+def test_a_write_under_the_same_tag_survives_a_local_deletion(cloud: Cloud):
     cloud.agreed()
     cloud.fake.other_client_put("USER.md", b"## Tea\n\n- black\n")
     cloud.laptop.run_pass()
@@ -131,7 +131,7 @@ def test_nor_is_it_deleted(cloud: Cloud):
 
 
 @pytest.mark.scenario("E81")
-def test_an_upload_that_was_stored_without_an_answer_is_done_once(cloud: Cloud):
+def test_an_upload_stored_without_a_response_is_not_repeated(cloud: Cloud):
     cloud.agreed()
     cloud.laptop.save("USER.md", TEXT + "- black\n")
     cloud.script.add(LoseAnswer(silent=True), "PUT")
@@ -147,7 +147,7 @@ def test_an_upload_that_was_stored_without_an_answer_is_done_once(cloud: Cloud):
 
 @pytest.mark.scenario("E81")
 @pytest.mark.parametrize("typed_since", [True, False])
-def test_a_note_of_which_the_server_has_half_is_not_called_in_step(
+def test_a_partially_stored_note_is_not_reported_as_synced(
     cloud: Cloud, typed_since: bool
 ):
     cloud.agreed()
@@ -168,7 +168,9 @@ def test_a_note_of_which_the_server_has_half_is_not_called_in_step(
 
 
 @pytest.mark.scenario("E82")
-def test_an_upload_that_never_arrived_is_sent_again_upon_the_same_tag(cloud: Cloud):
+def test_an_upload_that_never_arrived_is_sent_again_with_the_same_precondition(
+    cloud: Cloud,
+):
     cloud.agreed()
     cloud.laptop.save("USER.md", TEXT + "- black\n")
     tag = cloud.fake.tree.file("USER.md").etag
@@ -186,7 +188,7 @@ def test_an_upload_that_never_arrived_is_sent_again_upon_the_same_tag(cloud: Clo
 
 
 @pytest.mark.scenario("E83")
-def test_an_edit_in_the_middle_of_a_pass_is_merged_after_the_412(cloud: Cloud):
+def test_an_edit_during_a_pass_is_merged_after_the_412(cloud: Cloud):
     cloud.agreed()
     cloud.laptop.save("USER.md", TEXT + "- black\n")
     there = b"## Boats\n\n- dinghy\n\n" + TEXT.encode()
@@ -204,7 +206,7 @@ def test_an_edit_in_the_middle_of_a_pass_is_merged_after_the_412(cloud: Cloud):
 
 
 @pytest.mark.scenario("E83")
-def test_a_note_that_is_locked_waits_and_the_others_go_up(cloud: Cloud):
+def test_a_locked_note_waits_while_the_others_are_uploaded(cloud: Cloud):
     cloud.agreed()
     cloud.fake.lock("USER.md", 600)
     cloud.laptop.save("USER.md", TEXT + "- black\n")
@@ -219,7 +221,7 @@ def test_a_note_that_is_locked_waits_and_the_others_go_up(cloud: Cloud):
 
 
 @pytest.mark.scenario("E83")
-def test_a_folder_that_went_away_before_the_upload_is_made_again(cloud: Cloud):
+def test_a_folder_removed_before_the_upload_is_created_again(cloud: Cloud):
     cloud.agreed()
     cloud.laptop.save("notes/new.md", "- new\n")
     cloud.script.add(Meanwhile(lambda: cloud.fake.other_client_delete("notes")), "PUT")
@@ -231,7 +233,7 @@ def test_a_folder_that_went_away_before_the_upload_is_made_again(cloud: Cloud):
 
 
 @pytest.mark.scenario("E83")
-def test_without_room_the_upload_waits_and_says_why(cloud: Cloud):
+def test_an_upload_to_a_full_account_waits_and_gives_the_reason(cloud: Cloud):
     cloud.agreed()
     cloud.fake.quota(60)
     cloud.laptop.save("long.md", "- long\n" * 100)
@@ -244,7 +246,7 @@ def test_without_room_the_upload_waits_and_says_why(cloud: Cloud):
 
 
 @pytest.mark.scenario("E84")
-def test_a_password_that_was_changed_stops_the_pass_and_nothing_is_deleted(
+def test_a_changed_password_stops_the_pass_and_deletes_nothing(
     cloud: Cloud,
 ):
     cloud.agreed()
@@ -261,7 +263,7 @@ def test_a_password_that_was_changed_stops_the_pass_and_nothing_is_deleted(
 
 
 @pytest.mark.scenario("E84")
-def test_a_password_that_is_refused_in_the_middle_ends_the_pass_at_once(cloud: Cloud):
+def test_a_password_rejected_mid_pass_ends_the_pass_at_once(cloud: Cloud):
     cloud.agreed()
     for number in range(5):
         cloud.laptop.save(f"n{number}.md", f"- {number}\n")
@@ -278,7 +280,7 @@ def test_a_password_that_is_refused_in_the_middle_ends_the_pass_at_once(cloud: C
 
 @pytest.mark.scenario("E85")
 @pytest.mark.parametrize("status", [403, 404, 500, 503, 200])
-def test_one_folder_that_cannot_be_listed_is_left_alone_and_the_rest_goes_on(
+def test_a_folder_that_cannot_be_listed_is_left_alone_and_the_rest_is_synced(
     cloud: Cloud, status: int
 ):
     cloud.laptop.save("far/a.md", "- a\n")
@@ -306,7 +308,7 @@ def test_one_folder_that_cannot_be_listed_is_left_alone_and_the_rest_goes_on(
 
 
 @pytest.mark.scenario("E86")
-def test_a_proxy_that_knows_nothing_of_the_folder_stops_everything(cloud: Cloud):
+def test_a_proxy_that_answers_404_for_the_folder_stops_everything(cloud: Cloud):
     cloud.agreed()
     before = cloud.laptop.files()
     cloud.script.add(
@@ -326,9 +328,7 @@ def test_a_proxy_that_knows_nothing_of_the_folder_stops_everything(cloud: Cloud)
     "fault",
     [LOGIN_WITH_200, CutResponse(-200), Answer(207, {"Content-Type": "text/html"})],
 )
-def test_a_listing_that_is_none_deletes_nothing(
-    cloud: Cloud, fault: Answer | CutResponse
-):
+def test_an_invalid_listing_deletes_nothing(cloud: Cloud, fault: Answer | CutResponse):
     cloud.agreed()
     before = cloud.laptop.files()
     cloud.fake.other_client_put("more.md", b"- more\n")
@@ -345,7 +345,9 @@ def test_a_listing_that_is_none_deletes_nothing(
 
 @pytest.mark.scenario("E88")
 @pytest.mark.parametrize("lost", ["getetag", "getcontentlength"])
-def test_an_entry_without_what_it_takes_is_unknown_not_gone(cloud: Cloud, lost: str):
+def test_an_entry_without_required_properties_is_unknown_not_deleted(
+    cloud: Cloud, lost: str
+):
     cloud.agreed()
     cloud.fake.other_client_put("more.md", b"- more\n")
 
@@ -368,7 +370,7 @@ def test_an_entry_without_what_it_takes_is_unknown_not_gone(cloud: Cloud, lost: 
 
 
 @pytest.mark.scenario("E89")
-def test_a_listing_that_leaves_out_a_file_once_deletes_nothing(cloud: Cloud):
+def test_a_listing_that_omits_a_file_once_deletes_nothing(cloud: Cloud):
     cloud.agreed()
     cloud.fake.other_client_put("more.md", b"- more\n")
     cloud.fake.list_omits_once("tea.md")
@@ -383,7 +385,7 @@ def test_a_listing_that_leaves_out_a_file_once_deletes_nothing(cloud: Cloud):
 
 
 @pytest.mark.scenario("E89")
-def test_nor_does_a_pass_upon_that_listing_in_between(cloud: Cloud):
+def test_a_local_pass_after_an_incomplete_listing_deletes_nothing(cloud: Cloud):
     cloud.agreed()
     cloud.fake.other_client_put("more.md", b"- more\n")
     cloud.fake.list_omits_once("tea.md")
@@ -397,7 +399,7 @@ def test_nor_does_a_pass_upon_that_listing_in_between(cloud: Cloud):
 
 
 @pytest.mark.scenario("E85")
-def test_what_was_missing_and_then_could_not_be_seen_is_not_missing_for_long(
+def test_an_unlistable_folder_resets_the_wait_for_a_missing_note(
     cloud: Cloud,
 ):
     cloud.laptop.save("ext/a.md", "- a\n")
@@ -418,7 +420,7 @@ def test_what_was_missing_and_then_could_not_be_seen_is_not_missing_for_long(
 
 @pytest.mark.scenario("E90")
 @pytest.mark.parametrize("uploads", ["single", "bulk", "without checksums"])
-def test_new_tags_on_everything_move_nothing(cloud: Cloud, uploads: str):
+def test_new_tags_on_all_files_transfer_nothing(cloud: Cloud, uploads: str):
     if uploads != "bulk":
         cloud.script.add(Answer(405), method="POST", path="/dav/bulk")
     cloud.agreed(**{f"n{number}": f"- {number}\n" for number in range(30)})
@@ -443,7 +445,7 @@ def test_new_tags_on_everything_move_nothing(cloud: Cloud, uploads: str):
 
 @pytest.mark.scenario("E91")
 @pytest.mark.parametrize("edited", [True, False])
-def test_other_bytes_under_the_same_tag_are_found_in_time_and_merged(
+def test_different_bytes_under_the_same_tag_are_eventually_merged(
     cloud: Cloud, edited: bool
 ):
     cloud.agreed(**{f"n{number}": f"- {number}\n" for number in range(12)})
@@ -465,7 +467,9 @@ def test_other_bytes_under_the_same_tag_are_found_in_time_and_merged(
 
 
 @pytest.mark.scenario("E91")
-def test_another_size_under_the_same_tag_is_found_by_the_next_listing(cloud: Cloud):
+def test_a_different_size_under_the_same_tag_is_noticed_by_the_next_listing(
+    cloud: Cloud,
+):
     cloud.agreed()
     cloud.fake.other_content_same_tag("tea.md", b"- tea\n- longer\n")
     cloud.fake.other_client_put("more.md", b"- more\n")
@@ -477,7 +481,7 @@ def test_another_size_under_the_same_tag_is_found_by_the_next_listing(cloud: Clo
 
 
 @pytest.mark.scenario("E102")
-def test_a_write_that_passed_the_same_precondition_just_after_ours_is_merged(
+def test_another_write_that_passed_the_same_precondition_after_ours_is_merged(
     cloud: Cloud,
 ):
     cloud.agreed()
@@ -512,7 +516,7 @@ def noted(report: PassReport, path: str) -> bool:
 
 @pytest.mark.scenario("E102")
 @pytest.mark.parametrize("ask", [True, False])
-def test_a_text_that_our_write_replaced_unseen_is_taken_out_of_the_versions(
+def test_a_text_our_upload_overwrote_unseen_is_recovered_from_the_versions(
     cloud: Cloud, ask: bool
 ):
     cloud.agreed()
@@ -530,7 +534,7 @@ def test_a_text_that_our_write_replaced_unseen_is_taken_out_of_the_versions(
 
 
 @pytest.mark.scenario("E102")
-def test_one_under_the_tag_that_we_relied_on_is_too(cloud: Cloud):
+def test_a_text_overwritten_under_the_expected_tag_is_recovered_too(cloud: Cloud):
     cloud.agreed()
     cloud.fake.other_client_put("USER.md", f"{TEXT}- black\n".encode())
     second = int(cloud.clock.seconds())
@@ -551,7 +555,7 @@ def test_one_under_the_tag_that_we_relied_on_is_too(cloud: Cloud):
 
 
 @pytest.mark.scenario("E102")
-def test_records_are_united_and_other_files_lie_beside(cloud: Cloud):
+def test_raced_logs_are_merged_and_raced_binary_files_are_both_kept(cloud: Cloud):
     cloud.agreed()
     cloud.laptop.save("log.jsonl", '{"id": "1"}\n')
     cloud.laptop.save("boat.png", b"\x89PNG one")
@@ -577,7 +581,7 @@ def test_records_are_united_and_other_files_lie_beside(cloud: Cloud):
 
 @pytest.mark.scenario("E102")
 @pytest.mark.parametrize("edited_again", [False, True])
-def test_a_look_at_the_versions_that_fails_is_made_up_for(
+def test_a_failed_check_of_the_versions_is_repeated_later(
     cloud: Cloud, edited_again: bool
 ):
     cloud.agreed()
@@ -600,7 +604,7 @@ def test_a_look_at_the_versions_that_fails_is_made_up_for(
 
 
 @pytest.mark.scenario("E102")
-def test_where_only_the_server_is_written_it_is_said_where_the_text_lies(
+def test_push_mode_reports_where_the_overwritten_text_is_stored(
     cloud: Cloud, base: Path
 ):
     pushing = Device(
@@ -622,7 +626,7 @@ def test_where_only_the_server_is_written_it_is_said_where_the_text_lies(
 
 
 @pytest.mark.scenario("E102")
-def test_where_no_versions_are_kept_another_write_in_our_second_is_reported(
+def test_without_versions_another_write_in_the_same_second_is_reported(
     cloud: Cloud,
 ):
     cloud.fake.versions_off()
@@ -646,7 +650,7 @@ def test_where_no_versions_are_kept_another_write_in_our_second_is_reported(
 
 
 @pytest.mark.parametrize("ask", [True, False])
-def test_an_edit_that_nobody_crossed_says_nothing_and_costs_three_requests(
+def test_an_edit_without_a_concurrent_write_is_silent_and_costs_three_requests(
     cloud: Cloud, ask: bool
 ):
     cloud.agreed()
@@ -663,7 +667,7 @@ def test_an_edit_that_nobody_crossed_says_nothing_and_costs_three_requests(
 
 
 @pytest.mark.scenario("E102")
-def test_an_earlier_version_that_is_put_back_stands(cloud: Cloud):
+def test_a_restored_earlier_version_is_kept(cloud: Cloud):
     cloud.agreed()
     cloud.laptop.save("USER.md", TEXT + "- mine\n")
     cloud.laptop.run_pass()
@@ -674,7 +678,7 @@ def test_an_earlier_version_that_is_put_back_stands(cloud: Cloud):
 
 
 @pytest.mark.scenario("E92")
-def test_a_note_that_arrives_cut_off_is_not_taken(cloud: Cloud):
+def test_a_truncated_download_is_not_applied(cloud: Cloud):
     cloud.agreed()
     cloud.fake.other_client_put("USER.md", f"{TEXT}- black\n".encode())
     cloud.script.add(CutResponse(-5), "GET", times=3)
@@ -688,7 +692,7 @@ def test_a_note_that_arrives_cut_off_is_not_taken(cloud: Cloud):
 
 
 @pytest.mark.scenario("E93")
-def test_what_changed_between_the_listing_and_the_download_counts(cloud: Cloud):
+def test_a_change_between_the_listing_and_the_download_is_applied(cloud: Cloud):
     cloud.agreed()
     cloud.fake.other_client_put("USER.md", f"{TEXT}- black\n".encode())
     newer = f"{TEXT}- black\n- white\n".encode()
@@ -706,7 +710,7 @@ def test_what_changed_between_the_listing_and_the_download_counts(cloud: Cloud):
 
 
 @pytest.mark.scenario("E94")
-def test_a_server_that_was_restored_deletes_nothing_and_gets_what_it_lost(cloud: Cloud):
+def test_a_restored_server_deletes_nothing_and_gets_its_lost_notes_back(cloud: Cloud):
     cloud.agreed()
     cloud.fake.back_up()
     cloud.clock.pass_by(3600)
@@ -726,7 +730,7 @@ def test_a_server_that_was_restored_deletes_nothing_and_gets_what_it_lost(cloud:
 
 
 @pytest.mark.scenario("E94")
-def test_a_restore_that_takes_one_note_back_is_noticed_before_it_is_deleted_here(
+def test_a_restore_that_removes_one_note_is_noticed_before_a_local_deletion(
     cloud: Cloud,
 ):
     cloud.agreed()
@@ -763,7 +767,7 @@ def test_another_account_with_an_empty_home_deletes_nothing(cloud: Cloud):
 
 
 @pytest.mark.scenario("E95")
-def test_another_account_with_notes_of_the_same_names_overwrites_nothing_before_a_person_says_so(
+def test_another_account_with_the_same_names_overwrites_nothing_before_approval(
     cloud: Cloud,
 ):
     cloud.agreed(USER=TEXT)
@@ -784,7 +788,7 @@ def test_another_account_with_notes_of_the_same_names_overwrites_nothing_before_
 
 
 @pytest.mark.scenario("E96")
-def test_a_storage_that_does_not_answer_is_unknown(cloud: Cloud):
+def test_a_storage_that_does_not_respond_is_unknown(cloud: Cloud):
     cloud.laptop.save("ext/a.md", "- a\n")
     cloud.laptop.save("ext/b.md", "- b\n")
     cloud.agreed()
@@ -803,7 +807,7 @@ def test_a_storage_that_does_not_answer_is_unknown(cloud: Cloud):
 
 
 @pytest.mark.scenario("E96")
-def test_a_share_that_was_revoked_takes_no_more_than_the_brake_allows(cloud: Cloud):
+def test_a_revoked_share_removes_no_more_than_the_brake_allows(cloud: Cloud):
     for number in range(6):
         cloud.laptop.save(f"shared/{number}.md", f"- {number}\n")
     cloud.agreed()
@@ -821,7 +825,7 @@ def test_a_share_that_was_revoked_takes_no_more_than_the_brake_allows(cloud: Clo
 
 
 @pytest.mark.scenario("E97")
-def test_maintenance_is_waited_for(cloud: Cloud):
+def test_a_server_in_maintenance_is_waited_for(cloud: Cloud):
     cloud.agreed()
     cloud.laptop.save("new.md", "- new\n")
     cloud.fake.maintenance()
@@ -848,7 +852,7 @@ def test_a_redirect_is_not_followed(cloud: Cloud):
 
 
 @pytest.mark.scenario("E99")
-def test_too_many_requests_end_the_pass(cloud: Cloud):
+def test_a_429_response_ends_the_pass(cloud: Cloud):
     cloud.agreed()
     for number in range(4):
         cloud.laptop.save(f"n{number}.md", f"- {number}\n")
@@ -862,7 +866,7 @@ def test_too_many_requests_end_the_pass(cloud: Cloud):
 
 
 @pytest.mark.scenario("E100")
-def test_a_name_that_was_taken_during_the_pass_is_not_moved_over(cloud: Cloud):
+def test_a_move_never_overwrites_a_note_created_during_the_pass(cloud: Cloud):
     cloud.agreed()
     (cloud.laptop.vault / "tea.md").rename(cloud.laptop.vault / "chai.md")
     cloud.script.add(
@@ -891,7 +895,7 @@ def test_odd_times_on_the_server_decide_nothing(cloud: Cloud, mtime: int):
 
 @pytest.mark.scenario("E101")
 @pytest.mark.parametrize("off", [3600.0, -3600.0])
-def test_a_server_whose_clock_is_wrong_syncs_all_the_same(base: Path, off: float):
+def test_a_server_with_a_wrong_clock_still_syncs(base: Path, off: float):
     clock = Clock()
     fake = FakeNextcloud(clock=lambda: clock.seconds() + off)
     one, other = (
@@ -911,7 +915,7 @@ def test_a_server_whose_clock_is_wrong_syncs_all_the_same(base: Path, off: float
 @pytest.mark.scenario("E103")
 @pytest.mark.parametrize("where", [CutRequest, CutResponse])
 @pytest.mark.parametrize("edit", [True, False])
-def test_a_line_that_breaks_at_any_byte_loses_nothing(
+def test_a_connection_lost_at_any_byte_loses_nothing(
     base: Path, where: type[CutRequest] | type[CutResponse], edit: bool
 ):
     cloud = Cloud(base)
@@ -946,7 +950,7 @@ def test_a_line_that_breaks_at_any_byte_loses_nothing(
 
 
 @pytest.mark.scenario("E85")
-def test_one_note_that_cannot_be_read_does_not_hold_up_the_rest(cloud: Cloud):
+def test_one_unreadable_note_does_not_delay_the_others(cloud: Cloud):
     cloud.agreed()
     cloud.fake.other_client_put("bad.md", b"- bad\n")
     cloud.fake.other_client_put("good.md", b"- good\n")
@@ -959,7 +963,7 @@ def test_one_note_that_cannot_be_read_does_not_hold_up_the_rest(cloud: Cloud):
     assert "bad.md" in cloud.together()
 
 
-def test_what_a_killed_probe_left_goes_when_it_is_an_hour_old_and_not_before(
+def test_leftovers_of_a_killed_probe_are_removed_after_an_hour(
     cloud: Cloud,
 ):
     cloud.fake.other_client_put("vault-memory-probe-0123456789ab.tmp/a.md", b"first\n")
@@ -974,7 +978,7 @@ def test_what_a_killed_probe_left_goes_when_it_is_an_hour_old_and_not_before(
     assert set(cloud.together()) == {"USER.md", "tea.md"}
 
 
-def test_a_server_known_from_before_is_asked_for_what_was_not_asked_then(cloud: Cloud):
+def test_a_known_server_is_probed_for_capabilities_added_later(cloud: Cloud):
     cloud.agreed()
     known = cloud.laptop.sync.state.meta("traits")
     assert isinstance(known, dict)
@@ -992,7 +996,7 @@ def test_a_server_known_from_before_is_asked_for_what_was_not_asked_then(cloud: 
     assert known["versions"] is True
 
 
-def test_a_pass_tells_whether_somebody_else_has_changed_something(cloud: Cloud):
+def test_a_pass_reports_whether_another_client_changed_something(cloud: Cloud):
     cloud.agreed(n1="- 1\n", n2="- 2\n")
     cloud.laptop.save("n1.md", "- 1\n- mine\n")
     cloud.clock.pass_by(15)

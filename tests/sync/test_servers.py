@@ -49,7 +49,7 @@ def on_nextcloud(base: Path, seed: int, steps: int) -> World:
 
 
 @pytest.mark.parametrize("seed", range(cases(20)))
-def test_two_vaults_on_a_nextcloud_end_alike_and_lose_nothing(base: Path, seed: int):
+def test_two_vaults_on_a_nextcloud_converge_and_lose_nothing(base: Path, seed: int):
     on_nextcloud(base, seed, 300)
 
 
@@ -104,7 +104,7 @@ def on_server(base: Path, server: Server, seed: int, steps: int) -> None:
 
 
 @pytest.mark.parametrize("name", REAL)
-def test_two_vaults_on_a_real_server_end_alike_and_lose_nothing(
+def test_two_vaults_on_a_real_server_converge_and_lose_nothing(
     base: Path, name: str, server_named: Callable[[str], Server]
 ):
     on_server(base, server_named(name), 7, 40)
@@ -135,11 +135,11 @@ def on_a_port(base: Path, seed: int, steps: int) -> None:
             device.remote.close()
 
 
-def test_two_vaults_on_a_nextcloud_on_a_port_end_alike_and_lose_nothing(base: Path):
+def test_two_vaults_on_a_nextcloud_over_tcp_converge_and_lose_nothing(base: Path):
     on_a_port(base, 7, 40)
 
 
 @pytest.mark.deep
 @pytest.mark.parametrize("seed", range(10))
-def test_more_runs_on_a_nextcloud_on_a_port_lose_nothing(base: Path, seed: int):
+def test_more_runs_on_a_nextcloud_over_tcp_lose_nothing(base: Path, seed: int):
     on_a_port(base, seed, 300)

@@ -50,7 +50,7 @@ def bytes_of(state: Path) -> bytes:
     return b"".join(path.read_bytes() for path in state.glob(f"{FILE}*"))
 
 
-def test_a_name_that_neither_side_has_leaves_no_byte(tmp_path: Path):
+def test_a_name_absent_from_both_sides_is_erased_to_the_last_byte(tmp_path: Path):
     filled(tmp_path, on_server=False)
     assert b"Zephyrine" in bytes_of(tmp_path)
 
@@ -66,7 +66,7 @@ def test_a_name_that_neither_side_has_leaves_no_byte(tmp_path: Path):
     state.close()
 
 
-def test_a_name_that_the_server_has_stays_so_that_the_file_is_deleted_there(
+def test_a_name_still_on_the_server_is_kept_so_that_its_file_can_be_deleted(
     tmp_path: Path,
 ):
     filled(tmp_path, on_server=True)
@@ -80,12 +80,12 @@ def test_a_name_that_the_server_has_stays_so_that_the_file_is_deleted_there(
     state.close()
 
 
-def test_a_name_that_is_here_is_left_alone(tmp_path: Path):
+def test_a_name_still_in_the_vault_is_kept(tmp_path: Path):
     filled(tmp_path, on_server=False)
 
     assert erase_names(tmp_path, holds, lambda path: True).count == 0
 
 
-def test_without_sync_there_is_nothing_to_erase(tmp_path: Path):
+def test_without_sync_state_there_is_nothing_to_erase(tmp_path: Path):
     assert erase_names(tmp_path, holds, lambda path: False).count == 0
     assert not list(tmp_path.iterdir())

@@ -62,7 +62,7 @@ def write(memory: VaultMemory, path: str, text: str) -> None:
     file.write_text(text)
 
 
-def test_an_edit_goes_through_the_server_into_another_vault_and_is_found_there(
+def test_an_edit_travels_through_the_server_and_is_searchable_in_another_vault(
     vaults: Vaults,
 ):
     here, there = vaults.open("here"), vaults.open("there")
@@ -75,7 +75,7 @@ def test_an_edit_goes_through_the_server_into_another_vault_and_is_found_there(
     assert [hit.note for hit in hits] == ["USER.md"]
 
 
-def test_a_second_sync_does_nothing_and_asks_little(vaults: Vaults):
+def test_a_second_sync_changes_nothing_and_makes_few_requests(vaults: Vaults):
     memory = vaults.open("here")
     write(memory, "USER.md", "- tea\n")
     memory.sync()
@@ -90,7 +90,7 @@ def test_a_second_sync_does_nothing_and_asks_little(vaults: Vaults):
     assert memory.sync().requests == 1
 
 
-def test_a_dry_run_says_what_it_would_do_and_does_nothing(vaults: Vaults, cloud: Cloud):
+def test_a_dry_run_reports_the_changes_and_makes_none(vaults: Vaults, cloud: Cloud):
     memory = vaults.open("here")
     write(memory, "USER.md", "- tea\n")
 
@@ -100,7 +100,7 @@ def test_a_dry_run_says_what_it_would_do_and_does_nothing(vaults: Vaults, cloud:
     assert cloud.files() == {}
 
 
-def test_a_note_that_was_just_saved_is_waited_for(vaults: Vaults, cloud: Cloud):
+def test_a_note_saved_just_now_is_waited_for(vaults: Vaults, cloud: Cloud):
     memory = vaults.open("here")
     memory.sync()
     slept: list[float] = []
@@ -116,7 +116,7 @@ def test_a_note_that_was_just_saved_is_waited_for(vaults: Vaults, cloud: Cloud):
     assert cloud.files() == {"USER.md": b"- tea\n"}
 
 
-def test_a_deletion_is_believed_when_it_was_seen_twice(vaults: Vaults, cloud: Cloud):
+def test_a_deletion_is_applied_after_a_second_sighting(vaults: Vaults, cloud: Cloud):
     memory = vaults.open("here")
     write(memory, "notes/a.md", "- a\n")
     write(memory, "notes/b.md", "- b\n")
@@ -127,9 +127,7 @@ def test_a_deletion_is_believed_when_it_was_seen_twice(vaults: Vaults, cloud: Cl
     assert set(cloud.files()) == {"notes/b.md"}
 
 
-def test_many_deletes_at_once_are_held_until_somebody_approves(
-    vaults: Vaults, cloud: Cloud
-):
+def test_many_deletes_at_once_are_held_until_approved(vaults: Vaults, cloud: Cloud):
     memory = vaults.open("here")
     for number in range(14):
         write(memory, f"n{number}.md", f"- {number}\n")
@@ -149,7 +147,7 @@ def test_many_deletes_at_once_are_held_until_somebody_approves(
 
 
 @pytest.mark.parametrize("mode", ["pull", "push"])
-def test_a_one_way_sync_leaves_the_other_side_alone(
+def test_a_one_way_sync_writes_only_to_its_target(
     vaults: Vaults, cloud: Cloud, mode: str
 ):
     memory = vaults.open("here", VAULT_MEMORY_REMOTE_MODE=mode)
@@ -166,7 +164,7 @@ def test_a_one_way_sync_leaves_the_other_side_alone(
     }
 
 
-def test_what_is_excluded_stays_where_it_is(vaults: Vaults, cloud: Cloud):
+def test_excluded_files_stay_in_place(vaults: Vaults, cloud: Cloud):
     memory = vaults.open("here")
     config = memory.root.parent / "config.toml"
     config.write_text('[remote]\nexclude = ["private", "*.mp4"]\n')
@@ -179,7 +177,7 @@ def test_what_is_excluded_stays_where_it_is(vaults: Vaults, cloud: Cloud):
     assert set(cloud.files()) == {"USER.md"}
 
 
-def test_progress_is_told(vaults: Vaults):
+def test_sync_reports_its_progress(vaults: Vaults):
     memory = vaults.open("here")
     for number in range(3):
         write(memory, f"n{number}.md", f"- {number}\n")
@@ -191,7 +189,7 @@ def test_progress_is_told(vaults: Vaults):
 
 
 @pytest.mark.scenario("E84")
-def test_a_refused_password_is_tried_three_times_in_all_and_nothing_is_deleted(
+def test_a_rejected_password_is_tried_three_times_and_nothing_is_deleted(
     vaults: Vaults, cloud: Cloud
 ):
     memory = vaults.open("here")
@@ -212,7 +210,7 @@ def test_a_refused_password_is_tried_three_times_in_all_and_nothing_is_deleted(
 
 
 @pytest.mark.scenario("E84")
-def test_another_password_is_tried_at_once(vaults: Vaults, cloud: Cloud):
+def test_a_new_password_is_tried_at_once(vaults: Vaults, cloud: Cloud):
     memory = vaults.open("here", VAULT_MEMORY_REMOTE_PASSWORD="wrong")
     with pytest.raises(Unauthorised):
         memory.sync()
@@ -224,7 +222,9 @@ def test_another_password_is_tried_at_once(vaults: Vaults, cloud: Cloud):
 
 
 @pytest.mark.scenario("E97")
-def test_maintenance_is_said_and_asks_to_wait(vaults: Vaults, cloud: Cloud):
+def test_a_server_in_maintenance_is_reported_with_a_waiting_time(
+    vaults: Vaults, cloud: Cloud
+):
     memory = vaults.open("here")
     memory.sync()
     cloud.server.maintenance()
@@ -237,7 +237,7 @@ def test_maintenance_is_said_and_asks_to_wait(vaults: Vaults, cloud: Cloud):
     assert "maintenance" in memory.sync.status()["errors"][0]["reason"]
 
 
-def test_a_server_that_is_away_is_no_empty_server(vaults: Vaults):
+def test_an_unreachable_server_is_not_treated_as_empty(vaults: Vaults):
     memory = vaults.open("here", VAULT_MEMORY_REMOTE_URL="http://127.0.0.1:9/notes")
     write(memory, "USER.md", "- tea\n")
 
@@ -249,7 +249,7 @@ def test_a_server_that_is_away_is_no_empty_server(vaults: Vaults):
 
 
 @pytest.mark.parametrize("mark", [".sync_abc.db", ".stfolder", ".owncloudsync.log"])
-def test_a_folder_that_another_client_keeps_in_step_is_refused(
+def test_a_folder_synced_by_another_client_is_refused(
     vaults: Vaults, cloud: Cloud, mark: str
 ):
     memory = vaults.open("here")
@@ -264,7 +264,7 @@ def test_a_folder_that_another_client_keeps_in_step_is_refused(
     assert not cloud.server.log, "nothing was asked"
 
 
-def test_without_a_remote_there_is_nothing_to_sync(vaults: Vaults):
+def test_sync_without_a_remote_is_refused(vaults: Vaults):
     memory = vaults.open("here", VAULT_MEMORY_REMOTE_URL="")
 
     with pytest.raises(NoRemote):
@@ -312,7 +312,7 @@ def test_a_password_file_in_the_vault_is_refused(vaults: Vaults, cloud: Cloud):
         memory.sync()
 
 
-def test_the_service_manager_hands_the_password_over(
+def test_the_service_manager_can_supply_the_password(
     vaults: Vaults, cloud: Cloud, tmp_path: Path
 ):
     (tmp_path / "vault-memory-remote").write_text(cloud.server.app_password)
@@ -325,7 +325,7 @@ def test_the_service_manager_hands_the_password_over(
     assert memory.sync.status()["last_good"]
 
 
-def test_an_account_without_a_password_is_refused_before_anything_is_asked(
+def test_an_account_without_a_password_is_refused_before_any_request(
     vaults: Vaults, cloud: Cloud
 ):
     memory = vaults.open("here", VAULT_MEMORY_REMOTE_PASSWORD="")
@@ -345,9 +345,7 @@ def test_an_account_without_a_password_is_refused_before_anything_is_asked(
         "https://",
     ],
 )
-def test_an_address_that_will_not_do_is_refused_and_not_repeated(
-    vaults: Vaults, url: str
-):
+def test_an_invalid_address_is_refused_and_not_repeated(vaults: Vaults, url: str):
     with pytest.raises(ConfigError) as error:
         vaults.open("here", VAULT_MEMORY_REMOTE_URL=url)
 

@@ -59,7 +59,7 @@ def any_run(
 
 
 @pytest.mark.parametrize("seed", [*range(cases(20)), 173, 193, 233, 285, 305, 481])
-def test_two_vaults_on_one_server_end_alike_and_lose_nothing(base: Path, seed: int):
+def test_two_vaults_on_one_server_converge_and_lose_nothing(base: Path, seed: int):
     any_run(base, seed)
 
 
@@ -106,7 +106,7 @@ def test_a_sync_without_preconditions_is_caught(monkeypatch: pytest.MonkeyPatch)
     assert caught(range(100, 120)) is not None
 
 
-def test_a_sync_in_which_the_last_writer_wins_is_caught(
+def test_a_sync_where_the_last_writer_wins_is_caught(
     monkeypatch: pytest.MonkeyPatch,
 ):
     monkeypatch.setattr(
@@ -116,7 +116,7 @@ def test_a_sync_in_which_the_last_writer_wins_is_caught(
     assert caught(range(200, 220)) is not None
 
 
-def test_a_sync_that_believes_one_listing_is_caught(monkeypatch: pytest.MonkeyPatch):
+def test_a_sync_that_trusts_a_single_listing_is_caught(monkeypatch: pytest.MonkeyPatch):
     monkeypatch.setattr("vault_memory.sync.engine.TWICE_SECONDS", -1.0)
     monkeypatch.setattr("vault_memory.sync.engine.MINUTE_SECONDS", -1.0)
     monkeypatch.setattr(

@@ -50,7 +50,7 @@ def steps_of(texts: list[set[bytes]]) -> list[Step]:
 
 
 @given(histories())
-def test_no_line_counts_as_taken_out_that_its_author_had_not_read(
+def test_a_line_counts_as_removed_only_if_its_remover_had_read_it(
     history: tuple[list[set[bytes]], int, set[bytes]],
 ):
     texts, at, its = history
@@ -60,7 +60,7 @@ def test_no_line_counts_as_taken_out_that_its_author_had_not_read(
 
 
 @given(histories())
-def test_whoever_keeps_the_newest_line_has_read_all(
+def test_a_writer_that_keeps_the_newest_line_has_read_all_lines(
     history: tuple[list[set[bytes]], int, set[bytes]],
 ):
     texts, _, its = history
@@ -69,7 +69,7 @@ def test_whoever_keeps_the_newest_line_has_read_all(
     assert has_read(note(its | {newest}), steps_of([*texts, texts[-1] | {newest}]))
 
 
-def test_of_a_text_that_others_wrote_all_new_lines_have_to_be_known():
+def test_a_reader_must_have_all_new_lines_of_a_text_written_elsewhere():
     step = Step(
         b"- one\n- two\n- three\n", b"- one\n", frozenset({b"- one"}), at_once=False
     )
@@ -78,7 +78,7 @@ def test_of_a_text_that_others_wrote_all_new_lines_have_to_be_known():
     assert has_read(b"- two\n- three\n", [step])
 
 
-def test_a_line_that_was_joined_in_from_elsewhere_proves_nothing():
+def test_a_line_merged_from_another_device_does_not_prove_a_reading():
     step = Step(
         b"- one\n- its\n", b"- one\n", frozenset({b"- one", b"- its"}), at_once=True
     )
@@ -86,11 +86,11 @@ def test_a_line_that_was_joined_in_from_elsewhere_proves_nothing():
     assert not has_read(b"- its\n", [step])
 
 
-def test_headings_tell_nothing():
+def test_headings_are_not_counted_as_items():
     assert items_of(b"# Tea\n\n## Green\n- one\n") == {b"- one"}
 
 
-def test_the_first_part_of_a_line_goes_where_the_whole_line_stands():
+def test_a_truncated_line_is_dropped_when_the_complete_line_exists():
     whole = b"- tea\n- green and black\n"
 
     assert (
@@ -100,7 +100,7 @@ def test_the_first_part_of_a_line_goes_where_the_whole_line_stands():
     assert without_torn(b"- green\n", whole, [b"- green\n"]) == b"- green\n"
 
 
-def test_half_a_record_goes_where_the_whole_one_stands():
+def test_a_truncated_record_is_dropped_when_the_complete_record_exists():
     joined = join_records(
         [b'{"id": "1"}\n{"id": "22"}\n', b'{"id": "1"}\n{"id": "2\n{"id": "3"}\n']
     )
@@ -113,7 +113,7 @@ def test_half_a_record_goes_where_the_whole_one_stands():
 
 
 @given(st.lists(st.integers(0, 10**6), min_size=1, unique=True), st.data())
-def test_the_first_part_of_an_upload_says_no_line_that_the_whole_upload_does_not_say(
+def test_a_truncated_upload_contains_only_lines_of_the_complete_upload(
     numbers: list[int], data
 ):
     whole = b"".join(b"- line%dx\n" % number for number in numbers)
@@ -125,7 +125,7 @@ def test_the_first_part_of_an_upload_says_no_line_that_the_whole_upload_does_not
     assert whole.startswith(rest)
 
 
-def test_a_last_line_stays_that_a_later_text_does_not_begin_with():
+def test_a_last_line_is_kept_unless_a_later_text_continues_it():
     assert torn_end(b"- tea\n- gre", b"- tea\n- black\n") == b""
     assert torn_end(b"- tea\n- gre\n", b"- tea\n- green\n") == b""
     assert torn_end(b"- tea\n- gre", b"- gre\n- green\n") == b""

@@ -67,7 +67,7 @@ def removed_here(files: int, gone: int, settings: Settings | None = None) -> Syn
     ("files", "gone", "brakes"),
     [(30, 10, False), (30, 11, True), (100, 20, False), (100, 21, True)],
 )
-def test_b1_more_than_ten_deletes_and_a_fifth_of_all_are_asked_about(
+def test_b1_more_than_ten_deletes_and_a_fifth_of_all_notes_need_approval(
     files: int, gone: int, brakes: bool
 ) -> None:
     made = removed_here(files, gone)
@@ -77,7 +77,7 @@ def test_b1_more_than_ten_deletes_and_a_fifth_of_all_are_asked_about(
     assert len(made.held) == (gone if brakes else 0)
 
 
-def test_b1_lets_many_deletes_go_when_a_person_says_so() -> None:
+def test_b1_approved_deletes_are_carried_out() -> None:
     made = removed_here(30, 25, Settings(approve_deletes=True))
 
     assert kinds(made.actions) == {DeleteRemote}
@@ -85,7 +85,7 @@ def test_b1_lets_many_deletes_go_when_a_person_says_so() -> None:
     assert not made.braked
 
 
-def test_b1_holds_on_the_side_of_the_vault_too_and_lets_everything_else_go_on() -> None:
+def test_b1_also_holds_deletes_in_the_vault_while_other_changes_go_on() -> None:
     base, here, there = vault(30)
     gone = [f"{number}.md" for number in range(12)]
     changed = here | {"29.md": File("edited", id="l29.md")}
@@ -96,7 +96,7 @@ def test_b1_holds_on_the_side_of_the_vault_too_and_lets_everything_else_go_on() 
     assert kinds(tuple(held.action for held in made.held)) == {TrashLocal}
 
 
-def test_b1_all_files_of_a_top_folder_are_asked_about_however_few() -> None:
+def test_b1_deleting_all_files_of_a_top_folder_needs_approval_even_if_few() -> None:
     base, here, there = vault(5, "memory")
     other_base, other_here, other_there = vault(60)
     gone = ["memory", *(f"memory/{number}.md" for number in range(5))]
@@ -143,7 +143,7 @@ def gone_back(back: int, new: int = 0, vanished: int = 0, **settings: bool) -> S
         (4, 5, 0, False),
     ],
 )
-def test_b9_many_notes_that_go_back_are_asked_about_and_one_or_two_are_not(
+def test_b9_many_reverted_notes_need_approval_but_one_or_two_do_not(
     back: int, new: int, vanished: int, brakes: bool
 ) -> None:
     made = gone_back(back, new, vanished)
@@ -153,20 +153,20 @@ def test_b9_many_notes_that_go_back_are_asked_about_and_one_or_two_are_not(
     assert len(made.actions) == (new if brakes else back + new + vanished)
 
 
-def test_b9_lets_earlier_texts_come_when_a_person_says_so() -> None:
+def test_b9_approved_earlier_texts_are_downloaded() -> None:
     made = gone_back(5, vanished=2, approve_restore=True)
 
     assert not made.held
     assert kinds(made.actions) == {Download, TrashLocal}
 
 
-def test_b9_goes_on_holding_what_is_left_until_a_person_answers() -> None:
+def test_b9_keeps_holding_reverted_notes_until_a_person_answers() -> None:
     assert gone_back(1, restored_before=True).restored
     assert gone_back(0, vanished=1, restored_before=True).restored
     assert not gone_back(0, new=3, restored_before=True).restored
 
 
-def test_b9_holds_a_picture_too_of_which_no_earlier_version_is_kept() -> None:
+def test_b9_also_holds_a_changed_picture_without_earlier_versions() -> None:
     base, here, there = vault(4)
     base["tea.png"], here["tea.png"] = (
         BaseFile("p", "tp", "lp", "rp"),
@@ -192,7 +192,7 @@ def test_b9_holds_a_picture_too_of_which_no_earlier_version_is_kept() -> None:
     }
 
 
-def test_no_deletes_are_made_against_a_server_that_was_restored() -> None:
+def test_nothing_is_deleted_against_a_restored_server() -> None:
     made = removed_here(
         30, 1, Settings(no_deletes="the server was restored", approve_deletes=True)
     )
@@ -203,7 +203,7 @@ def test_no_deletes_are_made_against_a_server_that_was_restored() -> None:
 
 @pytest.mark.scenario("E95")
 @pytest.mark.parametrize("empty", ["local", "remote"])
-def test_b2_one_side_that_is_empty_halts_everything(empty: str) -> None:
+def test_b2_one_empty_side_halts_everything(empty: str) -> None:
     base, here, there = vault(3)
     nothing = Tree({".vault-memory": File("marker", "m")}, frozenset(base))
 
@@ -215,9 +215,7 @@ def test_b2_one_side_that_is_empty_halts_everything(empty: str) -> None:
     assert not made.actions
 
 
-def test_b2_does_not_mind_a_first_sync_nor_two_empty_sides_nor_what_a_person_approves() -> (
-    None
-):
+def test_b2_allows_a_first_sync_two_empty_sides_and_approved_deletes() -> None:
     base, here, there = vault(3)
     gone = frozenset(base)
 
@@ -230,7 +228,7 @@ def test_b2_does_not_mind_a_first_sync_nor_two_empty_sides_nor_what_a_person_app
 
 
 @pytest.mark.scenario("E90")
-def test_b3_tags_that_all_moved_are_looked_behind_before_anything_is_moved() -> None:
+def test_b3_when_all_tags_change_contents_are_compared_before_any_transfer() -> None:
     base, here, there = vault(20)
     retagged = {path: File(None, f"new{path}", f"r{path}") for path in there}
     looked = {path: File(path, f"new{path}", f"r{path}") for path in there}
@@ -245,7 +243,7 @@ def test_b3_tags_that_all_moved_are_looked_behind_before_anything_is_moved() -> 
     assert kinds(second.actions) == {Refresh}
 
 
-def test_b4_a_note_that_must_exist_is_missing_only_after_a_minute() -> None:
+def test_b4_a_required_note_counts_as_missing_only_after_a_minute() -> None:
     base = {
         name: BaseFile(name, f"t{name}", name, name) for name in ("USER.md", "keep.md")
     }
@@ -288,7 +286,7 @@ def test_b6_a_note_that_two_writers_keep_rewriting_is_left_alone() -> None:
     assert "0.md" in made.unknown
 
 
-def test_b7_a_clock_that_was_put_back_dates_no_copy_before_the_last() -> None:
+def test_b7_a_clock_set_back_never_dates_a_copy_before_the_last_one() -> None:
     last = datetime(2026, 11, 21, 20, 33, 12)
 
     assert stamp(last - timedelta(days=365), last) == "2026-11-21 203312"
@@ -297,7 +295,7 @@ def test_b7_a_clock_that_was_put_back_dates_no_copy_before_the_last() -> None:
 
 
 @pytest.mark.scenario("E89")
-def test_a_delete_waits_for_the_second_sighting_and_is_reported_meanwhile() -> None:
+def test_a_delete_waits_for_a_second_sighting_and_is_reported_as_waiting() -> None:
     base, here, there = vault(3)
     fewer = {path: node for path, node in there.items() if path != "0.md"}
 

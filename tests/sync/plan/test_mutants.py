@@ -121,7 +121,7 @@ def test_a_broken_planner_is_caught_by_random_histories(mutant: str) -> None:
     )
 
 
-def test_an_engine_that_does_not_look_again_before_it_acts_is_caught() -> None:
+def test_an_engine_that_acts_without_a_second_check_is_caught() -> None:
     assert (
         seeds_until_caught([lambda seed: try_racing(seed, careless=True)]) is not None
     )
@@ -158,7 +158,7 @@ def test_a_wrong_cell_is_caught_by_random_histories(
     assert seeds_until_caught([lambda seed: try_random(seed, failing=0.0)]) is not None
 
 
-def test_a_planner_that_believes_tags_too_much_is_caught(
+def test_a_planner_that_trusts_tags_too_much_is_caught(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     monkeypatch.setattr(
@@ -168,7 +168,7 @@ def test_a_planner_that_believes_tags_too_much_is_caught(
     assert seeds_until_caught([lambda seed: try_random(seed, failing=0.0)]) is not None
 
 
-def test_a_planner_that_moves_onto_what_is_there_is_caught(
+def test_a_planner_that_moves_onto_an_existing_file_is_caught(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     monkeypatch.setattr(renames, "_onto_nothing", lambda renamed, view: renamed)

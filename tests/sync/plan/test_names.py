@@ -32,9 +32,7 @@ def notes(world: World) -> dict[str, set[str]]:
 
 
 @pytest.mark.scenario("F108")
-def test_two_names_that_differ_in_case_are_both_kept_where_the_server_folds_it() -> (
-    None
-):
+def test_names_that_differ_in_case_are_both_kept_on_a_case_folding_server() -> None:
     world = World.of({"keep.md": "k", "Tee.md": "one"})
     write(world.local, "tee.md", "two")
     before = world.copy()
@@ -49,9 +47,7 @@ def test_two_names_that_differ_in_case_are_both_kept_where_the_server_folds_it()
 
 
 @pytest.mark.scenario("F108")
-def test_two_names_that_differ_in_case_are_nothing_special_where_both_sides_can_hold_them() -> (
-    None
-):
+def test_names_that_differ_in_case_need_no_care_where_both_sides_allow_them() -> None:
     world = World.of({"keep.md": "k", "Tee.md": "one"})
     write(world.local, "tee.md", "two")
 
@@ -61,7 +57,7 @@ def test_two_names_that_differ_in_case_are_nothing_special_where_both_sides_can_
 
 
 @pytest.mark.scenario("F108")
-def test_names_that_clash_across_the_sides_are_both_kept() -> None:
+def test_names_that_clash_across_the_two_sides_are_both_kept() -> None:
     for names in (
         {"remote_names": Names(folds_case=True)},
         {"local_names": Names(folds_case=True)},
@@ -78,9 +74,7 @@ def test_names_that_clash_across_the_sides_are_both_kept() -> None:
 
 
 @pytest.mark.scenario("F108")
-def test_two_forms_of_a_name_with_other_texts_are_both_kept_where_the_server_composes_names() -> (
-    None
-):
+def test_two_unicode_forms_of_a_name_with_different_texts_are_both_kept() -> None:
     world = World.of({"keep.md": "k", NFC: "one"})
     write(world.local, NFD, "two")
     before = world.copy()
@@ -94,7 +88,9 @@ def test_two_forms_of_a_name_with_other_texts_are_both_kept_where_the_server_com
 
 @pytest.mark.scenario("F108")
 @pytest.mark.parametrize("side", ["local", "remote"])
-def test_one_note_in_another_form_of_its_name_gets_the_form_it_had(side: str) -> None:
+def test_a_note_whose_name_changes_only_in_unicode_form_keeps_its_first_form(
+    side: str,
+) -> None:
     world = World.of({"keep.md": "k", NFC: "one"})
     things = getattr(world, side).things
     things[NFD] = things.pop(NFC)
@@ -105,9 +101,7 @@ def test_one_note_in_another_form_of_its_name_gets_the_form_it_had(side: str) ->
     assert settled.passes == 1
 
 
-def test_a_new_note_is_composed_before_it_goes_to_a_server_that_composes_names() -> (
-    None
-):
+def test_a_new_name_is_composed_before_upload_to_a_composing_server() -> None:
     world = World.of({"keep.md": "k"})
     write(world.local, NFD, "new")
 
@@ -117,9 +111,7 @@ def test_a_new_note_is_composed_before_it_goes_to_a_server_that_composes_names()
 
 
 @pytest.mark.scenario("F108")
-def test_a_note_deleted_and_made_anew_in_other_case_waits_for_the_old_one_to_be_gone() -> (
-    None
-):
+def test_a_note_recreated_in_other_case_waits_until_the_old_one_is_deleted() -> None:
     world = World.of({"keep.md": "k", "Tee.md": "one"})
     del world.local.things["Tee.md"]
     write(world.local, "tee.md", "two")
@@ -143,7 +135,7 @@ AWKWARD = [
 
 @pytest.mark.scenario("F109")
 @pytest.mark.parametrize("name", AWKWARD)
-def test_a_name_the_server_cannot_hold_stays_here_and_is_reported(name: str) -> None:
+def test_a_name_the_server_cannot_store_stays_local_and_is_reported(name: str) -> None:
     here = Tree({name: File("x", id="1"), "keep.md": File("k", id="2")})
 
     made = plan({}, here, Tree({}), Settings(remote_names=Names(strict=True)))
@@ -156,14 +148,14 @@ def test_a_name_the_server_cannot_hold_stays_here_and_is_reported(name: str) -> 
 @pytest.mark.parametrize(
     "name", ["🌊 tide.md", "a:b.md", "CON.md", "ü.md", "x" * 252 + ".md"]
 )
-def test_a_name_that_both_sides_can_hold_travels_as_it_is(name: str) -> None:
+def test_a_name_that_both_sides_can_store_is_synced_unchanged(name: str) -> None:
     made = plan({}, Tree({name: File("x", id="1")}), Tree({}))
 
     assert [(type(action), action.path) for action in made.actions] == [(Upload, name)]
 
 
 @pytest.mark.scenario("F109")
-def test_the_name_of_a_copy_fits_is_recognised_and_does_not_grow() -> None:
+def test_a_copy_name_fits_the_limit_is_recognised_and_does_not_grow() -> None:
     settings = Settings(stamp=STAMP, device="laptop")
     long = "d/" + "ü" * 126 + ".md"
 
@@ -183,7 +175,7 @@ def test_the_name_of_a_copy_fits_is_recognised_and_does_not_grow() -> None:
 
 
 @pytest.mark.scenario("D71")
-def test_a_copy_of_a_copy_has_a_name_no_longer_than_the_first() -> None:
+def test_the_name_of_a_copy_of_a_copy_is_no_longer_than_the_first() -> None:
     copy = "a (memory copy 2026-11-20 080000 laptop).txt"
     here, there = File("mine", id="1"), File("theirs", "t", "1")
 

@@ -11,14 +11,14 @@ PARTS = 4
 
 @pytest.mark.scenario("F105")
 @pytest.mark.parametrize("part", range(PARTS))
-def test_random_changes_come_together_whatever_fails_and_in_whatever_order(
+def test_random_changes_converge_whatever_fails_and_in_any_order(
     part: int,
 ) -> None:
     for seed in range(part, EACH_DAY, PARTS):
         assert try_random(seed).passes <= 100
 
 
-def test_where_nothing_fails_five_passes_are_enough() -> None:
+def test_five_passes_are_enough_when_nothing_fails() -> None:
     assert (
         max(
             try_random(seed, failing=0.0).passes
@@ -31,13 +31,13 @@ def test_where_nothing_fails_five_passes_are_enough() -> None:
 @pytest.mark.deep
 @pytest.mark.timeout(7200)
 @pytest.mark.parametrize("part", range(20))
-def test_a_million_random_changes_come_together(part: int) -> None:
+def test_a_million_random_changes_converge(part: int) -> None:
     for seed in range(2_000_000 + part, 3_000_000, 20):
         try_random(seed, most=6)
 
 
 @pytest.mark.scenario("E93", "E100")
 @pytest.mark.parametrize("part", range(PARTS))
-def test_people_who_go_on_while_a_plan_is_done_lose_nothing(part: int) -> None:
+def test_people_who_keep_editing_during_a_pass_lose_nothing(part: int) -> None:
     for seed in range(part, EACH_DAY // 2, PARTS):
         try_racing(seed)

@@ -38,7 +38,7 @@ def texts(world: World) -> dict[str, set[str]]:
 
 
 @pytest.mark.scenario("F105")
-def test_a_note_renamed_here_is_moved_on_the_server_and_not_sent_again() -> None:
+def test_a_note_renamed_locally_is_moved_on_the_server_not_uploaded_again() -> None:
     world = world_of("a.md")
     rename(world.local, "a.md", "b.md")
 
@@ -46,16 +46,14 @@ def test_a_note_renamed_here_is_moved_on_the_server_and_not_sent_again() -> None
 
 
 @pytest.mark.scenario("F105")
-def test_a_note_renamed_on_the_server_is_renamed_here_and_not_fetched_again() -> None:
+def test_a_note_renamed_on_the_server_is_renamed_locally_not_downloaded_again() -> None:
     world = world_of("a.md")
     rename(world.remote, "a.md", "b.md")
 
     assert settled(world)[1] == ["MoveLocal"]
 
 
-def test_a_note_renamed_here_and_edited_there_gets_the_edit_under_its_new_name() -> (
-    None
-):
+def test_a_note_renamed_locally_and_edited_remotely_gets_the_edit() -> None:
     world = world_of("a.md")
     rename(world.local, "a.md", "b.md")
     write(world.remote, "a.md", "edit")
@@ -66,7 +64,7 @@ def test_a_note_renamed_here_and_edited_there_gets_the_edit_under_its_new_name()
     assert texts(world) == {"b.md": {"a.md", "edit"}}
 
 
-def test_a_note_renamed_and_edited_here_is_moved_and_then_sent() -> None:
+def test_a_note_renamed_and_edited_locally_is_moved_and_then_uploaded() -> None:
     world = world_of("a.md")
     rename(world.local, "a.md", "b.md")
     write(world.local, "b.md", "edit")
@@ -74,7 +72,7 @@ def test_a_note_renamed_and_edited_here_is_moved_and_then_sent() -> None:
     assert settled(world)[1] == ["MoveRemote", "Upload"]
 
 
-def test_an_inode_that_was_used_again_for_other_text_is_no_rename() -> None:
+def test_a_reused_inode_with_different_text_is_not_a_rename() -> None:
     base = {
         "a.md": BaseFile("a", "t1", "inode", "1"),
         "keep.md": BaseFile("k", "t0", "0", "0"),
@@ -93,7 +91,9 @@ def test_an_inode_that_was_used_again_for_other_text_is_no_rename() -> None:
 
 
 @pytest.mark.scenario("F105")
-def test_a_note_renamed_twice_has_the_name_of_the_server_and_all_text() -> None:
+def test_a_note_renamed_differently_on_both_sides_takes_the_server_name_and_all_text() -> (
+    None
+):
     world = world_of("a.md")
     rename(world.local, "a.md", "b.md")
     rename(world.remote, "a.md", "c.md")
@@ -105,7 +105,7 @@ def test_a_note_renamed_twice_has_the_name_of_the_server_and_all_text() -> None:
     assert texts(world) == {"c.md": {"a.md", "mine", "theirs"}}
 
 
-def test_a_note_renamed_alike_on_both_sides_only_has_its_record_moved() -> None:
+def test_a_note_renamed_alike_on_both_sides_only_updates_its_sync_record() -> None:
     world = world_of("a.md")
     rename(world.local, "a.md", "b.md")
     rename(world.remote, "a.md", "b.md")
@@ -114,9 +114,7 @@ def test_a_note_renamed_alike_on_both_sides_only_has_its_record_moved() -> None:
 
 
 @pytest.mark.scenario("E100")
-def test_a_name_that_somebody_took_on_the_server_meanwhile_is_shared_and_nothing_is_lost() -> (
-    None
-):
+def test_a_rename_onto_a_name_taken_on_the_server_merges_both_texts() -> None:
     world = world_of("a.md")
     rename(world.local, "a.md", "b.md")
     write(world.remote, "b.md", "theirs")
@@ -127,7 +125,7 @@ def test_a_name_that_somebody_took_on_the_server_meanwhile_is_shared_and_nothing
 
 
 @pytest.mark.scenario("F105")
-def test_a_rename_is_an_intent_to_keep_what_the_other_side_deleted() -> None:
+def test_a_renamed_note_is_kept_although_the_other_side_deleted_it() -> None:
     for side, other in (("local", "remote"), ("remote", "local")):
         world = world_of("a.md")
         rename(getattr(world, side), "a.md", "b.md")
@@ -144,7 +142,7 @@ def test_a_rename_is_an_intent_to_keep_what_the_other_side_deleted() -> None:
 
 @pytest.mark.scenario("F105")
 @pytest.mark.parametrize("side", ["local", "remote"])
-def test_notes_swap_and_rotate_their_names_through_a_name_in_between(side: str) -> None:
+def test_notes_that_swap_or_rotate_names_go_through_a_temporary_name(side: str) -> None:
     swapped, rotated = world_of("a.md", "b.md"), world_of("a.md", "b.md", "c.md")
     for world, steps in ((swapped, "ax ba xb"), (rotated, "cx bc ab xa")):
         for src, dst in steps.split():
@@ -159,7 +157,7 @@ def test_notes_swap_and_rotate_their_names_through_a_name_in_between(side: str) 
 
 
 @pytest.mark.parametrize("recorded", [True, False])
-def test_a_swap_that_was_cut_short_is_ended_by_the_next_pass(recorded: bool) -> None:
+def test_an_interrupted_swap_is_completed_by_the_next_pass(recorded: bool) -> None:
     world = world_of("a.md", "b.md")
     for src, dst in ("ax", "ba", "xb"):
         rename(world.local, f"{src}.md", f"{dst}.md")
@@ -175,7 +173,7 @@ def test_a_swap_that_was_cut_short_is_ended_by_the_next_pass(recorded: bool) -> 
 
 
 @pytest.mark.scenario("F105")
-def test_a_renamed_folder_is_moved_as_one() -> None:
+def test_a_renamed_folder_is_moved_in_one_step() -> None:
     world = world_of("d/a.md", "d/b.md", d=None)
     rename(world.local, "d", "e")
 
@@ -183,7 +181,7 @@ def test_a_renamed_folder_is_moved_as_one() -> None:
     assert set(world.remote.things) == {"keep.md", "e", "e/a.md", "e/b.md"}
 
 
-def test_what_an_editor_saves_again_under_the_old_folder_is_a_new_note() -> None:
+def test_a_save_under_the_old_folder_name_makes_a_new_note() -> None:
     world = world_of("old/x.md", "old/y.md", old=None)
     rename(world.local, "old", "new")
     world.local.mkdir("old")
@@ -199,7 +197,7 @@ def test_what_an_editor_saves_again_under_the_old_folder_is_a_new_note() -> None
 
 
 @pytest.mark.scenario("F105")
-def test_folders_moved_into_each_other_from_two_sides_stand_as_on_the_server() -> None:
+def test_folders_moved_into_each_other_end_as_on_the_server() -> None:
     world = world_of("a/x.md", "b/y.md", a=None, b=None)
     rename(world.local, "a", "b/a")
     rename(world.remote, "b", "a/b")
@@ -211,7 +209,7 @@ def test_folders_moved_into_each_other_from_two_sides_stand_as_on_the_server() -
 
 
 @pytest.mark.scenario("F105")
-def test_a_note_renamed_into_a_folder_that_the_other_side_deleted_is_kept() -> None:
+def test_a_note_moved_into_a_folder_deleted_on_the_other_side_is_kept() -> None:
     world = world_of("a.md", "d/b.md", d=None)
     rename(world.local, "a.md", "d/a.md")
     for path in ("d/b.md", "d"):
@@ -222,7 +220,7 @@ def test_a_note_renamed_into_a_folder_that_the_other_side_deleted_is_kept() -> N
     assert texts(world) == {"d/a.md": {"a.md"}}
 
 
-def test_a_note_put_over_another_is_a_change_of_that_one() -> None:
+def test_a_note_renamed_over_another_counts_as_an_edit_of_that_note() -> None:
     world = world_of("a.md", "USER.md")
     rename(world.local, "a.md", "USER.md")
 
@@ -232,7 +230,7 @@ def test_a_note_put_over_another_is_a_change_of_that_one() -> None:
     assert texts(world) == {"USER.md": {"a.md"}}
 
 
-def test_a_note_whose_name_is_its_role_is_not_followed() -> None:
+def test_a_rename_of_a_required_note_is_not_followed() -> None:
     base = {
         "USER.md": BaseFile("u", "t", "i", "1"),
         "keep.md": BaseFile("k", "t0", "0", "0"),
@@ -254,9 +252,7 @@ def test_a_note_whose_name_is_its_role_is_not_followed() -> None:
     assert late.actions[1].note
 
 
-def test_a_note_renamed_to_a_name_that_is_not_synced_is_deleted_like_any_other() -> (
-    None
-):
+def test_a_note_renamed_to_an_excluded_name_is_deleted_on_the_server() -> None:
     base = {
         "a.md": BaseFile("a", "t", "i", "1"),
         "keep.md": BaseFile("k", "t0", "0", "0"),
@@ -273,9 +269,7 @@ def test_a_note_renamed_to_a_name_that_is_not_synced_is_deleted_like_any_other()
     assert [type(action).__name__ for action in second.actions] == ["DeleteRemote"]
 
 
-def test_a_case_only_rename_goes_through_a_name_in_between_where_case_is_folded() -> (
-    None
-):
+def test_a_case_only_rename_uses_a_temporary_name_where_case_is_folded() -> None:
     world = world_of("Tee.md")
     rename(world.local, "Tee.md", "tee.md")
 
@@ -285,7 +279,7 @@ def test_a_case_only_rename_goes_through_a_name_in_between_where_case_is_folded(
     assert texts(world) == {"tee.md": {"Tee.md"}}
 
 
-def test_a_folder_is_no_note_that_was_renamed() -> None:
+def test_a_folder_is_never_taken_for_a_renamed_note() -> None:
     base = {
         "a.md": BaseFile("a", "t", "i", "1"),
         "keep.md": BaseFile("k", "t0", "0", "0"),

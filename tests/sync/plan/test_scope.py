@@ -43,12 +43,16 @@ KEPT_THERE: dict[str, Node] = {"keep.md": File(None, "t0", "0")}
         ("line\nbreak.md", "*.md", True),
     ],
 )
-def test_patterns_say_what_they_look_like(path: str, pattern: str, fits: bool) -> None:
+def test_a_pattern_matches_the_paths_it_describes(
+    path: str, pattern: str, fits: bool
+) -> None:
     assert matches(path, [pattern]) == fits
 
 
 @pytest.mark.scenario("F112")
-def test_a_note_that_becomes_excluded_is_forgotten_and_deleted_nowhere() -> None:
+def test_a_note_that_becomes_excluded_is_dropped_from_the_state_and_not_deleted() -> (
+    None
+):
     base = KEEP | {"a.md": BaseFile("a", "t", "1", "1")}
     gone = frozenset({"a.md"})
 
@@ -64,9 +68,7 @@ def test_a_note_that_becomes_excluded_is_forgotten_and_deleted_nowhere() -> None
 
 
 @pytest.mark.scenario("F112")
-def test_a_note_that_grew_too_large_stays_as_it_is_on_both_sides_and_in_the_record() -> (
-    None
-):
+def test_a_note_that_grows_too_large_is_left_alone_on_both_sides() -> None:
     base = KEEP | {"a.md": BaseFile("a", "t", "1", "1")}
     large = File("b", id="1", size=8 * 1024 * 1024 + 1)
 
@@ -77,9 +79,7 @@ def test_a_note_that_grew_too_large_stays_as_it_is_on_both_sides_and_in_the_reco
 
 
 @pytest.mark.scenario("F111")
-def test_a_file_that_is_not_synced_keeps_its_folder_when_the_server_deletes_it() -> (
-    None
-):
+def test_an_excluded_file_keeps_its_folder_when_the_server_deletes_it() -> None:
     world = World.of({"keep.md": "k", "d": None, "d/a.md": "a"})
     world.local.put("d/.a.md.swp", frozenset({"unsaved"}))
     remove(world.remote, "d", "")
@@ -91,7 +91,7 @@ def test_a_file_that_is_not_synced_keeps_its_folder_when_the_server_deletes_it()
     assert settled.passes == 1
 
 
-def test_only_what_is_included_travels_with_the_folders_on_its_way() -> None:
+def test_only_included_files_and_their_folders_are_synced() -> None:
     here = {
         "d": Dir("1"),
         "d/a.md": File("a"),
@@ -109,7 +109,7 @@ def test_only_what_is_included_travels_with_the_folders_on_its_way() -> None:
 
 
 @pytest.mark.scenario("E85")
-def test_nothing_below_what_could_not_be_seen_is_touched_and_the_rest_goes_on() -> None:
+def test_nothing_below_an_unlisted_folder_is_touched_and_the_rest_is_synced() -> None:
     base = KEEP | {"d": BaseDir("1", "1"), "d/a.md": BaseFile("a", "t", "2", "2")}
     here: dict[str, Node] = KEPT_HERE | {
         "d": Dir("1"),
@@ -125,7 +125,7 @@ def test_nothing_below_what_could_not_be_seen_is_touched_and_the_rest_goes_on() 
 
 
 @pytest.mark.scenario("E86")
-def test_a_side_that_could_not_be_seen_at_all_stops_everything() -> None:
+def test_a_side_that_cannot_be_listed_at_all_stops_everything() -> None:
     base = KEEP | {"a.md": BaseFile("a", "t", "1", "1")}
     everything = frozenset(base)
 
@@ -138,14 +138,14 @@ def test_a_side_that_could_not_be_seen_at_all_stops_everything() -> None:
 
 
 @pytest.mark.scenario("E88")
-def test_a_file_that_is_listed_without_a_tag_is_unknown() -> None:
+def test_a_file_listed_without_a_tag_is_unknown() -> None:
     made = plan(KEEP, Tree(KEPT_HERE), Tree(KEPT_THERE | {"a.md": File(None)}))
 
     assert not made.actions
     assert "a.md" in made.unknown
 
 
-def test_a_link_in_place_of_a_note_is_told_and_neither_followed_nor_replaced() -> None:
+def test_a_symlink_in_place_of_a_note_is_reported_not_followed_or_replaced() -> None:
     base = KEEP | {"a.md": BaseFile("a", "t", "1", "1")}
 
     made = plan(
@@ -159,7 +159,7 @@ def test_a_link_in_place_of_a_note_is_told_and_neither_followed_nor_replaced() -
 
 
 @pytest.mark.scenario("F110")
-def test_a_path_that_is_too_deep_is_reported_and_the_rest_goes_on() -> None:
+def test_a_path_that_is_too_deep_is_reported_and_the_rest_is_synced() -> None:
     deep = ["/".join(["d"] * number) for number in range(1, 2100)]
     here: dict[str, Node] = {path: Dir(path) for path in deep}
 
@@ -170,7 +170,7 @@ def test_a_path_that_is_too_deep_is_reported_and_the_rest_goes_on() -> None:
 
 
 @pytest.mark.scenario("F110")
-def test_a_wide_tree_is_planned_without_a_step_that_grows_with_its_square() -> None:
+def test_planning_fifty_thousand_notes_takes_no_quadratic_time() -> None:
     here = {f"{number}.md": File("x", id=str(number)) for number in range(50_000)}
     began = process_time()
 
@@ -181,7 +181,7 @@ def test_a_wide_tree_is_planned_without_a_step_that_grows_with_its_square() -> N
 
 
 @pytest.mark.parametrize("mode", ["pull", "push", "read-only"])
-def test_a_one_way_mode_writes_to_no_other_side_and_comes_to_rest(mode: Mode) -> None:
+def test_a_one_way_mode_never_writes_to_its_source_and_converges(mode: Mode) -> None:
     world = World.of(
         {name: name for name in ("a.md", "b.md", "c.md", "d.md", "e.md", "f.md")}
     )
@@ -210,7 +210,7 @@ def test_a_one_way_mode_writes_to_no_other_side_and_comes_to_rest(mode: Mode) ->
         )
 
 
-def test_a_merge_where_the_server_is_only_read_is_not_sent() -> None:
+def test_a_merge_is_not_uploaded_in_pull_mode() -> None:
     base = KEEP | {"a.md": BaseFile("a", "t", "1", "1")}
     here, there = (
         Tree(KEPT_HERE | {"a.md": File("x", id="1")}),
@@ -224,7 +224,7 @@ def test_a_merge_where_the_server_is_only_read_is_not_sent() -> None:
 
 
 @pytest.mark.scenario("E91")
-def test_other_bytes_under_the_same_tag_are_a_change() -> None:
+def test_different_bytes_under_the_same_tag_count_as_a_change() -> None:
     base = KEEP | {"a.md": BaseFile("a", "t", "1", "1")}
 
     (action,) = plan(

@@ -41,7 +41,7 @@ def world_of(universe: str, *, ids: bool) -> World:
 @pytest.mark.parametrize(
     ("here", "there"), [(3, 1), (1, 3)], ids=["3 here 1 there", "1 here 3 there"]
 )
-def test_every_history_comes_together_without_a_loss(
+def test_every_history_converges_without_loss(
     universe: str, ids: bool, here: int, there: int
 ) -> None:
     histories, worlds = pairs_of(
@@ -54,7 +54,7 @@ def test_every_history_comes_together_without_a_loss(
     assert most <= 5
 
 
-def test_the_histories_are_all_there_are() -> None:
+def test_all_possible_histories_are_enumerated() -> None:
     world = world_of("empty", ids=True)
 
     found = {history for history, _ in every(world.local, ["a.md", "d"], 2)}
@@ -79,7 +79,9 @@ def test_the_histories_are_all_there_are() -> None:
 @pytest.mark.timeout(3600)
 @pytest.mark.parametrize("ids", [True, False], ids=["with file ids", "without"])
 @pytest.mark.parametrize("universe", UNIVERSES)
-def test_every_history_of_two_and_two_comes_together(universe: str, ids: bool) -> None:
+def test_every_history_of_two_steps_on_each_side_converges(
+    universe: str, ids: bool
+) -> None:
     _, worlds = pairs_of(world_of(universe, ids=ids), UNIVERSES[universe][1], 2, 2)
 
     _, most = try_all(worlds)
@@ -90,7 +92,9 @@ def test_every_history_of_two_and_two_comes_together(universe: str, ids: bool) -
 @pytest.mark.deep
 @pytest.mark.timeout(3600)
 @pytest.mark.parametrize("universe", UNIVERSES)
-def test_a_sample_of_three_and_three_comes_together(universe: str) -> None:
+def test_a_sample_of_histories_of_three_steps_on_each_side_converges(
+    universe: str,
+) -> None:
     world = world_of(universe, ids=True)
     names = UNIVERSES[universe][1]
     mine, theirs = every(world.local, names, 3), every(world.remote, names, 3)

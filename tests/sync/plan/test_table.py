@@ -149,7 +149,7 @@ def said(action: Action) -> str:
     )
 
 
-def test_there_are_ninety_nine_cells() -> None:
+def test_the_decision_table_has_ninety_nine_cells() -> None:
     asked_for_equal_bytes = {(was, equal) for was, _, _, equal in cells() if equal}
 
     assert len(list(cells())) == 6 * 6 + 5 * 5 + 6 * 6 + 3
@@ -160,7 +160,7 @@ def test_there_are_ninety_nine_cells() -> None:
 
 @pytest.mark.scenario("F104")
 @pytest.mark.parametrize(("was", "local", "remote", "equal"), cells())
-def test_a_cell_has_the_row_of_the_book_and_does_what_it_says(
+def test_each_cell_has_the_documented_row_and_action(
     was: Was, local: Now, remote: Now, equal: bool
 ) -> None:
     if local == "L":
@@ -184,7 +184,7 @@ def test_a_cell_has_the_row_of_the_book_and_does_what_it_says(
     ("was", "local", "remote", "equal"),
     [each for each in cells() if not {"L", "?"}.intersection(each[1:3])],
 )
-def test_from_each_cell_both_sides_come_together_and_then_nothing_is_done(
+def test_both_sides_converge_from_each_cell_and_then_stay_quiet(
     was: Was, local: Now, remote: Now, equal: bool
 ) -> None:
     base, here, there = three_trees(was, local, remote, equal)
@@ -211,7 +211,7 @@ def fill(side: Side, tree: Tree) -> None:
 
 
 @pytest.mark.parametrize("was", LETTERS)
-def test_a_removed_note_is_not_believed_gone_at_the_first_sight(was: Was) -> None:
+def test_a_removed_note_is_not_treated_as_deleted_at_first_sight(was: Was) -> None:
     base, here, there = three_trees(was, "-", "=" if was != "none" else "-", False)
 
     made = plan(base, Tree(here.nodes), there)
@@ -221,7 +221,9 @@ def test_a_removed_note_is_not_believed_gone_at_the_first_sight(was: Was) -> Non
 
 
 @pytest.mark.scenario("F106")
-def test_a_note_changed_in_a_removed_folder_survives_and_the_others_go() -> None:
+def test_a_note_changed_in_a_removed_folder_survives_and_the_others_are_deleted() -> (
+    None
+):
     world = World.of({"keep.md": "k", "d": None, "d/a.md": "a", "d/b.md": "b"})
     for path in ("d/a.md", "d/b.md", "d"):
         del world.local.things[path]
@@ -236,7 +238,9 @@ def test_a_note_changed_in_a_removed_folder_survives_and_the_others_go() -> None
 
 @pytest.mark.scenario("F107")
 @pytest.mark.parametrize("directory_on_server", [True, False])
-def test_a_file_against_a_folder_is_kept_beside_it(directory_on_server: bool) -> None:
+def test_a_file_and_a_folder_of_the_same_name_are_both_kept(
+    directory_on_server: bool,
+) -> None:
     world = World.of({"keep.md": "k"})
     folder, note = (
         (world.remote, world.local)
