@@ -27,15 +27,15 @@ def after_a_pass(at: float = 0.0, report: PassReport = QUIET) -> SyncBackoff:
     return started
 
 
-def test_the_first_pass_is_made_at_once_and_lists_the_server():
+def test_the_first_pass_runs_at_once_and_lists_the_server():
     assert pace(7.0).next() == (7.0, True)
 
 
-def test_the_server_is_asked_every_poll_seconds():
+def test_the_server_is_polled_at_the_configured_interval():
     assert after_a_pass(100.0).next() == (115.0, True)
 
 
-def test_after_an_hour_without_changes_once_a_minute_is_enough():
+def test_after_an_hour_without_changes_the_server_is_polled_once_a_minute():
     quiet = after_a_pass(0.0, PassReport(uploaded=1))
 
     quiet.succeeded(QUIET, 3599.0, listed=True)
@@ -46,7 +46,7 @@ def test_after_an_hour_without_changes_once_a_minute_is_enough():
     assert quiet.next() == (3660.0 + POLL, True)
 
 
-def test_a_local_edit_goes_up_within_two_seconds_without_a_listing():
+def test_a_local_edit_is_uploaded_within_two_seconds_without_a_listing():
     edited = after_a_pass()
 
     for tenth in range(100):
@@ -56,7 +56,7 @@ def test_a_local_edit_goes_up_within_two_seconds_without_a_listing():
     assert (when, ask) == (7.0, False), "also when somebody goes on saving"
 
 
-def test_before_the_server_was_listed_once_nothing_goes_up():
+def test_nothing_is_uploaded_before_the_server_was_listed_once():
     fresh = pace(0.0)
 
     fresh.heard(0.0)
@@ -64,7 +64,7 @@ def test_before_the_server_was_listed_once_nothing_goes_up():
     assert fresh.next() == (0.0, True)
 
 
-def test_what_was_heard_before_a_pass_is_in_it():
+def test_an_event_heard_before_a_pass_triggers_no_second_pass():
     edited = after_a_pass()
     edited.heard(5.0)
 
@@ -74,7 +74,7 @@ def test_what_was_heard_before_a_pass_is_in_it():
     assert edited.next() == (POLL, True)
 
 
-def test_what_waits_is_looked_at_soon_then_less_and_less():
+def test_a_waiting_path_is_checked_soon_and_then_less_and_less_often():
     waiting = PassReport(waiting=(("a.md", "it was seen once"),))
     looked = pace()
     gaps = []
@@ -88,7 +88,7 @@ def test_what_waits_is_looked_at_soon_then_less_and_less():
     assert gaps == pytest.approx([0.6, 1.2, 2.4, 4.8, 9.6, POLL, POLL])
 
 
-def test_a_note_that_is_being_saved_costs_the_server_nothing():
+def test_a_note_that_is_being_saved_causes_no_requests():
     looked = after_a_pass(0.0)
 
     looked.heard(1.0)
@@ -99,7 +99,7 @@ def test_a_note_that_is_being_saved_costs_the_server_nothing():
 
 
 @pytest.mark.scenario("E97", "E99")
-def test_the_server_says_how_long_to_wait():
+def test_the_server_can_set_the_waiting_time():
     busy = after_a_pass()
 
     busy.failed(RemoteBusy("maintenance", retry_after=120.0, everywhere=True), 10.0)
@@ -110,7 +110,7 @@ def test_the_server_says_how_long_to_wait():
     assert 130.0 <= when <= 142.0, "an edit or a wish is no reason to ask earlier"
 
 
-def test_a_server_that_is_away_is_left_alone_for_longer_from_try_to_try():
+def test_an_unreachable_server_is_retried_after_growing_pauses():
     away = after_a_pass()
     now, gaps = 100.0, []
 
@@ -125,7 +125,7 @@ def test_a_server_that_is_away_is_left_alone_for_longer_from_try_to_try():
     assert away.next()[0] - now == POLL, "it begins anew once all was well"
 
 
-def test_what_only_a_person_can_change_is_left_alone():
+def test_a_problem_only_a_person_can_fix_is_not_retried():
     for error, seconds in (
         (Unauthorised(), 3600.0),
         (AnotherClient("/vault", ".stfolder", "Syncthing"), 60.0),
@@ -135,7 +135,7 @@ def test_what_only_a_person_can_change_is_left_alone():
         assert stopped.next()[0] == seconds
 
 
-def test_a_path_that_fails_rests_for_seconds():
+def test_a_failing_path_is_paused_for_seconds():
     resting, now, gaps = PathBackoff(draw=lambda: 0.5), 0.0, []
 
     for _ in range(9):
@@ -147,7 +147,7 @@ def test_a_path_that_fails_rests_for_seconds():
     assert gaps[:3] == [5.0, 12.0, 12.0]
 
 
-def test_a_path_is_tried_every_15_seconds_in_the_first_minutes_and_each_hour_at_last():
+def test_a_failing_path_is_retried_every_15_seconds_at_first_and_hourly_in_the_end():
     resting, now, gaps = PathBackoff(draw=lambda: 1.0), 0.0, {}
 
     while now < 24 * 3600.0:
@@ -160,7 +160,7 @@ def test_a_path_is_tried_every_15_seconds_in_the_first_minutes_and_each_hour_at_
     assert len(gaps) < 100
 
 
-def test_a_change_on_the_server_ends_the_pauses_and_begins_them_anew():
+def test_a_change_on_the_server_ends_and_resets_all_pauses():
     resting, now = PathBackoff(draw=lambda: 0.5), 0.0
     while resting.next() - now < 600.0 or not resting.paused(now):
         now = resting.next() if resting.paused(now) else now
@@ -174,7 +174,7 @@ def test_a_change_on_the_server_ends_the_pauses_and_begins_them_anew():
     assert resting.next() <= now + 1.0 + 15.0
 
 
-def test_a_server_that_is_away_is_tried_every_15_seconds_in_the_first_minutes_and_then_less_often():
+def test_an_unreachable_server_is_retried_every_15_seconds_at_first_and_then_less_often():
     for draw in (0.0, 1.0):
         away, now, gaps = SyncBackoff(POLL, 0.0, draw=lambda draw=draw: draw), 0.0, {}
         while now < 7200.0:
@@ -187,7 +187,7 @@ def test_a_server_that_is_away_is_tried_every_15_seconds_in_the_first_minutes_an
         assert max(gaps.values()) > 100.0
 
 
-def test_a_path_that_goes_again_is_forgotten_and_one_that_rests_is_not():
+def test_a_recovered_path_is_forgotten_and_a_paused_one_is_not():
     resting = PathBackoff(draw=lambda: 0.5)
     resting.note({"a.md": "it is locked", "b.md": "it is locked"}, 0.0)
 

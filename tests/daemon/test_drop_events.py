@@ -26,7 +26,7 @@ def drops(tmp_path: Path, woken: threading.Event) -> Iterator[DropEvents]:
     events.stop()
 
 
-def test_a_turn_that_is_dropped_wakes_the_daemon(
+def test_a_dropped_turn_wakes_the_daemon(
     tmp_path: Path, drops: DropEvents, woken: threading.Event
 ):
     assert drops.has_events
@@ -35,7 +35,7 @@ def test_a_turn_that_is_dropped_wakes_the_daemon(
     assert drops.heard
 
 
-def test_a_drop_folder_that_was_made_anew_is_looked_at_now_and_then(
+def test_a_recreated_drop_folder_is_polled_without_events(
     tmp_path: Path, drops: DropEvents
 ):
     shutil.rmtree(tmp_path / "drop")
@@ -43,7 +43,7 @@ def test_a_drop_folder_that_was_made_anew_is_looked_at_now_and_then(
     until(lambda: not drops.has_events)
 
 
-def test_an_event_that_is_lost_ends_the_trust_in_events(drops: DropEvents):
+def test_after_a_lost_event_the_drop_folder_is_polled(drops: DropEvents):
     drops.lose("more happened at once than the system could tell")
     assert drops.heard
     assert not drops.has_events

@@ -22,7 +22,7 @@ def kept(outside: Outside) -> int:
             return 0
 
 
-def test_the_versions_that_a_person_saves_are_kept(outside: Outside):
+def test_the_daemon_keeps_the_versions_a_person_saves(outside: Outside):
     outside.quick = True
     outside.write("USER.md", NOTE)
     with outside.daemon():
@@ -34,7 +34,7 @@ def test_the_versions_that_a_person_saves_are_kept(outside: Outside):
     assert outside.run("read", "USER.md", "--revision", oldest).out == NOTE
 
 
-def test_what_waited_is_written_by_the_daemon_and_found(outside: Outside):
+def test_the_daemon_writes_and_indexes_a_waiting_edit(outside: Outside):
     outside.quick = True
     path = outside.write("USER.md", NOTE)
     with outside.daemon() as daemon:
@@ -59,7 +59,7 @@ def test_what_waited_is_written_by_the_daemon_and_found(outside: Outside):
         assert daemon.ask("status")["pending"] == []
 
 
-def test_a_write_of_our_own_is_no_news_to_the_daemon(outside: Outside):
+def test_the_daemon_does_not_report_its_own_writes_as_changes(outside: Outside):
     outside.quick = True
     outside.write("USER.md", NOTE)
     with outside.daemon() as daemon:
@@ -73,7 +73,7 @@ def test_a_write_of_our_own_is_no_news_to_the_daemon(outside: Outside):
     assert outside.ok("history", "USER.md")["versions"][0]["by"] == "cli"
 
 
-def test_what_is_ticked_in_the_inbox_is_carried_out(outside: Outside):
+def test_the_daemon_carries_out_a_ticked_proposal(outside: Outside):
     outside.quick = True
     path = outside.write("USER.md", NOTE)
     with outside.daemon() as daemon:
@@ -92,7 +92,7 @@ def test_what_is_ticked_in_the_inbox_is_carried_out(outside: Outside):
     ]
 
 
-def test_a_tick_made_while_no_daemon_ran_counts(outside: Outside):
+def test_a_proposal_ticked_while_no_daemon_ran_is_carried_out(outside: Outside):
     outside.quick = True
     path = outside.write("USER.md", NOTE)
     outside.ok("remove", "USER.md", "Tea", "green", "--source", "tool")
@@ -103,7 +103,7 @@ def test_a_tick_made_while_no_daemon_ran_counts(outside: Outside):
         until(lambda: path.read_text() == NOTE.replace("- green\n", ""))
 
 
-def test_what_was_displaced_is_cleared_away(outside: Outside):
+def test_the_daemon_removes_displaced_files(outside: Outside):
     outside.quick = True
     path = outside.write("USER.md", NOTE)
     with outside.daemon(), path.open("rb"):

@@ -54,7 +54,7 @@ def missing(outside: Outside) -> int:
 # --- A real model -----------------------------------------------------------------------------------------------------
 
 
-def test_a_real_model_warms_and_then_finds_by_meaning(notes: Outside):
+def test_a_real_model_warms_up_and_then_finds_by_meaning(notes: Outside):
     if installed_minilm() is None:
         pytest.skip("the packaged model is not installed")
     notes.settings = dict(ONNX)
@@ -111,7 +111,7 @@ def test_index_embeds_before_it_returns_and_search_can_load_the_model(notes: Out
     }
 
 
-def test_a_model_that_appears_is_taken_up_without_a_restart(notes: Outside):
+def test_a_newly_installed_model_is_used_without_a_restart(notes: Outside):
     folder = notes.home / "model"
     notes.settings = ONNX | {"VAULT_MEMORY_EMBEDDING_MODEL": str(folder)}
     with notes.daemon() as daemon:
@@ -220,9 +220,7 @@ def embedded(server: Counting, outside: Outside, target: int) -> bool:
     return sum(server.asked.values()) >= target or missing(outside) == 0
 
 
-def test_killed_in_the_middle_it_goes_on_where_it_was(
-    outside: Outside, server: Counting
-):
+def test_embedding_resumes_after_a_kill(outside: Outside, server: Counting):
     chance = random.Random(5)
     outside.write(
         "USER.md", "".join(f"- fact number {number} of many\n" for number in range(600))
@@ -250,7 +248,7 @@ def test_killed_in_the_middle_it_goes_on_where_it_was(
     )
 
 
-def test_told_to_end_in_the_middle_of_a_batch_it_ends_soon(
+def test_embedding_stops_soon_in_the_middle_of_a_batch(
     outside: Outside, server: Counting
 ):
     outside.write(
@@ -269,9 +267,7 @@ def test_told_to_end_in_the_middle_of_a_batch_it_ends_soon(
     assert missing(outside) > 0
 
 
-def test_what_did_not_change_is_never_embedded_again(
-    outside: Outside, server: Counting
-):
+def test_unchanged_text_is_never_embedded_again(outside: Outside, server: Counting):
     lines = [f"- fact number {number} of many\n" for number in range(200)]
     note = outside.write("USER.md", "".join(lines))
     outside.settings = server.settings
@@ -323,7 +319,7 @@ def test_a_change_of_model_never_mixes_vectors(notes: Outside, server: Counting)
     assert [hit["text"] for hit in first] != [] != [hit["text"] for hit in second]
 
 
-def test_a_server_that_fails_leaves_keywords_and_comes_back(
+def test_a_failing_embedding_server_leaves_keyword_search_and_recovers(
     notes: Outside, server: Counting
 ):
     notes.settings = server.settings
@@ -347,7 +343,7 @@ def test_a_server_that_fails_leaves_keywords_and_comes_back(
         daemon.until_status(lambda status: status["semantic"] == "ready")
 
 
-def test_index_goes_on_without_a_server(notes: Outside):
+def test_indexing_completes_without_an_embedding_server(notes: Outside):
     notes.settings = {
         "VAULT_MEMORY_EMBEDDING_KIND": "api",
         "VAULT_MEMORY_EMBEDDING_BASE_URL": "http://127.0.0.1:9/v1",

@@ -45,7 +45,7 @@ def memory_of(daemon: Running) -> int:
 
 
 @pytest.mark.parametrize("name", HOSTILE)
-def test_a_save_of_another_person_is_found_before_a_hostile_note_is_read(
+def test_another_note_is_searchable_before_a_hostile_note_is_parsed(
     outside: Outside, name: str
 ) -> None:
     outside.write("USER.md", "- green tea\n")
@@ -73,7 +73,7 @@ def test_a_save_of_another_person_is_found_before_a_hostile_note_is_read(
         assert rows(outside.state, "SELECT count(*) FROM chunk") == [(1,)]
 
 
-def test_a_hostile_note_that_becomes_small_is_found_as_it_is_now(
+def test_a_hostile_note_that_becomes_small_is_found_with_its_new_text(
     outside: Outside,
 ) -> None:
     outside.write("memory/hostile.md", BULLETS)
@@ -85,7 +85,7 @@ def test_a_hostile_note_that_becomes_small_is_found_as_it_is_now(
         until(lambda: not daemon.stale())
 
 
-def test_a_hostile_note_that_is_deleted_while_it_is_read_does_not_come_back(
+def test_a_hostile_note_deleted_while_being_parsed_does_not_come_back(
     outside: Outside,
 ) -> None:
     outside.write("USER.md", "- green tea\n")
@@ -107,7 +107,7 @@ def test_a_hostile_note_that_is_deleted_while_it_is_read_does_not_come_back(
         ]
 
 
-def test_the_daemon_ends_soon_while_hostile_notes_are_read(outside: Outside) -> None:
+def test_the_daemon_stops_soon_while_hostile_notes_are_parsed(outside: Outside) -> None:
     outside.quick = True
     outside.write("USER.md", "- green tea\n")
     with outside.daemon() as daemon:
@@ -144,7 +144,7 @@ def workers_left(daemon: Running) -> list[int]:
     return found
 
 
-def test_memory_is_given_back_after_hostile_notes(outside: Outside) -> None:
+def test_memory_is_released_after_hostile_notes(outside: Outside) -> None:
     outside.write("USER.md", "- green tea\n")
     with outside.daemon() as daemon:
         daemon.until_found("green tea")
@@ -166,7 +166,7 @@ def test_memory_is_given_back_after_hostile_notes(outside: Outside) -> None:
         assert memory_of(daemon) - before < 64 << 20
 
 
-def test_a_note_of_which_the_worker_dies_is_parked_with_the_reason_until_it_changes(
+def test_a_note_that_crashes_the_worker_is_parked_with_the_reason_until_it_changes(
     outside: Outside,
 ) -> None:
     outside.write("USER.md", "- green tea\n")

@@ -47,7 +47,7 @@ def test_a_second_daemon_refuses_and_names_the_first(running: Running):
 
 
 @pytest.mark.scenario("A26")
-def test_the_lock_of_a_killed_daemon_is_free(outside: Outside):
+def test_the_lock_of_a_killed_daemon_is_released(outside: Outside):
     outside.write("USER.md", "- tea\n")
     with outside.daemon() as first:
         first.kill()
@@ -59,7 +59,7 @@ def test_the_lock_of_a_killed_daemon_is_free(outside: Outside):
 
 
 @pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGINT])
-def test_a_daemon_ends_soon_when_told_and_leaves_no_socket(
+def test_a_daemon_told_to_stop_ends_soon_and_leaves_no_socket(
     outside: Outside, number: signal.Signals
 ):
     outside.write("USER.md", "- tea\n")
@@ -98,7 +98,7 @@ def test_a_daemon_whose_state_folder_is_deleted_stops_and_says_why(
         assert daemon.finds("tea")
 
 
-def test_socket_and_state_are_its_owners_alone(running: Running):
+def test_only_the_owner_can_access_the_socket_and_the_state(running: Running):
     outside = running.outside
 
     assert stat.S_IMODE(outside.socket.stat().st_mode) == 0o600
@@ -106,7 +106,7 @@ def test_socket_and_state_are_its_owners_alone(running: Running):
     assert stat.S_IMODE((outside.state / "index").stat().st_mode) == 0o700
 
 
-def test_the_daemon_answers_what_the_command_asks(outside: Outside):
+def test_the_daemon_gives_the_same_answers_as_the_command(outside: Outside):
     """A stopped daemon takes the question and does not answer it; one that ran alone would answer at once."""
     outside.write("USER.md", "- tea\n")
     with outside.daemon() as daemon:
@@ -161,7 +161,7 @@ GARBAGE = {
 
 
 @pytest.mark.parametrize("sent", GARBAGE.values(), ids=GARBAGE.keys())
-def test_nonsense_gets_an_error_or_nothing_and_others_their_answer(
+def test_an_invalid_request_gets_an_error_and_other_clients_are_served(
     running: Running, sent: bytes
 ):
     with socket.socket(socket.AF_UNIX, socket.SOCK_STREAM) as client:
@@ -181,7 +181,7 @@ def test_nonsense_gets_an_error_or_nothing_and_others_their_answer(
     assert running.finds("green tea")
 
 
-def test_a_client_that_says_nothing_keeps_nobody_waiting(running: Running):
+def test_a_silent_client_does_not_delay_others(running: Running):
     silent = [socket.socket(socket.AF_UNIX, socket.SOCK_STREAM) for _ in range(30)]
     try:
         for client in silent:
@@ -192,7 +192,7 @@ def test_a_client_that_says_nothing_keeps_nobody_waiting(running: Running):
             client.close()
 
 
-def test_a_client_that_leaves_before_its_answer_harms_nobody(running: Running):
+def test_a_client_that_disconnects_before_its_answer_does_no_harm(running: Running):
     request = (
         b'{"call": "search", "arguments": {"query": "tea", "scopes": ["user:main"]}}\n'
     )
@@ -222,7 +222,7 @@ def test_twenty_clients_at_once_are_all_answered(running: Running):
 
 
 @pytest.mark.scenario("C65")
-def test_a_daemon_that_ran_out_of_files_recovers(outside: Outside):
+def test_a_daemon_that_ran_out_of_file_descriptors_recovers(outside: Outside):
     outside.write("USER.md", "- tea\n")
     with outside.daemon(WATCH_SWEEP_SECONDS="2") as daemon:
         before = resource.prlimit(daemon.pid, resource.RLIMIT_NOFILE)
@@ -255,7 +255,7 @@ def _is_idle(pid: int) -> bool:
 
 
 @pytest.mark.scenario("D70")
-def test_what_a_daemon_merged_by_itself_is_printed_with_the_way_back(outside: Outside):
+def test_an_automatic_merge_is_printed_with_its_undo_command(outside: Outside):
     outside.write("USER.md", "# Me\n\n## Tea\n\n- green\n")
     with outside.daemon() as daemon:
         daemon.until_found("green")

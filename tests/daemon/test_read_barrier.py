@@ -85,7 +85,7 @@ def save_and_ask(
 
 
 @pytest.mark.parametrize("seed", range(2))
-def test_what_was_saved_before_the_question_is_found_or_named_as_stale(
+def test_a_save_before_a_search_is_found_or_reported_as_stale(
     outside: Outside, seed: int
 ):
     outside.write("USER.md", "- tea\n")
@@ -98,7 +98,9 @@ def test_what_was_saved_before_the_question_is_found_or_named_as_stale(
         )
 
 
-def test_the_same_where_the_vault_is_polled(outside: Outside):
+def test_in_a_polled_vault_a_save_before_a_search_is_found_or_reported_as_stale(
+    outside: Outside,
+):
     outside.write("USER.md", "- tea\n")
     (outside.vault / "memory").mkdir()
     with outside.daemon(before=without_watches(), WATCH_POLL_SECONDS="60") as daemon:
@@ -154,13 +156,13 @@ def search_here(outside: Outside) -> Callable[[str], dict]:
 
 
 @pytest.mark.usefixtures("patient")
-def test_a_question_waits_for_a_loop_that_is_busy(outside: Outside):
+def test_a_search_waits_for_a_busy_daemon(outside: Outside):
     outside.write("USER.md", "- tea\n")
     with daemon_here(outside, slowly):
         save_and_ask(outside, search_here(outside), seed=4, times=20)
 
 
-def test_the_test_notices_a_daemon_that_answers_at_once(
+def test_this_test_detects_a_daemon_that_answers_without_waiting(
     outside: Outside, monkeypatch: pytest.MonkeyPatch
 ):
     monkeypatch.setattr(Barrier, "passed", lambda self: True)
@@ -169,7 +171,7 @@ def test_the_test_notices_a_daemon_that_answers_at_once(
         save_and_ask(outside, search_here(outside), seed=4, times=20)
 
 
-def test_who_asks_a_daemon_that_does_not_catch_up_looks_without_it(
+def test_a_search_without_a_timely_daemon_reads_the_vault_itself(
     outside: Outside, monkeypatch: pytest.MonkeyPatch
 ):
     monkeypatch.setattr("vault_memory.daemon.read_barrier.PATIENCE_SECONDS", 0.2)
@@ -201,7 +203,7 @@ def test_who_asks_a_daemon_that_does_not_catch_up_looks_without_it(
         until(lambda: search_here(outside)("crane")["hits"])
 
 
-def test_a_note_that_is_written_to_without_end_holds_nobody_up(outside: Outside):
+def test_a_note_that_is_written_continuously_delays_no_search(outside: Outside):
     outside.write("USER.md", "- tea\n")
     done = threading.Event()
 
@@ -225,7 +227,7 @@ def test_a_note_that_is_written_to_without_end_holds_nobody_up(outside: Outside)
             writer.join()
 
 
-def test_a_note_that_cannot_be_read_is_named_and_holds_nobody_up(outside: Outside):
+def test_an_unreadable_note_is_reported_as_stale_and_delays_no_search(outside: Outside):
     outside.write("USER.md", "- tea\n")
     note = outside.write("memory/a.md", "- a stork\n")
     with outside.daemon() as daemon:

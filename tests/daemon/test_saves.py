@@ -23,7 +23,7 @@ def running(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Running]:
 
 @pytest.mark.scenario("A23", "A24", "A25", "C75")
 @pytest.mark.parametrize("editor", each_editor())
-def test_what_an_editor_saved_is_found(
+def test_a_save_of_each_editor_is_found(
     running: Running, editor: Editor, request: pytest.FixtureRequest
 ):
     word = "w" + "".join(filter(str.isalnum, request.node.callspec.id)).lower()
@@ -39,7 +39,7 @@ def test_what_an_editor_saved_is_found(
     until(lambda: not running.stale(), says=running.stale)
 
 
-def test_it_took_little_time(running: Running):
+def test_a_save_is_found_within_two_seconds(running: Running):
     if not seconds:
         pytest.skip("ran apart from the others")
     print(
@@ -48,7 +48,7 @@ def test_it_took_little_time(running: Running):
     assert statistics.median(seconds) < 2
 
 
-def test_the_command_in_a_second_terminal_finds_it_too(running: Running):
+def test_a_search_command_finds_what_the_daemon_indexed(running: Running):
     running.outside.write("memory/second.md", "- a kingfisher\n")
     running.until_found("kingfisher")
 
@@ -57,7 +57,7 @@ def test_the_command_in_a_second_terminal_finds_it_too(running: Running):
     assert answer["hits"][0]["note"] == "memory/second.md"
 
 
-def test_each_change_is_a_quiet_line(running: Running):
+def test_each_change_prints_one_short_line(running: Running):
     running.outside.write("memory/line.md", "- a bittern\n- a crane\n")
     running.until_found("bittern")
 

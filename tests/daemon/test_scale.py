@@ -181,7 +181,7 @@ def test_a_note_in_a_new_folder_costs_the_same_in_a_larger_vault(
     assert_alike(found[SMALL], found[LARGER])
 
 
-def test_a_daemon_with_nothing_to_do_lists_no_folder_several_times_a_second(
+def test_an_idle_daemon_does_not_list_folders_several_times_a_second(
     outside: Outside, work: Work
 ):
     furnish(outside, 5)

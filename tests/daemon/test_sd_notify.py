@@ -90,7 +90,7 @@ def gaps(moments: Sequence[float]) -> list[float]:
     return [after - before for before, after in pairwise(moments)]
 
 
-def test_it_is_ready_when_the_notes_are_found_then_gives_signs_of_life_then_says_that_it_ends(
+def test_systemd_is_told_ready_then_watchdog_then_stopping(
     outside: Outside, manager: Manager
 ):
     outside.write("USER.md", "- green tea\n")
@@ -114,7 +114,7 @@ def test_it_is_ready_when_the_notes_are_found_then_gives_signs_of_life_then_says
         assert manager.take(0.1) == {}
 
 
-def test_a_loop_that_hangs_gives_no_sign_of_life_until_it_turns_again(
+def test_a_hung_loop_sends_no_watchdog_message_until_it_recovers(
     outside: Outside, manager: Manager
 ):
     """Nobody reads what the daemon prints, and the pipe is full: its loop hangs where it prints the next line."""
@@ -137,7 +137,7 @@ def test_a_loop_that_hangs_gives_no_sign_of_life_until_it_turns_again(
         os.close(reading)
 
 
-def test_a_vault_that_is_away_is_no_reason_to_start_anew(
+def test_an_unreachable_vault_does_not_cause_a_restart(
     outside: Outside, manager: Manager
 ):
     outside.write("USER.md", "- green tea\n")
@@ -153,7 +153,7 @@ def test_a_vault_that_is_away_is_no_reason_to_start_anew(
         assert manager.until("STATUS")["STATUS"].startswith("watching")
 
 
-def test_a_long_start_is_drawn_out_as_long_as_it_goes_on(manager: Manager):
+def test_a_long_start_extends_the_start_timeout_while_it_progresses(manager: Manager):
     notify = Notify(environment(manager, WATCHDOG_USEC="1000000"))
 
     notify.progress(128, 5000)
@@ -166,7 +166,7 @@ def test_a_long_start_is_drawn_out_as_long_as_it_goes_on(manager: Manager):
     assert manager.take(0.05) == {}, "not for every batch"
 
 
-def test_a_long_look_at_the_vault_gives_signs_of_life(manager: Manager):
+def test_a_long_scan_of_the_vault_sends_watchdog_messages(manager: Manager):
     notify = Notify(environment(manager, WATCHDOG_USEC="40000"))
     notify.ready("watching")
     manager.until("WATCHDOG")
@@ -177,7 +177,7 @@ def test_a_long_look_at_the_vault_gives_signs_of_life(manager: Manager):
     assert manager.take(1) == {"WATCHDOG": "1"}
 
 
-def test_an_abstract_socket_is_spoken_to():
+def test_an_abstract_socket_is_supported():
     manager = Manager(f"\0vault-memory-{os.getpid()}".encode())
     with manager.socket:
         Notify({"NOTIFY_SOCKET": f"@vault-memory-{os.getpid()}"}).stopping()
@@ -195,7 +195,7 @@ def test_an_abstract_socket_is_spoken_to():
         {"WATCHDOG_USEC": "1000", "WATCHDOG_PID": "1"},
     ],
 )
-def test_signs_of_life_are_for_who_waits_for_them(
+def test_watchdog_messages_are_sent_only_if_systemd_expects_them(
     manager: Manager, more: dict[str, str]
 ):
     notify = Notify(environment(manager, **more))
@@ -211,7 +211,7 @@ def test_signs_of_life_are_for_who_waits_for_them(
 @pytest.mark.parametrize(
     "name", ["", "@", "vsock:2:1234", "relative", "/nobody/listens/here"]
 )
-def test_without_a_manager_nothing_is_said_and_nothing_fails(name: str):
+def test_without_a_service_manager_notifying_does_nothing(name: str):
     notify = Notify({"NOTIFY_SOCKET": name, "WATCHDOG_USEC": "1000"})
 
     notify.ready("watching")
@@ -220,7 +220,9 @@ def test_without_a_manager_nothing_is_said_and_nothing_fails(name: str):
     notify.stopping()
 
 
-def test_a_manager_that_takes_nothing_holds_nobody_up(manager: Manager):
+def test_a_service_manager_that_reads_nothing_does_not_block_the_daemon(
+    manager: Manager,
+):
     notify = Notify(environment(manager, WATCHDOG_USEC="1"))
     with (
         socket.socket(socket.AF_UNIX, socket.SOCK_DGRAM) as filler,

@@ -31,7 +31,7 @@ def connect(path: Path, stack: ExitStack) -> socket.socket:
     return connection
 
 
-def test_a_question_that_never_ends_is_cut_off(path: Path):
+def test_an_endless_request_is_cut_off(path: Path):
     with ExitStack() as stack:
         connection = connect(path, stack)
 
@@ -47,7 +47,7 @@ def test_a_question_that_never_ends_is_cut_off(path: Path):
             assert connection.recv(1) == b""
 
 
-def test_clients_that_say_nothing_are_few_threads_and_others_get_their_answer(
+def test_silent_clients_use_few_threads_and_others_are_answered(
     path: Path,
 ):
     before = threading.active_count()
@@ -59,7 +59,7 @@ def test_clients_that_say_nothing_are_few_threads_and_others_get_their_answer(
         assert threading.active_count() <= before + 4
 
 
-def test_two_lines_at_once_are_one_question(path: Path):
+def test_of_two_lines_sent_at_once_only_the_first_is_a_request(path: Path):
     with ExitStack() as stack:
         connection = connect(path, stack)
 

@@ -17,7 +17,7 @@ def handled() -> Iterator[None]:
     signal.signal(signal.SIGUSR1, before)
 
 
-def test_a_loop_that_sleeps_is_woken(handled: None) -> None:
+def test_a_stop_request_wakes_a_sleeping_loop(handled: None) -> None:
     awake = threading.Event()
     request = StopRequest(awake.set)
     signal.signal(signal.SIGUSR1, lambda *_: request.make())
@@ -30,7 +30,7 @@ def test_a_loop_that_sleeps_is_woken(handled: None) -> None:
     assert request.is_made()
 
 
-def test_a_signal_that_interrupts_whoever_holds_the_lock_of_the_sleep_locks_nobody(
+def test_a_signal_during_the_wake_lock_does_not_deadlock(
     handled: None,
 ) -> None:
     lock = threading.Lock()
@@ -48,7 +48,7 @@ def test_a_signal_that_interrupts_whoever_holds_the_lock_of_the_sleep_locks_nobo
         assert awake.wait(60)
 
 
-def test_a_request_before_the_start_is_heard() -> None:
+def test_a_stop_request_before_the_start_is_honoured() -> None:
     awake = threading.Event()
     request = StopRequest(awake.set)
     request.make()
@@ -58,7 +58,7 @@ def test_a_request_before_the_start_is_heard() -> None:
         assert awake.wait(60)
 
 
-def test_nothing_is_left_open() -> None:
+def test_stop_requests_leak_no_file_descriptors() -> None:
     request = StopRequest(lambda: None)
     before = len(os.listdir("/proc/self/fd"))
     for _ in range(3):

@@ -60,7 +60,7 @@ def test_an_edit_in_one_vault_is_found_in_the_other_within_seconds(
     ).read_bytes()
 
 
-def test_a_local_edit_goes_up_within_two_seconds_though_the_next_poll_is_far(
+def test_a_local_edit_is_uploaded_within_two_seconds_without_waiting_for_the_next_poll(
     cloud: Cloud, tmp_path: Path
 ):
     one = cloud.vault(tmp_path, VAULT_MEMORY_REMOTE_POLL_SECONDS="600")
@@ -90,7 +90,7 @@ def test_a_local_edit_goes_up_within_two_seconds_though_the_next_poll_is_far(
         assert depths <= {"0"}, "nothing is listed for that"
 
 
-def test_the_same_through_a_plain_webdav_server(tmp_path: Path):
+def test_an_edit_travels_between_vaults_through_a_plain_webdav_server(tmp_path: Path):
     server = real.start_wsgidav()
     try:
         settings = {
@@ -117,7 +117,7 @@ def test_the_same_through_a_plain_webdav_server(tmp_path: Path):
 
 
 @pytest.mark.scenario("E84")
-def test_a_password_that_is_revoked_stops_all_asking_until_there_is_another(
+def test_a_revoked_password_stops_all_requests_until_it_is_replaced(
     cloud: Cloud, tmp_path: Path
 ):
     file = cloud.password_file(tmp_path)
@@ -148,7 +148,7 @@ def test_a_password_that_is_revoked_stops_all_asking_until_there_is_another(
 
 
 @pytest.mark.scenario("E97")
-def test_maintenance_shows_in_the_status_and_passes(cloud: Cloud, tmp_path: Path):
+def test_maintenance_is_shown_in_the_status_and_ends(cloud: Cloud, tmp_path: Path):
     one = cloud.vault(tmp_path)
     one.write("USER.md", NOTE)
     with one.daemon() as daemon:
@@ -164,7 +164,7 @@ def test_maintenance_shows_in_the_status_and_passes(cloud: Cloud, tmp_path: Path
         until_sync(daemon, lambda sync: sync["state"] == "ok" and not sync["errors"])
 
 
-def test_a_locked_note_waits_and_the_others_travel(cloud: Cloud, tmp_path: Path):
+def test_a_locked_note_waits_and_the_others_are_synced(cloud: Cloud, tmp_path: Path):
     one = cloud.vault(tmp_path)
     one.write("USER.md", NOTE)
     with one.daemon() as daemon:
@@ -184,7 +184,7 @@ def test_a_locked_note_waits_and_the_others_travel(cloud: Cloud, tmp_path: Path)
         until(lambda: b"white" in cloud.files()["USER.md"])
 
 
-def test_another_folder_at_the_same_address_is_left_alone_until_a_person_approves(
+def test_another_folder_at_the_same_address_is_left_alone_until_approved(
     cloud: Cloud, tmp_path: Path
 ):
     one = cloud.vault(tmp_path)
@@ -224,7 +224,7 @@ def test_a_folder_of_another_client_is_not_synced_and_everything_else_runs(
     assert one.run("sync", "--once").code == 3
 
 
-def test_a_daemon_ends_at_once_though_the_server_never_answers(
+def test_a_daemon_stops_at_once_although_the_server_never_answers(
     cloud: Cloud, tmp_path: Path
 ):
     with socket.create_server(("127.0.0.1", 0)) as deaf:
@@ -243,7 +243,7 @@ def test_a_daemon_ends_at_once_though_the_server_never_answers(
 
 
 @pytest.mark.parametrize("rounds", [3, pytest.param(6, marks=pytest.mark.deep)])
-def test_daemons_that_are_killed_in_the_midst_of_a_sync_converge(
+def test_daemons_killed_during_a_sync_converge(
     cloud: Cloud, tmp_path: Path, rounds: int
 ):
     one, other = cloud.vault(tmp_path / "one"), cloud.vault(tmp_path / "other")
@@ -286,7 +286,7 @@ def test_daemons_that_are_killed_in_the_midst_of_a_sync_converge(
     assert files(one)["notes/n1.md"] == f"- edited {rounds - 1}\n".encode()
 
 
-def test_a_sync_after_a_crash_does_not_end_before_the_half_of_an_upload_is_whole(
+def test_a_sync_after_a_crash_completes_the_truncated_upload(
     cloud: Cloud, tmp_path: Path
 ):
     one = cloud.vault(tmp_path)
@@ -303,7 +303,7 @@ def test_a_sync_after_a_crash_does_not_end_before_the_half_of_an_upload_is_whole
 
 
 @pytest.mark.scenario("H126")
-def test_the_password_stands_in_no_log_error_status_audit_or_process_list(
+def test_the_password_is_in_no_log_error_status_audit_or_process_list(
     cloud: Cloud, tmp_path: Path
 ):
     file = cloud.password_file(tmp_path)
@@ -356,7 +356,7 @@ def _basic(cloud: Cloud) -> str:
     ).decode()
 
 
-def test_a_remote_that_is_added_while_the_daemon_runs_is_synced_without_a_restart(
+def test_a_remote_added_while_the_daemon_runs_is_synced_without_a_restart(
     cloud: Cloud, tmp_path: Path
 ):
     file = cloud.password_file(tmp_path)

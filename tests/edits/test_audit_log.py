@@ -23,9 +23,7 @@ def line(number: int) -> bytes:
 
 
 @pytest.mark.parametrize("seed", range(3))
-def test_whatever_becomes_of_a_file_it_is_read_as_it_stands(
-    tmp_path, seed: int
-) -> None:
+def test_the_audit_log_follows_any_change_of_its_files(tmp_path, seed: int) -> None:
     vault, state = tmp_path / "vault", tmp_path / "state"
     vault.mkdir()
     state.mkdir()
@@ -56,7 +54,7 @@ def test_whatever_becomes_of_a_file_it_is_read_as_it_stands(
     st.integers(1, 9),
 )
 @example([b"", b"", b""], 1)
-def test_a_log_read_from_its_end_has_the_same_lines(
+def test_reading_a_log_backwards_gives_the_same_lines(
     lines: list[bytes], block: int
 ) -> None:
     with pytest.MonkeyPatch.context() as patch:
@@ -67,7 +65,9 @@ def test_a_log_read_from_its_end_has_the_same_lines(
 
 
 @pytest.mark.parametrize("limit", [1, 7, 500])
-def test_the_latest_records_are_the_last_ones_of_all(tmp_path, limit: int) -> None:
+def test_the_latest_records_are_the_last_ones_of_the_full_log(
+    tmp_path, limit: int
+) -> None:
     (tmp_path / "n.md.audit.jsonl").write_bytes(
         b"".join(map(line, range(60))) + b"no record\n" + line(60)[:-9]
     )
@@ -76,7 +76,7 @@ def test_the_latest_records_are_the_last_ones_of_all(tmp_path, limit: int) -> No
     assert trail.latest("n.md", limit) == trail.of("n.md")[-limit:]
 
 
-def test_a_huge_audit_is_looked_through_without_being_taken_into_memory(
+def test_a_huge_audit_is_searched_without_loading_it_into_memory(
     tmp_path,
 ) -> None:
     with (tmp_path / "n.md.audit.jsonl").open("wb") as file:

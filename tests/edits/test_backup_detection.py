@@ -29,7 +29,7 @@ def seen(desk: Desk, note: str = "USER.md") -> None:
 
 
 @pytest.mark.scenario("B44")
-def test_what_was_deleted_since_the_backup_of_the_state_does_not_return(
+def test_lines_deleted_since_a_state_backup_do_not_return_after_a_restore(
     desk: Desk,
 ) -> None:
     desk.append("sencha", source="tool")
@@ -59,7 +59,7 @@ def test_what_was_deleted_since_the_backup_of_the_state_does_not_return(
 
 
 @pytest.mark.scenario("B44")
-def test_a_write_that_waited_when_the_backup_was_made_is_not_done_twice(
+def test_a_write_that_waited_at_the_time_of_the_backup_is_not_repeated(
     desk: Desk,
 ) -> None:
     desk.append("sencha")
@@ -84,7 +84,7 @@ def test_a_write_that_waited_when_the_backup_was_made_is_not_done_twice(
 
 
 @pytest.mark.scenario("B44")
-def test_a_write_that_nobody_has_done_since_is_still_done(desk: Desk) -> None:
+def test_a_write_that_is_still_due_after_a_restore_is_done(desk: Desk) -> None:
     note = desk.vault / "USER.md"
     note.chmod(0o444)
     desk.append("sencha", source="tool")
@@ -99,7 +99,7 @@ def test_a_write_that_nobody_has_done_since_is_still_done(desk: Desk) -> None:
 
 
 @pytest.mark.scenario("B44")
-def test_a_state_that_is_no_older_than_the_vault_is_taken_for_what_it_is(
+def test_a_state_that_is_up_to_date_is_not_mistaken_for_a_backup(
     desk: Desk,
 ) -> None:
     for line in ("sencha", "matcha"):
@@ -140,7 +140,7 @@ def test_lost_state_deletes_and_overwrites_nothing(desk: Desk) -> None:
 
 
 @pytest.mark.scenario("B47")
-def test_after_the_whole_machine_went_back_everything_goes_on(desk: Desk) -> None:
+def test_curation_continues_after_the_whole_machine_was_restored(desk: Desk) -> None:
     desk.append("sencha", source="tool")
     desk.close()
     backup(desk.state)
@@ -159,7 +159,7 @@ def test_after_the_whole_machine_went_back_everything_goes_on(desk: Desk) -> Non
 
 
 @pytest.mark.scenario("B46")
-def test_a_vault_put_back_stands_as_it_is_and_the_newer_texts_can_be_had(
+def test_a_restored_vault_is_kept_and_the_newer_texts_can_be_recovered(
     desk: Desk,
 ) -> None:
     notes = [f"memory/note-{number}.md" for number in range(4)]
@@ -195,7 +195,7 @@ def test_a_vault_put_back_stands_as_it_is_and_the_newer_texts_can_be_had(
 
 @pytest.mark.scenario("B50")
 @pytest.mark.parametrize("days", [3650, -365])
-def test_a_clock_that_jumps_keeps_every_version_and_every_proposal(
+def test_a_clock_jump_keeps_every_version_and_every_proposal(
     desk: Desk, days: int
 ) -> None:
     for line in ("sencha", "matcha", "bancha"):
@@ -226,7 +226,9 @@ NOTED = {
 
 @pytest.mark.scenario("G116")
 @pytest.mark.parametrize("spoil", ["delete", "empty", "cut", "noise", "order"])
-def test_an_audit_that_somebody_edited_is_gone_on_with(desk: Desk, spoil: str) -> None:
+def test_curation_continues_with_an_audit_file_that_was_edited_by_hand(
+    desk: Desk, spoil: str
+) -> None:
     first = desk.append("sencha", source="tool").audit_id
     desk.append("matcha", source="tool")
     audit = desk.vault / "USER.md.audit.jsonl"
@@ -252,12 +254,12 @@ def test_an_audit_that_somebody_edited_is_gone_on_with(desk: Desk, spoil: str) -
     assert desk.curator.past.gaps() == NOTED[spoil], "what is missing stays known"
 
 
-def test_layouts_place_no_lease_and_no_state() -> None:
+def test_the_lease_file_is_not_a_note() -> None:
     assert Layout([]).place(".vault-memory.lease") is None
 
 
 @pytest.mark.scenario("B44")
-def test_the_audit_of_the_note_itself_is_asked_before_a_verdict_on_it(
+def test_the_audit_of_a_note_is_read_before_judging_its_changes(
     desk: Desk, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr("vault_memory.edits.backup_detection.LATEST", 1)

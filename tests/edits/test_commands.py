@@ -77,16 +77,14 @@ def command_of(source: str, action: EditAction) -> EditCommand:
 
 
 @pytest.mark.parametrize(("source", "action", "fields"), ACTIONS)
-def test_the_journal_gives_back_the_command_that_was_written(source, action, fields):
+def test_the_journal_returns_the_command_that_was_stored(source, action, fields):
     command = command_of(source, action)
 
     assert EditCommand.read(command.as_bytes()) == command
 
 
 @pytest.mark.parametrize(("source", "action", "fields"), ACTIONS)
-def test_a_command_of_an_earlier_version_that_waits_is_understood(
-    source, action, fields
-):
+def test_a_waiting_command_of_an_earlier_version_is_understood(source, action, fields):
     command = command_of(source, action)
     earlier = json.loads(command.as_bytes()) | EMPTY | fields
 
@@ -94,12 +92,12 @@ def test_a_command_of_an_earlier_version_that_waits_is_understood(
 
 
 @pytest.mark.parametrize(("source", "action", "fields"), ACTIONS)
-def test_an_earlier_version_understands_a_command_that_waits(source, action, fields):
+def test_an_earlier_version_understands_a_waiting_command(source, action, fields):
     written = json.loads(command_of(source, action).as_bytes())
 
     assert {name: written[name] for name in EMPTY if name in written} == fields
 
 
 @pytest.mark.parametrize("raw", [b"", b"[]", b"3", b"{", b'{"id": "x"}', b'"id"'])
-def test_what_is_no_command_is_not_read_as_one(raw):
+def test_invalid_data_is_not_read_as_a_command(raw):
     assert EditCommand.read(raw) is None

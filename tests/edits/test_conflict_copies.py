@@ -74,7 +74,7 @@ def line(said: str, text: str = ROOT) -> str:
 
 
 @pytest.mark.scenario("D72")
-def test_a_copy_that_says_the_same_goes_to_the_trash_and_the_note_is_not_touched(
+def test_an_identical_copy_is_trashed_and_the_note_is_untouched(
     beside: Beside,
 ):
     beside.copy(ROOT)
@@ -90,7 +90,7 @@ def test_a_copy_that_says_the_same_goes_to_the_trash_and_the_note_is_not_touched
 
 
 @pytest.mark.scenario("D70")
-def test_a_clean_copy_is_merged_recorded_and_thrown_away_and_that_can_be_undone(
+def test_a_clean_copy_is_merged_recorded_and_trashed_and_can_be_undone(
     beside: Beside,
 ):
     beside.desk.append("black", source="tool")
@@ -112,7 +112,9 @@ def test_a_clean_copy_is_merged_recorded_and_thrown_away_and_that_can_be_undone(
 
 
 @pytest.mark.scenario("D70")
-def test_what_both_changed_waits_for_a_person_and_nothing_is_written(beside: Beside):
+def test_a_change_on_both_sides_waits_for_a_person_and_nothing_is_written(
+    beside: Beside,
+):
     beside.desk.save(ROOT.replace("green", "green, hot"))
     beside.copy(ROOT.replace("green", "green, iced"))
     before = beside.desk.raw()
@@ -130,7 +132,7 @@ def test_what_both_changed_waits_for_a_person_and_nothing_is_written(beside: Bes
     assert beside.names() == [NEXTCLOUD, "USER.md"]
 
 
-def test_a_person_may_keep_both_lines_the_other_with_a_mark(beside: Beside):
+def test_a_person_may_keep_both_lines_with_the_second_one_marked(beside: Beside):
     beside.desk.save(ROOT.replace("green", "green, hot"))
     beside.copy(ROOT.replace("green", "green, iced"))
 
@@ -144,7 +146,7 @@ def test_a_person_may_keep_both_lines_the_other_with_a_mark(beside: Beside):
     assert beside.names() == ["USER.md"]
 
 
-def test_a_person_may_take_the_copy_and_the_former_text_stays_in_the_history(
+def test_a_person_may_take_the_copy_and_the_replaced_text_stays_in_the_history(
     beside: Beside,
 ):
     beside.copy("# Quite another\n")
@@ -161,7 +163,7 @@ def test_a_person_may_take_the_copy_and_the_former_text_stays_in_the_history(
     ]
 
 
-def test_a_person_may_discard_the_copy_and_take_it_out_of_the_trash(beside: Beside):
+def test_a_person_may_discard_the_copy_and_restore_it_from_the_trash(beside: Beside):
     beside.copy("# Quite another\n")
 
     assert (
@@ -176,7 +178,7 @@ def test_a_person_may_discard_the_copy_and_take_it_out_of_the_trash(beside: Besi
 
 @pytest.mark.scenario("D70")
 @pytest.mark.parametrize("asked", ["merge", "discard", "take"])
-def test_a_copy_that_somebody_changes_meanwhile_is_not_thrown_away(
+def test_a_copy_that_changes_during_its_merge_is_not_trashed(
     beside: Beside, asked: str
 ):
     beside.copy(line("from the phone"))
@@ -193,7 +195,7 @@ def test_a_copy_that_somebody_changes_meanwhile_is_not_thrown_away(
 @pytest.mark.parametrize(
     "nested", [False, True], ids=["thirty copies", "each a copy of the one before"]
 )
-def test_thirty_copies_are_resolved_one_by_one_none_is_lost_and_nothing_grows(
+def test_thirty_copies_are_merged_one_by_one_without_loss_or_duplicates(
     beside: Beside, nested: bool
 ):
     beside.desk.append("black", source="tool")
@@ -215,7 +217,7 @@ def test_thirty_copies_are_resolved_one_by_one_none_is_lost_and_nothing_grows(
     assert beside.desk.raw() == before
 
 
-def test_of_copies_that_are_gone_nothing_is_kept_for_ever(beside: Beside):
+def test_versions_of_deleted_copies_expire(beside: Beside):
     beside.copy(line("from the phone"))
     beside.settle()
     snapshots = beside.desk.curator.writer.snapshots
@@ -230,7 +232,7 @@ def test_of_copies_that_are_gone_nothing_is_kept_for_ever(beside: Beside):
 
 
 @pytest.mark.scenario("D79")
-def test_what_a_sync_program_prunes_of_its_copies_was_merged_before(beside: Beside):
+def test_copies_are_merged_before_their_sync_program_prunes_them(beside: Beside):
     for number in range(12):
         beside.copy(
             line(f"thought {number}"),
@@ -244,7 +246,9 @@ def test_what_a_sync_program_prunes_of_its_copies_was_merged_before(beside: Besi
     assert all(f"- thought {number}\n" in beside.desk.text() for number in range(12))
 
 
-def test_a_crash_between_the_note_and_the_trash_costs_nothing(beside: Beside):
+def test_a_crash_between_writing_the_note_and_trashing_the_copy_loses_nothing(
+    beside: Beside,
+):
     beside.desk.append("black", source="tool")
     beside.copy(line("from the phone"))
     copy = beside.one()
@@ -263,7 +267,7 @@ def test_a_crash_between_the_note_and_the_trash_costs_nothing(beside: Beside):
     assert beside.names() == ["USER.md"]
 
 
-def test_a_copy_that_was_merged_with_marks_is_known_as_such_and_after_an_undo_no_more(
+def test_a_copy_merged_with_both_lines_counts_as_contained_until_undone(
     beside: Beside,
 ):
     beside.desk.save(ROOT.replace("green", "green, hot"))
@@ -279,7 +283,7 @@ def test_a_copy_that_was_merged_with_marks_is_known_as_such_and_after_an_undo_no
     assert beside.one().state == "conflict"
 
 
-def test_a_save_that_comes_between_is_merged_too(beside: Beside):
+def test_a_save_during_the_merge_is_merged_too(beside: Beside):
     beside.copy(line("from the phone"))
     copy = beside.one()
     beside.desk.save(line("saved just now"))
@@ -291,7 +295,7 @@ def test_a_save_that_comes_between_is_merged_too(beside: Beside):
     assert "- saved just now\n" in beside.desk.text()
 
 
-def test_a_save_that_comes_between_and_changed_the_same_leaves_the_copy(beside: Beside):
+def test_a_save_of_the_same_line_during_the_merge_keeps_the_copy(beside: Beside):
     beside.desk.save(line("since then"))
     beside.copy(ROOT.replace("green", "green, iced"))
     copy = beside.one()
@@ -306,7 +310,7 @@ def test_a_save_that_comes_between_and_changed_the_same_leaves_the_copy(beside: 
     assert beside.names() == [NEXTCLOUD, "USER.md"]
 
 
-def test_a_note_that_cannot_be_written_keeps_its_copy(beside: Beside):
+def test_a_copy_is_kept_when_its_note_cannot_be_written(beside: Beside):
     beside.copy(line("from the phone"))
     (beside.desk.vault / "USER.md").chmod(0o400)
 
@@ -324,7 +328,7 @@ def test_a_note_that_cannot_be_written_keeps_its_copy(beside: Beside):
 
 
 @pytest.mark.parametrize("lock", [f".{NEXTCLOUD}.swp", ".USER.md.swp", ".#USER.md"])
-def test_nothing_is_done_unasked_while_an_editor_has_either_open(
+def test_nothing_is_merged_automatically_while_an_editor_has_either_file_open(
     beside: Beside, lock: str
 ):
     beside.copy(line("from the phone"))
@@ -339,7 +343,7 @@ def test_nothing_is_done_unasked_while_an_editor_has_either_open(
     assert [done.outcome for done in beside.settle()] == ["merged"]
 
 
-def test_what_was_saved_just_now_is_left_alone(beside: Beside):
+def test_a_copy_or_note_saved_just_now_is_left_alone(beside: Beside):
     beside.copy(line("from the phone"))
     seen = beside.one().changed_ns / 1e9
 
@@ -353,7 +357,7 @@ def test_what_was_saved_just_now_is_left_alone(beside: Beside):
 
 
 @pytest.mark.scenario("D73")
-def test_a_note_that_is_away_for_a_moment_leaves_its_copy_an_orphan_that_nobody_touches(
+def test_a_copy_whose_note_is_missing_for_a_moment_is_left_alone(
     beside: Beside,
 ):
     beside.copy(line("from the phone"))
@@ -376,7 +380,7 @@ def test_a_note_that_is_away_for_a_moment_leaves_its_copy_an_orphan_that_nobody_
         ("# Another trip\n", None),
     ],
 )
-def test_a_number_in_a_name_is_a_guess_that_is_listed_where_the_texts_are_alike(
+def test_a_numbered_name_is_listed_as_a_possible_copy_if_the_texts_are_similar(
     beside: Beside, text: str, listed: str | None
 ):
     beside.copy(text, "USER 2.md")
@@ -390,14 +394,14 @@ def test_a_number_in_a_name_is_a_guess_that_is_listed_where_the_texts_are_alike(
     assert "USER 2.md" in beside.names()
 
 
-def test_copies_of_what_is_no_memory_are_left_alone(beside: Beside):
+def test_copies_of_files_that_are_not_notes_are_left_alone(beside: Beside):
     beside.copy("x", "Attachments/readme (conflicted copy 2026-11-21 203312).md")
 
     assert beside.conflicts.list_all() == []
     assert beside.settle() == []
 
 
-def test_a_clash_of_names_and_the_persona_are_for_a_person(beside: Beside):
+def test_a_case_clash_and_the_persona_are_left_to_a_person(beside: Beside):
     beside.desk.save("I am.\n", "SOUL.md")
     beside.copy("I am.\n\nAnd more.\n", "SOUL (conflicted copy 2026-11-21 203312).md")
     beside.copy(line("x"), "USER (case clash 1).md")
@@ -412,7 +416,7 @@ def test_a_clash_of_names_and_the_persona_are_for_a_person(beside: Beside):
     assert beside.desk.text("SOUL.md") == "I am.\n\nAnd more.\n"
 
 
-def test_ticks_on_a_copy_of_the_inbox_reach_the_inbox(beside: Beside):
+def test_ticks_in_a_copy_of_the_inbox_reach_the_inbox(beside: Beside):
     first = (
         '- [ ] remove from USER.md › Tea: "white"\n      why: asked · id 6b1e90ab12\n'
     )
@@ -444,7 +448,7 @@ def test_ticks_on_a_copy_of_the_inbox_reach_the_inbox(beside: Beside):
     )
 
 
-def test_a_copy_of_a_log_adds_its_records_and_takes_none_away(beside: Beside):
+def test_a_copy_of_a_log_adds_its_records_and_removes_none(beside: Beside):
     turns = [
         json.dumps(
             {"id": str(number), "ts": f"2026-11-21T10:0{number}:00", "text": "x"}
@@ -471,7 +475,7 @@ def test_a_copy_of_a_log_adds_its_records_and_takes_none_away(beside: Beside):
         beside.conflicts.take(left, beside.desk.now)
 
 
-def test_a_copy_that_cannot_be_read_is_listed_with_the_reason_and_stays(beside: Beside):
+def test_an_unreadable_copy_is_listed_with_the_reason_and_kept(beside: Beside):
     (beside.desk.vault / "elsewhere.md").write_text("x")
     (beside.desk.vault / NEXTCLOUD).symlink_to("elsewhere.md")
 
@@ -503,7 +507,7 @@ Conflicts(curator, folder, Layout([])).settle(datetime.now(UTC) + timedelta(hour
 
 
 @pytest.mark.scenario("D70", "D71")
-def test_killed_at_random_moments_each_copy_is_merged_once_and_only_then_gone(
+def test_after_random_kills_each_copy_is_merged_once_before_it_is_removed(
     beside: Beside,
 ):
     dice, desk = random.Random(7), beside.desk
@@ -542,7 +546,7 @@ def test_killed_at_random_moments_each_copy_is_merged_once_and_only_then_gone(
 
 
 @pytest.mark.scenario("D70")
-def test_a_version_kept_within_a_tick_of_the_clock_before_the_copy_came_is_still_its_past(
+def test_a_version_kept_within_a_clock_tick_of_the_copy_still_counts_as_its_past(
     beside: Beside,
 ):
     """Kernels stamp files with the time of their last tick, which lies up to 10 ms behind the clock."""
@@ -564,7 +568,7 @@ def test_a_version_kept_within_a_tick_of_the_clock_before_the_copy_came_is_still
 
 
 @pytest.mark.scenario("D69", "D70")
-def test_a_client_that_puts_the_local_text_aside_and_the_servers_in_its_place_costs_no_line(
+def test_a_client_that_moves_the_local_text_to_a_copy_loses_no_line(
     beside: Beside,
 ):
     """The copy holds what stood here, the bot's line too; what the client put there has seen neither."""

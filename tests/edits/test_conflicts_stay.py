@@ -63,7 +63,7 @@ def folder(desk: Desk) -> Folder:
     [(HORN, LAMP), (LAMP,), ()],
     ids=["all kept", "base not kept", "nothing kept"],
 )
-def test_a_line_that_both_changed_is_not_replaced_when_the_person_saves_another_line(
+def test_a_line_changed_on_both_sides_is_not_replaced_after_saves_of_other_lines(
     folder: Folder, history: tuple[str, ...], looks: bool
 ):
     for version in history:
@@ -87,7 +87,7 @@ def test_a_line_that_both_changed_is_not_replaced_when_the_person_saves_another_
         )
 
 
-def test_a_copy_that_was_called_a_conflict_stays_one_although_its_base_is_no_longer_kept(
+def test_a_conflict_stays_a_conflict_after_its_base_version_expired(
     folder: Folder,
 ):
     folder.save(HORN)
@@ -108,7 +108,7 @@ def test_a_copy_that_was_called_a_conflict_stays_one_although_its_base_is_no_lon
     assert folder.only().state == "conflict"
 
 
-def test_without_its_state_folder_a_copy_that_lacks_a_line_of_the_note_is_left_to_the_person(
+def test_without_state_a_copy_that_lacks_a_line_of_the_note_is_left_to_a_person(
     folder: Folder,
 ):
     """Nothing is known of the past, and the two lines are not alike: the copy may be older than either."""
@@ -134,7 +134,7 @@ def test_without_its_state_folder_a_copy_that_lacks_a_line_of_the_note_is_left_t
         "take",
     ],
 )
-def test_what_a_person_does_settles_a_conflict(folder: Folder, settle: str):
+def test_an_action_of_a_person_settles_a_conflict(folder: Folder, settle: str):
     folder.save(HORN)
     folder.save(LAMP)
     folder.copy(BELLS)
@@ -157,7 +157,7 @@ def test_what_a_person_does_settles_a_conflict(folder: Folder, settle: str):
     )
 
 
-def test_both_lines_stay_where_nobody_can_tell_whether_the_copy_has_seen_the_notes(
+def test_both_lines_are_kept_when_it_is_unknown_whether_the_copy_saw_the_note(
     folder: Folder,
 ):
     folder.save(HORN.replace("- channel 16 first, then a horn", "- a lamp on the roof"))
@@ -172,7 +172,7 @@ def test_both_lines_stay_where_nobody_can_tell_whether_the_copy_has_seen_the_not
     assert "- three bells at the door" in folder.text()
 
 
-def test_lines_written_here_are_not_removed_after_a_first_copy_of_that_device_was_merged_by_hand(
+def test_local_lines_survive_a_second_copy_of_a_device_whose_first_was_merged_by_hand(
     folder: Folder,
 ):
     """The second copy has a line that the note has, too, and yet its device never saw what was written here."""
@@ -308,7 +308,7 @@ def triples(desk: Desk, seeds: range) -> dict[str, int]:
     [(0, 150), pytest.param(150, 2000, marks=pytest.mark.deep)],
     ids=["some", "all"],
 )
-def test_no_edit_of_a_person_is_replaced_by_a_copy_without_an_act_of_theirs(
+def test_a_copy_never_replaces_a_persons_edit_without_their_action(
     desk: Desk, first: int, end: int
 ):
     outcomes = triples(desk, range(first, end))

@@ -44,14 +44,14 @@ def reasons(edit: Edit) -> list[str]:
 
 
 @pytest.mark.scenario("A27")
-def test_where_one_device_curates_there_is_no_lease(laptop: Desk) -> None:
+def test_a_single_curating_device_takes_no_lease(laptop: Desk) -> None:
     laptop.append("sencha")
 
     assert not file(laptop).exists()
 
 
 @pytest.mark.scenario("A27")
-def test_while_one_device_curates_the_other_only_reads(
+def test_while_one_device_curates_the_others_only_read(
     laptop: Desk, tablet: Desk
 ) -> None:
     laptop.append("sencha")
@@ -79,7 +79,7 @@ def test_while_one_device_curates_the_other_only_reads(
 
 
 @pytest.mark.scenario("A27")
-def test_the_lease_of_a_device_that_is_gone_lapses(laptop: Desk, tablet: Desk) -> None:
+def test_the_lease_of_a_vanished_device_expires(laptop: Desk, tablet: Desk) -> None:
     laptop.append("sencha")
     tablet.append("matcha")
     assert reasons(laptop.append("gyokuro")) == ["other_device"]
@@ -95,7 +95,7 @@ def test_the_lease_of_a_device_that_is_gone_lapses(laptop: Desk, tablet: Desk) -
 
 
 @pytest.mark.scenario("A27", "B50")
-def test_a_lease_of_a_clock_that_is_years_ahead_bars_nobody_for_years(
+def test_a_lease_dated_years_ahead_does_not_block_others_for_years(
     laptop: Desk, tablet: Desk
 ) -> None:
     laptop.append("sencha")
@@ -116,14 +116,14 @@ def test_a_lease_of_a_clock_that_is_years_ahead_bars_nobody_for_years(
         b'{"device":"../x","until":1e999}',
     ],
 )
-def test_a_lease_that_cannot_be_read_bars_nobody(laptop: Desk, raw: bytes) -> None:
+def test_an_unreadable_lease_blocks_no_device(laptop: Desk, raw: bytes) -> None:
     file(laptop).write_bytes(raw)
 
     assert not reasons(laptop.append("sencha"))
 
 
 @pytest.mark.scenario("A27")
-def test_what_a_person_saved_late_is_brought_in_although_another_device_curates(
+def test_a_late_save_is_merged_although_another_device_holds_the_lease(
     laptop: Desk, tablet: Desk
 ) -> None:
     laptop.append("sencha")
@@ -140,7 +140,7 @@ def test_what_a_person_saved_late_is_brought_in_although_another_device_curates(
 
 
 @pytest.mark.scenario("A27")
-def test_of_many_who_ask_at_once_one_gets_the_lease(
+def test_of_many_concurrent_requests_one_gets_the_lease(
     laptop: Desk, tmp_path: Path
 ) -> None:
     ask = """
@@ -180,7 +180,7 @@ print(Lease(Path(sys.argv[1]), trail).barred("USER.md", 1000.0))
 
 
 @pytest.mark.scenario("A27")
-def test_a_vault_that_takes_no_lease_is_still_curated(
+def test_a_vault_in_which_no_lease_can_be_written_is_still_curated(
     laptop: Desk, tablet: Desk
 ) -> None:
     laptop.append("sencha")
@@ -189,7 +189,7 @@ def test_a_vault_that_takes_no_lease_is_still_curated(
     assert not reasons(tablet.append("matcha"))
 
 
-def test_the_lease_is_not_written_through_a_link(
+def test_the_lease_is_not_written_through_a_symlink(
     laptop: Desk, tablet: Desk, tmp_path: Path
 ) -> None:
     laptop.append("sencha")
@@ -200,7 +200,7 @@ def test_the_lease_is_not_written_through_a_link(
     assert not (tmp_path / "elsewhere").exists()
 
 
-def test_who_only_looks_takes_no_lease(laptop: Desk, tablet: Desk) -> None:
+def test_reading_and_dry_runs_take_no_lease(laptop: Desk, tablet: Desk) -> None:
     laptop.append("sencha")
     tablet.curator.past.history("USER.md")
     tablet.do({"op": "append", "heading": "Tea", "line": "x"}, dry_run=True)

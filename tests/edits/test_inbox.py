@@ -28,7 +28,7 @@ def states(desk: Desk) -> list[str]:
     return [one.state for one in desk.curator.inbox.proposals()]
 
 
-def test_a_proposal_stands_on_the_page_once(desk: Desk):
+def test_a_proposal_is_listed_once_on_its_page(desk: Desk):
     proposal = propose(desk)
     propose(desk)
 
@@ -49,13 +49,13 @@ def test_a_proposal_stands_on_the_page_once(desk: Desk):
         ("USER.md", "USER.INBOX.md"),
     ],
 )
-def test_each_note_has_its_page(desk: Desk, note: str, page: str):
+def test_each_note_has_its_own_inbox_page(desk: Desk, note: str, page: str):
     (desk.vault / "Users/mira/lantern/config").mkdir(parents=True)
 
     assert desk.curator.inbox.page_of(note) == page
 
 
-def test_what_is_ticked_is_done_recorded_and_taken_from_the_page(desk: Desk):
+def test_a_ticked_proposal_is_applied_recorded_and_removed_from_the_page(desk: Desk):
     proposal = propose(desk)
     desk.save(desk.text(PAGE).replace("- [ ]", "- [x]"), PAGE)
 
@@ -74,7 +74,7 @@ def test_what_is_ticked_is_done_recorded_and_taken_from_the_page(desk: Desk):
 
 
 @pytest.mark.parametrize("how", ["deleted", "marked"])
-def test_what_is_turned_down_is_not_proposed_again(desk: Desk, how: str):
+def test_a_rejected_proposal_is_not_made_again(desk: Desk, how: str):
     propose(desk)
     page = desk.text(PAGE)
     desk.save(
@@ -91,7 +91,7 @@ def test_what_is_turned_down_is_not_proposed_again(desk: Desk, how: str):
     assert desk.raw() == before
 
 
-def test_a_page_that_was_saved_just_now_is_looked_at_later(desk: Desk):
+def test_a_page_saved_just_now_is_processed_later(desk: Desk):
     propose(desk)
     desk.save(desk.text(PAGE).replace("- [ ]", "- [x]"), PAGE)
 
@@ -100,7 +100,7 @@ def test_a_page_that_was_saved_just_now_is_looked_at_later(desk: Desk):
 
 
 @pytest.mark.parametrize("page", [None, ""])
-def test_a_page_that_is_gone_or_empty_decides_nothing(desk: Desk, page: str | None):
+def test_a_missing_or_empty_page_decides_nothing(desk: Desk, page: str | None):
     propose(desk)
     (desk.vault / PAGE).unlink()
     if page is not None:
@@ -111,7 +111,7 @@ def test_a_page_that_is_gone_or_empty_decides_nothing(desk: Desk, page: str | No
     assert states(desk) == ["open"]
 
 
-def test_a_proposal_that_was_never_shown_is_not_taken_as_deleted(desk: Desk):
+def test_a_proposal_that_was_never_shown_does_not_count_as_rejected(desk: Desk):
     (desk.vault / PAGE).mkdir()
     propose(desk)
     (desk.vault / PAGE).rmdir()
@@ -122,7 +122,7 @@ def test_a_proposal_that_was_never_shown_is_not_taken_as_deleted(desk: Desk):
     assert states(desk) == ["open"]
 
 
-def test_a_proposal_that_fits_no_more_is_struck_through(desk: Desk):
+def test_a_proposal_that_no_longer_fits_is_struck_through(desk: Desk):
     proposal = propose(desk)
     desk.save(desk.text().replace("- green\n", "- jasmine\n"))
 
@@ -133,7 +133,7 @@ def test_a_proposal_that_fits_no_more_is_struck_through(desk: Desk):
     assert proposal in desk.text(PAGE)
 
 
-def test_what_nobody_decides_expires(desk: Desk):
+def test_an_undecided_proposal_expires(desk: Desk):
     propose(desk)
     for week in range(1, 5):
         desk.curator.past.prune(desk.now + timedelta(weeks=week))
@@ -143,7 +143,7 @@ def test_what_nobody_decides_expires(desk: Desk):
     assert states(desk) == ["expired"]
 
 
-def test_what_is_approved_while_the_note_cannot_be_written_is_done_later(desk: Desk):
+def test_an_approved_proposal_for_an_unwritable_note_is_applied_later(desk: Desk):
     propose(desk)
     (desk.vault / "USER.md").chmod(0o444)
     desk.save(desk.text(PAGE).replace("- [ ]", "- [x]"), PAGE)
@@ -159,7 +159,7 @@ def test_what_is_approved_while_the_note_cannot_be_written_is_done_later(desk: D
     assert "[x]" not in desk.text(PAGE)
 
 
-def test_by_its_id_a_proposal_is_approved_or_rejected(desk: Desk):
+def test_a_proposal_can_be_approved_or_rejected_by_its_id(desk: Desk):
     proposal = propose(desk)
 
     desk.curator.inbox.decide(
@@ -172,7 +172,7 @@ def test_by_its_id_a_proposal_is_approved_or_rejected(desk: Desk):
         desk.curator.inbox.find(proposal)
 
 
-def test_other_text_of_the_page_stays(desk: Desk):
+def test_other_text_on_the_page_is_kept(desk: Desk):
     desk.save("# My inbox\n\n- [x] buy milk\n", PAGE)
     propose(desk)
     desk.save(desk.text(PAGE).replace("- [ ]", "- [x]"), PAGE)
@@ -183,7 +183,7 @@ def test_other_text_of_the_page_stays(desk: Desk):
     assert "green" not in desk.text()
 
 
-def test_a_page_that_a_person_saved_is_not_looked_at_for_ever(desk: Desk):
+def test_a_processed_page_is_not_checked_again(desk: Desk):
     propose(desk)
     desk.save(desk.text(PAGE).replace("- [ ]", "- [-]"), PAGE)
     desk.curator.keep([desk.curator.folder.read(PAGE)], desk.now)
@@ -237,7 +237,7 @@ DYING = """
 @pytest.mark.scenario("B33")
 @pytest.mark.parametrize("step", ["recorded", "shown"])
 @pytest.mark.parametrize("when", ["before", "after"])
-def test_what_a_page_shows_can_be_decided_whenever_a_process_was_killed(
+def test_after_a_kill_at_any_step_a_shown_proposal_can_be_decided(
     desk: Desk, step: str, when: str
 ):
     program = [
@@ -261,7 +261,7 @@ def test_what_a_page_shows_can_be_decided_whenever_a_process_was_killed(
     assert ("- [ ]" in there) == ((step, when) != ("recorded", "before"))
 
 
-def test_what_was_decided_goes_from_the_page_also_later(desk: Desk):
+def test_a_decided_proposal_that_reappears_on_the_page_is_removed_again(desk: Desk):
     proposal = propose(desk)
     page = desk.text(PAGE).replace("- [ ]", "- [-]")
     desk.curator.inbox.decide(desk.curator.inbox.find(proposal), "rejected", desk.now)

@@ -26,7 +26,9 @@ def forget_state(desk: Desk) -> None:
 @pytest.mark.parametrize(
     "alone", [False, True], ids=["with snapshots", "from the audit alone"]
 )
-def test_undo_gives_back_the_bytes_and_undo_of_that_the_others(desk: Desk, alone: bool):
+def test_undo_restores_the_bytes_and_undoing_the_undo_restores_the_edit(
+    desk: Desk, alone: bool
+):
     before = desk.raw()
     done = desk.do(*OPS)
     after = desk.raw()
@@ -52,7 +54,9 @@ def test_undo_gives_back_the_bytes_and_undo_of_that_the_others(desk: Desk, alone
 @pytest.mark.parametrize(
     "alone", [False, True], ids=["with snapshots", "from the audit alone"]
 )
-def test_undo_in_a_note_that_changed_since_leaves_the_rest(desk: Desk, alone: bool):
+def test_undo_in_a_note_that_changed_since_keeps_the_other_changes(
+    desk: Desk, alone: bool
+):
     done = desk.do(*OPS)
     desk.save(
         desk.text().replace("All of them.", "All but one.").replace("# Me", "# Myself")
@@ -65,7 +69,7 @@ def test_undo_in_a_note_that_changed_since_leaves_the_rest(desk: Desk, alone: bo
     assert desk.text() == "# Myself\n\n## Tea\n\n- green\n\n## Boats\n\nAll but one.\n"
 
 
-def test_what_a_person_made_of_an_item_survives_its_undo(desk: Desk):
+def test_an_item_a_person_reworded_survives_the_undo_of_its_creation(desk: Desk):
     done = desk.append("black")
     desk.save(desk.text().replace("- black\n", "- black, with milk on Sundays\n"))
 
@@ -74,7 +78,7 @@ def test_what_a_person_made_of_an_item_survives_its_undo(desk: Desk):
     assert "- black, with milk on Sundays\n" in desk.text()
 
 
-def test_undo_of_a_note_that_was_made_takes_it_away_and_back(desk: Desk):
+def test_undoing_the_creation_of_a_note_removes_it_and_can_be_undone(desk: Desk):
     made = desk.do(
         {"op": "add_heading", "heading": "Tides", "lines": ["high at six"]},
         note="memory/tides.md",
@@ -88,14 +92,14 @@ def test_undo_of_a_note_that_was_made_takes_it_away_and_back(desk: Desk):
     assert desk.text("memory/tides.md") == "## Tides\n\n- high at six\n"
 
 
-def test_a_record_that_changed_nothing_cannot_be_taken_back(desk: Desk):
+def test_a_record_without_changes_cannot_be_undone(desk: Desk):
     done = desk.append("green")
 
     with pytest.raises(NotUndoable):
         desk.undo(done.audit_id)
 
 
-def test_an_id_that_may_be_several_lists_them_and_changes_nothing(desk: Desk):
+def test_an_ambiguous_id_lists_its_candidates_and_changes_nothing(desk: Desk):
     ids = [desk.append(line).audit_id for line in ("black", "white")]
     before = desk.raw()
 
@@ -106,12 +110,12 @@ def test_an_id_that_may_be_several_lists_them_and_changes_nothing(desk: Desk):
     assert desk.raw() == before
 
 
-def test_an_unknown_id_is_said_to_be_so(desk: Desk):
+def test_an_unknown_id_is_reported(desk: Desk):
     with pytest.raises(UnclearId, match="no record"):
         desk.undo("feed")
 
 
-def test_history_has_each_version_and_who_made_it(desk: Desk):
+def test_history_lists_each_version_and_its_author(desk: Desk):
     desk.append("black", source="tool")
     desk.save(desk.text() + "\n- mine\n")
     desk.append("white")
@@ -122,7 +126,7 @@ def test_history_has_each_version_and_who_made_it(desk: Desk):
     assert versions[0].bytes == len(desk.raw())
 
 
-def test_history_knows_the_version_that_stands_there_although_nobody_kept_it(
+def test_history_includes_the_current_version_even_if_not_yet_kept(
     desk: Desk,
 ):
     desk.append("black", source="tool")
@@ -135,7 +139,7 @@ def test_history_knows_the_version_that_stands_there_although_nobody_kept_it(
     ]
 
 
-def test_a_version_can_be_put_there_again_and_that_taken_back(desk: Desk):
+def test_a_version_can_be_restored_and_the_restore_undone(desk: Desk):
     first = desk.raw()
     desk.append("black")
     desk.append("white")
@@ -156,7 +160,7 @@ def test_a_version_can_be_put_there_again_and_that_taken_back(desk: Desk):
     assert desk.raw() == latest
 
 
-def test_records_of_other_devices_and_torn_lines_are_read(desk: Desk):
+def test_records_of_other_devices_are_read_and_torn_lines_skipped(desk: Desk):
     done = desk.append("black")
     path = desk.vault / "USER.md.audit.jsonl"
     path.rename(desk.vault / "USER.md.audit.laptop.jsonl")
@@ -174,6 +178,6 @@ def test_records_of_other_devices_and_torn_lines_are_read(desk: Desk):
     ]
 
 
-def test_the_history_of_what_is_no_note_is_refused(desk: Desk):
+def test_history_of_a_path_that_is_not_a_note_is_refused(desk: Desk):
     with pytest.raises(NotCurated):
         desk.curator.past.history("AGENTS.md")

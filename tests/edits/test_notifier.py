@@ -81,7 +81,7 @@ def python(program: str, *arguments: object) -> tuple[str, ...]:
     return (sys.executable, "-c", program, *map(str, arguments))
 
 
-def test_a_webhook_gets_one_line_for_each_edit_and_no_word_of_the_note(
+def test_a_webhook_gets_one_line_per_edit_without_text_of_the_note(
     desk: Desk, channel: Channel
 ):
     announcer = telling(desk, url=channel.url)
@@ -107,7 +107,7 @@ def test_a_webhook_gets_one_line_for_each_edit_and_no_word_of_the_note(
     )
 
 
-def test_a_command_gets_the_line_on_its_standard_input_without_a_shell(
+def test_a_command_gets_the_line_on_standard_input_without_a_shell(
     desk: Desk, tmp_path: Path
 ):
     log = tmp_path / "log $(touch oops); x"
@@ -120,7 +120,7 @@ def test_a_command_gets_the_line_on_its_standard_input_without_a_shell(
     assert log.read_text() == "USER.md curated: +1 appended\n"
 
 
-def test_what_a_person_did_and_what_changed_nothing_is_not_told(
+def test_edits_of_a_person_and_edits_without_effect_are_not_announced(
     desk: Desk, channel: Channel
 ):
     announcer = telling(desk, url=channel.url)
@@ -134,7 +134,7 @@ def test_what_a_person_did_and_what_changed_nothing_is_not_told(
     assert channel.bodies == []
 
 
-def test_a_write_that_waited_is_told_when_it_is_made_and_once(
+def test_a_waiting_write_is_announced_once_when_it_is_done(
     desk: Desk, channel: Channel
 ):
     announcer = telling(desk, url=channel.url)
@@ -150,7 +150,7 @@ def test_a_write_that_waited_is_told_when_it_is_made_and_once(
     assert channel.lines == ["USER.md curated: +1 appended"]
 
 
-def test_no_edit_waits_for_a_channel_that_hangs(desk: Desk, channel: Channel):
+def test_a_hanging_channel_delays_no_edit(desk: Desk, channel: Channel):
     channel.wait.clear()
     announcer = telling(desk, url=channel.url)
 
@@ -172,7 +172,7 @@ def test_no_edit_waits_for_a_channel_that_hangs(desk: Desk, channel: Channel):
 @pytest.mark.parametrize(
     "fault", ["nothing listens", "an error", "no such command", "a command that fails"]
 )
-def test_a_channel_that_fails_is_complained_about_once_and_the_edits_stand(
+def test_a_failing_channel_is_logged_once_and_the_edits_are_kept(
     desk: Desk, channel: Channel, caplog: pytest.LogCaptureFixture, fault: str
 ):
     url, command = "", ()
@@ -202,7 +202,7 @@ def test_a_channel_that_fails_is_complained_about_once_and_the_edits_stand(
     assert "s3cret" not in said
 
 
-def test_a_command_that_takes_too_long_is_ended_with_what_it_started(
+def test_a_command_that_takes_too_long_is_killed_with_its_children(
     desk: Desk, tmp_path: Path
 ):
     alive = tmp_path / "alive"
@@ -217,7 +217,7 @@ def test_a_command_that_takes_too_long_is_ended_with_what_it_started(
     assert not alive.exists()
 
 
-def test_only_so_much_waits_to_be_told(desk: Desk, channel: Channel):
+def test_the_queue_of_announcements_is_bounded(desk: Desk, channel: Channel):
     channel.wait.clear()
     announcer = telling(desk, url=channel.url, most=2)
 
@@ -231,7 +231,7 @@ def test_only_so_much_waits_to_be_told(desk: Desk, channel: Channel):
 
 
 @pytest.mark.parametrize("told", [True, False])
-def test_the_configuration_says_where_and_whether(
+def test_the_configuration_sets_the_channel_or_disables_it(
     outside: Outside, channel: Channel, tmp_path: Path, told: bool
 ):
     outside.write("USER.md", NOTE)
@@ -249,7 +249,9 @@ def test_the_configuration_says_where_and_whether(
     assert channel.lines == (["USER.md curated: +1 appended"] if told else [])
 
 
-def test_a_daemon_tells_what_it_folds_in(outside: Outside, channel: Channel):
+def test_a_daemon_announces_the_waiting_edits_it_applies(
+    outside: Outside, channel: Channel
+):
     path = outside.write("USER.md", NOTE)
     with outside.daemon(CURATION_SUMMARY_URL=channel.url):
         path.chmod(0o444)
@@ -261,7 +263,7 @@ def test_a_daemon_tells_what_it_folds_in(outside: Outside, channel: Channel):
         until(lambda: channel.lines == ["USER.md curated: +1 appended"])
 
 
-def test_without_a_channel_there_is_no_thread(desk: Desk):
+def test_without_a_channel_no_thread_is_started(desk: Desk):
     before = threading.active_count()
     announcer = telling(desk)
 
@@ -271,14 +273,14 @@ def test_without_a_channel_there_is_no_thread(desk: Desk):
     announcer.close()
 
 
-def test_a_command_is_a_list(tmp_path: Path):
+def test_the_summary_command_is_configured_as_a_list(tmp_path: Path):
     file = tmp_path / "vault-memory.toml"
     file.write_text('[curation]\nsummary_command = ["notify", "--quiet"]\n')
 
     assert config.load(file, {}).curation.summary_command == ("notify", "--quiet")
 
 
-def test_the_vault_tells_with_what_the_configuration_names(
+def test_the_vault_announces_edits_to_the_configured_channel(
     outside: Outside, channel: Channel
 ):
     outside.write("USER.md", NOTE)

@@ -83,7 +83,7 @@ def append(memory: VaultMemory, line: str) -> None:
 
 @pytest.mark.scenario("A32")
 @pytest.mark.parametrize("command", [VIM, NANO], ids=["vim", "nano"])
-def test_an_editor_that_refuses_to_save_what_changed_leaves_the_note_whole(
+def test_an_editor_that_refuses_to_overwrite_a_changed_file_leaves_the_note_intact(
     outside: Outside, command: tuple[str, ...]
 ) -> None:
     with a_vault(outside) as (memory, path), opened(command, path) as editor:
@@ -104,7 +104,9 @@ def test_an_editor_that_refuses_to_save_what_changed_leaves_the_note_whole(
 
 
 @pytest.mark.scenario("A7")
-def test_who_saves_all_the_same_takes_no_line_of_the_bot_away(outside: Outside) -> None:
+def test_an_editor_forced_to_overwrite_removes_no_line_of_the_bot(
+    outside: Outside,
+) -> None:
     with a_vault(outside) as (memory, path), opened(VIM, path) as editor:
         editor.types(TO_THE_END["vim"])
         append(memory, "black")

@@ -32,7 +32,7 @@ FORGED = """# Waiting for you
 
 
 @pytest.mark.scenario("H123")
-def test_nothing_is_done_for_a_note_or_a_page_that_says_so(desk: Desk):
+def test_instructions_in_a_note_or_a_forged_inbox_page_are_not_followed(desk: Desk):
     desk.save(MINE)
     desk.save(ORDERS, "memory/letter.md")
     desk.save(FORGED, PAGE)
@@ -53,7 +53,7 @@ def test_nothing_is_done_for_a_note_or_a_page_that_says_so(desk: Desk):
 
 
 @pytest.mark.scenario("H123")
-def test_a_bot_that_obeys_can_ask_for_no_more_than_ops(desk: Desk):
+def test_a_bot_that_obeys_a_note_can_still_request_only_ops(desk: Desk):
     desk.save(MINE)
     obeyed: list[Any] = [
         {"op": "delete_note"},
@@ -77,7 +77,9 @@ def test_a_bot_that_obeys_can_ask_for_no_more_than_ops(desk: Desk):
 
 @pytest.mark.scenario("H123")
 @pytest.mark.parametrize("human_items", ["propose", "edit"])
-def test_a_bot_that_deletes_all_is_held_by_the_brake(desk: Desk, human_items: str):
+def test_a_bot_that_deletes_everything_is_stopped_by_the_brake(
+    desk: Desk, human_items: str
+):
     desk.options["human_items"] = human_items
     desk.save(MINE)
 
@@ -107,7 +109,7 @@ def test_a_bot_that_deletes_all_is_held_by_the_brake(desk: Desk, human_items: st
         "a/../../b.md",
     ],
 )
-def test_no_file_but_a_note_of_the_memory_is_written(desk: Desk, note: str):
+def test_only_notes_of_the_memory_can_be_written(desk: Desk, note: str):
     before = {path.name: path.read_bytes() for path in desk.vault.iterdir()}
 
     with pytest.raises((NotCurated, BadPath)):

@@ -45,7 +45,7 @@ def meanwhile(desk: Desk, text: str) -> None:
 
 
 @pytest.mark.scenario("A1")
-def test_what_a_person_saved_meanwhile_and_what_the_bot_wrote_are_both_there(
+def test_a_save_during_a_bots_write_and_the_write_are_both_kept(
     desk: Desk,
 ):
     desk.save(TEA)
@@ -64,7 +64,7 @@ def test_what_a_person_saved_meanwhile_and_what_the_bot_wrote_are_both_there(
 
 
 @pytest.mark.scenario("A12")
-def test_what_both_added_stands_there_once_in_the_persons_words(desk: Desk):
+def test_an_item_added_by_both_appears_once_in_the_persons_words(desk: Desk):
     desk.save(TEA)
     meanwhile(desk, TEA.replace("- white\n", "- white\n- BLACK\n"))
 
@@ -77,7 +77,7 @@ def test_what_both_added_stands_there_once_in_the_persons_words(desk: Desk):
 
 
 @pytest.mark.scenario("A14")
-def test_an_item_follows_a_section_that_was_renamed_meanwhile(desk: Desk):
+def test_an_item_is_added_to_a_section_renamed_during_the_write(desk: Desk):
     desk.save(TEA)
     meanwhile(desk, TEA.replace("## Tea", "## Hot drinks"))
 
@@ -89,7 +89,7 @@ def test_an_item_follows_a_section_that_was_renamed_meanwhile(desk: Desk):
 
 
 @pytest.mark.scenario("A15")
-def test_an_item_that_was_moved_meanwhile_is_edited_where_it_stands(desk: Desk):
+def test_an_item_moved_during_the_write_is_edited_in_its_new_place(desk: Desk):
     desk.save(TEA)
     desk.append("black", source="tool")
     moved = TEA.replace("- Sula\n", "- Sula\n- black\n")
@@ -105,7 +105,7 @@ def test_an_item_that_was_moved_meanwhile_is_edited_where_it_stands(desk: Desk):
 
 
 @pytest.mark.scenario("A16")
-def test_a_section_that_was_deleted_meanwhile_comes_back_with_the_new_item_alone(
+def test_a_section_deleted_during_the_write_returns_with_only_the_new_item(
     desk: Desk,
 ):
     desk.save(TEA)
@@ -118,7 +118,7 @@ def test_a_section_that_was_deleted_meanwhile_comes_back_with_the_new_item_alone
 
 
 @pytest.mark.scenario("A28")
-def test_a_note_that_may_not_be_written_waits_and_gets_its_line_later(desk: Desk):
+def test_a_write_to_a_read_only_note_waits_and_is_done_later(desk: Desk):
     path = desk.vault / "USER.md"
     path.chmod(0o444)
 
@@ -139,7 +139,7 @@ def test_a_note_that_may_not_be_written_waits_and_gets_its_line_later(desk: Desk
     assert [one["id"] for one in desk.records()] == [record.id]
 
 
-def test_a_write_that_waited_is_made_on_what_a_person_saved_meanwhile(desk: Desk):
+def test_a_waiting_write_is_applied_to_the_text_saved_since(desk: Desk):
     desk.save(TEA)
     (desk.vault / "USER.md").chmod(0o444)
     waiting = desk.do({"op": "remove", "heading": "Tea", "match": "white"})
@@ -155,7 +155,7 @@ def test_a_write_that_waited_is_made_on_what_a_person_saved_meanwhile(desk: Desk
 
 
 @pytest.mark.scenario("A29")
-def test_a_note_with_a_second_name_waits(desk: Desk):
+def test_a_write_to_a_hard_linked_note_waits(desk: Desk):
     os.link(desk.vault / "USER.md", desk.vault / "other.md")
 
     edit = desk.append("black")
@@ -164,7 +164,7 @@ def test_a_note_with_a_second_name_waits(desk: Desk):
     assert os.stat(desk.vault / "USER.md").st_nlink == 2
 
 
-def test_a_person_who_just_saved_is_waited_for_a_moment(desk: Desk):
+def test_a_write_waits_a_moment_for_a_person_who_just_saved(desk: Desk):
     desk.save(TEA)
     now = datetime.now(UTC)
     run = desk.curator.new_command(
@@ -181,7 +181,7 @@ def test_a_person_who_just_saved_is_waited_for_a_moment(desk: Desk):
 
 
 @pytest.mark.scenario("A22")
-def test_at_night_a_note_that_was_just_saved_is_left_for_later(desk: Desk):
+def test_a_nightly_write_to_a_note_saved_just_now_is_postponed(desk: Desk):
     desk.save(TEA)
     now = datetime.now(UTC)
     run = desk.curator.new_command(
@@ -227,7 +227,7 @@ KILLED = """
 
 @pytest.mark.scenario("B33", "B37")
 @pytest.mark.parametrize("when", ["before", "after"])
-def test_a_process_killed_between_the_text_and_its_record_leaves_one_record(
+def test_a_kill_between_the_text_and_its_record_leaves_one_record(
     desk: Desk, when: str
 ):
     desk.save(TEA)
@@ -287,7 +287,7 @@ MANY = """
 """
 
 
-def test_several_processes_at_one_note_lose_no_line_and_no_record(desk: Desk):
+def test_concurrent_processes_lose_no_line_and_no_record_of_a_note(desk: Desk):
     program = [
         sys.executable,
         "-c",
@@ -310,9 +310,7 @@ def test_several_processes_at_one_note_lose_no_line_and_no_record(desk: Desk):
 
 @pytest.mark.scenario("A3", "A23")
 @pytest.mark.parametrize("half", ["", "# Me\n\n## T", None])
-def test_nothing_is_refused_for_what_only_half_a_save_lacks(
-    desk: Desk, half: str | None
-):
+def test_no_op_is_refused_because_of_a_half_finished_save(desk: Desk, half: str | None):
     desk.save(TEA)
     desk.append("black", source="tool")
     whole = desk.text().replace("- Sula\n", "- Sula\n- Gannet\n")
@@ -341,7 +339,7 @@ def test_nothing_is_refused_for_what_only_half_a_save_lacks(
     assert desk.text() == whole.replace("- black\n", "- black\n- oolong\n")
 
 
-def test_a_note_that_is_gone_for_good_is_not_waited_for_long(desk: Desk):
+def test_a_note_deleted_for_good_is_not_waited_for_long(desk: Desk):
     desk.append("black", source="tool")
     (desk.vault / "USER.md").unlink()
     now = datetime.now(UTC)
@@ -358,7 +356,7 @@ def test_a_note_that_is_gone_for_good_is_not_waited_for_long(desk: Desk):
 
 
 @pytest.mark.scenario("A3")
-def test_a_note_that_is_empty_while_it_is_saved_for_the_first_time_is_waited_for(
+def test_a_write_waits_while_a_new_note_is_still_empty(
     desk: Desk,
 ):
     """Nothing is known of the note yet: that it is empty can only be told to be half a save by waiting."""

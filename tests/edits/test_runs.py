@@ -52,7 +52,7 @@ def test_an_op_changes_its_line_and_is_recorded_with_a_diff(desk: Desk):
     assert desk.learnt == ["USER.md"]
 
 
-def test_a_run_without_effect_touches_nothing_and_is_recorded(desk: Desk):
+def test_a_run_without_effect_leaves_the_file_untouched_and_is_recorded(desk: Desk):
     before = written(desk.vault / "USER.md")
 
     edit = desk.append("GREEN")
@@ -63,7 +63,7 @@ def test_a_run_without_effect_touches_nothing_and_is_recorded(desk: Desk):
     assert desk.learnt == []
 
 
-def test_a_run_whose_ops_were_all_refused_leaves_one_record(desk: Desk):
+def test_a_run_with_only_refused_ops_leaves_one_record(desk: Desk):
     edit = desk.do({"op": "append", "heading": "Tee", "line": "x"}, {"op": "fly"}, 7)
 
     assert [refused.reason for refused in edit.rejected] == [
@@ -81,7 +81,7 @@ def test_a_run_without_ops_leaves_no_record(desk: Desk):
     assert (edit.audit_id, edit.changed, desk.records()) == (None, False, [])
 
 
-def test_good_ops_are_done_while_bad_ones_are_refused(desk: Desk):
+def test_valid_ops_are_applied_although_others_are_refused(desk: Desk):
     edit = desk.do(
         {"op": "append", "heading": "Tea", "line": "black"},
         {"op": "append", "heading": "Tea", "line": ""},
@@ -91,7 +91,7 @@ def test_good_ops_are_done_while_bad_ones_are_refused(desk: Desk):
     assert [refused.reason for refused in edit.rejected] == ["empty_line"]
 
 
-def test_a_heading_makes_a_note_that_is_not_there(desk: Desk):
+def test_adding_a_heading_creates_a_missing_note(desk: Desk):
     edit = desk.do(
         {"op": "add_heading", "heading": "Tides", "lines": ["high at six"]},
         note="memory/sea/tides.md",
@@ -102,7 +102,7 @@ def test_a_heading_makes_a_note_that_is_not_there(desk: Desk):
     assert len(desk.records("memory/sea/tides.md")) == 1
 
 
-def test_nothing_is_made_for_an_op_that_is_refused_in_a_note_that_is_not_there(
+def test_a_refused_op_does_not_create_a_missing_note(
     desk: Desk,
 ):
     edit = desk.append("x", note="memory/sea/typo.md")
@@ -111,7 +111,7 @@ def test_nothing_is_made_for_an_op_that_is_refused_in_a_note_that_is_not_there(
     assert not (desk.vault / "memory").exists()
 
 
-def test_another_revision_than_expected_changes_nothing(desk: Desk):
+def test_an_unexpected_revision_changes_nothing(desk: Desk):
     seen = sha(desk.raw())
     desk.save("# Me\n\n## Tea\n\n- white\n")
 
@@ -122,7 +122,7 @@ def test_another_revision_than_expected_changes_nothing(desk: Desk):
     assert (desk.text(), desk.records()) == ("# Me\n\n## Tea\n\n- white\n", [])
 
 
-def test_another_revision_than_expected_gets_the_ops_when_that_is_asked_for(desk: Desk):
+def test_an_unexpected_revision_gets_the_ops_if_merging_is_requested(desk: Desk):
     seen = sha(desk.raw())
     desk.save("# Me\n\n## Tea\n\n- white\n")
 
@@ -131,7 +131,7 @@ def test_another_revision_than_expected_gets_the_ops_when_that_is_asked_for(desk
     assert desk.text() == "# Me\n\n## Tea\n\n- white\n- black\n"
 
 
-def test_the_revision_that_is_expected_lets_the_op_through(desk: Desk):
+def test_the_expected_revision_lets_the_op_pass(desk: Desk):
     assert desk.append("black", expected=sha(desk.raw())).changed
 
 
@@ -161,7 +161,7 @@ def test_a_dry_run_computes_everything_and_writes_nothing(desk: Desk):
         "a/b",
     ],
 )
-def test_what_is_no_note_of_that_kind_is_refused(desk: Desk, note: str):
+def test_a_file_that_is_not_a_curated_note_is_refused(desk: Desk, note: str):
     with pytest.raises(NotCurated):
         desk.append("x", note=note)
 
@@ -176,7 +176,9 @@ def test_what_is_no_note_of_that_kind_is_refused(desk: Desk, note: str):
     ],
     ids=["windows", "byte order mark", "no final newline"],
 )
-def test_the_form_of_the_note_is_kept(desk: Desk, before: bytes, after: bytes):
+def test_an_edit_keeps_the_formatting_of_the_note(
+    desk: Desk, before: bytes, after: bytes
+):
     desk.save(before)
 
     desk.append("black")
@@ -200,7 +202,7 @@ def test_prose_is_never_rewritten(desk: Desk):
 
 
 @pytest.mark.scenario("A30")
-def test_a_link_within_the_vault_stays_a_link_and_its_note_is_written(desk: Desk):
+def test_a_symlink_within_the_vault_is_kept_and_its_target_is_written(desk: Desk):
     (desk.vault / "USER.md").rename(desk.vault / "profile.md")
     (desk.vault / "USER.md").symlink_to("profile.md")
 
@@ -212,7 +214,7 @@ def test_a_link_within_the_vault_stays_a_link_and_its_note_is_written(desk: Desk
 
 
 @pytest.mark.scenario("A30")
-def test_a_link_that_leads_out_of_the_vault_is_refused(desk: Desk, tmp_path: Path):
+def test_a_symlink_out_of_the_vault_is_refused(desk: Desk, tmp_path: Path):
     (desk.vault / "USER.md").rename(tmp_path / "outside.md")
     (desk.vault / "USER.md").symlink_to(tmp_path / "outside.md")
     before = (tmp_path / "outside.md").read_bytes()
@@ -248,7 +250,7 @@ JSON = st.recursive(
 @given(
     ops=st.lists(JSON, min_size=1, max_size=3), source=st.sampled_from(["cli", "tool"])
 )
-def test_any_json_as_ops_leaves_a_note_that_still_says_the_rest(
+def test_any_json_as_ops_leaves_the_other_text_of_the_note_intact(
     desk: Desk, ops: list[Any], source: str
 ):
     records = len(desk.records())
@@ -260,7 +262,7 @@ def test_any_json_as_ops_leaves_a_note_that_still_says_the_rest(
     assert len(desk.records()) == records + 1
 
 
-def test_the_record_of_a_write_that_waited_says_what_it_did_also_beside_a_later_run(
+def test_a_waiting_write_records_what_it_did_next_to_a_later_run(
     desk: Desk,
 ):
     desk.append("black", source="tool")
@@ -288,7 +290,7 @@ def test_the_record_of_a_write_that_waited_says_what_it_did_also_beside_a_later_
     assert "proposed" not in first
 
 
-def test_the_record_of_a_write_that_waited_says_what_it_did_whatever_was_asked_meanwhile(
+def test_a_waiting_write_records_what_it_did_whatever_ran_in_between(
     desk: Desk,
 ):
     loaded = desk.text()

@@ -37,7 +37,7 @@ def of_both(desk: Desk) -> Desk:
     "theirs", ["black, in the morning", "black with milk", "oolong"]
 )
 @pytest.mark.parametrize("human_items", ["propose", "edit"])
-def test_of_an_item_that_both_changed_the_persons_line_stays_and_the_bots_waits_in_the_inbox(
+def test_of_an_item_changed_by_both_the_persons_line_stays_and_the_bots_is_proposed(
     of_both: Desk, theirs: str, human_items: str
 ):
     of_both.options["human_items"] = human_items
@@ -63,7 +63,7 @@ def test_of_an_item_that_both_changed_the_persons_line_stays_and_the_bots_waits_
 
 
 @pytest.mark.scenario("A13")
-def test_also_when_the_bots_write_had_to_wait(of_both: Desk):
+def test_a_waiting_bot_edit_of_an_item_a_person_changed_is_proposed(of_both: Desk):
     path = of_both.vault / "USER.md"
     path.chmod(0o444)
     assert rewrite(of_both, source="tool").pending
@@ -78,7 +78,7 @@ def test_also_when_the_bots_write_had_to_wait(of_both: Desk):
     assert '"oolong" to "black, strong"' in of_both.text(PAGE)
 
 
-def test_what_a_person_asks_for_is_done_to_the_newer_text_as_far_as_it_fits(
+def test_an_edit_requested_by_a_person_is_applied_to_the_newer_text(
     of_both: Desk,
 ):
     meanwhile(of_both, WITH_BLACK.replace("- black\n", "- black, in the morning\n"))
@@ -89,7 +89,7 @@ def test_what_a_person_asks_for_is_done_to_the_newer_text_as_far_as_it_fits(
     assert of_both.text() == WITH_BLACK.replace("- black\n", "- black, strong\n")
 
 
-def test_an_item_that_was_deleted_meanwhile_is_not_written_again(of_both: Desk):
+def test_an_item_deleted_during_the_write_is_not_restored(of_both: Desk):
     meanwhile(of_both, TEA)
 
     edit = rewrite(of_both, source="tool")
@@ -100,7 +100,7 @@ def test_an_item_that_was_deleted_meanwhile_is_not_written_again(of_both: Desk):
 
 
 @pytest.mark.scenario("A17")
-def test_an_item_that_a_person_doubled_on_purpose_stays_twice(of_both: Desk):
+def test_an_item_a_person_duplicated_stays_duplicated(of_both: Desk):
     doubled = WITH_BLACK.replace("- black\n", "- black\n- black\n")
     meanwhile(of_both, doubled)
 
@@ -115,7 +115,7 @@ def test_an_item_that_a_person_doubled_on_purpose_stays_twice(of_both: Desk):
 
 
 @pytest.mark.scenario("A18")
-def test_a_persons_order_and_the_bots_text_are_both_kept(of_both: Desk):
+def test_a_persons_reordering_and_the_bots_rewording_are_both_kept(of_both: Desk):
     meanwhile(of_both, TEA.replace("- green\n- white\n", "- black\n- white\n- green\n"))
 
     edit = rewrite(of_both, source="tool")
@@ -126,7 +126,7 @@ def test_a_persons_order_and_the_bots_text_are_both_kept(of_both: Desk):
     )
 
 
-def test_undo_of_what_a_person_changed_since_waits_in_the_inbox(of_both: Desk):
+def test_undoing_an_edit_a_person_changed_since_is_proposed_in_the_inbox(of_both: Desk):
     edit = rewrite(of_both, source="tool")
     saved = WITH_BLACK.replace("- black\n", "- black, strong, in the morning\n")
     of_both.save(saved)
@@ -138,7 +138,9 @@ def test_undo_of_what_a_person_changed_since_waits_in_the_inbox(of_both: Desk):
     assert f"id {undone.proposed[0].id}" in of_both.text(PAGE)
 
 
-def test_undo_of_a_restored_version_proposes_what_a_person_changed_since(of_both: Desk):
+def test_undoing_a_restore_proposes_changes_to_lines_a_person_edited_since(
+    of_both: Desk,
+):
     newest = of_both.curator.past.history("USER.md")[0].revision
     rewrite(of_both, source="cli")
     run = of_both.curator.new_command(
@@ -164,7 +166,7 @@ def test_undo_of_a_restored_version_proposes_what_a_person_changed_since(of_both
 
 @pytest.mark.scenario("G115")
 @pytest.mark.parametrize("source", ["nightly", "tool"])
-def test_a_day_that_a_person_edits_while_a_job_rewrites_it_has_both(
+def test_a_daily_note_edited_by_a_person_during_a_job_keeps_both_changes(
     desk: Desk, source: str
 ):
     note = "Channels/harbour/memories/2026-11-20.md"

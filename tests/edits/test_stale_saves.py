@@ -27,7 +27,7 @@ def waiting(desk: Desk) -> list[str]:
 
 @pytest.mark.scenario("A7")
 @pytest.mark.scenario("A10")
-def test_what_a_stale_buffer_takes_away_waits_in_the_inbox(desk: Desk):
+def test_a_line_removed_by_a_stale_buffer_is_proposed_in_the_inbox(desk: Desk):
     loaded = desk.text()
     desk.append("black", source="tool")
     desk.save(saved := loaded.replace("All of them.", "All of them, and rafts."))
@@ -40,7 +40,7 @@ def test_what_a_stale_buffer_takes_away_waits_in_the_inbox(desk: Desk):
 
 
 @pytest.mark.scenario("A10")
-def test_what_may_have_been_lost_is_not_taken_for_deleted(desk: Desk):
+def test_a_possibly_lost_line_does_not_count_as_deleted(desk: Desk):
     loaded = desk.text()
     desk.append("black", source="tool")
     desk.save(saved := loaded.replace("- green", "- green and white"))
@@ -57,7 +57,7 @@ def test_what_may_have_been_lost_is_not_taken_for_deleted(desk: Desk):
 
 
 @pytest.mark.scenario("A10")
-def test_what_waits_is_written_when_a_person_says_so_and_never_again_when_they_refuse(
+def test_a_proposed_line_is_written_on_approval_and_never_after_rejection(
     desk: Desk,
 ):
     loaded = desk.text()
@@ -81,7 +81,7 @@ def test_what_waits_is_written_when_a_person_says_so_and_never_again_when_they_r
 
 
 @pytest.mark.scenario("A7")
-def test_a_lock_from_before_the_write_proves_a_stale_buffer(desk: Desk):
+def test_an_editor_lock_older_than_the_write_proves_a_stale_buffer(desk: Desk):
     loaded = desk.text()
     lock = desk.vault / ".#USER.md"
     desk.append("black", source="tool")
@@ -108,7 +108,7 @@ def test_a_lock_from_before_the_write_proves_a_stale_buffer(desk: Desk):
 
 
 @pytest.mark.scenario("A8")
-def test_a_stale_buffer_loses_neither_the_bots_lines_nor_those_of_another_device(
+def test_a_stale_buffer_loses_no_line_of_the_bot_or_of_another_device(
     desk: Desk,
 ):
     loaded = desk.text()
@@ -128,7 +128,7 @@ def test_a_stale_buffer_loses_neither_the_bots_lines_nor_those_of_another_device
 
 
 @pytest.mark.scenario("A11")
-def test_a_note_that_goes_back_to_an_older_version_stays_so(desk: Desk):
+def test_a_note_reverted_to_an_older_version_stays_reverted(desk: Desk):
     older = desk.text()
     desk.append("black", source="tool")
     desk.save(desk.text().replace("- green", "- green\n- jasmine"))
@@ -143,7 +143,7 @@ def test_a_note_that_goes_back_to_an_older_version_stays_so(desk: Desk):
 
 @pytest.mark.scenario("A9")
 @pytest.mark.parametrize("lines", [("- black\n",), ("- white\n",)])
-def test_who_takes_away_a_part_of_what_the_bot_wrote_has_seen_it(
+def test_a_person_who_removes_part_of_the_bots_lines_has_seen_them(
     desk: Desk, lines: tuple[str, ...]
 ):
     desk.append("black", source="tool")
@@ -159,7 +159,7 @@ def test_who_takes_away_a_part_of_what_the_bot_wrote_has_seen_it(
     assert waiting(desk) == []
 
 
-def test_who_rewords_what_the_bot_wrote_has_seen_it(desk: Desk):
+def test_a_person_who_rewords_the_bots_line_has_seen_it(desk: Desk):
     desk.append("black tea in the morning", source="tool")
     desk.save(
         desk.text().replace("black tea in the morning", "black tea in the evening")
@@ -170,7 +170,7 @@ def test_who_rewords_what_the_bot_wrote_has_seen_it(desk: Desk):
     assert waiting(desk) == []
 
 
-def test_what_the_bot_had_replaced_is_proposed_in_its_place(desk: Desk):
+def test_a_replacement_lost_to_a_stale_buffer_is_proposed_again(desk: Desk):
     desk.append("black", source="tool")
     loaded = desk.save(desk.text().replace("All of them.", "Some.")).read_text()
     desk.do(
@@ -191,7 +191,9 @@ def test_what_the_bot_had_replaced_is_proposed_in_its_place(desk: Desk):
 
 
 @pytest.mark.scenario("D69")
-def test_a_version_from_elsewhere_over_our_fresh_write_gets_our_line_again(desk: Desk):
+def test_our_new_line_is_restored_after_a_sync_client_overwrites_it_with_an_older_text(
+    desk: Desk,
+):
     """A sync client puts down what another device had saved before the bot wrote, with that device's time."""
     loaded = desk.text()
     desk.append("black", source="tool")
@@ -205,7 +207,7 @@ def test_a_version_from_elsewhere_over_our_fresh_write_gets_our_line_again(desk:
     assert waiting(desk) == []
 
 
-def test_a_save_too_soon_for_anybody_to_have_read_gets_the_bots_line_again(desk: Desk):
+def test_the_bots_line_is_restored_after_a_save_too_soon_to_have_seen_it(desk: Desk):
     loaded = desk.text()
     desk.append("black", source="tool")
     desk.save(loaded.replace("- green", "- jasmine"))
@@ -216,7 +218,7 @@ def test_a_save_too_soon_for_anybody_to_have_read_gets_the_bots_line_again(desk:
     assert waiting(desk) == []
 
 
-def test_a_stale_save_that_took_away_what_the_bot_did_too_gets_the_bots_line_again(
+def test_the_bots_line_is_restored_after_a_stale_save_that_removed_the_same_line(
     desk: Desk,
 ):
     desk.append("black", source="tool")
@@ -237,7 +239,7 @@ def test_a_stale_save_that_took_away_what_the_bot_did_too_gets_the_bots_line_aga
 
 
 @pytest.mark.parametrize(("seconds", "asked"), [(30, ["white"]), (3600, [])])
-def test_who_deletes_at_once_what_replaced_a_line_is_asked_for_they_may_have_deleted_that(
+def test_a_quick_deletion_of_a_replaced_line_asks_which_text_was_meant(
     desk: Desk, seconds: int, asked: list[str]
 ):
     desk.append("black", source="tool")
@@ -257,7 +259,7 @@ def test_who_deletes_at_once_what_replaced_a_line_is_asked_for_they_may_have_del
     assert waiting(desk) == asked
 
 
-def test_what_the_bot_wrote_while_the_note_was_away_is_not_taken_for_deleted(
+def test_a_line_the_bot_wrote_while_the_note_was_missing_does_not_count_as_deleted(
     desk: Desk,
 ):
     loaded = desk.text("USER.md")
@@ -273,7 +275,7 @@ def test_what_the_bot_wrote_while_the_note_was_away_is_not_taken_for_deleted(
     assert waiting(desk) == ["['rhubarb']"]
 
 
-def test_who_keeps_a_line_that_the_bot_wrote_just_now_has_read_it(desk: Desk):
+def test_a_person_who_keeps_one_of_the_bots_new_lines_has_seen_all_of_them(desk: Desk):
     desk.do(
         *(
             {"op": "append", "heading": "Tea", "line": line}
@@ -288,7 +290,7 @@ def test_who_keeps_a_line_that_the_bot_wrote_just_now_has_read_it(desk: Desk):
     assert "- green\n- black\n- red\n- oolong\n" in desk.text()
 
 
-def test_what_came_back_elsewhere_is_not_written_again_though_a_person_says_so(
+def test_an_approved_line_that_already_returned_elsewhere_is_not_written_again(
     desk: Desk,
 ):
     loaded = desk.text()
@@ -304,7 +306,7 @@ def test_what_came_back_elsewhere_is_not_written_again_though_a_person_says_so(
     assert waiting(desk) == []
 
 
-def test_nothing_is_asked_twice(desk: Desk):
+def test_a_lost_line_is_proposed_only_once(desk: Desk):
     loaded = desk.text()
     desk.append("black", source="tool")
     desk.save(loaded.replace("- green", "- jasmine"))

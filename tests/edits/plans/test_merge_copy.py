@@ -26,7 +26,7 @@ OURS = with_line(ROOT, "mint, which the bot wrote")
 THEIRS = with_line(ROOT, "rooibos from the phone")
 
 
-def test_what_was_added_on_either_side_is_in_the_merged_text():
+def test_additions_on_either_side_are_in_the_merged_text():
     folded = fold(OURS, THEIRS, numbered(ROOT, OURS), day=DAY)
 
     assert folded.state == "mergeable"
@@ -35,7 +35,7 @@ def test_what_was_added_on_either_side_is_in_the_merged_text():
     assert b"rooibos" in folded.result
 
 
-def test_a_copy_whose_text_stood_under_the_name_before_is_merged_all_the_same():
+def test_a_copy_whose_text_is_also_in_the_version_chain_is_merged():
     """A sync client puts the local text aside and the server's in its place: the copy is in the chain, too."""
     folded = fold(OURS, THEIRS, numbered(ROOT, THEIRS, OURS), day=DAY)
 
@@ -47,7 +47,7 @@ def test_a_copy_whose_text_stood_under_the_name_before_is_merged_all_the_same():
 @pytest.mark.parametrize(
     "seen", [(ROOT, OURS), (ROOT, THEIRS, OURS)], ids=["elsewhere", "here"]
 )
-def test_once_merged_it_is_contained_and_takes_nothing_away_again(
+def test_a_merged_copy_counts_as_contained_and_removes_nothing_again(
     seen: tuple[bytes, ...],
 ):
     merged = fold(OURS, THEIRS, numbered(*seen), day=DAY).result
@@ -58,7 +58,7 @@ def test_once_merged_it_is_contained_and_takes_nothing_away_again(
     assert (again.state, again.result) == ("contained", None)
 
 
-def test_the_text_before_two_saves_of_the_one_side_is_the_base_and_not_the_one_between():
+def test_the_merge_base_is_the_text_before_both_saves_of_the_other_device():
     first = with_line(ROOT, "first save")
     second = with_line(first, "second save")
 
@@ -69,7 +69,7 @@ def test_the_text_before_two_saves_of_the_one_side_is_the_base_and_not_the_one_b
     assert b"first save" in folded.result
 
 
-def test_what_the_other_device_deleted_goes_from_the_note():
+def test_a_line_deleted_on_the_other_device_is_removed_from_the_note():
     copy = ROOT.replace(b"- green\n", b"")
 
     folded = fold(OURS, copy, numbered(BEFORE, ROOT, OURS), day=DAY)
@@ -78,7 +78,7 @@ def test_what_the_other_device_deleted_goes_from_the_note():
     assert folded.result == OURS.replace(b"- green\n", b"")
 
 
-def test_a_line_that_both_changed_is_for_a_person_who_may_keep_both_with_a_mark():
+def test_a_line_changed_on_both_sides_is_a_conflict_that_can_keep_both():
     note, copy = (
         ROOT.replace(b"black", b"black, strong"),
         ROOT.replace(b"black", b"black, weak"),
@@ -94,7 +94,7 @@ def test_a_line_that_both_changed_is_for_a_person_who_may_keep_both_with_a_mark(
     assert f"- black, weak ⚠ (other device, {DAY})\n".encode() in folded.result
 
 
-def test_without_a_common_version_nothing_is_deleted_and_lines_that_are_alike_are_for_a_person():
+def test_without_a_common_version_nothing_is_deleted_and_similar_lines_conflict():
     apart = fold(OURS, THEIRS, numbered(OURS), day=DAY)
     alike = fold(
         ROOT.replace(b"Sula", b"Sula is red"),
@@ -107,14 +107,14 @@ def test_without_a_common_version_nothing_is_deleted_and_lines_that_are_alike_ar
     assert alike.state == "conflict"
 
 
-def test_a_line_that_was_corrected_since_the_copy_stood_there_is_for_a_person():
+def test_a_line_corrected_since_the_copy_was_made_is_left_to_a_person():
     copy = with_line(ROOT, "call Anne on Monday")
     note = with_line(ROOT, "call Annie on Monday")
 
     assert fold(note, copy, numbered(ROOT, copy, note), day=DAY).state == "conflict"
 
 
-def test_a_merge_that_would_take_many_lines_away_is_for_a_person():
+def test_a_merge_that_would_remove_many_lines_is_left_to_a_person():
     long = ROOT + b"".join(b"- boat %d\n" % number for number in range(12))
     copy = ROOT
 
@@ -130,7 +130,7 @@ def test_a_merge_that_would_take_many_lines_away_is_for_a_person():
 
 
 @pytest.mark.scenario("D72")
-def test_the_same_bytes_are_identical_whatever_they_are():
+def test_identical_bytes_are_identical_even_if_not_text():
     assert fold(b"\xff\0", b"\xff\0", [], day=DAY).state == "identical"
 
 
@@ -143,7 +143,7 @@ texts = lines.map(lambda said: "\n".join(["## Tea", "", *said, ""]).encode())
 
 
 @given(texts, texts, st.lists(texts, max_size=4))
-def test_no_line_of_the_note_goes_unless_every_possible_version_had_it(
+def test_a_line_is_removed_only_if_every_possible_base_had_it(
     note: bytes, copy: bytes, older: list[bytes]
 ):
     chain = numbered(*older, note)
@@ -165,7 +165,9 @@ def test_no_line_of_the_note_goes_unless_every_possible_version_had_it(
     st.binary(max_size=60),
     st.lists(st.binary(max_size=60), max_size=3),
 )
-def test_any_bytes_are_a_note_and_a_copy(note: bytes, copy: bytes, older: list[bytes]):
+def test_any_bytes_are_accepted_as_a_note_and_a_copy(
+    note: bytes, copy: bytes, older: list[bytes]
+):
     folded = fold(note, copy, numbered(*older, note), day=DAY)
 
     assert (folded.state == "identical") == (note == copy)
@@ -179,7 +181,7 @@ def records(*ids: str) -> bytes:
     )
 
 
-def test_a_log_gets_the_records_that_it_lacks_and_no_other():
+def test_a_log_receives_only_the_records_it_lacks():
     folded = fold_log(records("1", "2"), records("1", "3", "4"))
 
     assert folded.state == "mergeable"
@@ -190,14 +192,14 @@ def test_a_log_gets_the_records_that_it_lacks_and_no_other():
     )
 
 
-def test_what_was_redacted_on_one_device_stays_so():
+def test_a_record_redacted_on_one_device_stays_redacted():
     plain, redacted = b'{"id": "1", "diff": "x"}\n', b'{"id": "1", "redacted": true}\n'
 
     assert fold_log(redacted, plain).state == "contained"
     assert fold_log(plain, redacted).result == redacted.rstrip()
 
 
-def test_a_record_that_says_two_things_and_a_torn_line_are_for_a_person():
+def test_contradictory_or_torn_records_are_left_to_a_person():
     assert (
         fold_log(b'{"id": "1", "a": 1}\n', b'{"id": "1", "a": 2}\n').state == "conflict"
     )
@@ -209,7 +211,7 @@ def test_a_record_that_says_two_things_and_a_torn_line_are_for_a_person():
 
 
 @given(st.binary(max_size=80), st.binary(max_size=80))
-def test_any_bytes_are_a_log(log: bytes, copy: bytes):
+def test_any_bytes_are_accepted_as_a_log(log: bytes, copy: bytes):
     assert fold_log(log, copy).state in (
         "identical",
         "contained",
