@@ -10,8 +10,7 @@ from tests.simulated.ledger import Ledger, items_in
 from tests.simulated.real import Real
 from tests.simulated.violation import Violation
 from vault_memory.rules.edits.audit_record import Record
-from vault_memory.rules.edits.ops import Append, Remove, Replace
-from vault_memory.rules.edits.ownership import op_of
+from vault_memory.rules.edits.ops import Append, Remove, Replace, op_of
 from vault_memory.rules.edits.unified_diff import taken_back
 
 

@@ -12,8 +12,8 @@ from vault_memory.edits.plans.plan import EditPlan, any_applied
 from vault_memory.markdown.document import Section, SectionedDoc, is_text, parse, render
 from vault_memory.markdown.note_items import line_end
 from vault_memory.rules.edits.audit_record import RecordedOp
+from vault_memory.rules.edits.op_effects import MOVE
 from vault_memory.rules.edits.ops import Rejected
-from vault_memory.rules.edits.ownership import MOVE
 from vault_memory.rules.edits.reinsert import without_section
 
 _Step = tuple[SectionedDoc, RecordedOp] | Rejected

@@ -8,7 +8,7 @@ then says exactly what the op named.
 import re
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import assert_never
+from typing import Literal, assert_never
 
 from vault_memory.markdown.document import SectionedDoc
 
@@ -61,6 +61,23 @@ class Replace:
 Op = Append | AddHeading | Remove | Replace
 ItemOp = Remove | Replace
 """Ops that name an item by its text"""
+
+
+@dataclass(frozen=True, slots=True)
+class NewText:
+    """The text that an op writes."""
+
+    heading: str
+    """of the section that gets it"""
+    lines: tuple[str, ...] = ()
+    """of the items"""
+    place: Literal["end", "section", "item"] = "end"
+    """at the end of the section · as a new section · over an item"""
+
+    @property
+    def texts(self) -> tuple[str, ...]:
+        """The lines, and the heading of a new section"""
+        return (*self.lines, self.heading) if self.place == "section" else self.lines
 
 
 @dataclass(frozen=True, slots=True)
@@ -129,15 +146,36 @@ def read_op(value: object) -> Op:
     return reader(value)
 
 
-def written_lines(op: Op) -> tuple[str, ...]:
-    """Returns the lines of the items that an op would write."""
+def op_of(value: object) -> Op | None:
+    """Returns the op in a JSON value, or None."""
+    try:
+        return value if isinstance(value, Op) else read_op(value)
+    except OpRefused:
+        return None
+
+
+def new_text(op: Op) -> NewText:
+    """Returns what an op would write, and where."""
     match op:
-        case Append(_, line) | Replace(_, _, line):
-            return (line,)
-        case AddHeading(_, lines):
-            return lines
+        case Append(heading, line):
+            return NewText(heading, (line,))
+        case AddHeading(heading, lines):
+            return NewText(heading, lines, "section")
+        case Remove(heading):
+            return NewText(heading)
+        case Replace(heading, _, line):
+            return NewText(heading, (line,), "item")
+        case _:
+            assert_never(op)
+
+
+def takes_nested(op: ItemOp) -> bool:
+    """Returns whether the items nested in an op's item leave their place with it."""
+    match op:
         case Remove():
-            return ()
+            return True
+        case Replace():
+            return False
         case _:
             assert_never(op)
 

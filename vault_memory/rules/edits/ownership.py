@@ -11,27 +11,15 @@ from collections.abc import Iterable, Mapping, Sequence, Set
 from dataclasses import dataclass
 from functools import lru_cache
 from operator import is_
-from typing import assert_never
 
 from vault_memory.markdown.document import SectionedDoc
 from vault_memory.markdown.items import normalised
 from vault_memory.markdown.note_items import NoteItem, items_of, said, texts_in
 from vault_memory.rules.edits.audit_record import Proposal, Record, RecordedOp
-from vault_memory.rules.edits.ops import (
-    AddHeading,
-    Append,
-    Op,
-    OpRefused,
-    Rejected,
-    Remove,
-    Replace,
-    read_op,
-    written_lines,
-)
+from vault_memory.rules.edits.op_effects import Effect, effects_of
+from vault_memory.rules.edits.ops import NewText, Rejected, new_text, op_of
 
 DELETED = "deleted_by_person"
-MOVE = "move"
-"""The op of a complete section that moved to or from another note"""
 _FORGETTING = frozenset({"retention", "forget"})
 _GAVE_BACK = frozenset({"proposal", "merge"})
 """Sources of records that propose lost lines, which nobody deleted"""
@@ -44,17 +32,6 @@ LINES = 256
 
 Key = tuple[str, str]
 """A section's name and a normalised text"""
-
-
-@dataclass(frozen=True, slots=True)
-class Effect:
-    """The effect of an applied op on a note."""
-
-    heading: str
-    removed: bytes = b""
-    added: bytes = b""
-    whole_section: bool = False
-    """the bytes are a section with its heading, not an item"""
 
 
 @dataclass(frozen=True, slots=True)
@@ -191,7 +168,8 @@ class _Replay:
         gave_back = record.source in _GAVE_BACK
         if proposal.state != "open":
             return
-        if not gave_back and isinstance(op_of(proposal.op), Replace):
+        text = _new_text_of(proposal.op)
+        if not gave_back and text is not None and text.place == "item":
             return
         self.written -= _written_keys(proposal.op)
         if gave_back:
@@ -203,69 +181,7 @@ def allow_again(text: str) -> RecordedOp:
     return RecordedOp({"op": "lift", "text": text}, "applied")
 
 
-# --- Effects of ops ---------------------------------------------------------------------------
-
-
-def effect_of(applied: RecordedOp) -> Effect | None:
-    """Returns the effect of an op in the audit; None without an effect or for an unknown op."""
-    return _effect_of_known(applied, op_of(applied.op))
-
-
-def _effect_of_known(applied: RecordedOp, op: Op | None) -> Effect | None:
-    """Returns the effect of an op in the audit; `op` is what was read from it."""
-    if applied.outcome != "applied":
-        return None
-    match applied.op.get("op"):
-        case "undo":
-            return _effect_of_undo(applied)
-        case "move":
-            heading = str(applied.op.get("heading"))
-            return Effect(heading, applied.removed, applied.added, True)
-        case _:
-            return None if op is None else _effect_of_op(op, applied.removed)
-
-
-def _effect_of_undo(applied: RecordedOp) -> Effect | None:
-    undone = applied.op.get("of")
-    if not isinstance(undone, Mapping):
-        return None
-    heading = undone.get("heading")
-    if not isinstance(heading, str):
-        return None
-    whole_section = undone.get("op") in ("add_heading", MOVE)
-    return Effect(heading, applied.removed, applied.added, whole_section)
-
-
-def _effect_of_op(op: Op, removed: bytes) -> Effect | None:
-    match op:
-        case Append(heading, line):
-            return Effect(heading, b"", _item_bytes(line))
-        case AddHeading(heading, lines):
-            return Effect(heading, b"", _section_bytes(heading, lines), True)
-        case Remove(heading):
-            # An old record without the removed bytes cannot be taken back.
-            return Effect(heading, removed) if removed else None
-        case Replace(heading, _, line):
-            return Effect(heading, removed, _item_bytes(line)) if removed else None
-        case _:
-            assert_never(op)
-
-
-def _item_bytes(line: str) -> bytes:
-    return b"- " + line.encode()
-
-
-def _section_bytes(heading: str, lines: Sequence[str]) -> bytes:
-    items = [f"- {line}\n" for line in lines]
-    return "".join([f"## {heading}\n\n", *items]).encode()
-
-
-def op_of(value: object) -> Op | None:
-    """Returns the op in a JSON value, or None."""
-    try:
-        return value if isinstance(value, Op) else read_op(value)
-    except OpRefused:
-        return None
+# --- Keys of items ----------------------------------------------------------------------------
 
 
 def texts_of(value: object) -> frozenset[str]:
@@ -279,16 +195,19 @@ def text_of_line(line: str) -> str:
     return normalised(said(line))
 
 
-# --- Keys of items ----------------------------------------------------------------------------
-
-
 def _written_keys(value: object) -> set[Key]:
     """Returns the items that an op would write."""
-    op = value if isinstance(value, Op) else op_of(value)
-    if op is None:
-        return set()
-    lines = written_lines(op)
-    return {(op.heading, text_of_line(line)) for line in lines}
+    text = _new_text_of(value)
+    return set() if text is None else _keys_of_lines(text.heading, text.lines)
+
+
+def _new_text_of(value: object) -> NewText | None:
+    op = op_of(value)
+    return None if op is None else new_text(op)
+
+
+def _keys_of_lines(heading: str, lines: Iterable[str]) -> set[Key]:
+    return {(heading, text_of_line(line)) for line in lines}
 
 
 def _keys_of_change(applied: RecordedOp) -> tuple[set[Key], set[Key]]:
@@ -296,16 +215,19 @@ def _keys_of_change(applied: RecordedOp) -> tuple[set[Key], set[Key]]:
     # An edit of a text lists its items itself.
     if "wrote" in applied.op and applied.outcome == "applied":
         return _listed_keys(applied.op.get("took")), _listed_keys(applied.op["wrote"])
-    op = op_of(applied.op)
-    effect = _effect_of_known(applied, op)
-    if effect is None:
-        return set(), set()
     removed: set[Key] = set()
-    if effect.removed:
-        removed = _keys_in(effect.heading, effect.removed)
-    if op is not None:
-        return removed, _written_keys(op)
-    return removed, _keys_in(effect.heading, effect.added)
+    added: set[Key] = set()
+    for effect in effects_of(applied):
+        removed |= _keys_in(effect.heading, effect.removed)
+        added |= _added_keys(effect)
+    return removed, added
+
+
+def _added_keys(effect: Effect) -> set[Key]:
+    # Parsing the bytes takes longer, and a replay reads every record of the audit.
+    if effect.lines:
+        return _keys_of_lines(effect.heading, effect.lines)
+    return _keys_in(effect.heading, effect.added)
 
 
 def _keys_in(heading: str, raw: bytes) -> set[Key]:
@@ -327,9 +249,10 @@ def _deleted_keys(rejected: Rejected, written: set[Key]) -> set[Key]:
 
     When the item moved, all items with its text are returned.
     """
-    if rejected.reason != DELETED or isinstance(op_of(rejected.op), AddHeading):
+    text = _new_text_of(rejected.op)
+    if rejected.reason != DELETED or text is None or text.place == "section":
         return set()
-    keys = _written_keys(rejected.op)
+    keys = _keys_of_lines(text.heading, text.lines)
     return keys & written or _with_texts(written, {text for _, text in keys})
 
 

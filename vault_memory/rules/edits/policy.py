@@ -33,19 +33,19 @@ from vault_memory.rules.edits.audit_record import (
     propose,
 )
 from vault_memory.rules.edits.ops import (
-    AddHeading,
-    Append,
     Applied,
     ItemOp,
+    NewText,
     Op,
     Outcome,
     Rejected,
     Remove,
-    Replace,
     as_json,
-    written_lines,
+    new_text,
+    op_of,
+    takes_nested,
 )
-from vault_memory.rules.edits.ownership import DELETED, Ownership, op_of, texts_of
+from vault_memory.rules.edits.ownership import DELETED, Ownership, texts_of
 from vault_memory.rules.learning.rule_cap import archived_line, surplus_rules
 
 MOST_OF_A_NOTE = 0.3
@@ -311,10 +311,11 @@ class _PolicyRun:
 
     def _judge(self, target: _Target) -> _Verdict:
         """Returns the verdict of the first rule that applies."""
-        lines = written_lines(target.op)
-        heading = target.op.heading
+        text = new_text(target.exact)
         # A line that a person deleted must not come back by the next night.
-        if any(self.ownership.deleted(self.doc, heading, line) for line in lines):
+        if any(
+            self.ownership.deleted(self.doc, text.heading, line) for line in text.lines
+        ):
             return _Refuse(DELETED)
         previous = self._proposed_before(target.exact)
         if previous is not None and previous.state == "rejected":
@@ -322,27 +323,25 @@ class _PolicyRun:
         if previous is not None and previous.state == "open":
             op = op_of(previous.op) or target.exact
             return _Propose(previous.why, op, previous.suspicious)
-        verdict = self._judge_text(target, lines) or self._judge_removal(target)
+        verdict = self._judge_text(target, text) or self._judge_removal(target)
         if verdict is not None:
             return verdict
         if previous is not None and previous.state == "expired":
             return _Propose(previous.why, target.exact, previous.suspicious)
         return _DO
 
-    def _judge_text(self, target: _Target, lines: tuple[str, ...]) -> _Propose | None:
+    def _judge_text(self, target: _Target, text: NewText) -> _Propose | None:
         """Judges what an op writes: instructions, rules nobody gave, words of strangers."""
-        op = target.op
-        texts = (*lines, op.heading) if isinstance(op, AddHeading) else lines
-        suspicious = any(map(shaped_like_instruction, texts))
+        suspicious = any(map(shaped_like_instruction, text.texts))
         if self.rules.source == "tool":
             # A tool call may carry an instruction that a web page put into the bot's mouth.
-            if self._is_unsaid_rule(op, lines):
+            if self._is_unsaid_rule(text):
                 self._rule_waits = True
                 reason = LIKE_AN_INSTRUCTION if suspicious else UNSAID_RULE
                 return _Propose(reason, target.exact, suspicious)
         elif suspicious:
             return _Propose(LIKE_AN_INSTRUCTION, target.exact, suspicious=True)
-        stranger = self._stranger(lines)
+        stranger = self._stranger(text.lines)
         if stranger:
             return _Propose(f"it comes from: {stranger}", target.exact)
         return None
@@ -364,14 +363,14 @@ class _PolicyRun:
             return _Propose(HUMAN_ITEM, target.exact)
         return None
 
-    def _is_unsaid_rule(self, op: Op, lines: tuple[str, ...]) -> bool:
+    def _is_unsaid_rule(self, text: NewText) -> bool:
         """Returns whether a tool would write a rule that the owner did not say in this session."""
-        if isinstance(op, Append) and is_archive(op.heading) and not self._rule_waits:
-            lines = self._without_retired_rules(lines)
-        texts = [line for line in lines if not was_said(line, self.rules.said)]
-        if isinstance(op, AddHeading) and not was_said(op.heading, self.rules.said):
-            texts.append(op.heading)
-        return bool(texts) and self._contain_rule(op, lines, texts)
+        appends = text.place == "end"
+        if appends and is_archive(text.heading) and not self._rule_waits:
+            lines = self._without_retired_rules(text.lines)
+            text = replace(text, lines=lines)
+        unsaid = [line for line in text.texts if not was_said(line, self.rules.said)]
+        return bool(unsaid) and self._contain_rule(text, unsaid)
 
     def _without_retired_rules(self, lines: tuple[str, ...]) -> tuple[str, ...]:
         """Leaves out rules that retire into the archive: they were said when they were written."""
@@ -379,33 +378,32 @@ class _PolicyRun:
             line for line in lines if normalised(line) not in self._existing_rules
         )
 
-    def _contain_rule(self, op: Op, lines: tuple[str, ...], texts: list[str]) -> bool:
+    def _contain_rule(self, text: NewText, unsaid: list[str]) -> bool:
         """Returns whether one of the unsaid texts of an op is a rule, or a part of one."""
-        if self.rules.kind == "rules" or (lines and is_rules_heading(op.heading)):
-            return not set(texts).isdisjoint(lines)
-        if any(map(reads_like_rule, texts)):
+        goes_to_rules = bool(text.lines) and is_rules_heading(text.heading)
+        if self.rules.kind == "rules" or goes_to_rules:
+            return not set(unsaid).isdisjoint(text.lines)
+        if any(map(reads_like_rule, unsaid)):
             return True
         # A rule split over two items reads like a rule only when they are joined.
-        if len(texts) > 1 and reads_like_rule(" ".join(texts)):
+        if len(unsaid) > 1 and reads_like_rule(" ".join(unsaid)):
             return True
-        return self._completes_rule(op, texts)
+        return text.place == "end" and self._completes_rule(text.heading, unsaid[0])
 
-    def _completes_rule(self, op: Op, texts: list[str]) -> bool:
-        """Returns whether an appended item and the item before it are a rule together."""
-        if not isinstance(op, Append):
-            return False
-        index = section_named(self.doc, op.heading)
+    def _completes_rule(self, heading: str, line: str) -> bool:
+        """Returns whether an appended line and the item before it are a rule together."""
+        index = section_named(self.doc, heading)
         items = [] if index is None else section_items(self.doc, index)
         if not items or reads_like_rule(items[-1].text):
             return False
-        return reads_like_rule(f"{parse_item(items[-1].text).text} {texts[0]}")
+        return reads_like_rule(f"{parse_item(items[-1].text).text} {line}")
 
     def _proposed_before(self, op: Op) -> Proposal | None:
         """Returns the proposal of this op, or an earlier one that would write the same text."""
         if not self.rules.proposals:
             return None
         same_op = self.rules.proposals.get(propose(self.rules.note, op, "").id)
-        if same_op or not isinstance(op, Append | AddHeading):
+        if same_op or new_text(op).place == "item":
             return same_op
         return self._proposals_by_text.get(texts_of(op))
 
@@ -418,17 +416,13 @@ class _PolicyRun:
 
     def _touches_a_person(self, target: _Target) -> bool:
         """Returns whether an op changes text that the bot did not write."""
+        if not isinstance(target.op, ItemOp):
+            return False
         bots = self._bots(target)
-        match target.op:
-            case Replace():  # nested items stay
-                return target.touched[0] not in bots
-            case Remove():
-                is_mixed = len(bots) < len(target.touched)
-                return is_mixed or _has_loose_text(self.doc, target.touched)
-            case Append() | AddHeading():
-                return False
-            case _:
-                assert_never(target.op)
+        if not takes_nested(target.op):
+            return target.touched[0] not in bots
+        is_mixed = len(bots) < len(target.touched)
+        return is_mixed or _has_loose_text(self.doc, target.touched)
 
     def _bots(self, target: _Target) -> list[NoteItem]:
         """Returns the touched items that the bot wrote."""

@@ -16,8 +16,15 @@ from vault_memory.markdown.note_items import (
     texts_in,
 )
 from vault_memory.rules.edits.audit_record import Proposal, propose
-from vault_memory.rules.edits.ops import AddHeading, Append, ItemOp, Op, Remove, Replace
-from vault_memory.rules.edits.ownership import op_of
+from vault_memory.rules.edits.ops import (
+    AddHeading,
+    Append,
+    ItemOp,
+    Op,
+    Remove,
+    Replace,
+    op_of,
+)
 
 SAME_SECTION = 0.5
 """The share of a section's items by which it is recognised under a new name"""

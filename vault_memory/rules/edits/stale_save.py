@@ -20,8 +20,9 @@ from vault_memory.rules.edits.audit_record import (
     proposals_of,
     propose,
 )
-from vault_memory.rules.edits.ops import AddHeading, Append, Op, Replace
-from vault_memory.rules.edits.ownership import Ownership, effect_of, op_of, texts_of
+from vault_memory.rules.edits.op_effects import effects_of
+from vault_memory.rules.edits.ops import AddHeading, Append, Op, Replace, op_of
+from vault_memory.rules.edits.ownership import Ownership, texts_of
 
 WHY = "it is no longer in the note; whoever saved it may not have seen it"
 
@@ -139,8 +140,7 @@ def _replaced_texts(records: Iterable[Record]) -> dict[tuple[str, str], str]:
             op = op_of(applied.op)
             if not isinstance(op, Replace):
                 continue
-            effect = effect_of(applied)
-            if effect is not None and effect.removed:
+            for effect in effects_of(applied):
                 old_text = next(iter(texts_in(effect.removed)), "")
                 replaced[op.heading, normalised(op.line)] = normalised(old_text)
     return replaced

@@ -8,6 +8,7 @@ proposal. An undo can be undone in the same way.
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from itertools import zip_longest
 
 from vault_memory.errors import VaultMemoryError
 from vault_memory.markdown.document import SectionedDoc, is_text, parse, render
@@ -24,8 +25,15 @@ from vault_memory.rules.edits.audit_record import (
     propose,
     revision,
 )
-from vault_memory.rules.edits.ops import AddHeading, Append, Op, Remove, as_json
-from vault_memory.rules.edits.ownership import Effect, effect_of, op_of
+from vault_memory.rules.edits.op_effects import Effect, effects_of, undo_op
+from vault_memory.rules.edits.ops import (
+    AddHeading,
+    Append,
+    Op,
+    Remove,
+    as_json,
+    op_of,
+)
 from vault_memory.rules.edits.reinsert import (
     ReinsertStep,
     drop_item,
@@ -56,7 +64,12 @@ class Undone:
     proposed: tuple[Proposal, ...] = ()
 
 
-_Effects = list[tuple[RecordedOp, Effect]]
+@dataclass(frozen=True, slots=True)
+class _UndoableOp:
+    """An op of the record with its effects, the last first."""
+
+    recorded: RecordedOp
+    effects: tuple[Effect, ...]
 
 
 def undo(record: Record, now: bytes) -> Undone:
@@ -66,19 +79,19 @@ def undo(record: Record, now: bytes) -> Undone:
             f"what record {record.id} changed was forgotten",
             hint="nothing brings it back",
         )
-    effects = _effects_of(record)
-    if not effects and not record.diff:
+    undoable = _undoable_ops(record)
+    if not undoable and not record.diff:
         raise NotUndoable(
             f"record {record.id} changed nothing",
             hint="`vault-memory log` shows what each record did",
         )
-    by_item = _undo_items(record, effects, now)
+    by_item = _undo_items(record, undoable, now)
     if record.after == revision(now):
         older = taken_back(now, record.diff)
         # A person may have edited the audit file, so the hash must prove the result.
         if older is not None and revision(older) == (record.before or revision(b"")):
             return Undone(older, True, by_item.applied)
-    if not effects:
+    if not undoable:
         raise NotUndoable(
             f"`{record.note}` changed since record {record.id}",
             hint="`vault-memory history` has its versions",
@@ -86,39 +99,53 @@ def undo(record: Record, now: bytes) -> Undone:
     return by_item
 
 
-def _effects_of(record: Record) -> _Effects:
+def _undoable_ops(record: Record) -> list[_UndoableOp]:
     """Returns the ops with an effect, the last first."""
-    effects: _Effects = []
+    undoable: list[_UndoableOp] = []
     for applied in reversed(record.applied):
-        effect = effect_of(applied)
-        if effect is not None:
-            effects.append((applied, effect))
-    return effects
+        effects = effects_of(applied)
+        if effects:
+            undoable.append(_UndoableOp(applied, effects[::-1]))
+    return undoable
 
 
-def _undo_items(record: Record, effects: _Effects, now: bytes) -> Undone:
+def _undo_items(record: Record, undoable: Sequence[_UndoableOp], now: bytes) -> Undone:
     """Undoes each op by itself."""
     doc = parse(now)
     applied: list[RecordedOp] = []
     proposed: list[Proposal] = []
-    for original, effect in effects:
-        is_undo = original.op.get("op") == "undo"
-        undone_op = original.op["of"] if is_undo else original.op
-        op = {"op": "undo", "of": undone_op}
-        step = _undo_effect(doc, effect, record.diff) if is_text(now) else None
-        if step is not None:
-            doc = step.doc
-            applied.append(RecordedOp(op, "applied", step.removed, step.added))
-            continue
-        applied.append(RecordedOp(op, "noop_no_match"))
-        for remaining_op in _ops_for_person(doc, effect):
-            why = f"undo of {record.id}"
-            proposed.append(propose(record.note, remaining_op, why))
+    for undoable_op in undoable:
+        steps = _undo_effects(doc, undoable_op, record.diff) if is_text(now) else []
+        if steps:
+            doc = steps[-1].doc
+        for effect, step in zip_longest(undoable_op.effects, steps):
+            op = undo_op(undoable_op.recorded, effect)
+            if step is not None:
+                applied.append(RecordedOp(op, "applied", step.removed, step.added))
+                continue
+            applied.append(RecordedOp(op, "noop_no_match"))
+            for remaining_op in _ops_for_person(doc, effect):
+                why = f"undo of {record.id}"
+                proposed.append(propose(record.note, remaining_op, why))
     return Undone(render(doc), False, tuple(applied), tuple(proposed))
 
 
+def _undo_effects(
+    doc: SectionedDoc, undoable_op: _UndoableOp, diff: bytes
+) -> list[ReinsertStep]:
+    """Undoes all effects of an op, or none: half an undo could double an item, or lose it."""
+    steps: list[ReinsertStep] = []
+    for effect in undoable_op.effects:
+        step = _undo_effect(doc, effect, diff)
+        if step is None:
+            return []
+        steps.append(step)
+        doc = step.doc
+    return steps
+
+
 def _undo_effect(doc: SectionedDoc, effect: Effect, diff: bytes) -> ReinsertStep | None:
-    """Undoes one op; None when there is nothing to undo, or the undo does not fit the note."""
+    """Undoes one effect; None when there is nothing to undo, or it does not fit the note."""
     if effect.whole_section:
         if effect.added:
             return drop_section(doc, effect.heading, effect.added)
