@@ -177,6 +177,9 @@ def test_an_op_beside_a_daemon_loads_next_to_nothing(lamp: Outside):
         "vault_memory.command_line",
         "vault_memory.lazy",
         "vault_memory.places",
+        "vault_memory.rules",
+        "vault_memory.rules.edits",
+        "vault_memory.rules.edits.op_words",
     }
     assert not modules & {
         "click",
@@ -205,7 +208,12 @@ OF_QUESTIONS = {
 OF_OPS = OF_QUESTIONS - {
     "vault_memory.cli.questions",
     "vault_memory.cli.search_text",
-} | {"vault_memory.cli.edit_rendering"}
+} | {
+    "vault_memory.cli.edit_rendering",
+    "vault_memory.rules",
+    "vault_memory.rules.edits",
+    "vault_memory.rules.edits.op_words",
+}
 
 
 @pytest.mark.parametrize(

@@ -5,6 +5,8 @@ Works on the JSON of the report, and loads no click, so that an op starts fast.
 
 from collections.abc import Callable, Iterator, Mapping
 
+from vault_memory.rules.edits.op_words import in_words
+
 TYPE_CHECKING = False  # as in `typing`, which would cost each op 10 ms
 if TYPE_CHECKING:
     from typing import Any
@@ -84,37 +86,3 @@ def _outcomes(answer: "Mapping[str, Any]") -> Iterator[str]:
         headings = op.get("headings")
         detail = f" (the headings are: {', '.join(headings)})" if headings else ""
         yield f"rejected: {in_words(op['op'])}: {op['reason']}{detail}"
-
-
-def in_words(op: object) -> str:
-    """Render an op on one line."""
-    if not isinstance(op, Mapping):
-        return repr(op)
-    name = op.get("op")
-    heading = op.get("heading")
-    line = op.get("line")
-    match = op.get("match")
-    match name:
-        case "append":
-            return f"append to {heading}: {line}"
-        case "add_heading":
-            return f"add the section {heading}"
-        case "remove":
-            return f"remove from {heading}: {match}"
-        case "replace":
-            return f"replace in {heading}: {match} with {line}"
-        case "undo":
-            return f"undo {in_words(op.get('of'))}"
-        case "restore":
-            return f"restore {str(op.get('revision'))[:12]}"
-        case "move":
-            source = op.get("from")
-            target = op.get("to")
-            return f"move the section {heading} from {source} to {target}"
-        case "merge":
-            return f"merge {op.get('copy') or 'what was saved'}"
-        case "rename" if "to" in op:
-            return f"rename to {op['to']}"
-        case "rename":
-            return f"rename from {op.get('from')}"
-    return str(name)

@@ -4,10 +4,11 @@ from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
 from vault_memory.cli import edit_rendering
-from vault_memory.cli.edit_rendering import PENDING, in_words
+from vault_memory.cli.edit_rendering import PENDING
 from vault_memory.cli.options import Context
 from vault_memory.cli.terminal import styled
 from vault_memory.lazy import lazy_module
+from vault_memory.rules.edits.op_words import in_words
 
 if TYPE_CHECKING:
     from vault_memory.api import json_contract
@@ -21,7 +22,6 @@ __all__ = [
     "coloured_diff",
     "emit_edit",
     "exit_code_of",
-    "in_words",
     "painted",
     "record_block",
 ]

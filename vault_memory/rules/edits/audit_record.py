@@ -15,6 +15,7 @@ from operator import itemgetter
 from typing import assert_never
 
 from vault_memory.markdown.note_items import short_hash
+from vault_memory.rules.edits import op_words
 from vault_memory.rules.edits.json_safe import packed, plain
 from vault_memory.rules.edits.ops import Applied, Op, Outcome, Rejected, as_json
 from vault_memory.rules.edits.unified_diff import unified
@@ -203,7 +204,7 @@ def summary(note: str, outcome: Outcome | Record, proposed: int = 0) -> str:
     )
     changes = [
         template.format(counts[name])
-        for name, template in _CHANGES.items()
+        for name, template in op_words.COUNTED.items()
         if name in counts
     ]
     if isinstance(outcome, Record):
@@ -221,23 +222,6 @@ def _op_name(applied: Applied | RecordedOp) -> str:
             return str(as_json(applied.op)["op"])
         case _:
             assert_never(applied)
-
-
-_CHANGES = {
-    "append": "+{} appended",
-    "remove": "-{} removed",
-    "replace": "~{} replaced",
-    "add_heading": "+{} new heading",
-    "undo": "{} undone",
-    "move": "{} moved",
-    "forget": "-{} forgotten",
-    "retire": "thrown away by age",
-    "create": "created",
-    "str_replace": "~{} passage replaced",
-    "insert": "+{} passage inserted",
-    "delete": "thrown away",
-    "rename": "renamed",
-}
 
 
 def union(*files: Iterable[Record]) -> tuple[Record, ...]:

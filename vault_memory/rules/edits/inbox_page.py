@@ -16,8 +16,8 @@ from typing import Literal
 
 from vault_memory.markdown.note_items import line_end
 from vault_memory.rules.edits.audit_record import Proposal
-from vault_memory.rules.edits.ops import AddHeading, Append, Remove, Replace
-from vault_memory.rules.edits.ownership import op_of
+from vault_memory.rules.edits.op_words import as_question
+from vault_memory.rules.edits.ops import as_json, op_of
 
 LIFETIME = timedelta(days=30)
 TITLE = (
@@ -80,19 +80,10 @@ class _Entry:
 def describe(proposal: Proposal) -> str:
     """Returns a proposal in words, on one line."""
     note = proposal.note.rpartition("/")[2]
-    match op_of(dict(proposal.op)):
-        case Append(heading, line):
-            text = f'add to {note} › {heading}: "{line}"'
-        case AddHeading(heading, lines):
-            quoted = ", ".join(f'"{line}"' for line in lines)
-            text = f"add a section to {note}: {heading}, with {quoted}"
-        case Remove(heading, match_):
-            text = f'remove from {note} › {heading}: "{match_}"'
-        case Replace(heading, match_, line):
-            text = f'change in {note} › {heading}: "{match_}" to "{line}"'
-        case None:
-            text = f"look at {note}"
-    return _one_line(text)
+    op = op_of(dict(proposal.op))
+    if op is None:
+        return _one_line(f"look at {note}")
+    return _one_line(as_question(as_json(op), note))
 
 
 def lines_for(proposal: Proposal) -> tuple[str, str]:

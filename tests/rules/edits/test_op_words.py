@@ -1,0 +1,46 @@
+"""Every kind of op reads in words: on one line, in INBOX.md and in the log."""
+
+from dataclasses import fields
+
+import pytest
+
+from vault_memory.rules.edits.audit_record import propose
+from vault_memory.rules.edits.inbox_page import describe
+from vault_memory.rules.edits.op_words import COUNTED, in_words
+from vault_memory.rules.edits.ops import OP_NAMES, as_json, read_op
+
+TEXTS = {
+    "heading": "Pets",
+    "to": "Plants",
+    "match": "old cat",
+    "line": "young cat",
+    "lines": ["a cat", "a dog"],
+}
+"""Values for the fields of any op"""
+
+
+@pytest.mark.parametrize("name", sorted(OP_NAMES))
+def test_a_person_reads_what_each_op_would_do(name: str):
+    op = read_op({"op": name, **TEXTS})
+
+    question = describe(propose("memory/b.md", op, ""))
+
+    assert "b.md" in question
+    for field in fields(op):
+        value = TEXTS.get(field.name, [])
+        for text in [value] if isinstance(value, str) else value:
+            assert text in question
+
+
+@pytest.mark.parametrize("name", sorted(OP_NAMES))
+def test_each_op_is_a_sentence_on_the_command_line_and_a_count_in_the_log(name: str):
+    op = read_op({"op": name, **TEXTS})
+
+    assert "Pets" in in_words(as_json(op))
+    assert name in COUNTED
+
+
+def test_a_recorded_op_without_its_fields_is_still_shown():
+    assert in_words({"op": "append"}) == "append to None: None"
+    assert in_words({"op": "op of a newer version"}) == "op of a newer version"
+    assert in_words(["no op"]) == "['no op']"

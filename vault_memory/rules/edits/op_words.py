@@ -1,0 +1,75 @@
+"""How an op reads in words: on one line, in INBOX.md and in the log.
+
+Works on the JSON of an op, also of one that an older or newer version recorded. Imports nothing
+heavy, because the commands that must start fast use it.
+"""
+
+from collections.abc import Mapping
+
+_ON_ONE_LINE = {
+    "append": "append to {heading}: {line}",
+    "add_heading": "add the section {heading}",
+    "remove": "remove from {heading}: {match}",
+    "replace": "replace in {heading}: {match} with {line}",
+    "move": "move the section {heading} from {from} to {to}",
+}
+_AS_QUESTION = {
+    "append": 'add to {note} › {heading}: "{line}"',
+    "add_heading": "add a section to {note}: {heading}, with {quoted_lines}",
+    "remove": 'remove from {note} › {heading}: "{match}"',
+    "replace": 'change in {note} › {heading}: "{match}" to "{line}"',
+}
+COUNTED = {
+    "append": "+{} appended",
+    "remove": "-{} removed",
+    "replace": "~{} replaced",
+    "add_heading": "+{} new heading",
+    "undo": "{} undone",
+    "move": "{} moved",
+    "forget": "-{} forgotten",
+    "retire": "thrown away by age",
+    "create": "created",
+    "str_replace": "~{} passage replaced",
+    "insert": "+{} passage inserted",
+    "delete": "thrown away",
+    "rename": "renamed",
+}
+"""How the log counts the applied ops of each kind, in the order in which it lists them"""
+
+
+class _OpFields(dict[str, object]):
+    """The fields of an op; a field that it lacks is None."""
+
+    def __missing__(self, key: str) -> None:
+        return None
+
+
+def in_words(op: object) -> str:
+    """Returns an op, or any other change in the audit, on one line. Accepts any JSON value."""
+    if not isinstance(op, Mapping):
+        return repr(op)
+    name = op.get("op")
+    if isinstance(name, str) and name in _ON_ONE_LINE:
+        return _ON_ONE_LINE[name].format_map(_OpFields(op))
+    match name:
+        case "undo":
+            return f"undo {in_words(op.get('of'))}"
+        case "restore":
+            return f"restore {str(op.get('revision'))[:12]}"
+        case "merge":
+            return f"merge {op.get('copy') or 'what was saved'}"
+        case "rename" if "to" in op:
+            return f"rename to {op['to']}"
+        case "rename":
+            return f"rename from {op.get('from')}"
+    return str(name)
+
+
+def as_question(op: Mapping[str, object], note: str) -> str:
+    """Returns what a person is asked about a valid op for the note of this name."""
+    template = _AS_QUESTION[str(op["op"])]
+    fields = _OpFields(op, note=note)
+    lines = op.get("lines")
+    if isinstance(lines, list):
+        fields["quoted_lines"] = ", ".join(f'"{line}"' for line in lines)
+    return template.format_map(fields)
