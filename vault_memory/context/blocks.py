@@ -85,7 +85,7 @@ class ContextRequest(NamedTuple):
 
     @property
     def open(self) -> tuple[str, ...]:
-        """The scopes that may go in. Others read a briefing, and an answer in a channel."""
+        """The scopes that may go in. Other people read a briefing, and an answer in a channel."""
         if not (self.briefing or self.in_shared_room):
             return self.scopes
         return tuple(scope for scope in self.scopes if not scope.startswith("user:"))
@@ -98,16 +98,15 @@ class ContextRequest(NamedTuple):
         return tuple(scope for scope in self.open if scope != MAIN)
 
     def is_personal(self, kind: str, scope: str) -> bool:
-        """Whether a note is personal and others would read it. A fact page may be about anybody."""
-        in_main = scope == MAIN
-        belongs_to_person = scope.startswith("user:") or (
-            in_main and kind in PERSONAL_IN_MAIN
-        )
-        if self.briefing:
-            return belongs_to_person or kind == "facts"
-        if not self.in_shared_room:
+        """Whether a note is personal, and other people would read it in this block."""
+        if not self.briefing and not self.in_shared_room:
             return False
-        return belongs_to_person or (in_main and kind == "facts")
+        if scope.startswith("user:"):
+            return True
+        if scope == MAIN and kind in PERSONAL_IN_MAIN:
+            return True
+        # A page of facts may be about any person.
+        return kind == "facts" and (self.briefing or scope == MAIN)
 
 
 class Part(NamedTuple):

@@ -2,7 +2,7 @@
 
 from collections.abc import Sequence
 from datetime import datetime
-from typing import TYPE_CHECKING, Any, NamedTuple, get_args
+from typing import TYPE_CHECKING, NamedTuple, get_args
 
 from vault_memory.contract import Purpose
 from vault_memory.edits.calls import aware
@@ -70,35 +70,41 @@ class ContextCalls:
         if options.refresh:
             self.vault.indexing.refresh()
         moment = aware(options.now)
-        request = self._request(
-            prompt=prompt,
-            scopes=tuple(scopes),
-            today=moment.date(),
-            briefing=options.purpose == "briefing",
-            session=options.session or "",
-            confirmation=options.confirmation,
-            private=options.private,
-            budget=config.max_memory_chars
-            if options.budget is None
-            else options.budget,
-            most_lines=config.memory_search.auto_recall_limit
-            if options.automatic
-            else config.recall.top_k,
-        )
+        request = self._request(prompt, scopes, options, moment)
         why_not = self._why_not_recalled(options.automatic) if prompt.strip() else ""
         return self._compose(request, moment, why_not)
 
-    def _request(self, **fields: Any) -> "ContextRequest":
+    def _request(
+        self,
+        prompt: str,
+        scopes: Sequence[str],
+        options: ContextOptions,
+        moment: datetime,
+    ) -> "ContextRequest":
         """The request of the caller with the settings of the configuration."""
         config = self.vault.config
+        budget = options.budget
+        if budget is None:
+            budget = config.max_memory_chars
+        most_lines = config.recall.top_k
+        if options.automatic:
+            most_lines = config.memory_search.auto_recall_limit
         return blocks.ContextRequest(
+            prompt=prompt,
+            scopes=tuple(scopes),
+            today=moment.date(),
             owner=config.layout.user,
+            briefing=options.purpose == "briefing",
+            session=options.session or "",
+            confirmation=options.confirmation,
+            budget=budget,
             dated_days=config.sleep_cycle.auto_load_dated_days,
             most_facts=config.facts.max_knowledge_facts,
             single=config.facts.single_valued,
+            most_lines=most_lines,
             recall_budget=config.recall.budget,
             whole_memory=config.recall.whole_memory_chars,
-            **fields,
+            private=options.private,
         )
 
     def _compose(
@@ -107,12 +113,14 @@ class ContextCalls:
         """Compose the block; `why_not` is the reason to recall no lines, empty to recall them."""
         folder = self.vault.folder
         index = self.vault.indexing.index()
-        self._authors = self._authors or live_notes.Authors(folder)
+        if self._authors is None:
+            self._authors = live_notes.Authors(folder)
+        # Named before the notes are read: a note that is indexed meanwhile still counts as stale.
         unread = self._searcher.unread_notes()
-        recall = None if why_not else self._recalling(index, moment, request.session)
+        ask = None if why_not else self._ask(index, moment, request.session)
         with folder.held(), index.reading():
             notes = live_notes.LiveNotes(folder, self._authors, index.revision_of)
-            block = gather.build(index, notes, request, recall)
+            block = gather.build(index, notes, request, ask)
             freshness = self._searcher.freshness_of(index, unread)
             unknown_scopes = self._searcher.unknown_scopes(index, request.scopes)
         omitted = [blocks.Cut(*entry) for entry in block.cut]
@@ -120,7 +128,7 @@ class ContextCalls:
             omitted.append(blocks.Cut("recalled", why_not))
         return blocks.ContextBlock(
             block.text,
-            tuple(blocks.Part(*entry) for entry in block.parts),
+            tuple(blocks.Part(*entry) for entry in block.lengths),
             tuple(omitted),
             freshness,
             unknown_scopes,
@@ -135,8 +143,8 @@ class ContextCalls:
             return "`[memory_search] auto_recall` is off"
         return ""
 
-    def _recalling(self, index: "Index", moment: datetime, session: str) -> "Ask":
-        """A function that searches for lines related to a prompt, with vectors when an embedder is loaded."""
+    def _ask(self, index: "Index", moment: datetime, session: str) -> "Ask":
+        """A function that searches for lines related to a prompt."""
         recall = self.vault.config.recall
 
         def ask(

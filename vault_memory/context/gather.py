@@ -17,7 +17,7 @@ from vault_memory.lazy import lazy_module
 from vault_memory.rules.context import assemble
 from vault_memory.rules.context.assemble import (
     Assembled,
-    Piece,
+    LineGroup,
     Quotation,
     RecalledLine,
 )
@@ -57,20 +57,22 @@ def build(
     """Builds the block for a prompt. With `ask` None nothing is recalled."""
     gatherer = _Gatherer(index, notes, request, ask)
     block = assemble.assemble(gatherer.quotations(), request.budget)
-    if gatherer.may_shorten_memory and "memory" in dict(block.cut):
+    cut_kinds = {kind for kind, _ in block.cut}
+    if "memory" in cut_kinds and gatherer.may_shorten_memory:
         # The budget cuts MEMORY.md from its end, where the line that answers may be.
         excerpts = request._replace(only_excerpts=True)
         shorter = build(index, notes, excerpts, gatherer.ask)
-        if any(kind == "memory" for kind, _, _ in shorter.parts):
+        if any(kind == "memory" for kind, _, _ in shorter.lengths):
             return shorter
     unreadable = [
         (_kind_of(index, path), reason) for path, reason in notes.unreadable.items()
     ]
-    cut = (*gatherer.omitted, *unreadable, *block.cut)
-    return Assembled(block.text, block.parts, cut)
+    omitted = (*gatherer.omitted, *unreadable, *block.cut)
+    return Assembled(block.text, block.lengths, omitted)
 
 
 def _kind_of(index: Index, path: str) -> str:
+    # Another process may remove the note from the index while the block is built.
     row = index.connection.execute(
         "SELECT kind FROM note WHERE path = ?", (path,)
     ).fetchone()
@@ -99,7 +101,7 @@ class _Gatherer:
         self._index = index
         self._notes = notes
         self._request = request
-        self._query = assemble.asked(request.prompt)
+        self._query = assemble.without_chat_prefixes(request.prompt)
         can_recall = request.most_lines and self._query.strip()
         self.ask = ask if can_recall else None
         """None when there is nothing to look up"""
@@ -119,20 +121,21 @@ class _Gatherer:
 
     def quotations(self) -> list[Quotation]:
         """Returns all quotations; `assemble` puts them in order."""
-        quotations = list(self._always())
-        quotations += self._facts()
-        if self._request.confirmation.strip():
-            text = self._request.confirmation.replace("\r\n", "\n")
-            confirmation = assemble.whole_note("confirmation", "", text)
-            quotations += [confirmation] if confirmation else []
+        quotations = [*self._always(), *self._facts(), *self._confirmation()]
         if self.ask is not None:
             quotations += self._recalled(self.ask, _quoted_places(quotations))
         return quotations
 
+    def _confirmation(self) -> list[Quotation]:
+        """Quotes the task that the user has just confirmed. Its text comes from the caller."""
+        text = self._request.confirmation.replace("\r\n", "\n")
+        quotation = assemble.whole_note("confirmation", "", text)
+        return [quotation] if quotation else []
+
     # ---- notes that always go in -------------------------------------------------------------
 
     def _always(self) -> Iterator[Quotation]:
-        """Yields the notes that go in whatever the prompt is about."""
+        """Yields the notes that go in for every prompt; of the reflections only the latest."""
         has_reflection = False
         for row in self._note_rows():
             if row.kind == "reflection" and has_reflection:
@@ -172,10 +175,13 @@ class _Gatherer:
             " AND (n.kind <> 'dated' OR n.date BETWEEN ? AND ?)",
             (since, until),
         )
-        rows = [row for row in map(_NoteRow._make, cursor) if self._may_go_in(row)]
+        listed_rows = map(_NoteRow._make, cursor)
+        rows = [row for row in listed_rows if self._may_go_in(row)]
         order = {scope: position for position, scope in enumerate(request.open)}
+        # Sorts are stable: notes of the same day keep the order of the scopes and paths.
         rows.sort(key=lambda row: (order[row.scope], row.path))
-        return sorted(rows, key=lambda row: row.day or "", reverse=True)
+        rows.sort(key=lambda row: row.day or "", reverse=True)
+        return rows
 
     def _may_go_in(self, row: _NoteRow) -> bool:
         if self._request.is_personal(row.kind, row.scope):
@@ -185,8 +191,10 @@ class _Gatherer:
         return not (in_channel and row.kind == "memory")
 
     def _needs_excerpt(self, memory: str) -> bool:
+        if self._request.only_excerpts:
+            return True
         limit = self._request.whole_memory
-        return self._request.only_excerpts or 0 < limit < len(memory)
+        return 0 < limit < len(memory)
 
     def _memory_excerpt(self, path: str, text: str) -> list[Quotation]:
         """Quotes of a long MEMORY.md the lines that answer the prompt.
@@ -237,7 +245,7 @@ class _Gatherer:
     # ---- facts -------------------------------------------------------------------------------
 
     def _facts(self) -> list[Quotation]:
-        """Quotes the person's own facts, and those about whom or what the prompt names."""
+        """Quotes the person's own facts, and those about the entities that the prompt names."""
         request = self._request
         scope_ids = self._index.scope_ids(request.fact_scopes)
         if not fact_queries.has_facts(self._index.connection, scope_ids):
@@ -250,11 +258,12 @@ class _Gatherer:
         if request.briefing:
             # Others read a briefing: a fact about a contact may still name the person.
             facts = [fact for fact in facts if not _mentions(fact, people)]
-        ranked = sorted(
-            relevance.relevant(facts, ""),
-            key=lambda fact: facts_fact.folded(fact.subject) not in people,
-        )
-        return self._fact_quotations(ranked, paths)
+        latest_first = relevance.relevant(facts, "")
+
+        def is_foreign(fact: "Fact") -> bool:
+            return facts_fact.folded(fact.subject) not in people
+
+        return self._fact_quotations(sorted(latest_first, key=is_foreign), paths)
 
     def _people(self) -> set[str]:
         """Returns the folded names of the persons; in a briefing all their names."""
@@ -297,6 +306,7 @@ class _Gatherer:
         lines: list[tuple[Fact, int]] = []
         for fact in facts:
             line = self._notes.line_of(paths[fact], fact.subject, fact.text)
+            # 0: a person removed the fact after the index read its page.
             if line:
                 lines.append((fact, line))
         limit = self._request.most_facts or len(lines)
@@ -304,13 +314,13 @@ class _Gatherer:
         if surplus > 0:
             reason = f"{surplus} more: `max_knowledge_facts` is {limit}"
             self.omitted.append(("facts", reason))
-        pages: dict[str, list[Piece]] = {}
+        pages: dict[str, list[LineGroup]] = {}
         for rank, (fact, line) in enumerate(lines[:limit]):
             [text] = quoted([one_line(f"{fact.subject} · {fact.line()}")])
-            piece = Piece(f"{line}: {text}", -float(rank))
-            pages.setdefault(paths[fact], []).append(piece)
+            group = LineGroup(f"{line}: {text}", worth=-float(rank))
+            pages.setdefault(paths[fact], []).append(group)
         return [
-            Quotation("facts", path, tuple(pieces)) for path, pieces in pages.items()
+            Quotation("facts", path, tuple(groups)) for path, groups in pages.items()
         ]
 
     # ---- recalled lines ----------------------------------------------------------------------
@@ -325,9 +335,9 @@ class _Gatherer:
         while True:
             hits = ask(self._query, request.open, limit).hits
             lines, missing = self._current_lines(hits, places)
-            if len(lines) == request.most_lines or len(hits) < limit:
-                break
-            if limit >= MOST_HITS:
+            is_enough = len(lines) == request.most_lines
+            is_all = len(hits) < limit
+            if is_enough or is_all or limit >= MOST_HITS:
                 break
             limit *= 2
         quotations, surplus = assemble.recalled(lines, request.recall_budget)
@@ -359,7 +369,8 @@ class _Gatherer:
         return lines, missing
 
     def _may_recall(self, hit: "Hit", places: set[tuple[str, int]]) -> bool:
-        if not places.isdisjoint(((hit.note, 0), (hit.note, hit.lines[0]))):
+        # The block has the note, or this line of a fact page, already.
+        if (hit.note, 0) in places or (hit.note, hit.lines[0]) in places:
             return False
         if self._request.is_personal(hit.kind, hit.scope):
             return False
@@ -375,14 +386,15 @@ class _Gatherer:
         session = self._request.session
         if session and current.session == session:
             return False
+        # The host may have recorded the prompt before it asked for the block.
         prompts = {_words(self._query), _words(self._request.prompt)}
         return _words(current.text) not in prompts
 
 
 def _mentions(fact: "Fact", keys: set[str]) -> bool:
     """Whether the fact's subject or object is one of these folded names."""
-    names = (facts_fact.folded(fact.subject), facts_fact.folded(fact.object))
-    return not keys.isdisjoint(names)
+    subject = facts_fact.folded(fact.subject)
+    return subject in keys or facts_fact.folded(fact.object) in keys
 
 
 def _quoted_places(quotations: Iterable[Quotation]) -> set[tuple[str, int]]:
@@ -393,11 +405,13 @@ def _quoted_places(quotations: Iterable[Quotation]) -> set[tuple[str, int]]:
     """
     places: set[tuple[str, int]] = set()
     for quotation in quotations:
-        if quotation.kind != "facts":
-            places.update((quotation.note, 0) for _ in quotation.pieces)
+        if not quotation.groups:
             continue
-        for piece in quotation.pieces:
-            number = piece.text.partition(":")[0]
+        if quotation.kind != "facts":
+            places.add((quotation.note, 0))
+            continue
+        for group in quotation.groups:
+            number = group.text.partition(":")[0]
             places.add((quotation.note, int(number)))
     return places
 
@@ -407,6 +421,15 @@ def _words(text: str) -> str:
 
 
 def _line(hit: "Hit", current: LiveLines) -> RecalledLine:
+    # The heading of a turn is the id of its session, which says nothing to a model.
     heading = HEADING_STEP.join(hit.heading) if hit.kind != "transcript" else ""
-    place = (hit.note, current.first, current.last, hit.date or "")
-    return RecalledLine(*place, current.origin, heading, current.text, hit.score)
+    return RecalledLine(
+        note=hit.note,
+        first=current.first,
+        last=current.last,
+        date=hit.date or "",
+        origin=current.origin,
+        heading=heading,
+        text=current.text,
+        score=hit.score,
+    )

@@ -13,6 +13,7 @@ from vault_memory.vault.reader import Folder, Note
 if TYPE_CHECKING:
     from vault_memory.markdown import items, note_items
     from vault_memory.markdown.chunking import chunker
+    from vault_memory.markdown.chunking.chunk_text import Chunk
     from vault_memory.rules.conversations import turn as conversations_turn
     from vault_memory.rules.conversations.turn import Turn
     from vault_memory.rules.edits import audit_reader, audit_record, ownership
@@ -83,6 +84,7 @@ class LiveNotes:
         try:
             return self._folder.read(path, max_bytes=LARGEST)
         except NoteNotFound:
+            # The file was deleted after the index read it.
             return None
         except VaultError as error:
             self.unreadable[path] = error.message
@@ -93,8 +95,10 @@ class LiveNotes:
         if path not in self._lines:
             note = self._note(path)
             raw = note.raw if note else b""
-            is_log = path.endswith(".jsonl")
-            self._lines[path] = raw.split(b"\n") if is_log else _BREAK.split(raw)
+            # The index counts the lines of a transcript by `\n` alone.
+            is_transcript = path.endswith(".jsonl")
+            lines = raw.split(b"\n") if is_transcript else _BREAK.split(raw)
+            self._lines[path] = lines
         return self._lines[path]
 
     def text(self, path: str) -> str:
@@ -110,12 +114,16 @@ class LiveNotes:
     def _turn_lines(self, hit: "Hit") -> LiveLines | None:
         lines = self.lines(hit.note)
         number = hit.lines[0]
-        line = lines[number - 1] if 0 < number <= len(lines) else b""
+        # A transcript that was cut or forgotten may have fewer lines than the index knows.
+        if not 0 < number <= len(lines):
+            return None
+        line = lines[number - 1]
         turn = conversations_turn.read_turn(line)
         if turn is None:
             return None
         turn_chunks = conversations_turn.turn_chunks(line, hit.scope)
-        if all(chunk.chunk.text != hit.text for chunk in turn_chunks):
+        texts = [chunk.chunk.text for chunk in turn_chunks]
+        if hit.text not in texts:
             return None
         speaker = _SPEAKER.match(hit.text)
         words = hit.text[speaker.end() :] if speaker else hit.text
@@ -128,18 +136,10 @@ class LiveNotes:
             return None
         first, last = hit.lines
         if note.revision != self._indexed(hit.note):
-            chunks = [
-                chunk for chunk in chunker.chunk(note.raw) if chunk.text == hit.text
-            ]
-            if not chunks:
+            # The note was edited after the index read it: the text may be on other lines.
+            nearest = _nearest_chunk(note.raw, hit)
+            if nearest is None:
                 return None
-            nearest = min(
-                chunks,
-                key=lambda chunk: (
-                    chunk.heading != hit.heading,
-                    abs(chunk.first_line - first),
-                ),
-            )
             first, last = nearest.first_line, nearest.last_line
         return LiveLines(first, last, hit.text, self._origin(hit.note, first, last))
 
@@ -176,7 +176,7 @@ class LiveNotes:
         first: int,
         last: int,
     ) -> str:
-        """Says who wrote these lines, and where they come from if a mark tells it."""
+        """Says who wrote these lines, and where they come from if they are marked."""
         lines = self.lines(path)[first - 1 : last]
         author = self._author(path, [line for line in lines if line.strip()])
         mark = _ORIGIN.search(b"\n".join(lines).decode("utf-8", "replace"))
@@ -186,12 +186,15 @@ class LiveNotes:
         bot_items = self._bot_items(path)
         if not bot_items:
             return "person"
+        # An item of the bot may have several lines.
         if _normalised(b"\n".join(lines)) in bot_items:
             return "bot"
-        by_bot = {_normalised(line) in bot_items for line in lines}
-        if len(by_bot) != 1:
-            return "person and bot"
-        return "bot" if True in by_bot else "person"
+        by_bot = [_normalised(line) in bot_items for line in lines]
+        if by_bot and all(by_bot):
+            return "bot"
+        if by_bot and not any(by_bot):
+            return "person"
+        return "person and bot"
 
     def _bot_items(self, path: str) -> frozenset[str]:
         folder = path.rpartition("/")[0]
@@ -199,6 +202,16 @@ class LiveNotes:
             self._audits[folder] = _audits_in(self._folder, folder)
         audits = self._audits[folder].get(path)
         return self._authors.bots(path, audits) if audits else frozenset()
+
+
+def _nearest_chunk(raw: bytes, hit: "Hit") -> "Chunk | None":
+    """Returns the chunk with the text of a hit, best below its heading and near its old line."""
+
+    def distance(chunk: "Chunk") -> tuple[bool, int]:
+        return chunk.heading != hit.heading, abs(chunk.first_line - hit.lines[0])
+
+    equal_chunks = [chunk for chunk in chunker.chunk(raw) if chunk.text == hit.text]
+    return min(equal_chunks, key=distance, default=None)
 
 
 def _turn_origin(turn: "Turn") -> str:
@@ -308,6 +321,7 @@ def _names_in(folder: Folder, path: str) -> list[str]:
     try:
         descriptor = files.open_folder(path)
     except OSError:
+        # The folder was renamed or removed after the index read its notes.
         return []
     try:
         return os.listdir(descriptor)

@@ -7,23 +7,25 @@ from hypothesis import strategies as st
 from vault_memory.rules.context.assemble import (
     CUT_FIRST,
     ORDER,
-    Piece,
+    LineGroup,
     Quotation,
     RecalledLine,
-    asked,
     assemble,
     recalled,
     whole_note,
+    without_chat_prefixes,
 )
 from vault_memory.rules.context.quoting import CLOSING, INTRO, NAME
 
-PIECES = st.builds(Piece, st.text("ab \n", max_size=30), st.integers(0, 3).map(float))
+GROUPS = st.builds(
+    LineGroup, st.text("ab \n", max_size=30), st.integers(0, 3).map(float)
+)
 QUOTATIONS = st.lists(
     st.builds(
         Quotation,
         st.sampled_from(ORDER),
         st.sampled_from(["A.md", "B.md"]),
-        st.lists(PIECES, max_size=4).map(tuple),
+        st.lists(GROUPS, max_size=4).map(tuple),
         about=st.dictionaries(st.sampled_from(["date", "by"]), st.text(max_size=9)),
     ),
     max_size=8,
@@ -44,8 +46,8 @@ def test_the_block_is_never_longer_than_its_budget_unless_what_stays_whole_is(
 @given(QUOTATIONS, st.integers(0, 1200))
 @example(
     [
-        Quotation("user", "USER.md", (Piece("tea"),)),
-        Quotation("recalled", "A.md", (Piece("x" * 90),)),
+        Quotation("user", "USER.md", (LineGroup("tea"),)),
+        Quotation("recalled", "A.md", (LineGroup("x" * 90),)),
     ],
     1,
 )
@@ -53,20 +55,22 @@ def test_user_and_channel_memory_are_never_cut(quotations, budget):
     block = assemble(quotations, budget)
 
     for one in quotations:
-        if one.kind in WHOLE and one.pieces:
-            assert one.text(one.pieces) in block.text
+        if one.kind in WHOLE and one.groups:
+            assert one.text(one.groups) in block.text
 
 
 @given(QUOTATIONS, st.integers(0, 1200))
 def test_the_order_is_always_the_same_and_the_parts_tell_the_text(quotations, budget):
     block = assemble(quotations, budget)
 
-    kinds = [kind for kind, _, _ in block.parts]
+    kinds = [kind for kind, _, _ in block.lengths]
     assert kinds == sorted(kinds, key=ORDER.index)
     assert len(block.text) == (
-        len(INTRO) + sum(2 + chars for _, _, chars in block.parts) if block.parts else 0
+        len(INTRO) + sum(2 + chars for _, _, chars in block.lengths)
+        if block.lengths
+        else 0
     )
-    assert block.text.count(CLOSING) == len(block.parts) + bool(block.parts)
+    assert block.text.count(CLOSING) == len(block.lengths) + bool(block.lengths)
 
 
 @given(QUOTATIONS, st.integers(1, 1200))
@@ -74,7 +78,7 @@ def test_nothing_of_a_kind_goes_before_all_of_the_kinds_that_go_first_are_gone(
     quotations, budget
 ):
     block = assemble(quotations, budget)
-    left = {kind for kind, _, _ in block.parts}
+    left = {kind for kind, _, _ in block.lengths}
     cut = {kind for kind, _ in block.cut}
 
     for at, kind in enumerate(CUT_FIRST):
@@ -86,9 +90,9 @@ def test_nothing_of_a_kind_goes_before_all_of_the_kinds_that_go_first_are_gone(
 def test_what_is_cut_is_told_and_what_is_not_is_there(quotations, budget):
     block = assemble(quotations, budget)
     whole = assemble(quotations)
-    shorter = [kind for kind, _, _ in whole.parts]
-    for part in block.parts:
-        if part in whole.parts:
+    shorter = [kind for kind, _, _ in whole.lengths]
+    for part in block.lengths:
+        if part in whole.lengths:
             shorter.remove(part[0])
 
     assert sorted(kind for kind, _ in block.cut) == sorted(shorter)
@@ -99,7 +103,11 @@ def test_the_least_worth_goes_first():
     lines = Quotation(
         "recalled",
         "A.md",
-        (Piece("good" * 10, 2.0), Piece("fair" * 10, 1.0), Piece("best" * 10, 3.0)),
+        (
+            LineGroup("good" * 10, 2.0),
+            LineGroup("fair" * 10, 1.0),
+            LineGroup("best" * 10, 3.0),
+        ),
     )
     whole = assemble([lines])
 
@@ -124,7 +132,7 @@ def test_of_dated_notes_the_older_one_goes_first_and_a_note_from_its_end():
 
     assert "- four" not in assemble([new, old], room - 1).text
     assert [
-        note for _, note, _ in assemble([new, old], len(assemble([new]).text)).parts
+        note for _, note, _ in assemble([new, old], len(assemble([new]).text)).lengths
     ] == ["new.md"]
 
 
@@ -134,7 +142,7 @@ def test_an_item_goes_with_its_further_lines_or_not_at_all():
     )
     assert note is not None
 
-    assert [piece.text for piece in note.pieces] == [
+    assert [group.text for group in note.groups] == [
         "# Us\n",
         "- tea\n  with honey",
         "- more",
@@ -168,7 +176,7 @@ def test_recalled_lines_keep_to_their_own_budget(lines, budget):
     text = assemble(quotations).text
 
     assert len(text) <= max(0, budget + len(INTRO))
-    assert sum(len(one.pieces) for one in quotations) + left_out == len(lines)
+    assert sum(len(one.groups) for one in quotations) + left_out == len(lines)
 
 
 @given(LINES)
@@ -193,8 +201,8 @@ def test_only_a_label_begins_a_line_with_a_bracket(lines):
     inside = [
         line
         for one in quotations
-        for piece in one.pieces
-        for line in piece.text.splitlines()
+        for group in one.groups
+        for line in group.text.splitlines()
     ]
     labels = [line for line in inside if line and line[0] not in " \t"]
     assert len(labels) == len(lines)
@@ -223,7 +231,7 @@ def test_a_recalled_line_says_its_place_who_wrote_it_when_and_under_what():
         4000,
     )
 
-    assert one.text(one.pieces) == (
+    assert one.text(one.groups) == (
         f'<{NAME} kind="recalled">\n[a.md:3-4 bot · 2026-05-04 · Tea › Green] - sencha\n  - gyokuro\n</{NAME}>'
     )
 
@@ -244,11 +252,11 @@ def test_a_recalled_line_says_its_place_who_wrote_it_when_and_under_what():
     ],
 )
 def test_the_prefixes_of_a_chat_are_no_part_of_the_prompt(prompt, said):
-    assert asked(prompt) == said
+    assert without_chat_prefixes(prompt) == said
 
 
 def test_of_a_chat_log_the_last_six_lines_count():
     log = "\n".join(f"[12:0{at}] alice: line {at}" for at in range(9))
 
-    assert asked(log) == "\n".join(f"line {at}" for at in range(3, 9))
-    assert asked("one\n" * 9) == "one\n" * 8 + "one"
+    assert without_chat_prefixes(log) == "\n".join(f"line {at}" for at in range(3, 9))
+    assert without_chat_prefixes("one\n" * 9) == "one\n" * 8 + "one"

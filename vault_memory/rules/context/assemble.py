@@ -41,13 +41,13 @@ ANSWERING = "lines that answer the prompt"
 """The remark on a long MEMORY.md for a prompt; without a prompt the remark is `beginning`"""
 
 
-class Piece(NamedTuple):
+class LineGroup(NamedTuple):
     """Lines that go into a prompt together or not at all."""
 
     text: str
     """quoted, so that it cannot write a tag"""
     worth: float = 0.0
-    """the least goes first; of equal worth the last"""
+    """the group of the least worth is cut first; of equal worth the last"""
 
 
 class Quotation(NamedTuple):
@@ -57,20 +57,22 @@ class Quotation(NamedTuple):
     """one of `ORDER`"""
     note: str
     """empty for a text of the caller"""
-    pieces: tuple[Piece, ...]
+    groups: tuple[LineGroup, ...]
     about: Mapping[str, str] = MappingProxyType({})
     """further attributes of its tag, e.g. the date"""
 
     @property
     def opening(self) -> str:
         """The opening tag."""
+        # Each recalled line is labelled with its note, so the tag does not repeat it.
         if self.note and self.kind != "recalled":
             return opening(self.kind, note=self.note, **self.about)
         return opening(self.kind, **self.about)
 
-    def text(self, pieces: Iterable[Piece]) -> str:
-        """Returns the quotation with these pieces between its tags."""
-        return "\n".join([self.opening, *(piece.text for piece in pieces), CLOSING])
+    def text(self, groups: Iterable[LineGroup]) -> str:
+        """Returns the quotation with these groups of lines between its tags."""
+        lines = [group.text for group in groups]
+        return "\n".join([self.opening, *lines, CLOSING])
 
 
 class RecalledLine(NamedTuple):
@@ -94,21 +96,22 @@ class RecalledLine(NamedTuple):
             return f"{self.note}:{self.first}"
         return f"{self.note}:{self.first}-{self.last}"
 
-    def piece(self) -> Piece:
-        """Returns the lines behind a label."""
+    def labelled(self) -> LineGroup:
+        """Returns the lines behind a label that names their place, author, day and heading."""
         fields = (f"{self.place} {self.origin}", self.date, self.heading)
         label = one_line(" · ".join(filter(None, fields)))
         [quoted_label] = quoted([f"[{label}]"])
         lines = quoted([one_line(line) for line in self.text.split("\n")])
         # Further lines are indented, so that none of them can pose as a label.
-        return Piece(f"{quoted_label} " + "\n  ".join(lines), self.score)
+        text = "\n  ".join(lines)
+        return LineGroup(f"{quoted_label} {text}", self.score)
 
 
 class Assembled(NamedTuple):
     """The block, and what was left out of it."""
 
     text: str
-    parts: tuple[tuple[str, str, int], ...]
+    lengths: tuple[tuple[str, str, int], ...]
     """kind, note and length of each quotation, in the order of the text"""
     cut: tuple[tuple[str, str], ...]
     """kind and reason"""
@@ -118,59 +121,64 @@ def whole_note(
     kind: str, note: str, text: str, *, worth: float = 0.0, **about: str
 ) -> Quotation | None:
     """Returns a note that can be cut item by item from its end; None for an empty note."""
+    # Windows editors put a byte order mark before the first letter.
     lines = _without_blank_ends(text.removeprefix("\ufeff").split("\n"))
-    blocks: list[list[str]] = []
+    items: list[list[str]] = []
     for line in quoted(lines):
-        continues_block = not line.strip() or line.startswith((" ", "\t"))
-        if blocks and continues_block:
-            blocks[-1].append(line)
+        continues_item = not line.strip() or line.startswith((" ", "\t"))
+        if items and continues_item:
+            items[-1].append(line)
         else:
-            blocks.append([line])
-    if not blocks:
+            items.append([line])
+    if not items:
         return None
-    pieces = tuple(Piece("\n".join(block), worth) for block in blocks)
-    return Quotation(kind, note, pieces, about)
+    groups = tuple(LineGroup("\n".join(item), worth) for item in items)
+    return Quotation(kind, note, groups, about)
 
 
 def _without_blank_ends(lines: list[str]) -> list[str]:
-    numbers = [number for number, line in enumerate(lines) if line.strip()]
-    return lines[numbers[0] : numbers[-1] + 1] if numbers else []
+    filled = [number for number, line in enumerate(lines) if line.strip()]
+    if not filled:
+        return []
+    first, last = filled[0], filled[-1]
+    return lines[first : last + 1]
 
 
 def beginning(quotation: Quotation, budget: int) -> Quotation:
-    """Returns the first pieces of a quotation that fit into the budget."""
-    length = -1
+    """Returns the first lines of a quotation that fit into the budget."""
+    length = -1  # no line break goes before the first line
     count = 0
-    for piece in quotation.pieces:
-        length += len(piece.text) + 1
+    for group in quotation.groups:
+        length += len(group.text) + 1
         if length > budget:
             break
         count += 1
-    return quotation._replace(pieces=quotation.pieces[:count])
+    return quotation._replace(groups=quotation.groups[:count])
 
 
 def recalled(
     lines: Iterable[RecalledLine], budget: int, kind: str = "recalled", **about: str
 ) -> tuple[list[Quotation], int]:
     """Returns the best lines that fit into the budget, by note, and the number of others."""
-    groups: dict[str, list[tuple[int, Piece]]] = {}
+    by_note: dict[str, list[tuple[int, LineGroup]]] = {}
     room = budget
     left_out = 0
     for line in sorted(lines, key=attrgetter("score"), reverse=True):
-        piece = line.piece()
-        length = len(piece.text) + 1
-        if line.note not in groups:
-            length += len(Quotation(kind, line.note, (), about).text(())) + len(GAP)
+        group = line.labelled()
+        length = len(group.text) + 1
+        if line.note not in by_note:
+            tags = Quotation(kind, line.note, (), about).text(())
+            length += len(tags) + len(GAP)
         if length > room:
             left_out += 1
             continue
         room -= length
-        groups.setdefault(line.note, []).append((line.first, piece))
+        by_note.setdefault(line.note, []).append((line.first, group))
     quotations: list[Quotation] = []
-    for note, group in groups.items():
-        group.sort(key=itemgetter(0))
-        pieces = tuple(piece for _, piece in group)
-        quotations.append(Quotation(kind, note, pieces, about))
+    for note, numbered in by_note.items():
+        numbered.sort(key=itemgetter(0))
+        groups = tuple(group for _, group in numbered)
+        quotations.append(Quotation(kind, note, groups, about))
     return quotations, left_out
 
 
@@ -179,28 +187,40 @@ def assemble(quotations: Iterable[Quotation], budget: int = 0) -> Assembled:
 
     The block is longer only when USER.md and CHANNEL.md alone are longer.
     """
-    drafts = [_Draft(quotation) for quotation in quotations if quotation.pieces]
+    drafts = [_Draft(quotation) for quotation in quotations if quotation.groups]
     drafts.sort(key=lambda draft: ORDER.index(draft.quotation.kind))
-    room = budget - _length(drafts) if budget else 0
-    for kind in CUT_FIRST:
-        if room < 0:
-            room = _cut(drafts, kind, room)
-    texts = [(draft.quotation, draft.text()) for draft in drafts if draft.pieces]
-    block = GAP.join([INTRO, *(text for _, text in texts)]) if texts else ""
-    parts = [(quotation.kind, quotation.note, len(text)) for quotation, text in texts]
-    return Assembled(block, tuple(parts), tuple(_cuts(drafts, budget)))
+    if budget:
+        _fit(drafts, budget)
+    texts: list[str] = []
+    lengths: list[tuple[str, str, int]] = []
+    for draft in drafts:
+        if draft.groups:
+            text = draft.text()
+            texts.append(text)
+            lengths.append((draft.quotation.kind, draft.quotation.note, len(text)))
+    block = GAP.join([INTRO, *texts]) if texts else ""
+    return Assembled(block, tuple(lengths), tuple(_cuts(drafts, budget)))
 
 
 class _Draft:
-    """A quotation with the pieces that are left of it, by number."""
+    """A quotation with the groups of lines that are left of it, by number."""
 
     def __init__(self, quotation: Quotation) -> None:
         self.quotation = quotation
-        self.pieces = dict(enumerate(quotation.pieces))
+        self.groups = dict(enumerate(quotation.groups))
 
     def text(self) -> str:
-        """Returns the quotation with its remaining pieces."""
-        return self.quotation.text(self.pieces.values())
+        """Returns the quotation with its remaining lines."""
+        return self.quotation.text(self.groups.values())
+
+
+def _fit(drafts: Sequence[_Draft], budget: int) -> None:
+    """Cuts the drafts until they fit into the budget, or only kinds are left that are never cut."""
+    room = budget - _length(drafts)
+    for kind in CUT_FIRST:
+        if room >= 0:
+            return
+        room = _cut(drafts, kind, room)
 
 
 def _length(drafts: Sequence[_Draft]) -> int:
@@ -210,33 +230,41 @@ def _length(drafts: Sequence[_Draft]) -> int:
 
 
 def _cut(drafts: Sequence[_Draft], kind: str, room: int) -> int:
-    """Cuts pieces of one kind until there is room; returns the room after that."""
-    candidates = [
-        (piece.worth, -index, -number)
-        for index, draft in enumerate(drafts)
-        if draft.quotation.kind == kind
-        for number, piece in draft.pieces.items()
-    ]
-    for _, index, number in sorted(candidates):
+    """Cuts lines of one kind until there is room; returns the room after that."""
+    for index, number in _cutting_order(drafts, kind):
         if room >= 0:
             break
-        draft = drafts[-index]
-        room += len(draft.pieces.pop(-number).text) + 1
-        if not draft.pieces:
-            room += len(draft.quotation.text(())) + len(GAP)
-            if not any(draft.pieces for draft in drafts):
+        draft = drafts[index]
+        group = draft.groups.pop(number)
+        room += len(group.text) + 1
+        if not draft.groups:
+            tags = draft.quotation.text(())
+            room += len(tags) + len(GAP)
+            if not any(draft.groups for draft in drafts):
                 room += len(INTRO)
     return room
+
+
+def _cutting_order(drafts: Iterable[_Draft], kind: str) -> list[tuple[int, int]]:
+    """Lists the groups of one kind, by draft and number, in the order in which they are cut."""
+    # Negative numbers: of equal worth the last group sorts first.
+    ranked: list[tuple[float, int, int]] = []
+    for index, draft in enumerate(drafts):
+        if draft.quotation.kind == kind:
+            ranked += [
+                (group.worth, -index, -number) for number, group in draft.groups.items()
+            ]
+    return [(-index, -number) for _, index, number in sorted(ranked)]
 
 
 def _cuts(drafts: Iterable[_Draft], budget: int) -> Iterator[tuple[str, str]]:
     """Yields kind and reason of each quotation that was cut."""
     for draft in drafts:
-        total = len(draft.quotation.pieces)
-        missing = total - len(draft.pieces)
+        total = len(draft.quotation.groups)
+        missing = total - len(draft.groups)
         if not missing:
             continue
-        amount = f"{missing} of {total} pieces" if draft.pieces else "all"
+        amount = f"{missing} of {total} pieces" if draft.groups else "all"
         source = draft.quotation.note or "what was given"
         yield (
             draft.quotation.kind,
@@ -255,7 +283,7 @@ LOG_LINES = 6
 """The number of last lines of a chat log that are its prompt"""
 
 
-def asked(prompt: str) -> str:
+def without_chat_prefixes(prompt: str) -> str:
     """Returns a prompt without the times and names of a chat; of a chat log only its last lines."""
     lines = prompt.splitlines()
     prefixes = [_PREFIX.match(line) for line in lines]
@@ -264,6 +292,8 @@ def asked(prompt: str) -> str:
         for line, prefix in zip(lines, prefixes, strict=True)
     ]
     # A single prefix may be a sentence of the person.
-    if sum(prefix is not None for prefix in prefixes) > 1:
-        texts = [text for text in texts if text.strip()][-LOG_LINES:]
+    is_log = sum(prefix is not None for prefix in prefixes) > 1
+    if is_log:
+        filled = [text for text in texts if text.strip()]
+        texts = filled[-LOG_LINES:]
     return "\n".join(texts)
