@@ -37,7 +37,7 @@ def damage(memory):
             file.write(b"\xa5" * size)
 
 
-def test_an_index_that_turns_out_to_be_damaged_is_set_aside_and_built_again(memory):
+def test_a_damaged_index_is_set_aside_and_rebuilt(memory):
     damage(memory)
 
     with pytest.raises(DatabaseError) as error:
@@ -49,20 +49,20 @@ def test_an_index_that_turns_out_to_be_damaged_is_set_aside_and_built_again(memo
     assert list(memory.vault.indexing.generations.folder.glob("*.damaged"))
 
 
-def test_doctor_mends_a_damaged_index(memory):
+def test_doctor_repairs_a_damaged_index(memory):
     damage(memory)
 
     assert "fail" in {check.state for check in memory.doctor()}
     assert "fail" not in {check.state for check in memory.doctor(fix=True)}
 
 
-def test_a_search_that_meets_a_damaged_index_builds_it_again(memory):
+def test_a_search_that_meets_a_damaged_index_rebuilds_it(memory):
     damage(memory)
 
     assert memory.search("spare key", scopes=["user:mira"]).hits
 
 
-def test_an_index_built_anew_under_the_number_of_one_that_was_deleted_is_taken_up(
+def test_an_open_reader_notices_an_index_rebuilt_under_a_reused_number(
     memory, sample_vault
 ):
     with closing(memory.fork()) as other:

@@ -80,7 +80,7 @@ def fresh(raw: bytes) -> list[tuple[object, ...]]:
 @example([(0.0, 0, ["- knows: Ann"]), (1.0, 0, ["- knows: Ann"]), (0.0, 1, [])])
 @example([(0.5, 0, ["- also_known_as: Ann"]), (0.9, 0, ["- knows: Ann"]), (0.5, 1, [])])
 @example([(0.5, 0, ["- @ann", "- @ann"]), (0.5, 1, []), (0.5, 1, [])])
-def test_after_each_change_it_holds_what_a_new_one_would(
+def test_an_incrementally_updated_index_equals_a_new_one(
     history: list[tuple[float, int, list[str]]],
 ) -> None:
     lines = "".join(SECTIONS).split("\n")
@@ -94,7 +94,7 @@ def test_after_each_change_it_holds_what_a_new_one_would(
     index.close()
 
 
-def test_between_two_facts_there_is_always_room_for_more() -> None:
+def test_facts_can_always_be_inserted_between_two_others() -> None:
     lines = "".join(SECTIONS).split("\n")
     index = Index(":memory:")
     put(index, "\n".join(lines).encode())
@@ -105,7 +105,7 @@ def test_between_two_facts_there_is_always_room_for_more() -> None:
     index.close()
 
 
-def test_only_what_differs_is_written() -> None:
+def test_only_changed_chunks_are_written() -> None:
     raw = "".join(SECTIONS).encode()
     index = Index(":memory:")
     put(index, raw)
@@ -118,7 +118,7 @@ def test_only_what_differs_is_written() -> None:
 
 
 @pytest.mark.parametrize("seed", range(2))
-def test_what_failed_or_what_another_wrote_meanwhile_is_not_taken_for_told(
+def test_failed_writes_and_writes_of_other_processes_invalidate_the_cache(
     tmp_path, seed: int
 ) -> None:
     random, pieces = Random(seed), list(SECTIONS)

@@ -93,7 +93,7 @@ def everything(index: Index, asked: Sequence[str]) -> str:
     )
 
 
-def test_nothing_of_the_graph_crosses_from_one_scope_to_another(index):
+def test_facts_and_entities_do_not_cross_scopes(index):
     for asked, other in permutations(SCOPES, 2):
         told = everything(index, [asked])
 
@@ -103,7 +103,7 @@ def test_nothing_of_the_graph_crosses_from_one_scope_to_another(index):
     assert "secret" not in everything(index, ["user:ALICE", "user:%", ""])
 
 
-def test_mentions_are_counted_in_their_scopes(index):
+def test_mentions_are_counted_within_their_scopes(index):
     for count in range(len(SCOPES) + 1):
         found = fact_queries.mention_counts(
             index.connection, index.scope_ids(SCOPES[:count]), "bob"
@@ -112,7 +112,7 @@ def test_mentions_are_counted_in_their_scopes(index):
         assert sum(found.values()) == 2 * count
 
 
-def test_the_leak_would_show_if_rows_were_not_compared(index, monkeypatch):
+def test_this_test_detects_a_query_that_does_not_compare_scopes(index, monkeypatch):
     monkeypatch.setattr(
         fact_queries, "marks", lambda values: f"{filters.marks(values)} IS NOT NULL"
     )
@@ -148,7 +148,7 @@ def test_the_scope_is_a_required_argument():
         ("Zoé came", {"zoe\u0301"}),
     ],
 )
-def test_a_prompt_names_what_stands_in_it_as_whole_words(prompt, found):
+def test_a_prompt_names_the_entities_it_contains_as_whole_words(prompt, found):
     index = Index(":memory:")
     page = "## acme corp\n- also_known_as: Acme\n- is_a: firm\n## Bob\n- lives_in: 北京\n- has: Ёлка\n- knows: Zoe\u0301\n"
     put(index, "user:alice", page)
@@ -161,7 +161,7 @@ def test_a_prompt_names_what_stands_in_it_as_whole_words(prompt, found):
     }
 
 
-def test_what_ended_a_fact_is_found_with_it():
+def test_a_fact_is_returned_together_with_the_fact_that_ended_it():
     index = Index(":memory:")
     put(
         index,
@@ -180,7 +180,7 @@ def test_what_ended_a_fact_is_found_with_it():
     }
 
 
-def test_a_line_with_another_name_of_whom_is_asked_about_is_found():
+def test_a_search_by_name_also_finds_lines_with_an_alias():
     index = Index(":memory:")
     put(index, "user:alice", "## fog bell\n- also_known_as: Greta\n")
     note = b"- Greta was oiled by Ann\n- a lamp\n- the oars\n"
@@ -206,7 +206,7 @@ def test_a_line_with_another_name_of_whom_is_asked_about_is_found():
     assert [hit.text for hit in narrowed][:1] == ["- Greta was oiled by Ann"]
 
 
-def test_without_other_names_a_search_is_as_it_was():
+def test_search_results_do_not_change_without_aliases():
     plain, known = Index(":memory:"), Index(":memory:")
     for index in (plain, known):
         with index.transaction():

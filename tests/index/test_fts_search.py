@@ -63,20 +63,20 @@ def test_a_vowel_sign_is_part_of_its_word(index):
     assert find(index, "हिन्दि") == []
 
 
-def test_a_heading_is_found_with_all_that_stands_under_it(index):
+def test_a_heading_matches_all_lines_below_it(index):
     assert find(index, "boats") == [
         "- **Ann**: rowing is fun",
         "- the red boat (topic: sea)",
     ]
 
 
-def test_the_name_of_a_scope_is_no_word(index):
+def test_the_name_of_a_scope_is_not_a_searchable_word(index):
     (scope,) = index.scope_ids([SCOPE])
 
     assert find(index, f"s{scope}", "scope") == []
 
 
-def test_filters_narrow_what_is_found(index):
+def test_filters_narrow_the_hits(index):
     assert find(index, "boats", filters=Filters(topic="SEA")) == find(index, "boats")
     assert find(index, "boats", filters=Filters(topic="land")) == [
         "- **Ann**: rowing is fun"
@@ -84,11 +84,11 @@ def test_filters_narrow_what_is_found(index):
     assert find(index, "boats", filters=Filters(kinds=frozenset({"dated"}))) == []
 
 
-def test_no_more_than_asked_for_are_found_and_the_best_of_them(index):
+def test_only_the_best_hits_up_to_the_limit_are_returned(index):
     assert find(index, "boats", "red", most=1) == ["- the red boat (topic: sea)"]
 
 
-def test_very_frequent_words_are_left_out_while_rarer_ones_remain(monkeypatch):
+def test_very_frequent_words_are_ignored_while_rarer_ones_remain(monkeypatch):
     monkeypatch.setattr(fts_search, "MOST_ROWS", 10)
     index = library(
         {
@@ -109,7 +109,7 @@ def test_very_frequent_words_are_left_out_while_rarer_ones_remain(monkeypatch):
 @example("東京 tower")
 @example("\u0300")
 @example("a\u0600b")
-def test_what_was_put_in_is_found_by_its_own_words(line):
+def test_an_indexed_line_is_found_by_its_own_words(line):
     index = library({(SCOPE, "a.md"): f"- {line}\n"}, embedded=False)
     asked = [
         word for word in tokens.words(line) if any(letter.isalnum() for letter in word)
@@ -123,7 +123,7 @@ def test_what_was_put_in_is_found_by_its_own_words(line):
 @given(
     st.lists(st.lists(st.sampled_from(["oak", "elm", "ash"]), max_size=4), max_size=4)
 )
-def test_what_is_gone_from_a_note_is_gone_from_the_full_text(versions):
+def test_text_removed_from_a_note_is_removed_from_the_full_text_index(versions):
     index = library({}, embedded=False)
     for version in versions:
         put(index, "a.md", SCOPE, "".join(f"- {word}\n" for word in version))
@@ -134,7 +134,7 @@ def test_what_is_gone_from_a_note_is_gone_from_the_full_text(versions):
             )
 
 
-def test_what_is_kept_of_a_search_is_forgotten_with_the_next_change():
+def test_cached_searches_are_invalidated_by_the_next_change():
     index = library({(SCOPE, "a.md"): "- red boat\n- red car\n"}, embedded=False)
     other = library({(SCOPE, "a.md"): "- red bike\n"}, embedded=False)
     ids = index.scope_ids([SCOPE])
@@ -152,7 +152,7 @@ def test_what_is_kept_of_a_search_is_forgotten_with_the_next_change():
     assert fts_search.beside(index.connection, [], places, NONE) == {}
 
 
-def test_what_is_kept_of_searches_has_an_end():
+def test_the_search_cache_is_bounded():
     index = library(
         {(SCOPE, "a.md"): "".join(f"- word{at} there\n" for at in range(50))},
         embedded=False,

@@ -33,12 +33,12 @@ def generations(tmp_path):
     return Generations(tmp_path / "index")
 
 
-def test_there_is_no_generation_before_the_first_is_built(generations):
+def test_no_generation_exists_before_the_first_is_built(generations):
     assert generations.open() is None
     assert generations.current == 0
 
 
-def test_the_old_generation_serves_while_the_next_is_built(generations):
+def test_the_old_generation_serves_while_the_next_is_being_built(generations):
     generations.build("rules 1", fill).close()
     seen = []
 
@@ -55,7 +55,7 @@ def test_the_old_generation_serves_while_the_next_is_built(generations):
     assert generations.open().get(RULES) == "rules 2"
 
 
-def test_a_generation_that_could_not_be_built_leaves_the_old_one_serving(generations):
+def test_a_failed_build_leaves_the_old_generation_serving(generations):
     generations.build("rules 1", fill).close()
 
     with pytest.raises(ZeroDivisionError):
@@ -66,7 +66,7 @@ def test_a_generation_that_could_not_be_built_leaves_the_old_one_serving(generat
     assert len(list(generations.folder.glob("index-*.sqlite"))) == 1
 
 
-def test_the_next_generation_begins_with_the_vectors_of_the_one_before(generations):
+def test_a_new_generation_starts_with_the_vectors_of_the_previous_one(generations):
     first = generations.build("rules 1", fill)
     with first.transaction():
         model = vectors.model_id(first.connection, "print", "tiny", 2)
@@ -84,7 +84,7 @@ def test_the_next_generation_begins_with_the_vectors_of_the_one_before(generatio
     )
 
 
-def test_a_reader_that_is_open_goes_on_reading_the_generation_it_has(generations):
+def test_an_open_reader_keeps_reading_its_generation(generations):
     reader = generations.build("rules 1", fill)
     generations.build("rules 2", fill).close()
 
@@ -94,7 +94,7 @@ def test_a_reader_that_is_open_goes_on_reading_the_generation_it_has(generations
 @pytest.mark.parametrize(
     "damage", [b"", b"this is no database at all" * 400], ids=["empty", "nonsense"]
 )
-def test_a_damaged_file_is_moved_aside_and_not_served(generations, damage):
+def test_a_damaged_file_is_set_aside_and_not_served(generations, damage):
     generations.build("rules 1", fill).close()
     for suffix in ("-wal", "-shm"):
         generations.path(1).with_name(generations.path(1).name + suffix).unlink(
@@ -107,7 +107,7 @@ def test_a_damaged_file_is_moved_aside_and_not_served(generations, damage):
     assert found is None or found.get(RULES) != "rules 1"
 
 
-def test_an_index_of_a_newer_version_is_refused_politely(generations):
+def test_an_index_of_a_newer_version_is_refused_with_a_clear_error(generations):
     generations.build("rules 1", fill).close()
     newer = Index(generations.path(1))
     newer.connection.pragma("user_version", 99)
@@ -120,7 +120,9 @@ def test_an_index_of_a_newer_version_is_refused_politely(generations):
     assert "index --rebuild" in refused.value.hint
 
 
-def test_who_opens_while_generations_change_always_gets_one_that_is_whole(generations):
+def test_a_reader_that_opens_during_changes_always_gets_a_complete_generation(
+    generations,
+):
     generations.build("rules", fill).close()
     stop = threading.Event()
     seen = set()

@@ -37,7 +37,7 @@ def vectors(index: Index) -> int:
     return int(next(iter(index.connection.execute("SELECT count(*) FROM vector")))[0])
 
 
-def test_words_and_vectors_go_with_the_last_chunk_that_has_them(tmp_path: Path):
+def test_words_and_vectors_are_erased_with_their_last_chunk(tmp_path: Path):
     file = tmp_path / "index.sqlite"
     index = Index(file)
     for number in range(50):
@@ -57,7 +57,7 @@ def test_words_and_vectors_go_with_the_last_chunk_that_has_them(tmp_path: Path):
     index.close()
 
 
-def test_a_vector_that_was_being_computed_meanwhile_is_not_kept(tmp_path: Path):
+def test_a_vector_computed_during_the_erasure_is_not_stored(tmp_path: Path):
     index, other = Index(tmp_path / "index.sqlite"), Index(tmp_path / "index.sqlite")
     put(index, "gone.md", "# Page\n\n- the zephyrine can\n")
     put(index, "kept.md", "# Page\n\n- tea\n")
@@ -74,7 +74,7 @@ def test_a_vector_that_was_being_computed_meanwhile_is_not_kept(tmp_path: Path):
     other.close()
 
 
-def test_while_another_process_reads_it_says_that_the_file_could_not_be_written_anew(
+def test_erasing_reports_a_file_that_another_reader_kept_from_being_compacted(
     tmp_path: Path,
 ):
     index, other = Index(tmp_path / "index.sqlite"), Index(tmp_path / "index.sqlite")

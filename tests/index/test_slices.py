@@ -82,7 +82,7 @@ def test_an_index_written_in_slices_equals_one_built_afresh(seed: int) -> None:
     assert dump(index) == dump(afresh)
 
 
-def test_a_note_that_is_half_written_counts_as_stale_and_is_read_again(
+def test_a_partly_written_note_counts_as_stale_and_is_parsed_again(
     tmp_path: Path,
 ) -> None:
     index = Index(tmp_path / "index.sqlite")
@@ -104,7 +104,7 @@ def test_a_note_that_is_half_written_counts_as_stale_and_is_read_again(
 
 
 @pytest.mark.parametrize("removing", [True, False])
-def test_what_another_process_wrote_meanwhile_is_left_alone(
+def test_a_newer_write_of_another_process_is_not_overwritten(
     tmp_path: Path, removing: bool
 ) -> None:
     index, other = Index(tmp_path / "index.sqlite"), Index(tmp_path / "index.sqlite")

@@ -45,7 +45,7 @@ def test_a_line_at_the_top_adds_one_chunk_and_moves_the_others(index):
     assert [line for _, line, _ in rows(index)] == list(range(1, 2002))
 
 
-def test_twins_in_one_note_are_two_chunks(index):
+def test_two_identical_lines_in_one_note_are_two_chunks(index):
     put(index, b"- tea\n- milk\n- tea\n")
 
     assert put(index, b"- tea\n- milk\n") == Delta(kept=2, removed=1)
@@ -69,7 +69,7 @@ def test_removing_a_note_removes_its_text(index):
     assert list(index.connection.execute("SELECT rowid FROM chunk_fts('tea')")) == []
 
 
-def test_what_fails_in_the_middle_leaves_the_note_as_it_was(index):
+def test_a_failed_write_leaves_the_note_unchanged(index):
     put(index, b"- tea\n")
 
     def fail():
@@ -87,7 +87,7 @@ def test_what_fails_in_the_middle_leaves_the_note_as_it_was(index):
     assert [text for _, _, text in rows(index)] == ["- tea"]
 
 
-def test_the_change_counter_differs_after_a_change_by_anyone(index):
+def test_the_change_counter_changes_after_every_write_of_any_process(index):
     first = index.change_counter
     put(index, b"- tea\n")
     second = index.change_counter
@@ -121,7 +121,7 @@ def steps_of(index, ask):
     return steps[0]
 
 
-def test_a_question_in_one_scope_does_not_read_all_other_scopes():
+def test_a_query_in_one_scope_does_not_read_all_other_scopes():
     asked = []
     for others in (3, 300):
         index = library(
@@ -150,7 +150,7 @@ def test_a_question_in_one_scope_does_not_read_all_other_scopes():
     assert asked[0] == asked[1]
 
 
-def test_naming_the_scopes_does_not_read_all_notes():
+def test_listing_the_scopes_does_not_read_all_notes():
     few, many = (
         library(
             {("user:ann", f"{number}.md"): "- boat\n" for number in range(notes)},
@@ -162,7 +162,7 @@ def test_naming_the_scopes_does_not_read_all_notes():
     assert steps_of(many, many.scopes) == steps_of(few, few.scopes)
 
 
-def test_a_scope_that_no_name_can_stand_for_is_unknown():
+def test_a_scope_name_that_cannot_be_encoded_is_unknown():
     index = library({("user:ann", "a.md"): "- boat\n"}, embedded=False)
 
     assert index.scope_ids(["user:\ud800", "user:ann", "user:ann"]) == index.scope_ids(

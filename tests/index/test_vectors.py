@@ -24,7 +24,7 @@ def vector_count(index):
     return index.connection.execute("SELECT count(*) FROM vector").fetchone()[0]
 
 
-def test_the_same_text_in_two_notes_is_one_vector():
+def test_the_same_text_in_two_notes_has_one_vector():
     index = library(
         {("user:ann", "a.md"): "- tea\n- milk\n", ("user:ben", "b.md"): "- tea\n"}
     )
@@ -32,7 +32,7 @@ def test_the_same_text_in_two_notes_is_one_vector():
     assert vector_count(index) == 2
 
 
-def test_a_text_that_comes_back_needs_no_new_vector():
+def test_a_text_that_returns_needs_no_new_vector():
     index = library({("user:ann", "a.md"): "- tea\n- milk\n"})
     model = model_of(index)
     put(index, "a.md", "user:ann", "- milk\n")
@@ -43,7 +43,7 @@ def test_a_text_that_comes_back_needs_no_new_vector():
     assert vectors.pending(index.connection, model, 10) == []
 
 
-def test_only_settled_notes_are_pending_the_newest_first():
+def test_only_settled_notes_are_pending_with_the_newest_first():
     index = library(
         {("user:ann", f"{name}.md"): f"- {name}\n" for name in "abc"}, embedded=False
     )
@@ -58,7 +58,7 @@ def test_only_settled_notes_are_pending_the_newest_first():
     assert vectors.missing_count(index.connection, model) == 2
 
 
-def test_vectors_of_two_models_never_meet():
+def test_vectors_of_two_models_are_never_mixed():
     index = library({("user:ann", "a.md"): "- tea\n"})
     other = model_of(index, "other")
 
@@ -70,7 +70,7 @@ def test_vectors_of_two_models_never_meet():
     assert vectors.missing_count(index.connection, other) == 1
 
 
-def test_vectors_of_another_length_are_left_out():
+def test_vectors_of_another_dimension_are_ignored():
     index = library({("user:ann", "a.md"): "- tea\n"})
     short = np.ones(4, dtype="<f4").tobytes()
 
@@ -78,7 +78,7 @@ def test_vectors_of_another_length_are_left_out():
         assert like(index, short, matrices).best(10, None, scoring.WEIGHTS) == []
 
 
-def test_vectors_without_a_chunk_are_kept_up_to_a_number():
+def test_a_limited_number_of_unused_vectors_is_kept():
     index = library(
         {("user:ann", "a.md"): "".join(f"- line {at}\n" for at in range(10))}
     )
@@ -91,7 +91,7 @@ def test_vectors_without_a_chunk_are_kept_up_to_a_number():
     assert vector_count(index) == 5
 
 
-def test_vectors_of_an_old_model_go_once_the_new_one_misses_none():
+def test_vectors_of_an_old_model_are_dropped_once_the_new_one_is_complete():
     index = library({("user:ann", "a.md"): "- tea\n- milk\n"})
     new = model_of(index, "new")
 
@@ -103,7 +103,7 @@ def test_vectors_of_an_old_model_go_once_the_new_one_misses_none():
     assert vectors.missing_count(index.connection, new) == 0
 
 
-def test_embedding_ends_with_dropping_what_nobody_uses():
+def test_an_embedding_run_ends_by_dropping_unused_vectors():
     index = library({("user:ann", "a.md"): "- tea\n- milk\n"})
     assert vector_count(index) == 2
 
@@ -155,7 +155,7 @@ texts = st.lists(
     ),
     st.booleans(),
 )
-def test_resident_vectors_follow_every_change_and_equal_those_of_the_file(
+def test_vectors_in_memory_follow_every_change_and_equal_the_stored_ones(
     edits, embed_each_time
 ):
     index, matrices = library({}), Matrices()
@@ -175,7 +175,7 @@ def test_resident_vectors_follow_every_change_and_equal_those_of_the_file(
             )
 
 
-def test_among_narrows_what_is_best():
+def test_a_set_of_candidates_restricts_the_best_hits():
     index = library({("user:ann", "a.md"): "- tea\n- milk\n- oak\n"})
     for matrices in (None, Matrices()):
         likeness = like(index, embed("tea"), matrices)
@@ -185,7 +185,7 @@ def test_among_narrows_what_is_best():
         assert likeness.best(10, set(), scoring.WEIGHTS) == []
 
 
-def test_a_very_large_scope_is_kept_as_bits_and_its_best_are_exact():
+def test_a_very_large_scope_is_stored_as_bits_with_exact_best_hits():
     index = library(
         {
             ("user:ann", "a.md"): "".join(
@@ -216,7 +216,7 @@ def test_a_very_large_scope_is_kept_as_bits_and_its_best_are_exact():
     )
 
 
-def test_over_many_chunks_the_best_and_those_that_words_found_are_exact():
+def test_among_many_chunks_the_best_and_the_keyword_hits_are_exact():
     notes = {
         (scope, f"{scope[5:]}.md"): "".join(
             f"- {scope} {at} and {at * 7}\n" for at in range(200)

@@ -57,7 +57,7 @@ ANY_BYTES = st.one_of(
 @example("## A\u2028## B\x0c\n## C".encode())
 @example(b"---\n## A\n---\n## B")
 @example("## A\n".encode("utf-16"))
-def test_render_gives_back_every_byte_that_parse_was_given(raw: bytes) -> None:
+def test_render_returns_every_byte_that_was_parsed(raw: bytes) -> None:
     assert render(parse(raw)) == raw
 
 
@@ -113,7 +113,7 @@ def test_sections_are_the_top_level_headings_of_markdown_it(
     assert names_and_lines_of(parse(raw)) == expected
 
 
-def test_sections_of_a_plain_note() -> None:
+def test_a_plain_note_is_split_into_its_sections() -> None:
     assert parse(b"# T\nhi\n## A ##\r\n- x\nB\nb\n---\nend").sections == (
         document_module.Section("A", b"## A ##\r\n", b"- x\nB\nb\n---\nend"),
     )
@@ -154,14 +154,14 @@ def test_sections_of_a_plain_note() -> None:
         (b"a\n## \xffb", ["\ufffdb"]),
     ],
 )
-def test_what_is_a_section_and_what_is_not(raw: bytes, names: list[str]) -> None:
+def test_only_real_headings_start_a_section(raw: bytes, names: list[str]) -> None:
     doc = parse(raw)
 
     assert [section.name for section in doc.sections] == names
     assert render(doc) == raw
 
 
-def test_sections_below_a_deep_list_are_found() -> None:
+def test_sections_after_a_deep_list_are_recognised() -> None:
     for depth in (5, 15, 27):
         outline = "\n".join("  " * level + "- x" for level in range(depth))
 
@@ -200,7 +200,7 @@ RANDOMS = [Random(seed) for seed in range(50)]
 @pytest.mark.parametrize(
     "broken", [lines_of_text, lines_without_the_last, lines_ending_in_newlines_only]
 )
-def test_broken_line_counting_is_found_out(
+def test_broken_line_counting_is_detected(
     broken: Callable[[bytes], list[int]], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(document_module, "line_starts", broken)

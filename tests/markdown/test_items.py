@@ -11,7 +11,7 @@ from vault_memory.markdown.editable_region import top_region
 from vault_memory.markdown.items import ItemFields, normalised, parse_item
 
 
-def test_an_item_is_found_whole() -> None:
+def test_an_item_includes_its_continuation_lines_and_children() -> None:
     body = (
         b"text\n- a\r\n  more\n  - child\n\n* b\n### deeper\n- not in the top region\n"
     )
@@ -26,7 +26,7 @@ def test_an_item_is_found_whole() -> None:
 
 
 @given(notes.map(str.encode))
-def test_items_lie_in_order_and_inside_one_another(body: bytes) -> None:
+def test_items_are_ordered_and_properly_nested(body: bytes) -> None:
     ends: list[int] = []
     for one in top_region(body).items:
         del ends[one.depth - 1 :]
@@ -87,14 +87,14 @@ def test_items_lie_in_order_and_inside_one_another(body: bytes) -> None:
         ("-", ItemFields("")),
     ],
 )
-def test_an_item_is_read_leniently(line: str, fields: ItemFields) -> None:
+def test_an_item_is_parsed_leniently(line: str, fields: ItemFields) -> None:
     assert parse_item(line) == fields
 
 
 @given(st.one_of(st.text(), notes))
 @example("- (2026-01-28)")
 @example("- a (" + "(" * 50)
-def test_reading_an_item_never_fails(text: str) -> None:
+def test_parsing_an_item_never_fails(text: str) -> None:
     parse_item(text)
     normalised(text)
 
@@ -110,10 +110,12 @@ def test_reading_an_item_never_fails(text: str) -> None:
         ("- 茶。", "- 茶"),
     ],
 )
-def test_items_that_say_the_same_are_the_same(one: str, other: str) -> None:
+def test_items_with_the_same_meaning_normalise_to_the_same_text(
+    one: str, other: str
+) -> None:
     assert normalised(one) == normalised(other)
 
 
-def test_items_that_say_something_else_are_not_the_same() -> None:
+def test_items_with_different_meanings_normalise_differently() -> None:
     assert normalised("- likes tea") != normalised("- likes teas")
     assert normalised("- call (at noon)") != normalised("- call")

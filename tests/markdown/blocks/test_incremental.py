@@ -90,14 +90,16 @@ def disagree(before: str, after: str) -> tuple[object, object] | None:
 @example("# a\n- a\n- b\n- c\n- d", [(0.0, 1, ["# b"])])
 @example("---\ntopic: a\n---\n- a\n- b\n- c\n- d", [(0.15, 1, ["topic: b"])])
 @example("## a\n---\n## b\n- c\n- d", [(0.6, 1, ["### c"])])
-def test_reading_in_part_says_what_reading_all_says(
+def test_incremental_parsing_gives_the_same_blocks_as_full_parsing(
     before: str, changes: Edits
 ) -> None:
     assert disagree(before, edited(before, changes)) is None
 
 
 @pytest.mark.parametrize("seed", range(2))
-def test_thousands_of_random_notes_are_read_in_part_alike(seed: int) -> None:
+def test_thousands_of_random_notes_parse_incrementally_to_the_same_blocks(
+    seed: int,
+) -> None:
     random = Random(seed)
 
     for _ in range(cases(1500)):
@@ -113,7 +115,7 @@ def test_thousands_of_random_notes_are_read_in_part_alike(seed: int) -> None:
         assert disagree(before, after) is None, (before, after)
 
 
-def test_most_changes_of_a_list_are_read_in_part() -> None:
+def test_an_insertion_into_a_list_is_parsed_incrementally() -> None:
     before = "\n".join(f"- item {number}" for number in range(50))
     old = decode(before.encode())
     new = [*old[:20], "- fresh", "  goes on", *old[20:]]
@@ -124,7 +126,9 @@ def test_most_changes_of_a_list_are_read_in_part() -> None:
 
 
 @pytest.mark.parametrize("line_end", [b"\n", b"\r\n"])
-def test_a_long_note_is_read_right_after_each_of_many_changes(line_end: bytes) -> None:
+def test_a_long_note_parses_correctly_after_each_of_many_changes(
+    line_end: bytes,
+) -> None:
     random = Random(7)
     lines = [
         line

@@ -62,14 +62,16 @@ def asked_of_markdown_it(text: str) -> tuple[int, int]:
 @example("> a\nb", "\n")
 @example("[a]:\nb\n'c\nd'\n## e", "\n")
 @example("- a\n  ```\n  - b\n\n  ```\n- c\n```\nd", "\n")
-def test_the_scanner_reads_what_markdown_it_reads(note: str, line_end: str) -> None:
+def test_the_scanner_agrees_with_markdown_it(note: str, line_end: str) -> None:
     assert read_blocks(decode(note.replace("\n", line_end).encode()), 0) == blocks_of(
         note
     )
 
 
 @pytest.mark.parametrize("seed", range(3))
-def test_the_scanner_reads_thousands_of_random_notes_alike(seed: int) -> None:
+def test_the_scanner_agrees_with_markdown_it_on_thousands_of_random_notes(
+    seed: int,
+) -> None:
     random = Random(seed)
 
     for _ in range(2500):
@@ -79,7 +81,9 @@ def test_the_scanner_reads_thousands_of_random_notes_alike(seed: int) -> None:
 
 @pytest.mark.deep
 @pytest.mark.parametrize("seed", range(100, 120))
-def test_the_scanner_reads_a_million_random_notes_alike(seed: int) -> None:
+def test_the_scanner_agrees_with_markdown_it_on_a_million_random_notes(
+    seed: int,
+) -> None:
     random = Random(seed)
 
     for _ in range(50_000):
@@ -88,14 +92,14 @@ def test_the_scanner_reads_a_million_random_notes_alike(seed: int) -> None:
 
 
 @given(ordinary_notes)
-def test_ordinary_notes_are_read_without_markdown_it(note: str) -> None:
+def test_ordinary_notes_are_parsed_without_markdown_it(note: str) -> None:
     assert asked_of_markdown_it(note)[0] == 0
     assert not differs(
         note.removeprefix("\ufeff").replace("---\ntitle: Tea\ntopic: work\n---\n", "")
     )
 
 
-def test_every_note_in_installed_packages_is_read_alike(
+def test_the_scanner_agrees_with_markdown_it_on_notes_of_installed_packages(
     capsys: pytest.CaptureFixture[str],
 ) -> None:
     texts = [
@@ -107,7 +111,7 @@ def test_every_note_in_installed_packages_is_read_alike(
     assert_few_are_handed_over(texts, "installed packages", capsys)
 
 
-def test_the_examples_of_commonmark_are_read_alike(
+def test_the_scanner_agrees_with_markdown_it_on_the_commonmark_examples(
     capsys: pytest.CaptureFixture[str],
 ) -> None:
     if not SOURCES.exists():
@@ -225,7 +229,7 @@ BROKEN: list[Broken] = [
 
 
 @pytest.mark.parametrize("broken", BROKEN, ids=lambda broken: broken.__name__)
-def test_a_broken_scanner_is_found_out(
+def test_a_broken_scanner_is_detected(
     broken: Broken, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     broken(monkeypatch)

@@ -70,7 +70,7 @@ def holders(part: Chunk, chunks: list[Chunk]) -> list[Chunk]:
 
 @settings(max_examples=cases(300))
 @given(notes)
-def test_each_chunk_before_joining_is_found_in_its_lines_afterwards(raw: bytes) -> None:
+def test_each_chunk_keeps_its_lines_after_small_chunks_are_joined(raw: bytes) -> None:
     parts, chunks = chunks_module._cut_note(raw), chunk(raw)
 
     assert all(len(one.text) <= CAP for one in chunks)
@@ -94,7 +94,7 @@ def test_each_chunk_before_joining_is_found_in_its_lines_afterwards(raw: bytes) 
 
 @settings(max_examples=cases(300))
 @given(notes)
-def test_no_neighbours_are_left_that_could_be_joined(raw: bytes) -> None:
+def test_no_adjacent_chunks_remain_that_could_be_joined(raw: bytes) -> None:
     chunks = chunk(raw)
     if len(chunks) > SMALL:
         for left, right in pairwise(chunks):
@@ -105,7 +105,7 @@ def test_no_neighbours_are_left_that_could_be_joined(raw: bytes) -> None:
 
 
 @given(notes)
-def test_a_note_below_the_limit_is_left_as_it_is(raw: bytes) -> None:
+def test_a_note_below_the_limit_is_left_unchanged(raw: bytes) -> None:
     parts = chunks_module._cut_note(raw)
 
     if len(parts) <= SMALL:
@@ -114,7 +114,7 @@ def test_a_note_below_the_limit_is_left_as_it_is(raw: bytes) -> None:
 
 @settings(max_examples=60)
 @given(st.integers(0, 2**32))
-def test_a_note_edited_step_by_step_has_the_chunks_of_one_read_afresh(
+def test_a_note_edited_step_by_step_has_the_same_chunks_as_one_parsed_afresh(
     seed: int,
 ) -> None:
     draw = Random(seed)
@@ -136,7 +136,7 @@ def test_a_note_edited_step_by_step_has_the_chunks_of_one_read_afresh(
 
 
 @pytest.mark.parametrize("name", [*HOSTILE, "one letter"])
-def test_no_hostile_note_has_many_chunks(
+def test_no_hostile_note_produces_many_chunks(
     name: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.undo()

@@ -82,7 +82,7 @@ def breach(raw: bytes) -> str:
 @example("- " + "x" * 500 + "\n  - - y", "\n")
 @example("---\ntitle: a\n---\n# T\n\n## Empty\n", "\r\n")
 @example("日本語。" * 400, "\n")
-def test_every_line_is_in_one_chunk_or_in_pieces_that_make_it_up(
+def test_every_line_is_in_one_chunk_or_split_across_its_pieces(
     note: str, line_end: str
 ) -> None:
     assert breach(note.replace("\n", line_end).encode()) == ""
@@ -92,7 +92,7 @@ def test_every_line_is_in_one_chunk_or_in_pieces_that_make_it_up(
 @given(st.binary(max_size=300))
 @example(b"\xef\xbb\xbf\xff\0\r")
 @example(b"a\n" + b"\x0b" * 900 + b"\nb")
-def test_chunk_takes_any_bytes(raw: bytes) -> None:
+def test_chunking_accepts_any_bytes(raw: bytes) -> None:
     assert breach(raw) == ""
 
 
@@ -111,7 +111,7 @@ def key(one: Chunk) -> bytes:
     return identity(embed_text(one.heading, one.who, one.text))
 
 
-def test_the_same_text_under_the_same_heading_is_the_same_chunk() -> None:
+def test_the_same_text_under_the_same_heading_has_the_same_chunk_key() -> None:
     first, second = chunk(b"# A\n\n- tea\n"), chunk(b"# A\ntext\n\n* tea ^id-1\r\n")
 
     assert key(first[0]) == key(second[1]) != key(chunk(b"# B\n\n- tea\n")[0])
@@ -150,7 +150,7 @@ world.
 """
 
 
-def test_a_note_in_chunks() -> None:
+def test_a_sample_note_is_split_into_the_expected_chunks() -> None:
     talk = ("Notes", "Talk")
 
     assert chunk(NOTE.encode()) == [
@@ -182,7 +182,7 @@ def test_a_note_in_chunks() -> None:
     ]
 
 
-def test_the_embed_text_has_heading_and_speaker_and_no_marks() -> None:
+def test_the_embedded_text_has_heading_and_speaker_but_no_markup() -> None:
     texts = [embed_text(one.heading, one.who, one.text) for one in chunk(NOTE.encode())]
 
     assert texts[2] == "Notes › Talk\nAnn: hi Bob\nhow are you\nfine"
@@ -190,7 +190,7 @@ def test_the_embed_text_has_heading_and_speaker_and_no_marks() -> None:
     assert texts[8] == "Notes › Talk\nBare"
 
 
-def test_a_long_item_gives_up_its_children() -> None:
+def test_a_long_item_is_split_from_its_children() -> None:
     child = "  - " + "child words " * 20
     chunks = chunk(
         f"- **Ann**: parent (2026-02-03)\n{child}\n{child}\n\n  after\n- next\n".encode()
@@ -215,7 +215,7 @@ def test_a_long_item_gives_up_its_children() -> None:
         ("यह एक वाक्य है। " * 60, "।"),
     ],
 )
-def test_a_long_paragraph_is_cut_at_the_ends_of_sentences(text: str, ends: str) -> None:
+def test_a_long_paragraph_is_split_between_sentences(text: str, ends: str) -> None:
     pieces = [one.text for one in chunk(text.encode())]
 
     assert len(pieces) > 1
@@ -224,7 +224,7 @@ def test_a_long_paragraph_is_cut_at_the_ends_of_sentences(text: str, ends: str) 
     )
 
 
-def test_words_are_not_cut_where_there_are_blanks() -> None:
+def test_words_are_not_split_where_there_are_spaces() -> None:
     words = [f"word{number}" for number in range(400)]
 
     assert (
@@ -232,7 +232,7 @@ def test_words_are_not_cut_where_there_are_blanks() -> None:
     )
 
 
-def test_fences_and_tables_are_cut_between_lines() -> None:
+def test_fenced_code_and_tables_are_split_between_lines() -> None:
     rows = [f"| row {number} | {'x' * 30} |" for number in range(40)]
     note = "\n".join(["| a | b |", "|---|---|", *rows])
 
@@ -244,7 +244,7 @@ def test_fences_and_tables_are_cut_between_lines() -> None:
         ]
 
 
-def test_a_letter_keeps_its_marks() -> None:
+def test_a_letter_is_not_split_from_its_combining_marks() -> None:
     assert all(
         piece.text[0] != "\u0301" for piece in cut("e\u0301" * 1000, by_line=False)
     )
@@ -288,7 +288,7 @@ def test_a_letter_keeps_its_marks() -> None:
     ],
     ids=lambda raw: f"{raw[:6]!r}-{len(raw)}",
 )
-def test_hostile_notes_are_read_too(raw: bytes) -> None:
+def test_hostile_notes_are_chunked_too(raw: bytes) -> None:
     assert render(parse(raw)) == raw
     assert breach(raw) == ""
 
@@ -327,7 +327,7 @@ def see_headings_in_fences(raw: bytes) -> outline_module.Outline:
         see_headings_in_fences,
     ],
 )
-def test_broken_chunks_are_found_out(
+def test_broken_chunks_are_detected(
     broken: Callable[[bytes], outline_module.Outline], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(chunks_module, "outline", broken)

@@ -42,7 +42,7 @@ def parameter(case: Case) -> object:
 
 
 @pytest.mark.parametrize("case", [parameter(case) for case in cases()])
-def test_a_merge_comes_out_as_written_down(case: Case) -> None:
+def test_each_documented_merge_case_gives_the_documented_result(case: Case) -> None:
     base = case.raw("base") if "base" in case.blocks else None
     people = "Between people" in case.title
 
@@ -70,7 +70,7 @@ def test_a_merge_comes_out_as_written_down(case: Case) -> None:
     ).splitlines()
 
 
-def test_the_page_has_a_case_for_each_scenario_of_merging() -> None:
+def test_the_cases_page_covers_each_merge_scenario() -> None:
     numbers = {
         number for case in cases() for number in re.findall(r"\((A\d+)\)", case.title)
     }

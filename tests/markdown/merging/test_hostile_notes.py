@@ -82,7 +82,7 @@ SHAPES: dict[str, tuple[bytes, bytes, bytes]] = {
 
 @pytest.mark.timeout(60)
 @pytest.mark.parametrize("shape", SHAPES)
-def test_a_hostile_note_is_merged_in_time(shape: str) -> None:
+def test_a_hostile_note_is_merged_within_the_time_limit(shape: str) -> None:
     base, ours, theirs = SHAPES[shape]
 
     merged = merge(base, ours, theirs)

@@ -87,7 +87,7 @@ anything = st.one_of(
 
 @given(anything, anything, st.booleans())
 @settings(max_examples=cases(300))
-def test_what_only_one_side_changed_is_as_that_side_has_it(
+def test_a_change_on_only_one_side_is_taken_as_it_is(
     base: bytes, side: bytes, people: bool
 ) -> None:
     assert merge(base, base, base, between_people=people) == Merged(base)
@@ -99,7 +99,7 @@ def test_what_only_one_side_changed_is_as_that_side_has_it(
 @given(st.one_of(st.none(), anything), anything, anything, st.booleans())
 @settings(max_examples=cases(1200))
 @example(b"", b"- a\n", b"---\n", False)
-def test_a_merge_of_any_bytes_ends_and_loses_no_line(
+def test_merging_any_bytes_terminates_and_loses_no_line(
     base: bytes | None, ours: bytes, theirs: bytes, people: bool
 ) -> None:
     merged = merge(base, ours, theirs, between_people=people, date=DATE)
@@ -113,7 +113,7 @@ def test_a_merge_of_any_bytes_ends_and_loses_no_line(
         assert b"<<<<<<<" not in merged.result
 
 
-def test_any_note_edited_line_by_line_on_both_sides_loses_nothing() -> None:
+def test_a_note_edited_line_by_line_on_both_sides_loses_nothing() -> None:
     random = Random(3)
     clean = 0
     for _ in range(4000):
@@ -182,7 +182,7 @@ def by_people(base: bytes, ours: bytes, theirs: bytes) -> Merged:
 
 
 @pytest.mark.parametrize("first", range(0, 1500, 500))
-def test_between_people_it_is_all_the_same_who_is_ours(first: int) -> None:
+def test_a_merge_between_people_does_not_depend_on_the_side(first: int) -> None:
     for seed in range(first, first + 500):
         base, ours, theirs = triple(seed).raws()
         one, other = by_people(base, ours, theirs), by_people(base, theirs, ours)
@@ -200,7 +200,7 @@ def everything(merged: Merged) -> set[str]:
     )
 
 
-def test_without_a_base_nothing_of_either_is_missing_or_twice() -> None:
+def test_a_merge_without_base_neither_loses_nor_duplicates_items() -> None:
     for seed in range(1000):
         _, ours, theirs = triple(seed).raws()
         merged = merge(None, ours, theirs)
@@ -225,7 +225,7 @@ def items(raw: bytes) -> Counter[bytes]:
     )
 
 
-def test_the_result_of_a_merge_merges_with_what_it_was_made_from() -> None:
+def test_merging_a_result_with_its_inputs_changes_nothing() -> None:
     """A second pass finds nothing to do: the remote has the result, this side still its own version."""
     for seed in range(500):
         base, ours, theirs = triple(seed).raws()
@@ -238,7 +238,7 @@ def test_the_result_of_a_merge_merges_with_what_it_was_made_from() -> None:
 
 @given(ordinary_notes)
 @settings(max_examples=cases(150))
-def test_a_page_has_the_sections_that_the_note_has(text: str) -> None:
+def test_a_parsed_page_has_the_sections_of_its_note(text: str) -> None:
     page = parse_note(text.encode())
 
     if page is None:
@@ -248,7 +248,7 @@ def test_a_page_has_the_sections_that_the_note_has(text: str) -> None:
     assert names == [section.name for section in parse(text.encode()).sections]
 
 
-def test_the_units_of_a_page_are_all_of_its_lines() -> None:
+def test_the_units_of_a_parsed_page_cover_all_its_lines() -> None:
     random = Random(5)
     for _ in range(3000):
         raw = random_note(random).encode()

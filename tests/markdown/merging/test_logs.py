@@ -23,7 +23,7 @@ def lines(raw: bytes | None) -> list[str]:
 
 
 @pytest.mark.scenario("G113")
-def test_what_two_devices_wrote_in_the_same_minutes_stands_by_time() -> None:
+def test_log_entries_of_two_devices_are_sorted_by_time() -> None:
     laptop = log("20:31 tea", "20:33 a call", "[x] 21:00 home")
     phone = log("9:05 rain", "20:32 a bus", "20:33 at the stop")
 
@@ -40,7 +40,7 @@ def test_what_two_devices_wrote_in_the_same_minutes_stands_by_time() -> None:
 
 
 @pytest.mark.scenario("G113")
-def test_what_is_no_log_keeps_the_persons_lines_first() -> None:
+def test_a_section_that_is_not_a_log_keeps_the_persons_lines_first() -> None:
     merged = merge(BASE, log("20:31 tea", "and cake"), log("a walk", "20:30 rain"))
 
     assert lines(merged.result) == [
@@ -54,7 +54,7 @@ def test_what_is_no_log_keeps_the_persons_lines_first() -> None:
 
 @pytest.mark.scenario("G113")
 @given(times, times)
-def test_two_logs_are_one_set_in_the_order_of_time_on_either_device(
+def test_merged_logs_are_the_same_sorted_set_on_either_device(
     mine: list[int], its: list[int]
 ) -> None:
     laptop = log(*(f"{at // 60:02}:{at % 60:02} laptop" for at in mine))

@@ -38,7 +38,7 @@ def test_no_merge_is_silently_wrong(first: int) -> None:
 
 @pytest.mark.deep
 @pytest.mark.parametrize("first", range(0, IN_DEPTH, IN_DEPTH // 20))
-def test_no_merge_of_a_million_is_silently_wrong(first: int) -> None:
+def test_none_of_a_million_merges_is_silently_wrong(first: int) -> None:
     judge(range(first, first + IN_DEPTH // 20))
 
 
@@ -58,11 +58,11 @@ PINNED += [
 
 
 @pytest.mark.parametrize("seed", PINNED)
-def test_a_triple_that_once_went_wrong_stays_right(seed: int) -> None:
+def test_a_triple_that_once_merged_wrongly_now_merges_correctly(seed: int) -> None:
     assert faults(merge, triple(seed)) == []
 
 
-def test_between_people_both_lines_of_a_conflict_are_in_the_note() -> None:
+def test_a_merge_between_people_keeps_both_lines_of_a_conflict() -> None:
     for seed in range(cases(1000)):
         made = triple(seed)
         merged = merge(*made.raws(), between_people=True, date="2026-11-21")
