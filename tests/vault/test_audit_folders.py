@@ -23,7 +23,7 @@ def truth(vault: Path, note: str) -> list[str]:
 
 
 @pytest.mark.parametrize("seed", range(20))
-def test_no_record_of_a_device_is_overlooked(tmp_path: Path, seed: int):
+def test_no_audit_file_of_a_device_is_missed(tmp_path: Path, seed: int):
     draw = random.Random(seed)
     folders = AuditFolders(str(tmp_path))
     for folder in ("memory", "memory/deep"):
@@ -43,7 +43,7 @@ def test_no_record_of_a_device_is_overlooked(tmp_path: Path, seed: int):
         assert folders.beside(note, ()) == truth(tmp_path, note)
 
 
-def test_in_a_folder_of_many_notes_the_expected_files_are_found_at_once_and_others_soon(
+def test_in_a_large_folder_expected_audit_files_appear_at_once_and_others_soon(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ):
     for number in range(audit_folders.LARGE):
@@ -62,5 +62,5 @@ def test_in_a_folder_of_many_notes_the_expected_files_are_found_at_once_and_othe
     assert len(truth(tmp_path, "note-1.md")) == 2
 
 
-def test_a_folder_that_is_gone_has_no_audit(tmp_path: Path):
+def test_a_missing_folder_has_no_audit_files(tmp_path: Path):
     assert AuditFolders(str(tmp_path)).beside("memory/a.md", ["a.md.audit.jsonl"]) == []

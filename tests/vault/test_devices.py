@@ -42,7 +42,7 @@ def who(desk: Desk, note: str = "USER.md") -> list[str]:
     return [record.device for record in desk.curator.trail.of(note)]
 
 
-def test_a_device_keeps_its_name_and_finds_it_again_when_its_state_is_lost(
+def test_a_device_keeps_its_name_and_recovers_it_after_losing_its_state(
     tmp_path: Path,
 ) -> None:
     for name in ("one", "two"):
@@ -56,7 +56,7 @@ def test_a_device_keeps_its_name_and_finds_it_again_when_its_state_is_lost(
     assert device_of(tmp_path / "one") == one
 
 
-def test_one_device_alone_writes_one_log_and_its_name_into_each_record(
+def test_a_single_device_writes_one_log_with_its_name_in_each_record(
     laptop: Desk,
 ) -> None:
     laptop.append("sencha")
@@ -67,7 +67,7 @@ def test_one_device_alone_writes_one_log_and_its_name_into_each_record(
 
 
 @pytest.mark.scenario("G113")
-def test_as_soon_as_a_second_device_is_known_each_writes_a_log_of_its_own(
+def test_once_a_second_device_is_known_each_writes_its_own_log(
     laptop: Desk, tablet: Desk
 ) -> None:
     laptop.append("sencha")
@@ -90,7 +90,7 @@ def test_as_soon_as_a_second_device_is_known_each_writes_a_log_of_its_own(
 
 
 @pytest.mark.scenario("G113")
-def test_two_devices_add_to_today_in_the_same_minute(
+def test_two_devices_append_to_the_daily_note_in_the_same_minute(
     laptop: Desk, tablet: Desk
 ) -> None:
     today = "memory/2026-11-22.md"
@@ -116,7 +116,7 @@ def test_two_devices_add_to_today_in_the_same_minute(
 
 
 @pytest.mark.scenario("B50")
-def test_a_clock_that_went_back_a_year_lifts_no_deletion_of_a_person(
+def test_a_clock_set_back_by_a_year_cancels_no_deletion_by_a_person(
     laptop: Desk,
 ) -> None:
     laptop.append("sencha", source="tool")

@@ -54,7 +54,7 @@ def test_a_listing_has_each_note_with_its_size_and_times(vault):
     assert listing.covers("memory/gone.md")
 
 
-def test_a_listing_of_a_folder_has_only_what_lies_below_it(vault):
+def test_a_listing_of_a_folder_has_only_its_own_notes(vault):
     folder = Folder(vault)
 
     assert sorted(folder.listing("memory").entries) == [
@@ -94,7 +94,7 @@ def test_junk_hidden_folders_and_other_files_are_not_listed(vault):
     assert "picture.png" in Folder(vault).listing(suffixes=("",)).entries
 
 
-def test_a_note_is_read_as_the_bytes_it_is(vault):
+def test_a_note_is_read_byte_for_byte(vault):
     raw = b"\xff\xfe\x00not utf-8\r\n\x00"
     (vault / "USER.md").write_bytes(raw)
 
@@ -109,7 +109,7 @@ def test_a_note_is_read_as_the_bytes_it_is(vault):
     assert "not utf-8" not in repr(note)
 
 
-def test_an_absent_note_is_told_from_one_that_cannot_be_read(vault):
+def test_a_missing_note_is_distinguished_from_an_unreadable_one(vault):
     folder = Folder(vault)
 
     with pytest.raises(NoteNotFound):
@@ -122,7 +122,7 @@ def test_an_absent_note_is_told_from_one_that_cannot_be_read(vault):
     assert folder.stat("USER.md").size == 6
 
 
-def test_a_note_that_grows_while_it_is_read_is_not_stable(vault, monkeypatch):
+def test_a_note_that_grows_during_the_read_is_not_stable(vault, monkeypatch):
     read = os.read
 
     def read_while_somebody_writes(fd: int, size: int) -> bytes:
@@ -140,7 +140,7 @@ def test_a_note_that_grows_while_it_is_read_is_not_stable(vault, monkeypatch):
 
 
 @pytest.mark.scenario("H122", "F112")
-def test_a_note_too_large_is_refused_unread_and_the_others_are_not_affected(vault):
+def test_a_note_that_is_too_large_is_refused_unread_without_affecting_others(vault):
     with open(vault / "memory/huge.md", "wb") as file:
         file.truncate(300 << 20)
     (vault / "memory/line.md").write_bytes(b"x" * (1 << 20) + b"\n")
@@ -166,7 +166,7 @@ def test_pipes_and_devices_are_unknown_and_do_not_block(vault):
 
 
 @pytest.mark.scenario("H120", "C24")
-def test_links_are_not_followed(vault, outside):
+def test_symlinks_are_not_followed(vault, outside):
     (vault / "out.md").symlink_to(outside / "secret.md")
     (vault / "away").symlink_to(outside)
     (vault / "dangling.md").symlink_to("nowhere.md")
@@ -217,7 +217,9 @@ def test_no_path_leads_out_of_the_vault(vault, outside, path):
 
 @pytest.mark.scenario("H119", "H120")
 @pytest.mark.parametrize("opener", OPENERS)
-def test_both_ways_of_opening_refuse_what_leads_out(vault, outside, opener):
+def test_both_ways_of_opening_a_file_refuse_paths_outside_the_vault(
+    vault, outside, opener
+):
     (vault / "away").symlink_to(outside)
     (vault / "out.md").symlink_to(outside / "secret.md")
     root = os.open(vault, os.O_RDONLY)
@@ -240,7 +242,7 @@ def test_both_ways_of_opening_refuse_what_leads_out(vault, outside, opener):
 
 @pytest.mark.scenario("H120")
 @pytest.mark.parametrize("opener", OPENERS)
-def test_a_folder_swapped_for_a_link_in_the_middle_of_a_pass_shows_nothing_from_outside(
+def test_a_folder_swapped_for_a_symlink_during_a_scan_leaks_nothing(
     vault, outside, opener, monkeypatch
 ):
     monkeypatch.setattr("vault_memory.vault.reader.open_beneath", opener)
@@ -277,7 +279,7 @@ def test_a_folder_swapped_for_a_link_in_the_middle_of_a_pass_shows_nothing_from_
 
 
 @pytest.mark.scenario("F108")
-def test_names_that_clash_elsewhere_are_both_listed_here_as_found(vault):
+def test_names_that_clash_on_other_systems_are_both_listed(vault):
     for name in ("Tee.md", "tee.md", "\u00f6.md", "o\u0308.md"):
         (vault / name).write_text(name)
 
@@ -291,7 +293,7 @@ def test_names_that_clash_elsewhere_are_both_listed_here_as_found(vault):
 
 
 @pytest.mark.scenario("F109", "C58")
-def test_a_name_that_is_not_taken_in_is_listed_with_its_reason(vault):
+def test_a_name_that_cannot_be_indexed_is_listed_with_its_reason(vault):
     names = [b"\xff.md", b"new\nline.md", b"back\\slash.md", b"esc\x1b.md"]
     for name in names:
         with open(os.fsencode(vault) + b"/" + name, "wb"):
@@ -311,7 +313,7 @@ def test_a_name_that_is_not_taken_in_is_listed_with_its_reason(vault):
 
 @pytest.mark.scenario("F110")
 @pytest.mark.parametrize("depth", [2_500, pytest.param(10_000, marks=pytest.mark.deep)])
-def test_a_very_deep_tree_is_listed_so_far_and_said_to_be_too_deep(large_vault, depth):
+def test_a_very_deep_tree_is_listed_partly_and_reported(large_vault, depth):
     here = os.open(large_vault, os.O_RDONLY)
     for _ in range(depth):
         os.mkdir("d", dir_fd=here)
@@ -330,9 +332,7 @@ def test_a_very_deep_tree_is_listed_so_far_and_said_to_be_too_deep(large_vault, 
 
 
 @pytest.mark.scenario("F110")
-def test_a_very_wide_folder_is_listed_so_far_and_said_to_be_too_wide(
-    vault, monkeypatch
-):
+def test_a_very_wide_folder_is_listed_partly_and_reported(vault, monkeypatch):
     monkeypatch.setattr("vault_memory.vault.listing.MOST", 50)
     for number in range(60):
         (vault / f"{number}.md").touch()
@@ -358,7 +358,7 @@ def test_a_hundred_thousand_notes_in_one_folder_are_listed(large_vault):
     os.geteuid() != 0,
     reason="only root can take rights away from itself and have them back",
 )
-def test_a_folder_that_may_not_be_read_is_unknown():
+def test_an_unreadable_folder_is_unknown():
     with tempfile.TemporaryDirectory() as name:
         root = Path(name)
         root.chmod(0o755)
@@ -386,7 +386,7 @@ def test_a_folder_that_may_not_be_read_is_unknown():
 
 
 @pytest.mark.scenario("C60", "C61")
-def test_a_change_of_the_same_size_or_with_its_time_set_back_shows_in_the_listing(
+def test_a_same_size_change_or_a_reset_mtime_shows_in_the_listing(
     vault,
 ):
     folder = Folder(vault)
@@ -404,7 +404,7 @@ def test_a_change_of_the_same_size_or_with_its_time_set_back_shows_in_the_listin
     assert after != before
 
 
-def test_the_marker_is_written_once_and_read_ever_after(vault):
+def test_the_marker_is_written_once_and_then_only_read(vault):
     assert read_marker(vault) is None
 
     first = ensure_marker(vault)
@@ -427,7 +427,7 @@ def test_the_marker_is_written_once_and_read_ever_after(vault):
     ]
 
 
-def test_of_many_who_write_the_marker_at_once_all_get_the_same(vault):
+def test_concurrent_writers_of_the_marker_all_get_the_same_id(vault):
     found = set()
     barrier = threading.Barrier(8)
 
@@ -455,7 +455,7 @@ def test_of_many_who_write_the_marker_at_once_all_get_the_same(vault):
         b'{"vault": 1, "format": 1}',
     ],
 )
-def test_a_damaged_marker_is_not_written_over(vault, raw):
+def test_a_damaged_marker_is_not_overwritten(vault, raw):
     (vault / ".vault-memory").write_bytes(raw)
 
     with pytest.raises(VaultUnreachable, match="damaged"):
@@ -470,7 +470,7 @@ def test_a_vault_of_a_newer_version_is_refused(vault):
         ensure_marker(vault)
 
 
-def test_a_folder_that_is_not_there_is_unreachable(tmp_path):
+def test_a_missing_folder_is_unreachable(tmp_path):
     for call in (Folder, ensure_marker):
         with pytest.raises(VaultUnreachable):
             call(tmp_path / "none")
@@ -479,7 +479,7 @@ def test_a_folder_that_is_not_there_is_unreachable(tmp_path):
         Folder(tmp_path / "file")
 
 
-def test_a_marker_that_cannot_be_written_says_so(vault, monkeypatch):
+def test_a_marker_that_cannot_be_written_is_reported(vault, monkeypatch):
     def refuse(*_args: object, **_more: object) -> None:
         raise OSError(30, "Read-only file system")
 
@@ -491,7 +491,7 @@ def test_a_marker_that_cannot_be_written_says_so(vault, monkeypatch):
 
 
 @pytest.mark.scenario("C56")
-def test_a_folder_put_in_the_place_of_the_vault_is_not_taken_for_it(vault, tmp_path):
+def test_another_folder_in_place_of_the_vault_is_not_taken_for_it(vault, tmp_path):
     folder = Folder(vault)
     identity = folder.ensure_marker().vault
     assert folder.check_identity(identity) is Identity.SAME
@@ -513,7 +513,7 @@ def test_a_folder_put_in_the_place_of_the_vault_is_not_taken_for_it(vault, tmp_p
 
 
 @pytest.mark.scenario("C56")
-def test_a_vault_restored_in_its_place_is_the_same_vault_in_another_folder(
+def test_a_restored_vault_is_recognised_as_the_same_vault_in_a_new_folder(
     vault, tmp_path
 ):
     folder = Folder(vault)
@@ -527,7 +527,7 @@ def test_a_vault_restored_in_its_place_is_the_same_vault_in_another_folder(
 
 
 @pytest.mark.scenario("C57")
-def test_a_vault_whose_disk_was_unmounted_is_unreachable_and_the_disk_can_be_unmounted(
+def test_a_vault_on_an_unmounted_disk_is_unreachable_and_does_not_block_the_unmount(
     tmp_path, project
 ):
     script = textwrap.dedent("""

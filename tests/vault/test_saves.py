@@ -107,9 +107,7 @@ def looker(tmp_path: Path) -> Iterator[Looker]:
 
 @pytest.mark.scenario("C23", "C24", "C25")
 @pytest.mark.parametrize("editor", each_editor())
-def test_a_save_is_found_and_settled_and_nothing_else_is_seen(
-    looker: Looker, editor: Editor
-):
+def test_a_save_is_settled_with_no_other_change_seen(looker: Looker, editor: Editor):
     wanted = FIRST + b"- Bob has the spare key\n"
 
     editor.add_line(looker.root / "memory/boat.md", "- Bob has the spare key")
@@ -124,7 +122,7 @@ def test_a_save_is_found_and_settled_and_nothing_else_is_seen(
 
 @pytest.mark.scenario("C25")
 @pytest.mark.skipif(not shutil.which("git"), reason="git is not installed")
-def test_git_checkout_is_a_change_and_no_delete(looker: Looker, tmp_path: Path):
+def test_git_checkout_is_a_change_not_a_deletion(looker: Looker, tmp_path: Path):
     def git(*args: str) -> None:
         subprocess.run(
             ["git", "-c", "user.name=Ann", "-c", "user.email=ann@example.org", *args],
@@ -160,7 +158,9 @@ def test_git_checkout_is_a_change_and_no_delete(looker: Looker, tmp_path: Path):
 
 
 @pytest.mark.scenario("C64")
-def test_a_sync_client_that_deletes_and_makes_again_deletes_nothing(looker: Looker):
+def test_a_sync_client_that_deletes_and_recreates_a_note_deletes_nothing(
+    looker: Looker,
+):
     names = [f"memory/{number}.md" for number in range(500)]
     for name in names:
         (looker.root / name).write_bytes(name.encode())
@@ -177,7 +177,7 @@ def test_a_sync_client_that_deletes_and_makes_again_deletes_nothing(looker: Look
 
 
 @pytest.mark.scenario("C55")
-def test_a_folder_moved_out_is_gone_only_after_the_grace(
+def test_a_folder_moved_out_counts_as_deleted_only_after_the_grace_period(
     looker: Looker, tmp_path: Path
 ):
     began = time.monotonic()

@@ -41,7 +41,7 @@ def open_vault(root, state):
     VaultMemory.open(root, environment={"VAULT_MEMORY_STATE": str(state)}).close()
 
 
-def test_the_first_look_at_a_vault_reads_nothing_of_other_vaults(tmp_path):
+def test_opening_a_vault_first_reads_nothing_of_other_vaults(tmp_path):
     state = tmp_path / "state"
     counts = []
     for number in range(30):
@@ -53,7 +53,7 @@ def test_the_first_look_at_a_vault_reads_nothing_of_other_vaults(tmp_path):
     assert sum(path.endswith("place.json") for path in looks) <= 1
 
 
-def test_a_vault_whose_marker_is_gone_is_not_taken_for_an_empty_folder(tmp_path):
+def test_a_vault_without_its_marker_is_not_taken_for_an_empty_folder(tmp_path):
     root, state = tmp_path / "vault", tmp_path / "state"
     open_vault(root, state)
     (root / MARKER).unlink()
@@ -62,7 +62,7 @@ def test_a_vault_whose_marker_is_gone_is_not_taken_for_an_empty_folder(tmp_path)
         open_vault(root, state)
 
 
-def test_a_vault_that_an_older_version_opened_is_not_taken_for_an_empty_folder(
+def test_a_vault_last_opened_by_an_older_version_is_not_taken_for_an_empty_folder(
     tmp_path,
 ):
     root, state = tmp_path / "vault", tmp_path / "state"
@@ -74,7 +74,7 @@ def test_a_vault_that_an_older_version_opened_is_not_taken_for_an_empty_folder(
         open_vault(root, state)
 
 
-def test_a_disk_that_was_mounted_where_another_one_was_before_is_missed_as_well(
+def test_a_disk_missing_from_a_reused_mount_point_is_noticed(
     tmp_path,
 ):
     root, state = tmp_path / "mount", tmp_path / "state"
@@ -93,7 +93,7 @@ def test_a_disk_that_was_mounted_where_another_one_was_before_is_missed_as_well(
         open_vault(root, state)
 
 
-def test_a_folder_that_a_vault_was_moved_away_from_is_free_again(tmp_path):
+def test_a_folder_can_hold_a_new_vault_after_the_old_one_was_moved_away(tmp_path):
     root, state = tmp_path / "vault", tmp_path / "state"
     open_vault(root, state)
     root.rename(tmp_path / "moved")

@@ -84,7 +84,7 @@ class World:
         return [verdict for _, verdict in self.seen]
 
 
-def test_a_closed_save_is_indexed_at_once_and_settled_after_a_quiet_moment():
+def test_a_closed_save_is_indexed_at_once_and_settled_after_a_quiet_period():
     world = World()
     world.save(NEW)
 
@@ -103,7 +103,7 @@ def test_a_closed_save_is_indexed_at_once_and_settled_after_a_quiet_moment():
     assert world.settling.next_due() is None
 
 
-def test_a_plain_modification_is_looked_at_twenty_milliseconds_after_the_last_one():
+def test_an_unclosed_write_is_checked_twenty_milliseconds_after_the_last_one():
     world = World()
     for _ in range(5):
         world.save(NEW, closed=False)
@@ -115,7 +115,7 @@ def test_a_plain_modification_is_looked_at_twenty_milliseconds_after_the_last_on
     assert world.indexed == NEW
 
 
-def test_under_steady_writing_the_text_is_read_after_the_cap_and_nothing_is_concluded():
+def test_continuous_writing_is_indexed_after_the_cap_but_not_settled():
     world = World()
     began = world.now
     for step in range(800):
@@ -127,7 +127,7 @@ def test_under_steady_writing_the_text_is_read_after_the_cap_and_nothing_is_conc
     assert world.settling.pending() == {"n.md"}
 
 
-def test_many_closed_saves_in_a_row_are_not_looked_at_more_often_than_every_twenty_milliseconds():
+def test_rapid_closed_saves_are_checked_at_most_every_twenty_milliseconds():
     world = World()
     for step in range(1000):
         world.save(OLD + b"x" * step)
@@ -144,7 +144,7 @@ def test_a_touched_note_with_the_same_bytes_is_settled_at_once():
     assert world.verdicts() == [DebounceDecision.SETTLED]
 
 
-def test_one_look_is_not_enough_however_late_it_comes():
+def test_a_note_is_not_settled_by_a_single_check_however_late():
     world = World()
     world.save(NEW)
     world.now += 1.0
@@ -154,7 +154,7 @@ def test_one_look_is_not_enough_however_late_it_comes():
     assert world.verdicts() == [DebounceDecision.INDEX, DebounceDecision.SETTLED]
 
 
-def test_a_change_that_nobody_hinted_at_is_seen_by_the_second_look_and_settles_from_there():
+def test_a_change_without_an_event_is_noticed_by_the_second_check():
     world = World()
     world.save(NEW)
     world.pass_time(0)
@@ -173,7 +173,7 @@ def test_a_change_that_nobody_hinted_at_is_seen_by_the_second_look_and_settles_f
 
 @pytest.mark.scenario("A3")
 @pytest.mark.parametrize("content", [None, b""], ids=["absent", "empty"])
-def test_an_absent_or_emptied_note_keeps_its_old_text_for_three_seconds_and_is_then_believed(
+def test_a_missing_or_emptied_note_keeps_its_old_text_for_three_seconds(
     content,
 ):
     world = World()
@@ -209,7 +209,7 @@ def test_an_absent_or_emptied_note_keeps_its_old_text_for_three_seconds_and_is_t
         "three quarters of 🌊",
     ],
 )
-def test_what_looks_cut_off_is_indexed_at_once_and_believed_after_three_seconds(
+def test_a_truncated_text_is_indexed_at_once_and_settled_after_three_seconds(
     content,
 ):
     world = World()
@@ -226,7 +226,7 @@ def test_what_looks_cut_off_is_indexed_at_once_and_believed_after_three_seconds(
 @pytest.mark.parametrize(
     "content", [NEW, OLD[10:], OLD + "日".encode(), OLD + b"\x80\x80", OLD + b"\xff"]
 )
-def test_what_is_whole_is_not_held(content):
+def test_a_complete_text_is_settled_without_the_hold(content):
     world = World()
     world.save(content)
     world.pass_time(QUIET + 0.01)
@@ -249,7 +249,7 @@ def test_a_save_that_truncates_and_then_writes_never_shows_an_empty_note():
 
 
 @pytest.mark.scenario("C23")
-def test_vim_makes_the_name_absent_then_empty_then_growing_and_no_delete_is_seen():
+def test_a_vim_save_with_a_missing_and_an_empty_file_is_no_deletion():
     world = World()
     world.save(None)
     world.pass_time(0.005)
@@ -269,7 +269,7 @@ def test_vim_makes_the_name_absent_then_empty_then_growing_and_no_delete_is_seen
 
 
 @pytest.mark.scenario("C64", "D73")
-def test_five_thousand_notes_deleted_and_made_again_within_two_seconds_are_never_gone():
+def test_five_thousand_notes_recreated_within_two_seconds_are_never_deleted():
     settling = DebounceTable()
     paths = [f"memory/{number}.md" for number in range(5000)]
     known = settled_of(OLD)
@@ -290,7 +290,7 @@ def test_five_thousand_notes_deleted_and_made_again_within_two_seconds_are_never
     assert now < 3
 
 
-def test_a_torn_look_is_repeated_soon_and_taken_for_what_it_is_only_after_the_cap():
+def test_a_torn_read_is_repeated_soon_and_accepted_only_after_the_cap():
     world = World(torn=True)
     world.save(NEW)
     world.pass_time(CAP - 0.5)
@@ -306,7 +306,7 @@ def test_a_torn_look_is_repeated_soon_and_taken_for_what_it_is_only_after_the_ca
     assert world.settled == NEW
 
 
-def test_a_note_that_was_left_alone_for_long_is_believed_at_the_first_look():
+def test_a_note_unchanged_for_long_is_settled_at_the_first_check():
     settling = DebounceTable()
     for path, raw in [("whole.md", NEW), ("cut.md", OLD[:5]), ("empty.md", b"")]:
         settling.hint(path, now=0.0, closed=True)
@@ -325,7 +325,7 @@ def test_a_note_that_was_left_alone_for_long_is_believed_at_the_first_look():
     )
 
 
-def test_a_note_that_cannot_be_read_is_tried_again_ever_more_seldom_and_never_gone():
+def test_an_unreadable_note_is_retried_less_and_less_often_and_never_deleted():
     settling = DebounceTable()
     settling.hint("n.md", now=0.0, closed=True)
     tries, now = [], 0.0
@@ -341,7 +341,7 @@ def test_a_note_that_cannot_be_read_is_tried_again_ever_more_seldom_and_never_go
     )
 
 
-def test_a_note_that_is_dropped_is_not_pending():
+def test_a_dropped_note_is_no_longer_pending():
     settling = DebounceTable()
     settling.hint("n.md", now=0.0, closed=True)
     settling.drop("n.md")
@@ -365,9 +365,7 @@ steps = st.tuples(
 @given(st.lists(steps, min_size=1, max_size=12), st.sampled_from([OLD, None, b""]))
 @example([(None, True, 2.9), (OLD, True, 0.0), (None, True, 0.5)], OLD)
 @example([(b"", False, 3.1), (NEW, False, 0.0)], OLD)
-def test_whatever_the_saves_the_last_content_is_what_is_concluded_in_bounded_time(
-    saves, known
-):
+def test_after_any_saves_the_last_content_is_settled_in_bounded_time(saves, known):
     world = World(settled=known, content=known, indexed=known)
     for content, closed, pause in saves:
         world.save(content, closed=closed)
@@ -386,7 +384,7 @@ def test_whatever_the_saves_the_last_content_is_what_is_concluded_in_bounded_tim
 
 @settings(max_examples=cases(200))
 @given(st.lists(steps, min_size=1, max_size=12))
-def test_a_delete_is_concluded_only_after_two_looks_three_seconds_apart_with_no_other_between(
+def test_a_deletion_is_concluded_only_after_two_checks_three_seconds_apart(
     saves,
 ):
     world = World()
@@ -418,6 +416,6 @@ def _run(looks: list[tuple[float, bool]]) -> list[tuple[float, bool]]:
     return run
 
 
-def test_nothing_is_due_that_nobody_hinted_at():
+def test_nothing_is_due_without_a_hint():
     assert DebounceTable().due(1e9) == []
     assert DebounceTable().next_due() is None

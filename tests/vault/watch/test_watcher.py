@@ -82,7 +82,7 @@ def found_until(root: Path, watcher: Watcher, wanted: set[str]) -> None:
     hints_until(watcher, seen)
 
 
-def test_all_is_to_be_listed_after_the_start(vault):
+def test_after_the_start_the_entire_vault_is_listed(vault):
     watcher = Watcher(vault)
     watcher.start()
     try:
@@ -100,7 +100,7 @@ def test_all_is_to_be_listed_after_the_start(vault):
         watcher.stop()
 
 
-def test_a_save_in_place_and_a_save_by_renaming_are_hinted_as_done(vault, watching):
+def test_a_save_in_place_or_by_rename_is_hinted_as_closed(vault, watching):
     watcher = watching(vault)
 
     (vault / "memory/boat.md").write_bytes(b"Tern\n")
@@ -112,7 +112,7 @@ def test_a_save_in_place_and_a_save_by_renaming_are_hinted_as_done(vault, watchi
     assert {path for hints in found for path in hints.paths} == {"memory/boat.md"}
 
 
-def test_a_write_that_goes_on_is_hinted_and_not_as_done(vault, watching):
+def test_an_unfinished_write_is_hinted_as_open(vault, watching):
     watcher = watching(vault)
 
     with open(vault / "memory/boat.md", "ab", buffering=0) as file:
@@ -122,7 +122,7 @@ def test_a_write_that_goes_on_is_hinted_and_not_as_done(vault, watching):
     hints_until(watcher, lambda hints: "memory/boat.md" in hints.closed)
 
 
-def test_changed_rights_do_not_hide_that_a_save_is_done(vault, watching):
+def test_a_change_of_permissions_does_not_hide_a_closed_save(vault, watching):
     watcher = watching(vault)
 
     (vault / "memory/boat.md").write_bytes(b"Tern\n")
@@ -132,7 +132,7 @@ def test_changed_rights_do_not_hide_that_a_save_is_done(vault, watching):
     hints_until(watcher, lambda hints: "memory/boat.md" in hints.closed)
 
 
-def test_junk_and_other_files_give_no_hint(vault, watching):
+def test_junk_and_other_files_cause_no_hint(vault, watching):
     watcher = watching(vault)
     for name in (
         ".USER.md.~1",
@@ -154,7 +154,7 @@ def test_junk_and_other_files_give_no_hint(vault, watching):
     }
 
 
-def test_reading_a_vault_gives_no_hint(vault, watching):
+def test_reading_a_vault_causes_no_hint(vault, watching):
     watcher = watching(vault)
     folder = Folder(vault)
     for _ in range(3):
@@ -172,7 +172,7 @@ def test_a_removed_note_is_hinted(vault, watching):
 
 
 @pytest.mark.scenario("C52")
-def test_when_the_queue_runs_over_everything_is_listed_again_and_new_folders_are_watched(
+def test_an_event_queue_overflow_relists_everything_and_watches_new_folders(
     large_vault, watching
 ):
     watcher = watching(large_vault)
@@ -197,7 +197,7 @@ def test_when_the_queue_runs_over_everything_is_listed_again_and_new_folders_are
 
 @pytest.mark.deep
 @pytest.mark.scenario("C52")
-def test_forty_thousand_notes_in_a_burst_are_all_found(large_vault, watching):
+def test_forty_thousand_notes_written_in_a_burst_are_all_found(large_vault, watching):
     watcher = watching(large_vault)
     with watcher._queue._ready:
         for number in range(40_000):
@@ -209,7 +209,7 @@ def test_forty_thousand_notes_in_a_burst_are_all_found(large_vault, watching):
 
 
 @pytest.mark.parametrize("seed", range(3))
-def test_all_that_happened_before_a_mark_is_hinted_before_it_or_with_it(
+def test_all_events_before_a_mark_are_hinted_before_it_or_with_it(
     large_vault, watching, seed
 ):
     chance, watcher, wanted, found = (
@@ -231,7 +231,7 @@ def test_all_that_happened_before_a_mark_is_hinted_before_it_or_with_it(
             assert wanted <= found
 
 
-def test_a_mark_waits_until_lost_events_are_made_good(large_vault, watching):
+def test_a_mark_waits_until_lost_events_are_recovered(large_vault, watching):
     watcher = watching(large_vault)
     with watcher._queue._ready:
         for number in range(6000):
@@ -242,7 +242,7 @@ def test_a_mark_waits_until_lost_events_are_made_good(large_vault, watching):
     assert len(set().union(*(look(large_vault, hints) for hints in found))) == 6003
 
 
-def test_a_mark_is_not_forgotten_when_the_thread_that_watches_ends(vault, watching):
+def test_a_mark_survives_the_end_of_the_watching_thread(vault, watching):
     watcher = watching(vault)
     watcher._events.handle_event = None
     (vault / "memory/boat.md").write_bytes(b"x")
@@ -305,7 +305,9 @@ def in_a_namespace(project: Path, script: str, *args: object) -> list[str]:
 
 @pytest.mark.scenario("C53")
 @pytest.mark.parametrize("limit", [1, 20], ids=["at the start", "later"])
-def test_without_watches_left_it_polls_and_says_so_and_recovers(vault, project, limit):
+def test_out_of_inotify_watches_the_watcher_polls_reports_it_and_recovers(
+    vault, project, limit
+):
     said = in_a_namespace(project, LIMITED, vault, "max_inotify_watches", limit)
 
     reason = (
@@ -319,7 +321,7 @@ def test_without_watches_left_it_polls_and_says_so_and_recovers(vault, project, 
 
 
 @pytest.mark.scenario("C65")
-def test_without_inotify_instances_left_it_polls_and_says_so_and_recovers(
+def test_out_of_inotify_instances_the_watcher_polls_reports_it_and_recovers(
     vault, project
 ):
     said = in_a_namespace(project, LIMITED, vault, "max_inotify_instances", 0)
@@ -346,14 +348,14 @@ COVERED = """
 
 
 @pytest.mark.scenario("C56")
-def test_a_disk_mounted_over_the_vault_is_noticed_though_no_event_tells(vault, project):
+def test_a_disk_mounted_over_the_vault_is_noticed_without_an_event(vault, project):
     assert in_a_namespace(project, COVERED, vault) == [
         "the vault's folder was replaced inotify"
     ]
 
 
 @pytest.mark.scenario("C54")
-def test_a_note_in_folders_made_in_the_same_instant_is_found(vault, watching):
+def test_a_note_in_folders_created_at_the_same_instant_is_found(vault, watching):
     watcher = watching(vault)
     for number in range(50):
         os.makedirs(vault / f"memory/{number}/b/c/d")
@@ -365,7 +367,7 @@ def test_a_note_in_folders_made_in_the_same_instant_is_found(vault, watching):
 
 
 @pytest.mark.scenario("C54")
-def test_folders_made_removed_and_made_again_are_watched_in_the_end(vault, watching):
+def test_folders_created_removed_and_recreated_end_up_watched(vault, watching):
     watcher = watching(vault)
     for _ in range(100):
         os.makedirs(vault / "memory/a/b")
@@ -383,7 +385,7 @@ def test_folders_made_removed_and_made_again_are_watched_in_the_end(vault, watch
 
 
 @pytest.mark.scenario("C55")
-def test_a_folder_moved_in_within_and_out_is_listed_and_only_watched_inside(
+def test_a_folder_is_watched_only_while_it_is_inside_the_vault(
     vault, tmp_path, watching
 ):
     watcher = watching(vault)
@@ -406,7 +408,7 @@ def test_a_folder_moved_in_within_and_out_is_listed_and_only_watched_inside(
 
 
 @pytest.mark.scenario("C56")
-def test_a_replaced_vault_is_watched_anew(vault, tmp_path, watching):
+def test_a_replaced_vault_is_watched_again(vault, tmp_path, watching):
     watcher = watching(vault, poll_seconds=0.05)
     vault.rename(tmp_path / "old")
     (vault / "memory").mkdir(parents=True)
@@ -424,9 +426,7 @@ def test_a_replaced_vault_is_watched_anew(vault, tmp_path, watching):
 
 
 @pytest.mark.scenario("C56", "C57")
-def test_while_the_vault_is_away_it_says_so_and_comes_back_with_it(
-    vault, tmp_path, watching
-):
+def test_an_unreachable_vault_is_reported_until_it_returns(vault, tmp_path, watching):
     watcher = watching(vault, poll_seconds=0.05)
     vault.rename(tmp_path / "old")
 
@@ -446,9 +446,7 @@ def test_while_the_vault_is_away_it_says_so_and_comes_back_with_it(
 
 
 @pytest.mark.scenario("C56")
-def test_a_marker_that_goes_or_changes_asks_for_a_look_at_the_whole_vault(
-    vault, watching
-):
+def test_a_missing_or_changed_marker_requests_a_rescan_of_the_vault(vault, watching):
     Folder(vault).ensure_marker()
     watcher = watching(vault)
 
@@ -458,7 +456,7 @@ def test_a_marker_that_goes_or_changes_asks_for_a_look_at_the_whole_vault(
 
 
 @pytest.mark.scenario("C58")
-def test_a_thread_that_died_is_replaced(vault, watching, monkeypatch):
+def test_a_dead_watching_thread_is_replaced(vault, watching, monkeypatch):
     from watchdog.observers.inotify_c import InotifyFD
 
     watcher = watching(vault)
@@ -483,7 +481,7 @@ def test_a_thread_that_died_is_replaced(vault, watching, monkeypatch):
 
 
 @pytest.mark.scenario("C58")
-def test_a_name_that_is_not_utf8_leads_to_a_look_at_its_folder(vault, watching):
+def test_a_name_that_is_not_utf8_causes_a_rescan_of_its_folder(vault, watching):
     watcher = watching(vault)
     with open(os.fsencode(vault) + b"/memory/\xff.md", "wb"):
         pass
@@ -495,7 +493,7 @@ def test_a_name_that_is_not_utf8_leads_to_a_look_at_its_folder(vault, watching):
 
 
 @pytest.mark.scenario("C59")
-def test_an_edit_between_arming_and_listing_is_hinted_as_well_as_listed(vault):
+def test_an_edit_between_watching_and_listing_is_hinted(vault):
     watcher = Watcher(vault)
     watcher.start()
     try:
@@ -507,7 +505,7 @@ def test_an_edit_between_arming_and_listing_is_hinted_as_well_as_listed(vault):
 
 
 @pytest.mark.scenario("C60", "C61")
-def test_an_edit_of_the_same_size_and_a_time_set_back_are_hinted(vault, watching):
+def test_an_edit_with_the_same_size_and_an_earlier_mtime_is_hinted(vault, watching):
     watcher = watching(vault)
     (vault / "memory/boat.md").write_bytes(b"Tern\n")
     hints_until(watcher, lambda hints: "memory/boat.md" in hints.paths)
@@ -527,7 +525,7 @@ def compare(vault: Path, watcher: Watcher, before: dict) -> None:
 
 
 @pytest.mark.scenario("C62", "C68")
-def test_changes_without_events_are_found_by_the_sweep_and_after_the_third_it_polls_and_says_so(
+def test_changes_without_events_are_swept_up_and_the_third_one_starts_polling(
     vault, watching, monkeypatch
 ):
     monkeypatch.setattr("vault_memory.vault.watch.watcher._PATIENCE", 0.05)
@@ -558,7 +556,7 @@ def test_changes_without_events_are_found_by_the_sweep_and_after_the_third_it_po
     assert sorted(path.name for path in vault.iterdir()) == ["USER.md", "memory"]
 
 
-def test_an_event_that_comes_before_or_after_the_sweep_is_no_sign_of_deafness(
+def test_an_event_just_before_or_after_a_sweep_does_not_count_as_missed(
     vault, watching, monkeypatch
 ):
     monkeypatch.setattr("vault_memory.vault.watch.watcher._PATIENCE", 0.05)
@@ -577,7 +575,7 @@ def test_an_event_that_comes_before_or_after_the_sweep_is_no_sign_of_deafness(
     assert (watcher.mode, watcher.healthy) == ("inotify", True)
 
 
-def test_what_a_rescan_was_asked_for_is_not_missed_when_the_next_sweep_finds_it(
+def test_a_change_that_already_requested_a_rescan_does_not_count_as_missed(
     vault, watching, monkeypatch
 ):
     monkeypatch.setattr("vault_memory.vault.watch.watcher._PATIENCE", 0.05)
@@ -588,7 +586,7 @@ def test_what_a_rescan_was_asked_for_is_not_missed_when_the_next_sweep_finds_it(
     assert not watcher.take(0.8)
 
 
-def test_while_arming_anew_has_to_wait_nothing_spins(vault, watching):
+def test_waiting_to_watch_again_is_no_busy_loop(vault, watching):
     asked = []
 
     def now() -> float:
@@ -604,7 +602,7 @@ def test_while_arming_anew_has_to_wait_nothing_spins(vault, watching):
 
 
 @pytest.mark.scenario("B51")
-def test_after_a_sleep_everything_is_listed_again(vault, watching):
+def test_after_a_suspend_the_entire_vault_is_listed_again(vault, watching):
     slept = [0.0]
     watcher = watching(vault, wall=lambda: time.time() + slept[0])
     assert not watcher.take(0)
@@ -646,7 +644,7 @@ MOUNTS = """\
         ("/mnt/stick/v", "vfat", True),
     ],
 )
-def test_network_mounts_are_known_by_their_type(tmp_path, path, kind, heard):
+def test_network_mounts_are_recognised_by_their_type(tmp_path, path, kind, heard):
     (tmp_path / "mounts").write_text(MOUNTS)
 
     assert file_system(path, MOUNTS) == kind
@@ -654,7 +652,7 @@ def test_network_mounts_are_known_by_their_type(tmp_path, path, kind, heard):
 
 
 @pytest.mark.scenario("C63")
-def test_on_a_network_mount_it_polls_from_the_start_and_finds_changes(
+def test_a_network_mount_is_polled_from_the_start_and_changes_are_found(
     vault, tmp_path, watching
 ):
     mounts = tmp_path / "mounts"
@@ -672,7 +670,7 @@ def test_on_a_network_mount_it_polls_from_the_start_and_finds_changes(
     found_until(vault, watcher, {"memory/new.md"})
 
 
-def test_who_polls_looks_at_everything_before_it_says_how_far_it_is(
+def test_a_polling_watcher_lists_everything_before_it_passes_a_mark(
     vault, tmp_path, watching
 ):
     mounts = tmp_path / "mounts"
@@ -687,11 +685,11 @@ def test_who_polls_looks_at_everything_before_it_says_how_far_it_is(
     )
 
 
-def test_the_place_where_the_tests_run_can_be_watched(vault):
+def test_the_folder_of_this_test_run_can_be_watched(vault):
     assert watchable(vault) is None
 
 
-def test_a_waiting_taker_can_be_woken_and_a_stopped_watcher_starts_again(
+def test_a_waiting_consumer_can_be_woken_and_a_stopped_watcher_restarts(
     vault, watching
 ):
     watcher = watching(vault)
@@ -713,7 +711,7 @@ def test_a_waiting_taker_can_be_woken_and_a_stopped_watcher_starts_again(
     assert watcher.healthy
 
 
-def test_stopping_gives_back_all_that_was_opened(vault):
+def test_stopping_closes_all_file_descriptors(vault):
     before = len(os.listdir("/proc/self/fd"))
     for _ in range(5):
         watcher = Watcher(vault)
@@ -724,7 +722,7 @@ def test_stopping_gives_back_all_that_was_opened(vault):
     assert len(os.listdir("/proc/self/fd")) == before
 
 
-def test_a_vault_of_ten_thousand_folders_is_watched_without_echoes_and_nothing_is_missed(
+def test_a_vault_of_ten_thousand_folders_is_watched_without_a_missed_change(
     large_vault, watching, capsys
 ):
     folders = 10_000
@@ -759,11 +757,11 @@ def test_a_vault_of_ten_thousand_folders_is_watched_without_echoes_and_nothing_i
 
 @pytest.mark.scenario("C66")
 @pytest.mark.skip(reason="needs macOS: FSEvents and a file system that folds case")
-def test_a_case_only_rename_on_macos_is_told_by_lstat(): ...
+def test_a_case_only_rename_on_macos_is_detected_by_lstat(): ...
 
 
 @pytest.mark.scenario("C67")
 @pytest.mark.skip(
     reason="needs Windows: ReadDirectoryChangesW with an empty completion"
 )
-def test_an_empty_completion_on_windows_asks_for_a_rescan(): ...
+def test_an_empty_completion_on_windows_requests_a_rescan(): ...

@@ -74,14 +74,14 @@ def test_ten_processes_append_five_hundred_records_each(tmp_path: Path) -> None:
 
 
 @pytest.mark.deep
-def test_what_killed_processes_had_appended_stands_in_the_log(tmp_path: Path) -> None:
+def test_records_appended_by_killed_processes_are_in_the_log(tmp_path: Path) -> None:
     for kills in range(1, 9):
         vault = tmp_path / str(kills)
         vault.mkdir()
         append_from_many(vault, 10, 500, kills=kills)
 
 
-def test_a_log_and_its_folders_are_made_on_first_use(tmp_path: Path) -> None:
+def test_a_log_and_its_folders_are_created_on_first_use(tmp_path: Path) -> None:
     append_record(tmp_path, LOG, {"id": "1", "text": "grüezi"})
     append_record(tmp_path, LOG, {"id": "2", "text": "\ud800"})
 
@@ -94,7 +94,7 @@ def test_a_log_and_its_folders_are_made_on_first_use(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     "tail", [b'{"id": "2", "te', b'{"id": "2"}', b"\0" * 37, b'{"id": "2"}\n\0\0\0']
 )
-def test_what_is_torn_is_left_and_the_next_record_begins_a_line(
+def test_a_torn_line_is_kept_and_the_next_record_starts_a_new_line(
     tmp_path: Path, tail: bytes
 ) -> None:
     whole = b'{"id":"1"}\n' + tail
@@ -110,7 +110,7 @@ def test_what_is_torn_is_left_and_the_next_record_begins_a_line(
 
 @pytest.mark.scenario("B42")
 @given(st.binary(max_size=200))
-def test_a_reader_goes_on_after_any_bytes(noise: bytes) -> None:
+def test_reading_continues_after_any_invalid_bytes(noise: bytes) -> None:
     raw = b'{"id":"1"}\n' + noise + b'\n{"id":"3"}\n'
 
     ids = [record.get("id") for record in read_records(raw).records]
@@ -119,7 +119,7 @@ def test_a_reader_goes_on_after_any_bytes(noise: bytes) -> None:
     assert ids[-1] == "3"
 
 
-def test_copies_of_a_log_are_joined_by_id_in_the_order_of_time() -> None:
+def test_copies_of_a_log_are_joined_by_id_and_sorted_by_time() -> None:
     one = b'{"id":"a","ts":"2026-01-01"}\n{"id":"c","ts":"2026-01-03"}\n'
     other = b'{"id":"a","ts":"2026-01-01"}\n{"id":"b","ts":"2026-01-02"}\n'
 

@@ -85,7 +85,7 @@ def states(template: Template, model: Model, seen: set[object]) -> Iterator[Worl
 
 @pytest.mark.scenario("B33", "B34", "B35", "B36", "B37", "B38", "A31")
 @pytest.mark.parametrize("template", TEMPLATES, ids=lambda template: template.name)
-def test_a_crash_at_any_call_leaves_the_note_old_or_new_and_is_recovered(
+def test_a_crash_at_any_system_call_leaves_the_note_old_or_new_and_is_recovered(
     template: Template,
 ) -> None:
     seen: set[object] = set()
@@ -98,7 +98,9 @@ def test_a_crash_at_any_call_leaves_the_note_old_or_new_and_is_recovered(
 
 @pytest.mark.scenario("B48")
 @pytest.mark.parametrize("template", TEMPLATES, ids=lambda template: template.name)
-def test_a_crash_at_any_call_of_the_recovery_is_recovered(template: Template) -> None:
+def test_a_crash_at_any_system_call_of_the_recovery_is_recovered(
+    template: Template,
+) -> None:
     for model in ("kill", "posix"):
         crash_twice(template, model)
 
@@ -106,7 +108,7 @@ def test_a_crash_at_any_call_of_the_recovery_is_recovered(template: Template) ->
 @pytest.mark.deep
 @pytest.mark.scenario("B48")
 @pytest.mark.parametrize("template", TEMPLATES, ids=lambda template: template.name)
-def test_a_crash_at_any_call_of_the_recovery_is_recovered_under_every_model(
+def test_a_crash_during_recovery_is_recovered_under_every_disk_model(
     template: Template,
 ) -> None:
     for model in MODELS:

@@ -28,7 +28,7 @@ NEVER_FAIL = ("close", "commit", "alone")
     "number", [errno.ENOSPC, errno.EIO, errno.EACCES], ids=errno.errorcode.get
 )
 @pytest.mark.parametrize("template", TEMPLATES, ids=lambda template: template.name)
-def test_an_error_at_any_call_loses_nothing_and_is_got_over(
+def test_an_error_at_any_system_call_loses_nothing_and_is_overcome(
     template: Template, number: int
 ) -> None:
     for at, what in enumerate(trace_of(template), 1):
@@ -51,7 +51,7 @@ def test_an_error_at_any_call_loses_nothing_and_is_got_over(
 
 
 @pytest.mark.scenario("B39")
-def test_a_full_journal_takes_no_write_and_the_note_is_not_touched() -> None:
+def test_a_full_journal_refuses_writes_and_leaves_the_note_untouched() -> None:
     world = begin(TEMPLATES[0])
     world.journal.full = True
 
@@ -66,7 +66,7 @@ def test_a_full_journal_takes_no_write_and_the_note_is_not_touched() -> None:
 
 
 @pytest.mark.scenario("B39")
-def test_a_journal_that_fills_after_the_swap_is_told_the_rest_later() -> None:
+def test_a_write_completes_after_the_journal_fills_up_halfway() -> None:
     world = begin(TEMPLATES[0])
 
     def fill(files: SimulatedFiles) -> None:
@@ -83,7 +83,7 @@ def test_a_journal_that_fills_after_the_swap_is_told_the_rest_later() -> None:
 
 
 @pytest.mark.scenario("B39")
-def test_a_write_waits_while_there_is_too_little_space() -> None:
+def test_a_write_waits_until_there_is_enough_space() -> None:
     world = begin(TEMPLATES[0])
     world.files.space = 10
 

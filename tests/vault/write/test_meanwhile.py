@@ -190,7 +190,7 @@ def _put(files: SimulatedFiles, folder: int, raw: bytes) -> None:
 @pytest.mark.parametrize(
     "engine", [last_writer_wins, check_then_rename, swap_and_forget]
 )
-def test_an_engine_that_is_wrong_is_found_out(engine: Callable[[World], None]) -> None:
+def test_a_broken_engine_is_detected(engine: Callable[[World], None]) -> None:
     lost = [
         at
         for at in range(1, calls(engine) + 1)
@@ -200,12 +200,12 @@ def test_an_engine_that_is_wrong_is_found_out(engine: Callable[[World], None]) -
     assert lost
 
 
-def test_the_merge_of_these_tests_keeps_what_either_side_has() -> None:
+def test_the_merge_used_by_these_tests_keeps_both_sides() -> None:
     assert merge_lines(OLD, NEW, note("a", "b", "ann")) == note("a", "b", "ann", "bot")
     assert merge_lines(OLD, note("a"), note("a", "b", "ann")) == note("a", "ann")
 
 
-def test_a_late_text_waits_while_somebody_else_saves_the_note_in_place() -> None:
+def test_a_late_save_to_a_displaced_file_waits_for_another_save_to_finish() -> None:
     """Merged into half of a save, it would leave a cut line in the note for good."""
     world = begin(TEMPLATES[0])
     files = world.files

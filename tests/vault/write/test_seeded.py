@@ -155,7 +155,7 @@ def check(world: World, saved: int) -> None:
 
 @pytest.mark.scenario("A1", "A2", "A5", "B33", "B39", "B48")
 @pytest.mark.parametrize("first", range(0, 300, 100))
-def test_every_line_is_there_in_the_end(first: int) -> None:
+def test_every_line_survives_to_the_end(first: int) -> None:
     for seed in range(first, first + 100):
         try:
             run(seed)
@@ -164,7 +164,7 @@ def test_every_line_is_there_in_the_end(first: int) -> None:
 
 
 @pytest.mark.deep
-def test_every_line_is_there_in_the_end_of_many_lives() -> None:
+def test_every_line_survives_to_the_end_in_many_more_runs() -> None:
     for seed in range(1000, 21_000):
         try:
             run(seed)

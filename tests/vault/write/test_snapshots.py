@@ -32,7 +32,7 @@ def snapshots(journal: Journal) -> Snapshots:
     return Snapshots(journal)
 
 
-def test_what_was_seen_is_had_back_to_the_byte(snapshots: Snapshots) -> None:
+def test_a_recorded_version_is_returned_byte_for_byte(snapshots: Snapshots) -> None:
     raw = bytes(range(256)) * 10
 
     revision = snapshots.record("USER.md", raw, at=TODAY)
@@ -41,7 +41,7 @@ def test_what_was_seen_is_had_back_to_the_byte(snapshots: Snapshots) -> None:
     assert snapshots.bytes_of("0" * 64) is None
 
 
-def test_the_same_version_again_is_no_news_and_a_return_is(
+def test_an_unchanged_version_adds_no_entry_but_a_reverted_one_does(
     snapshots: Snapshots,
 ) -> None:
     for raw in (b"a", b"a", b"b", b"a"):
@@ -52,7 +52,7 @@ def test_the_same_version_again_is_no_news_and_a_return_is(
     ] == [b"a", b"b", b"a"]
 
 
-def test_no_question_about_one_version_reads_the_versions_of_all_notes(
+def test_a_query_for_one_version_does_not_read_all_versions(
     snapshots: Snapshots,
 ) -> None:
     revision = snapshots.record("USER.md", b"a", at=TODAY)
@@ -79,7 +79,7 @@ def test_no_question_about_one_version_reads_the_versions_of_all_notes(
     assert not [step for step in plans if step.startswith("SCAN")]
 
 
-def test_a_journal_of_an_earlier_program_opens_with_all_its_versions(
+def test_a_journal_of_an_earlier_version_opens_with_all_its_snapshots(
     tmp_path: Path,
 ) -> None:
     connection = connect(tmp_path / "journal.sqlite", durable=True)
@@ -105,7 +105,7 @@ def test_a_journal_of_an_earlier_program_opens_with_all_its_versions(
     ] == ["USER.md"]
 
 
-def test_a_journal_that_somebody_emptied_under_an_idle_program_keeps_nobody_from_writing(
+def test_a_journal_emptied_under_an_idle_process_does_not_block_writers(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr("vault_memory.database.connection.BUSY_MILLISECONDS", 100)
@@ -122,7 +122,7 @@ def test_a_journal_that_somebody_emptied_under_an_idle_program_keeps_nobody_from
     ]
 
 
-def test_an_idle_program_notices_by_itself_that_somebody_emptied_its_journal(
+def test_an_idle_process_notices_that_its_journal_was_emptied(
     journal: Journal, tmp_path: Path
 ) -> None:
     journal.state("name")
@@ -150,7 +150,7 @@ def test_versions_thin_out_with_age(journal: Journal, snapshots: Snapshots) -> N
     assert max(ages) <= 90 * DAY
 
 
-def test_what_a_write_was_based_on_is_kept_for_a_season(
+def test_the_base_of_a_write_is_kept_for_ninety_days(
     journal: Journal, snapshots: Snapshots
 ) -> None:
     kept = revision_of(b"kept")
@@ -166,7 +166,7 @@ def test_what_a_write_was_based_on_is_kept_for_a_season(
     assert snapshots.bytes_of(kept) is None
 
 
-def test_the_newest_version_is_never_let_go(snapshots: Snapshots) -> None:
+def test_the_newest_version_is_never_pruned(snapshots: Snapshots) -> None:
     snapshots.record("USER.md", b"old", at=TODAY - 4000 * DAY)
 
     assert snapshots.prune(TODAY) == 0
@@ -174,7 +174,9 @@ def test_the_newest_version_is_never_let_go(snapshots: Snapshots) -> None:
 
 
 @pytest.mark.scenario("A7", "A8")
-def test_a_save_from_a_stale_buffer_is_told_by_what_it_was_made_from() -> None:
+def test_a_save_from_a_stale_buffer_is_matched_to_the_version_it_was_loaded_from() -> (
+    None
+):
     loaded = note("a", "b", "c")
     after_bot, after_other = (
         note("a", "b", "c", "bot"),
@@ -191,7 +193,7 @@ def test_a_save_from_a_stale_buffer_is_told_by_what_it_was_made_from() -> None:
     assert nearest(b"", []) is None
 
 
-def test_who_edits_a_line_had_it_loaded() -> None:
+def test_an_edited_line_proves_that_its_version_was_loaded() -> None:
     versions = [("2", note("a", "likes tea")), ("1", note("a"))]
 
     assert nearest(note("a", "likes green tea"), versions) == "2"
@@ -201,7 +203,7 @@ def test_who_edits_a_line_had_it_loaded() -> None:
 
 @settings(max_examples=cases(100))
 @given(st.lists(st.sampled_from("abcdef")), st.lists(st.sampled_from("abcdef")))
-def test_the_distance_of_two_texts_is_one_of_sets(
+def test_the_distance_of_two_texts_compares_their_lines_as_sets(
     one: list[str], other: list[str]
 ) -> None:
     (far,) = distances(note(*one), [note(*other)])

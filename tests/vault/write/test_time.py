@@ -33,7 +33,7 @@ def leap(files: SimulatedFiles, seconds: float, *, saves: bool) -> Iterator[None
 @pytest.mark.parametrize(
     "saves", [False, True], ids=["nobody saves", "somebody saves then"]
 )
-def test_a_leap_of_the_clock_at_any_call_of_a_write_changes_nothing(
+def test_a_clock_jump_at_any_system_call_of_a_write_changes_nothing(
     seconds: float, saves: bool
 ) -> None:
     for at in range(1, calls(write) + 1):
@@ -52,7 +52,7 @@ def test_a_leap_of_the_clock_at_any_call_of_a_write_changes_nothing(
 
 @pytest.mark.scenario("B50")
 @pytest.mark.parametrize("seconds", LEAPS.values(), ids=LEAPS)
-def test_what_is_saved_into_a_displaced_file_is_found_although_the_clock_leaps(
+def test_a_save_into_a_displaced_file_is_found_despite_a_clock_jump(
     seconds: float,
 ) -> None:
     world = begin(TEMPLATES[0])
@@ -72,7 +72,7 @@ def test_what_is_saved_into_a_displaced_file_is_found_although_the_clock_leaps(
 
 
 @pytest.mark.scenario("B50")
-def test_an_op_that_waits_is_done_although_the_clock_went_back(
+def test_a_waiting_op_is_done_although_the_clock_was_set_back(
     root: Path, writer: Writer
 ) -> None:
     (root / ".USER.md.swp").write_bytes(b"of an editor that crashed")
@@ -91,7 +91,7 @@ def test_an_op_that_waits_is_done_although_the_clock_went_back(
 
 
 @pytest.mark.scenario("G114")
-def test_a_write_that_goes_past_midnight_and_to_another_zone_has_the_date_of_its_beginning(
+def test_a_write_across_midnight_and_time_zones_has_the_date_of_its_start(
     root: Path, writer: Writer
 ) -> None:
     home, away = timezone(timedelta(hours=1)), timezone(timedelta(hours=-9))

@@ -11,7 +11,7 @@ from vault_memory.vault.write.writer import Writer
 OLD = note("a", "b")
 
 
-def test_a_note_is_moved_out_of_the_vault_and_can_be_had_back(
+def test_a_note_is_moved_out_of_the_vault_and_can_be_restored(
     root: Path, writer: Writer
 ) -> None:
     done = writer.trash("USER.md", expected=revision_of(OLD), now=now(), op_id="gone")
@@ -28,7 +28,7 @@ def test_a_note_is_moved_out_of_the_vault_and_can_be_had_back(
     assert writer.thrown() == []
 
 
-def test_an_edit_beats_a_deletion(root: Path, writer: Writer) -> None:
+def test_an_edit_wins_over_a_deletion(root: Path, writer: Writer) -> None:
     (root / "USER.md").write_bytes(note("a", "b", "ann"))
 
     assert (
@@ -41,7 +41,7 @@ def test_an_edit_beats_a_deletion(root: Path, writer: Writer) -> None:
     assert writer.thrown() == []
 
 
-def test_who_had_the_note_open_brings_it_back_by_saving(
+def test_saving_from_an_open_editor_brings_a_trashed_note_back(
     root: Path, writer: Writer
 ) -> None:
     at = datetime.now(UTC)
@@ -56,7 +56,7 @@ def test_who_had_the_note_open_brings_it_back_by_saving(
     assert names(root) == ["USER.md"]
 
 
-def test_a_note_that_came_to_stand_there_meanwhile_is_not_replaced(
+def test_a_note_created_in_the_meantime_is_not_replaced_by_a_restore(
     root: Path, writer: Writer
 ) -> None:
     writer.trash("USER.md", expected=revision_of(OLD), now=now(), op_id="gone")
@@ -82,7 +82,7 @@ def test_the_trash_is_emptied_after_a_month(root: Path, writer: Writer) -> None:
     assert writer.thrown() == []
 
 
-def test_a_write_after_the_trash_begins_anew(root: Path, writer: Writer) -> None:
+def test_a_write_after_trashing_starts_a_new_note(root: Path, writer: Writer) -> None:
     writer.trash("USER.md", expected=revision_of(OLD), now=now(), op_id="gone")
 
     assert put(writer, new=note("again"), old=None, op_id="op").outcome == "written"

@@ -72,7 +72,7 @@ def test_a_write_replaces_the_note_and_leaves_nothing_behind(
     assert writer.snapshots.bytes_of(revision_of(OLD)) == OLD
 
 
-def test_bytes_are_kept_to_the_last(root: Path, writer: Writer) -> None:
+def test_unusual_bytes_are_written_unchanged(root: Path, writer: Writer) -> None:
     odd = b"\xef\xbb\xbfone\r\ntwo \xff\x00 no newline"
 
     put(writer, new=odd)
@@ -85,7 +85,7 @@ def test_the_journal_is_private(writer: Writer, tmp_path: Path) -> None:
     assert (tmp_path / "state" / FILE).exists()
 
 
-def test_a_new_note_is_made_with_its_folders(
+def test_a_new_note_is_created_with_its_folders(
     root: Path, writer: Writer, usual_umask: None
 ) -> None:
     done = put(writer, "Users/ann/memories/new.md", old=None)
@@ -95,7 +95,7 @@ def test_a_new_note_is_made_with_its_folders(
     assert stat.S_IMODE((root / "Users/ann/memories/new.md").stat().st_mode) == 0o644
 
 
-def test_a_new_note_never_replaces_one_that_came_first(
+def test_a_new_note_never_replaces_one_created_earlier(
     root: Path, writer: Writer
 ) -> None:
     done = put(writer, new=note("bot"), old=None)
@@ -104,7 +104,7 @@ def test_a_new_note_never_replaces_one_that_came_first(
     assert (root / "USER.md").read_bytes() == note("a", "b", "bot")
 
 
-def test_what_changed_since_it_was_read_is_merged(root: Path, writer: Writer) -> None:
+def test_changes_since_the_note_was_read_are_merged(root: Path, writer: Writer) -> None:
     writer.snapshots.record("USER.md", OLD, at=0.0)
     (root / "USER.md").write_bytes(note("a", "b", "ann"))
 
@@ -114,7 +114,7 @@ def test_what_changed_since_it_was_read_is_merged(root: Path, writer: Writer) ->
     assert (root / "USER.md").read_bytes() == note("a", "b", "ann", "bot")
 
 
-def test_the_same_write_again_does_nothing(root: Path, writer: Writer) -> None:
+def test_repeating_a_write_does_nothing(root: Path, writer: Writer) -> None:
     first = put(writer, record=b"{}")
     (root / "USER.md").write_bytes(OLD)
 
@@ -123,7 +123,7 @@ def test_the_same_write_again_does_nothing(root: Path, writer: Writer) -> None:
 
 
 @pytest.mark.scenario("A31")
-def test_mode_owner_and_attributes_stay(root: Path, writer: Writer) -> None:
+def test_mode_owner_and_attributes_are_kept(root: Path, writer: Writer) -> None:
     path = root / "USER.md"
     path.chmod(0o640)
     acl = bytes.fromhex(
@@ -150,7 +150,7 @@ def test_mode_owner_and_attributes_stay(root: Path, writer: Writer) -> None:
     assert {name: os.getxattr(path, name) for name in os.listxattr(path)} == attributes
 
 
-def test_a_change_of_the_same_size_in_the_same_second_shows_to_coarse_watchers(
+def test_a_write_of_the_same_size_in_the_same_second_changes_the_mtime(
     root: Path, writer: Writer
 ) -> None:
     before = (root / "USER.md").stat()
@@ -166,7 +166,7 @@ def test_a_change_of_the_same_size_in_the_same_second_shows_to_coarse_watchers(
 
 @pytest.mark.scenario("A30")
 @pytest.mark.parametrize("absolute", [False, True])
-def test_a_link_in_the_vault_stays_and_what_it_means_is_written(
+def test_a_symlink_in_the_vault_is_kept_and_its_target_is_written(
     root: Path, writer: Writer, absolute: bool
 ) -> None:
     (root / "notes").mkdir()
@@ -183,7 +183,7 @@ def test_a_link_in_the_vault_stays_and_what_it_means_is_written(
 
 
 @pytest.mark.scenario("A30", "H120")
-def test_what_lies_outside_is_never_written(
+def test_nothing_outside_the_vault_is_ever_written(
     root: Path, writer: Writer, tmp_path: Path
 ) -> None:
     outside = tmp_path / "outside"
@@ -249,7 +249,7 @@ def _cut_off(path: Path) -> None:
         (_cut_off, "truncated"),
     ],
 )
-def test_a_write_waits_and_touches_nothing(
+def test_a_write_that_must_wait_touches_nothing(
     root: Path, writer: Writer, change: Callable[[Path], None], reason: str
 ) -> None:
     writer.snapshots.record("USER.md", OLD, at=0.0)
@@ -286,7 +286,7 @@ def test_a_note_of_another_user_is_left_alone(root: Path, tmp_path: Path) -> Non
 
 
 @pytest.mark.scenario("A22")
-def test_a_write_waits_until_the_note_was_left_alone(
+def test_a_write_waits_until_the_note_has_been_quiet(
     root: Path, writer: Writer
 ) -> None:
     began = now()
@@ -301,7 +301,7 @@ def test_a_write_waits_until_the_note_was_left_alone(
 
 
 @pytest.mark.scenario("A4")
-def test_a_note_that_is_open_for_writing_is_left_alone_for_a_while(
+def test_a_note_open_for_writing_is_left_alone_for_a_while(
     root: Path, writer: Writer
 ) -> None:
     began = now()
@@ -314,7 +314,7 @@ def test_a_note_that_is_open_for_writing_is_left_alone_for_a_while(
 
 
 @pytest.mark.scenario("A3")
-def test_an_emptied_note_is_believed_after_a_hold(root: Path, writer: Writer) -> None:
+def test_an_emptied_note_is_accepted_after_a_hold(root: Path, writer: Writer) -> None:
     writer.snapshots.record("USER.md", OLD, at=0.0)
     (root / "USER.md").write_bytes(b"")
     began = now()
@@ -327,7 +327,7 @@ def test_an_emptied_note_is_believed_after_a_hold(root: Path, writer: Writer) ->
     assert writer.snapshots.bytes_of(revision_of(OLD)) == OLD
 
 
-def test_a_dead_editor_does_not_stop_the_memory_for_ever(
+def test_a_dead_editors_lock_does_not_block_writes_for_ever(
     root: Path, writer: Writer
 ) -> None:
     _vim(root / "USER.md")
@@ -340,7 +340,7 @@ def test_a_dead_editor_does_not_stop_the_memory_for_ever(
     ]
 
 
-def test_a_write_that_waits_survives_a_restart(
+def test_a_waiting_write_survives_a_restart(
     root: Path, writer: Writer, tmp_path: Path
 ) -> None:
     began = now()
@@ -358,7 +358,7 @@ def test_a_write_that_waits_survives_a_restart(
     assert writer.finished() == []
 
 
-def test_a_write_that_waits_can_be_given_up(root: Path, writer: Writer) -> None:
+def test_a_waiting_write_can_be_discarded(root: Path, writer: Writer) -> None:
     put(writer, quiet=60.0)
 
     writer.discard("op")
@@ -380,7 +380,7 @@ def test_writes_to_one_note_keep_their_order(root: Path, writer: Writer) -> None
 
 
 @pytest.mark.scenario("A5", "A6")
-def test_who_has_the_displaced_file_open_can_still_save(
+def test_an_editor_that_has_the_displaced_file_open_can_still_save(
     root: Path, writer: Writer
 ) -> None:
     began = now()
@@ -406,7 +406,9 @@ def test_who_has_the_displaced_file_open_can_still_save(
     assert writer.displaced() == []
 
 
-def test_watching_who_has_a_file_open_sends_no_signal_that_ends_us(root: Path) -> None:
+def test_checking_for_open_files_sends_no_signal_that_kills_the_process(
+    root: Path,
+) -> None:
     files = RealFiles(root)
     folder = files.open_folder("")
     fd = files.open(folder, "USER.md")
@@ -423,7 +425,9 @@ def test_watching_who_has_a_file_open_sends_no_signal_that_ends_us(root: Path) -
 
 
 @pytest.mark.scenario("A21")
-def test_what_cannot_be_merged_lies_beside_the_note(root: Path, writer: Writer) -> None:
+def test_text_that_cannot_be_merged_is_kept_in_a_copy_beside_the_note(
+    root: Path, writer: Writer
+) -> None:
     (root / "USER.md").write_bytes(b"a\nCONFLICT\n")
     (root / "USER.md").chmod(0o600)
     at = datetime(2026, 11, 21, 20, 33, 12, tzinfo=UTC)
@@ -443,7 +447,7 @@ def test_what_cannot_be_merged_lies_beside_the_note(root: Path, writer: Writer) 
 
 
 @pytest.mark.parametrize("name", ["é" * 126 + ".md", "x" * 252 + ".md", "n.md"])
-def test_temporaries_and_copies_have_names_that_a_disk_can_hold(
+def test_temporary_files_and_copies_have_names_that_fit_the_file_system(
     root: Path, writer: Writer, name: str
 ) -> None:
     (root / name).write_bytes(b"a\nCONFLICT\n")
@@ -469,7 +473,7 @@ def test_two_writers_take_turns(root: Path, writer: Writer, tmp_path: Path) -> N
 
 
 @pytest.mark.scenario("B45")
-def test_a_damaged_journal_is_put_aside(
+def test_a_damaged_journal_is_set_aside(
     root: Path, writer: Writer, tmp_path: Path
 ) -> None:
     put(writer)
