@@ -82,7 +82,7 @@ def words_of(setting: str) -> list[str]:
 @example("/v\\", '/s\'"\\\\"')
 @example("/v$HOME", "/s/${HOME}")
 @example("/v%h", '/s/" ExecStart=/bin/sh')
-def test_every_path_is_read_from_the_unit_as_it_is(vault: str, state: str):
+def test_every_path_survives_quoting_in_the_unit(vault: str, state: str):
     job = a_job(
         vault, state=Path(state), state_root=Path(state), config=Path(state) / "c.toml"
     )
@@ -139,7 +139,7 @@ def systemd_reads(folder: Path, name: str) -> dict[str, list[str]]:
     return told
 
 
-def test_a_daemon_of_a_service_manager_does_not_phone_home():
+def test_a_daemon_started_by_a_service_manager_does_not_phone_home():
     job = a_job("/v")
     words = [
         words_of(setting) for setting in settings_of(systemd_unit(job), "Environment")
@@ -154,7 +154,7 @@ def test_a_daemon_of_a_service_manager_does_not_phone_home():
 
 
 @pytest.mark.skipif(not SYSTEMD.exists(), reason="systemd is not installed")
-def test_systemd_reads_every_path_as_it_is():
+def test_systemd_parses_every_path_correctly():
     folder = Path(tempfile.mkdtemp())  # not one of pytest's: others have to reach it
     try:
         for vault in (
@@ -195,7 +195,7 @@ def test_systemd_reads_every_path_as_it_is():
     not shutil.which("systemd-analyze"), reason="systemd-analyze is not installed"
 )
 @pytest.mark.parametrize("owner", ["", "root"])
-def test_systemd_finds_nothing_wrong_with_the_unit(tmp_path: Path, owner: str):
+def test_systemd_accepts_the_unit_without_warnings(tmp_path: Path, owner: str):
     unit = tmp_path / "vault-memory.service"
     unit.write_text(systemd_unit(a_job("/srv/100% of it/\"a\" $b 'c'\\", owner=owner)))
 
@@ -209,7 +209,7 @@ def test_systemd_finds_nothing_wrong_with_the_unit(tmp_path: Path, owner: str):
 @given(PATHS)
 @example("/v<key>&amp;</key>")
 @example("/v--><x>")
-def test_launchd_reads_every_path_as_it_is(vault: str):
+def test_launchd_parses_every_path_correctly(vault: str):
     told = plistlib.loads(launchd_list(a_job(vault)).encode())
 
     assert told["ProgramArguments"] == [
@@ -227,7 +227,7 @@ def test_launchd_reads_every_path_as_it_is(vault: str):
     "vault", ["/v\nExecStart=/bin/sh", "/v\r", "/v\x00", "/v\x7f", "/v\t", "/v\udcff"]
 )
 @pytest.mark.parametrize("text_of", [systemd_unit, launchd_list])
-def test_a_path_that_no_unit_can_carry_is_refused(vault: str, text_of: object):
+def test_a_path_that_no_unit_can_express_is_refused(vault: str, text_of: object):
     with pytest.raises(PathNotTaken):
         text_of(a_job(vault))  # type: ignore[operator]
 
@@ -237,13 +237,13 @@ def test_a_program_that_systemd_would_not_start_is_refused():
         systemd_unit(a_job("/v", program=("/it's/vault-memory",)))
 
 
-def test_what_lies_in_the_folder_for_temporary_files_is_not_hidden():
+def test_a_vault_in_a_temporary_folder_is_not_hidden_from_the_service():
     assert "PrivateTmp=yes" in systemd_unit(a_job("/home/mira/notes"))
     assert "PrivateTmp" not in systemd_unit(a_job("/tmp/notes"))
     assert "PrivateTmp" not in systemd_unit(a_job("/v", cache=Path("/var/tmp/c")))
 
 
-def test_only_the_manager_of_the_machine_names_a_person_and_takes_capabilities_away():
+def test_only_a_system_unit_sets_a_user_and_drops_capabilities():
     of_machine, own = systemd_unit(a_job("/v", owner="mira")), systemd_unit(a_job("/v"))
 
     assert settings_of(of_machine, "User") == ["mira"]
@@ -273,7 +273,7 @@ def put(place: UnitPlace, vault: str = "/v", vault_id: str = VAULT_ID) -> str:
     return install(place, a_job(vault), vault_id, dry_run=False).state
 
 
-def test_a_second_time_nothing_is_changed(place: UnitPlace):
+def test_installing_twice_changes_nothing(place: UnitPlace):
     assert put(place) == "written"
     before = place.unit.stat()
 
@@ -294,7 +294,7 @@ def test_the_unit_of_a_moved_vault_is_rewritten(place: UnitPlace):
 
 
 @pytest.mark.parametrize("kind", ["systemd", "launchd"])
-def test_what_was_installed_is_taken_out_and_nothing_else(tmp_path: Path, kind: str):
+def test_uninstalling_removes_only_what_was_installed(tmp_path: Path, kind: str):
     place = place_of(NAME, own=True, kind=kind, environment={}, folder=tmp_path)  # type: ignore[arg-type]
     other = tmp_path / "other.service"
     other.write_text("[Service]\n")
@@ -315,7 +315,7 @@ def test_what_was_installed_is_taken_out_and_nothing_else(tmp_path: Path, kind: 
 
 
 @pytest.mark.parametrize("theirs", ["", "[Service]\nExecStart=/bin/true\n", "\udcff"])
-def test_a_foreign_unit_stays_as_it_is(place: UnitPlace, theirs: str):
+def test_a_foreign_unit_is_left_unchanged(place: UnitPlace, theirs: str):
     place.folder.mkdir()
     place.unit.write_bytes(theirs.encode("utf-8", "surrogateescape"))
 
@@ -336,7 +336,7 @@ def test_a_masked_unit_stays_masked(place: UnitPlace):
     assert place.unit.is_symlink()
 
 
-def test_the_unit_of_another_vault_is_left_as_it_is(place: UnitPlace):
+def test_the_unit_of_another_vault_is_left_unchanged(place: UnitPlace):
     put(place)
     with pytest.raises(UnitNotOurs, match="another vault"):
         put(place, vault_id="f" * 32)
@@ -344,7 +344,7 @@ def test_the_unit_of_another_vault_is_left_as_it_is(place: UnitPlace):
         uninstall(place, "f" * 32, dry_run=False)
 
 
-def test_a_unit_that_was_changed_by_hand_is_left_as_it_is(place: UnitPlace):
+def test_a_unit_edited_by_hand_is_left_unchanged(place: UnitPlace):
     put(place)
     place.unit.write_text(
         place.unit.read_text().replace("RestartSec=10", "RestartSec=60")
@@ -358,7 +358,7 @@ def test_a_unit_that_was_changed_by_hand_is_left_as_it_is(place: UnitPlace):
     assert "RestartSec=60" in place.unit.read_text()
 
 
-def test_a_read_only_folder_of_units_is_reported(tmp_path: Path):
+def test_a_read_only_unit_folder_is_reported(tmp_path: Path):
     (tmp_path / "file").touch()
     place = place_of(
         NAME,
@@ -382,7 +382,7 @@ def test_an_invalid_name_is_refused(name: str):
         place_of(name, own=True, kind=None, environment={})
 
 
-def test_each_manager_has_its_own_folder():
+def test_each_service_manager_has_its_own_folder():
     def unit(*, own: bool, kind: str, **environment: str) -> str:
         return str(
             place_of(
@@ -406,7 +406,7 @@ def test_each_manager_has_its_own_folder():
     )
 
 
-def test_a_service_of_the_machine_runs_as_the_owner_who_has_used_the_vault(
+def test_a_system_service_runs_as_the_owner_of_the_vault_state(
     tmp_path: Path,
 ):
     vault, states = tmp_path / "vault", tmp_path / "states"

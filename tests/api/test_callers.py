@@ -10,13 +10,13 @@ from vault_memory.rules.paths.layout import Layout
 HERE = Layout(user="main")
 
 
-def test_a_person_opens_their_own_scope_their_channel_and_their_groups():
+def test_a_caller_has_the_scopes_of_their_user_channel_and_groups():
     assert Caller("mira").scopes(HERE) == ("user:mira",)
     mira = Caller("mira", "kitchen", ("club",), private=True)
     assert mira.scopes(HERE) == ("user:mira", "channel:kitchen", "group:club")
 
 
-def test_in_a_channel_a_persons_own_scope_and_workspace_are_closed_unless_asked_for():
+def test_in_a_channel_personal_scopes_are_closed_unless_requested():
     assert Caller("mira", "kitchen", ("club",)).scopes(HERE) == (
         "channel:kitchen",
         "group:club",
@@ -33,12 +33,12 @@ def test_in_a_channel_a_persons_own_scope_and_workspace_are_closed_unless_asked_
     )
 
 
-def test_who_owns_the_workspace_at_the_root_has_its_group():
+def test_the_owner_of_the_root_workspace_has_its_group():
     assert Caller("main").scopes(HERE) == ("user:main", "group:main")
     assert Caller("main", groups=("main",)).scopes(HERE) == ("user:main", "group:main")
 
 
-def test_the_global_group_is_read_by_all_and_open_to_those_who_have_it():
+def test_everyone_reads_the_global_group_and_only_its_members_write_to_it():
     assert Caller("mira").reads(HERE) == ("user:mira", "group:global")
     assert "group:global" not in Caller("mira").scopes(HERE)
     assert Caller("mira", groups=("global",)).reads(HERE) == (
@@ -47,13 +47,13 @@ def test_the_global_group_is_read_by_all_and_open_to_those_who_have_it():
     )
 
 
-def test_nobody_is_no_caller():
+def test_an_empty_user_name_is_refused():
     with pytest.raises(UsageError, match="whom it serves"):
         Caller("")
 
 
 @pytest.mark.parametrize("user", ["mira", "tomas"])
-def test_a_global_note_stands_in_everybodys_prompt_and_their_own_in_theirs_alone(
+def test_a_global_note_is_in_every_prompt_and_a_personal_one_only_in_its_owners(
     tmp_path: Path, user: str
 ):
     for path, text in {

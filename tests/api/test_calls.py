@@ -82,14 +82,14 @@ def memory(tmp_path: Path) -> Iterator[VaultMemory]:
         yield opened
 
 
-def test_every_call_is_tried_on_a_closed_vault() -> None:
+def test_this_module_tries_every_public_call_on_a_closed_vault() -> None:
     public = {name for name in dir(VaultMemory) if not name.startswith("_")}
 
     assert public - {"open", "close"} == set(CALLS)
 
 
 @pytest.mark.parametrize("name", [*CALLS, *PART_CALLS])
-def test_a_call_on_a_closed_vault_says_that_it_is_closed(
+def test_a_call_on_a_closed_vault_reports_that_it_is_closed(
     memory: VaultMemory, name: str
 ) -> None:
     memory.edits.log()
@@ -101,7 +101,7 @@ def test_a_call_on_a_closed_vault_says_that_it_is_closed(
     assert caught.value.hint
 
 
-def test_closing_twice_and_closing_a_fork_do_no_harm(memory: VaultMemory) -> None:
+def test_closing_twice_or_closing_a_fork_does_no_harm(memory: VaultMemory) -> None:
     fork = memory.fork()
     fork.close()
     fork.close()
@@ -109,13 +109,13 @@ def test_closing_twice_and_closing_a_fork_do_no_harm(memory: VaultMemory) -> Non
     assert memory.search("stork", scopes=ALICE).hits
 
 
-def test_the_text_of_the_object_names_the_vault(memory: VaultMemory) -> None:
+def test_the_repr_names_the_vault(memory: VaultMemory) -> None:
     assert repr(memory) == f"<VaultMemory {str(memory.root)!r}>"
     memory.close()
     assert repr(memory) == f"<VaultMemory {str(memory.root)!r} (closed)>"
 
 
-def test_the_help_of_the_class_names_its_parts(memory: VaultMemory) -> None:
+def test_the_class_docstring_names_its_parts(memory: VaultMemory) -> None:
     text = inspect.getdoc(VaultMemory)
     parts = [name for name in vars(memory) if not name.startswith("_")]
 
@@ -144,7 +144,7 @@ SCOPED: dict[str, Callable[[VaultMemory, Any], Any]] = {
 
 
 @pytest.mark.parametrize("name", SCOPED)
-def test_a_name_that_is_no_scope_is_an_error_and_no_empty_answer(
+def test_an_invalid_scope_name_is_an_error_not_an_empty_answer(
     memory: VaultMemory, name: str
 ) -> None:
     for scope in WRONG_SCOPES:
@@ -163,7 +163,7 @@ def test_the_hint_names_the_scope_of_a_person(memory: VaultMemory) -> None:
     assert "`user:mira`" in caught.value.hint
 
 
-def test_a_search_reports_scopes_without_any_note(memory: VaultMemory) -> None:
+def test_a_search_reports_scopes_without_notes(memory: VaultMemory) -> None:
     answer = memory.search("stork", scopes=["user:alcie", *ALICE])
 
     assert answer.hits
@@ -171,7 +171,7 @@ def test_a_search_reports_scopes_without_any_note(memory: VaultMemory) -> None:
     assert json_contract.of_search(answer)["unknown_scopes"] == ["user:alcie"]
 
 
-def test_a_search_of_known_scopes_reports_none(memory: VaultMemory) -> None:
+def test_a_search_of_known_scopes_reports_no_missing_scope(memory: VaultMemory) -> None:
     answer = memory.search("stork", scopes=ALICE)
 
     assert answer.unknown_scopes == ()
@@ -203,7 +203,7 @@ def test_no_answer_about_a_misspelt_scope_is_silently_empty(
     assert json_contract.of_unknown_scopes(known) == {}
 
 
-def test_a_memory_block_for_a_misspelt_scope_says_so_in_json(
+def test_a_memory_block_for_a_misspelt_scope_reports_it_in_json(
     memory: VaultMemory,
 ) -> None:
     block = memory.context("stork", scopes=["user:alcie"])
@@ -211,7 +211,7 @@ def test_a_memory_block_for_a_misspelt_scope_says_so_in_json(
     assert json_contract.of_context(block)["unknown_scopes"] == ["user:alcie"]
 
 
-def test_the_scopes_of_a_new_person_do_not_fail(memory: VaultMemory) -> None:
+def test_queries_for_a_new_person_do_not_fail(memory: VaultMemory) -> None:
     scopes = list(Caller("new").scopes(memory.layout))
 
     assert memory.facts(scopes=scopes) == ()
@@ -245,7 +245,7 @@ def test_the_scopes_of_a_new_person_do_not_fail(memory: VaultMemory) -> None:
         "record mode",
     ],
 )
-def test_a_word_that_is_none_of_the_choices_is_a_clear_error(
+def test_an_invalid_choice_is_a_clear_usage_error(
     memory: VaultMemory, call: Call
 ) -> None:
     with pytest.raises(VaultMemoryError) as caught:

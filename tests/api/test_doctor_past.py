@@ -40,7 +40,7 @@ def said(memory: VaultMemory, name: str) -> list[tuple[str, str]]:
 
 
 @pytest.mark.scenario("B46")
-def test_doctor_tells_of_notes_that_went_back_and_how_to_have_the_newer_ones(
+def test_doctor_reports_reverted_notes_and_how_to_recover_the_newer_ones(
     memory: VaultMemory, tmp_path: Path
 ) -> None:
     with memory:
@@ -72,7 +72,7 @@ def test_doctor_tells_of_notes_that_went_back_and_how_to_have_the_newer_ones(
 
 
 @pytest.mark.scenario("G116")
-def test_doctor_tells_of_an_audit_with_a_gap(
+def test_doctor_reports_an_audit_with_a_gap(
     memory: VaultMemory, tmp_path: Path
 ) -> None:
     with memory:

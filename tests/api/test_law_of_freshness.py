@@ -75,7 +75,7 @@ def check_law(folder, history, *, refresh=True):
 
 @settings(max_examples=40)
 @given(edits)
-def test_what_is_found_is_in_the_files_or_named_as_stale(history):
+def test_every_hit_is_in_the_files_or_its_note_is_reported_as_stale(history):
     with tempfile.TemporaryDirectory() as folder:
         check_law(Path(folder), history)
 
@@ -94,7 +94,7 @@ def forget_what_is_stale(monkeypatch):
 
 
 @pytest.mark.parametrize("break_it", [look_only_once, forget_what_is_stale])
-def test_the_law_notices_broken_code(break_it, monkeypatch, tmp_path):
+def test_the_freshness_law_detects_broken_code(break_it, monkeypatch, tmp_path):
     how = break_it(monkeypatch)
 
     def runs():
@@ -107,7 +107,7 @@ def test_the_law_notices_broken_code(break_it, monkeypatch, tmp_path):
         runs()
 
 
-def test_a_note_that_cannot_be_looked_at_is_named_as_stale(tmp_path, sample_vault):
+def test_a_note_that_cannot_be_checked_is_reported_as_stale(tmp_path, sample_vault):
     with VaultMemory.open(sample_vault, OFF) as memory:
         memory.index()
         note = sample_vault / "MEMORY.md"
@@ -121,7 +121,9 @@ def test_a_note_that_cannot_be_looked_at_is_named_as_stale(tmp_path, sample_vaul
 
 
 @pytest.mark.parametrize("mode", ["balanced", "keyword", "semantic", "rrf"])
-def test_without_an_embedder_every_mode_goes_by_words_and_says_so(sample_vault, mode):
+def test_without_an_embedder_every_mode_uses_keywords_and_reports_it(
+    sample_vault, mode
+):
     with VaultMemory.open(sample_vault, OFF) as memory:
         answer = memory.search(
             "spare key of the lighthouse", scopes=["user:mira"], mode=mode

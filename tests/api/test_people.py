@@ -60,7 +60,7 @@ def memory_tool(memory: VaultMemory, name: str) -> object:
 
 @pytest.mark.parametrize("name", TWINS)
 @pytest.mark.parametrize("door", [record, remember, add_fact, memory_tool])
-def test_a_person_who_cannot_be_told_from_another_is_refused(
+def test_a_name_easily_confused_with_an_existing_person_is_refused(
     memory: VaultMemory, door, name: str
 ):
     with pytest.raises(NameTaken) as refused:
@@ -71,13 +71,17 @@ def test_a_person_who_cannot_be_told_from_another_is_refused(
 
 
 @pytest.mark.parametrize("name", ["mira lund", *OTHERS])
-def test_other_people_and_the_person_herself_are_let_in(memory: VaultMemory, name: str):
+def test_distinct_people_and_the_same_person_are_accepted(
+    memory: VaultMemory, name: str
+):
     record(memory, name)
 
     assert name in people(memory)
 
 
-def test_dropped_turns_of_a_twin_are_set_aside_with_the_reason(memory: VaultMemory):
+def test_dropped_turns_of_a_confusable_name_are_set_aside_with_the_reason(
+    memory: VaultMemory,
+):
     turn = {
         "session": "s",
         "role": "user",
@@ -97,7 +101,7 @@ def test_dropped_turns_of_a_twin_are_set_aside_with_the_reason(memory: VaultMemo
     )
 
 
-def test_tokens_of_twins_are_refused(tmp_path: Path):
+def test_tokens_for_confusable_names_are_refused(tmp_path: Path):
     rows = []
     for number, user in enumerate(("mira", "Mira")):
         file = tmp_path / f"token{number}"
@@ -109,7 +113,7 @@ def test_tokens_of_twins_are_refused(tmp_path: Path):
         Tokens.load(rows, root=tmp_path / "vault")
 
 
-def test_doctor_warns_of_people_who_are_there_already(
+def test_doctor_warns_about_existing_confusable_names(
     memory: VaultMemory, outside: Outside
 ):
     outside.write("Users/MiraLund/lantern/config/USER.md", "## Tea\n\n- black\n")
@@ -127,7 +131,7 @@ def test_doctor_warns_of_people_who_are_there_already(
 
 
 @given(st.text("abcdeéßøñжя東1 ", max_size=12), st.data())
-def test_case_blanks_and_invisible_letters_do_not_make_another_person(
+def test_case_spaces_and_invisible_letters_do_not_make_a_new_person(
     name: str, data: st.DataObject
 ):
     unseen = st.sampled_from(["", " ", "\u200b", "\u2060", "\u00ad", "\t", "\u3000"])

@@ -43,7 +43,7 @@ MOST_NAMES = 30
 
 
 @pytest.mark.parametrize("name", vault_memory.__all__)
-def test_every_name_is_there(name: str) -> None:
+def test_every_public_name_can_be_imported_and_has_a_docstring(name: str) -> None:
     found = getattr(vault_memory, name)
 
     assert found.__name__ == name
@@ -60,14 +60,14 @@ def check_call(call: Any) -> None:
 
 
 @pytest.mark.parametrize("name", CALLS)
-def test_every_call_says_what_it_does_and_of_what_types(name: str) -> None:
+def test_every_call_has_a_docstring_and_type_annotations(name: str) -> None:
     check_call(getattr(VaultMemory, name))
 
 
 @pytest.mark.parametrize(
     ("part", "name"), PART_CALLS, ids=lambda value: getattr(value, "__name__", value)
 )
-def test_every_call_of_a_part_says_what_it_does_and_of_what_types(
+def test_every_call_of_a_part_has_a_docstring_and_type_annotations(
     part: type, name: str
 ) -> None:
     check_call(getattr(part, name))
@@ -78,7 +78,7 @@ def test_the_help_of_the_class_fits_on_a_few_screens() -> None:
     assert {"search", "context", "record_turn", "apply", "forget"} <= set(CALLS)
 
 
-def test_to_import_it_costs_next_to_nothing_and_loads_no_room() -> None:
+def test_importing_the_package_is_cheap_and_loads_no_subpackage() -> None:
     script = "import sys, vault_memory; print(*[name for name in sys.modules if name.startswith('vault_memory')])"
 
     done = subprocess.run(
@@ -92,11 +92,11 @@ def test_to_import_it_costs_next_to_nothing_and_loads_no_room() -> None:
     assert done.stdout.split() == ["vault_memory"]
 
 
-def test_type_checkers_are_told_that_there_are_types() -> None:
+def test_type_checkers_find_the_type_annotations() -> None:
     assert resources.files("vault_memory").joinpath("py.typed").is_file()
     assert typing.get_type_hints(VaultMemory.close)["return"] is type(None)
 
 
-def test_a_name_that_is_not_there_is_an_attribute_error() -> None:
+def test_an_unknown_name_is_an_attribute_error() -> None:
     with pytest.raises(AttributeError, match="no attribute 'Vaults'"):
         vault_memory.Vaults  # noqa: B018

@@ -91,7 +91,7 @@ def ends_of(memory: VaultMemory, note: str, start: str) -> list[str]:
     ]
 
 
-def test_eight_threads_that_do_everything_at_once_lose_nothing_and_do_nothing_twice(
+def test_eight_threads_calling_everything_at_once_lose_and_repeat_nothing(
     memory,
 ):
     def work(worker: int) -> None:
@@ -105,7 +105,7 @@ def test_eight_threads_that_do_everything_at_once_lose_nothing_and_do_nothing_tw
     once_each(memory)
 
 
-def test_from_asyncio_the_same(memory):
+def test_concurrent_asyncio_tasks_lose_and_repeat_nothing(memory):
     async def work(worker: int) -> None:
         for number in range(ROUNDS):
             await asyncio.gather(

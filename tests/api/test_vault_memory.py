@@ -41,7 +41,7 @@ def memory(tmp_path: Path, environment: dict[str, str]) -> Iterator[VaultMemory]
         yield opened
 
 
-def test_search_finds_what_the_scopes_have(memory: VaultMemory):
+def test_search_finds_notes_of_the_given_scopes(memory: VaultMemory):
     hit = memory.search("stork", scopes=["user:alice"]).hits[0]
 
     assert (hit.note, hit.lines, hit.scope, hit.date) == (
@@ -83,7 +83,7 @@ def test_filters_narrow_a_search(memory: VaultMemory):
     assert notes(topic="tea") == set()
 
 
-def test_what_comes_out_is_frozen(memory: VaultMemory):
+def test_returned_values_are_frozen(memory: VaultMemory):
     answer = memory.search("stork", scopes=["user:alice"])
 
     for value in (
@@ -107,7 +107,9 @@ def test_an_edit_is_found_by_the_next_search(memory: VaultMemory):
     assert not memory.search("owl", scopes=["group:main"]).hits
 
 
-def test_read_refuses_what_leads_out_and_says_what_is_not_there(memory: VaultMemory):
+def test_read_refuses_paths_outside_the_vault_and_reports_missing_notes(
+    memory: VaultMemory,
+):
     with pytest.raises(BadPath):
         memory.read("../x")
     with pytest.raises(NoteNotFound):
@@ -116,7 +118,9 @@ def test_read_refuses_what_leads_out_and_says_what_is_not_there(memory: VaultMem
         memory.read("memory")
 
 
-def test_a_vault_that_goes_away_is_an_error_and_no_empty_answer(memory: VaultMemory):
+def test_a_vault_that_becomes_unreachable_is_an_error_not_an_empty_answer(
+    memory: VaultMemory,
+):
     assert memory.search("crane", scopes=["group:main"]).hits
     memory.root.rename(memory.root.with_name("away"))
 
@@ -127,7 +131,7 @@ def test_a_vault_that_goes_away_is_an_error_and_no_empty_answer(memory: VaultMem
     assert memory.search("crane", scopes=["group:main"]).hits
 
 
-def test_no_vault_is_an_error(
+def test_opening_a_folder_without_a_vault_is_an_error(
     tmp_path: Path, environment: dict[str, str], monkeypatch: pytest.MonkeyPatch
 ):
     monkeypatch.chdir(tmp_path)
@@ -137,7 +141,7 @@ def test_no_vault_is_an_error(
         VaultMemory.open(tmp_path / "nowhere", environment=environment)
 
 
-def test_threads_may_share_one_object(memory: VaultMemory):
+def test_threads_can_share_one_object(memory: VaultMemory):
     note = memory.root / "memory" / "a.md"
     failures: list[BaseException] = []
 
@@ -177,11 +181,11 @@ def test_two_objects_on_one_vault_see_each_others_work(
         assert memory.searcher.stats() == other.searcher.stats()
 
 
-def test_doctor_finds_nothing_amiss_with_a_good_vault(memory: VaultMemory):
+def test_doctor_finds_no_problem_in_a_healthy_vault(memory: VaultMemory):
     assert {check.state for check in memory.doctor()} == {"ok"}
 
 
-def test_doctor_mends_an_index_that_differs_from_the_notes(memory: VaultMemory):
+def test_doctor_repairs_an_index_that_differs_from_the_notes(memory: VaultMemory):
     memory.index()
     index = memory.vault.indexing.index()
     index.connection.execute(
@@ -194,7 +198,7 @@ def test_doctor_mends_an_index_that_differs_from_the_notes(memory: VaultMemory):
     assert {check.state for check in memory.doctor(fix=True)} == {"ok"}
 
 
-def test_the_index_can_be_deleted_and_grows_back_the_same(memory: VaultMemory):
+def test_a_deleted_index_is_rebuilt_with_the_same_content(memory: VaultMemory):
     import shutil
 
     before = memory.notes()

@@ -101,7 +101,7 @@ def plain(outside: Outside, arguments: list[str]) -> None:
 @example("notes", ["--vault", "\udcff"])
 @example("notes", ["--config", "\ud800"])
 @example("status", ["--now", "99999-01-01"])
-def test_any_arguments_are_answered_in_plain_words(
+def test_any_arguments_get_a_plain_answer_without_a_traceback(
     little: Outside, command: str, arguments: list[str]
 ):
     plain(little, [command, *arguments])
@@ -111,7 +111,7 @@ def test_any_arguments_are_answered_in_plain_words(
 @given(
     st.lists(WORDS, max_size=4).filter(lambda words: not {"run", "demo"} & set(words))
 )
-def test_a_line_that_is_not_a_command_gets_a_plain_error(
+def test_an_unknown_command_line_gets_a_plain_error(
     little: Outside, arguments: list[str]
 ):
     plain(little, arguments)
@@ -126,7 +126,7 @@ def test_a_line_that_is_not_a_command_gets_a_plain_error(
 @example("👩‍👩‍👧")
 @example("茶")
 @example("word " * 10_000)
-def test_any_text_is_a_query(little: Outside, query: str):
+def test_any_text_is_accepted_as_a_query(little: Outside, query: str):
     done = little.here("search", "--json", "--", query)
 
     assert done.code == 0, done

@@ -138,7 +138,7 @@ def outcome(place: Outside, command: list[str]) -> tuple[int, str, str]:
     return done.code, ID.sub("ID", done.out), ID.sub("ID", done.err)
 
 
-def test_commands_say_and_do_the_same_beside_a_daemon(tmp_path: Path):
+def test_commands_print_and_do_the_same_with_a_running_daemon(tmp_path: Path):
     without, beside = filled(tmp_path / "without"), filled(tmp_path / "beside")
 
     expected = [outcome(without, command) for command in COMMANDS]
@@ -157,7 +157,7 @@ def test_commands_say_and_do_the_same_beside_a_daemon(tmp_path: Path):
 @pytest.mark.skipif(
     not Path("/dev/full").exists(), reason="this system has no full device"
 )
-def test_an_answer_that_cannot_be_printed_gives_the_same_error_beside_a_daemon(
+def test_unprintable_output_gives_the_same_error_with_a_running_daemon(
     tmp_path: Path,
 ):
     without, beside = filled(tmp_path / "without"), filled(tmp_path / "beside")
@@ -190,14 +190,14 @@ def test_an_answer_that_cannot_be_printed_gives_the_same_error_beside_a_daemon(
         assert told(beside) == expected
 
 
-def test_what_a_command_changed_is_found_when_it_returns(tmp_path: Path):
+def test_a_change_made_by_a_command_is_searchable_when_it_returns(tmp_path: Path):
     place = filled(tmp_path / "place")
     with place.daemon() as running:
         assert outcome(place, ["append", NOTE, "Boats", "the dinghy leaks"])[0] == 0
         assert running.finds("the dinghy leaks")
 
 
-def test_questions_are_answered_the_same_by_the_quick_client(
+def test_the_quick_client_gives_the_same_answers_as_the_full_command(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ):
     place = filled(tmp_path / "place")
@@ -213,7 +213,9 @@ def test_questions_are_answered_the_same_by_the_quick_client(
     assert {done.code for done in found} == {0, 2}
 
 
-def test_a_question_with_other_settings_is_answered_by_the_full_command(tmp_path: Path):
+def test_a_query_with_different_settings_is_answered_by_the_full_command(
+    tmp_path: Path,
+):
     place = filled(tmp_path / "place")
     place.home.joinpath("other.toml").write_text("[recall]\nenabled = true\n")
     with place.daemon():

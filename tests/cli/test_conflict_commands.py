@@ -45,14 +45,14 @@ def the_id(person: Outside) -> str:
     return str(item["id"])
 
 
-def test_without_copies_there_is_nothing_to_list(person: Outside):
+def test_without_copies_nothing_is_listed(person: Outside):
     assert person.ok("conflicts") == {"items": []}
     assert person.run("conflicts").out == "no conflict copies\n"
     assert person.run("conflicts", "merge", "--all").code == 0
     assert person.ok("status")["conflicts"] == 0
 
 
-def test_a_copy_is_listed_with_its_note_its_maker_and_what_it_says_otherwise(
+def test_a_copy_is_listed_with_its_note_its_program_and_its_differences(
     person: Outside,
 ):
     person.write(COPY, NOTE + "- from the phone\n")
@@ -83,7 +83,7 @@ def test_a_copy_is_listed_with_its_note_its_maker_and_what_it_says_otherwise(
     assert person.ok("conflicts", "--user", "somebody")["items"] == []
 
 
-def test_merging_writes_the_note_throws_the_copy_away_and_can_be_undone(
+def test_merging_writes_the_note_trashes_the_copy_and_can_be_undone(
     person: Outside,
 ):
     person.write(COPY, NOTE + "- from the phone\n")
@@ -104,7 +104,7 @@ def test_merging_writes_the_note_throws_the_copy_away_and_can_be_undone(
     assert text(person) == NOTE + "- white\n"
 
 
-def test_a_conflict_exits_with_5_and_says_how_to_settle_it(person: Outside):
+def test_a_conflict_exits_with_5_and_explains_how_to_settle_it(person: Outside):
     person.ok("replace", "USER.md", "Tea", "black", "black, strong", *AHEAD)
     person.write(COPY, NOTE.replace("black", "black, weak"))
 
@@ -121,7 +121,7 @@ def test_a_conflict_exits_with_5_and_says_how_to_settle_it(person: Outside):
     )
 
 
-def test_take_and_discard_and_back_from_the_trash(person: Outside):
+def test_a_copy_can_be_taken_discarded_and_restored_from_the_trash(person: Outside):
     person.write(COPY, "# Other\n")
     person.ok("conflicts", "discard", the_id(person), *AHEAD)
     assert names(person) == {"USER.md"}
@@ -142,7 +142,7 @@ def test_take_and_discard_and_back_from_the_trash(person: Outside):
     assert len(person.ok("history", "USER.md")["versions"]) == 3
 
 
-def test_an_unknown_id_and_a_missing_one_are_mistakes_in_use(person: Outside):
+def test_an_unknown_or_missing_id_is_a_usage_error(person: Outside):
     for arguments in (
         ("merge", "feed"),
         ("merge",),
@@ -155,7 +155,7 @@ def test_an_unknown_id_and_a_missing_one_are_mistakes_in_use(person: Outside):
     assert person.run("trash", "restore", "feed").code == 2
 
 
-def test_a_restored_note_lies_beside_the_one_that_has_its_name(
+def test_a_restored_note_is_placed_beside_the_one_that_took_its_name(
     person: Outside,
 ):
     person.ok("add-heading", "memory/tides.md", "Tides", "high at six", *AHEAD)

@@ -22,7 +22,7 @@ def vault(outside: Outside) -> Outside:
     return outside
 
 
-def test_the_contract(vault: Outside):
+def test_the_json_of_context_follows_the_contract(vault: Outside):
     found = vault.ok("context", "which hive stands by the brook?", "--user", "ann")
 
     has(found, text=str, parts=list, cut=list, freshness=dict)
@@ -33,7 +33,7 @@ def test_the_contract(vault: Outside):
     assert found["freshness"]["reason"] == "no daemon"
 
 
-def test_a_person_reads_the_block_and_what_was_left_out(vault: Outside):
+def test_the_plain_output_shows_the_block_and_what_was_left_out(vault: Outside):
     done = vault.run(
         "context", "--user", "ann", "--budget", "1", "--confirmation", "Sell it?"
     )
@@ -61,7 +61,7 @@ def test_context_without_a_name_in_a_vault_of_several_people_is_refused(
     assert vault.run("context", "--purpose", "briefing", "--json").code == 2
 
 
-def test_all_of_the_vault_is_given_when_it_is_asked_for(vault: Outside):
+def test_all_of_the_vault_is_included_on_request(vault: Outside):
     found = vault.ok("context", "--all")
 
     assert [part["note"].split("/")[1] for part in found["parts"]] == [
@@ -90,7 +90,7 @@ def test_a_vault_of_one_person_and_no_channel_needs_no_name(outside: Outside):
         assert outside.run("context", "--json").error["code"] == "context_needs_name"
 
 
-def test_a_remark_names_whose_notes_are_left_out_in_a_channel(vault: Outside):
+def test_a_remark_names_the_notes_left_out_in_a_channel(vault: Outside):
     found = vault.ok("context", "--user", "ann", "--channel", "quay")
 
     reason = (
@@ -107,7 +107,7 @@ def test_a_remark_names_whose_notes_are_left_out_in_a_channel(vault: Outside):
     )
 
 
-def test_a_briefing_and_a_channel(vault: Outside):
+def test_a_briefing_for_a_channel_contains_only_channel_notes(vault: Outside):
     found = vault.ok(
         "context",
         "--user",
@@ -124,7 +124,7 @@ def test_a_briefing_and_a_channel(vault: Outside):
     assert vault.run("context", "--budget", "-3", "--json").code == 2
 
 
-def test_the_daemon_gives_the_same_block_and_sees_what_was_written_just_now(
+def test_the_daemon_gives_the_same_block_and_includes_the_latest_save(
     vault: Outside,
 ):
     more = [

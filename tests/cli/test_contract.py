@@ -33,7 +33,7 @@ def sample(tmp_path_factory: pytest.TempPathFactory, project: Any) -> Outside:
     return outside
 
 
-def test_init_says_which_vault_it_made(outside: Outside):
+def test_init_reports_the_vault_it_created(outside: Outside):
     made = outside.ok("init", str(outside.vault / "new"))
 
     has(made, vault=str, id=str, notes_written=int)
@@ -63,7 +63,7 @@ def test_index_counts_notes_and_chunks(outside: Outside):
     assert outside.ok("index")["changed"] == 0
 
 
-def test_a_hit_has_its_place_and_an_answer_its_freshness(sample: Outside):
+def test_a_hit_reports_its_place_and_an_answer_its_freshness(sample: Outside):
     answer = sample.search("where is the spare key of the lighthouse?", "--why")
 
     hit = answer["hits"][0]
@@ -90,11 +90,11 @@ def test_a_hit_has_its_place_and_an_answer_its_freshness(sample: Outside):
     }
 
 
-def test_without_the_option_a_hit_does_not_explain_its_score(sample: Outside):
+def test_without_why_a_hit_does_not_explain_its_score(sample: Outside):
     assert all("why" not in hit for hit in sample.search("key")["hits"])
 
 
-def test_read_gives_text_revision_and_sections(outside: Outside):
+def test_read_returns_text_revision_and_sections(outside: Outside):
     outside.write("USER.md", "# Me\n\nhello\n\n## Tea\n- green\n")
 
     note = outside.ok("read", "USER.md")
@@ -115,7 +115,7 @@ def test_notes_lists_each_note_once(sample: Outside):
     assert len({note["note"] for note in listed}) == len(listed) > 5
 
 
-def test_notes_of_one_scope_are_of_that_scope(sample: Outside):
+def test_notes_of_one_scope_belong_to_that_scope(sample: Outside):
     scopes = {note["scope"] for note in sample.ok("notes")["notes"]}
     kind, _, name = min(scopes).partition(":")
 
@@ -129,13 +129,15 @@ def test_notes_of_one_scope_are_of_that_scope(sample: Outside):
     [["notes"], ["facts"], ["timeline", "mira"], ["entity", "mira"], ["context", "x"]],
     ids=lambda command: command[0],
 )
-def test_a_misspelt_person_is_named_in_the_answer(sample: Outside, command: list[str]):
+def test_a_misspelt_person_is_reported_in_the_answer(
+    sample: Outside, command: list[str]
+):
     answer = sample.ok(*command, "--user", "mria")
 
     assert answer["unknown_scopes"] == ["user:mria"]
 
 
-def test_status_without_a_daemon(sample: Outside):
+def test_status_without_a_daemon_follows_the_contract(sample: Outside):
     status = sample.ok("status")
 
     has(
@@ -153,7 +155,7 @@ def test_status_without_a_daemon(sample: Outside):
     assert status["daemon"] == {"running": False, "pid": None}
 
 
-def test_status_with_a_daemon(outside: Outside):
+def test_status_with_a_daemon_follows_the_contract(outside: Outside):
     outside.write("USER.md", "- tea\n")
     with outside.daemon() as daemon:
         status = outside.ok("status")
@@ -172,7 +174,7 @@ def test_stats_counts_by_kind_scope_and_source(sample: Outside):
         assert sum(count["notes"] for count in counted.values()) == notes
 
 
-def test_doctor_names_each_check_with_a_state(sample: Outside):
+def test_doctor_lists_each_check_with_a_state(sample: Outside):
     checks = sample.ok("doctor")["checks"]
 
     for check in checks:
@@ -183,7 +185,7 @@ def test_doctor_names_each_check_with_a_state(sample: Outside):
     }
 
 
-def test_demo_finds_the_line_of_an_editor_and_removes_its_files(outside: Outside):
+def test_demo_finds_the_line_an_editor_saved_and_removes_its_files(outside: Outside):
     done = outside.bare("demo", "--json")
 
     assert done.code == 0, done
@@ -196,9 +198,7 @@ def test_demo_finds_the_line_of_an_editor_and_removes_its_files(outside: Outside
 
 
 @pytest.mark.parametrize("place", ["before", "after"])
-def test_the_common_options_may_precede_or_follow_the_command(
-    sample: Outside, place: str
-):
+def test_common_options_may_precede_or_follow_the_command(sample: Outside, place: str):
     options = (
         "--json",
         "--quiet",
@@ -218,14 +218,14 @@ def test_the_common_options_may_precede_or_follow_the_command(
     assert done.json["hits"]
 
 
-def test_freshness_is_in_the_answer_of_a_search_that_finds_nothing(sample: Outside):
+def test_a_search_without_hits_still_reports_freshness(sample: Outside):
     answer = sample.search("zzzzqqqq")
 
     assert answer["hits"] == []
     assert set(answer["freshness"]) == {"stale_files", "semantic", "reason"}
 
 
-def test_forget_lists_the_places_and_gives_a_receipt(outside: Outside):
+def test_forget_lists_the_places_and_returns_a_receipt(outside: Outside):
     outside.write("USER.md", "# Me\n\n- the green lantern\n- tea\n")
 
     done = outside.ok("forget", "green lantern", "--yes")

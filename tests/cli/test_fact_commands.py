@@ -61,7 +61,7 @@ def test_facts_and_timeline_have_the_keys_of_the_contract(person: Outside):
     assert "works_at: Initech (since 2024-03-01)" in person.run("facts").out
 
 
-def test_add_fact_says_what_became_of_it(person: Outside):
+def test_add_fact_reports_its_outcome(person: Outside):
     done = person.ok(
         "add-fact",
         "alice",
@@ -109,7 +109,9 @@ def test_add_fact_says_what_became_of_it(person: Outside):
         (["delete-fact"], "deleted", ""),
     ],
 )
-def test_changes_by_id(person: Outside, command: list[str], outcome: str, line: str):
+def test_a_fact_can_be_changed_by_its_id_and_the_change_undone(
+    person: Outside, command: list[str], outcome: str, line: str
+):
     name, *more = command
     done = person.ok(name, id_of(person, "tea")[:8], *more, *AHEAD)
 
@@ -149,7 +151,7 @@ def test_entity_has_the_keys_of_the_contract(person: Outside):
     assert "acme corp: other (also Acme)" in person.run("entity", "Acme").out
 
 
-def test_on_whose_page_a_fact_goes(person: Outside):
+def test_a_fact_goes_to_the_page_of_its_subject_or_of_the_only_person(person: Outside):
     assert person.ok("add-fact", "zed", "likes", "tea", *AHEAD)["note"] == NOTE
     person.write("Users/bob/bot/config/USER.md", "# Bob\n")
 
@@ -168,7 +170,7 @@ def test_on_whose_page_a_fact_goes(person: Outside):
     assert named["note"] == "Channels/harbour/FACTS.md"
 
 
-def test_the_bot_is_bound_and_a_dry_run_writes_nothing(person: Outside):
+def test_the_bot_only_proposes_and_a_dry_run_writes_nothing(person: Outside):
     dry = person.ok("add-fact", "alice", "works_at", "Acme", "--dry-run", *AHEAD)
     assert (dry["outcome"], dry["audit_id"], text(person)) == ("superseded", None, PAGE)
 
@@ -181,7 +183,7 @@ def test_the_bot_is_bound_and_a_dry_run_writes_nothing(person: Outside):
     )
 
 
-def test_a_page_that_cannot_be_written_ends_with_75(person: Outside):
+def test_adding_to_an_unwritable_page_exits_with_75(person: Outside):
     (person.vault / NOTE).chmod(0o444)
 
     done = person.run("add-fact", "alice", "uses", "vim", *AHEAD, "--json")
@@ -193,7 +195,7 @@ def test_a_page_that_cannot_be_written_ends_with_75(person: Outside):
     )
 
 
-def test_a_missing_part_is_an_error_off_a_terminal(person: Outside):
+def test_a_missing_argument_is_an_error_without_a_terminal(person: Outside):
     done = person.bare(
         "--vault", str(person.vault), "add-fact", "alice", "likes", "--json"
     )
@@ -204,7 +206,7 @@ def test_a_missing_part_is_an_error_off_a_terminal(person: Outside):
     )
 
 
-def test_what_is_missing_is_asked_for_on_a_terminal(person: Outside):
+def test_a_missing_argument_is_asked_for_on_a_terminal(person: Outside):
     ours, theirs = pty.openpty()
     command = person.command("add-fact", "alice", "--json", *AHEAD)
     process = subprocess.Popen(
@@ -224,7 +226,7 @@ def test_what_is_missing_is_asked_for_on_a_terminal(person: Outside):
     assert text(person).endswith("- likes: cake\n") or "- likes: cake\n" in text(person)
 
 
-def test_doctor_lists_lines_that_state_no_fact(person: Outside):
+def test_doctor_lists_lines_that_are_not_facts(person: Outside):
     assert not [
         check for check in person.ok("doctor")["checks"] if check["name"] == "facts"
     ]
@@ -239,7 +241,7 @@ def test_doctor_lists_lines_that_state_no_fact(person: Outside):
     assert text(person).endswith("- she may move\n")
 
 
-def test_an_editor_changes_the_graph_while_a_daemon_runs(outside: Outside):
+def test_an_edit_by_hand_changes_the_facts_while_a_daemon_runs(outside: Outside):
     page: Path = outside.write(NOTE, PAGE)
     with outside.daemon():
         outside.quick = True
@@ -262,7 +264,7 @@ def test_an_editor_changes_the_graph_while_a_daemon_runs(outside: Outside):
         assert "~~likes: tea~~\n- likes: cake\n" in page.read_text()
 
 
-def test_a_past_day_shows_the_value_that_held_then(
+def test_a_past_day_shows_the_value_valid_on_that_day(
     person: Outside,
 ):
     person.ok("add-fact", "ann", "lives_in", "Bergen", "--from", "2020-01-01")

@@ -87,7 +87,7 @@ def lamp(outside: Outside) -> Outside:
     return outside
 
 
-def test_a_turn_is_recorded_without_what_searches(lamp: Outside):
+def test_recording_a_turn_loads_no_search_code(lamp: Outside):
     modules = loaded(
         lamp,
         "record",
@@ -103,7 +103,7 @@ def test_a_turn_is_recorded_without_what_searches(lamp: Outside):
     assert not modules & (NEVER | ASKING | FACTS)
 
 
-def test_a_search_loads_nothing_that_writes(lamp: Outside):
+def test_a_search_loads_no_writing_code(lamp: Outside):
     modules = loaded(lamp, "search", "lamp")
 
     assert not modules & (
@@ -113,14 +113,14 @@ def test_a_search_loads_nothing_that_writes(lamp: Outside):
     )
 
 
-def test_a_prompt_of_a_host_is_recorded_without_what_searches(lamp: Outside):
+def test_recording_a_hosts_prompt_loads_no_search_code(lamp: Outside):
     said = {**SAID, "hook_event_name": "UserPromptSubmit"}
     modules = loaded(lamp, "hook", "claude-code", "--user", "ann", said=said)
 
     assert not modules & (NEVER | ASKING | FACTS | NO_HOOK)
 
 
-def test_at_the_start_of_a_conversation_nothing_is_loaded_that_looks_something_up(
+def test_starting_a_conversation_loads_no_search_code(
     lamp: Outside,
 ):
     said = {**SAID, "hook_event_name": "SessionStart"}
@@ -135,7 +135,7 @@ def test_at_the_start_of_a_conversation_nothing_is_loaded_that_looks_something_u
     )
 
 
-def test_a_hook_beside_a_daemon_loads_next_to_nothing(lamp: Outside):
+def test_a_hook_with_a_running_daemon_loads_almost_nothing(lamp: Outside):
     said = {**SAID, "hook_event_name": "UserPromptSubmit"}
     with lamp.daemon():
         modules = loaded(lamp, "hook", "claude-code", "--user", "ann", said=said)
@@ -160,7 +160,7 @@ def test_a_hook_beside_a_daemon_loads_next_to_nothing(lamp: Outside):
     }
 
 
-def test_an_op_beside_a_daemon_loads_next_to_nothing(lamp: Outside):
+def test_an_op_with_a_running_daemon_loads_almost_nothing(lamp: Outside):
     lamp.write("memory/b.md", "# B\n\n## Lamps\n\n- one\n")
     with lamp.daemon():
         modules = loaded(
@@ -224,7 +224,7 @@ OF_OPS = OF_QUESTIONS - {
         (["apply", "memory/a.md", "--ops", "-", "--quiet"], OF_OPS),
     ],
 )
-def test_questions_and_ops_beside_a_daemon_load_next_to_nothing(
+def test_queries_and_ops_with_a_running_daemon_load_almost_nothing(
     lamp: Outside, command: list[str], rooms: set[str]
 ):
     with lamp.daemon():
@@ -247,7 +247,7 @@ def test_questions_and_ops_beside_a_daemon_load_next_to_nothing(
     }
 
 
-def test_a_host_gets_the_list_of_tools_before_anything_heavy_is_loaded(lamp: Outside):
+def test_a_host_gets_the_tool_list_before_anything_heavy_is_loaded(lamp: Outside):
     requests = [
         {"id": 1, "method": "initialize", "params": {"protocolVersion": "2025-06-18"}},
         {"method": "notifications/initialized"},
@@ -269,7 +269,7 @@ def test_a_host_gets_the_list_of_tools_before_anything_heavy_is_loaded(lamp: Out
     }
 
 
-def test_settings_of_the_environment_need_no_converter(lamp: Outside):
+def test_settings_from_the_environment_load_no_converter(lamp: Outside):
     said = {**SAID, "hook_event_name": "UserPromptSubmit"}
     settings = {"VAULT_MEMORY_MEMORY_SEARCH_AUTO_RECALL": "true"}
     modules = loaded(
@@ -280,7 +280,7 @@ def test_settings_of_the_environment_need_no_converter(lamp: Outside):
     assert not modules & (NEVER | FACTS | {"click"})
 
 
-def test_the_help_loads_no_room_but_its_own(lamp: Outside):
+def test_the_help_loads_no_other_package(lamp: Outside):
     modules = loaded(lamp, "--help")
 
     assert {name for name in modules if name.startswith("vault_memory.")} == {

@@ -67,7 +67,9 @@ def vault(outside: Outside) -> Outside:
 
 
 @pytest.mark.parametrize("command", COMMANDS)
-def test_a_command_imports_no_more_than_before(vault: Outside, command: str):
+def test_each_command_imports_no_more_modules_than_recorded(
+    vault: Outside, command: str
+):
     arguments, text = COMMANDS[command]
     result = subprocess.run(
         [sys.executable, "-c", COUNT, *arguments],

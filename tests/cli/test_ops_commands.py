@@ -54,7 +54,7 @@ def test_append_prints_the_diff_and_the_outcome(person: Outside):
     assert text(person) == NOTE + "- black\n"
 
 
-def test_each_op_has_its_command(person: Outside):
+def test_each_op_has_a_command(person: Outside):
     edit(person, "append", "USER.md", "Tea", "black")
     edit(person, "replace", "USER.md", "Tea", "black", "black, strong")
     edit(person, "remove", "USER.md", "Tea", "green")
@@ -66,7 +66,7 @@ def test_each_op_has_its_command(person: Outside):
     )
 
 
-def test_the_json_of_an_edit(person: Outside):
+def test_the_json_of_an_edit_follows_the_contract(person: Outside):
     found = edit(person, "append", "USER.md", "Tea", "black")
 
     assert REVISION(found["before"])
@@ -95,7 +95,7 @@ def test_a_refused_op_exits_with_1_and_lists_the_headings(person: Outside):
     assert text(person) == NOTE
 
 
-def test_ops_from_a_file_and_from_stdin(person: Outside):
+def test_ops_can_be_read_from_a_file_or_from_stdin(person: Outside):
     file = person.home / "ops.json"
     file.write_text(
         json.dumps([{"op": "append", "heading": "Tea", "line": "black"}, {"op": "fly"}])
@@ -113,7 +113,7 @@ def test_ops_from_a_file_and_from_stdin(person: Outside):
 
 
 @pytest.mark.parametrize("said", ["{", "7", '{"op": "append"}', '"append"'])
-def test_ops_that_are_no_list_are_a_mistake_in_use(person: Outside, said: str):
+def test_ops_that_are_not_a_list_are_a_usage_error(person: Outside, said: str):
     file = person.home / "ops.json"
     file.write_text(said)
 
@@ -148,7 +148,7 @@ def test_a_dry_run_writes_nothing(person: Outside):
     ]
 
 
-def test_the_bot_is_bound_where_a_person_is_not(person: Outside):
+def test_the_bot_must_propose_where_a_person_may_edit(person: Outside):
     proposed = edit(person, "remove", "USER.md", "Tea", "green", "--source", "tool")
     assert [set(one) for one in proposed["proposed"]] == [{"op", "id", "why"}]
     assert text(person) == NOTE
@@ -158,7 +158,7 @@ def test_the_bot_is_bound_where_a_person_is_not(person: Outside):
     assert text(person) == "# Me\n\n## Tea\n\n"
 
 
-def test_the_inbox_lists_approves_and_rejects(person: Outside):
+def test_inbox_lists_approves_and_rejects_proposals(person: Outside):
     edit(person, "append", "USER.md", "Tea", "white")
     edit(person, "remove", "USER.md", "Tea", "green", "--source", "tool")
     edit(person, "remove", "USER.md", "Tea", "white", "--source", "tool")
@@ -181,7 +181,7 @@ def test_the_inbox_lists_approves_and_rejects(person: Outside):
     assert person.run("inbox", "approve").code == 2
 
 
-def test_a_note_that_cannot_be_written_ends_with_75_and_is_named_by_status(
+def test_an_edit_of_an_unwritable_note_exits_with_75_and_is_listed_by_status(
     person: Outside,
 ):
     (person.vault / "USER.md").chmod(0o444)
@@ -193,7 +193,7 @@ def test_a_note_that_cannot_be_written_ends_with_75_and_is_named_by_status(
     assert [one["id"] for one in person.ok("status")["pending"]] == [waiting["id"]]
 
 
-def test_what_was_written_is_found_at_once(person: Outside):
+def test_an_edit_is_searchable_at_once(person: Outside):
     person.ok("index")
 
     edit(person, "append", "USER.md", "Tea", "smoky lapsang")
@@ -201,7 +201,7 @@ def test_what_was_written_is_found_at_once(person: Outside):
     assert person.finds("lapsang")
 
 
-def test_log_undo_and_undo_of_undo(person: Outside):
+def test_an_edit_can_be_logged_undone_and_redone(person: Outside):
     done = edit(person, "append", "USER.md", "Tea", "black")
 
     [record] = person.ok("log", "USER.md")["records"]
@@ -219,7 +219,7 @@ def test_log_undo_and_undo_of_undo(person: Outside):
     assert f"undoes {done['audit_id']}" in shown
 
 
-def test_an_id_that_is_not_clear_lists_the_candidates(person: Outside):
+def test_an_ambiguous_id_lists_the_candidates(person: Outside):
     ids = [
         edit(person, "append", "USER.md", "Tea", line)["audit_id"]
         for line in ("black", "white")
@@ -231,7 +231,7 @@ def test_an_id_that_is_not_clear_lists_the_candidates(person: Outside):
     assert sorted(refused.error["candidates"]) == sorted(ids)
 
 
-def test_history_read_and_restore(person: Outside):
+def test_an_old_version_can_be_listed_read_and_restored(person: Outside):
     edit(person, "append", "USER.md", "Tea", "black")
 
     versions = person.ok("history", "USER.md")["versions"]
@@ -254,11 +254,11 @@ def test_a_file_that_is_not_a_note_is_refused_with_a_hint(person: Outside):
     assert "hint: choose a note; `vault-memory notes` lists them" in done.err
 
 
-def test_colours_are_for_terminals_alone(person: Outside):
+def test_colours_are_for_terminals_only(person: Outside):
     assert "\x1b" not in person.run("append", "USER.md", "Tea", "black", *AHEAD).out
 
 
-def test_a_person_who_just_saved_is_waited_for(outside: Outside):
+def test_an_edit_waits_for_a_person_who_just_saved(outside: Outside):
     outside.write("USER.md", NOTE)
 
     found = outside.ok("append", "USER.md", "Tea", "black")

@@ -89,7 +89,9 @@ def test_a_name_too_long_for_the_system_is_a_missing_vault(outside: Outside, nam
         ["--nope"],
     ],
 )
-def test_wrong_usage_is_2_in_words_and_in_json(outside: Outside, arguments: list[str]):
+def test_a_usage_error_exits_with_2_in_plain_text_and_json(
+    outside: Outside, arguments: list[str]
+):
     refused(outside.run(*arguments), 2)
     done = outside.run("--json", *arguments)
     assert (done.code, done.err) == (2, "")
@@ -100,14 +102,14 @@ def test_wrong_usage_is_2_in_words_and_in_json(outside: Outside, arguments: list
     "before",
     [[], ["search", "tea", "--since", "never"], ["serch"], ["search", "x", "--nope"]],
 )
-def test_the_json_option_works_in_every_place(outside: Outside, before: list[str]):
+def test_the_json_option_works_in_every_position(outside: Outside, before: list[str]):
     done = outside.run(*(before or ["search"]), "--json")
 
     assert (done.code, done.err) == (2, "")
     assert done.error["message"]
 
 
-def test_a_query_after_two_dashes_is_a_query(outside: Outside):
+def test_a_query_after_two_dashes_may_look_like_an_option(outside: Outside):
     outside.write("USER.md", "- the flag --json is nice\n")
 
     done = outside.run("search", "--", "--json")
@@ -117,11 +119,11 @@ def test_a_query_after_two_dashes_is_a_query(outside: Outside):
     assert not done.out.startswith("{")
 
 
-def test_an_unknown_command_names_the_nearest(outside: Outside):
+def test_an_unknown_command_suggests_the_nearest_one(outside: Outside):
     assert "`search`" in outside.run("serch", "tea").err
 
 
-def test_no_command_at_all_shows_the_help(outside: Outside):
+def test_running_without_a_command_shows_the_help(outside: Outside):
     done = outside.bare()
 
     assert "Usage: vault-memory" in done.out + done.err
@@ -147,7 +149,7 @@ def test_a_missing_note_exits_with_1_and_a_hint(outside: Outside, name: str):
     assert done.out == ""
 
 
-def test_the_hint_leads_to_the_list_of_notes(outside: Outside):
+def test_the_hint_names_the_command_that_lists_notes(outside: Outside):
     done = outside.run("read", "none.md", "--json")
 
     refused_in_json(done, 1, "note_not_found")
@@ -161,7 +163,7 @@ def test_a_folder_is_not_a_note(outside: Outside):
     assert outside.run("read", "memory").code == 1
 
 
-def test_a_link_out_of_the_vault_is_not_read(outside: Outside):
+def test_a_symlink_out_of_the_vault_is_not_read(outside: Outside):
     secret = outside.home / "secret.md"
     secret.write_text("- the word is swordfish\n")
     outside.write("memory/a.md", "- tea\n")
@@ -175,7 +177,7 @@ def test_a_link_out_of_the_vault_is_not_read(outside: Outside):
     assert not outside.finds("swordfish")
 
 
-def test_one_error_lists_all_problems_of_a_configuration(outside: Outside):
+def test_one_error_lists_all_problems_of_the_configuration(outside: Outside):
     file = outside.home / "own.toml"
     file.write_text(
         '[recall]\nlimit = "many"\nmood = "good"\n[watch]\npoll_seconds = "often"\n[nope]\n'
@@ -213,7 +215,7 @@ def test_one_error_lists_all_problems_of_a_configuration(outside: Outside):
         "[[layout.patterns]]\npath = 'x/{name}.md'\n",
     ],
 )
-def test_a_wrong_configuration_exits_with_3(outside: Outside, text: str):
+def test_an_invalid_configuration_exits_with_3(outside: Outside, text: str):
     file = outside.home / "own.toml"
     file.write_text(text)
 
@@ -226,7 +228,7 @@ def test_a_missing_configuration_file_exits_with_3(outside: Outside):
     refused(outside.run("search", "tea", "--config", str(outside.home)), 3, hint=False)
 
 
-def test_the_environment_is_checked_like_a_file(outside: Outside):
+def test_environment_variables_are_validated_like_a_file(outside: Outside):
     for name in (
         "VAULT_MEMORY_RECALL_LIMIT",
         "VAULT_MEMORY_RECALL_MOOD",
@@ -339,7 +341,7 @@ def test_the_person_decides_which_of_two_copies_is_the_vault(outside: Outside):
     assert not outside.finds("coffee")
 
 
-def test_a_vault_that_was_moved_keeps_its_state(outside: Outside):
+def test_a_moved_vault_keeps_its_state(outside: Outside):
     outside.write("USER.md", "- tea\n")
     outside.ok("index")
     state = outside.state
@@ -350,7 +352,7 @@ def test_a_vault_that_was_moved_keeps_its_state(outside: Outside):
     assert moved.state == state
 
 
-def test_a_copy_that_takes_over_keeps_the_id(outside: Outside):
+def test_a_copy_that_replaces_the_vault_keeps_its_id(outside: Outside):
     outside.write("USER.md", "- tea\n")
     outside.ok("index")
     copy = Outside(outside.home / "copy", outside.home, quick=True)

@@ -43,7 +43,7 @@ def test_hits_go_to_stdout_and_remarks_to_stderr(tea: Outside):
     assert tea.run("search", "tea", "--quiet").err == ""
 
 
-def test_reading_gives_the_bytes_of_the_note_and_nothing_else(tea: Outside):
+def test_reading_prints_only_the_bytes_of_the_note(tea: Outside):
     note = tea.write("memory/a.md", b"\xef\xbb\xbf# A\r\n\r\n- one\r\n")
     with note.open("rb") as raw:
         done = subprocess.run(
@@ -129,7 +129,7 @@ def test_a_terminal_without_unicode_still_gets_an_answer(
     assert "green tea" in done.out
 
 
-def test_a_state_folder_may_lie_deeper_than_a_socket_can_be_named(tea: Outside):
+def test_a_state_folder_may_be_deeper_than_a_socket_path_allows(tea: Outside):
     deep = tea.home / "/".join(["a-long-name-of-a-folder"] * 8)
     tea.settings["VAULT_MEMORY_STATE"] = str(deep)
 
@@ -140,7 +140,7 @@ def test_a_state_folder_may_lie_deeper_than_a_socket_can_be_named(tea: Outside):
     assert not tea.socket.exists()
 
 
-def test_the_vault_is_the_nearest_marker_upward(tea: Outside):
+def test_the_vault_is_found_by_the_nearest_marker_above(tea: Outside):
     tea.write("memory/deep/a.md", "- coffee\n")
 
     done = subprocess.run(
@@ -154,7 +154,7 @@ def test_the_vault_is_the_nearest_marker_upward(tea: Outside):
     assert "coffee" in done.stdout
 
 
-def test_the_vault_may_be_named_by_the_environment_and_a_flag_goes_over_it(
+def test_the_environment_may_name_the_vault_and_a_flag_overrides_it(
     tea: Outside,
 ):
     other = Outside(tea.home / "other", tea.home)
@@ -168,7 +168,7 @@ def test_the_vault_may_be_named_by_the_environment_and_a_flag_goes_over_it(
     )
 
 
-def test_the_configuration_may_be_named_by_the_environment_and_a_flag_goes_over_it(
+def test_the_environment_may_name_the_configuration_and_a_flag_overrides_it(
     tea: Outside,
 ):
     def own(name: str, limit: int) -> Path:
@@ -190,7 +190,7 @@ def test_the_configuration_may_be_named_by_the_environment_and_a_flag_goes_over_
     assert hits("--limit", "1", VAULT_MEMORY_RECALL_LIMIT="4") == 1
 
 
-def test_an_own_layout_is_read(tea: Outside):
+def test_a_custom_layout_is_used(tea: Outside):
     (tea.state / "vault-memory.toml").write_text(
         "[[layout.patterns]]\npath = 'Journal/{user}/{date}.md'\nkind = 'dated'\nscope = 'user:{user}'\n"
     )
@@ -252,7 +252,7 @@ main()
 @pytest.mark.parametrize(
     "where", ['type("Made", (), {"field": Presses()})', "Presses()"]
 )
-def test_ctrl_c_while_a_class_is_made_or_an_object_goes_is_ctrl_c_all_the_same(
+def test_ctrl_c_inside_a_class_body_or_finalizer_still_ends_quietly(
     tea: Outside, where: str
 ):
     script = INTERRUPTED.replace("{}", where)

@@ -44,7 +44,7 @@ def added(vault: Outside, cloud: Cloud, *options: str) -> dict[str, object]:
     return dict(vault.ok(*command))
 
 
-def test_sync_says_in_json_what_it_did(vault: Outside, cloud: Cloud):
+def test_sync_reports_its_changes_in_json(vault: Outside, cloud: Cloud):
     added(vault, cloud)
     vault.write("USER.md", "- tea\n")
 
@@ -67,7 +67,7 @@ def test_sync_says_in_json_what_it_did(vault: Outside, cloud: Cloud):
     assert (report["uploaded"], cloud.files()) == (1, {"USER.md": b"- tea\n"})
 
 
-def test_deletes_that_are_held_end_with_5_and_are_let_go_with_a_word(
+def test_held_deletes_exit_with_5_and_are_released_by_approval(
     vault: Outside, cloud: Cloud
 ):
     added(vault, cloud)
@@ -89,7 +89,7 @@ def test_deletes_that_are_held_end_with_5_and_are_let_go_with_a_word(
 
 
 @pytest.mark.scenario("E94")
-def test_a_restored_server_ends_with_5_and_a_person_says_whose_texts_are_right(
+def test_a_restored_server_exits_with_5_until_a_person_chooses_a_side(
     vault: Outside, cloud: Cloud
 ):
     added(vault, cloud)
@@ -127,7 +127,7 @@ def test_a_restored_server_ends_with_5_and_a_person_says_whose_texts_are_right(
 
 
 @pytest.mark.scenario("E94")
-def test_a_daemon_says_that_it_holds_a_restored_server_and_deletes_nothing(
+def test_a_daemon_reports_a_restored_server_and_deletes_nothing(
     cloud: Cloud, tmp_path: Path
 ):
     vault = cloud.vault(tmp_path / "one")
@@ -152,7 +152,7 @@ def test_a_daemon_says_that_it_holds_a_restored_server_and_deletes_nothing(
         assert (vault.vault / "n0.md").read_text() == "- n0.md\n- written since\n"
 
 
-def test_two_texts_for_one_line_become_a_reported_conflict_copy(
+def test_conflicting_texts_of_one_line_become_a_reported_conflict_copy(
     vault: Outside, cloud: Cloud, tmp_path: Path
 ):
     other = cloud.vault(tmp_path / "other")
@@ -192,7 +192,7 @@ def test_an_open_conflict_exits_with_5_until_it_is_settled(
 
 
 @pytest.mark.parametrize("name", ["n" * 249 + ".md", "y" * 252 + "/note.md"])
-def test_a_name_that_can_never_go_up_is_skipped_and_no_failure(
+def test_a_name_that_can_never_be_uploaded_is_skipped_without_failure(
     vault: Outside, cloud: Cloud, name: str
 ):
     added(vault, cloud)
@@ -206,7 +206,7 @@ def test_a_name_that_can_never_go_up_is_skipped_and_no_failure(
     assert vault.ok("sync", "--once")["failed"] == []
 
 
-def test_a_name_that_only_this_server_refuses_is_skipped_and_not_asked_for_again(
+def test_a_name_this_server_refuses_is_skipped_and_not_retried(
     vault: Outside, cloud: Cloud
 ):
     added(vault, cloud)
@@ -235,7 +235,7 @@ def test_a_name_that_only_this_server_refuses_is_skipped_and_not_asked_for_again
     ) > len(puts)
 
 
-def test_queue_counts_the_edits_that_wait_while_the_server_is_away(
+def test_queue_counts_the_edits_waiting_for_an_unreachable_server(
     vault: Outside, cloud: Cloud
 ):
     added(vault, cloud)
@@ -253,7 +253,7 @@ def test_queue_counts_the_edits_that_wait_while_the_server_is_away(
     assert vault.ok("status")["sync"]["queue"] == 0
 
 
-def test_queue_of_a_daemon_grows_with_each_save_while_the_server_is_away(
+def test_a_daemons_queue_grows_with_each_save_while_the_server_is_unreachable(
     cloud: Cloud, tmp_path: Path
 ):
     one = cloud.vault(tmp_path)
@@ -285,7 +285,7 @@ def test_queue_of_a_daemon_grows_with_each_save_while_the_server_is_away(
         ("maintenance", 75, "remote_busy"),
     ],
 )
-def test_trouble_has_its_exit_code_and_its_name(
+def test_each_server_problem_has_its_exit_code_and_error_name(
     vault: Outside, cloud: Cloud, trouble: str, code: int, name: str
 ):
     added(vault, cloud)
@@ -302,7 +302,9 @@ def test_trouble_has_its_exit_code_and_its_name(
     assert done.error["hint"]
 
 
-def test_a_note_that_is_locked_waits_with_75(vault: Outside, cloud: Cloud):
+def test_a_locked_note_waits_and_the_command_exits_with_75(
+    vault: Outside, cloud: Cloud
+):
     added(vault, cloud)
     vault.write("USER.md", "- tea\n")
     vault.ok("sync", "--once")
@@ -315,7 +317,7 @@ def test_a_note_that_is_locked_waits_with_75(vault: Outside, cloud: Cloud):
     assert "failed: USER.md: `USER.md` is locked on the server" in done.out
 
 
-def test_when_the_account_is_full_downloads_go_on(vault: Outside, cloud: Cloud):
+def test_downloads_continue_when_the_account_is_full(vault: Outside, cloud: Cloud):
     added(vault, cloud)
     cloud.server.other_client_put("Notes/MEMORY.md", b"- gulls\n")
     cloud.server.quota(10)
@@ -348,7 +350,7 @@ def test_an_overloaded_server_is_reported_and_not_asked_again(
     assert len(cloud.server.log) - asked <= 2
 
 
-def test_add_keeps_the_configuration_and_test_reports_what_the_server_does(
+def test_remote_add_keeps_the_configuration_and_remote_test_reports_capabilities(
     vault: Outside, cloud: Cloud
 ):
     vault.ok("status")
@@ -370,7 +372,9 @@ def test_add_keeps_the_configuration_and_test_reports_what_the_server_does(
     assert vault.run("remote", "status").code == 3
 
 
-def test_of_a_nextcloud_the_folder_in_the_files_is_made(vault: Outside, cloud: Cloud):
+def test_adding_a_nextcloud_creates_the_folder_in_its_files(
+    vault: Outside, cloud: Cloud
+):
     file = cloud.password_file(vault.home)
 
     tried = vault.ok(
@@ -393,7 +397,7 @@ def test_of_a_nextcloud_the_folder_in_the_files_is_made(vault: Outside, cloud: C
 
 
 @pytest.mark.parametrize("server", ["nextcloud", "apache"])
-def test_a_folder_is_made_with_those_above_it(
+def test_a_folder_is_created_with_its_parents(
     vault: Outside, cloud: Cloud, server: str
 ):
     if server == "apache" and (reason := real.missing("apache")):
@@ -430,7 +434,7 @@ def test_a_folder_is_made_with_those_above_it(
             apache.stop()
 
 
-def test_a_link_to_a_folder_in_the_browser_needs_no_folder_option(
+def test_a_browser_link_to_a_folder_needs_no_folder_option(
     vault: Outside, cloud: Cloud
 ):
     file = cloud.password_file(vault.home)
@@ -443,7 +447,7 @@ def test_a_link_to_a_folder_in_the_browser_needs_no_folder_option(
     assert tried["server"] == f"{cloud.start}/remote.php/dav/files/mira/Gull%20Rock"
 
 
-def test_a_public_share_is_refused_by_name(vault: Outside, cloud: Cloud):
+def test_a_public_share_is_refused_with_a_specific_error(vault: Outside, cloud: Cloud):
     done = vault.run(
         "remote", "add", f"{cloud.start}/s/Tq7wZb2mKp9LxYc", "--user", "mira"
     )
@@ -459,7 +463,7 @@ def test_a_public_share_is_refused_by_name(vault: Outside, cloud: Cloud):
         ("davs://dav.example.org/x", "https://dav.example.org/x"),
     ],
 )
-def test_an_address_without_https_is_answered_with_the_one_to_write(
+def test_an_address_without_https_is_refused_with_the_right_address(
     vault: Outside, typed: str, instead: str
 ):
     done = vault.run("remote", "add", typed, "--user", "mira")
@@ -488,7 +492,9 @@ def test_a_file_without_certificates_is_refused(vault: Outside, cloud: Cloud):
     assert "no certificate can be read" in vault.run(*command, "/nowhere.pem").err
 
 
-def test_only_what_is_retried_is_reported_as_retried(vault: Outside, cloud: Cloud):
+def test_only_errors_that_are_retried_are_reported_as_retried(
+    vault: Outside, cloud: Cloud
+):
     file = cloud.password_file(vault.home)
     done = vault.run(
         "remote",
@@ -521,7 +527,7 @@ def test_a_locked_out_address_is_reported_with_its_waiting_time(
     assert "half an hour" in done.err
 
 
-def test_the_login_in_a_browser_gives_an_app_password_that_nobody_sees(
+def test_the_browser_login_creates_an_app_password_that_is_never_shown(
     outside: Outside, cloud: Cloud
 ):
     command = outside.command(
@@ -554,7 +560,7 @@ def test_the_login_in_a_browser_gives_an_app_password_that_nobody_sees(
     assert not (outside.state / "remote-password").exists()
 
 
-def test_on_a_terminal_the_password_is_asked_for_and_not_shown(
+def test_the_password_is_asked_for_on_a_terminal_and_not_echoed(
     outside: Outside, cloud: Cloud
 ):
     master, slave = pty.openpty()
@@ -591,7 +597,7 @@ def test_on_a_terminal_the_password_is_asked_for_and_not_shown(
     ).read_text().strip() == cloud.server.app_password
 
 
-def test_off_a_terminal_nothing_is_asked(vault: Outside, cloud: Cloud):
+def test_nothing_is_asked_without_a_terminal(vault: Outside, cloud: Cloud):
     done = vault.run(
         "remote", "add", cloud.url, "--user", "mira", "--json", stdin=subprocess.DEVNULL
     )
@@ -608,7 +614,7 @@ def test_off_a_terminal_nothing_is_asked(vault: Outside, cloud: Cloud):
         ("example.org", "not the URL"),
     ],
 )
-def test_an_address_that_will_not_do_is_refused_and_a_password_in_it_not_repeated(
+def test_an_invalid_address_is_refused_without_repeating_its_password(
     vault: Outside, url: str, words: str
 ):
     done = vault.run("remote", "add", url, "--user", "mira")
@@ -637,7 +643,9 @@ def test_a_wrong_password_is_not_stored(vault: Outside, cloud: Cloud):
     assert not (vault.state / "vault-memory.toml").exists()
 
 
-def test_a_server_that_ignores_preconditions_is_refused_for_both_ways(vault: Outside):
+def test_a_server_that_ignores_preconditions_is_refused_for_two_way_sync(
+    vault: Outside,
+):
     if reason := real.missing("nginx"):
         pytest.skip(reason)
     server = real.start("nginx")
@@ -663,7 +671,7 @@ def test_a_server_that_ignores_preconditions_is_refused_for_both_ways(vault: Out
         server.stop()
 
 
-def test_another_server_begins_with_an_empty_book(vault: Outside, cloud: Cloud):
+def test_another_server_starts_with_an_empty_sync_state(vault: Outside, cloud: Cloud):
     added(vault, cloud)
     vault.write("USER.md", "- tea\n")
     vault.ok("sync", "--once")
@@ -677,9 +685,7 @@ def test_another_server_begins_with_an_empty_book(vault: Outside, cloud: Cloud):
     assert (vault.vault / "USER.md").exists()
 
 
-def test_sync_goes_on_in_the_foreground_until_it_is_stopped(
-    cloud: Cloud, tmp_path: Path
-):
+def test_sync_runs_in_the_foreground_until_it_is_stopped(cloud: Cloud, tmp_path: Path):
     one, other = (
         cloud.vault(tmp_path / "one"),
         cloud.vault(tmp_path / "other", quick=True),
@@ -708,7 +714,7 @@ def test_sync_goes_on_in_the_foreground_until_it_is_stopped(
     assert "stopped" in err
 
 
-def test_with_a_daemon_sync_asks_it_and_once_waits_for_its_turn(
+def test_sync_asks_a_running_daemon_and_once_waits_for_its_pass(
     cloud: Cloud, tmp_path: Path
 ):
     one = cloud.vault(tmp_path, VAULT_MEMORY_REMOTE_POLL_SECONDS="600")
@@ -723,7 +729,7 @@ def test_with_a_daemon_sync_asks_it_and_once_waits_for_its_turn(
         assert cloud.files()["USER.md"] == b"- tea\n"
 
 
-def test_doctor_tells_of_the_sync_without_asking_the_server(
+def test_doctor_reports_the_sync_state_without_asking_the_server(
     vault: Outside, cloud: Cloud
 ):
     def checks() -> list[tuple[str, str]]:
@@ -747,7 +753,7 @@ def test_doctor_tells_of_the_sync_without_asking_the_server(
     assert len(cloud.server.log) == asked
 
 
-def test_without_a_remote_everything_says_how_to_get_one(vault: Outside):
+def test_without_a_remote_every_sync_command_explains_how_to_add_one(vault: Outside):
     for command in (
         ("sync",),
         ("sync", "--once"),

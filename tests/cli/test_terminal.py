@@ -26,7 +26,7 @@ NASTY = f"lamp {CLEAR}{HIDDEN}{TURNED}\x9b31m\x07\x7fend"
 @given(st.text())
 @example(NASTY)
 @example("two\r\nlines\rover")
-def test_no_control_character_is_left_in_what_is_shown(text: str) -> None:
+def test_displayed_text_contains_no_control_characters(text: str) -> None:
     assert not UNSAFE.search(escaped(text))
     assert not UNSAFE.search(shown(text))
     assert not UNSAFE.search(COLOUR.sub("", shown(styled(text, bold=True) + text)))
@@ -35,7 +35,7 @@ def test_no_control_character_is_left_in_what_is_shown(text: str) -> None:
 @given(
     st.text(alphabet=st.characters(blacklist_categories=("Cs", "Cc", "Cf", "Zl", "Zp")))
 )
-def test_a_text_without_any_is_shown_as_it_is(text: str) -> None:
+def test_text_without_control_characters_is_displayed_unchanged(text: str) -> None:
     assert shown(text) == text
     assert shown(f"{text}\n\t{text}\r\n") == f"{text}\n\t{text}\r\n"
 
@@ -46,7 +46,9 @@ def test_a_text_without_any_is_shown_as_it_is(text: str) -> None:
     )
 )
 @example({NASTY: [NASTY]})
-def test_json_says_the_same_without_any(value: object) -> None:
+def test_escaped_json_has_the_same_value_without_control_characters(
+    value: object,
+) -> None:
     text = escaped_json(json.dumps(value, ensure_ascii=False))
 
     assert json.loads(text) == value
@@ -115,7 +117,7 @@ def nasty(outside: Outside) -> Outside:
     ],
     ids=lambda command: command[0] if command[0].isalpha() else "no such command",
 )
-def test_no_command_lets_a_note_act_on_the_terminal(
+def test_no_command_lets_a_note_control_the_terminal(
     nasty: Outside, command: tuple[str, ...]
 ) -> None:
     got = on_terminal(nasty, *command)
@@ -125,7 +127,7 @@ def test_no_command_lets_a_note_act_on_the_terminal(
     assert HIDDEN not in got
 
 
-def test_a_note_is_read_byte_for_byte_into_a_file(nasty: Outside) -> None:
+def test_a_note_redirected_to_a_file_is_byte_for_byte_the_same(nasty: Outside) -> None:
     done = subprocess.run(
         nasty.command("read", "memory/b.md"), env=nasty.environment, capture_output=True
     )
@@ -133,7 +135,7 @@ def test_a_note_is_read_byte_for_byte_into_a_file(nasty: Outside) -> None:
     assert done.stdout == (nasty.vault / "memory/b.md").read_bytes()
 
 
-def test_a_name_on_the_server_does_not_act_on_the_terminal(
+def test_a_file_name_on_the_server_cannot_control_the_terminal(
     tmp_path, outside: Outside
 ) -> None:
     with running_cloud() as cloud:

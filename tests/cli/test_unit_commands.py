@@ -45,7 +45,7 @@ def test_a_dry_run_prints_the_unit_and_writes_nothing(vault: Outside):
     assert not unit_of(vault).exists()
 
 
-def test_the_command_in_the_unit_runs_the_daemon_of_this_vault(vault: Outside):
+def test_the_unit_starts_the_daemon_of_this_vault(vault: Outside):
     """In the empty environment that a service manager gives."""
     text = vault.ok("service", "install", "--user", "--for", "systemd")["text"]
     [start] = [
@@ -73,7 +73,7 @@ def test_the_command_in_the_unit_runs_the_daemon_of_this_vault(vault: Outside):
     assert "a daemon already runs on this vault" in done.stdout
 
 
-def test_uninstalling_takes_it_out_and_a_second_time_finds_nothing(vault: Outside):
+def test_uninstalling_removes_the_unit_and_a_second_time_finds_nothing(vault: Outside):
     vault.ok("service", "install", "--user", "--for", "systemd")
 
     done = vault.ok("service", "uninstall", "--user", "--for", "systemd")
@@ -89,7 +89,7 @@ def test_uninstalling_takes_it_out_and_a_second_time_finds_nothing(vault: Outsid
     )
 
 
-def test_for_the_machine_nothing_of_the_vault_is_touched(vault: Outside):
+def test_installing_a_system_unit_touches_nothing_in_the_vault(vault: Outside):
     """Most likely it is root who says it."""
     done = vault.run("service", "install", "--for", "systemd", "--dry-run", "--json")
 
