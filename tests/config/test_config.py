@@ -14,18 +14,18 @@ def load(tmp_path, text="", **environment):
     )
 
 
-def test_without_a_file_everything_has_a_default(tmp_path):
+def test_without_a_file_every_setting_has_a_default(tmp_path):
     assert config.load(tmp_path / "absent.toml", {}) == config.Config()
 
 
-def test_the_environment_goes_over_the_file(tmp_path):
+def test_the_environment_overrides_the_file(tmp_path):
     loaded = load(tmp_path, "[recall]\nlimit = 3\nmode = 'keyword'\n", RECALL_LIMIT="7")
 
     assert loaded.recall.limit == 7
     assert loaded.recall.mode == "keyword"
 
 
-def test_patterns_of_an_own_layout_are_read(tmp_path):
+def test_patterns_of_a_custom_layout_are_read(tmp_path):
     loaded = load(
         tmp_path,
         "[[layout.patterns]]\npath = 'journal/{date}.md'\nkind = 'dated'\nscope = 'group:journal'\n",
@@ -54,7 +54,7 @@ def test_one_error_lists_all_problems_with_their_places(tmp_path):
 
 
 @pytest.mark.parametrize("text", ["[embedding", "embedding = 3", "\x00"])
-def test_an_error_names_the_file_that_is_not_a_configuration(tmp_path, text):
+def test_an_error_names_the_invalid_configuration_file(tmp_path, text):
     with pytest.raises(ConfigError) as error:
         load(tmp_path, text)
 
@@ -84,7 +84,9 @@ def test_a_pattern_with_an_unknown_key_is_refused(tmp_path):
         "2",
     ],
 )
-def test_a_schedule_that_is_not_one_time_a_day_says_so(tmp_path, cron):
+def test_a_schedule_other_than_one_time_a_day_is_refused_with_the_reason(
+    tmp_path, cron
+):
     with pytest.raises(ConfigError) as error:
         load(tmp_path, f"[sleep_cycle]\ncron = '{cron}'\n")
 
@@ -115,7 +117,7 @@ def test_nights_have_hours_zones_and_retention(tmp_path):
 ISTOTA = "max_memory_chars = 9000\nmax_knowledge_facts = 12\n[memory_search]\nauto_recall = true\n"
 
 
-def test_names_known_from_istota_stand_at_the_top_and_in_their_table(tmp_path):
+def test_istota_names_are_accepted_at_the_top_level_and_in_their_table(tmp_path):
     loaded = load(
         tmp_path, ISTOTA, MAX_MEMORY_CHARS="800", MEMORY_SEARCH_AUTO_RECALL_LIMIT="2"
     )
@@ -126,12 +128,12 @@ def test_names_known_from_istota_stand_at_the_top_and_in_their_table(tmp_path):
     )
 
 
-def test_the_environment_goes_over_a_key_at_the_top(tmp_path):
+def test_the_environment_overrides_a_top_level_key(tmp_path):
     assert (
         load(tmp_path, ISTOTA, MAX_KNOWLEDGE_FACTS="3").facts.max_knowledge_facts == 3
     )
 
 
-def test_a_key_at_the_top_and_in_its_table_is_one_too_many(tmp_path):
+def test_a_key_given_at_the_top_level_and_in_its_table_is_refused(tmp_path):
     with pytest.raises(ConfigError, match="keep one of them"):
         load(tmp_path, "max_knowledge_facts = 12\n[facts]\nmax_knowledge_facts = 12\n")

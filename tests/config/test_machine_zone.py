@@ -48,7 +48,7 @@ def form(request: pytest.FixtureRequest) -> Iterator[str]:
         yield request.param
 
 
-def test_a_machine_may_name_its_zone_by_a_rule(outside: Outside, form: str):
+def test_a_machine_may_define_its_zone_by_a_posix_rule(outside: Outside, form: str):
     outside.quick = True
     outside.settings["TZ"] = form
     for command in (["status"], ["sleep", "--dry-run"], ["sleep", "--due"], ["doctor"]):
@@ -57,7 +57,7 @@ def test_a_machine_may_name_its_zone_by_a_rule(outside: Outside, form: str):
         assert "this is a bug" not in done.err
 
 
-def test_the_zone_has_the_hours_that_tz_says(form: str):
+def test_the_local_zone_has_the_offset_of_tz(form: str):
     zone = local_zone()
 
     assert datetime(2026, 1, 15, 12, tzinfo=zone).utcoffset() == timedelta(
@@ -68,7 +68,7 @@ def test_the_zone_has_the_hours_that_tz_says(form: str):
     ).utcoffset() == timedelta(hours=FORMS[form])
 
 
-def test_the_machines_zone_is_that_of_the_clock(form: str):
+def test_the_system_zone_agrees_with_the_system_clock(form: str):
     noon = datetime(2026, 7, 15, 12, tzinfo=UTC)
 
     assert noon.astimezone(SystemZone()).replace(
@@ -77,14 +77,14 @@ def test_the_machines_zone_is_that_of_the_clock(form: str):
 
 
 @given(seconds=st.integers(0, 2**31 - 1))
-def test_a_moment_goes_to_local_time_and_back(seconds):
+def test_a_moment_survives_conversion_to_local_time_and_back(seconds):
     moment = datetime.fromtimestamp(seconds, UTC)
 
     with clock("EST5EDT,M3.2.0,M11.1.0"):
         assert moment.astimezone(SystemZone()).astimezone(UTC) == moment
 
 
-def test_the_hour_that_comes_twice_is_one_night():
+def test_a_repeated_hour_counts_as_one_night():
     schedule, zone = Schedule(2, 30), SystemZone()
     first = datetime(2026, 10, 25, 0, 30, tzinfo=UTC)
 

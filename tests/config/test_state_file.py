@@ -32,7 +32,7 @@ def holder(file: Path) -> subprocess.Popen[str]:
     return process
 
 
-def test_a_text_is_read_as_it_was_written(tmp_path: Path) -> None:
+def test_a_text_is_read_back_as_it_was_written(tmp_path: Path) -> None:
     file = tmp_path / "x.json"
 
     for text in ('{"a": "é\\r\\n"}', "[]"):
@@ -43,13 +43,13 @@ def test_a_text_is_read_as_it_was_written(tmp_path: Path) -> None:
     assert os.listdir(tmp_path) == ["x.json"]
 
 
-def test_a_file_gets_the_time_that_it_stands_for(tmp_path: Path) -> None:
+def test_a_file_is_given_the_requested_mtime(tmp_path: Path) -> None:
     state_file.write(tmp_path / "x", "", modified=1_700_000_000)
 
     assert (tmp_path / "x").stat().st_mtime == 1_700_000_000
 
 
-def test_a_write_that_fails_leaves_the_old_file_and_nothing_beside_it(
+def test_a_failed_write_leaves_the_old_file_and_no_temporary_file(
     tmp_path: Path,
 ) -> None:
     file = tmp_path / "x"
@@ -63,7 +63,7 @@ def test_a_write_that_fails_leaves_the_old_file_and_nothing_beside_it(
 
 
 @pytest.mark.parametrize("raw", [None, b"", b"{", b"\xff"])
-def test_a_missing_or_damaged_file_says_nothing(
+def test_a_missing_or_damaged_file_reads_as_none(
     tmp_path: Path, raw: bytes | None
 ) -> None:
     if raw is not None:
@@ -72,7 +72,7 @@ def test_a_missing_or_damaged_file_says_nothing(
     assert state_file.read_json(tmp_path / "x") is None
 
 
-def test_a_lock_is_free_again_when_its_process_is_killed(tmp_path: Path) -> None:
+def test_a_killed_process_releases_its_lock(tmp_path: Path) -> None:
     file = tmp_path / "lock"
     with holder(file) as process:
         with pytest.raises(state_file.LockTaken), state_file.lock(file, patience=0):
@@ -84,7 +84,7 @@ def test_a_lock_is_free_again_when_its_process_is_killed(tmp_path: Path) -> None
         pass
 
 
-def test_a_lock_is_waited_for_within_one_process_too(tmp_path: Path) -> None:
+def test_a_lock_also_excludes_threads_of_one_process(tmp_path: Path) -> None:
     file = tmp_path / "lock"
     order: list[str] = []
 
@@ -101,7 +101,7 @@ def test_a_lock_is_waited_for_within_one_process_too(tmp_path: Path) -> None:
     assert order == ["first", "second"]
 
 
-def test_whoever_waited_while_the_folder_was_replaced_locks_the_new_file(
+def test_a_process_waiting_for_a_replaced_lock_file_locks_the_new_one(
     tmp_path: Path,
 ) -> None:
     """Else it holds a file that no other process can see, and both write at once."""

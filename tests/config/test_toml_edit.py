@@ -25,7 +25,7 @@ kind = "off"
 """
 
 
-def test_a_key_is_changed_in_its_place_and_a_new_one_follows():
+def test_a_key_is_changed_in_place_and_a_new_one_follows():
     changed = with_table(
         FILE, "remote", {"url": "https://new.example.org", "user": "mira"}
     )
@@ -35,7 +35,7 @@ def test_a_key_is_changed_in_its_place_and_a_new_one_follows():
     ).replace('exclude = ["*.mp4"]\n', 'exclude = ["*.mp4"]\nuser = "mira"\n')
 
 
-def test_a_table_that_is_not_there_comes_at_the_end():
+def test_a_missing_table_is_added_at_the_end():
     assert with_table(
         "# mine\n[recall]\nlimit = 3\n", "remote", {"url": "https://x", "insist": True}
     ) == ('# mine\n[recall]\nlimit = 3\n\n[remote]\nurl = "https://x"\ninsist = true\n')
@@ -45,7 +45,7 @@ def test_a_table_that_is_not_there_comes_at_the_end():
     )
 
 
-def test_without_the_table_the_rest_stands_as_it_was():
+def test_removing_a_table_leaves_everything_else_unchanged():
     left = without_table(FILE, "remote")
 
     assert (
@@ -55,7 +55,7 @@ def test_without_the_table_the_rest_stands_as_it_was():
     assert without_table(left, "remote") == left
 
 
-def test_line_ends_and_odd_characters_of_a_person_stay():
+def test_line_endings_and_odd_characters_are_kept():
     def crlf(text: str) -> str:
         return text.replace("\n", "\r\n")
 
@@ -80,13 +80,13 @@ def test_line_ends_and_odd_characters_of_a_person_stay():
         '[remote]\nurl = """\nhttps://x"""\n',
     ],
 )
-def test_what_cannot_be_changed_for_certain_is_left_to_the_person(text: str):
+def test_a_table_that_cannot_be_edited_safely_is_refused(text: str):
     with pytest.raises(ConfigError):
         with_table(text, "remote", {"url": "https://y"})
 
 
 @given(st.text(st.characters(blacklist_categories=["Cs", "Cc"])))
-def test_any_text_comes_back_as_it_was(value: str):
+def test_any_text_survives_editing_unchanged(value: str):
     changed = with_table(FILE, "remote", {"user": value})
 
     assert tomllib.loads(changed)["remote"]["user"] == value

@@ -10,7 +10,7 @@ from vault_memory.database.migrations import migrate, version_of
 from vault_memory.errors import VaultMemoryError
 
 
-def test_each_step_is_done_once(tmp_path):
+def test_each_migration_step_runs_once(tmp_path):
     done = []
     steps = [lambda connection: done.append(1), lambda connection: done.append(2)]
     connection = connect(tmp_path / "a.sqlite")
@@ -22,7 +22,7 @@ def test_each_step_is_done_once(tmp_path):
     assert version_of(connection) == 2
 
 
-def test_a_step_that_fails_leaves_the_file_as_it_was(tmp_path):
+def test_a_failing_migration_step_leaves_the_file_unchanged(tmp_path):
     connection = connect(tmp_path / "a.sqlite")
 
     def fail(connection):
@@ -36,7 +36,7 @@ def test_a_step_that_fails_leaves_the_file_as_it_was(tmp_path):
     assert list(connection.execute("SELECT name FROM sqlite_schema")) == []
 
 
-def test_two_who_migrate_at_once_do_each_step_once(tmp_path):
+def test_two_concurrent_migrations_run_each_step_once(tmp_path):
     done = []
 
     def step(connection):
@@ -65,7 +65,7 @@ def test_a_file_that_is_not_a_database_is_an_error(tmp_path):
     assert error.value.hint
 
 
-def test_extension_loading_is_off_again_after_the_vector_functions_are_there():
+def test_extension_loading_is_disabled_again_after_the_vector_functions_load():
     connection = connect(":memory:")
     load_vector_functions(connection)
 
@@ -74,7 +74,7 @@ def test_extension_loading_is_off_again_after_the_vector_functions_are_there():
         connection.load_extension("vec0")
 
 
-def test_many_who_open_a_new_file_at_once_all_get_it(tmp_path):
+def test_concurrent_openers_of_a_new_file_all_succeed(tmp_path):
     for number in range(20):
         start = threading.Barrier(6)
         failed = []

@@ -52,13 +52,13 @@ def read_again(path: Path) -> tuple[set[object], set[object]]:
     )
 
 
-def test_an_undamaged_database_is_read_whole(tmp_path: Path) -> None:
+def test_an_undamaged_database_is_read_completely(tmp_path: Path) -> None:
     content = filled(tmp_path / "a.sqlite")
 
     assert read_again(tmp_path / "a.sqlite") == content
 
 
-def test_rows_that_are_only_in_the_log_are_read(tmp_path: Path) -> None:
+def test_rows_that_exist_only_in_the_wal_are_read(tmp_path: Path) -> None:
     content = filled(tmp_path / "a.sqlite")
     connection = connect(tmp_path / "a.sqlite", durable=True)
     connection.execute(
@@ -93,7 +93,7 @@ def test_each_damaged_page_costs_only_the_rows_on_it(
     )
 
 
-def test_what_was_deleted_does_not_come_back(tmp_path: Path) -> None:
+def test_deleted_rows_do_not_come_back(tmp_path: Path) -> None:
     filled(tmp_path / "a.sqlite")
     connection = connect(tmp_path / "a.sqlite", durable=True)
     connection.pragma("secure_delete", True)
@@ -105,7 +105,7 @@ def test_what_was_deleted_does_not_come_back(tmp_path: Path) -> None:
     assert read_again(tmp_path / "a.sqlite") == (set(), set())
 
 
-def test_the_tables_of_the_journal_differ_in_shape() -> None:
+def test_each_table_of_the_journal_has_a_different_shape() -> None:
     connection = apsw.Connection(":memory:")
     for step in STEPS:
         connection.execute(step)
@@ -145,7 +145,9 @@ def path(tmp_path: Path) -> Path:
     return tmp_path / "a.sqlite"
 
 
-def test_a_transaction_that_meets_damage_is_whole_afterwards(path: Path) -> None:
+def test_a_transaction_that_meets_damage_is_complete_after_the_repair(
+    path: Path,
+) -> None:
     damage_page(path, 5)
     connection = RepairingConnection(path, prepare, copy)
 
@@ -166,7 +168,7 @@ def test_a_transaction_that_meets_damage_is_whole_afterwards(path: Path) -> None
     assert path.with_name("a.sqlite.damaged-1").exists()
 
 
-def test_two_connections_go_on_in_the_same_new_file(path: Path) -> None:
+def test_two_connections_continue_in_the_same_new_file(path: Path) -> None:
     first, second = (RepairingConnection(path, prepare, copy) for _ in range(2))
     assert second.execute("SELECT count(*) FROM number").fetchone() == (100,)
     damage_page(path, 5)
@@ -183,9 +185,7 @@ def test_two_connections_go_on_in_the_same_new_file(path: Path) -> None:
 
 
 @pytest.mark.parametrize("size", [0, 100, 4096, 4096 * 3 + 17])
-def test_a_file_that_is_cut_off_while_it_is_open_is_repaired(
-    path: Path, size: int
-) -> None:
+def test_a_file_truncated_while_it_is_open_is_repaired(path: Path, size: int) -> None:
     connection = RepairingConnection(path, prepare, copy)
     connection.execute("SELECT text FROM number WHERE id = 3")
     with path.open("r+b") as file:
@@ -198,7 +198,7 @@ def test_a_file_that_is_cut_off_while_it_is_open_is_repaired(
     assert connection.pragma("quick_check") == "ok"
 
 
-def test_a_file_that_is_deleted_while_it_is_open_is_written_again(path: Path) -> None:
+def test_a_file_deleted_while_it_is_open_is_written_again(path: Path) -> None:
     connection = RepairingConnection(path, prepare, copy)
     for ending in ("", "-wal", "-shm"):
         Path(f"{path}{ending}").unlink(missing_ok=True)
@@ -207,7 +207,7 @@ def test_a_file_that_is_deleted_while_it_is_open_is_written_again(path: Path) ->
     assert path.exists()
 
 
-def test_a_repair_that_a_crash_cut_short_is_finished(path: Path) -> None:
+def test_a_repair_interrupted_by_a_crash_is_completed(path: Path) -> None:
     path.rename(path.with_name("a.sqlite.repaired"))
 
     connection = RepairingConnection(path, prepare, copy)
