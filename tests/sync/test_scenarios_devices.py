@@ -13,6 +13,7 @@ from tests.sync.devices import Clock, Device
 from tests.sync.test_scenarios_servers import TEXT, Cloud
 from vault_memory.sync.settings import Settings
 from vault_memory.vault.snapshots import revision_of
+from vault_memory.vault.write.replacement import Replacement
 
 
 @pytest.fixture
@@ -24,14 +25,14 @@ def bot_adds(device: Device, path: str, line: str) -> None:
     """A bot writes through the writer, upon what it has just read."""
     before = device.files()[path]
     assert device.writer is not None
-    written = device.writer.write(
+    new = Replacement(
         path,
         before + f"{line}\n".encode(),
         expected=revision_of(before),
-        now=device.clock.now,
         op_id=f"{device.name}-{revision_of(before + line.encode())[:12]}",
         quiet=0,
     )
+    written = device.writer.write(new, now=device.clock.now)
     assert written.outcome == "written"
 
 

@@ -14,6 +14,7 @@ from tests.sync.devices import Clock, Device
 from tests.sync.troubled import Troubled
 from vault_memory.errors import VaultMemoryError
 from vault_memory.remote.contract import Remote
+from vault_memory.vault.write.replacement import Replacement
 
 NOTES = ("USER.md", "notes/tea.md", "notes/boats.md", "2026-04-01.md", "log.jsonl")
 HEADINGS = ("Tea", "Boats")
@@ -225,14 +226,8 @@ class World:
             text += b"\n"  # as an appended item begins on a line of its own
         after = text + f"- {line}\n".encode()
         expected = revision_of(before) if before is not None else None
-        written = device.writer.write(
-            path,
-            after,
-            expected=expected,
-            now=self.clock.now,
-            op_id=f"op-{line}",
-            quiet=0,
-        )
+        new = Replacement(path, after, expected=expected, op_id=f"op-{line}", quiet=0)
+        written = device.writer.write(new, now=self.clock.now)
         if written.outcome != "pending":
             self.ledger.saved.add(line)
         else:

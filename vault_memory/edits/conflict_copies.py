@@ -41,6 +41,7 @@ from vault_memory.vault.jsonl_log import append_record, read_records
 from vault_memory.vault.reader import LARGEST_PARSED, LARGEST_STORED, Folder, Note
 from vault_memory.vault.snapshots import revision_of
 from vault_memory.vault.write.preconditions import editor_locks
+from vault_memory.vault.write.replacement import Replacement
 
 if TYPE_CHECKING:
     from vault_memory.edits import note_access
@@ -227,14 +228,13 @@ class Conflicts:
             return theirs if text is None else text
 
         is_merge = isinstance(action, MergeCopy)
-        result = writer.write(
+        new = Replacement(
             copy.note,
             (copy.folded.result or b"") if is_merge else copy.raw,
-            now=now,
-            merge=merge_again,
             expected=copy.current.revision if copy.current else None,
             op_id=f"copy-{secrets.token_hex(8)}",
         )
+        result = writer.write(new, now=now, merge=merge_again)
         if result.outcome == "pending":
             return result.explanation
         if result.outcome not in _WRITTEN or is_declined:

@@ -44,6 +44,7 @@ from vault_memory.vault.snapshots import revision_of
 from vault_memory.vault.write.attempt import WriteResult
 from vault_memory.vault.write.journal import PendingWrite
 from vault_memory.vault.write.loaded_note import Unsettled
+from vault_memory.vault.write.replacement import Replacement
 from vault_memory.vault.write.writer import Writer
 
 if TYPE_CHECKING:
@@ -374,14 +375,17 @@ class NoteEditor:
                 record=record,
             )
         is_unattended = command.source in UNATTENDED
-        return self.writer.write(
+        new = Replacement(
             command.note,
             plan.after,
             expected=expected,
-            now=now,
             op_id=command.id,
             quiet=UNATTENDED_QUIET_SECONDS if is_unattended else QUIET_SECONDS,
             record=record,
+        )
+        return self.writer.write(
+            new,
+            now=now,
             merge=lambda _, ours, theirs: self._plan_on_newer(command, theirs, base),
             loaded=state.loaded,
         )

@@ -20,6 +20,7 @@ from vault_memory.markdown.note_items import resolve
 from vault_memory.rules.edits.audit_record import Proposal, Record, proposals_of
 from vault_memory.rules.paths.layout import Layout
 from vault_memory.vault.reader import Folder, Note
+from vault_memory.vault.write.replacement import Replacement
 
 if TYPE_CHECKING:
     from vault_memory.edits.editor import NoteEditor
@@ -257,12 +258,11 @@ class Inbox:
             after = change(before)
             if after == before:
                 return
+            expected = note.revision if note else None
+            op_id = f"inbox-{secrets.token_hex(8)}"
             self._editor.writer.write(
-                page,
-                after,
-                expected=note.revision if note else None,
+                Replacement(page, after, expected=expected, op_id=op_id),
                 now=datetime.fromisoformat(ts),
-                op_id=f"inbox-{secrets.token_hex(8)}",
                 merge=lambda base, ours, theirs: change(theirs),
             )
         except VaultMemoryError as error:

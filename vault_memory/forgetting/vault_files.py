@@ -53,6 +53,7 @@ from vault_memory.vault.snapshots import revision_of
 from vault_memory.vault.write.attempt import WriteResult
 from vault_memory.vault.write.journal import PendingWrite
 from vault_memory.vault.write.purge import Eraser
+from vault_memory.vault.write.replacement import Replacement
 
 logger = logging.getLogger(__name__)
 
@@ -256,14 +257,17 @@ class Forgetter:
             op_id = command.id
             record = command.as_bytes()
             quiet = QUIET_SECONDS
-        result = writer.write(
+        new = Replacement(
             path,
             clean.raw,
             expected=note.revision,
-            now=now,
             op_id=op_id,
             quiet=quiet,
             record=record,
+        )
+        result = writer.write(
+            new,
+            now=now,
             merge=lambda base, ours, theirs: self.cut(path, theirs).raw,
         )
         reason = self._wait_until_written(result, now)

@@ -15,6 +15,7 @@ from pathlib import Path
 from tests.vault.write.lines import merge_lines
 from vault_memory.vault.jsonl_log import append_record, read_records
 from vault_memory.vault.snapshots import revision_of
+from vault_memory.vault.write.replacement import Replacement
 from vault_memory.vault.write.writer import Writer
 
 NOTE, AUDIT = "USER.md", "USER.md.audit.jsonl"
@@ -52,15 +53,15 @@ def work(root: Path, state: Path) -> None:
     while True:
         raw = (root / NOTE).read_bytes()
         number += 1
-        writer.write(
+        new = Replacement(
             NOTE,
             raw + f"- bot {number}\n".encode(),
             expected=revision_of(raw),
-            now=now(),
             op_id=f"op-{number}",
             quiet=0.0,
             record=b"{}",
         )
+        writer.write(new, now=now())
         writer.tend(now())
         catch_up(writer, root)
 

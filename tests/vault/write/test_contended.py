@@ -15,6 +15,7 @@ from tests.vault.write.lines import merge_lines
 from tests.vault.write.people import STYLES
 from vault_memory.vault.snapshots import revision_of
 from vault_memory.vault.write.attempt import WriteResult
+from vault_memory.vault.write.replacement import Replacement
 from vault_memory.vault.write.writer import Writer
 
 NOTE = "USER.md"
@@ -48,14 +49,10 @@ class Bot:
 
     def put(self, op_id: str, line: bytes) -> None:
         raw = self.read()
-        done = self.writer.write(
-            NOTE,
-            raw + line,
-            expected=revision_of(raw),
-            now=now(),
-            op_id=op_id,
-            quiet=0.0,
+        new = Replacement(
+            NOTE, raw + line, expected=revision_of(raw), op_id=op_id, quiet=0.0
         )
+        done = self.writer.write(new, now=now())
         if line:
             self.written.append(done)
 

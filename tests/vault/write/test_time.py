@@ -10,6 +10,7 @@ from tests.simulated.files import SimulatedFiles
 from tests.vault.write.lines import note
 from tests.vault.write.templates import NEW, NOTE, OLD, TEMPLATES, begin, write
 from tests.vault.write.test_meanwhile import calls
+from vault_memory.vault.write.replacement import Replacement
 from vault_memory.vault.write.writer import Writer
 
 DAY = 86400.0
@@ -77,13 +78,9 @@ def test_a_waiting_op_is_done_although_the_clock_was_set_back(
 ) -> None:
     (root / ".USER.md.swp").write_bytes(b"of an editor that crashed")
     now = datetime.now(UTC) + timedelta(hours=1)
-    asked = {
-        "expected": None,
-        "op_id": "op",
-        "quiet": 0.0,
-        "merge": lambda base, ours, theirs: theirs + ours,
-    }
-    assert writer.write("USER.md", b"bot\n", now=now, **asked).reason == "in_editor"  # type: ignore[arg-type]
+    new = Replacement("USER.md", b"bot\n", expected=None, op_id="op", quiet=0.0)
+    pending = writer.write(new, now=now, merge=lambda base, ours, theirs: theirs + ours)
+    assert pending.reason == "in_editor"
 
     writer.tend(now - timedelta(days=365))
 
@@ -99,14 +96,10 @@ def test_a_write_across_midnight_and_time_zones_has_the_date_of_its_start(
     (root / "memory").mkdir()
     (root / "memory/2036-11-21.md").write_bytes(b"CONFLICT\n")
     (root / "memory/2036-11-21.md").chmod(0o444)
-    done = writer.write(
-        "memory/2036-11-21.md",
-        b"ours\n",
-        expected=None,
-        now=asked,
-        op_id="op",
-        record=b"x",
+    new = Replacement(
+        "memory/2036-11-21.md", b"ours\n", expected=None, op_id="op", record=b"x"
     )
+    done = writer.write(new, now=asked)
     assert done.outcome == "pending"
     (root / "memory/2036-11-21.md").chmod(0o644)
 

@@ -18,6 +18,7 @@ from vault_memory.vault.snapshots import revision_of
 from vault_memory.vault.write.atomic_swap import temporary
 from vault_memory.vault.write.attempt import WriteResult
 from vault_memory.vault.write.journal import FILE
+from vault_memory.vault.write.replacement import Replacement
 from vault_memory.vault.write.writer import Writer
 
 OLD, NEW = note("a", "b"), note("a", "b", "bot")
@@ -38,15 +39,10 @@ def put(
     record: bytes = b"",
 ) -> WriteResult:
     expected = None if old is None else revision_of(old)
-    return writer.write(
-        path,
-        new,
-        expected=expected,
-        now=at or now(),
-        op_id=op_id,
-        quiet=quiet,
-        record=record,
+    replacement = Replacement(
+        path, new, expected=expected, op_id=op_id, quiet=quiet, record=record
     )
+    return writer.write(replacement, now=at or now())
 
 
 def names(root: Path) -> list[str]:

@@ -12,6 +12,7 @@ from tests.vault.write.lines import merge_lines
 from vault_memory.vault.snapshots import Snapshots, revision_of
 from vault_memory.vault.write.attempt import WriteResult
 from vault_memory.vault.write.journal import Journal, JournalUnavailable
+from vault_memory.vault.write.replacement import Replacement
 from vault_memory.vault.write.write_context import WriteContext
 from vault_memory.vault.write.writer import Writer
 
@@ -88,15 +89,10 @@ class World:
         quiet: float = 0.0,
     ) -> WriteResult:
         expected = None if old is None else revision_of(old)
-        return self.writer.write(
-            path,
-            new,
-            expected=expected,
-            now=self.now,
-            op_id=op_id,
-            quiet=quiet,
-            record=RECORD,
+        replacement = Replacement(
+            path, new, expected=expected, op_id=op_id, quiet=quiet, record=RECORD
         )
+        return self.writer.write(replacement, now=self.now)
 
     def image(self) -> bytes:
         """The journal as it is on the disk."""

@@ -18,6 +18,7 @@ from vault_memory.sync.trees import BaseFile, hash_of
 from vault_memory.vault.reader import Note
 from vault_memory.vault.snapshots import Version, revision_of
 from vault_memory.vault.write.journal import By
+from vault_memory.vault.write.replacement import Replacement
 from vault_memory.vault.write.writer import Writer
 
 TEXT = (".md",)
@@ -216,16 +217,10 @@ class SyncSession:
             # Without a daemon nobody else tries the waiting write again once the editor is closed.
             if any(write.op_id == op_id for write in writer.pending()):
                 writer.tend(now)
-            written = writer.write(
-                path,
-                raw,
-                expected=expected,
-                now=now,
-                op_id=op_id,
-                merge=on_newer,
-                quiet=0.0,
-                by="sync",
+            new = Replacement(
+                path, raw, expected=expected, op_id=op_id, quiet=0.0, by="sync"
             )
+            written = writer.write(new, now=now, merge=on_newer)
             if written.outcome == "pending":
                 if written.reason == "in_editor":
                     self._patient.add(op_id)

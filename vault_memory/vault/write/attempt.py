@@ -163,18 +163,15 @@ def _must_wait(
     previous = None
     if not is_head:
         previous = context.snapshots.bytes_of(head.revision if head else write.base)
-    size = max(live.info.size, len(context.content(write)))
-    request = WriteRequest(size, write.since, write.quiet, now)
-    own = is_head and head is not None and head.by != "person"
-    return reason_to_wait(
-        context.files,
-        folder,
-        write.name,
-        live,
-        request,
-        previous,
-        own=own,
+    request = WriteRequest(
+        size=max(live.info.size, len(context.content(write))),
+        since=write.since,
+        quiet=write.quiet,
+        now=now,
+        previous=previous,
+        is_over_ours=is_head and head is not None and head.by != "person",
     )
+    return reason_to_wait(context.files, folder, write.name, live, request)
 
 
 def _must_wait_for_absent(
@@ -286,24 +283,15 @@ def _conflict(
     """Keeps both texts: the person's under the note's name, the other one in a conflict copy."""
     assert live is not None, "where there is no note, there is no conflict"
     head = context.snapshots.head(write.path)
-    live_is_ours = (
-        head is not None and head.by == "bot" and head.revision == live.revision
-    )
+    is_head = head is not None and head.revision == live.revision
+    live_is_ours = is_head and head is not None and head.by == "bot"
     # Late text of a person displaces the bot's text, and never another person's.
     person_first = write.side == "theirs" and live_is_ours
     copied = live.raw if person_first else context.content(write)
-    temp = temporary(write.name, context.token())
-    write = context.plan(replace(write, temp=temp), live, None)
+    named = replace(write, temp=temporary(write.name, context.token()))
+    write = context.plan(named, live, None)
     try:
-        name = put_copy(
-            context.files,
-            folder,
-            write.name,
-            write.stamp,
-            temp,
-            copied,
-            live,
-        )
+        name = put_copy(context.files, folder, write, copied, live)
     except OSError as error:
         return _leave_to_recovery(write, why(error))
     if name is None:

@@ -10,6 +10,7 @@ from vault_memory.vault.write.atomic_swap import (
     try_unlink,
     write_whole,
 )
+from vault_memory.vault.write.journal import PendingWrite
 from vault_memory.vault.write.preconditions import CurrentFile, read_live
 
 LONGEST_NAME = 255
@@ -32,21 +33,20 @@ def copy_name(name: str, stamp: str, by: str = "bot", number: int = 1) -> str:
 def put_copy(
     files: Files,
     folder: int,
-    name: str,
-    stamp: str,
-    temp: str,
+    write: PendingWrite,
     raw: bytes,
     live: CurrentFile | None,
 ) -> str | None:
     """Writes a durable copy beside the note. Returns its name, or None when no name is free.
 
-    A repeated call finds the copy of the first one. Raises OSError.
+    The copy gets the owner and the attributes of the note. A repeated call finds the copy of the
+    first one. Raises OSError.
     """
-    unfinished = temp + UNFINISHED
+    unfinished = write.temp + UNFINISHED
     try:
         write_whole(files, folder, unfinished, raw, live)
         for number in range(1, MOST):
-            candidate = copy_name(name, stamp, number=number)
+            candidate = copy_name(write.name, write.stamp, number=number)
             if _claim_name(files, folder, unfinished, candidate, raw):
                 files.fsync(folder)
                 return candidate

@@ -43,6 +43,10 @@ class WriteRequest:
     quiet: float
     """Seconds for which the note must have been left alone"""
     now: float
+    previous: bytes | None
+    """The version before the current one; None when there was none, or it is not needed"""
+    is_over_ours: bool
+    """Whether the bot wrote the current version"""
 
 
 def read_live(
@@ -87,14 +91,8 @@ def reason_to_wait(
     name: str,
     live: CurrentFile,
     request: WriteRequest,
-    previous: bytes | None,
-    *,
-    own: bool,
 ) -> Reason | None:
-    """Returns why this note may not be replaced now, or None.
-
-    `previous` is its version before the current one; `own` is true when the bot wrote it.
-    """
+    """Returns why this note may not be replaced now, or None."""
     if reason := _unkeepable(files, live.info):
         return reason
     # A crashed editor leaves its lock file: it must not stop the memory for ever.
@@ -104,9 +102,9 @@ def reason_to_wait(
     # A full disk in the middle of the protocol could leave the journal behind the vault.
     if files.free_bytes(folder) < SPACE * request.size:
         return "no_space"
-    if own:
+    if request.is_over_ours:
         return None
-    return _reason_in_last_change(files, folder, name, live, request, previous)
+    return _reason_in_last_change(files, folder, name, live, request)
 
 
 def _reason_in_last_change(
@@ -115,16 +113,15 @@ def _reason_in_last_change(
     name: str,
     live: CurrentFile,
     request: WriteRequest,
-    previous: bytes | None,
 ) -> Reason | None:
-    """Returns whether another program's save into the note may still be under way."""
+    """Returns the sign that another program's save into the note may still be under way."""
     age = request.now - live.info.ctime_ns / 1e9
     # A file from the future: the clock was set back, so the age proves nothing.
     if age < -_CLOCK_WAS_SET or age >= max(HOLD, request.quiet):
         return None
     if age < request.quiet:
         return "hot"
-    if half_saved(live.raw, previous):
+    if half_saved(live.raw, request.previous):
         return "truncated"
     return "hot" if _is_open_for_writing(files, folder, name) else None
 

@@ -26,7 +26,6 @@ from vault_memory.vault.snapshots import (
     LAST_SEEN,
     Snapshots,
     Version,
-    revision_of,
 )
 from vault_memory.vault.write.attempt import WriteResult, carry_out
 from vault_memory.vault.write.displaced import poll_displaced
@@ -35,13 +34,13 @@ from vault_memory.vault.write.journal import (
     RECORDED,
     SALVAGED,
     Backlog,
-    By,
     DisplacedFile,
     PendingWrite,
     open_journal,
 )
 from vault_memory.vault.write.loaded_note import LoadedNote, Unsettled, load, real_path
 from vault_memory.vault.write.recovery import recover
+from vault_memory.vault.write.replacement import Replacement, stamp
 from vault_memory.vault.write.trash import TrashedNote, empty, list_trash, take_out
 from vault_memory.vault.write.write_context import Barred, Merge, WriteContext, never
 
@@ -131,43 +130,27 @@ class Writer:
 
     def write(
         self,
-        path: str,
-        content: bytes,
+        new: Replacement,
         *,
-        expected: str | None,
         now: datetime,
-        op_id: str,
         merge: Merge | None = None,
-        quiet: float = 0.3,
-        record: bytes = b"",
-        by: By = "bot",
         loaded: LoadedNote | None = None,
     ) -> WriteResult:
-        """Replaces a note by `content`, made from the revision `expected` (None: a new note).
+        """Replaces the text of a note, or creates the note.
 
-        Where the note has changed, `merge` makes the text. `finished` returns `record` until it is
-        acknowledged, also after a crash. A repeated call with the same `op_id` has no effect.
-        `loaded` is the note as `load` returned it, which spares reading it again.
+        Where the note has changed, `merge` makes the text. `loaded` is the note as `load` returned
+        it, which spares reading it again.
         """
+        path, op_id = new.path, new.op_id
         if loaded is None:
             inside(path)
         at = now.timestamp()
         with self._transaction(at) as backlog:
+            # A caller that was killed before our answer repeats its write.
             if previous := backlog.write(op_id):
                 return WriteResult.of(previous)
-            write = PendingWrite(
-                op_id,
-                path,
-                "ours",
-                expected,
-                revision_of(content),
-                at,
-                _stamp(now),
-                quiet,
-                record,
-                by=by,
-            )
-            self._context.stage_content(op_id, content)
+            write = new.as_write(now)
+            self._context.stage_content(op_id, new.content)
             real = loaded.path if loaded else real_path(self._context.files, path)
             if real is None:
                 return WriteResult.of(self._context.postpone(write, "outside"))
@@ -199,7 +182,7 @@ class Writer:
             if previous := backlog.write(op_id):
                 return WriteResult.of(previous)
             write = PendingWrite(
-                op_id, path, "ours", expected, "", at, _stamp(now), record=record
+                op_id, path, "ours", expected, "", at, stamp(now), record=record
             )
             write = self._carry_out_in_order(write, self._merge, at, backlog)
             self._poll_displaced(now, self.journal.displaced())
@@ -304,14 +287,8 @@ class Writer:
         trashed = {note.id: note for note in self.thrown()}[thrown_id]
         raw = self.snapshots.bytes_of(trashed.revision) or b""
         # No merge: the two notes may have nothing in common but the name.
-        result = self.write(
-            trashed.path,
-            raw,
-            expected=None,
-            now=now,
-            op_id=op_id,
-            merge=lambda *_: None,
-        )
+        new = Replacement(trashed.path, raw, expected=None, op_id=op_id)
+        result = self.write(new, now=now, merge=lambda *_: None)
         if result.outcome != "pending":
             take_out(self._context, trashed)
         return result
@@ -422,7 +399,7 @@ class Writer:
             self._context.new_displaced.clear()
             waiting = []
             for entry in due:
-                late = poll_displaced(self._context, entry, _stamp(now), at)
+                late = poll_displaced(self._context, entry, stamp(now), at)
                 if late is None:
                     continue
                 late = carry_out(self._context, late, self._merge, at)
@@ -448,11 +425,6 @@ class Writer:
                 continue
             self._context.synced(folder_path)
         self._context.flush()
-
-
-def _stamp(now: datetime) -> str:
-    """Date and time for the name of a conflict copy."""
-    return f"{now:%Y-%m-%d %H%M%S}"
 
 
 def _is_due(entry: DisplacedFile, at: float) -> bool:
