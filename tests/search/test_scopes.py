@@ -125,7 +125,7 @@ FUNCTIONS: dict[str, Callable[[Index, Sequence[str]], set[str]]] = {
         index,
         fts_search.find(
             index.connection, index.scope_ids(asked), ["apple"], NONE, most=1000
-        ).found,
+        ).rows,
     ),
     "text.find, narrowed": lambda index, asked: of_places(
         index,
@@ -135,7 +135,7 @@ FUNCTIONS: dict[str, Callable[[Index, Sequence[str]], set[str]]] = {
             ["apple"],
             Filters(kinds=frozenset({"note"})),
             most=9,
-        ).found,
+        ).rows,
     ),
     "text.beside": lambda index, asked: of_places(
         index,

@@ -11,12 +11,16 @@ if TYPE_CHECKING:
 
 T = TypeVar("T")
 
+_NO_DIFFERENCE = 1 << 62
+"""More than the length of any list"""
+
 LONG = 400
 """Chunks from which on a note is cached"""
 MOST = 4
 """How many notes are cached"""
 _CONTENT = itemgetter(0, 1, 2, 5, 6)
 """The fields of a chunk without its lines"""
+_FIRST_LINE, _LAST_LINE = itemgetter(3), itemgetter(4)
 
 
 class Span(NamedTuple):
@@ -48,12 +52,15 @@ class DeltaCache:
         None also when the new entry has another scope, kind or date, which changes every row.
         """
         cached = self._entries.get(entry.path)
+        # Another process may have written the note since it was cached.
         if cached is None or cached.file.revision != revision:
             return None
+        # The spans compare chunks, and not the second scopes beside them.
         if entry.also or cached.also:
             return None
-        columns = (entry.scope, entry.kind, entry.date)
-        return cached if columns == (cached.scope, cached.kind, cached.date) else None
+        if (entry.scope, entry.kind) != (cached.scope, cached.kind):
+            return None
+        return cached if entry.date == cached.date else None
 
     def keep(self, entry: "IndexEntry") -> None:
         """Cache an entry that is written now, if it is long."""
@@ -61,7 +68,8 @@ class DeltaCache:
         if len(entry.chunks) >= LONG:
             self._entries[entry.path] = entry
         if len(self._entries) > MOST:
-            del self._entries[next(iter(self._entries))]
+            oldest = next(iter(self._entries))
+            del self._entries[oldest]
 
     def forget(self) -> None:
         """Drop all entries, because a transaction may not have written them."""
@@ -77,28 +85,38 @@ def span_of(old: Sequence[object], new: Sequence[object]) -> Span:
 
 def chunk_span(old: "Sequence[Chunk]", new: "Sequence[Chunk]") -> Span:
     """Return the stretch where the chunks of a note differ, apart from their line numbers."""
-    shift = new[-1].first_line - old[-1].first_line if old and new else 0
+    if not old or not new:
+        return _between(old, new, 0, 0)
+    head = _common_length(old, new)
     tail = _common_length(map(_CONTENT, reversed(old)), map(_CONTENT, reversed(new)))
-    for line in (itemgetter(3), itemgetter(4)):
-        moves = map(sub, map(line, reversed(new)), map(line, reversed(old)))
+    # All lines below an edit move by the same distance; a chunk that moved otherwise differs.
+    shift = new[-1].first_line - old[-1].first_line
+    for line in (_FIRST_LINE, _LAST_LINE):
+        new_lines = map(line, reversed(new))
+        old_lines = map(line, reversed(old))
+        moves = map(sub, new_lines, old_lines)
         tail = min(tail, _common_length(moves, repeat(shift)))
-    return _between(old, new, _common_length(old, new), tail)._replace(lines=shift)
+    return _between(old, new, head, tail)._replace(lines=shift)
 
 
 def _between(
-    old: Sequence[object], new: Sequence[object], first: int, tail: int
+    old: Sequence[object], new: Sequence[object], head: int, tail: int
 ) -> Span:
-    most = min(len(old), len(new))
-    first = min(first, most)
-    tail = min(tail, most - first)
-    return Span(first, len(old) - tail, len(new) - tail)
+    """Return the stretch after `head` equal entries and before `tail` equal entries."""
+    shorter = min(len(old), len(new))
+    head = min(head, shorter)
+    # In a list of equal entries, beginning and end must not count the same entry twice.
+    tail = min(tail, shorter - head)
+    return Span(head, len(old) - tail, len(new) - tail)
 
 
 def _common_length(
     left: Iterable[T], right: Iterable[T], differ: Callable[[T, T], bool] = ne
 ) -> int:
     """Return how many entries are equal from the start; a huge number when none differs."""
-    return next(compress(count(), map(differ, left, right)), 1 << 62)
+    # All of this loop runs in C, because a note may have 100,000 chunks.
+    differences = compress(count(), map(differ, left, right))
+    return next(differences, _NO_DIFFERENCE)
 
 
 def _differ(left: object, right: object) -> bool:

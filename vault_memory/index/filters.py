@@ -30,6 +30,7 @@ class Filters(NamedTuple):
         """Return conditions on a chunk ``c``, each with AND before it, and their values."""
         conditions = ""
         values: list[object] = []
+        # SQLite refuses lone surrogates, so each text of a caller is cleaned.
         if self.topic is not None:
             conditions += " AND (c.topic = '' OR c.topic = ? COLLATE NOCASE)"
             values.append(tokens.clean(self.topic))
@@ -40,13 +41,13 @@ class Filters(NamedTuple):
             conditions += " AND c.date <= ?"
             values.append(self.until.isoformat())
         if self.kinds:
-            kinds = marks(self.kinds)
-            conditions += f" AND c.note IN (SELECT id FROM note WHERE kind IN {kinds})"
+            notes = f"SELECT id FROM note WHERE kind IN {marks(self.kinds)}"
+            conditions += f" AND c.note IN ({notes})"
             values += sorted(map(tokens.clean, self.kinds))
-        if self.entity is not None:
-            names = self.entity_names
-            contains = "names(?, c.heading, c.who, c.text)"
-            conditions += f" AND ({' OR '.join([contains] * len(names))})"
+        names = self.entity_names
+        if names:
+            contains = ["names(?, c.heading, c.who, c.text)"] * len(names)
+            conditions += f" AND ({' OR '.join(contains)})"
             values += names
         return conditions, values
 
@@ -85,9 +86,12 @@ def notes_with(scope_ids: Iterable[int]) -> str:
 
 def listed(numbers: Iterable[int]) -> str:
     """Return numbers as a list for ``IN``."""
-    return f"({','.join(f'{number:d}' for number in numbers)})"
+    # `:d` raises for anything but a number, so no text can get into the statement.
+    digits = [f"{number:d}" for number in numbers]
+    return f"({','.join(digits)})"
 
 
 def marks(values: Sequence[object] | frozenset[str]) -> str:
     """Return as many question marks as there are values, for ``IN``."""
-    return f"({','.join('?' * len(values))})"
+    question_marks = ",".join("?" * len(values))
+    return f"({question_marks})"

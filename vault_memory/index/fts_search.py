@@ -52,7 +52,7 @@ Scores = dict[int, float]
 class Matches(NamedTuple):
     """The chunks that have any word of a query."""
 
-    found: dict[int, Row]
+    rows: dict[int, Row]
     """By place"""
     by_word: dict[str, Scores]
     """For each word of the search, its scores by place"""
@@ -80,13 +80,13 @@ class _WordQuery(NamedTuple):
 def find(
     connection: Connection,
     scope_ids: Sequence[int],
-    asked: Sequence[str],
+    query_words: Sequence[str],
     filters: Filters,
     *,
     most: int,
     without: Exclusion = NO_CHUNKS,
 ) -> Matches:
-    """Return the `most` best chunks of these scopes for the words `asked`.
+    """Return the `most` best chunks of these scopes for the words of a query.
 
     Chunks in `without` are neither returned nor counted.
     """
@@ -99,19 +99,26 @@ def find(
         _and(within_scopes(connection, scope_ids)),
         without,
     )
-    scored = {word: _scores(query, word) for word in _without_frequent(query, asked)}
+    searched_words = _without_frequent(query, query_words)
+    scored = {word: _scores(query, word) for word in searched_words}
     by_word = _without_weak(_filtered(connection, scope_ids, scored, filters))
-    totals: Scores = {}
-    get = totals.get
-    for scores in by_word.values():
-        for id_, score in scores.items():
-            totals[id_] = get(id_, 0.0) + score
-    rows = fetch(connection, scope_ids, _best(connection, totals, most))
+    best = _best(connection, _totals(by_word), most)
+    rows = fetch(connection, scope_ids, best)
     places = {row[1]: row[0] for row in rows}
     return Matches(
         {row[0]: row for row in rows},
         {word: _by_place(places, scores) for word, scores in by_word.items()},
     )
+
+
+def _totals(by_word: Mapping[str, Scores]) -> Scores:
+    """Return the sum of the scores of each chunk."""
+    totals: Scores = {}
+    get = totals.get  # a local name: the loop runs for each of thousands of chunks
+    for scores in by_word.values():
+        for id_, score in scores.items():
+            totals[id_] = get(id_, 0.0) + score
+    return totals
 
 
 def _best(
@@ -142,6 +149,7 @@ def _first(connection: Connection, ids: Sequence[int], most: int) -> list[int]:
 
 def _by_place(places: dict[int, int], scores: Scores) -> Scores:
     """Return the scores of the chunks in `places`, by place instead of id."""
+    # The loop goes over the shorter mapping: a frequent word has thousands of scores.
     if len(scores) > len(places):
         return {place: scores[id_] for id_, place in places.items() if id_ in scores}
     return {places[id_]: score for id_, score in scores.items() if id_ in places}
@@ -152,7 +160,8 @@ def _without_weak(by_word: dict[str, Scores]) -> dict[str, Scores]:
     highest = {
         word: max(scores.values(), default=0.0) for word, scores in by_word.items()
     }
-    least = max(highest.values(), default=0.0) * LEAST
+    best_score = max(highest.values(), default=0.0)
+    least = LEAST * best_score
     return {word: scores for word, scores in by_word.items() if highest[word] >= least}
 
 
@@ -173,15 +182,17 @@ def within_scopes(connection: Connection, scope_ids: Sequence[int]) -> str:
     volume = term_volumes.of(connection, scope_ids)
     if volume.chunks == term_volumes.of_all(connection).chunks:
         return ""
-    return f"scope : ({' OR '.join(f's{scope:d}' for scope in scope_ids)})"
+    scope_words = [f"s{scope_id:d}" for scope_id in scope_ids]
+    return f"scope : ({' OR '.join(scope_words)})"
 
 
 def naming(names: Sequence[str]) -> str:
     """Return an expression for chunks that contain one of the names."""
-    phrases = (
-        " + ".join(map(phrase, without_last_letters(words(name)))) or NOTHING
-        for name in names
-    )
+    phrases: list[str] = []
+    for name in names:
+        name_words = without_last_letters(words(name))
+        # FTS5 refuses an empty phrase, as a name of signs alone would give.
+        phrases.append(" + ".join(map(phrase, name_words)) or NOTHING)
     return f"{TEXT_COLUMNS} : ({' OR '.join(phrases)})"
 
 
@@ -192,12 +203,13 @@ def _and(expression: str) -> str:
 # --- Words ---
 
 
-def _without_frequent(query: _WordQuery, asked: Sequence[str]) -> list[str]:
+def _without_frequent(query: _WordQuery, query_words: Sequence[str]) -> list[str]:
     """Leave out the most frequent words, if all together are in too many chunks."""
     # In a small vault counting costs more than it saves.
-    if len(asked) < 2 or len(asked) * query.volume.chunks <= 3 * MOST_ROWS:
-        return list(asked)
-    counts = {word: _count(query, word) for word in asked}
+    most_matches = len(query_words) * query.volume.chunks
+    if len(query_words) < 2 or most_matches <= 3 * MOST_ROWS:
+        return list(query_words)
+    counts = {word: _count(query, word) for word in query_words}
     room = MOST_ROWS
     rare: set[str] = set()
     for word in sorted(counts, key=lambda word: counts[word]):
@@ -206,7 +218,7 @@ def _without_frequent(query: _WordQuery, asked: Sequence[str]) -> list[str]:
             break
         if counts[word]:
             rare.add(word)
-    return [word for word in asked if word in rare]
+    return [word for word in query_words if word in rare]
 
 
 def _count(query: _WordQuery, word: str) -> int:
@@ -233,23 +245,29 @@ def has(
 
 def _scores(query: _WordQuery, word: str) -> Scores:
     """Return the chunks with this word, by id, each with the BM25 score of the word."""
-    expression, without = query.expression(word), query.without
+    expression = query.expression(word)
     cache = cache_of(query.connection, query.scope_ids)
-    key = (expression, without.ids)
+    key = (expression, query.without.ids)
     if key not in cache.scores:
-        _register(query.connection)
-        weights: list[Any] = query.connection.execute(
-            "SELECT rowid, word_weight(chunk_fts, ?) FROM chunk_fts WHERE chunk_fts MATCH ?",
-            (query.volume.average, expression),
-        ).fetchall()
-        count = len(weights)
-        if without:
-            count = sum(id_ not in without.ids for id_, _ in weights)
-        rarity = _rarity(query.volume.chunks, count)
-        hidden = without.ids - without.repetitions
-        scores = {id_: rarity * weight for id_, weight in weights if id_ not in hidden}
-        cache.add_scores(key, scores)
+        cache.add_scores(key, _search_word(query, expression))
     return cache.scores[key]
+
+
+def _search_word(query: _WordQuery, expression: str) -> Scores:
+    """Search the full text for a word, and score each chunk that has it."""
+    without = query.without
+    _register(query.connection)
+    weights: list[Any] = query.connection.execute(
+        "SELECT rowid, word_weight(chunk_fts, ?) FROM chunk_fts WHERE chunk_fts MATCH ?",
+        (query.volume.average, expression),
+    ).fetchall()
+    count = len(weights)
+    if without:
+        # Excluded chunks must not make the word look frequent.
+        count = sum(id_ not in without.ids for id_, _ in weights)
+    rarity = _rarity(query.volume.chunks, count)
+    hidden = without.ids - without.repetitions
+    return {id_: rarity * weight for id_, weight in weights if id_ not in hidden}
 
 
 def _rarity(chunks: int, count: int) -> float:

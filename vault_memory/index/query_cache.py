@@ -6,6 +6,7 @@ and to the scopes it was read for.
 
 from collections.abc import Sequence
 from dataclasses import dataclass, field
+from typing import NamedTuple
 from weakref import WeakKeyDictionary
 
 from vault_memory.database.connection import Connection, change_counter
@@ -38,36 +39,53 @@ class CachedScopes:
 
     def add_scores(self, key: ScoreKey, scores: dict[int, float]) -> None:
         """Add the scores of an expression, and drop all others if there are too many."""
-        self.score_count += len(scores) + 1
-        if self.score_count > MOST_SCORES:
+        # An expression without any score takes room too.
+        added = len(scores) + 1
+        if self.score_count + added > MOST_SCORES:
             self.scores.clear()
-            self.score_count = len(scores) + 1
+            self.score_count = 0
+        self.score_count += added
         self.scores[key] = scores
 
     def add_rows(self, rows: Sequence[Row], places: Sequence[int] = ()) -> None:
         """Add rows. `places` are those that were read, also where no chunk is."""
-        if len(self.by_place) + len(rows) + len(places) > MOST_ROWS:
+        size = len(self.by_place) + len(rows) + len(places)
+        if size > MOST_ROWS:
             self.by_id.clear()
             self.by_place.clear()
             self.paths.clear()
-        self.by_place.update(dict.fromkeys(places))
-        self.by_id.update((row[1], row) for row in rows)
-        self.by_place.update((row[0], row) for row in rows)
+        for place in places:
+            self.by_place[place] = None
+        for row in rows:
+            place, chunk_id = row[:2]
+            self.by_id[chunk_id] = row
+            self.by_place[place] = row
 
 
-_caches: WeakKeyDictionary[
-    Connection, tuple[int, dict[tuple[int, ...], CachedScopes]]
-] = WeakKeyDictionary()
+class _ConnectionCache(NamedTuple):
+    """The caches of one connection, for one state of the index."""
+
+    counter: int
+    """The change counter of the index when they were begun"""
+    by_scopes: dict[tuple[int, ...], CachedScopes]
+
+
+_caches: WeakKeyDictionary[Connection, _ConnectionCache] = WeakKeyDictionary()
 
 
 def cache_of(connection: Connection, scope_ids: Sequence[int]) -> CachedScopes:
     """Return the cache of these scopes; an empty one at first, and after each change."""
     counter = change_counter(connection)
-    previous, by_scopes = _caches.get(connection, (-1, {}))
-    if previous != counter or len(by_scopes) > MOST_SCOPES:
-        by_scopes = {}
-        _caches[connection] = (counter, by_scopes)
-    return by_scopes.setdefault(tuple(scope_ids), CachedScopes())
+    cache = _caches.get(connection)
+    # Any process may have written; a hit from an older state could show a forgotten text.
+    is_current = cache is not None and cache.counter == counter
+    if cache is None or not is_current or len(cache.by_scopes) > MOST_SCOPES:
+        cache = _caches[connection] = _ConnectionCache(counter, {})
+    key = tuple(scope_ids)
+    scopes = cache.by_scopes.get(key)
+    if scopes is None:
+        scopes = cache.by_scopes[key] = CachedScopes()
+    return scopes
 
 
 def forget(connection: Connection) -> None:

@@ -144,7 +144,7 @@ def _by_words(request: CandidateRequest, candidates: Candidates) -> list[QueryTe
     if request.waiting:
         notes = Notes(request.connection, request.scope_ids)
         request.waiting.join(notes, words, request.filters, matches)
-    rows = matches.found
+    rows = matches.rows
     if not rows:
         return []
     candidates.by_word = matches.by_word
@@ -208,7 +208,7 @@ def _without_repetitions(
             most=request.most + len(without.repetitions),
             without=without,
         )
-        new = _repetitions(request, matches.found) - without.repetitions
+        new = _repetitions(request, matches.rows) - without.repetitions
         if not new:
             break
         repetitions = without.repetitions | new
@@ -286,7 +286,7 @@ def _by_entities(request: CandidateRequest, candidates: Candidates) -> None:
             request.filters,
             most=request.most,
             without=candidates.without,
-        ).found
+        ).rows
         with_name = {
             place: row
             for place, row in rows.items()

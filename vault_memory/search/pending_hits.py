@@ -74,7 +74,7 @@ class PendingHits(NamedTuple):
             scores = matches.by_word.setdefault(word, {})
             for place, id_, date, who, body in rows:
                 scores[place + BEYOND] = score
-                matches.found[place + BEYOND] = (place + BEYOND, -id_, date, who, body)
+                matches.rows[place + BEYOND] = (place + BEYOND, -id_, date, who, body)
 
     def _rows(self, word: str, filters: "Filters") -> "Collection[Row]":
         matches = fts_search.find(
@@ -84,7 +84,7 @@ class PendingHits(NamedTuple):
             filters,
             most=fts_search.MOST_ROWS,
         )
-        return matches.found.values()
+        return matches.rows.values()
 
     def paths(self, notes: Iterable[int]) -> dict[int, str]:
         """Returns the paths of the waiting notes among these, by their shifted ids."""
@@ -121,5 +121,5 @@ def _rare_score(
         [word],
         filters,
         most=1,
-    ).found
+    ).rows
     return 0.0 if frequent else score
