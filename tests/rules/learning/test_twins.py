@@ -1,0 +1,282 @@
+"""Which items say the same, and which only look alike."""
+
+import random
+import string
+
+import pytest
+from hypothesis import example, given
+from hypothesis import strategies as st
+
+from vault_memory.rules.learning.content_key import KEY_LENGTH, content_key
+from vault_memory.rules.learning.twins import TwinIndex, compared, relation_of, twin
+
+ALICE = "user:alice"
+
+PIECES = st.sampled_from(
+    [
+        *(
+            "the team meets ann and bo in the old house near the river every week".split()
+        ),
+        *(
+            "Ann Bo Bergen 5433 5434 Monday Friday May June not never today C# -5 5".split()
+        ),
+        *(
+            "a@b.org /etc/hosts “tea” **bo**: , . ! 我住在上海 我住在北京 喜欢茶 чай не Ни".split()
+        ),
+    ]
+)
+STATEMENTS = st.lists(PIECES, min_size=1, max_size=24).map(" ".join)
+METADATA = st.sampled_from(
+    [
+        "",
+        " (2026-05-01)",
+        " (2026-05-02, ref:t1)",
+        " (2026-05-03, until:2026-05-02)",
+        " (2026-05-01, conf:0.3)",
+        ' — "so be it" (2026-05-01)',
+    ]
+)
+ITEMS = st.builds(str.__add__, STATEMENTS, METADATA)
+
+
+# --- Keys -------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("first", "second"),
+    [
+        ("I live in Bergen", "I live in Bergen."),
+        ("I live in Bergen", "[identity] I live in **Bergen**! (2026-05-01, ref:t1)"),
+        ("Likes tea", 'likes tea — "I like tea" (2026-05-01)'),
+        ("Wi‑Fi ﬁnally works", "wi‑fi finally works"),
+        ("I don't eat meat", "I don’t eat meat"),
+        ("Я живу в Осло", "я живу в Осло!"),
+        ("我住在上海，喜欢茶", "我住在上海,喜欢茶。"),
+        ("Straße", "STRASSE"),
+    ],
+)
+def test_form_does_not_make_another_statement(first: str, second: str) -> None:
+    assert content_key(ALICE, first) == content_key(ALICE, second)
+
+
+@pytest.mark.parametrize(
+    ("first", "second"),
+    [
+        ("Likes C", "Likes C#"),
+        ("Grew by 5", "Grew by 5%"),
+        ("It was -5 degrees", "It was 5 degrees"),
+        ("Version 1.5", "Version 15"),
+        ("Meets at 18:30", "Meets at 1830"),
+        ("!", "?"),
+    ],
+)
+def test_a_sign_with_a_meaning_makes_another_statement(first: str, second: str) -> None:
+    assert content_key(ALICE, first) != content_key(ALICE, second)
+
+
+def test_keys_of_two_scopes_never_meet() -> None:
+    text = "Likes tea"
+    assert content_key(ALICE, text) != content_key("channel:alice", text)
+
+
+@given(st.text())
+@example("\ud800")
+def test_every_text_has_a_key(text: str) -> None:
+    key = content_key(ALICE, text)
+    assert len(key) == KEY_LENGTH
+    assert set(key) <= set(string.hexdigits.lower())
+
+
+# --- Relations --------------------------------------------------------------------------------
+
+PORT = (
+    "The staging database of the billing service listens on port {} of the host behind "
+    "the old firewall and needs the VPN to be up"
+)
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "relation"),
+    [
+        # English
+        ("I live in Bergen (2026-05-01)", "I live in Bergen.", "same"),
+        (
+            "Every morning before work I drink a cup of black coffee at the small kitchen table",
+            "Every morning before work I drink a cup of black coffee at the kitchen table",
+            "near",
+        ),
+        (PORT.format(5433), PORT.format(5434), "rival"),
+        (PORT.format("5,433"), PORT.format(5433), "near"),
+        # German
+        (
+            "Ich trinke jeden Morgen vor der Arbeit eine Tasse Kaffee ohne Zucker am Küchentisch",
+            "Ich trinke jeden Morgen vor der Arbeit gern eine Tasse Kaffee ohne Zucker am Küchentisch",
+            "near",
+        ),
+        # Russian
+        (
+            "Я живу в Москве и каждое утро перед работой пью чёрный чай с лимоном",
+            "Я живу в Москве и каждое утро перед работой пью крепкий чёрный чай с лимоном",
+            "near",
+        ),
+        (
+            "Я каждое утро перед работой пью чёрный чай с лимоном и ем два яйца",
+            "Я каждое утро перед работой пью чёрный чай с лимоном и ем три яйца",
+            "rival",
+        ),
+        # Chinese
+        ("我住在上海，喜欢喝绿茶", "我住在上海，喜欢喝绿茶。", "same"),
+        (
+            "我住在上海，周末常常和朋友们一起去公园散步，喜欢喝绿茶",
+            "我住在上海，周末常常和朋友们一起去公园散步，也喜欢喝绿茶",
+            "near",
+        ),
+        (
+            "我住在上海，每周常常和朋友张伟一起去公园里散步，也喜欢喝绿茶和咖啡，喜欢看电影",
+            "我住在上海，每周常常和朋友张芳一起去公园里散步，也喜欢喝绿茶和咖啡，喜欢看电影",
+            "rival",
+        ),
+        # too short, or too different
+        ("Likes green tea", "Likes black tea", None),
+        ("Drinks tea", "Never drinks tea", None),
+    ],
+)
+def test_similar_texts_in_several_scripts(
+    old: str, new: str, relation: str | None
+) -> None:
+    match = twin(new, [old])
+    assert (match.relation if match else None) == relation
+
+
+LONG = "In the summer house by the lake {} and we cook a big fish soup for all of the neighbours"
+
+
+@pytest.mark.parametrize(
+    ("first", "second"),
+    [
+        ("we meet 12 guests", "we meet 13 guests"),
+        ("we meet two guests", "we meet three guests"),
+        ("we meet from 9 to 5", "we meet from 5 to 9"),
+        ("we meet on 2026-05-01", "we meet on 2026-05-02"),
+        ("we meet on Friday", "we meet on Sunday"),
+        ("we meet in June", "we meet in July"),
+        ("we meet with Ann", "we meet with Bo"),
+        ("Ann calls Bo", "Bo calls Ann"),
+        ("we do smoke", "we do not smoke"),
+        ("we smoke", "we don't smoke"),
+        ("we meet before noon", "we meet after noon"),
+        ("we write to ann@example.org", "we write to bo@example.org"),
+        ("we read /etc/hosts", "we read /etc/passwd"),
+        ('we sing "hello"', 'we sing "goodbye"'),
+        ("we write C", "we write C#"),
+        ("we lose -5 points", "we lose 5 points"),
+    ],
+)
+def test_one_detail_makes_a_rival_and_both_stay(first: str, second: str) -> None:
+    match = twin(LONG.format(first), [LONG.format(second)])
+    assert match is not None
+    assert match.relation == "rival"
+    assert not match.is_duplicate
+
+
+def test_a_text_that_says_more_replaces_the_old_one() -> None:
+    old = LONG.format("we meet with Ann")
+    new = LONG.format("we meet with Ann and Bo")
+
+    replacing, shorter = twin(new, [old]), twin(old, [new])
+
+    assert replacing is not None
+    assert replacing.replaces
+    assert shorter is not None
+    assert not shorter.replaces
+
+
+def test_what_happened_today_may_happen_again_on_another_day() -> None:
+    match = twin("I ran today (2026-05-02)", ["I ran today (2026-05-01)"])
+    assert match is not None
+    assert match.relation == "rival"
+
+
+def test_what_has_ended_can_be_said_again() -> None:
+    assert (
+        twin("I live in Oslo (2026-05-03)", ["I live in Oslo (until:2026-05-01)"])
+        is None
+    )
+    assert twin("I live in Oslo", ["I live in Oslo (conf:0.3)"]) is None
+
+
+@pytest.mark.parametrize(
+    ("cosine", "new", "relation"),
+    [
+        (0.96, "Her home is Bergen", "close"),
+        (0.9, "Her home is Bergen", None),
+        (0.9, "She lives in Bergen", "close"),
+        (0.9, "She lives in Bergen now close to the sea", "larger"),
+        (0.8, "She lives in Bergen now close to the sea", None),
+        (0.96, "Her home is Oslo", "rival"),
+    ],
+)
+def test_vectors_find_other_words_for_the_same(
+    cosine: float, new: str, relation: str | None
+) -> None:
+    index = TwinIndex(["She lives in Bergen now"])
+    match = index.find(new, {0: cosine})
+    assert (match.relation if match else None) == relation
+
+
+# --- Laws -------------------------------------------------------------------------------------
+
+
+@given(ITEMS, ITEMS, st.none() | st.floats(0, 1))
+def test_same_and_rival_do_not_depend_on_the_order(
+    first: str, second: str, cosine: float | None
+) -> None:
+    there = relation_of(compared(first), compared(second), cosine=cosine)
+    back = relation_of(compared(second), compared(first), cosine=cosine)
+    for relation in ("same", "rival"):
+        assert (there == relation) == (back == relation)
+
+
+@given(st.lists(ITEMS, max_size=8))
+def test_adding_everything_twice_equals_adding_it_once(items: list[str]) -> None:
+    index = TwinIndex()
+
+    def add_all() -> None:
+        for item in items:
+            match = index.find(item)
+            if match is None or not match.is_duplicate:
+                index.add(item)
+
+    add_all()
+    count = len(index)
+    add_all()
+    assert len(index) == count
+
+
+@given(st.lists(ITEMS, max_size=20), ITEMS)
+def test_the_index_finds_what_comparing_all_items_finds(
+    items: list[str], new: str
+) -> None:
+    relations = {relation_of(compared(new), compared(item)) for item in items}
+    order = [name for name in ("same", "near", "rival") if name in relations]
+    match = TwinIndex(items).find(new)
+    assert (match.relation if match else None) == (order[0] if order else None)
+
+
+def test_a_new_text_is_compared_with_few_of_many_items(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    chance = random.Random(7)
+    vocabulary = [f"w{number}" for number in range(2000)]
+    items = [" ".join(chance.sample(vocabulary, 10)) for _ in range(2000)]
+    index = TwinIndex(items)
+    compared_pairs: list[object] = []
+    monkeypatch.setattr(
+        "vault_memory.rules.learning.twins.relation_of",
+        lambda *args, **options: compared_pairs.append(args),
+    )
+
+    for item in items[:100]:
+        index.find(item)
+
+    assert 100 <= len(compared_pairs) < 100 * 20

@@ -1,0 +1,275 @@
+"""Finds what makes two similar texts two statements: another number, day, name or negation. Pure.
+
+A distinction is a piece of a text, such as ``("number", "5433")``. Two similar texts are rivals
+when each has a distinction that the other lacks, when the order of the common ones differs, or when
+only one text is negated. A text that only adds a number or a name says more of the same.
+"""
+
+import re
+import unicodedata
+from collections.abc import Iterable, Iterator
+from difflib import SequenceMatcher
+from functools import cache
+
+from vault_memory.rules.search import stopwords
+from vault_memory.rules.search.tokens import stop_words, words
+
+Distinction = tuple[str, str]
+"""A class and a value, e.g. ``("number", "5433")``"""
+
+_NEGATIONS = """
+    not no never none nobody nothing neither nor without cannot cant dont wont doesnt didnt
+    isnt arent wasnt werent havent hasnt hadnt couldnt wouldnt shouldnt stopped anymore
+    nicht kein keine keinen keinem keiner keines nie niemals nichts niemand ohne weder
+    pas jamais rien aucun aucune personne sans non
+    nunca jamás nada nadie ningún ninguna ninguno sin tampoco
+    não nem nada nenhum nenhuma mai niente nessuno senza niet geen nooit
+    inte aldrig ingen inget nie nigdy bez
+    не нет ни никогда ничего никто нельзя без ні ніколи
+"""
+_NEGATION_LETTERS = re.compile("[不没沒无無别別未勿莫]|ない|ません")
+_CONTRACTED = re.compile(r"\b\w+n['’]t\b", re.IGNORECASE)
+
+_OPPOSITES = """
+    always before after more less most least first last left right
+    up down on off open closed start stop
+    like likes love loves dislike dislikes hate hates prefer prefers avoid avoids
+    trust trusts distrust distrusts
+    immer vor nach mehr weniger erste letzte links rechts mag liebt liebe hasse hasst
+    toujours avant après plus moins premier dernier gauche droite aime déteste
+    siempre antes después más menos primero último izquierda derecha gusta odia odio
+    всегда до после больше меньше первый последний налево направо люблю любит ненавижу ненавидит
+"""
+"""Words that turn a statement around; a person may say both at different times"""
+
+_WEEKDAYS = """
+    monday montag lundi lunes понедельник понедельникам 星期一 周一 礼拜一
+    tuesday dienstag mardi martes вторник вторникам 星期二 周二 礼拜二
+    wednesday mittwoch mercredi miércoles среда среду средам 星期三 周三 礼拜三
+    thursday donnerstag jeudi jueves четверг четвергам 星期四 周四 礼拜四
+    friday freitag vendredi viernes пятница пятницу пятницам 星期五 周五 礼拜五
+    saturday samstag sonnabend samedi sábado суббота субботу субботам 星期六 周六 礼拜六
+    sunday sonntag dimanche domingo воскресенье воскресеньям 星期日 星期天 周日 周天 礼拜天
+"""
+_NUMBER_WORDS = """
+    zero null cero ноль 零 〇
+    one un une uno una eins ein eine один одна 一
+    two zwei deux dos два две 二 两 兩
+    three drei trois tres три 三
+    four vier quatre cuatro четыре 四
+    five fünf cinq cinco пять 五
+    six sechs seis шесть 六
+    seven sieben sept siete семь 七
+    eight acht huit ocho восемь 八
+    nine neun neuf nueve девять 九
+    ten zehn dix diez десять 十
+    eleven elf onze once одиннадцать 十一
+    twelve zwölf douze doce двенадцать 十二
+"""
+"""One number a line, from 0"""
+
+_RELATIVE_DAYS = """
+    today tonight tomorrow yesterday tonite heute gestern übermorgen vorgestern
+    aujourd demain hoy ayer anoche сегодня завтра вчера позавчера послезавтра
+"""
+_DE_DAY = (
+    r"(?:woche|monat|jahr|wochenende|(?:mon|diens|donners|frei|sams|sonn)tag|mittwoch)"
+)
+_FR_DAY = r"(?:semaine|mois|année|(?:lun|mar|mercre|jeu|vendre|same)di|dimanche)"
+_ES_DAY = r"(?:semana|mes|año|lunes|martes|miércoles|jueves|viernes|sábado|domingo)"
+_RELATIVE_PHRASE = re.compile(
+    r"\b(?:this|next|last|past|coming) (?:week|month|year|weekend|morning|evening|night|"
+    r"(?:mon|tues|wednes|thurs|fri|satur|sun)day)\b|\b(?:ago|just now|right now)\b|"
+    # "Jeden Morgen" and "por la mañana" are times of every day.
+    rf"(?<!jeden )(?<!am )\bmorgen\b|\b(?:nächste|letzte|diese)[nmrs]? {_DE_DAY}\b|"
+    rf"\bhier (?:soir|matin)\b|\b{_FR_DAY} (?:prochaine?|dernière?)\b|"
+    rf"(?<!la )\bmañana\b|\b(?:próxim[oa]|pasad[oa]|est[ea]) {_ES_DAY}\b|"
+    rf"\b{_ES_DAY} (?:que viene|pasad[oa]|próxim[oa])\b|"
+    r"\b(?:следующ|прошл|эт)\w+ (?:недел|месяц|год)\w*|"
+    r"今天|明天|昨天|后天|後天|前天|今晚|昨晚|[上下这這]个?(?:周|週|月|星期)|[今明去]年"
+)
+
+_NUMBER = re.compile(r"(?:(?<!\S)-)?\d+(?:[.,:/-]\d+)*")
+_THOUSANDS = re.compile(r"\d{1,3}(?:,\d{3})+")
+_DECIMAL = re.compile(r"(-?\d{1,4})\.(\d+)")
+_CHINESE_NUMBER = re.compile("[〇零一二两兩三四五六七八九十百千万]+")
+_SIGNED_WORD = re.compile(r"[^\W_]+[+#%]+")
+_ADDRESS = re.compile(r"\S+@\S+|\w+://\S+|@\w+|\w+(?:\.\w+)+\S*|(?:~|\.{1,2})?/\w\S*")
+_QUOTATION = re.compile(r"[\"“”„«]([^\"“”„«»]+)[\"“”»]")
+_TOKEN = re.compile(r"[^\W\d_][\w'’-]*")
+_SPEAKER = re.compile(r"\*\*([^*]+)\*\*:")
+
+
+def are_rivals(first: str, second: str) -> bool:
+    """Returns whether two similar texts are two statements. The order does not matter."""
+    if _polarity(first) != _polarity(second):
+        return True
+    ours, theirs = distinctions(first), distinctions(second)
+    we_lack = _lacked_by(first, ours, theirs)
+    they_lack = _lacked_by(second, theirs, ours)
+    if we_lack and they_lack:
+        return True
+    if _order(ours, theirs) != _order(theirs, ours):
+        return True
+    return _replaces_letters(first, second)
+
+
+def is_relative(text: str) -> bool:
+    """Returns whether the day on which a text was said is a part of what it says."""
+    folded = text.casefold()
+    if _RELATIVE_PHRASE.search(folded):
+        return True
+    return not _relative_words().isdisjoint(words(folded))
+
+
+def distinctions(text: str) -> tuple[Distinction, ...]:
+    """Returns the distinctions of a text except negations, each once, in the order of the text."""
+    text = unicodedata.normalize("NFKC", text)
+    placed = [*_patterns_in(text), *_words_in(text), *_pieces_in(text)]
+    return tuple(dict.fromkeys(distinction for _, distinction in sorted(placed)))
+
+
+def _lacked_by(
+    text: str, own: Iterable[Distinction], others: Iterable[Distinction]
+) -> bool:
+    """Returns whether a text lacks one of another text's distinctions."""
+    missing = set(others).difference(own)
+    own_words = set(words(text))
+    # A name may be written in lower case.
+    return any(
+        class_ != "name" or not own_words.issuperset(words(value))
+        for class_, value in missing
+    )
+
+
+def _order(
+    own: Iterable[Distinction], others: Iterable[Distinction]
+) -> list[Distinction]:
+    """Returns the distinctions that both texts have, in the order of the first."""
+    common = set(others)
+    return [distinction for distinction in own if distinction in common]
+
+
+def _patterns_in(text: str) -> Iterator[tuple[int, Distinction]]:
+    for match in _NUMBER.finditer(text):
+        yield match.start(), ("number", _value(match[0]))
+    for match in _CHINESE_NUMBER.finditer(text):
+        yield match.start(), ("number", _number_words().get(match[0], match[0]))
+    for match in _ADDRESS.finditer(text):
+        yield match.start(), ("address", match[0].strip(".,;:!?()"))
+    for match in _QUOTATION.finditer(text):
+        yield match.start(), ("quotation", match[1].casefold())
+    for match in _SPEAKER.finditer(text):
+        yield match.start(), ("name", match[1].casefold())
+
+
+def _value(number: str) -> str:
+    """Returns one form for numbers of one value: ``5,433`` and ``5433``, ``1.50`` and ``1.5``."""
+    if _THOUSANDS.fullmatch(number):
+        return number.replace(",", "")
+    decimal = _DECIMAL.fullmatch(number)
+    if decimal:
+        return f"{int(decimal[1])}.{decimal[2].rstrip('0')}".rstrip(".")
+    return number.lstrip("0") or "0"
+
+
+def _words_in(text: str) -> Iterator[tuple[int, Distinction]]:
+    """Yields listed words, number words, and words with a capital letter.
+
+    A stop-word with a capital letter begins a sentence and is not a name.
+    """
+    tables = _tables()
+    common = stop_words(words(text))
+    for match in _TOKEN.finditer(text):
+        word = match[0]
+        folded = word.casefold()
+        if folded in tables:
+            yield match.start(), tables[folded]
+        elif word != word.lower() and not common.issuperset(words(word)):
+            yield match.start(), ("name", folded)
+
+
+def _pieces_in(text: str) -> Iterator[tuple[int, Distinction]]:
+    """Yields listed words of scripts without spaces."""
+    if text.isascii():
+        return
+    for piece in _pieces():
+        position = text.find(piece)
+        if position >= 0:
+            yield position, _tables().get(piece, ("time", piece))
+
+
+def _polarity(text: str) -> tuple[int, frozenset[str]]:
+    """Returns what two texts of one meaning share: negations, and words such as C# and 5%."""
+    contracted = len(_CONTRACTED.findall(text))
+    listed = sum(word in _negation_words() for word in words(text.casefold()))
+    negations = contracted + listed + len(_NEGATION_LETTERS.findall(text))
+    signed_words = map(str.casefold, _SIGNED_WORD.findall(text))
+    return negations, frozenset(signed_words)
+
+
+def _replaces_letters(first: str, second: str) -> bool:
+    """Returns whether the texts differ by a replaced word of a script without capital letters.
+
+    Such a word may be a name. A word that was only added says more of the same.
+    """
+    if first.isascii() or second.isascii():
+        return False
+    # The order decides what the matcher finds, and must not decide whether two are rivals.
+    shorter, longer = sorted(map(_letters_without_case, (first, second)))
+    if not shorter or not longer:
+        return False
+    matcher = SequenceMatcher(None, shorter, longer, autojunk=False)
+    return any(tag == "replace" for tag, *_ in matcher.get_opcodes())
+
+
+def _letters_without_case(text: str) -> str:
+    text = unicodedata.normalize("NFKC", text)
+    return "".join(
+        letter
+        for letter in text
+        if letter.isalpha() and letter.upper() == letter.lower()
+    )
+
+
+@cache
+def _tables() -> dict[str, Distinction]:
+    """Returns the distinction that each listed word is."""
+    tables: dict[str, Distinction] = {}
+    for word in stopwords.TIME_WORDS.split():
+        tables[word] = ("time", word)
+    for word in _OPPOSITES.split():
+        tables[word] = ("opposite", word)
+    for number, names in enumerate(stopwords.MONTHS, start=1):
+        tables |= dict.fromkeys(names.split(), ("month", str(number)))
+    for number, line in enumerate(_WEEKDAYS.strip().splitlines()):
+        tables |= dict.fromkeys(line.split(), ("weekday", str(number)))
+    for word, value in _number_words().items():
+        tables[word] = ("number", value)
+    return tables
+
+
+@cache
+def _pieces() -> tuple[str, ...]:
+    """Returns listed words of scripts without spaces."""
+    weekdays = (word for word in _WEEKDAYS.split() if "\u4e00" <= word[0] <= "\u9fff")
+    return (*stopwords.TIME_PIECES.split(), *weekdays)
+
+
+@cache
+def _number_words() -> dict[str, str]:
+    return {
+        word: str(number)
+        for number, line in enumerate(_NUMBER_WORDS.strip().splitlines())
+        for word in line.split()
+    }
+
+
+@cache
+def _negation_words() -> frozenset[str]:
+    return frozenset(words(_NEGATIONS))
+
+
+@cache
+def _relative_words() -> frozenset[str]:
+    return frozenset(words(_RELATIVE_DAYS))

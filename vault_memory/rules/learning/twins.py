@@ -1,0 +1,212 @@
+"""Finds items that already say what a new text says. Pure.
+
+Most items share no rare word with a new text. So an inverted index over the rarest words of each
+item finds the few to compare: two sets of words with a similarity of 0.85 share one of the rarest
+words of each. The order of rarity must be the same for all items of an index.
+"""
+
+from collections import Counter, defaultdict
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+from datetime import date
+from math import ceil
+from typing import Literal, NamedTuple
+
+from vault_memory.markdown.items import parse_item
+from vault_memory.rules.learning.content_key import bare_statement
+from vault_memory.rules.learning.distinctions import are_rivals, is_relative
+from vault_memory.rules.search.tokens import without_last_letters, words
+
+Relation = Literal["same", "near", "close", "larger", "rival"]
+"""A rival is kept beside the new text; in the other relations one text stands for both"""
+
+JACCARD = 0.85
+"""The similarity of words from which two texts are near"""
+FEWEST_WORDS = 4
+"""Shorter texts are never near"""
+CLOSE = 0.95
+"""The cosine from which two texts are close, whatever their words"""
+SIMILAR = 0.85
+"""The cosine from which they are close if one has most words of the other"""
+MOST_WORDS = 0.9
+"""The share of a text's words that is most of them"""
+LOST = 0.3
+"""The confidence of an item that a rival replaced"""
+
+_ORDER = ("same", "near", "close", "larger", "rival")
+_ROUNDING = 1e-9
+
+
+class Compared(NamedTuple):
+    """An item in the form in which items are compared."""
+
+    statement: str
+    """without type, quote and metadata"""
+    bare: str
+    words: frozenset[str]
+    day: date | None = None
+    until: date | None = None
+    lost: bool = False
+    """a rival replaced it"""
+
+
+@dataclass(frozen=True, slots=True)
+class Twin:
+    """An item that resembles a new text."""
+
+    position: int
+    """of the item, in the order in which items were added"""
+    relation: Relation
+    replaces: bool = False
+    """the new text says all that the item says, and more"""
+
+    @property
+    def is_duplicate(self) -> bool:
+        """Whether one of both texts is enough."""
+        return self.relation != "rival"
+
+
+class TwinIndex:
+    """Items of one scope; finds the twin of a new text without comparing it with each item."""
+
+    def __init__(self, texts: Iterable[str] = (), *, jaccard: float = JACCARD) -> None:
+        self._jaccard = jaccard
+        self._items = [compared(text) for text in texts]
+        self._frequency = Counter(word for item in self._items for word in item.words)
+        self._by_bare: dict[str, list[int]] = defaultdict(list)
+        self._by_rare_word: dict[str, list[int]] = defaultdict(list)
+        for position, item in enumerate(self._items):
+            self._enter(position, item)
+
+    def __len__(self) -> int:
+        return len(self._items)
+
+    def add(self, text: str) -> int:
+        """Adds an item and returns its position."""
+        item = compared(text)
+        self._items.append(item)
+        self._enter(len(self._items) - 1, item)
+        return len(self._items) - 1
+
+    def find(
+        self, text: str, cosines: Mapping[int, float] | None = None
+    ) -> Twin | None:
+        """Returns the best twin of a text; the first item wins among equal ones.
+
+        `cosines`: of the text's vector and those of items, by position.
+        """
+        new = compared(text)
+        cosines = cosines or {}
+        positions = {*self._by_bare.get(new.bare, ()), *self._sharing_rare_word(new)}
+        best: Twin | None = None
+        for position in sorted(positions.union(cosines)):
+            item = self._items[position]
+            twin = _twin_at(position, new, item, self._jaccard, cosines.get(position))
+            if twin and (best is None or _rank(twin) < _rank(best)):
+                best = twin
+        return best
+
+    def _enter(self, position: int, item: Compared) -> None:
+        self._by_bare[item.bare].append(position)
+        for word in self._rarest(item.words):
+            self._by_rare_word[word].append(position)
+
+    def _sharing_rare_word(self, new: Compared) -> Iterable[int]:
+        return (
+            position
+            for word in self._rarest(new.words)
+            for position in self._by_rare_word.get(word, ())
+        )
+
+    def _rarest(self, item_words: frozenset[str]) -> list[str]:
+        """Returns the words of which a near item has at least one among its own rarest."""
+        count = len(item_words)
+        if count < FEWEST_WORDS:
+            return []
+        frequency = self._frequency
+        by_rarity = sorted(item_words, key=lambda word: (frequency[word], word))
+        common = ceil(self._jaccard * count - _ROUNDING)
+        return by_rarity[: count - common + 1]
+
+
+def twin(new: str, items: Iterable[str], *, jaccard: float = JACCARD) -> Twin | None:
+    """Returns the best twin of a text among a few items of the same scope."""
+    return TwinIndex(items, jaccard=jaccard).find(new)
+
+
+def compared(text: str) -> Compared:
+    """Returns an item in the form in which items are compared."""
+    fields = parse_item(text)
+    bare = bare_statement(fields.text)
+    return Compared(
+        fields.text,
+        bare,
+        frozenset(without_last_letters(words(bare))),
+        fields.date,
+        fields.until,
+        fields.conf <= LOST,
+    )
+
+
+def relation_of(
+    new: Compared,
+    item: Compared,
+    *,
+    jaccard: float = JACCARD,
+    cosine: float | None = None,
+) -> Relation | None:
+    """Returns how a new text relates to an item; None: it says something else."""
+    if new == item:
+        return "same"
+    # A statement of today is true again although it ended, or lost to another one, before.
+    if item.lost != new.lost or _has_ended(item, new) or _has_ended(new, item):
+        return None
+    similar = _similarity(new, item, jaccard, cosine)
+    if similar is None:
+        return None
+    if new.day != item.day and is_relative(new.statement):
+        return "rival"
+    if similar != "same" and are_rivals(new.statement, item.statement):
+        return "rival"
+    return similar
+
+
+def _similarity(
+    new: Compared, item: Compared, jaccard: float, cosine: float | None
+) -> Relation | None:
+    """Returns how alike two texts are, whatever distinguishes them."""
+    if new.bare == item.bare:
+        return "same"
+    fewest = min(len(new.words), len(item.words))
+    common = len(new.words & item.words)
+    either = len(new.words | item.words)
+    if fewest >= FEWEST_WORDS and common >= jaccard * either - _ROUNDING:
+        return "near"
+    if cosine is None or cosine < SIMILAR or not fewest:
+        return None
+    if cosine >= CLOSE or common >= MOST_WORDS * len(new.words):
+        return "close"
+    return "larger" if common >= MOST_WORDS * len(item.words) else None
+
+
+def _has_ended(item: Compared, new: Compared) -> bool:
+    """Returns whether an item's validity ended before the day of another one."""
+    return bool(item.until and new.day and item.until < new.day)
+
+
+def _twin_at(
+    position: int,
+    new: Compared,
+    item: Compared,
+    jaccard: float,
+    cosine: float | None,
+) -> Twin | None:
+    relation = relation_of(new, item, jaccard=jaccard, cosine=cosine)
+    if relation is None:
+        return None
+    has_more = relation == "near" and new.words > item.words
+    return Twin(position, relation, has_more or relation == "larger")
+
+
+def _rank(twin: Twin) -> int:
+    return _ORDER.index(twin.relation)
