@@ -48,7 +48,7 @@ def offered(tools: list[str]) -> set[str]:
     return {name for name in TOOLS if any(tool.endswith(name) for tool in tools)}
 
 
-def test_the_client_itself_says_that_the_server_is_well(client: Client) -> None:
+def test_the_client_itself_reports_the_server_as_healthy(client: Client) -> None:
     client.install()
 
     said = client.own_check()
@@ -59,7 +59,7 @@ def test_the_client_itself_says_that_the_server_is_well(client: Client) -> None:
     )
 
 
-def test_the_memory_stands_in_the_first_request_and_both_sides_are_recorded_once(
+def test_the_first_request_contains_the_memory_and_both_sides_are_recorded_once(
     client: Client,
 ) -> None:
     client.install()
@@ -72,7 +72,7 @@ def test_the_memory_stands_in_the_first_request_and_both_sides_are_recorded_once
     assert turns(client) == [("user", GREETING), ("assistant", REPLY)]
 
 
-def test_nothing_said_is_lost_when_the_client_is_killed(client: Client) -> None:
+def test_killing_the_client_loses_no_recorded_turn(client: Client) -> None:
     client.install()
     client.trust()
 
@@ -89,7 +89,9 @@ def test_nothing_said_is_lost_when_the_client_is_killed(client: Client) -> None:
     ]
 
 
-def test_the_first_request_names_the_tools_each_time(client: Client) -> None:
+def test_the_first_request_of_every_conversation_lists_the_tools(
+    client: Client,
+) -> None:
     client.install(
         *client.allow
     )  # Gemini CLI offers no tool that it would have to ask about
@@ -105,7 +107,7 @@ def test_the_first_request_names_the_tools_each_time(client: Client) -> None:
     assert named == [TOOLS] * client.runs
 
 
-def test_the_model_sees_marks_around_what_a_search_quotes(client: Client) -> None:
+def test_search_results_are_marked_as_quotations_for_the_model(client: Client) -> None:
     client.install(*client.allow)
     client.trust()
 
@@ -123,7 +125,7 @@ def test_the_model_sees_marks_around_what_a_search_quotes(client: Client) -> Non
     assert result.rindex("</vault-memory>") > result.rindex("varnish")
 
 
-def test_what_the_client_asks_permission_for_works_without_a_person_when_they_allowed_it(
+def test_allowed_tools_run_without_asking_the_person(
     client: Client,
 ) -> None:
     client.install(*client.allow)
@@ -144,7 +146,7 @@ def contents(client: Client) -> dict[str, bytes | None]:
     }
 
 
-def test_uninstall_leaves_what_was_there_before(client: Client) -> None:
+def test_uninstall_restores_the_previous_configuration(client: Client) -> None:
     before = contents(client)
 
     client.install(*client.allow)

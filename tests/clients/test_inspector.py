@@ -45,7 +45,7 @@ def inspected(folder: Path, *server: str) -> "subprocess.CompletedProcess[str]":
     )
 
 
-def test_the_inspector_finds_no_fault_in_the_schemas_of_our_tools(
+def test_the_inspector_accepts_the_schemas_of_our_tools(
     tmp_path: Path,
 ) -> None:
     vault = tmp_path / "vault"
@@ -65,7 +65,7 @@ def test_the_inspector_finds_no_fault_in_the_schemas_of_our_tools(
     assert "memory_search" in check.stdout
 
 
-def test_the_inspector_does_find_the_fault_in_a_schema_that_has_it(
+def test_the_inspector_rejects_a_faulty_schema(
     tmp_path: Path,
 ) -> None:
     script = tmp_path / "server.py"

@@ -20,13 +20,13 @@ def openclaw(tmp_path: Path) -> Iterator[OpenClaw]:
         yield client
 
 
-def test_openclaw_itself_says_that_the_server_is_well(openclaw: OpenClaw) -> None:
+def test_openclaw_itself_reports_the_server_as_healthy(openclaw: OpenClaw) -> None:
     openclaw.install()
 
     assert "vault-memory: ok" in openclaw.own_check()
 
 
-def test_openclaw_names_its_own_memory_and_hides_our_tools_until_a_person_chooses_ours(
+def test_openclaw_offers_its_own_memory_until_a_person_chooses_ours(
     openclaw: OpenClaw,
 ) -> None:
     """The guide says so; where this fails, the guide has become wrong."""
@@ -44,7 +44,7 @@ def test_openclaw_names_its_own_memory_and_hides_our_tools_until_a_person_choose
     }
 
 
-def test_the_first_request_has_our_tools_alone_when_a_person_chose_ours(
+def test_the_first_request_offers_only_our_tools_once_a_person_chose_ours(
     openclaw: OpenClaw,
 ) -> None:
     openclaw.install()
@@ -71,7 +71,7 @@ def test_openclaw_remembers_without_asking_a_person(openclaw: OpenClaw) -> None:
     assert is_noted(openclaw, "USER.md", KEY)
 
 
-def test_uninstall_leaves_the_file_of_openclaw_as_it_was(openclaw: OpenClaw) -> None:
+def test_uninstall_restores_the_configuration_of_openclaw(openclaw: OpenClaw) -> None:
     before = contents(openclaw)
 
     openclaw.install()

@@ -76,7 +76,7 @@ def hits(path: str, raw: bytes) -> list[Hit]:
 @given(RAW)
 @example(b"\xff\xfe broken \x80\r\n- x")
 @example(b"- a\r- b\n\r\n- c")
-def test_every_chunk_stands_where_the_index_says(tmp_path, raw):
+def test_every_chunk_is_on_the_lines_the_index_gives(tmp_path, raw):
     (tmp_path / "memory").mkdir(exist_ok=True)
     (tmp_path / NOTE).write_bytes(raw)
     here = notes(tmp_path)
@@ -87,7 +87,7 @@ def test_every_chunk_stands_where_the_index_says(tmp_path, raw):
         assert (found.first, found.last, found.text) == (*hit.lines, hit.text)
 
 
-def test_all_of_the_sample_vault_stands_where_the_index_says():
+def test_every_chunk_of_the_sample_vault_is_on_the_lines_the_index_gives():
     here = notes(SAMPLE)
     for file in SAMPLE.rglob("*.md"):
         path = file.relative_to(SAMPLE).as_posix()
@@ -97,7 +97,7 @@ def test_all_of_the_sample_vault_stands_where_the_index_says():
             assert (found.first, found.last) == hit.lines
 
 
-def test_lines_that_moved_are_found_where_they_stand_and_lines_that_went_are_not(
+def test_moved_lines_are_found_in_their_new_place_and_deleted_ones_are_not(
     tmp_path,
 ):
     (tmp_path / "memory").mkdir()
@@ -135,7 +135,7 @@ FACTS = [
 @pytest.mark.parametrize(
     "page", [*FACTS, *(file.read_text() for file in sorted(SAMPLE.rglob("*FACTS.md")))]
 )
-def test_every_fact_is_found_in_its_line(tmp_path, page):
+def test_every_fact_is_found_on_its_line(tmp_path, page):
     (tmp_path / "FACTS.md").write_bytes(page.encode())
     here = notes(tmp_path)
     facts = read_facts(parse(page.encode()))
@@ -149,7 +149,7 @@ def test_every_fact_is_found_in_its_line(tmp_path, page):
     assert here.line_of("FACTS.md", "alice", "likes: nothing") == 0
 
 
-def test_an_audit_that_is_read_once_is_read_again_when_it_changes(tmp_path):
+def test_a_cached_audit_is_read_again_when_it_changes(tmp_path):
     (tmp_path / "memory").mkdir()
     (tmp_path / NOTE).write_text("- tea\n")
     authors = Authors(Folder(tmp_path))

@@ -55,7 +55,7 @@ def limits(field: dict[str, Any]) -> dict[str, Any]:
 
 
 @pytest.mark.parametrize("family", [SEARCHES, CONTEXTS], ids=["search", "context"])
-def test_a_field_has_the_same_limits_on_each_face(
+def test_a_field_has_the_same_limits_on_every_interface(
     family: tuple[type[msgspec.Struct], ...],
 ):
     schemas = [fields(struct) for struct in family]
@@ -66,20 +66,20 @@ def test_a_field_has_the_same_limits_on_each_face(
                 assert narrow[name] == wide[name], name
 
 
-def test_each_tool_takes_and_gives_shapes_of_the_contract():
+def test_each_tool_uses_the_request_and_answer_types_of_the_contract():
     for tool in TOOLS.values():
         assert STRUCTS[tool.takes.__name__] is tool.takes
         assert vars(tool_answers)[tool.gives.__name__] is tool.gives
         assert is_typeddict(tool.gives)
 
 
-def test_each_http_call_takes_and_gives_shapes_of_the_contract():
+def test_each_http_call_uses_the_request_and_answer_types_of_the_contract():
     for endpoint in ENDPOINTS:
         assert STRUCTS[endpoint.takes.__name__] is endpoint.takes
         assert vars(answers)[endpoint.gives.__name__] is endpoint.gives
 
 
-def test_the_openapi_document_has_the_keys_of_each_answer_in_their_order():
+def test_the_openapi_document_lists_the_keys_of_each_answer_in_order():
     schemas = document(ENDPOINTS)["components"]["schemas"]
 
     for endpoint in ENDPOINTS:
@@ -87,7 +87,7 @@ def test_the_openapi_document_has_the_keys_of_each_answer_in_their_order():
         assert list(schemas[name]["properties"]) == list(get_type_hints(endpoint.gives))
 
 
-def test_a_key_of_a_tool_has_the_type_that_it_has_on_the_command_line():
+def test_a_key_has_the_same_type_in_a_tool_and_on_the_command_line():
     pairs = (
         (tool_answers.ToolHit, answers.HitJson),
         (tool_answers.ToolRemembered, answers.RememberedJson),
@@ -118,7 +118,7 @@ def portable_part(shape: type[Any], name: str) -> dict[str, Any]:
     return part
 
 
-def test_the_schema_of_a_tool_has_no_null_no_title_and_no_reference():
+def test_the_schema_of_a_tool_has_no_null_title_or_reference():
     schema = portable_schema(requests.SearchRequest)
 
     assert "$ref" not in str(schema)
@@ -131,18 +131,18 @@ def test_the_schema_of_a_tool_has_no_null_no_title_and_no_reference():
     }
 
 
-def test_a_field_named_title_stays_in_the_schema_of_a_tool():
+def test_a_field_named_title_is_kept_in_the_schema_of_a_tool():
     class Titled(msgspec.Struct):
         title: str
 
     assert portable_schema(Titled)["properties"] == {"title": {"type": "string"}}
 
 
-def test_search_takes_the_kinds_that_the_index_reads():
+def test_search_accepts_exactly_the_indexed_kinds():
     assert set(KINDS) - NOT_INDEXED == set(contract.SearchedKind.__args__)
 
 
-def test_a_shape_finds_a_key_that_is_new_or_moved():
+def test_the_shape_check_reports_new_and_moved_keys():
     payload = {"note": "a.md", "id": "1"}
 
     assert list(differences(payload, SHAPES["record"])) == [

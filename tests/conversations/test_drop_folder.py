@@ -54,7 +54,7 @@ def left(memory: VaultMemory) -> list[str]:
     )
 
 
-def test_dropped_lines_are_recorded_once_and_nothing_is_left_of_the_file(memory):
+def test_dropped_lines_are_recorded_once_and_their_file_is_removed(memory):
     drop(
         memory, line("one kettle"), line("two", channel="kitchen"), line("three", ts="")
     )
@@ -68,7 +68,7 @@ def test_dropped_lines_are_recorded_once_and_nothing_is_left_of_the_file(memory)
     assert memory.search("kettle", scopes=["user:alice"], refresh=False).hits
 
 
-def test_the_ids_and_the_source_that_a_program_gives_are_kept(memory):
+def test_ids_and_sources_given_by_a_program_are_kept(memory):
     drop(memory, line("one", id="mail-17", origin="person"))
     memory.conversations.take_dropped()
     drop(
@@ -86,14 +86,14 @@ def test_the_ids_and_the_source_that_a_program_gives_are_kept(memory):
     ]
 
 
-def test_the_same_line_twice_without_an_id_was_said_twice(memory):
+def test_identical_lines_without_ids_are_separate_turns(memory):
     drop(memory, line("yes"), line("yes"))
     memory.conversations.take_dropped()
 
     assert texts(memory) == ["yes", "yes"]
 
 
-def test_lines_that_are_no_turns_are_put_aside_with_the_reason(memory):
+def test_invalid_lines_are_set_aside_with_the_reason(memory):
     bad = [
         line("x", source=""),
         "nonsense\n",
@@ -117,7 +117,7 @@ def test_lines_that_are_no_turns_are_put_aside_with_the_reason(memory):
     assert all(one["reason"] for one in said)
 
 
-def test_what_is_incognito_or_silent_is_taken_and_not_recorded(memory):
+def test_incognito_and_silent_lines_are_removed_without_being_recorded(memory):
     drop(memory, line("secret", mode="incognito"), line("report", silent=True))
 
     memory.conversations.take_dropped()
@@ -126,7 +126,7 @@ def test_what_is_incognito_or_silent_is_taken_and_not_recorded(memory):
     assert left(memory) == []
 
 
-def test_a_line_that_is_still_being_written_waits_for_its_end(memory):
+def test_an_unfinished_line_waits_for_its_end(memory):
     path = memory.conversations.drop_folder.path / "slow.jsonl"
     with path.open("a") as file:
         whole = line("written in two parts")
@@ -155,7 +155,7 @@ def test_a_line_that_is_still_being_written_waits_for_its_end(memory):
     assert left(memory) == []
 
 
-def test_a_last_line_without_its_newline_is_a_line_once_the_file_is_closed(memory):
+def test_a_last_line_without_newline_is_recorded_once_the_file_is_closed(memory):
     drop(memory, line("no newline").rstrip())
 
     memory.conversations.take_dropped()
@@ -163,7 +163,7 @@ def test_a_last_line_without_its_newline_is_a_line_once_the_file_is_closed(memor
     assert texts(memory) == ["no newline"]
 
 
-def test_links_folders_and_hidden_files_are_left_alone(memory, tmp_path):
+def test_symlinks_folders_and_hidden_files_are_left_alone(memory, tmp_path):
     (tmp_path / "elsewhere.jsonl").write_text(line("from outside"))
     (memory.conversations.drop_folder.path / "link.jsonl").symlink_to(
         tmp_path / "elsewhere.jsonl"
@@ -177,14 +177,14 @@ def test_links_folders_and_hidden_files_are_left_alone(memory, tmp_path):
     assert left(memory) == [".mail.jsonl", "folder.jsonl", "link.jsonl", "pipe.jsonl"]
 
 
-def test_a_file_of_thousands_of_lines_is_taken_whole(memory):
+def test_a_file_of_thousands_of_lines_is_recorded_completely(memory):
     drop(memory, *(line(f"line {number}") for number in range(3_000)))
 
     assert memory.conversations.take_dropped() == DropReport(3_000, 0)
     assert len(set(texts(memory))) == 3_000
 
 
-def test_when_nothing_can_be_written_the_lines_wait(memory):
+def test_dropped_lines_wait_while_nothing_can_be_written(memory):
     (memory.root / "Users/alice/transcripts/2026-04-06.jsonl").mkdir(parents=True)
     drop(memory, line("one"))
 
@@ -196,7 +196,7 @@ def test_when_nothing_can_be_written_the_lines_wait(memory):
     assert texts(memory) == ["one"]
 
 
-def test_what_is_forgotten_does_not_come_back_from_the_drop_folder(memory):
+def test_forgotten_text_does_not_return_from_the_drop_folder(memory):
     drop(memory, line("the safe opens with tide and lantern"), line("good morning"))
 
     forgotten = memory.forget("tide and lantern")
@@ -251,7 +251,7 @@ def take_and_die(memory: VaultMemory, step: int) -> bool:
     return os.WIFSIGNALED(status)
 
 
-def test_killed_before_any_step_no_line_is_lost_and_none_is_doubled(outside):
+def test_a_kill_before_any_step_loses_and_duplicates_no_line(outside):
     outside.write("Users/alice/lantern/config/USER.md", "## Tea\n")
     wanted, rejected, step = [], 0, 0
     with VaultMemory.open(outside.vault, environment=outside.environment) as memory:
@@ -278,7 +278,7 @@ def test_killed_before_any_step_no_line_is_lost_and_none_is_doubled(outside):
         assert len(raw.splitlines()) == len(wanted)
 
 
-def test_what_a_program_marks_as_automated_is_found_and_does_not_wait_to_be_learned(
+def test_an_automated_turn_is_searchable_but_not_queued_for_learning(
     memory,
 ):
     drop(

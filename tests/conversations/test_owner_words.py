@@ -148,7 +148,9 @@ def notes_saying(memory: VaultMemory, text: str) -> list[str]:
 
 
 @pytest.mark.parametrize("door", DOORS)
-def test_one_tool_call_writes_no_standing_rule(memory: VaultMemory, door: Door):
+def test_a_single_tool_call_cannot_write_a_standing_rule(
+    memory: VaultMemory, door: Door
+):
     door(memory)
 
     assert (
@@ -159,7 +161,9 @@ def test_one_tool_call_writes_no_standing_rule(memory: VaultMemory, door: Door):
 
 
 @pytest.mark.parametrize("door", [remember, append, add_heading, replace, add_fact])
-def test_the_person_is_asked_and_may_approve_it(memory: VaultMemory, door: Door):
+def test_a_rule_requested_by_a_tool_can_be_approved_by_the_person(
+    memory: VaultMemory, door: Door
+):
     door(memory)
 
     [asked] = memory.inbox()
@@ -169,7 +173,7 @@ def test_the_person_is_asked_and_may_approve_it(memory: VaultMemory, door: Door)
     assert notes_saying(memory, RULE)
 
 
-def test_the_tool_is_told_that_it_waits_and_why(memory: VaultMemory):
+def test_the_tool_is_told_that_its_rule_is_proposed_and_why(memory: VaultMemory):
     kept = memory.remember(RULE, scope="user:alice", source="tool")
 
     assert kept.outcome == "proposed"
@@ -177,7 +181,9 @@ def test_the_tool_is_told_that_it_waits_and_why(memory: VaultMemory):
     assert kept.note == f"{CONFIG}RULES.md"
 
 
-def test_what_the_owner_said_in_this_session_is_written_at_once(memory: VaultMemory):
+def test_a_rule_the_owner_stated_in_this_session_is_written_at_once(
+    memory: VaultMemory,
+):
     memory.record_turn(
         role="user", text="From now on, always answer in German, please.", **SESSION
     )
@@ -201,7 +207,7 @@ def test_what_the_owner_said_in_this_session_is_written_at_once(memory: VaultMem
         {"role": "user", "text": RULE, "source": "cron"},
     ],
 )
-def test_what_others_said_or_the_owner_pasted_makes_no_rule(
+def test_quotes_and_statements_of_others_justify_no_rule(
     memory: VaultMemory, turn: dict[str, str]
 ):
     memory.record_turn(**{**SESSION, **turn})
@@ -212,7 +218,7 @@ def test_what_others_said_or_the_owner_pasted_makes_no_rule(
     assert notes_saying(memory, RULE) == []
 
 
-def test_what_the_owner_said_in_a_session_that_is_over_makes_no_rule(
+def test_a_statement_from_an_ended_session_justifies_no_rule(
     memory: VaultMemory,
 ):
     memory.record_turn(role="user", text=RULE, **SESSION)
@@ -223,7 +229,9 @@ def test_what_the_owner_said_in_a_session_that_is_over_makes_no_rule(
     )
 
 
-def test_a_waiting_rule_pushes_no_older_rule_into_the_archive(memory: VaultMemory):
+def test_a_proposed_rule_does_not_push_an_older_one_into_the_archive(
+    memory: VaultMemory,
+):
     for number in range(20):
         memory.remember(
             f"Always greet guest {number}", scope="user:alice", source="cli"
@@ -235,7 +243,7 @@ def test_a_waiting_rule_pushes_no_older_rule_into_the_archive(memory: VaultMemor
     assert (memory.root / f"{CONFIG}RULES.md").read_text() == before
 
 
-def test_what_a_person_asks_for_is_their_own_act(memory: VaultMemory):
+def test_a_rule_requested_by_a_person_is_recorded_as_their_edit(memory: VaultMemory):
     assert memory.remember(RULE, scope="user:alice", source="cli").outcome == "added"
 
 
@@ -251,7 +259,7 @@ def sections(memory: VaultMemory) -> tuple[list[str], list[str]]:
     ]
 
 
-def test_twenty_rules_hold_at_most_when_nights_and_the_bot_both_write_them(
+def test_at_most_twenty_rules_are_active_when_nights_and_the_bot_both_add_some(
     memory: VaultMemory,
 ):
     evening = datetime(2090, 6, 10, 20, tzinfo=UTC)
@@ -281,7 +289,7 @@ def test_twenty_rules_hold_at_most_when_nights_and_the_bot_both_write_them(
     assert not memory.inbox()
 
 
-def test_a_rule_that_is_asked_for_again_leaves_the_archive(memory: VaultMemory):
+def test_a_rule_requested_again_leaves_the_archive(memory: VaultMemory):
     for number in range(20):
         memory.remember(
             f"Always greet guest {number}", scope="user:alice", source="cli", now=JUNE
@@ -301,7 +309,7 @@ def test_a_rule_that_is_asked_for_again_leaves_the_archive(memory: VaultMemory):
     assert archived == ["Always greet guest 0", "Always greet guest 1"]
 
 
-def test_a_bot_does_not_archive_a_rule_of_a_person_while_there_is_room(
+def test_a_bot_does_not_archive_a_persons_rule_while_there_is_room(
     memory: VaultMemory,
 ):
     note = f"{CONFIG}RULES.md"
@@ -318,7 +326,7 @@ def test_a_bot_does_not_archive_a_rule_of_a_person_while_there_is_room(
         assert [one.reason for one in edit.rejected] == ["waits_for_removal"]
 
 
-def test_what_is_in_the_archive_leaves_it_by_a_person_alone(memory: VaultMemory):
+def test_only_a_person_can_restore_an_archived_rule(memory: VaultMemory):
     for number in range(21):
         memory.remember(
             f"Always greet guest {number}", scope="user:alice", source="cli"
@@ -332,7 +340,7 @@ def test_what_is_in_the_archive_leaves_it_by_a_person_alone(memory: VaultMemory)
     assert len(edit.proposed) == 1
 
 
-def test_rules_that_a_person_wrote_by_hand_hold_however_many_they_are(
+def test_rules_written_by_hand_all_stay_active(
     memory: VaultMemory,
 ):
     by_hand = [f"Answer question {number} with a poem" for number in range(30)]
@@ -352,7 +360,7 @@ def test_rules_that_a_person_wrote_by_hand_hold_however_many_they_are(
         max_size=5,
     )
 )
-def test_no_rule_is_lost_or_stands_twice_whoever_writes_them(
+def test_no_rule_is_lost_or_duplicated_by_any_mix_of_writers(
     steps: list[tuple[str, int]],
 ):
     doc, owned, number, asked = parse(b"# Rules\n"), Ownership(), 0, set[str]()

@@ -56,7 +56,7 @@ def found(memory: VaultMemory, query: str, *scopes: str) -> list[str]:
     ]
 
 
-def test_a_turn_is_found_when_the_call_returns_without_looking_at_the_vault_again(
+def test_a_recorded_turn_is_searchable_without_a_rescan(
     memory,
 ):
     recorded = memory.record_turn(
@@ -75,7 +75,7 @@ def test_a_turn_is_found_when_the_call_returns_without_looking_at_the_vault_agai
     assert hit.heading == ("s",)
 
 
-def test_the_line_has_the_keys_of_the_format(memory):
+def test_a_recorded_line_has_the_keys_of_the_format(memory):
     id_ = say(memory, "hello", source="email", origin="person")
 
     [line] = (memory.root / f"Users/alice/transcripts/{DAY}").read_text().splitlines()
@@ -96,7 +96,7 @@ def test_the_line_has_the_keys_of_the_format(memory):
     assert said["ts"] == NOON.isoformat()
 
 
-def test_the_index_that_followed_each_turn_is_the_one_that_is_built_anew(memory):
+def test_an_index_updated_after_each_turn_equals_a_rebuilt_one(memory):
     for number in range(12):
         say(
             memory,
@@ -115,7 +115,7 @@ def test_the_index_that_followed_each_turn_is_the_one_that_is_built_anew(memory)
     assert dump(memory.vault.state.path) == kept
 
 
-def test_nobody_finds_what_another_said(memory):
+def test_a_person_cannot_find_turns_of_another_person(memory):
     say(memory, "alice's kettle")
     say(memory, "bob's kettle", "bob", session="t")
     say(
@@ -142,7 +142,7 @@ def test_nobody_finds_what_another_said(memory):
     assert found(memory, "kettle", "user:kitchen", "channel:alice", "group:main") == []
 
 
-def test_a_turn_in_a_channel_stands_in_one_file(memory):
+def test_all_turns_in_a_channel_go_to_one_file(memory):
     say(memory, "only once", channel="kitchen")
 
     holding = [
@@ -158,7 +158,7 @@ def test_a_turn_in_a_channel_stands_in_one_file(memory):
     "who",
     [{}, {"user": ""}, {"user": None, "session": "nobody knows it"}, {"session": ""}],
 )
-def test_without_a_person_and_a_known_session_nothing_is_recorded(memory, who):
+def test_nothing_is_recorded_without_a_person_or_a_known_session(memory, who):
     with pytest.raises(UsageError):
         memory.record_turn(
             **{"session": "s", "role": "user", "text": "whose is this?", **who}
@@ -167,7 +167,7 @@ def test_without_a_person_and_a_known_session_nothing_is_recorded(memory, who):
     assert list(memory.root.rglob("*.jsonl")) == []
 
 
-def test_a_known_session_says_whose_turn_it_is_also_after_a_restart(memory, outside):
+def test_a_known_session_identifies_the_person_even_after_a_restart(memory, outside):
     say(memory, "hello", channel="kitchen")
     memory.close()
 
@@ -181,7 +181,7 @@ def test_a_known_session_says_whose_turn_it_is_also_after_a_restart(memory, outs
         assert (turn.user, turn.channel) == ("alice", "kitchen")
 
 
-def test_a_session_that_two_people_have_does_not_say_whose_turn_it_is(memory):
+def test_a_session_id_shared_by_two_people_does_not_identify_the_person(memory):
     say(memory, "mine", "alice", session="1")
     say(memory, "mine, too", "bob", session="1")
 
@@ -202,7 +202,7 @@ def holding(folder: Path, needle: bytes) -> list[Path]:
     ]
 
 
-def test_an_incognito_session_leaves_no_byte_anywhere(memory, outside):
+def test_an_incognito_session_leaves_no_trace_on_disk(memory, outside):
     before = {*outside.home.rglob("*"), *outside.vault.rglob("*")}
     answered = memory.record_turn(
         session="hush-hush",
@@ -230,7 +230,7 @@ def test_an_incognito_session_leaves_no_byte_anywhere(memory, outside):
     }
 
 
-def test_after_an_incognito_session_ended_the_next_one_is_recorded(memory):
+def test_the_session_after_an_incognito_one_is_recorded(memory):
     say(memory, "secret", mode="incognito")
     assert say(memory, "still secret") is None
     memory.end_session("s")
@@ -245,7 +245,7 @@ def test_a_silent_turn_is_not_recorded(memory):
     assert memory.conversations.sessions.all() == []
 
 
-def test_a_new_session_ends_the_older_ones_of_the_same_person_and_channel(memory):
+def test_a_new_session_ends_older_ones_of_the_same_person_and_channel(memory):
     say(memory, "one", session="a")
     say(memory, "elsewhere", session="b", channel="kitchen")
     say(memory, "another's", "bob", session="c")
@@ -259,7 +259,7 @@ def test_a_new_session_ends_the_older_ones_of_the_same_person_and_channel(memory
     }
 
 
-def test_a_session_that_speaks_again_goes_on_and_ends_nothing(memory):
+def test_another_turn_continues_its_session_and_ends_no_other(memory):
     say(memory, "one", session="a")
     say(memory, "two", session="b", minutes=1)
     say(memory, "one more", session="a", minutes=2)
@@ -270,7 +270,7 @@ def test_a_session_that_speaks_again_goes_on_and_ends_nothing(memory):
     }
 
 
-def test_a_session_ends_when_nothing_was_said_for_long(memory):
+def test_a_session_ends_after_a_long_silence(memory):
     say(memory, "one", session="a")
     say(memory, "two", "bob", session="b", minutes=50)
 
@@ -279,7 +279,7 @@ def test_a_session_ends_when_nothing_was_said_for_long(memory):
     assert [one.id for one in memory.conversations.sessions.ended()] == ["a"]
 
 
-def test_ending_a_session_twice_says_the_same_and_an_unknown_one_is_no_error(memory):
+def test_ending_a_session_twice_is_harmless_and_an_unknown_one_is_no_error(memory):
     first = say(memory, "one")
     say(memory, "an answer", role="assistant")
     second = say(memory, "two", minutes=24 * 60)
@@ -291,7 +291,7 @@ def test_ending_a_session_twice_says_the_same_and_an_unknown_one_is_no_error(mem
     assert memory.end_session("never heard of").held == ()
 
 
-def test_what_was_said_after_a_turn_is_given_in_the_order_of_time(memory):
+def test_turns_after_a_given_one_are_returned_in_order_of_time(memory):
     ids = [say(memory, f"line {number}", minutes=60 * number) for number in range(30)]
 
     after = memory.conversations.transcripts.since(
@@ -305,7 +305,7 @@ def test_what_was_said_after_a_turn_is_given_in_the_order_of_time(memory):
     assert memory.conversations.transcripts.since("user:bob") == []
 
 
-def test_a_transcript_that_was_edited_by_hand_is_read_as_far_as_it_is_one(memory):
+def test_valid_lines_of_a_hand_edited_transcript_are_read(memory):
     say(memory, "first kettle")
     path = memory.root / f"Users/alice/transcripts/{DAY}"
     path.write_bytes(b"\xff torn\n" + path.read_bytes() + b'{"half": ')
@@ -323,7 +323,7 @@ def test_a_transcript_that_was_edited_by_hand_is_read_as_far_as_it_is_one(memory
     ]
 
 
-def test_a_line_deleted_by_hand_is_found_no_more(memory):
+def test_a_line_deleted_by_hand_is_no_longer_found(memory):
     say(memory, "kettle one")
     say(memory, "kettle two", minutes=1)
     path = memory.root / f"Users/alice/transcripts/{DAY}"
@@ -337,7 +337,7 @@ def test_a_line_deleted_by_hand_is_found_no_more(memory):
     ]
 
 
-def test_with_a_second_device_each_writes_a_file_of_its_own(memory, outside):
+def test_with_a_second_device_each_device_writes_its_own_file(memory, outside):
     say(memory, "from here")
     path = memory.root / f"Users/alice/transcripts/{DAY}"
     other = json.loads(path.read_text()) | {
@@ -364,7 +364,7 @@ def test_with_a_second_device_each_writes_a_file_of_its_own(memory, outside):
         assert len(found(again, "from", "user:alice")) == 3
 
 
-def test_when_the_file_cannot_be_written_the_caller_is_told(memory):
+def test_a_transcript_that_cannot_be_written_is_reported_to_the_caller(memory):
     blocked = memory.root / f"Users/alice/transcripts/{DAY}"
     blocked.mkdir(parents=True)
 
@@ -372,7 +372,7 @@ def test_when_the_file_cannot_be_written_the_caller_is_told(memory):
         say(memory, "lost?")
 
 
-def test_no_link_is_followed(memory, tmp_path):
+def test_symlinks_are_not_followed(memory, tmp_path):
     (memory.root / "Users/alice/transcripts").symlink_to(tmp_path)
 
     with pytest.raises(TurnNotRecorded):
@@ -381,7 +381,7 @@ def test_no_link_is_followed(memory, tmp_path):
     assert list(tmp_path.glob("*.jsonl")) == []
 
 
-def test_a_vault_that_went_away_gets_no_turn(memory):
+def test_nothing_is_recorded_into_an_unreachable_vault(memory):
     os.rename(memory.root, f"{memory.root}.away")
     os.mkdir(memory.root)
 
@@ -391,7 +391,7 @@ def test_a_vault_that_went_away_gets_no_turn(memory):
     assert os.listdir(memory.root) == []
 
 
-def test_without_an_index_a_turn_is_recorded_and_found_once_there_is_one(outside):
+def test_a_turn_recorded_without_an_index_is_found_once_there_is_one(outside):
     outside.write("USER.md", "## Tea\n")
     with VaultMemory.open(outside.vault, environment=outside.environment) as memory:
         recorded = memory.record_turn(
@@ -410,7 +410,7 @@ def test_without_an_index_a_turn_is_recorded_and_found_once_there_is_one(outside
 @example("\ud800 lone \udfff")
 @example('{"id": "x"}\n{"id": "y"}')
 @example("\u202e" + "x" * 10_000)
-def test_any_text_is_recorded_whole(memory, text):
+def test_any_text_is_recorded_completely(memory, text):
     scope = f"user:ann-{len(memory.scopes())}"
     user = scope.removeprefix("user:")
     memory.record_turn(
@@ -428,7 +428,7 @@ def test_any_text_is_recorded_whole(memory, text):
 @pytest.mark.parametrize(
     "sign", [{"automated": True}, {"source": "heartbeat"}], ids=["marked", "heartbeat"]
 )
-def test_a_job_does_not_end_the_conversation_that_a_person_is_in(memory, sign):
+def test_a_job_does_not_end_a_persons_conversation(memory, sign):
     say(memory, "good morning", session="talk")
     say(memory, "read the mail", session="job", minutes=1, **sign)
 

@@ -73,7 +73,7 @@ def is_sent(path: str) -> bool:
     return sent
 
 
-def test_only_known_instructions_are_used_and_the_image_begins_with_python():
+def test_the_dockerfile_uses_known_instructions_on_a_single_python_base():
     assert {name for name, _ in instructions()} <= KNOWN
     versions = [re.match(r"python:(\d+\.\d+)-slim", line) for line in all_of("FROM")]
     assert len({found[1] for found in versions if found}) == 1
@@ -82,7 +82,7 @@ def test_only_known_instructions_are_used_and_the_image_begins_with_python():
     assert f"Programming Language :: Python :: {versions[0][1]}" in classifiers  # type: ignore[index]
 
 
-def test_what_is_copied_is_there_and_is_all_that_the_wheel_is_built_from():
+def test_the_copied_files_exist_and_are_those_the_wheel_is_built_from():
     copied = {
         word
         for words in all_of("COPY")
@@ -102,7 +102,7 @@ def test_what_is_copied_is_there_and_is_all_that_the_wheel_is_built_from():
     assert copied == needed | {*build["packages"], *build["force-include"]}
 
 
-def test_the_engine_gets_these_files_and_no_others():
+def test_the_build_context_contains_only_the_copied_files():
     listed = subprocess.run(
         ["git", "ls-files", "-z"], cwd=PROJECT, capture_output=True, text=True
     )
@@ -128,7 +128,7 @@ def test_the_engine_gets_these_files_and_no_others():
         assert not is_sent(stray)
 
 
-def test_what_is_installed_is_named_in_the_project():
+def test_the_installed_extras_and_models_are_declared_by_the_project():
     [extras] = re.findall(r"EXTRAS=(\S+)", " ".join(all_of("ARG")))
     assert set(extras.split(",")) <= set(SETTINGS["project"]["optional-dependencies"])
     [models] = re.findall(
@@ -140,7 +140,7 @@ def test_what_is_installed_is_named_in_the_project():
     assert "--constraint constraints.txt" in all_of("RUN")[0]
 
 
-def test_the_environment_is_one_that_the_program_takes_and_its_folders_are_kept():
+def test_the_image_environment_is_valid_and_its_folders_are_volumes():
     ours = {
         name: value
         for name, value in environment().items()
@@ -155,11 +155,11 @@ def test_the_environment_is_one_that_the_program_takes_and_its_folders_are_kept(
     assert all(folder in last("RUN") for folder in kept), "its user owns them"
 
 
-def test_no_library_of_the_image_phones_home():
+def test_no_library_in_the_image_phones_home():
     assert OPT_OUTS.items() <= environment().items()
 
 
-def test_it_runs_the_daemon_and_not_as_root():
+def test_the_image_runs_the_daemon_and_not_as_root():
     [script] = json.loads(last("ENTRYPOINT"))
     [command] = json.loads(last("CMD"))
 
@@ -172,7 +172,7 @@ def test_it_runs_the_daemon_and_not_as_root():
     assert "RUN" not in names[names.index("USER") :]
 
 
-def test_the_health_check_is_true_with_a_daemon_and_only_then(outside: Outside):
+def test_the_health_check_succeeds_only_while_a_daemon_runs(outside: Outside):
     [check] = re.findall(r"CMD (.*)", last("HEALTHCHECK"))
     places = {
         "PATH": f"{Path(sys.executable).parent}:/usr/bin:/bin",

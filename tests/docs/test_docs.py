@@ -205,7 +205,7 @@ def terminal(folder: Path, path: str) -> Iterator[Terminal]:
 
 
 @pytest.mark.parametrize("page", PAGES, ids=lambda page: str(page.relative_to(PROJECT)))
-def test_every_command_on_the_page_does_what_the_page_says(
+def test_every_command_on_a_page_does_what_the_page_says(
     page: Path, tmp_path: Path, tmp_path_factory: pytest.TempPathFactory
 ) -> None:
     if "$ curl " in page.read_text(encoding="utf-8") and not shutil.which("curl"):
@@ -234,14 +234,14 @@ def test_every_command_on_the_page_does_what_the_page_says(
 
 
 @pytest.mark.parametrize("page", PAGES, ids=lambda page: str(page.relative_to(PROJECT)))
-def test_every_block_is_of_a_kind_that_is_checked_or_is_plainly_text(
+def test_every_code_block_has_a_checked_or_plain_text_language(
     page: Path,
 ) -> None:
     assert {block.language for block in blocks(page)} <= LANGUAGES
 
 
 @pytest.mark.parametrize("page", PAGES, ids=lambda page: str(page.relative_to(PROJECT)))
-def test_every_configuration_on_the_page_loads(page: Path, tmp_path: Path) -> None:
+def test_every_configuration_on_a_page_loads(page: Path, tmp_path: Path) -> None:
     for block in blocks(page):
         if block.language == "toml":
             file = tmp_path / f"line-{block.line}.toml"
@@ -279,7 +279,7 @@ def test_the_generated_pages_are_up_to_date() -> None:
         (["...", "two", "...", "four", "..."], "one\ntwo\nthree\nfive\n", False),
     ],
 )
-def test_dots_stand_for_what_may_differ_and_nothing_else_may(
+def test_dots_match_variable_output_and_nothing_else_may_differ(
     expected: list[str], printed: str, fits: bool
 ) -> None:
     step = Step("echo", expected)

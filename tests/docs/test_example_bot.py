@@ -93,7 +93,7 @@ def test_the_bot_remembers_from_the_first_turn_learns_at_night_and_takes_correct
         assert "Lisbon" not in asked(model)
 
 
-def test_a_server_that_fails_and_a_command_that_is_incomplete_end_nothing(
+def test_a_server_error_or_an_incomplete_command_does_not_end_the_bot(
     outside: Outside,
 ) -> None:
     with ScriptedModel(fails(500, "overloaded"), says("Here I am.")) as model:
@@ -104,7 +104,7 @@ def test_a_server_that_fails_and_a_command_that_is_incomplete_end_nothing(
     assert "bot> Here I am." in shown
 
 
-def test_the_terminal_may_be_closed_at_any_time(outside: Outside) -> None:
+def test_the_bot_exits_cleanly_at_the_end_of_its_input(outside: Outside) -> None:
     done = subprocess.run(
         [
             sys.executable,
@@ -128,7 +128,7 @@ def test_the_terminal_may_be_closed_at_any_time(outside: Outside) -> None:
     assert (done.returncode, done.stderr) == (0, "")
 
 
-def test_the_program_is_as_short_as_it_is_said_to_be() -> None:
+def test_the_example_bot_has_fewer_than_ninety_lines() -> None:
     lines = [
         line
         for line in BOT.read_text().splitlines()

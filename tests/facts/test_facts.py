@@ -52,7 +52,7 @@ def objects(facts):
     return [fact.object for fact in facts]
 
 
-def test_a_fact_is_on_its_page_in_the_index_and_in_the_audit(memory):
+def test_an_added_fact_is_on_its_page_in_the_index_and_in_the_audit(memory):
     done = add(
         memory, "alice", "works_at", "Acme", valid_from=date(2026, 1, 28), ref="1234"
     )
@@ -68,7 +68,7 @@ def test_a_fact_is_on_its_page_in_the_index_and_in_the_audit(memory):
     assert memory.facts(scopes=[ALICE], now=NOW) == ()
 
 
-def test_the_outcomes(memory):
+def test_adding_a_fact_reports_added_duplicate_refined_or_superseded(memory):
     said = [
         ("Initech", "2024-03-01"),
         ("Initech", "2024-03-01"),
@@ -112,7 +112,7 @@ def test_each_change_by_id_can_be_undone(memory):
         assert page(memory) == before
 
 
-def test_an_id_of_another_scope_is_unknown_and_tells_nothing(memory):
+def test_an_id_of_another_scope_is_unknown_and_reveals_nothing(memory):
     done = add(memory, "alice", "likes", "the secret")
     add(memory, "bob", "likes", "tea", scope=BOB)
 
@@ -128,7 +128,7 @@ def test_an_id_of_another_scope_is_unknown_and_tells_nothing(memory):
         memory.facts(scopes=ALICE)
 
 
-def test_an_id_that_may_be_several_lists_them_and_changes_nothing(memory):
+def test_an_ambiguous_id_lists_its_candidates_and_changes_nothing(memory):
     ids = [add(memory, "alice", "likes", f"thing {number}").id for number in range(40)]
     first = next(one for one in ids if sum(other[0] == one[0] for other in ids) > 1)[0]
     before = page(memory)
@@ -142,7 +142,7 @@ def test_an_id_that_may_be_several_lists_them_and_changes_nothing(memory):
     assert page(memory) == before
 
 
-def test_what_the_bot_may_not_do_by_itself_is_proposed(memory):
+def test_changes_the_bot_may_not_make_itself_are_proposed(memory):
     (memory.root / PAGE).parent.mkdir(parents=True)
     (memory.root / PAGE).write_text("## alice\n- lives_in: Lima (since 2020-01-01)\n")
 
@@ -158,7 +158,7 @@ def test_what_the_bot_may_not_do_by_itself_is_proposed(memory):
     assert done.outcome == "superseded"
 
 
-def test_what_a_person_took_off_the_page_stays_away(memory):
+def test_a_fact_a_person_removed_from_the_page_does_not_return(memory):
     add(memory, "alice", "likes", "tea", source="tool", ref="1")
     (memory.root / PAGE).write_text("## alice\n\n")
 
@@ -187,7 +187,7 @@ def test_what_a_person_took_off_the_page_stays_away(memory):
         ("", []),
     ],
 )
-def test_an_edit_of_the_page_changes_the_graph(memory, text, left):
+def test_an_edit_of_the_page_changes_the_facts(memory, text, left):
     path = memory.root / PAGE
     path.parent.mkdir(parents=True)
     path.write_text("## alice\n- likes: tea\n- uses: vim\n")
@@ -198,7 +198,7 @@ def test_an_edit_of_the_page_changes_the_graph(memory, text, left):
     assert objects(memory.facts(scopes=[ALICE], now=NOW)) == left
 
 
-def test_an_entity_is_known_by_its_other_names(memory):
+def test_an_entity_is_recognised_by_its_aliases(memory):
     add(memory, "Acme Corp", "also_known_as", "Acme")
     add(memory, "acme", "is_a", "organization")
     add(memory, "alice", "manages", "Bob")
@@ -239,7 +239,7 @@ def test_an_entity_is_known_by_its_other_names(memory):
         ("what does Carol do", {"tea", "北京"}),
     ],
 )
-def test_a_prompt_gets_ones_own_facts_and_those_about_what_it_names(
+def test_a_prompt_gets_the_persons_facts_and_those_about_named_entities(
     memory, prompt, found
 ):
     add(memory, "alice", "likes", "tea")
@@ -266,7 +266,7 @@ def test_a_prompt_gets_ones_own_facts_and_those_about_what_it_names(
         ("alice", "a:b", "c"),
     ],
 )
-def test_what_is_no_fact_is_refused(memory, said):
+def test_an_invalid_fact_is_refused(memory, said):
     with pytest.raises(UsageError):
         add(memory, *said)
     with pytest.raises(UsageError):
@@ -283,12 +283,12 @@ def test_what_is_no_fact_is_refused(memory, said):
     assert memory.facts(scopes=[ALICE], now=NOW) == ()
 
 
-def test_a_dry_run_says_the_outcome_and_writes_nothing(memory):
+def test_a_dry_run_reports_the_outcome_and_writes_nothing(memory):
     assert add(memory, "alice", "likes", "tea", dry_run=True).outcome == "added"
     assert not (memory.root / PAGE).exists()
 
 
-def test_the_same_fact_said_by_many_at_once_is_one(tmp_path):
+def test_the_same_fact_added_concurrently_is_stored_once(tmp_path):
     with opened(tmp_path) as first:
         add(first, "alice", "uses", "vim")
         forks = [opened(tmp_path) for _ in range(4)]
@@ -306,7 +306,7 @@ def test_the_same_fact_said_by_many_at_once_is_one(tmp_path):
         assert page(first).count("likes: tea") == 1
 
 
-def test_what_counts_as_one_value_is_configured(tmp_path):
+def test_single_valued_predicates_are_configurable(tmp_path):
     settings = config.Config(
         embedding=OFF.embedding,
         facts=config.Facts(single_valued=("drives",), conflicts="ask"),
@@ -343,7 +343,9 @@ edits = st.lists(
     suppress_health_check=[HealthCheck.function_scoped_fixture],
 )
 @given(edits)
-def test_after_any_edits_the_index_says_what_the_pages_say(tmp_path_factory, history):
+def test_after_any_edits_the_index_has_the_facts_on_the_pages(
+    tmp_path_factory, history
+):
     with opened(tmp_path_factory.mktemp("facts")) as memory:
         path = memory.root / PAGE
         path.parent.mkdir(parents=True)
@@ -409,7 +411,7 @@ def test_after_any_edits_the_index_says_what_the_pages_say(tmp_path_factory, his
         ] == answers
 
 
-def test_errors_say_nothing_of_other_scopes(memory):
+def test_errors_reveal_nothing_of_other_scopes(memory):
     add(memory, "alice", "likes", "the secret")
     calls = [
         lambda: memory.facts.find("0", scopes=[BOB]),

@@ -51,7 +51,7 @@ def back(memory: VaultMemory, text: str, **options) -> TakenBack:
     return memory.forgetting.take_back(text, scopes=["user:alice"], **options)
 
 
-def test_what_the_bot_wrote_goes_and_undo_brings_it_back(memory: VaultMemory):
+def test_an_item_of_the_bot_is_removed_and_undo_restores_it(memory: VaultMemory):
     before = text_of(memory, ALICE)
 
     done = back(memory, "A  FERRET")
@@ -67,7 +67,7 @@ def test_what_the_bot_wrote_goes_and_undo_brings_it_back(memory: VaultMemory):
     assert text_of(memory, ALICE) == before
 
 
-def test_what_a_person_wrote_waits_for_them(memory: VaultMemory):
+def test_removing_a_persons_item_is_only_proposed(memory: VaultMemory):
     done = back(memory, "a hen")
 
     assert done.removed == ()
@@ -82,7 +82,7 @@ def test_what_a_person_wrote_waits_for_them(memory: VaultMemory):
     assert [one.note for one in memory.inbox()] == [ALICE]
 
 
-def test_the_notes_of_others_are_not_touched_and_not_told_of(memory: VaultMemory):
+def test_notes_of_others_are_neither_changed_nor_mentioned(memory: VaultMemory):
     before = text_of(memory, BOB)
 
     done = back(memory, "ferret")
@@ -92,9 +92,7 @@ def test_the_notes_of_others_are_not_touched_and_not_told_of(memory: VaultMemory
     assert back(memory, "ferret", note=BOB) == TakenBack(0, (), (), ())
 
 
-def test_what_was_said_and_plain_text_stay_and_are_told_of(
-    memory: VaultMemory, outside: Outside
-):
+def test_turns_and_prose_are_kept_and_reported(memory: VaultMemory, outside: Outside):
     outside.write("Users/alice/memories/letter.md", "# Letter\n\nThe ferret is ill.\n")
     said = memory.record_turn(
         session="s", role="user", user="alice", text="my ferret is called Iris"
@@ -108,7 +106,7 @@ def test_what_was_said_and_plain_text_stay_and_are_told_of(
     }
 
 
-def test_one_note_at_a_revision_is_changed_only_if_it_still_is_that(
+def test_a_note_is_changed_only_at_the_expected_revision(
     memory: VaultMemory,
 ):
     revision = memory.read(ALICE).revision
@@ -130,7 +128,7 @@ def test_one_note_at_a_revision_is_changed_only_if_it_still_is_that(
         back(memory, "ferret", expected=revision)
 
 
-def test_what_is_nested_goes_with_its_item_and_counts_once(
+def test_nested_items_are_removed_with_their_parent_and_count_once(
     memory: VaultMemory, outside: Outside
 ):
     outside.write(
@@ -143,7 +141,7 @@ def test_what_is_nested_goes_with_its_item_and_counts_once(
     assert (done.matches, [one.count for one in done.proposed]) == (1, [1])
 
 
-def test_a_text_that_says_too_little_or_means_too_much_is_refused(
+def test_a_text_that_is_too_short_or_matches_too_much_is_refused(
     memory: VaultMemory, outside: Outside
 ):
     items = "".join(f"- gull {number}\n" for number in range(30))
@@ -157,7 +155,7 @@ def test_a_text_that_says_too_little_or_means_too_much_is_refused(
     assert memory.inbox() == ()
 
 
-def test_a_note_that_cannot_be_read_is_told_of(memory: VaultMemory, outside: Outside):
+def test_an_unreadable_note_is_reported(memory: VaultMemory, outside: Outside):
     note = outside.write("Users/alice/memories/letter.md", "- a swan\n")
     memory.refresh()
     note.unlink()
@@ -171,7 +169,7 @@ def test_a_note_that_cannot_be_read_is_told_of(memory: VaultMemory, outside: Out
     )
 
 
-def test_counts_of_some_scopes_tell_nothing_of_others(memory: VaultMemory):
+def test_counts_for_some_scopes_reveal_nothing_of_others(memory: VaultMemory):
     everything, own = memory.searcher.stats(), memory.searcher.stats(["user:alice"])
 
     assert set(own["scopes"]) == {"user:alice"}
@@ -185,7 +183,7 @@ def test_counts_of_some_scopes_tell_nothing_of_others(memory: VaultMemory):
     }
 
 
-def test_of_two_remembered_lines_the_bot_forgets_the_one_that_is_asked_for(outside):
+def test_of_two_remembered_lines_only_the_requested_one_is_forgotten(outside):
     with VaultMemory.open(outside.vault, environment=outside.environment) as memory:
         for text in ("The heron boat is blue", "The kettle sings in F sharp"):
             assert (

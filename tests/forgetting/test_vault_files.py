@@ -25,7 +25,7 @@ def forget(desk: Desk, text: str = TEXT) -> RedactionReport:
     return found
 
 
-def test_of_a_write_that_waits_only_the_ops_go_that_say_it(desk: Desk):
+def test_only_ops_containing_the_text_are_removed_from_a_waiting_write(desk: Desk):
     lock = desk.vault / ".USER.md.swp"
     lock.touch()
     waits = desk.do(
@@ -48,7 +48,7 @@ def test_of_a_write_that_waits_only_the_ops_go_that_say_it(desk: Desk):
     assert [done["op"]["line"] for done in record["applied"]] == ["oolong"]
 
 
-def test_a_write_that_was_made_from_a_text_that_held_it_is_written_without_it(
+def test_a_waiting_write_based_on_the_text_is_written_without_it(
     desk: Desk,
 ):
     desk.save("# Me\n\n## Tea\n\n- green\n- the green lantern\n")
@@ -67,7 +67,7 @@ def test_a_write_that_was_made_from_a_text_that_held_it_is_written_without_it(
     assert desk.text() == "# Me\n\n## Tea\n\n- green\n- oolong\n- sencha\n"
 
 
-def test_a_file_that_is_open_is_taken_away_once_it_is_closed(desk: Desk):
+def test_a_displaced_file_that_is_open_is_removed_once_it_is_closed(desk: Desk):
     desk.append("the green lantern")
     with (desk.vault / "USER.md").open("rb") as held:
         found = forget(desk)
@@ -81,7 +81,7 @@ def test_a_file_that_is_open_is_taken_away_once_it_is_closed(desk: Desk):
     assert TEXT not in desk.text()
 
 
-def test_versions_keep_what_else_they_said(desk: Desk):
+def test_old_versions_keep_their_other_text(desk: Desk):
     desk.append("the green lantern")
     desk.append("oolong")
     desk.do({"op": "remove", "heading": "Tea", "match": "oolong"})
@@ -102,7 +102,7 @@ def test_versions_keep_what_else_they_said(desk: Desk):
     assert desk.text() == "# Me\n\n## Tea\n\n- green\n\n## Boats\n\nAll of them.\n"
 
 
-def test_the_bot_may_write_again_what_was_forgotten_since_nobody_remembers_it(
+def test_the_bot_may_write_forgotten_text_again(
     desk: Desk,
 ):
     desk.append("the green lantern", source="tool")
@@ -114,7 +114,7 @@ def test_the_bot_may_write_again_what_was_forgotten_since_nobody_remembers_it(
 
 
 @pytest.mark.parametrize("ending", ["\n", "\r\n"])
-def test_all_other_bytes_stay(desk: Desk, ending: str):
+def test_all_other_bytes_are_kept(desk: Desk, ending: str):
     page = "\ufeff---\nx: y\n---\n\n# A \n\n- one  \n- {}* two\n\n\ttabbed\n\x0c\n## B ##\n\n1. three"
     path: Path = desk.save(
         page.format("the Green  Lantern\n  goes\n").replace("\n", ending)
@@ -125,7 +125,7 @@ def test_all_other_bytes_stay(desk: Desk, ending: str):
     assert path.read_bytes() == page.replace("- {}", "").replace("\n", ending).encode()
 
 
-def test_the_same_text_of_a_note_is_redacted_once(
+def test_identical_texts_of_a_note_are_redacted_only_once(
     desk: Desk, monkeypatch: pytest.MonkeyPatch
 ):
     desk.append("the green lantern")

@@ -43,7 +43,7 @@ def write_what_waits(memory: VaultMemory) -> None:
 @pytest.mark.parametrize(
     ("subject", "object"), [("alice", "a Green Lantern"), ("the green lantern", "tin")]
 )
-def test_a_fact_that_waits_is_forgotten(
+def test_a_waiting_fact_is_forgotten(
     memory: VaultMemory, lock: Path, outside: Outside, subject: str, object: str
 ):
     change = memory.add_fact(subject, "owns", object, scope=SCOPE)
@@ -59,7 +59,7 @@ def test_a_fact_that_waits_is_forgotten(
     assert (outside.vault / PAGE).read_text() == "## alice\n\n- likes: tea\n"
 
 
-def test_a_correction_that_waits_is_forgotten(
+def test_a_waiting_correction_is_forgotten(
     memory: VaultMemory, lock: Path, outside: Outside
 ):
     [fact] = memory.facts(scopes=[SCOPE])
@@ -75,7 +75,7 @@ def test_a_correction_that_waits_is_forgotten(
     assert (outside.vault / PAGE).read_text() == "## alice\n\n- likes: tea\n"
 
 
-def test_the_line_of_a_fact_that_waits_is_forgotten_as_people_read_it(
+def test_a_waiting_fact_is_forgotten_by_its_displayed_line(
     memory: VaultMemory, lock: Path, outside: Outside
 ):
     memory.add_fact("alice", "owns", "a lantern", scope=SCOPE)
@@ -87,7 +87,7 @@ def test_the_line_of_a_fact_that_waits_is_forgotten_as_people_read_it(
     assert (outside.vault / PAGE).read_text() == "## alice\n\n- likes: tea\n"
 
 
-def test_other_facts_that_wait_are_not_forgotten(
+def test_other_waiting_facts_are_not_forgotten(
     memory: VaultMemory, lock: Path, outside: Outside
 ):
     memory.add_fact("alice", "owns", "a green lantern", scope=SCOPE)
@@ -102,7 +102,7 @@ def test_other_facts_that_wait_are_not_forgotten(
     assert TEXT not in page
 
 
-def test_a_line_that_waits_is_not_lost_because_its_note_is_named_like_the_text(
+def test_a_waiting_line_is_kept_although_its_note_is_named_like_the_text(
     memory: VaultMemory, outside: Outside
 ):
     note = "Users/alice/memories/green lantern.md"
@@ -121,7 +121,7 @@ def test_a_line_that_waits_is_not_lost_because_its_note_is_named_like_the_text(
     ).read_text() == "# Notes\n\n## Tea\n\n- sencha\n- oolong\n"
 
 
-def test_an_approved_proposal_that_waits_is_forgotten(
+def test_a_waiting_approved_proposal_is_forgotten(
     memory: VaultMemory, outside: Outside
 ):
     note = "Users/alice/lantern/config/USER.md"
@@ -151,7 +151,7 @@ def test_an_approved_proposal_that_waits_is_forgotten(
     assert (outside.vault / note).read_text() == "# Me\n\n## Tea\n\n- sencha\n"
 
 
-def test_a_line_that_the_text_was_to_replace_stays(
+def test_a_line_whose_replacement_is_forgotten_stays(
     memory: VaultMemory, outside: Outside
 ):
     note = "Users/alice/memories/tea.md"

@@ -22,5 +22,5 @@ def folder() -> Iterator[Path]:
 
 
 @pytest.mark.parametrize("name", GOLDENS)
-def test_a_command_answers_as_it_did(name: str, folder: Path) -> None:
+def test_each_command_matches_its_golden_output(name: str, folder: Path) -> None:
     check(name, GOLDENS[name](folder))

@@ -9,5 +9,5 @@ from tests.goldens.surface import GOLDENS
 
 
 @pytest.mark.parametrize("name", GOLDENS)
-def test_what_others_rely_on_is_as_it_was(name: str, tmp_path: Path) -> None:
+def test_the_public_surface_matches_the_goldens(name: str, tmp_path: Path) -> None:
     check(name, GOLDENS[name](tmp_path))

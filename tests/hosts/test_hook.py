@@ -114,7 +114,7 @@ def lived_in(outside: Outside) -> Outside:
 
 
 @pytest.mark.parametrize("host", HOSTS)
-def test_a_conversation_begins_with_the_memory_of_its_person(
+def test_a_conversation_starts_with_the_memory_of_its_person(
     lived_in: Outside, host: str
 ) -> None:
     text = given_to(lived_in, host, payload(host, "session-start"))
@@ -125,7 +125,7 @@ def test_a_conversation_begins_with_the_memory_of_its_person(
     assert turns(lived_in) == []
 
 
-def test_the_plugin_of_opencode_reads_the_memory_as_plain_text(
+def test_the_opencode_plugin_gets_the_memory_as_plain_text(
     lived_in: Outside,
 ) -> None:
     given = hook(lived_in, "opencode", payload("claude-code", "session-start")).stdout
@@ -135,7 +135,7 @@ def test_the_plugin_of_opencode_reads_the_memory_as_plain_text(
 
 
 @pytest.mark.parametrize("host", HOSTS)
-def test_a_prompt_is_recorded_and_answered_only_when_it_is_to_be_looked_up(
+def test_a_prompt_is_recorded_and_answered_only_if_recall_is_enabled(
     lived_in: Outside, host: str
 ) -> None:
     said = payload(host, "user-prompt-submit")
@@ -156,7 +156,7 @@ def test_a_prompt_is_recorded_and_answered_only_when_it_is_to_be_looked_up(
 
 
 @pytest.mark.parametrize("host", HOSTS)
-def test_answers_are_recorded_once_before_they_are_lost(
+def test_answers_are_recorded_once_before_compaction_discards_them(
     lived_in: Outside, host: str
 ) -> None:
     transcript = str(PAYLOADS / f"{host}.jsonl")
@@ -185,7 +185,7 @@ def test_answers_are_recorded_once_before_they_are_lost(
 
 
 @pytest.mark.parametrize("host", HOSTS)
-def test_an_answer_survives_a_host_that_is_killed_after_it(
+def test_an_answer_survives_a_host_killed_right_after_it(
     lived_in: Outside, host: str
 ) -> None:
     """A killed host calls neither PreCompact nor SessionEnd."""
@@ -201,7 +201,7 @@ def test_an_answer_survives_a_host_that_is_killed_after_it(
 
 
 @pytest.mark.parametrize("host", HOSTS)
-def test_an_answer_recorded_at_its_end_is_not_recorded_again_from_the_transcript(
+def test_an_answer_recorded_on_stop_is_not_recorded_again_from_the_transcript(
     lived_in: Outside, host: str
 ) -> None:
     transcript = str(PAYLOADS / f"{host}.jsonl")
@@ -218,7 +218,7 @@ def test_an_answer_recorded_at_its_end_is_not_recorded_again_from_the_transcript
 @pytest.mark.parametrize(
     "named", ["by the hook alone", "by the transcript alone", "by nobody"]
 )
-def test_an_answer_is_recorded_once_whoever_names_its_turn(
+def test_an_answer_is_recorded_once_however_its_turn_is_identified(
     lived_in: Outside, tmp_path: Path, named: str
 ) -> None:
     """Versions of a host differ in what they name."""
@@ -244,7 +244,7 @@ def test_an_answer_is_recorded_once_whoever_names_its_turn(
     ]
 
 
-def test_the_same_words_in_two_turns_are_two_answers(
+def test_identical_answers_in_two_turns_are_both_recorded(
     lived_in: Outside, tmp_path: Path
 ) -> None:
     """The second answer had no event of its own: the host was killed, and the conversation went on later."""
@@ -290,7 +290,7 @@ def test_an_answer_at_midnight_is_recorded_once(
     ) == 1
 
 
-def test_a_conversation_with_gemini_cli_is_recorded_without_what_hooks_put_in_front_of_a_prompt(
+def test_a_gemini_cli_conversation_is_recorded_without_text_injected_by_hooks(
     lived_in: Outside,
 ) -> None:
     """The payloads are those of Gemini CLI 0.61.0."""
@@ -340,7 +340,7 @@ def test_a_turn_without_an_answer_records_nothing(
     assert turns(lived_in) == []
 
 
-def test_an_answer_is_kept_while_another_process_takes_from_the_drop_folder(
+def test_an_answer_is_recorded_while_another_process_empties_the_drop_folder(
     lived_in: Outside,
 ) -> None:
     drop = lived_in.state / "drop"
@@ -357,7 +357,7 @@ def test_an_answer_is_kept_while_another_process_takes_from_the_drop_folder(
     ]
 
 
-def test_the_end_of_a_conversation_ends_its_session(lived_in: Outside) -> None:
+def test_ending_a_conversation_ends_its_session(lived_in: Outside) -> None:
     given_to(lived_in, "codex", payload("codex", "user-prompt-submit"))
     given_to(lived_in, "codex", payload("codex", "session-end", transcript_path=None))
 
@@ -378,7 +378,7 @@ def test_the_end_of_a_conversation_ends_its_session(lived_in: Outside) -> None:
         {"silent": True},
     ],
 )
-def test_what_nobody_said_is_not_recorded(
+def test_a_prompt_not_typed_by_a_person_is_not_recorded(
     lived_in: Outside, changes: dict[str, Any]
 ) -> None:
     assert (
@@ -393,7 +393,9 @@ def test_what_nobody_said_is_not_recorded(
     assert turns(lived_in) == []
 
 
-def test_a_prompt_that_begins_with_a_path_is_no_command(lived_in: Outside) -> None:
+def test_a_prompt_that_starts_with_a_path_is_not_a_slash_command(
+    lived_in: Outside,
+) -> None:
     given_to(
         lived_in,
         "codex",
@@ -407,7 +409,7 @@ def test_a_prompt_that_begins_with_a_path_is_no_command(lived_in: Outside) -> No
     ]
 
 
-def test_a_prompt_is_answered_with_the_lines_of_a_long_memory(
+def test_a_prompt_gets_the_relevant_lines_of_a_long_memory(
     lived_in: Outside,
 ) -> None:
     boxes = "".join(f"- Box {number} holds nails and a rope\n" for number in range(400))
@@ -433,7 +435,7 @@ def test_a_prompt_is_answered_with_the_lines_of_a_long_memory(
     assert length(start) <= MOST_CHARACTERS
 
 
-def test_a_channel_gets_what_is_the_channels(lived_in: Outside) -> None:
+def test_a_channel_gets_only_the_memory_of_the_channel(lived_in: Outside) -> None:
     lived_in.write("Channels/harbour/CHANNEL.md", "# Harbour\n\n- the buoy is green\n")
 
     text = given_to(
@@ -450,7 +452,7 @@ def test_a_channel_gets_what_is_the_channels(lived_in: Outside) -> None:
 @pytest.mark.parametrize(
     "line", ["- a line of memory, number {}", '- „{}“ "quoted" \\ \U0001f6a3']
 )
-def test_the_answer_fits_into_what_hosts_take_and_is_cut_between_lines(
+def test_the_answer_fits_the_hosts_limit_and_is_cut_between_lines(
     lived_in: Outside, line: str
 ) -> None:
     lived_in.write(
@@ -468,7 +470,7 @@ def test_the_answer_fits_into_what_hosts_take_and_is_cut_between_lines(
     assert head[-1] == line.format(len(head) - head.index(line.format(0)) - 1)
 
 
-def test_with_a_daemon_the_daemon_is_asked(lived_in: Outside) -> None:
+def test_a_running_daemon_answers_the_hook(lived_in: Outside) -> None:
     with lived_in.daemon(MEMORY_SEARCH_AUTO_RECALL="true"):
         text = given_to(lived_in, "codex", payload("codex", "session-start"))
         recalled = given_to(
@@ -539,7 +541,7 @@ Broken = Callable[..., str]
         (b" " * ((8 << 20) + 1), "more than 8,388,608 bytes"),
     ],
 )
-def test_a_payload_that_is_none_gives_nothing_and_a_reason(
+def test_an_invalid_payload_produces_no_output_and_a_logged_reason(
     lived_in: Outside, broken: Broken, said: object, why: str
 ) -> None:
     assert why in broken("claude-code", said)
@@ -560,7 +562,7 @@ def test_a_payload_that_is_none_gives_nothing_and_a_reason(
         ("claude-code", (), {"VAULT_MEMORY_STATE": "/proc/nowhere"}, "config_error"),
     ],
 )
-def test_whatever_is_set_up_wrong_never_stops_the_host(
+def test_a_wrong_setup_never_stops_the_host(
     broken: Broken,
     host: str,
     options: tuple[str, ...],
@@ -572,7 +574,7 @@ def test_whatever_is_set_up_wrong_never_stops_the_host(
     )
 
 
-def test_a_real_process_in_trouble_ends_quickly_and_without_a_word_to_the_host(
+def test_a_failing_hook_process_exits_quickly_without_output(
     lived_in: Outside,
 ) -> None:
     started = time.monotonic()
@@ -594,7 +596,7 @@ def test_a_real_process_in_trouble_ends_quickly_and_without_a_word_to_the_host(
         ["--now", "never", "hook", "x"],
     ],
 )
-def test_a_command_line_that_makes_no_sense_ends_with_0_all_the_same(
+def test_an_invalid_command_line_still_exits_with_0(
     words: list[str], monkeypatch: pytest.MonkeyPatch, capfd: pytest.CaptureFixture[str]
 ) -> None:
     monkeypatch.setattr(sys, "stdin", io.TextIOWrapper(io.BytesIO(b"{}")))
@@ -607,7 +609,7 @@ def test_a_command_line_that_makes_no_sense_ends_with_0_all_the_same(
     assert err.startswith("vault-memory: ")
 
 
-def test_a_locked_or_damaged_index_gives_nothing_and_loses_no_prompt(
+def test_a_locked_or_damaged_index_produces_no_output_and_loses_no_prompt(
     lived_in: Outside,
 ) -> None:
     for file in (lived_in.state / "index").iterdir():
@@ -620,7 +622,7 @@ def test_a_locked_or_damaged_index_gives_nothing_and_loses_no_prompt(
     ]
 
 
-def test_a_host_that_says_nothing_is_not_waited_for(lived_in: Outside) -> None:
+def test_a_host_that_sends_no_payload_is_not_waited_for(lived_in: Outside) -> None:
     script = "import sys; from vault_memory.hosts.hook_command import run; run(sys.argv[1:], seconds=0.5)"
     process = subprocess.Popen(
         [
@@ -647,7 +649,7 @@ def test_a_host_that_says_nothing_is_not_waited_for(lived_in: Outside) -> None:
         assert "no answer within 0.5 seconds" in process.stderr.read()
 
 
-def test_a_prompt_is_kept_when_nothing_can_be_looked_up_in_time(
+def test_a_prompt_is_recorded_even_if_recall_times_out(
     lived_in: Outside,
 ) -> None:
     """A daemon that has been stopped takes the question and never answers."""
@@ -684,7 +686,7 @@ def test_a_prompt_is_kept_when_nothing_can_be_looked_up_in_time(
     assert said["prompt"] in [turn["text"] for turn in turns(lived_in)]
 
 
-def test_a_person_finds_the_reason_in_the_state_folder_and_never_what_was_said(
+def test_the_state_folder_logs_the_reason_but_never_the_conversation(
     lived_in: Outside, broken: Broken
 ) -> None:
     broken(
@@ -708,7 +710,7 @@ def test_a_person_finds_the_reason_in_the_state_folder_and_never_what_was_said(
 @pytest.mark.parametrize(
     "kind", ["link", "folder", "fifo", "relative", "other ending", "gone", "/dev/zero"]
 )
-def test_only_a_transcript_that_is_one_is_read(
+def test_only_a_regular_jsonl_file_is_read_as_a_transcript(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, kind: str
 ) -> None:
     monkeypatch.chdir(tmp_path)
@@ -749,7 +751,7 @@ def test_only_a_transcript_that_is_one_is_read(
         b'{"type": "user", "message": {"role": "user", "content": [7]}}',
     ]
 )
-def test_any_transcript_gives_answers_or_none(lines: list[bytes]) -> None:
+def test_any_transcript_is_read_without_an_error(lines: list[bytes]) -> None:
     with tempfile.NamedTemporaryFile(suffix=".jsonl") as file:
         file.write(b"\n".join(lines))
         file.flush()
@@ -759,7 +761,7 @@ def test_any_transcript_gives_answers_or_none(lines: list[bytes]) -> None:
     assert all(reply.text.strip() and "subagent" not in reply.text for reply in found)
 
 
-def test_of_a_long_transcript_only_the_end_is_read(tmp_path: Path) -> None:
+def test_only_the_end_of_a_long_transcript_is_read(tmp_path: Path) -> None:
     path = tmp_path / "t.jsonl"
     pair = [
         line
@@ -771,7 +773,7 @@ def test_of_a_long_transcript_only_the_end_is_read(tmp_path: Path) -> None:
     assert len(replies("claude-code", str(path))) == MOST_ANSWERS
 
 
-def test_a_hook_is_no_heavier_than_a_search(lived_in: Outside) -> None:
+def test_a_hook_loads_no_heavy_modules(lived_in: Outside) -> None:
     """The figure itself is measured by the benchmarks; here only that nothing heavy is loaded."""
     script = (
         "import sys\nfrom vault_memory.hosts.hook_command import run\n"
@@ -808,7 +810,7 @@ def test_a_hook_is_no_heavier_than_a_search(lived_in: Outside) -> None:
     } & set(done.stderr.split())
 
 
-def test_the_help_is_there_for_people(tmp_path: Path) -> None:
+def test_the_hook_command_has_a_help_text(tmp_path: Path) -> None:
     outside = at(tmp_path)
     outside.vault.mkdir(parents=True, exist_ok=True)
 
@@ -818,9 +820,7 @@ def test_the_help_is_there_for_people(tmp_path: Path) -> None:
     assert "SessionStart" in done.out
 
 
-def test_the_doctor_tells_of_a_hook_that_gave_nothing(
-    lived_in: Outside, broken: Broken
-) -> None:
+def test_doctor_reports_a_hook_that_failed(lived_in: Outside, broken: Broken) -> None:
     assert not [
         check for check in lived_in.ok("doctor")["checks"] if check["name"] == "hooks"
     ]
@@ -836,7 +836,7 @@ def test_the_doctor_tells_of_a_hook_that_gave_nothing(
 
 
 @pytest.mark.parametrize("host", HOSTS)
-def test_a_job_that_runs_a_host_is_not_taken_for_the_person(
+def test_an_automated_job_in_a_host_is_not_recorded_as_the_person(
     lived_in: Outside, host: str
 ):
     prompt = payload(host, "user-prompt-submit", prompt="I live in Paris")

@@ -37,7 +37,9 @@ def said(place: Outside) -> list[dict[str, Any]]:
 
 
 @pytest.mark.parametrize("host", HOSTS)
-def test_a_host_gets_the_same_from_the_daemon_as_without_it(tmp_path: Path, host: str):
+def test_a_host_gets_the_same_output_with_and_without_a_daemon(
+    tmp_path: Path, host: str
+):
     alone, beside = tmp_path / "alone", tmp_path / "beside"
     alone.mkdir()
     beside.mkdir()
@@ -103,7 +105,7 @@ def daemon_that_ends(
 
 
 @pytest.mark.parametrize("records", [False, True])
-def test_a_prompt_is_recorded_once_when_the_daemon_ends_before_its_answer(
+def test_a_prompt_is_recorded_once_when_the_daemon_dies_before_answering(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, records: bool
 ):
     place = filled(at(tmp_path))
@@ -117,7 +119,7 @@ def test_a_prompt_is_recorded_once_when_the_daemon_ends_before_its_answer(
     assert [turn["text"] for turn in turns(place)] == [event["prompt"]]
 
 
-def test_a_daemon_with_other_settings_refuses_and_the_prompt_is_recorded_all_the_same(
+def test_a_prompt_is_recorded_although_a_daemon_with_other_settings_refuses(
     tmp_path: Path,
 ):
     place = filled(at(tmp_path))

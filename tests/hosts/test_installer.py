@@ -122,7 +122,7 @@ def folder(home: Path) -> dict[str, bytes]:
 
 
 @pytest.mark.parametrize("host", HOSTS)
-def test_what_install_put_in_uninstall_takes_out_to_the_byte(
+def test_uninstall_removes_exactly_what_install_added(
     outside: Outside, install: Install, host: str
 ) -> None:
     files = given_files(outside, host)
@@ -148,7 +148,7 @@ def test_what_install_put_in_uninstall_takes_out_to_the_byte(
 
 
 @pytest.mark.parametrize("host", HOSTS)
-def test_files_that_were_not_there_are_made_for_us_alone_and_go_again(
+def test_new_files_are_private_and_removed_by_uninstall(
     outside: Outside, install: Install, host: str
 ) -> None:
     install(host)
@@ -164,7 +164,7 @@ def test_files_that_were_not_there_are_made_for_us_alone_and_go_again(
 
 
 @pytest.mark.parametrize("host", HOSTS)
-def test_a_dry_run_shows_the_difference_and_changes_nothing(
+def test_a_dry_run_shows_the_diff_and_changes_nothing(
     outside: Outside, install: Install, host: str
 ) -> None:
     given_files(outside, host)
@@ -178,7 +178,7 @@ def test_a_dry_run_shows_the_difference_and_changes_nothing(
     )
 
 
-def test_claude_code_gets_the_five_hooks_beside_those_it_had(
+def test_claude_code_gets_the_five_hooks_in_addition_to_its_own(
     outside: Outside, install: Install
 ) -> None:
     settings_file, servers_file = given_files(outside, "claude-code")
@@ -218,7 +218,7 @@ def test_claude_code_gets_the_five_hooks_beside_those_it_had(
     ]
 
 
-def test_the_written_command_runs_in_a_shell_whatever_the_vault_is_called(
+def test_the_installed_command_runs_in_a_shell_for_any_vault_name(
     outside: Outside, install: Install
 ) -> None:
     vault = outside.home / 'Mira\'s "odd" vault $HOME'
@@ -246,7 +246,7 @@ def test_the_written_command_runs_in_a_shell_whatever_the_vault_is_called(
     )
 
 
-def test_codex_gets_a_block_that_says_the_same_in_toml(
+def test_codex_gets_an_equivalent_toml_block(
     outside: Outside, install: Install
 ) -> None:
     [file] = given_files(outside, "codex")
@@ -272,7 +272,7 @@ def test_codex_gets_a_block_that_says_the_same_in_toml(
     }
 
 
-def test_codex_hooks_stand_in_hooks_json_where_there_is_one(
+def test_codex_hooks_go_into_hooks_json_if_it_exists(
     outside: Outside, install: Install
 ) -> None:
     given_files(outside, "codex")
@@ -318,7 +318,7 @@ def holds(said: Any, wanted: Any) -> bool:
 
 
 @pytest.mark.parametrize("host", ALLOWED)
-def test_a_bot_without_a_person_beside_it_may_use_the_tools_when_the_person_allowed_it(
+def test_an_unattended_bot_may_use_the_tools_after_install_with_allow(
     outside: Outside, install: Install, host: str
 ) -> None:
     given_files(outside, host)
@@ -343,7 +343,7 @@ def test_a_bot_without_a_person_beside_it_may_use_the_tools_when_the_person_allo
     } == before
 
 
-def test_a_permission_that_the_person_gave_stays(
+def test_a_permission_granted_by_the_person_is_kept(
     outside: Outside, install: Install
 ) -> None:
     file = outside.home / ".claude" / "settings.json"
@@ -363,7 +363,7 @@ def test_a_permission_that_the_person_gave_stays(
 
 
 @pytest.mark.parametrize("host", [host for host in HOSTS if host not in ALLOWED])
-def test_a_host_without_permissions_for_tools_is_named(
+def test_allow_is_refused_for_a_host_without_tool_permissions(
     outside: Outside, install: Install, host: str
 ) -> None:
     done = outside.run("install", host, "--user", "mira", "--allow", "--json")
@@ -373,7 +373,7 @@ def test_a_host_without_permissions_for_tools_is_named(
     assert folder(outside.home) == {}
 
 
-def test_the_trust_that_a_person_gave_to_our_hooks_of_codex_goes_with_them(
+def test_uninstall_also_removes_the_trust_given_to_our_codex_hooks(
     outside: Outside, install: Install
 ) -> None:
     """Codex writes it between our marks, since it puts tables beside their like."""
@@ -405,7 +405,7 @@ def test_the_trust_that_a_person_gave_to_our_hooks_of_codex_goes_with_them(
     }
 
 
-def test_another_person_or_vault_takes_the_place_of_the_one_before(
+def test_installing_for_another_person_or_vault_replaces_the_previous_entry(
     outside: Outside, install: Install
 ) -> None:
     settings_file, _ = given_files(outside, "claude-code")
@@ -418,7 +418,7 @@ def test_another_person_or_vault_takes_the_place_of_the_one_before(
     assert text.count("--user tomas") == len(EVENTS)
 
 
-def test_what_a_person_changed_meanwhile_stays(
+def test_changes_a_person_made_after_install_are_kept(
     outside: Outside, install: Install
 ) -> None:
     settings_file, _ = given_files(outside, "claude-code")
@@ -451,7 +451,7 @@ def test_what_a_person_changed_meanwhile_stays(
         ("openclaw", "{ mcp: { servers: 'none' } }", "`mcp.servers` is not an object"),
     ],
 )
-def test_a_file_that_cannot_be_read_is_named_and_left_alone(
+def test_an_unreadable_file_is_reported_and_left_alone(
     outside: Outside, install: Install, host: str, text: str, reason: str
 ) -> None:
     file = outside.home / FILES[host][0]
@@ -466,7 +466,9 @@ def test_a_file_that_cannot_be_read_is_named_and_left_alone(
     assert folder(outside.home) == {FILES[host][0]: text.encode()}
 
 
-def test_a_link_is_followed_and_a_mode_kept(outside: Outside, install: Install) -> None:
+def test_a_symlinked_file_is_edited_in_place_and_keeps_its_mode(
+    outside: Outside, install: Install
+) -> None:
     real = outside.home / "dotfiles" / "claude.json"
     real.parent.mkdir()
     real.write_text(SETTINGS)
@@ -484,7 +486,7 @@ def test_a_link_is_followed_and_a_mode_kept(outside: Outside, install: Install) 
     assert stat.S_IMODE(Path(first["backup"]).stat().st_mode) == 0o640
 
 
-def test_each_host_is_looked_for_where_its_environment_says(
+def test_each_host_is_found_where_its_environment_variable_points(
     outside: Outside, install: Install
 ) -> None:
     home = outside.home
@@ -518,7 +520,7 @@ def test_each_host_is_looked_for_where_its_environment_says(
     assert written == {str(desktop), *(str(home / name) for name in named)}
 
 
-def test_the_person_is_asked_for_unless_there_is_only_one(
+def test_the_person_must_be_named_unless_there_is_only_one(
     outside: Outside, install: Install
 ) -> None:
     outside.write("Users/mira/memories/2026-05-01.md", "- tea\n")
@@ -532,7 +534,7 @@ def test_the_person_is_asked_for_unless_there_is_only_one(
     assert "mira, tomas" in several.error["message"]
 
 
-def test_an_unknown_host_is_told_which_there_are(
+def test_an_unknown_host_is_answered_with_the_list_of_hosts(
     outside: Outside, install: Install
 ) -> None:
     done = outside.run("install", "emacs", "--user", "mira", "--json")
@@ -554,7 +556,7 @@ REQUEST = InstallRequest(
 @settings(max_examples=50)
 @example({"hooks": {"SessionStart": []}, "mcpServers": {}}, 2, "claude-code")
 @example({}, None, "openclaw")
-def test_any_settings_get_ours_once_and_lose_it_again(
+def test_any_settings_gain_and_lose_our_entries_without_other_changes(
     said: dict[str, Any], indent: Any, host: str
 ) -> None:
     for name in ("hooks", "mcpServers", "mcp"):
@@ -581,7 +583,7 @@ def test_any_settings_get_ours_once_and_lose_it_again(
 
 
 @pytest.mark.parametrize("host", ["codex", "openclaw"])
-def test_the_entry_of_the_server_starts_it(
+def test_the_installed_server_entry_starts_the_server(
     outside: Outside, install: Install, host: str
 ) -> None:
     pytest.importorskip("mcp")
@@ -615,7 +617,7 @@ def test_the_entry_of_the_server_starts_it(
     assert (answer["id"], "capabilities" in answer["result"]) == (1, True)
 
 
-def test_the_provider_for_hermes_asks_the_vault_and_records_what_was_said(
+def test_the_hermes_provider_queries_the_vault_and_records_the_conversation(
     outside: Outside, install: Install
 ) -> None:
     outside.write("Users/mira/wren/config/USER.md", "# Mira\n\n- drinks oolong tea\n")

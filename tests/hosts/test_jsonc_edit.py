@@ -47,7 +47,7 @@ def written(draw: st.DrawFn) -> tuple[dict[str, Any], str]:
 
 @given(written())
 @settings(max_examples=cases(150))
-def test_the_reader_understands_what_json_says(
+def test_the_parser_reads_json_correctly(
     given_: tuple[dict[str, Any], str],
 ) -> None:
     value, text = given_
@@ -63,7 +63,7 @@ def test_the_reader_understands_what_json_says(
     ({"hooks": {"Start": []}}, '{\n  "hooks": {\n    "Start": []\n  }\n}\n'), {"a": [1]}
 )
 @example(({"a": 1}, '{"a":1}'), [])
-def test_an_item_that_was_added_and_taken_out_leaves_the_same_bytes(
+def test_adding_and_removing_an_item_restores_the_same_bytes(
     given_: tuple[dict[str, Any], str], item: Any
 ) -> None:
     value, text = given_
@@ -85,7 +85,7 @@ def test_an_item_that_was_added_and_taken_out_leaves_the_same_bytes(
 
 @given(written(), TEXTS, VALUES)
 @settings(max_examples=cases(100))
-def test_a_value_stands_where_it_was_put_and_the_others_where_they_were(
+def test_setting_a_value_leaves_all_others_unchanged(
     given_: tuple[dict[str, Any], str], key: str, new: Any
 ) -> None:
     value, text = given_
@@ -95,7 +95,7 @@ def test_a_value_stands_where_it_was_put_and_the_others_where_they_were(
 
 @given(written(), st.data())
 @settings(max_examples=cases(100))
-def test_a_member_can_be_taken_out_of_any_place(
+def test_a_member_can_be_removed_from_any_position(
     given_: tuple[dict[str, Any], str], data: st.DataObject
 ) -> None:
     value, text = given_
@@ -124,7 +124,7 @@ COMMENTED = """\
 
 
 @pytest.mark.parametrize("path", [("mcp", "servers", "x"), ("other",), ("list",)])
-def test_comments_and_commas_at_the_end_survive(path: tuple[str, ...]) -> None:
+def test_comments_and_trailing_commas_survive(path: tuple[str, ...]) -> None:
     is_list = node_at(COMMENTED, path) is not None
 
     changed = (
@@ -145,7 +145,7 @@ def test_comments_and_commas_at_the_end_survive(path: tuple[str, ...]) -> None:
     assert back == COMMENTED
 
 
-def test_the_reader_takes_what_json5_allows() -> None:
+def test_the_parser_accepts_json5() -> None:
     text = "{a: .5, 'b': +0x1F, \"c\": 'it\\'s', $d: [Infinity, -2.e1,], /* x */ e: 'l\\\nong', f: '\\x41\\u00e9'}"
 
     assert read(text).plain() == {
@@ -174,12 +174,12 @@ def test_the_reader_takes_what_json5_allows() -> None:
         "/* open",
     ],
 )
-def test_what_is_no_json_is_refused_with_a_line(text: str) -> None:
+def test_invalid_json_is_refused_with_a_line_number(text: str) -> None:
     with pytest.raises(NotJson, match=r"line \d+: expected"):
         read(text)
 
 
-def test_a_setting_of_another_kind_in_the_way_is_named_and_left_alone() -> None:
+def test_a_setting_of_an_unexpected_type_is_reported_and_left_alone() -> None:
     with pytest.raises(NotJson, match="`hooks` is not an object"):
         append('{"hooks": []}', ("hooks", "Start"), 1)
     with pytest.raises(NotJson, match=r"`hooks\.Start` is not a list"):
@@ -188,7 +188,7 @@ def test_a_setting_of_another_kind_in_the_way_is_named_and_left_alone() -> None:
 
 @given(st.text(alphabet="{}[]:,\"' \\/*\n0a-.", max_size=30))
 @settings(max_examples=cases(300))
-def test_any_text_is_read_or_refused(text: str) -> None:
+def test_any_text_is_parsed_or_refused(text: str) -> None:
     try:
         read(text)
     except NotJson:

@@ -6,7 +6,7 @@ from vault_memory.hosts import programs
 
 
 @pytest.mark.parametrize("name", programs.names())
-def test_a_host_has_the_name_of_its_module(name: str) -> None:
+def test_each_host_is_named_like_its_module(name: str) -> None:
     host = programs.host(name)
 
     assert host.name == name
@@ -16,6 +16,6 @@ def test_a_host_has_the_name_of_its_module(name: str) -> None:
 @pytest.mark.parametrize(
     "name", ["", "emacs", "claude_code", "__init__", "..host", "os", "codex.HOST"]
 )
-def test_what_is_no_host_is_never_imported(name: str) -> None:
+def test_an_unknown_host_name_is_never_imported(name: str) -> None:
     with pytest.raises(programs.NoSuchHost):
         programs.host(name)

@@ -67,7 +67,7 @@ FILES = st.builds(
 @example("\n")
 @example("a = 1")
 @example("a = 1\r\n# end\r\n")
-def test_a_block_that_was_put_in_and_taken_out_leaves_the_same_bytes(text: str) -> None:
+def test_adding_and_removing_a_block_restores_the_same_bytes(text: str) -> None:
     block = with_block(text, TABLES)
 
     assert block.startswith(text)
@@ -79,7 +79,7 @@ def test_a_block_that_was_put_in_and_taken_out_leaves_the_same_bytes(text: str) 
 @given(FILES)
 @settings(max_examples=cases(200))
 @example("[[hooks.SessionStart]]\nmatcher = 'x'\n")
-def test_what_was_set_before_is_set_afterwards_or_the_file_is_refused(
+def test_existing_settings_are_kept_or_the_file_is_refused(
     text: str,
 ) -> None:
     try:
@@ -114,7 +114,7 @@ def test_what_was_set_before_is_set_afterwards_or_the_file_is_refused(
         (f"{END}\n", "one of the two marks"),
     ],
 )
-def test_a_file_that_cannot_take_the_block_is_refused_with_the_reason(
+def test_a_file_that_cannot_hold_the_block_is_refused_with_the_reason(
     text: str, reason: str
 ) -> None:
     with pytest.raises(NotToml, match=reason):
@@ -128,7 +128,9 @@ STOP = '[[hooks.Stop]]\n[[hooks.Stop.hooks]]\ntype = "command"\ncommand = "date"
 
 @pytest.mark.parametrize("theirs", [THEIRS, STATE, STOP, THEIRS + STATE])
 @pytest.mark.parametrize("before", ["[mcp_servers", "[[hooks.SessionStart]]", END])
-def test_what_somebody_put_between_the_marks_stays(theirs: str, before: str) -> None:
+def test_tables_another_program_added_between_the_marks_are_kept(
+    theirs: str, before: str
+) -> None:
     block = with_block("a = 1\n", TABLES)
     at = block.index(before)
     mixed = block[:at] + theirs + block[at:]
@@ -142,7 +144,7 @@ def test_what_somebody_put_between_the_marks_stays(theirs: str, before: str) -> 
     assert without_block(again) == left
 
 
-def test_the_strings_that_are_written_are_read_as_they_were_meant() -> None:
+def test_written_strings_are_read_back_unchanged() -> None:
     odd = ['"', "\\", "\x7f", "\u0085", "é", "\t", "$HOME", "a b", "#"]
 
     assert parse(format_table("[t]", {"odd": odd, "n": 3})) == {

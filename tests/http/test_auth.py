@@ -38,7 +38,7 @@ def refused(answer: httpx.Response, status: int, code: str) -> None:
         [("authorization", b"Bearer \xff\xfe")],
     ],
 )
-def test_without_a_token_that_is_known_nobody_comes_in(served: Served, said: list):
+def test_a_request_without_a_known_token_is_refused(served: Served, said: list):
     answer = served.client(None).get("/v1/notes", headers=said)
 
     refused(answer, 401, "unauthorised")
@@ -46,7 +46,7 @@ def test_without_a_token_that_is_known_nobody_comes_in(served: Served, said: lis
     assert MIRA not in answer.text
 
 
-def test_a_token_in_the_address_is_none(served: Served):
+def test_a_token_in_the_url_is_not_accepted(served: Served):
     refused(
         served.client(None).get(
             "/v1/notes", params={"token": MIRA, "access_token": MIRA}
@@ -56,7 +56,7 @@ def test_a_token_in_the_address_is_none(served: Served):
     )
 
 
-def test_the_word_bearer_may_be_written_in_any_case(served: Served):
+def test_the_word_bearer_is_case_insensitive(served: Served):
     assert (
         served.client(None, authorization=f"bearer {MIRA}").get("/v1/notes").status_code
         == 200
@@ -76,12 +76,16 @@ def test_the_word_bearer_may_be_written_in_any_case(served: Served):
         "/openapi.json/x",
     ],
 )
-def test_what_is_not_there_is_not_told_to_strangers(served: Served, path: str):
+def test_without_a_token_a_missing_path_is_unauthorised_not_missing(
+    served: Served, path: str
+):
     refused(served.client(None).get(path), 401, "unauthorised")
     refused(served.client().get(path), 404, "not_found")
 
 
-def test_health_and_the_document_are_open_to_whoever_knows_the_name(served: Served):
+def test_health_and_the_openapi_document_need_no_token_but_the_right_host(
+    served: Served,
+):
     assert served.client(None).get("/healthz").json() == {"ok": True}
     assert served.client(None).get("/openapi.json").json()["openapi"] == "3.1.0"
     refused(
@@ -99,16 +103,14 @@ def test_health_and_the_document_are_open_to_whoever_knows_the_name(served: Serv
         "[::2]",
     ],
 )
-def test_under_another_name_nothing_is_told_also_with_a_token(
-    served: Served, host: str
-):
+def test_a_wrong_host_is_refused_even_with_a_token(served: Served, host: str):
     refused(served.client(host=host).get("/v1/notes"), 421, "wrong_host")
 
 
 @pytest.mark.parametrize(
     "host", ["localhost", "LOCALHOST:8377", "127.0.0.1", "[::1]:80", "localhost."]
 )
-def test_the_names_of_this_machine_are_known(served: Served, host: str):
+def test_the_names_of_this_machine_are_accepted_as_host(served: Served, host: str):
     assert served.client(host=host).get("/healthz").status_code == 200
 
 
@@ -123,7 +125,7 @@ def test_the_names_of_this_machine_are_known(served: Served, host: str):
         ("", ""),
     ],
 )
-def test_a_host_header_gives_its_name(header: str, name: str):
+def test_the_host_name_is_parsed_from_the_host_header(header: str, name: str):
     assert host_name(header) == name
 
 
@@ -131,7 +133,7 @@ def test_a_host_header_gives_its_name(header: str, name: str):
     "origin",
     ["http://example.org", "null", "http://localhost:3000", "http://127.0.0.1"],
 )
-def test_a_page_in_a_browser_is_sent_away_unless_it_is_allowed(
+def test_a_browser_page_is_refused_unless_its_origin_is_allowed(
     served: Served, origin: str
 ):
     refused(served.client(origin=origin).get("/v1/notes"), 403, "wrong_origin")
@@ -141,7 +143,7 @@ def test_a_page_in_a_browser_is_sent_away_unless_it_is_allowed(
     refused(preflight, 403, "wrong_origin")
 
 
-def test_an_allowed_page_and_host_may_ask(memory: VaultMemory, serve: Serve):
+def test_an_allowed_origin_and_host_are_served(memory: VaultMemory, serve: Serve):
     page = "https://chat.example.org"
     server = serve(
         memory, allowed_origins=(page,), allowed_hosts=("memory.example.org",)
@@ -164,7 +166,7 @@ def test_an_allowed_page_and_host_may_ask(memory: VaultMemory, serve: Serve):
     )
 
 
-def test_a_token_that_asks_too_often_waits_and_another_does_not(
+def test_a_token_over_its_rate_limit_waits_without_affecting_others(
     memory: VaultMemory, serve: Serve
 ):
     server = serve(memory, requests_per_minute=3)
@@ -179,7 +181,7 @@ def test_a_token_that_asks_too_often_waits_and_another_does_not(
     assert mira.get("/healthz").status_code == 200
 
 
-def test_who_guesses_tokens_is_slowed_down_and_locks_nobody_out(
+def test_guessing_tokens_is_slowed_down_without_locking_others_out(
     memory: VaultMemory, serve: Serve
 ):
     server = serve(memory)
@@ -192,7 +194,7 @@ def test_who_guesses_tokens_is_slowed_down_and_locks_nobody_out(
     assert server.client(MIRA).get("/v1/notes").status_code == 200
 
 
-def test_a_body_that_is_too_long_is_not_taken_however_it_is_sent(
+def test_a_body_that_is_too_long_is_refused_however_it_is_sent(
     memory: VaultMemory, serve: Serve
 ):
     server = serve(memory, max_body_bytes=1000)
@@ -216,7 +218,7 @@ def test_a_body_that_is_too_long_is_not_taken_however_it_is_sent(
     "kind",
     [None, "text/plain", "application/x-www-form-urlencoded", "multipart/form-data"],
 )
-def test_a_body_of_another_kind_is_not_read(served: Served, kind: str | None):
+def test_a_body_of_another_content_type_is_not_read(served: Served, kind: str | None):
     headers = {"content-type": kind} if kind else {}
 
     refused(
@@ -245,7 +247,7 @@ def test_a_body_of_another_kind_is_not_read(served: Served, kind: str | None):
     ],
     ids=range(13),
 )
-def test_a_body_that_is_not_understood_says_why(served: Served, body: bytes):
+def test_an_invalid_body_is_refused_with_the_reason(served: Served, body: bytes):
     refused(
         served.client().post(
             "/v1/search", content=body, headers={"content-type": "application/json"}
@@ -255,14 +257,14 @@ def test_a_body_that_is_not_understood_says_why(served: Served, body: bytes):
     )
 
 
-def test_a_wrong_method_says_which_is_right(served: Served):
+def test_a_wrong_method_is_answered_with_the_allowed_one(served: Served):
     answer = served.client().delete("/v1/search")
 
     refused(answer, 405, "wrong_method")
     assert answer.headers["allow"] == "POST"
 
 
-def test_over_a_unix_socket_its_owner_needs_no_token(
+def test_the_owner_of_a_unix_socket_needs_no_token(
     memory: VaultMemory, serve: Serve, tmp_path: Path
 ):
     path = tmp_path / "vault.sock"
@@ -281,7 +283,7 @@ def test_over_a_unix_socket_its_owner_needs_no_token(
     refused(server.client(None, host="example.org").get("/v1/notes"), 421, "wrong_host")
 
 
-def test_a_request_that_is_cut_off_changes_nothing(memory: VaultMemory, serve: Serve):
+def test_a_truncated_request_changes_nothing(memory: VaultMemory, serve: Serve):
     server = serve(memory)
     url = httpx.URL(server.url)
     body = b'{"session": "s", "role": "user", "text": "zyzzyva"}'
@@ -329,7 +331,7 @@ class Beside:
         await send({"type": "http.response.body", "body": said.encode()})
 
 
-def test_what_is_mounted_stands_behind_the_same_door_and_lives_as_long(
+def test_a_mounted_app_shares_the_authentication_and_the_lifespan(
     memory: VaultMemory, serve: Serve
 ):
     beside = Beside()

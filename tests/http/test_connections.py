@@ -95,7 +95,7 @@ def many_files(count: int) -> Iterator[None]:
         resource.setrlimit(resource.RLIMIT_NOFILE, (soft, hard))
 
 
-def test_a_head_that_is_sent_forever_does_not_hold_its_place(
+def test_an_endless_request_head_does_not_keep_its_slot(
     memory: VaultMemory, serve: Serve, strangers: Callable[[str], Strangers]
 ):
     url = serve(memory, limits=Limits(head_seconds=0.5)).url
@@ -108,7 +108,7 @@ def test_a_head_that_is_sent_forever_does_not_hold_its_place(
     assert b"too_slow" in answer
 
 
-def test_a_connection_on_which_nothing_comes_does_not_hold_its_place(
+def test_a_silent_connection_does_not_keep_its_slot(
     memory: VaultMemory, serve: Serve, strangers: Callable[[str], Strangers]
 ):
     url = serve(memory, limits=Limits(head_seconds=0.3)).url
@@ -119,7 +119,7 @@ def test_a_connection_on_which_nothing_comes_does_not_hold_its_place(
 @pytest.mark.parametrize(
     "framing", [b"Content-Length: 1000000\r\n", b"Transfer-Encoding: chunked\r\n"]
 )
-def test_a_body_that_goes_on_after_its_refusal_does_not_hold_its_place(
+def test_a_body_that_continues_after_its_refusal_does_not_keep_its_slot(
     memory: VaultMemory,
     serve: Serve,
     strangers: Callable[[str], Strangers],
@@ -134,7 +134,7 @@ def test_a_body_that_goes_on_after_its_refusal_does_not_hold_its_place(
     assert rest(connection).startswith(b"HTTP/1.1 401")
 
 
-def test_a_body_that_is_sent_forever_with_a_token_is_refused_in_time(
+def test_an_endless_body_with_a_token_is_refused_in_time(
     memory: VaultMemory,
     serve: Serve,
     strangers: Callable[[str], Strangers],
@@ -155,7 +155,7 @@ def test_a_body_that_is_sent_forever_with_a_token_is_refused_in_time(
     assert rest(connection).startswith(b"HTTP/1.1 408")
 
 
-def test_who_does_not_read_the_answers_does_not_hold_a_place(
+def test_a_client_that_does_not_read_its_answers_does_not_keep_its_slot(
     memory: VaultMemory, serve: Serve, strangers: Callable[[str], Strangers]
 ):
     server = serve(memory, limits=Limits(stall_seconds=0.3))
@@ -177,7 +177,7 @@ def test_who_does_not_read_the_answers_does_not_hold_a_place(
     until(is_cut)
 
 
-def test_a_thousand_idle_connections_lock_nobody_out(
+def test_a_thousand_idle_connections_lock_no_client_out(
     memory: VaultMemory, serve: Serve, strangers: Callable[[str], Strangers]
 ):
     server = serve(memory, limits=Limits(head_seconds=600))
@@ -194,7 +194,7 @@ def test_a_thousand_idle_connections_lock_nobody_out(
         crowd.close()
 
 
-def test_an_upload_with_a_token_goes_on_while_strangers_press_in(
+def test_an_upload_with_a_token_continues_during_a_flood_of_strangers(
     memory: VaultMemory, serve: Serve, strangers: Callable[[str], Strangers]
 ):
     server = serve(memory, limits=Limits(most=8, most_of_address=8))
@@ -218,7 +218,7 @@ def test_an_upload_with_a_token_goes_on_while_strangers_press_in(
     assert rest(upload).startswith(b"HTTP/1.1 200")
 
 
-def test_where_every_place_is_an_upload_the_next_one_is_told_to_wait(
+def test_a_request_is_told_to_wait_when_all_slots_are_uploads(
     memory: VaultMemory, serve: Serve, strangers: Callable[[str], Strangers]
 ):
     server = serve(memory, limits=Limits(most=8, most_of_address=4))
@@ -240,7 +240,7 @@ def test_where_every_place_is_an_upload_the_next_one_is_told_to_wait(
     assert server.client().get("/v1/notes").status_code == 200
 
 
-def test_all_bodies_together_fit_into_the_memory_that_is_set_for_them(
+def test_all_request_bodies_together_stay_within_the_memory_limit(
     memory: VaultMemory,
     serve: Serve,
     strangers: Callable[[str], Strangers],
@@ -270,7 +270,7 @@ def test_all_bodies_together_fit_into_the_memory_that_is_set_for_them(
     until(lambda: client.post("/v1/search", content=asked).status_code == 200)
 
 
-def test_bodies_of_strangers_take_no_memory_from_those_with_a_token(
+def test_bodies_without_a_token_use_no_memory_reserved_for_clients(
     memory: VaultMemory,
     serve: Serve,
     strangers: Callable[[str], Strangers],
@@ -321,7 +321,7 @@ SMUGGLED = {
 
 
 @pytest.mark.parametrize("shape", SMUGGLED)
-def test_no_second_request_is_smuggled_behind_a_first(
+def test_no_second_request_can_be_smuggled_behind_the_first(
     served: Served, strangers: Callable[[str], Strangers], shape: str
 ):
     method, framing, body = SMUGGLED[shape]
@@ -334,7 +334,7 @@ def test_no_second_request_is_smuggled_behind_a_first(
     assert answer.count(b"HTTP/1.1") == 1
 
 
-def test_requests_that_follow_each_other_are_all_answered(
+def test_pipelined_requests_are_all_answered(
     served: Served, strangers: Callable[[str], Strangers]
 ):
     plain = b"GET /healthz HTTP/1.1\r\n" + HEAD + b"\r\n"
@@ -345,7 +345,7 @@ def test_requests_that_follow_each_other_are_all_answered(
     assert rest(connection).count(b"HTTP/1.1 200") == 4
 
 
-def test_rubbish_does_not_fill_the_log(
+def test_garbage_does_not_fill_the_log(
     memory: VaultMemory,
     serve: Serve,
     strangers: Callable[[str], Strangers],
@@ -365,7 +365,7 @@ def test_rubbish_does_not_fill_the_log(
 
 
 @pytest.mark.parametrize("files", [48, 64, 256])
-def test_with_few_descriptors_strangers_lock_nobody_out_and_do_not_fill_the_log(
+def test_with_few_descriptors_strangers_neither_block_clients_nor_fill_the_log(
     outside: Outside, strangers: Callable[[str], Strangers], files: int
 ):
     outside.write("Users/mira/memories/2026-05-01.md", "- The marigold is in bloom\n")
@@ -397,7 +397,7 @@ def test_with_few_descriptors_strangers_lock_nobody_out_and_do_not_fill_the_log(
     assert len(process.errors) <= 5, process.errors
 
 
-def test_after_a_shortage_of_descriptors_as_many_clients_are_taken_as_before(
+def test_after_a_shortage_of_descriptors_as_many_clients_are_accepted_as_before(
     memory: VaultMemory, serve: Serve, monkeypatch: pytest.MonkeyPatch
 ):
     monkeypatch.setattr(acceptor, "RECOVERY_SECONDS", 0.2)
@@ -423,7 +423,9 @@ def test_after_a_shortage_of_descriptors_as_many_clients_are_taken_as_before(
 @pytest.mark.parametrize(
     ("files", "most", "of_address"), [(20, 10, 8), (64, 32, 24), (1024, 512, 256)]
 )
-def test_half_of_the_descriptors_stay_for_files(files: int, most: int, of_address: int):
+def test_half_of_the_descriptors_are_reserved_for_files(
+    files: int, most: int, of_address: int
+):
     soft, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
     try:
         resource.setrlimit(resource.RLIMIT_NOFILE, (files, hard))

@@ -18,7 +18,7 @@ SCOPES = ["user:mira"]
 NOTE = "Users/mira/memories/garden/beds.md"
 
 
-def test_search_and_context_and_facts_are_those_of_the_person(
+def test_search_context_and_facts_return_the_persons_own_data(
     served: Served, sample: VaultMemory
 ):
     client = served.client(MIRA)
@@ -40,7 +40,7 @@ def test_search_and_context_and_facts_are_those_of_the_person(
     ).json() == facts_json.of_facts(sample.facts(scopes=SCOPES, entity="Tomas"))
 
 
-def test_a_search_is_narrowed_by_what_is_asked_for(served: Served):
+def test_search_parameters_narrow_the_hits(served: Served):
     asked = {
         "query": "boat",
         "kinds": ["dated"],
@@ -61,7 +61,7 @@ def test_a_search_is_narrowed_by_what_is_asked_for(served: Served):
     assert set(answer["left_out"]) == {"since", "until", "kind"}
 
 
-def test_the_list_names_the_notes_that_can_be_read_and_no_other(
+def test_the_list_contains_exactly_the_readable_notes(
     served: Served, sample: VaultMemory
 ):
     client = served.client(MIRA)
@@ -77,7 +77,7 @@ def test_the_list_names_the_notes_that_can_be_read_and_no_other(
     ).json() == json_contract.of_note(sample.read(NOTE))
 
 
-def test_what_is_said_is_found_at_once_and_held_for_the_night(
+def test_a_recorded_turn_is_searchable_at_once_and_queued_for_learning(
     memory: VaultMemory, serve: Serve
 ):
     client = serve(memory).client(MIRA)
@@ -104,7 +104,9 @@ def test_what_is_said_is_found_at_once_and_held_for_the_night(
     )
 
 
-def test_a_token_with_a_channel_records_there(memory: VaultMemory, serve: Serve):
+def test_a_token_with_a_channel_records_in_that_channel(
+    memory: VaultMemory, serve: Serve
+):
     token = "harbour-" + "e" * 40
     client = serve(memory, {token: Caller("mira", "harbour")}).client(token)
 
@@ -116,7 +118,7 @@ def test_a_token_with_a_channel_records_there(memory: VaultMemory, serve: Serve)
 
 
 @pytest.mark.parametrize("hidden", [{"mode": "incognito"}, {"silent": True}])
-def test_a_turn_that_leaves_no_trace_says_so(
+def test_an_incognito_or_silent_turn_is_reported_as_not_recorded(
     memory: VaultMemory, serve: Serve, hidden: dict[str, Any]
 ):
     said = {"session": "s", "role": "user", "text": "zyzzyva", **hidden}
@@ -129,7 +131,7 @@ def test_a_turn_that_leaves_no_trace_says_so(
     ]
 
 
-def test_what_is_to_be_remembered_stands_in_the_note_of_the_person(
+def test_a_remembered_text_goes_to_the_note_of_the_person(
     memory: VaultMemory, serve: Serve
 ):
     client = serve(memory).client(MIRA)
@@ -159,7 +161,7 @@ def test_what_is_to_be_remembered_stands_in_the_note_of_the_person(
         ("/v1/remember", {"text": " "}, "usage_error"),
     ],
 )
-def test_what_is_wrong_is_said_as_on_the_command_line(
+def test_errors_have_the_same_codes_as_on_the_command_line(
     served: Served, path: str, body: dict[str, Any], code: str
 ):
     answer = served.client(MIRA).post(path, json=body)
@@ -175,13 +177,13 @@ def test_what_is_wrong_is_said_as_on_the_command_line(
         f"/v1/notes/{NOTE}?user=x",
     ],
 )
-def test_a_parameter_that_is_not_known_is_refused(served: Served, address: str):
+def test_an_unknown_parameter_is_refused(served: Served, address: str):
     answer = served.client(MIRA).get(address)
 
     assert (answer.status_code, answer.json()["error"]["code"]) == (400, "usage_error")
 
 
-def test_a_note_that_is_not_there_is_told_with_the_call_that_lists_them(served: Served):
+def test_a_missing_note_is_answered_with_the_call_that_lists_notes(served: Served):
     error = (
         served.client(MIRA).get("/v1/notes/Users/mira/memories/none.md").json()["error"]
     )
@@ -189,7 +191,7 @@ def test_a_note_that_is_not_there_is_told_with_the_call_that_lists_them(served: 
     assert error["hint"] == "`GET /v1/notes` lists them"
 
 
-def test_a_vault_that_is_away_is_unreachable_and_its_place_is_not_told(
+def test_an_unreachable_vault_is_reported_without_its_path(
     memory: VaultMemory, serve: Serve
 ):
     client = serve(memory).client(MIRA)
@@ -208,7 +210,7 @@ def test_a_vault_that_is_away_is_unreachable_and_its_place_is_not_told(
     assert client.get("/healthz").status_code == 200
 
 
-def test_twenty_at_once_are_all_answered_and_nothing_gets_lost(
+def test_twenty_concurrent_requests_are_all_answered_and_nothing_is_lost(
     memory: VaultMemory, serve: Serve
 ):
     server = serve(memory)
@@ -238,7 +240,7 @@ def test_twenty_at_once_are_all_answered_and_nothing_gets_lost(
     )
 
 
-def test_what_many_want_to_be_remembered_at_once_is_all_remembered(
+def test_texts_remembered_concurrently_are_all_stored(
     memory: VaultMemory, serve: Serve
 ):
     server = serve(memory)
@@ -260,7 +262,7 @@ def test_what_many_want_to_be_remembered_at_once_is_all_remembered(
     assert all(text in profile for text in texts)
 
 
-def test_a_job_that_says_so_over_http_is_recorded_as_one(
+def test_an_automated_turn_over_http_is_recorded_as_automated(
     memory: VaultMemory, serve: Serve
 ):
     said = {

@@ -93,7 +93,7 @@ def fuzz(operation: Any, name: str, mode: GenerationMode, examples: int) -> None
 
 
 @pytest.mark.parametrize(("name", "mode"), KINDS)
-def test_whatever_is_sent_the_answer_is_one_that_the_document_describes(
+def test_any_request_gets_an_answer_described_by_the_document(
     operations: dict[str, Any], name: str, mode: GenerationMode
 ):
     fuzz(operations[name], name, mode, 8)
@@ -101,13 +101,13 @@ def test_whatever_is_sent_the_answer_is_one_that_the_document_describes(
 
 @pytest.mark.deep
 @pytest.mark.parametrize(("name", "mode"), KINDS)
-def test_whatever_is_sent_very_often_the_answer_is_one_that_the_document_describes(
+def test_thousands_of_random_requests_get_answers_described_by_the_document(
     operations: dict[str, Any], name: str, mode: GenerationMode
 ):
     fuzz(operations[name], name, mode, 200)
 
 
-def test_the_document_is_valid_and_names_every_route_and_what_each_may_answer(
+def test_the_document_is_valid_and_lists_every_route_with_its_answers(
     server: Served,
 ):
     told = server.client(None).get("/openapi.json").json()

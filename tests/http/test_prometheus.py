@@ -81,7 +81,7 @@ def asked(served: Served) -> Read:
     return read(answer.text)
 
 
-def test_it_tells_how_much_is_known_and_what_waits(watched: Served):
+def test_metrics_report_index_counts_and_pending_work(watched: Served):
     told = asked(watched)
 
     notes = watched.memory.notes()
@@ -99,7 +99,7 @@ def test_it_tells_how_much_is_known_and_what_waits(watched: Served):
     assert [dict(labels)["version"] for labels in told["info"]]
 
 
-def test_it_counts_what_was_asked_by_the_path_of_the_call_alone(watched: Served):
+def test_requests_are_counted_by_route_template_only(watched: Served):
     bot, stranger = watched.client(MIRA), watched.client(None)
     bot.post("/v1/search", json={"query": "spare key"})
     bot.post("/v1/search", json={})
@@ -129,7 +129,7 @@ def test_it_counts_what_was_asked_by_the_path_of_the_call_alone(watched: Served)
     )
 
 
-def test_nothing_in_it_names_a_person_a_channel_or_a_note(watched: Served):
+def test_metrics_name_no_person_channel_or_note(watched: Served):
     bot = watched.client(MIRA)
     bot.get("/v1/notes/Users/mira/lantern/config/USER.md")
     bot.get("/v1/facts", params={"entity": "Tomas"})
@@ -170,7 +170,7 @@ def test_nothing_in_it_names_a_person_a_channel_or_a_note(watched: Served):
         [f"Bearer {TOKEN}", f"Bearer {TOKEN}"],
     ],
 )
-def test_only_the_token_of_the_numbers_opens_them(watched: Served, said: list[str]):
+def test_only_the_metrics_token_opens_the_metrics(watched: Served, said: list[str]):
     headers = httpx.Headers([(b"authorization", one.encode()) for one in said])
 
     refused = watched.client(None).get("/metrics", headers=headers)
@@ -180,16 +180,16 @@ def test_only_the_token_of_the_numbers_opens_them(watched: Served, said: list[st
     assert "index_notes" not in refused.text
 
 
-def test_the_token_of_the_numbers_opens_nothing_else(watched: Served):
+def test_the_metrics_token_opens_nothing_else(watched: Served):
     assert watched.client(TOKEN).get("/v1/notes").status_code == 401
 
 
-def test_without_a_token_of_its_own_it_is_not_there_not_even_for_bots(served: Served):
+def test_without_a_metrics_token_the_metrics_are_hidden_even_from_bots(served: Served):
     assert served.client(None).get("/metrics").status_code == 401
     assert served.client(TOMAS).get("/metrics").status_code == 404
 
 
-def test_the_owner_of_the_socket_needs_no_token(
+def test_the_owner_of_the_unix_socket_needs_no_metrics_token(
     memory: VaultMemory, serve: Callable[..., Served], tmp_path: Path
 ):
     served = serve(memory, {}, local=Caller("mira"), uds=tmp_path / "s")
@@ -198,7 +198,7 @@ def test_the_owner_of_the_socket_needs_no_token(
     assert served.client("wrong" * 10).get("/metrics").status_code == 401
 
 
-def test_a_socket_behind_which_others_may_stand_is_no_key(
+def test_a_unix_socket_that_may_be_shared_does_not_open_the_metrics(
     memory: VaultMemory, serve: Callable[..., Served], tmp_path: Path, token: str
 ):
     """A server in front hands its requests on over the socket."""
@@ -209,7 +209,7 @@ def test_a_socket_behind_which_others_may_stand_is_no_key(
 
 
 @pytest.mark.parametrize(("text", "mode"), [("short", 0o600), (TOKEN, 0o644)])
-def test_a_token_that_others_can_read_or_guess_opens_nothing(
+def test_a_metrics_token_that_others_can_read_or_guess_is_refused(
     memory: VaultMemory, tmp_path: Path, text: str, mode: int
 ):
     file = tmp_path / "metrics-token"
@@ -231,7 +231,7 @@ def values(metrics: Metrics) -> dict[str, float]:
     return {one.name: one.samples[0].value for one in metrics.families() if one.samples}
 
 
-def test_what_needs_a_look_through_the_vault_is_looked_up_now_and_then(
+def test_metrics_that_need_a_scan_are_refreshed_periodically(
     memory: VaultMemory,
 ):
     memory.refresh()
@@ -248,7 +248,7 @@ def test_what_needs_a_look_through_the_vault_is_looked_up_now_and_then(
     assert values(metrics)["conflict_copies"] == 1
 
 
-def test_before_anything_is_indexed_and_when_the_vault_is_away_the_rest_is_told(
+def test_other_metrics_are_reported_without_an_index_or_a_vault(
     tmp_path: Path,
 ):
     vault = tmp_path / "vault"
@@ -279,7 +279,7 @@ def outside(tmp_path_factory: pytest.TempPathFactory) -> Outside:
     return outside
 
 
-def test_with_a_daemon_it_tells_how_that_one_is(outside: Outside):
+def test_with_a_daemon_the_metrics_report_its_state(outside: Outside):
     with ExitStack() as stack:
         daemon = stack.enter_context(outside.daemon())
         memory = stack.enter_context(
@@ -302,7 +302,7 @@ def test_with_a_daemon_it_tells_how_that_one_is(outside: Outside):
     assert "sync" not in told, "there is no server"
 
 
-def test_how_the_sync_stands_is_told_without_its_reasons(memory: VaultMemory):
+def test_the_sync_state_is_reported_without_its_reasons(memory: VaultMemory):
     sync = {
         "state": "waiting",
         "reason": "mira",
@@ -328,7 +328,7 @@ def test_how_the_sync_stands_is_told_without_its_reasons(memory: VaultMemory):
     assert told["sync_last_good_timestamp_seconds"][()] == 1778486400
 
 
-def test_how_the_last_nights_went_is_told(memory: VaultMemory):
+def test_the_last_nights_are_reported(memory: VaultMemory):
     folder = memory.vault.state.path / "nights"
     folder.mkdir()
     for scope, night, state in (
@@ -356,7 +356,7 @@ NUMBERS = st.floats() | st.integers(-(2**60), 2**60).map(float)
 @example("é\r\u2028 {}", -math.inf)
 @example("", 1e300)
 @example("", -0.0)
-def test_whatever_a_label_says_the_parser_reads_it_as_it_was(label: str, value: float):
+def test_any_label_value_is_read_back_unchanged_by_the_parser(label: str, value: float):
     family = Family("x", "gauge", "a\\b\nc", (Sample(value, {"label": label}),))
 
     [found] = text_string_to_metric_families(

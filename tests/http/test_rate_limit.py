@@ -17,7 +17,7 @@ class Clock:
 
 @given(per_minute=st.integers(1, 40), pauses=PAUSES)
 @example(per_minute=1, pauses=[0.0, 59.9, 0.1])
-def test_in_no_stretch_of_time_more_pass_than_a_minute_holds_and_the_stretch_refills(
+def test_no_minute_lets_more_requests_pass_than_the_limit_and_the_budget_refills(
     per_minute: int, pauses: list[float]
 ):
     clock = Clock()
@@ -36,7 +36,7 @@ def test_in_no_stretch_of_time_more_pass_than_a_minute_holds_and_the_stretch_ref
 
 @given(per_minute=st.integers(1, 40), pauses=PAUSES)
 @example(per_minute=1, pauses=[1.725083227851961, 0.0])
-def test_after_the_wait_that_was_told_the_next_one_passes(
+def test_a_request_passes_after_the_announced_wait(
     per_minute: int, pauses: list[float]
 ):
     clock = Clock()
@@ -49,14 +49,14 @@ def test_after_the_wait_that_was_told_the_next_one_passes(
             assert pace.take("mira") == 0
 
 
-def test_one_who_asks_too_often_takes_nothing_from_another():
+def test_one_caller_over_the_limit_does_not_affect_another():
     pace = RateLimiter(2, Clock())
 
     assert [bool(pace.take("mira")) for _ in range(3)] == [False, False, True]
     assert [bool(pace.take("tomas")) for _ in range(3)] == [False, False, True]
 
 
-def test_of_very_many_only_the_last_are_kept():
+def test_only_the_most_recent_callers_are_remembered():
     pace = RateLimiter(1, Clock())
 
     for who in range(MOST_KNOWN * 2):

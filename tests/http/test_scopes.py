@@ -184,7 +184,7 @@ def tree(root: Path) -> dict[str, str]:
 
 @pytest.mark.parametrize("name", ROUTES)
 @pytest.mark.parametrize("stranger", STRANGERS, ids=lambda token: CALLERS[token].user)
-def test_nothing_of_one_person_is_told_to_another_or_changed_by_them(
+def test_no_person_can_read_or_change_anything_of_another(
     server: Served, vault: VaultMemory, name: str, stranger: str
 ):
     before = {
@@ -210,14 +210,14 @@ def test_nothing_of_one_person_is_told_to_another_or_changed_by_them(
 
 
 @pytest.mark.parametrize("name", sorted(set(ROUTES) - CHANGING))
-def test_the_person_herself_is_told_what_is_hers(server: Served, name: str):
+def test_a_person_can_read_their_own_data(server: Served, name: str):
     answers = every_answer(server.client(MIRA), name)
 
     assert any(SECRET in answer.text for answer in answers if answer.status_code == 200)
 
 
 @pytest.mark.parametrize("name", ROUTES)
-def test_nobody_asks_without_a_token(server: Served, name: str):
+def test_every_call_needs_a_token(server: Served, name: str):
     [request, *_] = requests_with(name, "marigold")
 
     answer = server.client(None).request(**request)
@@ -229,7 +229,7 @@ def test_nobody_asks_without_a_token(server: Served, name: str):
 @pytest.mark.parametrize(
     "name", [name for name, (method, _, _) in ROUTES.items() if method == "post"]
 )
-def test_a_body_that_names_whose_notes_it_wants_is_refused(server: Served, name: str):
+def test_a_body_that_names_a_scope_is_refused(server: Served, name: str):
     tomas = server.client(TOMAS)
     for field, value in WIDER.items():
         *_, request = requests_with(name, "marigold")
@@ -241,7 +241,7 @@ def test_a_body_that_names_whose_notes_it_wants_is_refused(server: Served, name:
         assert f"`{field}`" in answer.json()["error"]["message"]
 
 
-def test_a_note_of_somebody_else_answers_as_one_that_is_not_there(server: Served):
+def test_another_persons_note_is_answered_like_a_missing_one(server: Served):
     tomas = server.client(TOMAS)
     for note in HERS:
         absent = (
@@ -259,7 +259,7 @@ def test_a_note_of_somebody_else_answers_as_one_that_is_not_there(server: Served
         assert hers.text.replace(note, "") == none.text.replace(absent, "")
 
 
-def test_what_is_not_up_to_date_is_named_to_its_owner_alone(server: Served):
+def test_stale_notes_are_reported_to_their_owner_only(server: Served):
     def stale(token: str) -> list[str]:
         answer = (
             server.client(token).post("/v1/search", json={"query": "marigold"}).json()
@@ -270,7 +270,7 @@ def test_what_is_not_up_to_date_is_named_to_its_owner_alone(server: Served):
     assert stale(TOMAS) == []
 
 
-def test_a_session_of_the_same_name_is_another_one_for_each_person(
+def test_sessions_of_the_same_name_are_separate_for_each_person(
     memory: VaultMemory, serve: Callable[..., Served]
 ):
     server = serve(memory, CALLERS)
@@ -291,7 +291,7 @@ def test_a_session_of_the_same_name_is_another_one_for_each_person(
     )
 
 
-def test_a_turn_is_said_by_the_person_of_the_token_whatever_it_claims(
+def test_a_turn_belongs_to_the_person_of_the_token_whatever_it_claims(
     memory: VaultMemory, serve: Callable[..., Served]
 ):
     server = serve(memory, CALLERS)

@@ -91,7 +91,7 @@ def token_for(outside: Outside, user: str) -> str:
     return token
 
 
-def test_two_bots_ask_over_tcp_and_what_is_under_way_is_answered_before_it_ends(
+def test_two_bots_are_served_over_tcp_and_running_requests_finish_before_the_stop(
     outside: Outside,
 ):
     outside.quick = True
@@ -171,7 +171,7 @@ def test_over_a_unix_socket_one_person_is_served_without_a_token(outside: Outsid
         assert stat.S_IMODE(path.stat().st_mode) == 0o600
 
 
-def test_beside_a_daemon_what_is_saved_is_found_at_once(outside: Outside):
+def test_with_a_daemon_a_save_is_found_at_once(outside: Outside):
     path = outside.home / "vault.sock"
     with (
         outside.daemon(),
@@ -196,7 +196,9 @@ def test_beside_a_daemon_what_is_saved_is_found_at_once(outside: Outside):
     assert not path.exists()
 
 
-def test_without_a_token_it_does_not_start_and_shows_how_to_make_one(outside: Outside):
+def test_without_a_token_the_server_does_not_start_and_shows_how_to_create_one(
+    outside: Outside,
+):
     done = outside.here("serve", "--port", "0")
 
     assert done.code == 3
@@ -222,7 +224,7 @@ def test_without_a_token_it_does_not_start_and_shows_how_to_make_one(outside: Ou
     ],
     ids=range(12),
 )
-def test_what_cannot_be_is_said_before_anything_listens(
+def test_an_invalid_setup_is_reported_before_the_server_listens(
     outside: Outside, arguments: list[str], code: int, about: str
 ):
     outside.here("status")
@@ -243,7 +245,7 @@ def test_what_cannot_be_is_said_before_anything_listens(
     assert not (outside.vault / "token").exists()
 
 
-def test_a_port_that_is_taken_is_said_so(outside: Outside):
+def test_a_port_in_use_is_reported(outside: Outside):
     token_for(outside, "mira")
     with socket.create_server(("127.0.0.1", 0)) as taken:
         port = taken.getsockname()[1]
@@ -256,7 +258,7 @@ def test_a_port_that_is_taken_is_said_so(outside: Outside):
     assert f"nothing can listen on 127.0.0.1:{port}" in done.err
 
 
-def test_without_its_packages_it_says_what_to_install(outside: Outside):
+def test_without_its_packages_serve_names_what_to_install(outside: Outside):
     script = "import sys; sys.modules['starlette'] = None; from vault_memory.cli import main; main(sys.argv[1:])"
     command = [
         sys.executable,

@@ -26,7 +26,7 @@ def written(path: Path, text: str, mode: int = 0o600) -> str:
     return str(path)
 
 
-def test_each_token_of_the_configuration_opens_the_notes_of_its_person(
+def test_each_configured_token_opens_the_notes_of_its_person(
     tmp_path: Path, vault: Path
 ):
     mira = written(tmp_path / "mira.token", MIRA + "\n")
@@ -48,7 +48,9 @@ def test_each_token_of_the_configuration_opens_the_notes_of_its_person(
     "bearer",
     ["", "x", MIRA[:-1], MIRA + "a", MIRA.upper(), " " + MIRA, "ä\ud800", TOMAS],
 )
-def test_another_text_is_nobodys_token(tmp_path: Path, vault: Path, bearer: str):
+def test_a_different_text_is_not_accepted_as_a_token(
+    tmp_path: Path, vault: Path, bearer: str
+):
     tokens = Tokens.load(
         [ServeToken("mira", written(tmp_path / "token", MIRA))], root=vault
     )
@@ -56,12 +58,12 @@ def test_another_text_is_nobodys_token(tmp_path: Path, vault: Path, bearer: str)
     assert tokens.caller(bearer) is None
 
 
-def test_without_tokens_nobody_is_let_in(vault: Path):
+def test_without_tokens_every_request_is_refused(vault: Path):
     assert Tokens.load([], root=vault).caller("") is None
 
 
 @pytest.mark.parametrize("mode", [0o640, 0o604, 0o620, 0o644])
-def test_a_token_that_others_can_read_or_write_is_refused(
+def test_a_token_file_that_others_can_read_or_write_is_refused(
     tmp_path: Path, vault: Path, mode: int
 ):
     file = written(tmp_path / "token", MIRA, mode)
@@ -73,7 +75,7 @@ def test_a_token_that_others_can_read_or_write_is_refused(
     assert error.value.exit_code == 3
 
 
-def test_a_token_in_the_vault_is_refused_also_behind_a_link(
+def test_a_token_file_in_the_vault_is_refused_even_behind_a_symlink(
     tmp_path: Path, vault: Path
 ):
     written(vault / "token", MIRA)
@@ -94,7 +96,7 @@ def test_a_token_in_the_vault_is_refused_also_behind_a_link(
         ("é" * 40, "unusual"),
     ],
 )
-def test_a_token_that_is_short_or_odd_is_refused_without_being_told(
+def test_a_short_or_odd_token_is_refused_without_being_shown(
     tmp_path: Path, vault: Path, text: str, about: str
 ):
     with pytest.raises(TokenUnsafe, match=about) as error:
@@ -103,9 +105,7 @@ def test_a_token_that_is_short_or_odd_is_refused_without_being_told(
     assert not text or text not in str(error.value) + error.value.hint
 
 
-def test_a_file_that_is_missing_or_none_says_which_setting_names_it(
-    tmp_path: Path, vault: Path
-):
+def test_a_missing_token_file_is_reported_with_its_setting(tmp_path: Path, vault: Path):
     for file in (tmp_path / "nowhere", tmp_path):
         with pytest.raises(ConfigError) as error:
             Tokens.load([ServeToken("mira", str(file))], root=vault)
@@ -134,7 +134,7 @@ def test_one_token_for_two_bots_is_refused(tmp_path: Path, vault: Path):
         {"user": "mira\x00"},
     ],
 )
-def test_a_token_for_nobody_is_refused(tmp_path: Path, vault: Path, row: dict):
+def test_a_token_without_a_person_is_refused(tmp_path: Path, vault: Path, row: dict):
     with pytest.raises(TokenUnsafe, match="nobody"):
         Tokens.load(
             [ServeToken(token_file=written(tmp_path / "token", MIRA), **row)],
