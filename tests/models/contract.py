@@ -35,7 +35,7 @@ class EmbedderContract:
             assert len(vector) == 4 * embedder.dimensions
             assert math.isclose(math.hypot(*numbers(vector)), 1.0, abs_tol=1e-5)
 
-    def test_odd_texts_have_vectors_too(self, embedder: Embedder) -> None:
+    def test_unusual_texts_have_vectors_too(self, embedder: Embedder) -> None:
         vectors = embedder.embed(ODD) + embedder.embed(ODD, query=True)
 
         assert {len(vector) for vector in vectors} == {4 * embedder.dimensions}
@@ -44,10 +44,10 @@ class EmbedderContract:
             for vector in vectors
         )
 
-    def test_no_texts_have_no_vectors(self, embedder: Embedder) -> None:
+    def test_an_empty_list_of_texts_gives_no_vectors(self, embedder: Embedder) -> None:
         assert embedder.embed([]) == []
 
-    def test_a_text_has_the_same_vector_alone_and_in_company(
+    def test_a_text_has_the_same_vector_alone_and_in_a_batch(
         self, embedder: Embedder
     ) -> None:
         self._same_alone_and_in_company(embedder)
@@ -71,7 +71,7 @@ class EmbedderContract:
 
         law()
 
-    def test_two_threads_get_what_one_gets(self, embedder: Embedder) -> None:
+    def test_two_threads_get_the_same_vectors_as_one(self, embedder: Embedder) -> None:
         texts = [
             f"note {number} about tea {'and more tea ' * number}" for number in range(8)
         ]
@@ -94,7 +94,9 @@ class UnderstandingContract(EmbedderContract):
     margin = 0.1
     """How much nearer, in cosine; the scale is each model's own"""
 
-    def test_texts_alike_in_meaning_are_nearer(self, embedder: Embedder) -> None:
+    def test_texts_with_similar_meaning_have_nearer_vectors(
+        self, embedder: Embedder
+    ) -> None:
         near, far = embedder.embed(
             [
                 "The spare key lies under the blue flower pot.",

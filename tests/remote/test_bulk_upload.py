@@ -27,7 +27,7 @@ def on(
 
 
 @pytest.mark.parametrize("folder", ["", "Notes", "Mein%20Geh%C3%A4use/Notes"])
-def test_they_arrive_in_the_folder_of_the_remote(
+def test_uploaded_files_arrive_in_the_folder_of_the_remote(
     nextcloud: FakeNextcloud, clock: Clock, folder: str
 ) -> None:
     name = {"": "", "Notes": "Notes/"}.get(folder, "Mein Gehäuse/Notes/")
@@ -52,7 +52,7 @@ def test_they_arrive_in_the_folder_of_the_remote(
 @pytest.mark.parametrize(
     "there", [{0}, {1}, {5}, {0, 1}, {0, 1, 2, 3}, {2, 4}, set(range(6))]
 )
-def test_each_file_that_was_there_is_marked(
+def test_each_overwritten_file_is_reported_as_replaced(
     nextcloud: FakeNextcloud, clock: Clock, there: set[int]
 ) -> None:
     remote = on(nextcloud)
@@ -67,7 +67,7 @@ def test_each_file_that_was_there_is_marked(
         assert len(marked) == len(there)
 
 
-def test_where_the_versions_do_not_answer_all_are_marked(
+def test_without_version_information_all_files_are_reported_as_replaced(
     nextcloud: FakeNextcloud,
 ) -> None:
     script = Script([Rule(Answer(503), path="/versions/", times=None)])
@@ -77,7 +77,7 @@ def test_where_the_versions_do_not_answer_all_are_marked(
     assert [answer.replaced for answer in stored.values() if answer] == [True] * 6
 
 
-def test_an_answer_that_is_lost_and_a_refusal_are_told_apart(
+def test_a_lost_response_is_distinguished_from_a_refusal(
     nextcloud: FakeNextcloud,
 ) -> None:
     script = Script(
@@ -91,7 +91,7 @@ def test_an_answer_that_is_lost_and_a_refusal_are_told_apart(
         remote.put_new(FILES)
 
 
-def test_a_password_that_is_no_longer_good_ends_it(nextcloud: FakeNextcloud) -> None:
+def test_a_revoked_password_ends_the_bulk_upload(nextcloud: FakeNextcloud) -> None:
     remote = on(nextcloud)
     nextcloud.revoke(nextcloud.app_password)
 
@@ -108,7 +108,7 @@ def test_a_server_without_versions_gets_no_bulk_upload(
     assert not on(nextcloud).probe().bulk
 
 
-def test_the_old_address_of_a_nextcloud_has_no_bulk_upload(
+def test_the_legacy_address_of_a_nextcloud_offers_no_bulk_upload(
     nextcloud: FakeNextcloud,
 ) -> None:
     account = Account(nextcloud.user, nextcloud.app_password)

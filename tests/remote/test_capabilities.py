@@ -29,7 +29,7 @@ def on(fake: FakeNextcloud, script: Script) -> Nextcloud:
     )
 
 
-def test_it_costs_a_handful_of_requests_and_leaves_nothing(
+def test_a_probe_costs_few_requests_and_leaves_nothing_behind(
     nextcloud: FakeNextcloud,
 ) -> None:
     remote = on(nextcloud, Script())
@@ -45,7 +45,7 @@ def test_it_costs_a_handful_of_requests_and_leaves_nothing(
 LEFT = "vault-memory-probe-0123456789ab.tmp"
 
 
-def test_the_next_one_removes_what_a_killed_one_left_an_hour_ago(
+def test_a_probe_removes_leftovers_of_one_killed_an_hour_ago(
     nextcloud: FakeNextcloud, clock: Clock
 ) -> None:
     others = {LEFT + ".d", "vault-memory-probe-mine.tmp", "notes"}
@@ -71,7 +71,7 @@ def test_the_next_one_removes_what_a_killed_one_left_an_hour_ago(
 @pytest.mark.parametrize(
     "fault", [Answer(503), Answer(423), CutResponse(30)], ids=["503", "423", "cut"]
 )
-def test_when_any_step_of_it_fails_nothing_is_claimed(
+def test_a_probe_that_fails_at_any_step_claims_no_capability(
     number: int, fault: Answer | CutResponse, nextcloud: FakeNextcloud
 ) -> None:
     remote = on(nextcloud, Script([Rule(fault, skip=number)]))
@@ -89,7 +89,7 @@ def test_when_any_step_of_it_fails_nothing_is_claimed(
 
 
 @pytest.mark.parametrize(("times", "kept"), [(1, True), (None, False)])
-def test_versions_are_believed_in_unless_a_proxy_hides_them_always(
+def test_versions_count_as_supported_unless_a_proxy_always_hides_them(
     times: int | None, kept: bool, nextcloud: FakeNextcloud
 ) -> None:
     remote = on(

@@ -76,7 +76,7 @@ def refused(url: str, ca_file: str = "") -> RemoteUnreachable:
     return caught.value
 
 
-def test_a_self_signed_certificate_is_explained_and_taken_when_it_is_named(
+def test_a_self_signed_certificate_is_explained_and_accepted_once_configured(
     openssl: str, tmp_path: Path
 ) -> None:
     pem, key = certificate(openssl, tmp_path)
@@ -91,7 +91,7 @@ def test_a_self_signed_certificate_is_explained_and_taken_when_it_is_named(
     assert "--ca-file" in error.hint
 
 
-def test_a_certificate_for_another_name_is_told_as_that(
+def test_a_certificate_for_another_name_is_reported_as_such(
     openssl: str, tmp_path: Path
 ) -> None:
     pem, key = certificate(openssl, tmp_path, name="DNS:other.example")
@@ -107,9 +107,7 @@ def test_a_certificate_for_another_name_is_told_as_that(
     ("number", "words"),
     [(9, "not valid yet"), (10, "expired"), (20, "not signed by an authority")],
 )
-def test_each_fault_of_a_certificate_has_words_of_its_own(
-    number: int, words: str
-) -> None:
+def test_each_certificate_problem_has_its_own_message(number: int, words: str) -> None:
     error = ssl.SSLCertVerificationError("certificate verify failed")
     error.verify_code = number
 

@@ -101,7 +101,9 @@ def tag(remote: Remote, path: str) -> str:
     return remote.look(path).etag
 
 
-def test_an_empty_folder_lists_as_empty_and_names_itself(remote: Remote) -> None:
+def test_an_empty_folder_has_an_empty_listing_with_its_own_entry(
+    remote: Remote,
+) -> None:
     seen = remote.list()
 
     assert seen.folder.path == ""
@@ -109,7 +111,7 @@ def test_an_empty_folder_lists_as_empty_and_names_itself(remote: Remote) -> None
     assert (seen.entries, dict(seen.unknown), seen.dropped) == ((), {}, 0)
 
 
-def test_what_was_put_comes_back_byte_for_byte(remote: Remote) -> None:
+def test_an_uploaded_note_is_downloaded_byte_for_byte(remote: Remote) -> None:
     raw = b"\xef\xbb\xbf# \xff\x00\r\n" + bytes(range(256))
 
     remote.put("note.md", raw, expected=None)
@@ -120,7 +122,7 @@ def test_what_was_put_comes_back_byte_for_byte(remote: Remote) -> None:
     assert remote.look("note.md").size == len(raw)
 
 
-def test_an_empty_note_is_a_note(remote: Remote) -> None:
+def test_an_empty_note_can_be_stored(remote: Remote) -> None:
     remote.put("empty.md", b"", expected=None)
 
     assert remote.get("empty.md", max_bytes=10).raw == b""
@@ -129,7 +131,7 @@ def test_an_empty_note_is_a_note(remote: Remote) -> None:
     ]
 
 
-def test_the_tag_told_by_a_put_is_the_one_in_the_listing(remote: Remote) -> None:
+def test_the_tag_returned_by_a_put_equals_the_listed_one(remote: Remote) -> None:
     stored = remote.put("note.md", b"one", expected=None)
 
     if remote.traits.etag_in_put:
@@ -138,7 +140,7 @@ def test_the_tag_told_by_a_put_is_the_one_in_the_listing(remote: Remote) -> None
         assert stored.etag == ""
 
 
-def test_creating_where_something_is_changes_nothing(remote: Remote) -> None:
+def test_creating_an_existing_note_changes_nothing(remote: Remote) -> None:
     remote.put("note.md", b"first", expected=None)
 
     with pytest.raises(RemoteChanged):
@@ -147,14 +149,14 @@ def test_creating_where_something_is_changes_nothing(remote: Remote) -> None:
     assert remote.get("note.md", max_bytes=99).raw == b"first"
 
 
-def test_overwriting_goes_on_from_what_was_read(remote: Remote) -> None:
+def test_overwriting_with_the_current_tag_succeeds(remote: Remote) -> None:
     remote.put("note.md", b"first", expected=None)
     remote.put("note.md", b"second, longer", expected=tag(remote, "note.md"))
 
     assert remote.get("note.md", max_bytes=99).raw == b"second, longer"
 
 
-def test_overwriting_with_an_older_tag_changes_nothing(remote: Remote) -> None:
+def test_overwriting_with_an_outdated_tag_changes_nothing(remote: Remote) -> None:
     remote.put("note.md", b"first", expected=None)
     old = tag(remote, "note.md")
     remote.put("note.md", b"by somebody else", expected=old)
@@ -165,7 +167,7 @@ def test_overwriting_with_an_older_tag_changes_nothing(remote: Remote) -> None:
     assert remote.get("note.md", max_bytes=99).raw == b"by somebody else"
 
 
-def test_overwriting_what_is_gone_does_not_bring_it_back(
+def test_overwriting_a_deleted_note_does_not_restore_it(
     remote: Remote, request: pytest.FixtureRequest
 ) -> None:
     remote.put("note.md", b"first", expected=None)
@@ -194,7 +196,7 @@ def test_a_long_note_is_overwritten_like_a_short_one(remote: Remote) -> None:
     assert [entry.path for entry in remote.list(deep=True).entries] == ["long.md"]
 
 
-def test_deleting_needs_the_tag_it_has(remote: Remote) -> None:
+def test_deleting_requires_the_current_tag(remote: Remote) -> None:
     remote.put("note.md", b"first", expected=None)
     old = tag(remote, "note.md")
     remote.put("note.md", b"second, longer", expected=old)
@@ -207,7 +209,7 @@ def test_deleting_needs_the_tag_it_has(remote: Remote) -> None:
     assert remote.list().entries == ()
 
 
-def test_what_is_missing_is_said_to_be_missing(remote: Remote) -> None:
+def test_a_missing_note_is_reported_as_missing(remote: Remote) -> None:
     with pytest.raises(RemoteMissing):
         remote.look("gone.md")
     with pytest.raises(RemoteMissing):
@@ -232,7 +234,7 @@ def test_a_note_can_be_renamed_and_keeps_its_bytes(remote: Remote) -> None:
     assert after.fileid == before.fileid
 
 
-def test_a_rename_never_covers_another_note(remote: Remote) -> None:
+def test_a_rename_never_overwrites_another_note(remote: Remote) -> None:
     remote.put("old.md", b"mine", expected=None)
     remote.put("new.md", b"theirs", expected=None)
 
@@ -243,7 +245,7 @@ def test_a_rename_never_covers_another_note(remote: Remote) -> None:
     assert remote.get("old.md", max_bytes=99).raw == b"mine"
 
 
-def test_a_rename_needs_the_tag_it_has(remote: Remote) -> None:
+def test_a_rename_requires_the_current_tag(remote: Remote) -> None:
     remote.put("old.md", b"first", expected=None)
     old = tag(remote, "old.md")
     remote.put("old.md", b"second, longer", expected=old)
@@ -254,7 +256,7 @@ def test_a_rename_needs_the_tag_it_has(remote: Remote) -> None:
     assert [entry.path for entry in remote.list().entries] == ["old.md"]
 
 
-def test_folders_are_made_once_and_listed_level_by_level(remote: Remote) -> None:
+def test_folders_are_created_once_and_listed_level_by_level(remote: Remote) -> None:
     remote.mkcol("a")
     remote.mkcol("a/b")
     remote.put("a/one.md", b"1", expected=None)
@@ -270,7 +272,7 @@ def test_folders_are_made_once_and_listed_level_by_level(remote: Remote) -> None
     assert remote.look("a").is_folder
 
 
-def test_a_deep_listing_shows_all_that_the_levels_show(remote: Remote) -> None:
+def test_a_deep_listing_equals_the_listings_of_all_levels(remote: Remote) -> None:
     for folder in ("a", "a/b", "c", "empty"):
         remote.mkcol(folder)
     for path in ("top.md", "a/one.md", "a/b/two.md", "c/three.md"):
@@ -296,14 +298,14 @@ def test_a_deep_listing_shows_all_that_the_levels_show(remote: Remote) -> None:
     assert not seen.unknown
 
 
-def test_only_empty_folders_deep_down_are_no_short_listing(remote: Remote) -> None:
+def test_a_deep_listing_of_only_empty_folders_is_complete(remote: Remote) -> None:
     remote.mkcol("a")
     remote.mkcol("b")
 
     assert [entry.path for entry in remote.list(deep=True).entries] == ["a", "b"]
 
 
-def test_a_folder_is_made_only_where_nothing_is(
+def test_a_folder_is_created_only_where_nothing_exists(
     remote: Remote, request: pytest.FixtureRequest
 ) -> None:
     remote.mkcol("a")
@@ -317,7 +319,7 @@ def test_a_folder_is_made_only_where_nothing_is(
     assert remote.get("note.md", max_bytes=9).raw == b"x"
 
 
-def test_nothing_is_written_into_a_folder_that_is_not_there(remote: Remote) -> None:
+def test_nothing_is_written_into_a_missing_folder(remote: Remote) -> None:
     with pytest.raises((ParentMissing, OutcomeUnknown)):  # nginx answers 500
         remote.put("no/note.md", b"x", expected=None)
     with pytest.raises(ParentMissing):
@@ -326,7 +328,7 @@ def test_nothing_is_written_into_a_folder_that_is_not_there(remote: Remote) -> N
     assert remote.list().entries == ()
 
 
-def test_a_folder_goes_only_when_it_is_empty(remote: Remote) -> None:
+def test_a_folder_is_deleted_only_when_it_is_empty(remote: Remote) -> None:
     remote.mkcol("a")
     remote.put("a/note.md", b"x", expected=None)
 
@@ -339,7 +341,7 @@ def test_a_folder_goes_only_when_it_is_empty(remote: Remote) -> None:
     assert remote.list().entries == ()
 
 
-def test_a_folder_moves_with_all_in_it(remote: Remote) -> None:
+def test_a_folder_moves_with_its_contents(remote: Remote) -> None:
     remote.mkcol("a")
     remote.mkcol("a/b")
     remote.put("a/b/note.md", b"x", expected=None)
@@ -370,7 +372,7 @@ def test_a_folder_never_moves_over_another(remote: Remote) -> None:
     ]
 
 
-def test_names_come_back_as_they_were_given(remote: Remote) -> None:
+def test_names_are_listed_as_they_were_given(remote: Remote) -> None:
     for name in NAMES:
         remote.put(name, name.encode(), expected=None)
     remote.mkcol("in ü +%20")
@@ -400,7 +402,7 @@ def test_names_come_back_as_they_were_given(remote: Remote) -> None:
     ],
 )
 @pytest.mark.parametrize("kind", ["nextcloud", "wsgidav"])
-def test_a_path_that_leads_out_never_leaves_the_house(
+def test_a_path_outside_the_root_is_refused_without_a_request(
     path: str, kind: str, make: Make
 ) -> None:
     remote = make(kind)
@@ -412,14 +414,14 @@ def test_a_path_that_leads_out_never_leaves_the_house(
     assert remote.traffic.requests == before
 
 
-def test_a_file_longer_than_allowed_is_not_fetched(remote: Remote) -> None:
+def test_a_file_above_the_size_limit_is_not_downloaded(remote: Remote) -> None:
     remote.put("long.md", b"x" * 5000, expected=None)
 
     with pytest.raises(NotUnderstood):
         remote.get("long.md", max_bytes=4999)
 
 
-def test_a_file_is_no_folder(remote: Remote) -> None:
+def test_a_file_is_not_listed_as_a_folder(remote: Remote) -> None:
     remote.put("note.md", b"x", expected=None)
 
     with pytest.raises((NotUnderstood, RemoteMissing, Refused)):
@@ -436,7 +438,7 @@ def test_every_request_is_counted(remote: Remote) -> None:
     assert remote.traffic.sent >= 5
 
 
-def test_the_identity_stays(remote: Remote) -> None:
+def test_the_identity_of_a_remote_is_stable(remote: Remote) -> None:
     first = remote.identity()
     remote.put("note.md", b"x", expected=None)
 
@@ -444,7 +446,9 @@ def test_the_identity_stays(remote: Remote) -> None:
     assert bool(first.root_id) == remote.traits.fileids
 
 
-def test_tags_of_folders_above_move_where_the_traits_say_so(remote: Remote) -> None:
+def test_tags_of_parent_folders_change_only_where_the_traits_say_so(
+    remote: Remote,
+) -> None:
     remote.mkcol("a")
     remote.mkcol("a/b")
     before = remote.look("").etag
@@ -454,7 +458,7 @@ def test_tags_of_folders_above_move_where_the_traits_say_so(remote: Remote) -> N
     assert (remote.look("").etag != before) == remote.traits.recursive_etags
 
 
-def test_what_a_write_replaced_can_be_had_again_where_the_traits_say_so(
+def test_a_replaced_version_can_be_recovered_where_the_traits_say_so(
     remote: Remote,
 ) -> None:
     remote.put("note.md", b"one", expected=None)
@@ -482,7 +486,7 @@ def test_what_a_write_replaced_can_be_had_again_where_the_traits_say_so(
         remote.get_version("note.md", FileVersion("99999/9", 0, 3), max_bytes=99)
 
 
-def test_what_is_learnt_by_trying_agrees_with_what_is_known(
+def test_probed_capabilities_agree_with_the_known_ones(
     remote: Remote, request: pytest.FixtureRequest
 ) -> None:
     traits = remote.probe()
@@ -513,7 +517,7 @@ def test_many_threads_may_use_one_remote(remote: Remote) -> None:
     assert len(remote.list().entries) == 12
 
 
-def test_two_devices_on_one_server_in_memory_see_each_other() -> None:
+def test_two_devices_on_one_in_memory_server_see_each_other() -> None:
     server = RamServer()
     here, there = RamRemote(server), RamRemote(server)
 
@@ -525,7 +529,9 @@ def test_two_devices_on_one_server_in_memory_see_each_other() -> None:
 
 @pytest.mark.scenario("E86")
 @pytest.mark.parametrize("kind", KINDS)
-def test_a_root_that_is_gone_is_no_empty_folder(kind: str, make: Make) -> None:
+def test_a_missing_root_is_not_reported_as_an_empty_folder(
+    kind: str, make: Make
+) -> None:
     remote = make(kind)
     if isinstance(remote, RamRemote):
         remote.server._nodes.clear()

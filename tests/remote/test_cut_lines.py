@@ -49,7 +49,7 @@ def test_a_listing_cut_at_any_byte_is_an_error_and_never_a_shorter_listing(
         remote.close()
 
 
-def test_the_listing_that_is_cut_above_is_read_when_it_is_whole() -> None:
+def test_the_same_listing_is_readable_when_it_is_complete() -> None:
     for whole, count in ((LISTED, 2), (CHUNKED, 1)):
         with wire(whole) as server:
             remote = remote_on(server.origin)
@@ -57,7 +57,7 @@ def test_the_listing_that_is_cut_above_is_read_when_it_is_whole() -> None:
             remote.close()
 
 
-def test_a_note_cut_at_any_byte_is_not_given_out() -> None:
+def test_a_note_cut_at_any_byte_is_never_returned() -> None:
     cut_at = iter(range(len(GOT) + 1))
 
     def say(head: str) -> list[bytes]:
@@ -77,7 +77,7 @@ def test_a_note_cut_at_any_byte_is_not_given_out() -> None:
 
 
 @pytest.mark.scenario("E81", "E82")
-def test_after_an_answer_to_a_put_that_is_cut_the_outcome_is_unknown() -> None:
+def test_after_a_put_response_is_cut_the_outcome_is_unknown() -> None:
     cut_at = iter(range(len(PUT)))
     with wire(lambda _: [PUT[: next(cut_at)]]) as server:
         remote = remote_on(server.origin)
@@ -92,7 +92,7 @@ def test_after_an_answer_to_a_put_that_is_cut_the_outcome_is_unknown() -> None:
 @given(announced=st.integers(0, 40), body=st.binary(max_size=40))
 @example(announced=5, body=b"1234")
 @example(announced=0, body=b"")
-def test_only_a_body_as_long_as_announced_is_a_note(
+def test_only_a_body_of_the_announced_length_is_accepted(
     announced: int, body: bytes
 ) -> None:
     with wire(answer(200, body, 'ETag: "t"', DATE, length=announced)) as server:
@@ -106,7 +106,7 @@ def test_only_a_body_as_long_as_announced_is_a_note(
         remote.close()
 
 
-def test_a_note_without_a_length_is_believed_only_when_the_listing_agrees() -> None:
+def test_a_note_without_a_length_is_accepted_only_if_the_listing_agrees() -> None:
     def say(head: str) -> list[bytes]:
         if head.startswith("GET"):
             return [b'HTTP/1.1 200 OK\r\nETag: "t1"\r\n\r\nabc']
@@ -123,7 +123,7 @@ def test_a_note_without_a_length_is_believed_only_when_the_listing_agrees() -> N
 
 
 @pytest.mark.parametrize("part", ["head", "body"])
-def test_a_server_that_drips_is_left_at_the_deadline(part: str) -> None:
+def test_a_slowly_dripping_server_is_abandoned_at_the_deadline(part: str) -> None:
     slow = [b"HTTP/1.1 200 OK\r\n"] + [b"X-Drip: 1\r\n"] * 1000
     if part == "body":
         slow = [b'HTTP/1.1 200 OK\r\nETag: "t"\r\nContent-Length: 5000\r\n\r\n'] + [
@@ -140,7 +140,7 @@ def test_a_server_that_drips_is_left_at_the_deadline(part: str) -> None:
         remote.close()
 
 
-def test_where_nobody_listens_nothing_was_written() -> None:
+def test_a_refused_connection_means_that_nothing_was_written() -> None:
     with wire(b"") as server:
         origin = server.origin
     remote = remote_on(origin)

@@ -6,7 +6,7 @@ import time
 from vault_memory.remote.deadline import Deadlines
 
 
-def test_what_goes_on_too_long_is_cut_and_nothing_else() -> None:
+def test_a_transfer_past_its_deadline_is_cut_and_others_continue() -> None:
     deadlines = Deadlines(0.3)
     for pause in (
         0.0,

@@ -60,7 +60,7 @@ def listed(*lines: str) -> tuple[tuple[Entry, ...], dict[str, str], int]:
 
 @pytest.mark.scenario("H119", "H125")
 @pytest.mark.parametrize("href", OUT)
-def test_a_name_that_leads_out_is_dropped_and_counted(href: str) -> None:
+def test_a_name_outside_the_root_is_dropped_and_counted(href: str) -> None:
     entries, unknown, dropped = listed(line(href), line("/vault/good.md"))
 
     assert [entry.path for entry in entries] == ["good.md"]
@@ -78,7 +78,7 @@ def test_a_name_that_leads_out_is_dropped_and_counted(href: str) -> None:
         ("/vault/x#y.md", "x#y.md"),
     ],
 )
-def test_a_name_that_is_only_odd_is_there_and_unknown(href: str, name: str) -> None:
+def test_an_odd_name_is_listed_as_unknown(href: str, name: str) -> None:
     entries, unknown, dropped = listed(line(href))
 
     assert (entries, list(unknown), dropped) == ((), [name], 0)
@@ -92,7 +92,9 @@ def test_a_name_that_is_only_odd_is_there_and_unknown(href: str, name: str) -> N
 )
 @example("..", "%2f", "..")
 @example("", "/", "")
-def test_no_href_ever_becomes_a_path_outside(start: str, middle: str, end: str) -> None:
+def test_no_href_becomes_a_path_outside_the_root(
+    start: str, middle: str, end: str
+) -> None:
     at = Address("http://h", "/vault")
 
     try:
@@ -106,7 +108,7 @@ def test_no_href_ever_becomes_a_path_outside(start: str, middle: str, end: str) 
 @given(st.text(min_size=1, max_size=40))
 @example("a%2eb.md")
 @example("ü/日本")
-def test_a_path_goes_out_and_comes_back_or_is_refused(path: str) -> None:
+def test_a_path_survives_encoding_and_decoding_or_is_refused(path: str) -> None:
     at = Address("http://h", "/vault ü%20")
 
     try:
@@ -120,7 +122,7 @@ def test_a_path_goes_out_and_comes_back_or_is_refused(path: str) -> None:
 @pytest.mark.parametrize(
     "url", ["https://Cloud.Example/dav", "HTTPS://cloud.example:443/dav/"]
 )
-def test_the_usual_port_is_left_out_and_known(url: str) -> None:
+def test_the_default_port_is_omitted_and_recognised(url: str) -> None:
     at = address(url)
 
     assert at.origin == "https://cloud.example"
@@ -133,7 +135,7 @@ def test_the_usual_port_is_left_out_and_known(url: str) -> None:
 
 
 @pytest.mark.scenario("E88")
-def test_lines_that_tell_too_little_make_their_own_file_unknown_and_no_other() -> None:
+def test_an_incomplete_entry_makes_only_its_own_file_unknown() -> None:
     no_tag = (
         line("/vault/a.md")
         .replace("<d:getetag>", "<d:other>")
@@ -168,7 +170,7 @@ def test_lines_that_tell_too_little_make_their_own_file_unknown_and_no_other() -
         ("Mon, 99 Foo 99999 99:99:99 GMT", False),
     ],
 )
-def test_an_odd_time_hides_no_file_and_only_says_how_young_a_tag_may_be(
+def test_an_odd_time_hides_no_file_and_only_affects_the_confirmation_of_its_tag(
     date: str, confirmed: bool
 ) -> None:
     entries, unknown, _ = listed(
@@ -189,7 +191,9 @@ def test_an_odd_time_hides_no_file_and_only_says_how_young_a_tag_may_be(
         line("/vault/", folder=True) * 2,
     ],
 )
-def test_a_listing_without_its_own_folder_just_once_is_refused(own: str) -> None:
+def test_a_listing_without_exactly_one_entry_for_its_folder_is_refused(
+    own: str,
+) -> None:
     with wire(answer(207, multistatus(own, line("/vault/a.md")), XML)) as server:
         remote = WebDav(f"{server.origin}/vault")
         with pytest.raises(NotUnderstood):
@@ -200,7 +204,7 @@ def test_a_listing_without_its_own_folder_just_once_is_refused(own: str) -> None
 @pytest.mark.parametrize(
     "spelt", ["/vault", "/%76ault/", "{origin}/vault/", "{ORIGIN}/vault"]
 )
-def test_the_folder_is_known_in_every_spelling(spelt: str) -> None:
+def test_the_listed_folder_is_recognised_in_every_spelling(spelt: str) -> None:
     def say(head: str) -> list[bytes]:
         origin = server.origin
         href = spelt.format(origin=origin, ORIGIN=origin.replace("http", "HTTP"))
@@ -252,7 +256,7 @@ def test_a_document_type_is_refused_before_any_entity_is_read(head: str) -> None
     ],
     ids=["deep", "long", "nameless"],
 )
-def test_odd_shapes_are_refused(inside: str) -> None:
+def test_malformed_listings_are_refused(inside: str) -> None:
     with wire(answer(207, multistatus(ROOT, inside), XML)) as server:
         remote = WebDav(f"{server.origin}/vault")
         with pytest.raises(NotUnderstood):
@@ -262,7 +266,7 @@ def test_odd_shapes_are_refused(inside: str) -> None:
 
 @pytest.mark.scenario("H121")
 @pytest.mark.parametrize("announced", [True, False])
-def test_an_endless_listing_ends_at_the_cap_without_filling_memory(
+def test_an_endless_listing_stops_at_the_limit_without_filling_memory(
     announced: bool,
 ) -> None:
     def say(_: str) -> Iterator[bytes]:
@@ -283,7 +287,7 @@ def test_an_endless_listing_ends_at_the_cap_without_filling_memory(
 
 
 @pytest.mark.scenario("H125")
-def test_the_addresses_at_which_clouds_keep_credentials_are_not_talked_to(
+def test_cloud_metadata_addresses_are_never_contacted(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     with wire(listing(ROOT)) as server:
@@ -298,7 +302,7 @@ def test_the_addresses_at_which_clouds_keep_credentials_are_not_talked_to(
     assert server.heard == []
 
 
-def test_no_netrc_and_no_proxy_of_the_environment_is_heeded(
+def test_netrc_and_proxies_of_the_environment_are_ignored(
     own_home: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     (own_home / ".netrc").write_text(
@@ -321,7 +325,7 @@ def test_no_netrc_and_no_proxy_of_the_environment_is_heeded(
     assert told == [["Authorization: Basic bWlyYTpww6Rzc3dvcmQ="], []]
 
 
-def test_a_proxy_that_was_configured_is_used() -> None:
+def test_a_configured_proxy_is_used() -> None:
     with wire(listing(line("/vault/", folder=True))) as proxy:
         remote = WebDav(
             "http://notes.invalid/vault", Account("mira", SECRET, proxy=proxy.origin)
@@ -333,7 +337,7 @@ def test_a_proxy_that_was_configured_is_used() -> None:
 
 
 @pytest.mark.scenario("H126")
-def test_a_password_stands_in_no_log_error_or_repr(
+def test_a_password_is_in_no_log_error_or_repr(
     caplog: pytest.LogCaptureFixture,
 ) -> None:
     caplog.set_level(logging.DEBUG)
@@ -378,16 +382,14 @@ def test_a_password_stands_in_no_log_error_or_repr(
         "https://cloud.example/a/../b",
     ],
 )
-def test_an_address_that_is_none_is_refused_without_repeating_it(url: str) -> None:
+def test_an_invalid_address_is_refused_without_being_repeated(url: str) -> None:
     with pytest.raises(ConfigError) as caught:
         address(url)
 
     assert SECRET not in str(caught.value) + caught.value.hint
 
 
-def test_the_method_that_is_replaced_is_still_the_one_that_webdavclient3_calls() -> (
-    None
-):
+def test_webdavclient3_still_calls_the_method_that_we_replace() -> None:
     assert list(inspect.signature(Client.execute_request).parameters) == [
         "self",
         "action",

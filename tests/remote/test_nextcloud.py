@@ -65,7 +65,7 @@ def puts(fake: FakeNextcloud) -> list[Seen]:
     return fake.requests("PUT")
 
 
-def test_an_idle_look_is_one_request_and_tells_of_any_change_below(
+def test_an_idle_check_is_one_request_and_notices_any_change_below(
     cloud: Nextcloud, nextcloud: FakeNextcloud
 ) -> None:
     nextcloud.other_client_put("a/b/note.md", b"1")
@@ -79,7 +79,7 @@ def test_an_idle_look_is_one_request_and_tells_of_any_change_below(
     assert cloud.look("").etag != before
 
 
-def test_a_note_keeps_its_id_through_overwriting_and_renaming(cloud: Nextcloud) -> None:
+def test_a_note_keeps_its_id_when_overwritten_and_renamed(cloud: Nextcloud) -> None:
     first = cloud.put("a.md", b"1", expected=None)
     second = cloud.put("a.md", LONG, expected=first.etag)
     cloud.move("a.md", "b.md", expected=second.etag)
@@ -89,7 +89,7 @@ def test_a_note_keeps_its_id_through_overwriting_and_renaming(cloud: Nextcloud) 
     assert entry.checksum == second.checksum != first.checksum
 
 
-def test_two_writes_in_one_second_end_with_two_tags(
+def test_two_writes_in_one_second_get_two_tags(
     cloud: Nextcloud, nextcloud: FakeNextcloud
 ) -> None:
     first = cloud.put("a.md", b"one", expected=None)
@@ -102,7 +102,7 @@ def test_two_writes_in_one_second_end_with_two_tags(
     assert nextcloud.files() == {"a.md": b"two, and longer"}
 
 
-def test_a_tag_is_confirmed_only_once_its_second_is_over(
+def test_a_tag_is_confirmed_only_after_its_second_has_passed(
     cloud: Nextcloud, clock: Clock
 ) -> None:
     cloud.put("a.md", b"one", expected=None)
@@ -115,7 +115,7 @@ def test_a_tag_is_confirmed_only_once_its_second_is_over(
     assert cloud.get("a.md", max_bytes=9).confirmed
 
 
-def test_a_long_overwrite_that_breaks_off_leaves_the_old_note_whole(
+def test_an_interrupted_long_overwrite_leaves_the_old_note_intact(
     cloud: Nextcloud, nextcloud: FakeNextcloud
 ) -> None:
     stored = cloud.put("a.md", b"the old note", expected=None)
@@ -129,7 +129,7 @@ def test_a_long_overwrite_that_breaks_off_leaves_the_old_note_whole(
     assert nextcloud.files() == {"a.md": LONG}
 
 
-def test_a_long_overwrite_over_somebody_elses_changes_nothing_and_leaves_nothing(
+def test_a_long_overwrite_of_a_changed_note_changes_nothing_and_leaves_nothing(
     cloud: Nextcloud, nextcloud: FakeNextcloud, clock: Clock
 ) -> None:
     stored = cloud.put("a.md", b"first", expected=None)
@@ -159,7 +159,7 @@ def test_requests_for_one_edit_are_counted(
     assert [seen.method for seen in nextcloud.log] == ["MKCOL", "PUT", "MOVE"]
 
 
-def test_spelling_of_names_is_the_servers(
+def test_names_are_returned_in_the_servers_unicode_form(
     cloud: Nextcloud, nextcloud: FakeNextcloud
 ) -> None:
     cloud.put("u\u0308ber.md", b"x", expected=None)
@@ -174,7 +174,7 @@ def test_spelling_of_names_is_the_servers(
     "name",
     ["n" * 248 + ".md", "ü" * 124 + ".md", "x.part", ".htaccess", "a\\b", "a\nb.md"],
 )
-def test_names_it_does_not_take_are_refused_before_they_are_sent(
+def test_unsupported_names_are_refused_before_a_request_is_sent(
     name: str, cloud: Nextcloud, nextcloud: FakeNextcloud
 ) -> None:
     acts: list[Callable[[], object]] = [
@@ -189,7 +189,7 @@ def test_names_it_does_not_take_are_refused_before_they_are_sent(
 
 
 @pytest.mark.scenario("E97")
-def test_maintenance_is_of_the_whole_server_and_says_how_long_to_wait(
+def test_maintenance_applies_to_the_entire_server_and_gives_a_waiting_time(
     cloud: Nextcloud, nextcloud: FakeNextcloud
 ) -> None:
     nextcloud.maintenance()
@@ -209,7 +209,7 @@ def test_maintenance_is_of_the_whole_server_and_says_how_long_to_wait(
 
 
 @pytest.mark.scenario("E83", "E96")
-def test_locks_quotas_and_lost_storages_are_told_apart(
+def test_locks_quotas_and_unavailable_storages_are_distinguished(
     cloud: Nextcloud, nextcloud: FakeNextcloud
 ) -> None:
     nextcloud.other_client_put("ext/note.md", b"x")
@@ -234,7 +234,7 @@ def test_locks_quotas_and_lost_storages_are_told_apart(
     )
 
 
-def test_where_no_chunks_are_taken_a_long_note_goes_up_at_once(
+def test_without_chunked_upload_a_long_note_is_sent_in_one_request(
     nextcloud: FakeNextcloud, clock: Clock
 ) -> None:
     cloud = on(
@@ -249,7 +249,7 @@ def test_where_no_chunks_are_taken_a_long_note_goes_up_at_once(
 
 
 @pytest.mark.scenario("E84")
-def test_a_revoked_password_is_tried_once_and_locks_nobody_out(
+def test_a_revoked_password_is_tried_once_and_causes_no_lockout(
     cloud: Nextcloud, nextcloud: FakeNextcloud
 ) -> None:
     nextcloud.revoke(nextcloud.app_password)
@@ -261,7 +261,7 @@ def test_a_revoked_password_is_tried_once_and_locks_nobody_out(
     assert len(nextcloud.log) == 1
 
 
-def test_a_session_lives_on_cookies(
+def test_a_session_is_kept_by_cookies(
     nextcloud: FakeNextcloud, nextcloud_url: str
 ) -> None:
     remote = Nextcloud(nextcloud_url, Account(nextcloud.user, nextcloud.app_password))
@@ -282,7 +282,7 @@ def test_a_session_lives_on_cookies(
     ]
 
 
-def test_a_thread_that_ended_leaves_no_connection_behind(
+def test_a_finished_thread_leaves_no_open_connection(
     nextcloud: FakeNextcloud, nextcloud_url: str
 ) -> None:
     remote = Nextcloud(nextcloud_url, Account(nextcloud.user, nextcloud.app_password))
@@ -297,7 +297,7 @@ def test_a_thread_that_ended_leaves_no_connection_behind(
 
 
 @pytest.mark.scenario("E81")
-def test_when_the_answer_to_a_put_is_lost_nobody_claims_to_know(
+def test_after_a_lost_put_response_the_outcome_is_unknown(
     nextcloud: FakeNextcloud, clock: Clock
 ) -> None:
     script = Script([Rule(LoseAnswer(), "PUT")])
@@ -311,7 +311,7 @@ def test_when_the_answer_to_a_put_is_lost_nobody_claims_to_know(
     cloud.close()
 
 
-def test_a_403_of_two_creates_at_once_is_tried_once_more(
+def test_a_403_from_concurrent_creates_is_retried_once(
     nextcloud: FakeNextcloud, clock: Clock
 ) -> None:
     script = Script([Rule(Answer(403), "PUT")])
@@ -335,7 +335,7 @@ def write_twice(remote: Nextcloud) -> FileVersion:
 
 
 @pytest.mark.parametrize("status", [403, 404, 410])
-def test_only_the_server_itself_can_say_that_there_are_no_versions(
+def test_only_the_server_itself_can_deny_that_versions_exist(
     nextcloud: FakeNextcloud, clock: Clock, status: int
 ) -> None:
     script = Script()
@@ -349,7 +349,7 @@ def test_only_the_server_itself_can_say_that_there_are_no_versions(
     assert len(remote.versions("note.md")) == 2
 
 
-def test_a_version_is_asked_for_again_when_a_proxy_calls_it_missing(
+def test_a_version_denied_by_a_proxy_is_requested_again(
     nextcloud: FakeNextcloud, clock: Clock
 ) -> None:
     script = Script()
@@ -366,7 +366,7 @@ def test_a_version_is_asked_for_again_when_a_proxy_calls_it_missing(
         remote.get_version("note.md", version, max_bytes=99)
 
 
-def test_another_server_user_folder_or_backup_is_another_identity(
+def test_another_server_user_folder_or_backup_has_another_identity(
     nextcloud: FakeNextcloud, clock: Clock
 ) -> None:
     nextcloud.other_client_mkcol("a")
@@ -384,7 +384,7 @@ def test_another_server_user_folder_or_backup_is_another_identity(
     assert on(nextcloud, clock).identity() == on(nextcloud, clock).identity()
 
 
-def test_the_plain_remote_works_with_it_too(
+def test_the_plain_webdav_remote_works_with_nextcloud_too(
     nextcloud: FakeNextcloud, clock: Clock
 ) -> None:
     account = Account(nextcloud.user, nextcloud.app_password)
@@ -402,7 +402,7 @@ def test_the_plain_remote_works_with_it_too(
     remote.close()
 
 
-def test_a_person_grants_a_login_in_the_browser(
+def test_a_login_is_granted_in_the_browser(
     nextcloud: FakeNextcloud, nextcloud_url: str
 ) -> None:
     login = Login(nextcloud_url)
@@ -433,7 +433,7 @@ def test_a_person_grants_a_login_in_the_browser(
         b"<html>",
     ],
 )
-def test_a_login_that_leads_elsewhere_is_not_begun(body: bytes) -> None:
+def test_a_login_page_on_another_server_is_refused(body: bytes) -> None:
     with (
         wire(answer(200, body, "Content-Type: application/json")) as server,
         pytest.raises(NotUnderstood),
@@ -441,7 +441,7 @@ def test_a_login_that_leads_elsewhere_is_not_begun(body: bytes) -> None:
         Login(server.origin)
 
 
-def test_a_login_where_nobody_listens_says_so() -> None:
+def test_a_login_at_an_unreachable_server_is_reported() -> None:
     with wire(b"") as server:
         origin = server.origin
     with pytest.raises(RemoteUnreachable):

@@ -24,7 +24,7 @@ def redirect(
 
 @pytest.mark.parametrize("status", [301, 302, 303, 307, 308])
 @pytest.mark.parametrize("verb", VERBS)
-def test_a_redirect_is_told_as_a_redirect(verb: str, status: int) -> None:
+def test_a_redirect_is_reported_as_a_redirect(verb: str, status: int) -> None:
     with wire(redirect("https://new.example/vault/", status=status)) as server:
         remote = WebDav(f"{server.origin}/vault")
         with pytest.raises(NotUnderstood) as caught:
@@ -38,7 +38,7 @@ def test_a_redirect_is_told_as_a_redirect(verb: str, status: int) -> None:
 
 @pytest.mark.parametrize("announced", [True, False])
 @pytest.mark.parametrize("verb", ["list", "get", "put"])
-def test_a_redirect_with_an_endless_body_is_told_without_filling_memory(
+def test_a_redirect_with_an_endless_body_is_reported_without_filling_memory(
     verb: str, announced: bool
 ) -> None:
     def say(_: str) -> Iterator[bytes]:
@@ -60,7 +60,7 @@ def test_a_redirect_with_an_endless_body_is_told_without_filling_memory(
     "location",
     ["/vault/sub/", "{origin}/vault/sub/", "http://inner.example/vault/%73ub/"],
 )
-def test_a_folder_that_was_asked_for_without_its_slash_is_asked_for_with_it(
+def test_a_folder_requested_without_its_slash_is_requested_again_with_it(
     location: str,
 ) -> None:
     def say(head: str) -> list[bytes]:
@@ -78,7 +78,7 @@ def test_a_folder_that_was_asked_for_without_its_slash_is_asked_for_with_it(
 @pytest.mark.parametrize(
     "location", ["/vault/other/", "/vault/sub", "/login/", "/vault/sub/?next=1", ""]
 )
-def test_any_other_place_is_not_gone_to(location: str) -> None:
+def test_redirects_to_any_other_place_are_not_followed(location: str) -> None:
     with wire(redirect(location)) as server:
         remote = WebDav(f"{server.origin}/vault")
         with pytest.raises(NotUnderstood):
@@ -88,7 +88,9 @@ def test_any_other_place_is_not_gone_to(location: str) -> None:
 
 
 @pytest.mark.parametrize("verb", ["get", "put", "delete", "move"])
-def test_a_folder_where_a_note_was_is_a_change_on_the_server(verb: str) -> None:
+def test_a_folder_in_place_of_a_note_counts_as_a_change_on_the_server(
+    verb: str,
+) -> None:
     with wire(redirect("/vault/a.md/")) as server:
         remote = WebDav(f"{server.origin}/vault")
         remote.traits = Capabilities(conditional_move=True)
@@ -98,7 +100,7 @@ def test_a_folder_where_a_note_was_is_a_change_on_the_server(verb: str) -> None:
 
 
 @pytest.mark.parametrize("name", ["apache", "apache-digest", "apache-infinity"])
-def test_apache_as_people_install_it_is_tried_out_without_one_redirect(
+def test_a_default_apache_is_probed_without_a_single_redirect(
     name: str,
     server_named: Callable[[str], real.Server],
     monkeypatch: pytest.MonkeyPatch,

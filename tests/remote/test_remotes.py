@@ -26,7 +26,7 @@ SECRET = "petrel-9-lantern"
         "http://cloud.example/remote.php/dav/files/mira/",
     ],
 )
-def test_whatever_address_of_a_nextcloud_is_typed_the_files_are_found(
+def test_any_typed_address_of_a_nextcloud_leads_to_its_files(
     typed: str, nextcloud: FakeNextcloud
 ) -> None:
     account = Account("mira", nextcloud.app_password)
@@ -76,7 +76,7 @@ FILES = "http://cloud.example/remote.php/dav/files/mira"
         ("http://cloud.example/apps/files/favorites", FILES),
     ],
 )
-def test_each_link_that_a_person_copies_leads_to_its_folder(
+def test_each_copied_browser_link_leads_to_its_folder(
     pasted: str, meant: str, nextcloud: FakeNextcloud
 ) -> None:
     assert (
@@ -99,7 +99,9 @@ def test_each_link_that_a_person_copies_leads_to_its_folder(
         ("https://x.example/cloud", "/cloud"),
     ],
 )
-def test_a_nextcloud_may_live_below_another_page(pasted: str, base: str) -> None:
+def test_a_nextcloud_may_be_installed_below_another_page(
+    pasted: str, base: str
+) -> None:
     assert read_link(pasted).base == base
 
 
@@ -149,7 +151,7 @@ def test_a_nextcloud_may_live_below_another_page(pasted: str, base: str) -> None
         ),
     ],
 )
-def test_a_link_that_names_no_folder_is_refused_with_the_one_to_take(
+def test_a_link_without_a_folder_is_refused_with_the_right_address(
     pasted: str, words: str, hint: str, nextcloud: FakeNextcloud
 ) -> None:
     with pytest.raises(ConfigError) as caught:
@@ -163,7 +165,7 @@ def test_a_link_that_names_no_folder_is_refused_with_the_one_to_take(
     assert hint in caught.value.hint
 
 
-def test_a_public_share_in_the_configuration_is_refused_by_name() -> None:
+def test_a_configured_public_share_is_refused_with_a_specific_error() -> None:
     with pytest.raises(ConfigError, match="public share"):
         open_remote(
             "https://cloud.example/public.php/dav/files/Tq7wZb2mKp9LxYc", Account()
@@ -173,7 +175,7 @@ def test_a_public_share_in_the_configuration_is_refused_by_name() -> None:
 @pytest.mark.parametrize(
     "path", ["/s/Tq7wZb2mKp9LxYc", "/apps/files", "/f/12", "/login/notes"]
 )
-def test_folders_of_other_servers_may_be_called_like_pages_of_a_nextcloud(
+def test_folders_of_other_servers_may_be_named_like_nextcloud_pages(
     path: str,
 ) -> None:
     with wire(answer(404, b"<html>", HTML)) as server:
@@ -191,7 +193,7 @@ def test_folders_of_other_servers_may_be_called_like_pages_of_a_nextcloud(
         ("https://login.example/start", "give `https://login.example`"),
     ],
 )
-def test_a_server_that_sends_us_on_is_answered_with_the_address_to_take(
+def test_a_redirecting_server_is_refused_with_the_right_address(
     location: str, hint: str
 ) -> None:
     with wire(answer(301, b"<html>", HTML, f"Location: {location}")) as server:
@@ -201,7 +203,9 @@ def test_a_server_that_sends_us_on_is_answered_with_the_address_to_take(
 
 
 @pytest.mark.parametrize("status", [404, 200, 500, 401, 302])
-def test_any_other_server_is_taken_as_it_is_and_hears_no_password(status: int) -> None:
+def test_any_other_server_is_accepted_without_receiving_the_password(
+    status: int,
+) -> None:
     with wire(answer(status, b"<html>", HTML)) as server:
         url = find(f"{server.origin}/dav/", Account("mira", SECRET))
         remote = open_remote(url, Account("mira", SECRET))
@@ -212,7 +216,7 @@ def test_any_other_server_is_taken_as_it_is_and_hears_no_password(status: int) -
     assert "authorization" not in "".join(server.heard).lower()
 
 
-def test_a_server_that_is_not_there_is_said_to_be_unreachable() -> None:
+def test_a_missing_server_is_reported_as_unreachable() -> None:
     with wire(b"") as server:
         origin = server.origin
     with pytest.raises(RemoteUnreachable):
@@ -222,7 +226,7 @@ def test_a_server_that_is_not_there_is_said_to_be_unreachable() -> None:
 @pytest.mark.parametrize(
     ("url", "kind"), [(FILES, "Nextcloud"), ("http://dav.example/notes", "WebDAV")]
 )
-def test_a_remote_tells_a_person_what_kind_of_server_it_is(url: str, kind: str) -> None:
+def test_a_remote_names_its_kind_of_server(url: str, kind: str) -> None:
     remote = open_remote(url, Account("mira", SECRET))
 
     assert remote.kind == kind

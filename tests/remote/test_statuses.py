@@ -74,7 +74,7 @@ CASES = [(status, verb, error) for status, verbs, error in MEANINGS for verb in 
 
 @pytest.mark.scenario("E83", "E84", "E85", "E97", "E99")
 @pytest.mark.parametrize(("status", "verb", "error"), CASES)
-def test_a_status_becomes_an_error_that_says_what_is_known(
+def test_each_status_becomes_the_right_error(
     status: int, verb: str, error: type[RemoteError]
 ) -> None:
     with wire(answer(status, b"<html>no</html>", HTML)) as server:
@@ -100,7 +100,9 @@ def test_a_status_becomes_an_error_that_says_what_is_known(
         (307, "/vault"),
     ],
 )
-def test_nobody_is_followed_to_another_place(verb: str, status: int, to: str) -> None:
+def test_redirects_to_other_places_are_not_followed(
+    verb: str, status: int, to: str
+) -> None:
     with wire(answer(status, b"", f"Location: {to}")) as server:
         remote = WebDav(f"{server.origin}/vault")
         with pytest.raises(NotUnderstood):
@@ -127,7 +129,7 @@ def test_a_server_that_moved_to_https_is_named_in_the_hint() -> None:
 
 @pytest.mark.scenario("E87")
 @pytest.mark.parametrize("verb", sorted(VERBS))
-def test_a_login_page_with_200_is_no_answer(verb: str) -> None:
+def test_a_login_page_with_status_200_is_not_accepted(verb: str) -> None:
     with wire(answer(200, LOGIN, HTML, 'ETag: "page"')) as server:
         remote = WebDav(f"{server.origin}/vault")
         remote.traits = Capabilities(conditional_move=True)
@@ -138,7 +140,7 @@ def test_a_login_page_with_200_is_no_answer(verb: str) -> None:
         remote.close()
 
 
-def test_a_page_with_a_tag_in_place_of_a_note_is_found_out_by_the_listing() -> None:
+def test_a_page_in_place_of_a_note_is_exposed_by_the_listing() -> None:
     def say(head: str) -> list[bytes]:
         if head.startswith("GET"):
             return [answer(200, LOGIN, HTML, 'ETag: "page"')]
@@ -165,7 +167,7 @@ def test_a_page_with_a_tag_in_place_of_a_note_is_found_out_by_the_listing() -> N
     ids=["200", "as HTML", "as nothing", "empty", "HTML as XML", "another XML", "204"],
 )
 @pytest.mark.scenario("E87")
-def test_only_a_207_of_xml_is_a_listing(whole: bytes) -> None:
+def test_only_a_207_response_with_xml_is_a_listing(whole: bytes) -> None:
     with wire(whole) as server:
         remote = WebDav(f"{server.origin}/vault")
         with pytest.raises(NotUnderstood):
@@ -175,7 +177,7 @@ def test_only_a_207_of_xml_is_a_listing(whole: bytes) -> None:
 
 @pytest.mark.scenario("E86", "E96")
 @pytest.mark.parametrize("status", [403, 404, 410])
-def test_a_root_that_is_refused_or_gone_is_never_empty_nor_a_missing_note(
+def test_a_refused_or_missing_root_is_neither_empty_nor_a_missing_note(
     status: int,
 ) -> None:
     with wire(answer(status, b"<html>proxy</html>", HTML)) as server:
@@ -203,7 +205,7 @@ def test_a_root_that_is_refused_or_gone_is_never_empty_nor_a_missing_note(
         ((), None),
     ],
 )
-def test_how_long_to_wait_is_read_in_both_forms(
+def test_the_waiting_time_is_read_in_both_formats(
     status: int, headers: tuple[str, ...], seconds: float | None
 ) -> None:
     with wire(answer(status, b"", *headers)) as server:
@@ -217,7 +219,7 @@ def test_how_long_to_wait_is_read_in_both_forms(
 
 
 @pytest.mark.scenario("E84")
-def test_after_one_401_nothing_more_is_asked() -> None:
+def test_after_one_401_no_further_request_is_sent() -> None:
     with wire(answer(401, b"", 'WWW-Authenticate: Basic realm="x"')) as server:
         remote = WebDav(f"{server.origin}/vault")
         for verb in sorted(VERBS) * 3:
@@ -229,7 +231,7 @@ def test_after_one_401_nothing_more_is_asked() -> None:
 
 @pytest.mark.scenario("E85")
 @pytest.mark.parametrize("bad", [403, 404, 500, 503, 200])
-def test_one_folder_that_cannot_be_listed_is_unknown_and_the_rest_goes_on(
+def test_a_folder_that_cannot_be_listed_is_unknown_and_the_rest_continues(
     bad: int,
 ) -> None:
     def say(head: str) -> list[bytes]:
@@ -262,7 +264,7 @@ def test_one_folder_that_cannot_be_listed_is_unknown_and_the_rest_goes_on(
 
 @pytest.mark.scenario("E85", "E99")
 @pytest.mark.parametrize(("bad", "error"), [(401, Unauthorised), (429, RemoteBusy)])
-def test_what_is_said_of_the_account_ends_a_deep_listing(
+def test_an_account_error_ends_a_deep_listing(
     bad: int, error: type[RemoteError]
 ) -> None:
     def say(head: str) -> list[bytes]:
@@ -281,7 +283,7 @@ def test_what_is_said_of_the_account_ends_a_deep_listing(
 
 
 @pytest.mark.scenario("E92")
-def test_a_compressed_answer_is_not_unpacked() -> None:
+def test_a_compressed_response_is_not_unpacked() -> None:
     bomb = gzip.compress(bytes(20_000_000))
     for head in ((200, "GET"), (207, "PROPFIND")):
         with wire(
@@ -297,7 +299,7 @@ def test_a_compressed_answer_is_not_unpacked() -> None:
 
 
 @pytest.mark.scenario("E93")
-def test_the_tag_of_the_get_counts() -> None:
+def test_the_tag_of_the_download_is_used() -> None:
     with wire(
         answer(
             200,
@@ -324,7 +326,7 @@ def test_the_tag_of_the_get_counts() -> None:
         (('ETag: "abc"',), '"abc"', True),
     ],
 )
-def test_a_tag_is_kept_in_the_one_form_that_can_be_sent_back(
+def test_a_tag_is_kept_in_the_form_that_can_be_sent_back(
     headers: tuple[str, ...], etag: str, confirmed: bool
 ) -> None:
     old = "Last-Modified: Sun, 22 Nov 2026 11:59:00 GMT"
@@ -338,9 +340,7 @@ def test_a_tag_is_kept_in_the_one_form_that_can_be_sent_back(
 
 @pytest.mark.scenario("E102b")
 @pytest.mark.parametrize(("etag", "tries"), [('W/"t1"', 2), ('"t1"', 1), ('"t2"', 1)])
-def test_a_412_is_tried_again_only_while_the_very_tag_is_weak(
-    etag: str, tries: int
-) -> None:
+def test_a_412_is_retried_only_while_the_tag_is_weak(etag: str, tries: int) -> None:
     def say(head: str) -> list[bytes]:
         return (
             [listing(line("/vault/a.md", etag=etag))]
@@ -360,7 +360,7 @@ def test_a_412_is_tried_again_only_while_the_very_tag_is_weak(
 
 
 @pytest.mark.parametrize("answers", ["one level", "403", "207 cut short of folders"])
-def test_a_deep_listing_that_is_shallow_or_refused_is_made_up_for_level_by_level(
+def test_a_shallow_or_refused_deep_listing_is_completed_level_by_level(
     answers: str,
 ) -> None:
     inner = (

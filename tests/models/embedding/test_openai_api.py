@@ -80,7 +80,7 @@ class TestApiEmbedder(EmbedderContract):
         return ApiEmbedder(told(server))
 
 
-def test_it_asks_for_the_model_and_dimensions_it_was_told(
+def test_the_request_names_the_configured_model_and_dimensions(
     server: ScriptedServer,
 ) -> None:
     server.script = [good(server)]
@@ -98,7 +98,9 @@ def test_it_asks_for_the_model_and_dimensions_it_was_told(
     assert "Authorization" not in headers
 
 
-def test_an_unknown_dimension_is_found_by_asking_once(server: ScriptedServer) -> None:
+def test_an_unknown_dimension_is_learned_from_one_request(
+    server: ScriptedServer,
+) -> None:
     server.script = [good(server)]
 
     embedder = ApiEmbedder(told(server, dimensions=0))
@@ -107,7 +109,7 @@ def test_an_unknown_dimension_is_found_by_asking_once(server: ScriptedServer) ->
     assert "dimensions" not in json.loads(server.asked[0][2])
 
 
-def test_many_texts_go_in_batches_and_come_back_in_order(
+def test_many_texts_are_sent_in_batches_and_returned_in_order(
     server: ScriptedServer,
 ) -> None:
     server.script = [good(server)]
@@ -121,7 +123,7 @@ def test_many_texts_go_in_batches_and_come_back_in_order(
     assert vectors == [unit(vector_of(text)) for text in texts]
 
 
-def test_an_answer_without_places_is_taken_in_order(server: ScriptedServer) -> None:
+def test_an_answer_without_indices_is_read_in_order(server: ScriptedServer) -> None:
     server.script = [
         says(200, b'{"data": [{"embedding": [1, 0, 0]}, {"embedding": [0, 1, 0]}]}')
     ]
@@ -132,7 +134,7 @@ def test_an_answer_without_places_is_taken_in_order(server: ScriptedServer) -> N
     ]
 
 
-def test_an_answer_in_base64_is_understood(server: ScriptedServer) -> None:
+def test_an_answer_in_base64_is_decoded(server: ScriptedServer) -> None:
     server.script = [
         says(200, rows(base64.b64encode(struct.pack("<3f", 0, 2, 0)).decode()))
     ]
@@ -140,7 +142,9 @@ def test_an_answer_in_base64_is_understood(server: ScriptedServer) -> None:
     assert numbers(ApiEmbedder(told(server)).embed(["a"])[0]) == (0, 1, 0)
 
 
-def test_a_busy_server_is_asked_again_when_it_said(server: ScriptedServer) -> None:
+def test_a_busy_server_is_retried_after_its_waiting_time(
+    server: ScriptedServer,
+) -> None:
     server.script = [says(429, Retry_After="7"), says(503), good(server)]
     waited: list[float] = []
 
@@ -149,7 +153,7 @@ def test_a_busy_server_is_asked_again_when_it_said(server: ScriptedServer) -> No
     assert waited == [7.0, 2.0]
 
 
-def test_a_question_does_not_wait_for_a_busy_server(server: ScriptedServer) -> None:
+def test_a_query_does_not_wait_for_a_busy_server(server: ScriptedServer) -> None:
     server.script = [says(429, Retry_After="7")]
     waited: list[float] = []
 
@@ -160,7 +164,7 @@ def test_a_question_does_not_wait_for_a_busy_server(server: ScriptedServer) -> N
     assert "7 s" in caught.value.hint
 
 
-def test_patience_has_an_end(server: ScriptedServer) -> None:
+def test_a_waiting_time_that_is_too_long_is_an_error(server: ScriptedServer) -> None:
     server.script = [says(429, Retry_After="3600")]
     waited: list[float] = []
     with pytest.raises(EmbedderUnavailable, match="429"):
@@ -203,7 +207,7 @@ def test_patience_has_an_end(server: ScriptedServer) -> None:
         (says(400, b"\x00\x1b[31m"), "status 400$"),
     ],
 )
-def test_a_bad_answer_is_told_in_words(
+def test_an_invalid_answer_is_reported_in_plain_words(
     server: ScriptedServer, reply: Reply, words: str
 ) -> None:
     server.script = [reply]
@@ -225,7 +229,7 @@ def test_an_endless_answer_is_cut_off(
         ApiEmbedder(told(server)).embed(["tea"])
 
 
-def test_a_silent_server_is_not_waited_for_longer_than_told(
+def test_a_silent_server_is_abandoned_at_the_timeout(
     server: ScriptedServer,
 ) -> None:
     server.script = [lambda _handler: server.released.wait(20) and None]
@@ -234,7 +238,7 @@ def test_a_silent_server_is_not_waited_for_longer_than_told(
         ApiEmbedder(told(server, timeout_seconds=0.2)).embed(["tea"], query=True)
 
 
-def test_a_dripping_server_is_not_waited_for_longer_than_told(
+def test_a_slowly_dripping_server_is_abandoned_at_the_timeout(
     server: ScriptedServer,
 ) -> None:
     def drips(handler: BaseHTTPRequestHandler) -> None:
@@ -257,7 +261,7 @@ def test_a_dripping_server_is_not_waited_for_longer_than_told(
     assert time.monotonic() - started < 5
 
 
-def test_a_silent_server_is_told_in_the_same_words_when_the_timer_comes_late(
+def test_a_timeout_is_reported_the_same_when_its_timer_fires_late(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     class LateTimer(threading.Timer):
@@ -280,14 +284,16 @@ def test_a_silent_server_is_told_in_the_same_words_when_the_timer_comes_late(
             pass
 
 
-def test_a_server_that_is_not_there_is_told_in_words(server: ScriptedServer) -> None:
+def test_an_unreachable_server_is_reported_in_plain_words(
+    server: ScriptedServer,
+) -> None:
     server.close()
 
     with pytest.raises(EmbedderUnavailable, match="nothing listens there"):
         ApiEmbedder(told(server)).embed(["tea"])
 
 
-def test_it_can_be_set_up_while_the_server_is_down_when_the_dimension_is_known(
+def test_with_a_known_dimension_the_embedder_starts_while_the_server_is_down(
     server: ScriptedServer,
 ) -> None:
     server.close()
@@ -301,7 +307,7 @@ def test_it_can_be_set_up_while_the_server_is_down_when_the_dimension_is_known(
     "change",
     [{"model": "other"}, {"dimensions": 4}, {"base_url": "http://localhost:9/v1"}],
 )
-def test_another_model_dimension_or_server_is_another_fingerprint(
+def test_another_model_dimension_or_server_changes_the_fingerprint(
     server: ScriptedServer, change: dict[str, Any]
 ) -> None:
     settings: dict[str, Any] = {
@@ -317,7 +323,7 @@ def test_another_model_dimension_or_server_is_another_fingerprint(
     )
 
 
-def test_the_key_comes_from_a_file_of_the_owners_alone(
+def test_the_key_is_read_from_a_file_only_its_owner_can_read(
     server: ScriptedServer, tmp_path: Path
 ) -> None:
     server.script = [good(server)]
@@ -369,7 +375,7 @@ def test_no_error_repeats_the_key(
 
 
 @pytest.mark.parametrize("key", ["line\nbreak: x", "ключ", "\x00"])
-def test_a_key_that_would_break_the_request_is_refused(
+def test_a_key_that_would_break_the_http_header_is_refused(
     server: ScriptedServer, tmp_path: Path, key: str
 ) -> None:
     file = tmp_path / "key"
@@ -380,7 +386,7 @@ def test_a_key_that_would_break_the_request_is_refused(
         ApiEmbedder(told(server, api_key_file=str(file)))
 
 
-def test_the_key_never_travels_in_the_clear(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_the_key_is_never_sent_unencrypted(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv(VARIABLE, KEY)
 
     with pytest.raises(EmbedderUnavailable, match="unencrypted"):
@@ -400,7 +406,9 @@ def test_the_key_never_travels_in_the_clear(monkeypatch: pytest.MonkeyPatch) -> 
         ("https://host/v1/embeddings", "https://host/v1/embeddings"),
     ],
 )
-def test_the_address_may_be_given_with_or_without_its_tail(base: str, url: str) -> None:
+def test_the_address_may_be_given_with_or_without_its_endpoint(
+    base: str, url: str
+) -> None:
     assert embeddings_url(base) == url
 
 
@@ -408,7 +416,7 @@ def test_the_address_may_be_given_with_or_without_its_tail(base: str, url: str) 
     "base",
     ["", "localhost:11434", "ftp://host", "https://u:p@host", "https://host/?key=1"],
 )
-def test_an_address_that_is_none_is_refused_without_repeating_it(base: str) -> None:
+def test_an_invalid_address_is_refused_without_being_repeated(base: str) -> None:
     with pytest.raises(EmbedderUnavailable, match="base_url") as caught:
         embeddings_url(base)
 
@@ -426,14 +434,14 @@ def test_an_address_that_is_none_is_refused_without_repeating_it(base: str) -> N
         (formatdate(0), 0.0),
     ],
 )
-def test_retry_after_is_a_number_or_a_date(
+def test_retry_after_may_be_a_number_or_a_date(
     header: str | None, seconds: float | None
 ) -> None:
     assert retry_after(header) == seconds
     assert 50 < (retry_after(formatdate(time.time() + 60)) or 0) <= 61
 
 
-def test_an_address_that_belongs_to_the_machines_own_services_is_refused(
+def test_a_cloud_metadata_address_is_refused(
     server: ScriptedServer, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     server.script = [good(server)]
@@ -450,7 +458,7 @@ def test_an_address_that_belongs_to_the_machines_own_services_is_refused(
     assert server.asked == []
 
 
-def test_the_variable_for_the_key_is_no_unknown_setting() -> None:
+def test_the_environment_variable_for_the_key_is_no_unknown_setting() -> None:
     assert load(None, {VARIABLE: KEY}) == Config()
 
 
@@ -458,13 +466,13 @@ def test_the_variable_for_the_key_is_no_unknown_setting() -> None:
     ("host", "asked"),
     [("embeddings.example.org", True), ("localhost", False), ("10.0.0.1", False)],
 )
-def test_a_proxy_is_used_for_the_world_and_never_for_the_own_network(
+def test_a_proxy_is_used_for_public_hosts_and_never_for_the_local_network(
     host: str, asked: bool
 ) -> None:
     assert is_private(host) is not asked
 
 
-def test_the_way_through_a_proxy_is_a_tunnel(
+def test_requests_go_through_the_proxy_in_a_tunnel(
     server: ScriptedServer, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setenv("https_proxy", server.url)
@@ -485,7 +493,7 @@ def test_the_way_through_a_proxy_is_a_tunnel(
 @pytest.mark.skipif(
     shutil.which("openssl") is None, reason="openssl makes the certificate"
 )
-def test_a_certificate_that_nobody_signed_is_refused(
+def test_an_untrusted_certificate_is_refused(
     server: ScriptedServer, tmp_path: Path
 ) -> None:
     pem = tmp_path / "server.pem"

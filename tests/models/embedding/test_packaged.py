@@ -76,7 +76,7 @@ def damage(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Damage]:
 @pytest.mark.parametrize(
     ("file", "embedding"), USED, ids=lambda value: getattr(value, "path", None)
 )
-def test_weights_that_somebody_changed_are_not_loaded(
+def test_modified_weights_are_not_loaded(
     damage: Damage, tmp_path: Path, file: Packaged, embedding: EmbeddingSettings
 ) -> None:
     path = damage(file)
@@ -94,7 +94,7 @@ def test_weights_that_somebody_changed_are_not_loaded(
         check_files(embedding)
 
 
-def test_doctor_tells_of_weights_that_somebody_changed(
+def test_doctor_reports_modified_weights(
     damage: Damage, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     path = damage(MINILM_WEIGHTS)
@@ -109,14 +109,14 @@ def test_doctor_tells_of_weights_that_somebody_changed(
 
 
 @pytest.mark.parametrize("file", ALL, ids=lambda file: file.path)
-def test_the_installed_files_are_the_published_ones(file: Packaged) -> None:
+def test_the_installed_files_have_the_published_checksums(file: Packaged) -> None:
     if installed(file) is None:
         pytest.skip(f"{file.requirement} is not installed")
 
     packaged.verify([file])
 
 
-def test_what_is_installed_is_what_the_sums_are_of() -> None:
+def test_the_pinned_checksums_belong_to_the_installed_versions() -> None:
     settings = tomllib.loads((PROJECT / "pyproject.toml").read_text(encoding="utf-8"))
     makefile = (PROJECT / "Makefile").read_text(encoding="utf-8")
     [models] = re.findall(r"^MODELS := (.*)$", makefile, re.MULTILINE)

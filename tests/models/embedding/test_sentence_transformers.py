@@ -39,7 +39,7 @@ class TestSentenceEmbedder(UnderstandingContract):
         return sentence
 
 
-def test_the_small_weights_say_what_the_full_ones_say(
+def test_quantised_weights_give_nearly_the_same_vectors_as_full_ones(
     sentence: SentenceEmbedder, minilm: OnnxEmbedder
 ) -> None:
     pairs = zip(sentence.embed(TEXTS), minilm.embed(TEXTS), strict=True)
@@ -47,13 +47,13 @@ def test_the_small_weights_say_what_the_full_ones_say(
     assert min(cosine(full, small) for full, small in pairs) >= 0.99
 
 
-def test_full_and_small_weights_are_two_models(
+def test_full_and_quantised_weights_have_different_fingerprints(
     sentence: SentenceEmbedder, minilm: OnnxEmbedder
 ) -> None:
     assert sentence.fingerprint != minilm.fingerprint
 
 
-def test_the_same_weights_have_the_same_fingerprint_when_loaded_again(
+def test_reloading_the_same_weights_keeps_the_fingerprint(
     sentence: SentenceEmbedder, tmp_path: Path
 ) -> None:
     sentence.embed(TEXTS)
@@ -65,7 +65,7 @@ def test_the_same_weights_have_the_same_fingerprint_when_loaded_again(
     assert available(EmbeddingSettings(kind="sentence")) == ""
 
 
-def test_a_folder_that_is_no_model_is_told_in_words(tmp_path: Path) -> None:
+def test_a_folder_without_a_model_is_reported_in_plain_words(tmp_path: Path) -> None:
     (tmp_path / "config.json").write_text("{")
 
     with pytest.raises(EmbedderUnavailable, match="cannot be loaded") as caught:

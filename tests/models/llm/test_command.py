@@ -51,7 +51,7 @@ def is_running(pid: int) -> bool:
     return False
 
 
-def test_it_gets_json_and_answers_json(tmp_path: Path) -> None:
+def test_the_command_gets_json_and_returns_json(tmp_path: Path) -> None:
     seen = tmp_path / "seen.json"
     source = (
         f"import sys; open({str(seen)!r}, 'w').write(sys.stdin.read()); print({GOOD!r})"
@@ -72,7 +72,7 @@ def test_it_gets_json_and_answers_json(tmp_path: Path) -> None:
     )
 
 
-def test_it_runs_in_an_empty_folder_with_the_variables_that_were_allowed(
+def test_the_command_runs_in_an_empty_folder_with_only_allowed_variables(
     tmp_path: Path,
 ) -> None:
     seen = tmp_path / "seen.json"
@@ -90,7 +90,7 @@ def test_it_runs_in_an_empty_folder_with_the_variables_that_were_allowed(
     assert set(environment) <= {"PATH", "WANTED", "LC_CTYPE"}
 
 
-def test_no_shell_reads_its_arguments() -> None:
+def test_the_arguments_are_not_interpreted_by_a_shell() -> None:
     source = f"import sys; assert sys.argv[1:] == ['$HOME; echo no', '*'], sys.argv; print({GOOD!r})"
 
     assert (
@@ -99,7 +99,7 @@ def test_no_shell_reads_its_arguments() -> None:
     )
 
 
-def test_a_bad_answer_is_told_once_and_mended() -> None:
+def test_an_invalid_answer_is_reported_once_to_the_command_and_repaired() -> None:
     source = f"import json, sys; print({GOOD!r} if json.load(sys.stdin)['problem'] else 'the moon rises')"
 
     assert python(source).answer(PROMPT).rung == "repair"
@@ -107,7 +107,9 @@ def test_a_bad_answer_is_told_once_and_mended() -> None:
         python("print('the moon rises')").answer(PROMPT)
 
 
-def test_what_takes_too_long_is_ended_with_all_that_it_started(tmp_path: Path) -> None:
+def test_a_command_that_takes_too_long_is_killed_with_its_children(
+    tmp_path: Path,
+) -> None:
     pids = tmp_path / "pids"
     source = (
         "import os, subprocess, sys, time; "
@@ -128,7 +130,7 @@ def test_what_takes_too_long_is_ended_with_all_that_it_started(tmp_path: Path) -
     assert not is_running(child)
 
 
-def test_what_it_leaves_in_the_background_is_ended_too(tmp_path: Path) -> None:
+def test_background_processes_of_the_command_are_killed_too(tmp_path: Path) -> None:
     pid = tmp_path / "pid"
     source = (
         "import subprocess, sys; "
@@ -149,7 +151,7 @@ def test_an_endless_answer_is_cut_off() -> None:
         python("import sys\nwhile True: sys.stdout.write('x' * 65536)").answer(PROMPT)
 
 
-def test_it_need_not_read_what_it_is_told() -> None:
+def test_a_command_need_not_read_its_input() -> None:
     long = Prompt(
         "extraction", "Read.", (), (Excerpt("t1", "tea " * 200_000, "a", own=True),)
     )
@@ -173,7 +175,7 @@ def test_it_need_not_read_what_it_is_told() -> None:
         ),
     ],
 )
-def test_what_goes_wrong_is_told_in_words_and_the_rules_stand_in(
+def test_a_failure_is_reported_in_plain_words_and_the_rules_take_over(
     command: tuple[str, ...], words: str
 ) -> None:
     with pytest.raises(BrainUnavailable, match=words):
@@ -192,7 +194,7 @@ def test_what_goes_wrong_is_told_in_words_and_the_rules_stand_in(
     ]
 
 
-def test_a_command_that_is_not_there_is_noticed_before_the_night() -> None:
+def test_a_missing_command_is_noticed_before_the_night() -> None:
     assert "no-such-program" in brain_trouble(
         BrainSettings(kind="command", command=("no-such-program",))
     )

@@ -22,11 +22,11 @@ def model() -> Iterator[ScriptedModel]:
         yield model
 
 
-def test_without_any_configuration_there_are_the_rules() -> None:
+def test_without_configuration_the_rules_are_used() -> None:
     assert load_brain(Config().brain, "extraction").name == "rules"
 
 
-def test_a_model_that_could_never_answer_is_an_error_at_once() -> None:
+def test_an_unusable_model_configuration_is_an_immediate_error() -> None:
     for settings in (
         BrainSettings(kind="openai", model="m"),
         BrainSettings(kind="openai", base_url="http://localhost:1"),
@@ -57,7 +57,7 @@ def test_the_configuration_names_model_roles_and_command(tmp_path: Path) -> None
         load(None, {"VAULT_MEMORY_BRAIN_KIND": "oracle"})
 
 
-def test_a_model_that_cannot_answer_may_also_be_left_without_the_rules(
+def test_the_fallback_to_the_rules_can_be_disabled(
     model: ScriptedModel,
 ) -> None:
     settings = BrainSettings(kind="openai", base_url=model.url, model="small")
@@ -99,7 +99,7 @@ def test_the_instructions_can_be_replaced_by_a_file(role: Role, tmp_path: Path) 
         (b"x" * (LARGEST + 1), "longer than 64 KB"),
     ],
 )
-def test_instructions_that_cannot_be_used_are_an_error_and_not_passed_over(
+def test_unusable_instructions_are_an_error_and_not_ignored(
     tmp_path: Path, raw: bytes, words: str
 ) -> None:
     (tmp_path / "extraction.md").write_bytes(raw)
@@ -108,7 +108,7 @@ def test_instructions_that_cannot_be_used_are_an_error_and_not_passed_over(
         instructions("extraction", [tmp_path])
 
 
-def test_the_instructions_that_come_along_are_filled_in_completely() -> None:
+def test_the_packaged_instructions_have_no_unfilled_placeholder() -> None:
     assert {page.stem for page in PACKAGED_PROMPTS.glob("*.md")} == {
         "extraction",
         "curation",
@@ -129,7 +129,7 @@ def test_the_instructions_that_come_along_are_filled_in_completely() -> None:
         (Sent(503, b"{}"), "status 503"),
     ],
 )
-def test_a_server_is_asked_for_its_models_to_see_whether_it_answers(
+def test_a_server_is_checked_by_listing_its_models(
     model: ScriptedModel, models: Sent, words: str
 ) -> None:
     model.models = models
@@ -142,7 +142,7 @@ def test_a_server_is_asked_for_its_models_to_see_whether_it_answers(
     assert bool(trouble) == bool(words)
 
 
-def test_doctor_tells_who_finds_what_to_remember(
+def test_doctor_reports_which_model_extracts_memories(
     model: ScriptedModel, tmp_path: Path
 ) -> None:
     vault = tmp_path / "vault"
@@ -174,7 +174,9 @@ def test_doctor_tells_who_finds_what_to_remember(
     assert "nothing listens there" in reason
 
 
-def test_the_scripted_model_reads_turns_as_they_are_shown(model: ScriptedModel) -> None:
+def test_the_scripted_model_parses_turns_as_they_are_shown(
+    model: ScriptedModel,
+) -> None:
     turns = [
         Excerpt("t1", "I live\nin Porto.", "alice", own=True),
         Excerpt("b1", "Oh.", "bot", own=False),

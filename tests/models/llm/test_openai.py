@@ -88,7 +88,7 @@ def asking(*texts: str) -> Prompt:
 ONE = asking(f"Remember that {SECRET}.")
 
 
-def test_a_good_model_is_held_to_the_schema_and_chooses_evidence_among_the_persons_turns(
+def test_the_answer_is_bound_to_the_schema_with_evidence_from_the_persons_turns(
     model: ScriptedModel,
 ) -> None:
     answer = brain(model).answer(ONE)
@@ -114,7 +114,7 @@ def test_a_good_model_is_held_to_the_schema_and_chooses_evidence_among_the_perso
         ({""}, "text"),
     ],
 )
-def test_a_server_is_held_to_as_much_as_it_knows_and_asked_so_at_once_the_next_time(
+def test_the_strictest_supported_format_is_used_and_remembered(
     model: ScriptedModel, formats: set[str], rung: str
 ) -> None:
     model.script = [knows_only(formats)]
@@ -126,7 +126,7 @@ def test_a_server_is_held_to_as_much_as_it_knows_and_asked_so_at_once_the_next_t
     assert len(model.asked) == before + 1
 
 
-def test_a_server_that_says_by_500_that_it_knows_no_schema_is_asked_without(
+def test_a_server_that_rejects_the_schema_with_500_is_asked_without_it(
     model: ScriptedModel,
 ) -> None:
     model.script = [fails(500, "failed to parse grammar"), learns]
@@ -134,7 +134,7 @@ def test_a_server_that_says_by_500_that_it_knows_no_schema_is_asked_without(
     assert brain(model).answer(ONE).rung == "json"
 
 
-def test_a_model_that_takes_no_temperature_is_asked_without(
+def test_a_model_that_rejects_a_temperature_is_asked_without_it(
     model: ScriptedModel,
 ) -> None:
     def picky(asked: Asked) -> Sent:
@@ -149,7 +149,7 @@ def test_a_model_that_takes_no_temperature_is_asked_without(
     assert len(model.asked) == 2
 
 
-def test_fenced_json_among_words_is_taken(model: ScriptedModel) -> None:
+def test_fenced_json_surrounded_by_text_is_accepted(model: ScriptedModel) -> None:
     model.script = [learns_fenced]
 
     answer = brain(model).answer(ONE)
@@ -180,7 +180,7 @@ def test_fenced_json_among_words_is_taken(model: ScriptedModel) -> None:
         "broken",
     ],
 )
-def test_a_bad_answer_is_told_what_is_wrong_with_it_once_and_mended(
+def test_an_invalid_answer_is_sent_back_once_and_repaired(
     model: ScriptedModel, bad: object
 ) -> None:
     model.script = [says(bad), learns]
@@ -194,7 +194,7 @@ def test_a_bad_answer_is_told_what_is_wrong_with_it_once_and_mended(
     assert "`memories`" in told or "no JSON object with the keys" in told
 
 
-def test_evidence_that_is_not_there_is_told_too(model: ScriptedModel) -> None:
+def test_invented_evidence_is_sent_back_too(model: ScriptedModel) -> None:
     invented = {
         **EMPTY,
         "memories": [
@@ -212,7 +212,7 @@ def test_evidence_that_is_not_there_is_told_too(model: ScriptedModel) -> None:
     assert "cites turns that are not among" in model.asked[1].text
 
 
-def test_nonsense_twice_is_no_answer_and_the_rules_stand_in(
+def test_after_two_unusable_answers_the_rules_take_over(
     model: ScriptedModel,
 ) -> None:
     model.script = [says(NONSENSE)]
@@ -228,7 +228,7 @@ def test_nonsense_twice_is_no_answer_and_the_rules_stand_in(
     ]
 
 
-def test_an_answer_that_was_cut_off_is_no_answer_and_less_is_asked(
+def test_after_a_truncated_answer_less_is_asked_at_once(
     model: ScriptedModel,
 ) -> None:
     model.script = [writes_at_most(1)]
@@ -241,7 +241,7 @@ def test_an_answer_that_was_cut_off_is_no_answer_and_less_is_asked(
     assert dict(found.topics) == dict.fromkeys(("t1", "t2", "t3"), "personal")
 
 
-def test_an_answer_that_is_always_cut_off_leaves_the_rules(
+def test_an_answer_that_is_always_truncated_leaves_it_to_the_rules(
     model: ScriptedModel,
 ) -> None:
     model.script = [says('{"memories": []}', finish="length")]
@@ -251,7 +251,7 @@ def test_an_answer_that_is_always_cut_off_leaves_the_rules(
     assert len(model.asked) == 1
 
 
-def test_what_is_longer_than_the_model_reads_is_asked_in_halves(
+def test_a_prompt_longer_than_the_context_is_asked_in_halves(
     model: ScriptedModel,
 ) -> None:
     prompt = asking(*(f"Fact number {number}: " + "tea " * 100 for number in range(8)))
@@ -266,7 +266,7 @@ def test_what_is_longer_than_the_model_reads_is_asked_in_halves(
     assert len(model.asked) == 1 + 2 + 4
 
 
-def test_what_a_server_left_out_without_a_word_is_asked_in_halves(
+def test_a_prompt_silently_truncated_by_the_server_is_asked_in_halves(
     model: ScriptedModel,
 ) -> None:
     prompt = asking(*(f"Fact number {number}: " + "tea " * 125 for number in range(24)))
@@ -280,7 +280,7 @@ def test_what_a_server_left_out_without_a_word_is_asked_in_halves(
     assert len(model.asked) == 1 + 2
 
 
-def test_one_long_turn_is_cut_in_two_and_keeps_its_id(model: ScriptedModel) -> None:
+def test_one_long_turn_is_split_in_two_and_keeps_its_id(model: ScriptedModel) -> None:
     prompt = asking("word " * 400)
     model.script = [reads_at_most(1500)]
 
@@ -290,7 +290,7 @@ def test_one_long_turn_is_cut_in_two_and_keeps_its_id(model: ScriptedModel) -> N
     assert len(model.asked) > 2
 
 
-def test_a_model_that_reads_nothing_at_all_is_not_asked_without_end(
+def test_a_model_with_a_tiny_context_is_not_asked_endlessly(
     model: ScriptedModel,
 ) -> None:
     model.script = [reads_at_most(1)]
@@ -300,7 +300,7 @@ def test_a_model_that_reads_nothing_at_all_is_not_asked_without_end(
     assert len(model.asked) <= 5
 
 
-def test_a_busy_server_is_asked_again_when_it_said(model: ScriptedModel) -> None:
+def test_a_busy_server_is_retried_after_its_waiting_time(model: ScriptedModel) -> None:
     model.script = [fails(429, Retry_After="7"), fails(500), learns]
     clock = Clock()
 
@@ -308,7 +308,7 @@ def test_a_busy_server_is_asked_again_when_it_said(model: ScriptedModel) -> None
     assert clock.waited == [7.0, 4.0]
 
 
-def test_patience_has_an_end(model: ScriptedModel) -> None:
+def test_a_waiting_time_that_is_too_long_is_an_error(model: ScriptedModel) -> None:
     clock = Clock()
     model.script = [fails(429, Retry_After="3600")]
     with pytest.raises(BrainUnavailable, match="429"):
@@ -322,7 +322,7 @@ def test_patience_has_an_end(model: ScriptedModel) -> None:
     assert SECRET not in caught.value.message
 
 
-def test_a_slow_server_is_not_waited_for_longer_than_told(model: ScriptedModel) -> None:
+def test_a_slow_server_is_abandoned_at_the_timeout(model: ScriptedModel) -> None:
     model.script = [says(EMPTY, wait=20)]
 
     with pytest.raises(BrainUnavailable, match=r"in time|within 0\.2 s"):
@@ -330,7 +330,7 @@ def test_a_slow_server_is_not_waited_for_longer_than_told(model: ScriptedModel) 
     assert len(model.asked) == 1
 
 
-def test_a_server_that_fails_again_and_again_is_left_alone_and_then_tried_once(
+def test_a_repeatedly_failing_server_is_paused_and_then_probed_once(
     model: ScriptedModel,
 ) -> None:
     clock = Clock()
@@ -356,7 +356,7 @@ def test_a_server_that_fails_again_and_again_is_left_alone_and_then_tried_once(
     assert asker.answer(ONE).rung == "schema"
 
 
-def test_while_one_tries_a_server_that_failed_nobody_else_does() -> None:
+def test_only_one_caller_at_a_time_probes_a_failed_server() -> None:
     clock = Clock()
     breaker = Breaker(clock=clock)
     for _ in range(FAILURES):
@@ -387,7 +387,7 @@ def test_while_one_tries_a_server_that_failed_nobody_else_does() -> None:
         (lambda _asked: Sent(200, b"{}", {"Content-Length": "5000"}), "broke off"),
     ],
 )
-def test_what_is_no_answer_is_told_in_words(
+def test_an_unusable_response_is_reported_in_plain_words(
     model: ScriptedModel, reply: Reply, words: str
 ) -> None:
     model.script = [reply]
@@ -425,7 +425,7 @@ def test_a_model_cannot_write_into_another_users_files(model: ScriptedModel) -> 
     }
 
 
-def test_a_note_is_curated_with_ops(model: ScriptedModel) -> None:
+def test_a_note_is_curated_by_ops(model: ScriptedModel) -> None:
     ops = [{"op": "append", "heading": "Tea", "line": "Likes green tea"}]
     model.script = [says({"ops": ops})]
     prompt = Prompt(
@@ -443,7 +443,7 @@ def test_a_note_is_curated_with_ops(model: ScriptedModel) -> None:
     assert "<note>\n## Tea\n</note>" in model.asked[0].text
 
 
-def test_each_role_may_have_a_model_of_its_own(model: ScriptedModel) -> None:
+def test_each_role_may_have_its_own_model(model: ScriptedModel) -> None:
     told = settings(model, extraction_model="reader", curation_model="")
 
     assert load_brain(told, "extraction").name == "openai reader"
@@ -452,7 +452,7 @@ def test_each_role_may_have_a_model_of_its_own(model: ScriptedModel) -> None:
         load_brain(settings(model, model=""), "curation")
 
 
-def test_the_key_comes_from_a_file_of_the_owners_alone_or_the_service_manager(
+def test_the_key_is_read_from_a_private_file_or_the_service_manager(
     model: ScriptedModel, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     file = tmp_path / "key"
@@ -476,7 +476,7 @@ def test_the_key_comes_from_a_file_of_the_owners_alone_or_the_service_manager(
     assert load(None, {BRAIN.variable: KEY}) == Config()
 
 
-def test_a_key_does_not_travel_in_the_clear(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_the_key_is_never_sent_unencrypted(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv(BRAIN.variable, KEY)
 
     with pytest.raises(BrainUnavailable, match="unencrypted"):
@@ -488,7 +488,7 @@ def test_a_key_does_not_travel_in_the_clear(monkeypatch: pytest.MonkeyPatch) -> 
         )
 
 
-def test_nothing_that_was_said_and_no_key_is_ever_logged(
+def test_neither_the_conversation_nor_the_key_is_ever_logged(
     model: ScriptedModel,
     caplog: pytest.LogCaptureFixture,
     monkeypatch: pytest.MonkeyPatch,
@@ -511,9 +511,7 @@ REAL = os.environ.get("VAULT_MEMORY_TEST_LLM_URL", "")
 @pytest.mark.skipif(
     not REAL, reason="VAULT_MEMORY_TEST_LLM_URL names no server of a language model"
 )
-def test_a_real_model_answers_in_shape_cites_own_turns_and_twice_the_same_turns() -> (
-    None
-):
+def test_a_real_model_follows_the_schema_and_cites_own_turns_reproducibly() -> None:
     asker = OpenAIBrain(
         BrainSettings(kind="openai", base_url=REAL, timeout_seconds=280),
         os.environ.get("VAULT_MEMORY_TEST_LLM_MODEL", "default"),

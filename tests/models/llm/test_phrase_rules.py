@@ -50,13 +50,13 @@ def test_every_language_has_a_page_of_cases() -> None:
 
 
 @pytest.mark.parametrize(("language", "said", "expected"), cases())
-def test_phrases_find_what_lasts_and_pass_over_the_rest(
+def test_lasting_statements_are_extracted_and_passing_ones_ignored(
     language: str, said: str, expected: str
 ) -> None:
     assert told(said) == expected
 
 
-def test_only_the_persons_own_turns_are_read() -> None:
+def test_only_the_persons_own_turns_are_used() -> None:
     heard = Excerpt("b1", "I live in Rome.", "assistant", own=False)
     said = Excerpt("t1", "I live in Porto.", "alice", own=True)
 
@@ -70,7 +70,7 @@ def test_only_the_persons_own_turns_are_read() -> None:
     ]
 
 
-def test_what_was_pasted_is_not_the_persons_own() -> None:
+def test_pasted_text_does_not_count_as_the_persons_own() -> None:
     pasted = (
         "Look at this mail:\nI live in Rome.\nI love cats.\n\nI live in Porto.\n"
         "```\nI work at Acme.\n```\n> I prefer tea.\nOn 3 May 2026, Bob Gray wrote:\nI work at Initech.\n"
@@ -82,7 +82,7 @@ def test_what_was_pasted_is_not_the_persons_own() -> None:
     ] == ["I live in Porto"]
 
 
-def test_a_sentence_at_which_an_excerpt_was_cut_is_left_alone() -> None:
+def test_a_sentence_cut_in_an_excerpt_is_ignored() -> None:
     cut = "I work at Acme. I live in […] town. I love tea."
 
     assert [
@@ -93,7 +93,7 @@ def test_a_sentence_at_which_an_excerpt_was_cut_is_left_alone() -> None:
     ]
 
 
-def test_what_is_said_twice_is_one_memory_of_two_turns() -> None:
+def test_a_repeated_statement_is_one_memory_with_two_turns_as_evidence() -> None:
     prompt = Prompt(
         "extraction",
         "",
@@ -108,7 +108,7 @@ def test_what_is_said_twice_is_one_memory_of_two_turns() -> None:
     assert memory.evidence == ("t1", "t2")
 
 
-def test_the_rules_suggest_no_edits_and_are_the_brain_that_needs_nothing() -> None:
+def test_the_rules_need_no_configuration_and_suggest_no_edits() -> None:
     brain = load_brain(BrainSettings(), "curation")
 
     assert brain.name == "rules"
@@ -149,7 +149,7 @@ PIECES = st.sampled_from(
 @example("I live in \x1cPorto\x85.")
 @example("Remember that […")
 @example("I live in Porto […] Remember that tea is good.")
-def test_every_memory_is_a_piece_of_one_of_the_persons_own_turns(said: str) -> None:
+def test_every_memory_is_part_of_one_of_the_persons_own_turns(said: str) -> None:
     found = extract((Excerpt("t1", said, "alice", own=True),))
 
     for one in found.memories:
@@ -187,7 +187,7 @@ def test_no_question_is_ever_remembered(said: str) -> None:
         "我",
     ],
 )
-def test_long_turns_take_no_long_time(piece: str) -> None:
+def test_long_turns_are_processed_quickly(piece: str) -> None:
     turn = Excerpt("t1", (piece * 60_000)[:50_000], "alice", own=True)
     extract((turn,))
     started = time.process_time()

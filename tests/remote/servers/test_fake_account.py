@@ -16,7 +16,7 @@ def cloud(nextcloud: FakeNextcloud) -> FakeNextcloud:
 
 
 class TestListings:
-    def test_the_trash_says_where_its_things_lay(self, cloud: FakeNextcloud) -> None:
+    def test_the_trash_records_the_original_places(self, cloud: FakeNextcloud) -> None:
         cloud.other_client_put("x/a.md", b"1")
         cloud.other_client_delete("x/a.md")
 
@@ -31,7 +31,7 @@ class TestListings:
             == "x/a.md"
         )
 
-    def test_a_file_can_be_left_out_of_a_listing_once(
+    def test_a_file_can_be_omitted_from_a_listing_once(
         self, cloud: FakeNextcloud
     ) -> None:
         for name in ("a.md", "b.md"):
@@ -41,7 +41,7 @@ class TestListings:
         assert names(cloud) == ["", "a.md"]
         assert names(cloud) == ["", "a.md", "b.md"]
 
-    def test_somebody_elses_home_looks_like_an_empty_folder(
+    def test_another_users_home_looks_like_an_empty_folder(
         self, cloud: FakeNextcloud
     ) -> None:
         cloud.add_user("tomas", "secret")
@@ -54,7 +54,7 @@ class TestListings:
             b"getetag" in answer.body,
         ) == (207, 1, False)
 
-    def test_a_storage_that_is_gone_answers_503_and_shows_nothing_in_a_deep_listing(
+    def test_an_unavailable_storage_answers_503_and_is_empty_in_a_deep_listing(
         self, cloud: FakeNextcloud
     ) -> None:
         cloud.other_client_put("far/a.md", b"1")
@@ -98,7 +98,7 @@ class TestListings:
             != f'"{tag}"'
         )
 
-    def test_names_are_stored_composed_and_404_where_a_slash_is_hidden(
+    def test_names_are_stored_composed_and_an_encoded_slash_answers_404(
         self, cloud: FakeNextcloud
     ) -> None:
         assert ask(cloud, "PUT", "cafe%CC%81.md", b"1").status == 201
@@ -109,7 +109,7 @@ class TestListings:
 
 
 class TestTheDoor:
-    def test_wrong_passwords_shut_the_address_out_but_for_a_session_that_goes_on(
+    def test_wrong_passwords_lock_out_the_address_except_an_existing_session(
         self, cloud: FakeNextcloud
     ) -> None:
         first = ask(cloud, "PROPFIND", "", Depth="0")
@@ -134,7 +134,7 @@ class TestTheDoor:
         )
         assert away.status == 207
 
-    def test_login_password_app_password_and_bearer_let_in_and_a_revoked_one_does_not(
+    def test_every_kind_of_credential_is_accepted_until_revoked(
         self, cloud: FakeNextcloud
     ) -> None:
         def enters(headers: dict[str, str]) -> int:
@@ -149,7 +149,7 @@ class TestTheDoor:
         cloud.revoke(cloud.app_password)
         assert enters(basic("mira", cloud.app_password)) == 401
 
-    def test_a_login_flow_gives_its_app_password_once_when_it_is_granted(
+    def test_a_login_flow_returns_its_app_password_once_after_approval(
         self, cloud: FakeNextcloud
     ) -> None:
         begun = json.loads(
@@ -185,7 +185,7 @@ class TestTheDoor:
             == 401
         )
 
-    def test_maintenance_says_when_to_come_back_only_outside_webdav(
+    def test_maintenance_gives_a_waiting_time_only_outside_webdav(
         self, cloud: FakeNextcloud
     ) -> None:
         cloud.maintenance()
@@ -204,7 +204,7 @@ class TestTheDoor:
         cloud.maintenance(False)
         assert ask(cloud, "PROPFIND", "").status == 207
 
-    def test_capabilities_say_how_often_to_poll(self, clock: Clock) -> None:
+    def test_capabilities_give_the_polling_interval(self, clock: Clock) -> None:
         cloud = FakeNextcloud(clock=clock, pollinterval=77)
 
         said = json.loads(

@@ -20,7 +20,7 @@ def cloud(nextcloud: FakeNextcloud) -> FakeNextcloud:
 
 
 class TestTags:
-    def test_a_second_overwrite_in_one_second_keeps_the_tag_whatever_its_size_and_checksum(
+    def test_a_second_overwrite_within_a_second_keeps_the_tag(
         self, cloud: FakeNextcloud, clock: Clock
     ) -> None:
         cloud.other_client_put("a.md", b"first\n")
@@ -38,7 +38,7 @@ class TestTags:
         clock.pass_(1)
         assert ask(cloud, "PUT", "a.md", b"a second later\n").headers["ETag"] != base
 
-    def test_a_tag_follows_the_time_a_client_gives_and_the_size(
+    def test_a_tag_depends_on_the_clients_mtime_and_the_size(
         self, cloud: FakeNextcloud, clock: Clock
     ) -> None:
         def put(body: bytes, mtime: int) -> str:
@@ -53,7 +53,7 @@ class TestTags:
         assert put(b"54321", 1_700_000_001) != first
         assert put(b"123456", 1_700_000_000) != first
 
-    def test_every_folder_above_gets_a_new_tag_also_when_the_file_keeps_its_own(
+    def test_every_parent_folder_gets_a_new_tag_even_if_the_file_keeps_its_own(
         self, cloud: FakeNextcloud, clock: Clock
     ) -> None:
         cloud.other_client_put("x/y/a.md", b"1")
@@ -69,7 +69,7 @@ class TestTags:
             True,
         ]
 
-    def test_the_id_stays_through_put_move_and_the_trash(
+    def test_the_file_id_survives_put_move_and_trash(
         self, cloud: FakeNextcloud
     ) -> None:
         number = ask(cloud, "PUT", "a.md", b"1").headers["OC-FileId"]
@@ -89,7 +89,7 @@ class TestTags:
         assert restored.status == 201
         assert prop(cloud, "b.md", "id") == number
 
-    def test_a_file_moved_over_another_puts_it_in_the_trash_and_brings_its_own_id(
+    def test_a_file_moved_over_another_trashes_it_and_keeps_its_own_id(
         self, cloud: FakeNextcloud
     ) -> None:
         ask(cloud, "PUT", "note.md", b"old")
@@ -104,7 +104,7 @@ class TestTags:
         assert prop(cloud, "note.md", "id") == number
         assert [entry.node.name for entry in cloud.tree.trash.values()] == ["note.md"]
 
-    def test_a_folder_moves_with_the_tags_and_ids_below_it(
+    def test_a_moved_folder_keeps_the_tags_and_ids_below_it(
         self, cloud: FakeNextcloud
     ) -> None:
         cloud.other_client_put("x/a.md", b"1")
@@ -120,7 +120,7 @@ class TestTags:
             for node in (cloud.tree.at("y"), cloud.tree.at("y/a.md"))
         ] == before
 
-    def test_compression_changes_the_tag_and_only_the_other_header_can_be_used(
+    def test_compression_changes_the_etag_header_and_only_oc_etag_is_usable(
         self, clock: Clock
     ) -> None:
         cloud = FakeNextcloud(clock=clock, deflates=True)
@@ -147,7 +147,7 @@ class TestTags:
             == packed.headers["OC-ETag"]
         )
 
-    def test_a_checksum_is_kept_as_given_until_a_put_without_one(
+    def test_a_checksum_is_stored_as_given_until_a_put_without_one(
         self, cloud: FakeNextcloud
     ) -> None:
         ask(cloud, "PUT", "a.md", b"1", OC_Checksum="SHA1:wrong")
@@ -156,7 +156,7 @@ class TestTags:
         ask(cloud, "PUT", "a.md", b"2")
         assert prop(cloud, "a.md", "checksums") is None
 
-    def test_a_change_on_the_disk_shows_when_the_file_is_read(
+    def test_a_change_on_disk_is_noticed_when_the_file_is_read(
         self, cloud: FakeNextcloud, clock: Clock
     ) -> None:
         tag = ask(cloud, "PUT", "a.md", b"1").headers["ETag"]
@@ -172,7 +172,7 @@ class TestTags:
 
 
 class TestWrites:
-    def test_a_killed_overwrite_leaves_a_part_under_a_new_tag_and_the_whole_in_versions(
+    def test_a_killed_overwrite_leaves_a_truncated_file_and_a_complete_version(
         self, cloud: FakeNextcloud, clock: Clock
     ) -> None:
         first = ask(cloud, "PUT", "a.md", b"the old text\n")
@@ -203,7 +203,7 @@ class TestWrites:
 
         assert ask(cloud, "GET", "a.md").status == 404
 
-    def test_an_upload_in_one_chunk_writes_over_a_file_only_if_it_has_the_tag(
+    def test_a_single_chunk_upload_overwrites_a_file_only_with_the_matching_tag(
         self, cloud: FakeNextcloud, clock: Clock
     ) -> None:
         before = ask(cloud, "PUT", "a.md", b"old").headers
@@ -252,7 +252,7 @@ class TestWrites:
         assert done.headers["OC-FileId"] == before["OC-FileId"]
         assert prop(cloud, "a.md", "getetag", "DAV:") == done.headers["OC-ETag"]
 
-    def test_a_process_killed_over_the_chunks_truncates_as_well(
+    def test_a_kill_during_chunk_assembly_truncates_as_well(
         self, cloud: FakeNextcloud
     ) -> None:
         cloud.other_client_put("a.md", b"old text\n")
@@ -267,7 +267,7 @@ class TestWrites:
 
         assert cloud.files() == {"a.md": b"new"}
 
-    def test_bulk_upload_writes_over_whatever_is_there(
+    def test_a_bulk_upload_overwrites_existing_files(
         self, cloud: FakeNextcloud
     ) -> None:
         cloud.other_client_put("a.md", b"an edit nobody has seen\n")
@@ -303,7 +303,7 @@ class TestWrites:
             b"an edit nobody has seen\n"
         ]
 
-    def test_a_bulk_upload_ends_at_the_first_part_that_did_not_arrive_as_it_was_sent(
+    def test_a_bulk_upload_stops_at_the_first_damaged_part(
         self, cloud: FakeNextcloud
     ) -> None:
         damaged = bulk_part("b.md", b"whole\n").replace(b"whole", b"other")
@@ -319,7 +319,7 @@ class TestWrites:
         assert (answer.status, list(json.loads(answer.body))) == (400, ["/a.md"])
         assert cloud.files() == {"a.md": b"1"}
 
-    def test_a_put_may_be_stored_in_part_and_answered_as_if_it_were_whole(
+    def test_a_put_may_be_stored_in_part_and_still_be_acknowledged(
         self, cloud: FakeNextcloud, clock: Clock
     ) -> None:
         cloud.other_client_put("a.md", b"old\n")
@@ -333,13 +333,13 @@ class TestWrites:
         assert cloud.files() == {"a.md": b"the ", "b.md": b"a new note\n"}
         assert prop(cloud, "a.md", "getetag", "DAV:") == answer.headers["OC-ETag"]
 
-    def test_an_unusable_time_is_found_after_the_bytes_are_stored(
+    def test_an_invalid_mtime_is_rejected_only_after_the_bytes_are_stored(
         self, cloud: FakeNextcloud
     ) -> None:
         assert ask(cloud, "PUT", "a.md", b"1", X_OC_Mtime="0").status == 500
         assert cloud.files() == {"a.md": b"1"}
 
-    def test_above_the_quota_nothing_is_written(self, cloud: FakeNextcloud) -> None:
+    def test_nothing_is_written_above_the_quota(self, cloud: FakeNextcloud) -> None:
         cloud.other_client_put("a.md", b"12345")
         cloud.quota(8)
 
@@ -348,7 +348,7 @@ class TestWrites:
         assert (refused.status, error(refused)) == (507, "InsufficientStorage")
         assert ask(cloud, "PUT", "b.md", b"123").status == 201
 
-    def test_a_locked_file_answers_423_and_never_when_to_come_back(
+    def test_a_locked_file_answers_423_without_a_waiting_time(
         self, cloud: FakeNextcloud, clock: Clock
     ) -> None:
         cloud.other_client_put("x/a.md", b"1")
@@ -365,7 +365,7 @@ class TestWrites:
         clock.pass_(3589)
         assert ask(cloud, "PUT", "x/a.md", b"2").status == 204
 
-    def test_versions_list_the_current_content_first_and_serve_earlier_ones_only(
+    def test_versions_list_the_current_content_first_but_serve_only_earlier_ones(
         self, cloud: FakeNextcloud, clock: Clock
     ) -> None:
         for text in (b"1", b"22", b"333"):
@@ -385,7 +385,7 @@ class TestWrites:
         assert ask(cloud, "MOVE", entries[-1][0], Destination=target).status == 201
         assert cloud.files() == {"a.md": b"1"}
 
-    def test_writes_of_one_second_share_a_version_that_lists_the_later_size_and_serves_the_earlier_text(
+    def test_two_writes_in_a_second_share_a_version_with_mixed_size_and_text(
         self, cloud: FakeNextcloud, clock: Clock
     ) -> None:
         ask(cloud, "PUT", "a.md", b"first")
@@ -437,7 +437,7 @@ def ask_bulk(cloud: FakeNextcloud, body: bytes) -> Response:
 
 
 @pytest.mark.parametrize("condition", ["If-Match", "If-None-Match"])
-def test_of_writers_with_the_same_condition_one_wins(
+def test_of_concurrent_writers_with_the_same_condition_one_succeeds(
     nextcloud: FakeNextcloud, nextcloud_url: str, clock: Clock, condition: str
 ) -> None:
     value = "*"
@@ -463,7 +463,7 @@ def test_of_writers_with_the_same_condition_one_wins(
     assert set(statuses[1:]) <= {412, 423}
 
 
-def test_the_same_requests_get_the_same_answers_byte_for_byte() -> None:
+def test_the_same_requests_get_identical_responses() -> None:
     def run() -> list[tuple[int, dict[str, str], bytes]]:
         cloud = FakeNextcloud(clock=Clock(), seed="7")
         cloud.other_client_put("x/a.md", b"1")

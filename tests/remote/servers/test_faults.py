@@ -71,7 +71,7 @@ def line(request: pytest.FixtureRequest, clock: Clock) -> Iterator[Line]:
                 yield Line(cloud, script, session, proxy.url)
 
 
-def test_without_faults_everything_passes(line: Line) -> None:
+def test_without_faults_every_request_succeeds(line: Line) -> None:
     assert line.send("PUT", "a.md", b"text\n").status_code == 201
     assert line.send("GET", "a.md").content == b"text\n"
     assert line.send("MOVE", "a.md", Destination=f"{line.base}b.md").status_code == 201
@@ -81,7 +81,7 @@ def test_without_faults_everything_passes(line: Line) -> None:
     assert line.cloud.files() == {}
 
 
-def test_a_condition_on_the_target_passes_with_the_servers_own_address(
+def test_a_condition_on_the_target_works_with_the_servers_own_address(
     line: Line, clock: Clock
 ) -> None:
     tag = line.send("PUT", "a.md", b"old").headers["OC-ETag"]
@@ -112,7 +112,7 @@ def test_a_request_cut_in_its_head_never_arrives(line: Line) -> None:
     assert line.cloud.log == []
 
 
-def test_a_request_cut_in_its_body_truncates_what_is_written_over(
+def test_a_request_cut_in_its_body_truncates_the_overwritten_file(
     line: Line, clock: Clock
 ) -> None:
     line.send("PUT", "a.md", b"old text\n")
@@ -125,7 +125,7 @@ def test_a_request_cut_in_its_body_truncates_what_is_written_over(
     assert line.cloud.files() == {"a.md": b"new text, long"}
 
 
-def test_an_answer_lost_after_the_work_is_done(line: Line) -> None:
+def test_a_lost_response_leaves_the_work_done(line: Line) -> None:
     line.script.add(LoseAnswer(), "PUT")
     line.script.add(LoseAnswer(silent=True), "DELETE")
 
@@ -138,7 +138,7 @@ def test_an_answer_lost_after_the_work_is_done(line: Line) -> None:
     assert line.cloud.files() == {}
 
 
-def test_a_request_lost_before_the_work(line: Line) -> None:
+def test_a_lost_request_leaves_the_work_undone(line: Line) -> None:
     line.script.add(LoseRequest(), "PUT")
     line.script.add(LoseRequest(silent=True), "PUT")
 
@@ -151,7 +151,7 @@ def test_a_request_lost_before_the_work(line: Line) -> None:
 
 
 @pytest.mark.parametrize("at", [0, 1, 11, -30, -1])
-def test_an_answer_cut_anywhere_is_an_error_and_the_work_is_done(
+def test_a_response_cut_anywhere_is_an_error_with_the_work_done(
     line: Line, at: int
 ) -> None:
     line.send("PUT", "a.md", b"text, of some length, so that most cuts fall into it\n")
@@ -163,7 +163,7 @@ def test_an_answer_cut_anywhere_is_an_error_and_the_work_is_done(
     assert [seen.method for seen in line.cloud.log] == ["PUT", "GET"]
 
 
-def test_half_a_head_looks_like_an_empty_file_of_unknown_length(line: Line) -> None:
+def test_a_response_cut_in_its_head_looks_like_an_empty_file(line: Line) -> None:
     line.send("PUT", "a.md", b"text\n")
     line.script.add(CutResponse(40), "GET")
 
@@ -176,7 +176,7 @@ def test_half_a_head_looks_like_an_empty_file_of_unknown_length(line: Line) -> N
     )
 
 
-def test_a_request_sent_twice_is_answered_for_the_second_time(line: Line) -> None:
+def test_a_duplicated_request_gets_the_second_response(line: Line) -> None:
     line.script.add(Duplicate(), "PUT")
 
     answer = line.send("PUT", "a.md", b"text\n", If_None_Match="*")
@@ -196,7 +196,7 @@ def test_a_request_sent_twice_is_answered_for_the_second_time(line: Line) -> Non
         (faults.TOO_MANY, 429, ("Retry-After", "7")),
     ],
 )
-def test_somebody_on_the_way_answers(
+def test_an_intermediary_can_answer_instead_of_the_server(
     line: Line, fault: faults.Answer, status: int, header: tuple[str, str]
 ) -> None:
     line.script.add(fault)
@@ -211,7 +211,7 @@ def test_somebody_on_the_way_answers(
     assert line.cloud.log == []
 
 
-def test_an_answer_is_changed_on_its_way(line: Line) -> None:
+def test_a_response_can_be_rewritten_in_transit(line: Line) -> None:
     tag = line.send("PUT", "a.md", b"text\n").headers["ETag"]
     line.script.add(faults.shortened(3), "GET")
     line.script.add(faults.replaced(tag.encode(), b"W/" + tag.encode()), "GET")
@@ -222,7 +222,9 @@ def test_an_answer_is_changed_on_its_way(line: Line) -> None:
     assert (weak.content, weak.headers["ETag"]) == (b"text\n", f"W/{tag}")
 
 
-def test_somebody_else_comes_between(line: Line, clock: Clock) -> None:
+def test_another_client_can_write_before_or_after_a_request(
+    line: Line, clock: Clock
+) -> None:
     base = line.send("PUT", "a.md", b"old\n").headers["ETag"]
     clock.pass_(5)
     line.script.add(
@@ -237,7 +239,7 @@ def test_somebody_else_comes_between(line: Line, clock: Clock) -> None:
     assert line.cloud.files() == {}
 
 
-def test_a_rule_lets_some_pass_and_hits_as_often_as_it_says(line: Line) -> None:
+def test_a_rule_skips_and_hits_as_many_requests_as_configured(line: Line) -> None:
     line.script.add(faults.NOT_FOUND, "GET", "a.md", times=2, skip=1)
     line.send("PUT", "a.md", b"1")
     line.send("PUT", "b.md", b"1")
@@ -251,7 +253,7 @@ def test_a_rule_lets_some_pass_and_hits_as_often_as_it_says(line: Line) -> None:
     assert len(line.script.happened) == 2
 
 
-def test_a_late_answer_comes_late(line: Line) -> None:
+def test_a_delayed_response_arrives_late(line: Line) -> None:
     waited: list[float] = []
     faulty = Faulty(line.cloud, Script([faults.Rule(Delay(9))]), sleep=waited.append)
 
@@ -259,7 +261,7 @@ def test_a_late_answer_comes_late(line: Line) -> None:
     assert waited == [9]
 
 
-def test_the_same_seed_brings_the_same_faults() -> None:
+def test_the_same_seed_produces_the_same_faults() -> None:
     def run(seed: int) -> list[object]:
         script = Script.seeded(seed, 0.3)
         return [script.next("GET", f"/{number}") for number in range(300)]
@@ -270,9 +272,7 @@ def test_the_same_seed_brings_the_same_faults() -> None:
     assert len({type(fault) for fault in hit}) == 6
 
 
-def test_wherever_an_answer_is_cut_the_transport_without_sockets_never_passes_it_for_whole() -> (
-    None
-):
+def test_the_socketless_transport_never_reports_a_cut_response_as_complete() -> None:
     class One:
         def handle(self, *_: object, **__: object) -> Response:
             return answer
@@ -296,7 +296,7 @@ def test_wherever_an_answer_is_cut_the_transport_without_sockets_never_passes_it
                 )
 
 
-def test_a_cookie_of_the_fake_is_kept_by_the_session(
+def test_the_session_keeps_cookies_of_the_fake_server(
     nextcloud: FakeNextcloud, nextcloud_session: requests.Session
 ) -> None:
     url = ORIGIN + nextcloud.dav_path
@@ -313,7 +313,7 @@ def test_a_cookie_of_the_fake_is_kept_by_the_session(
     assert "cookie" in nextcloud.log[-1].headers
 
 
-def test_a_file_is_locked_for_others_while_its_new_content_comes_in(
+def test_a_file_is_locked_for_others_during_its_upload(
     nextcloud: FakeNextcloud, nextcloud_url: str
 ) -> None:
     nextcloud.other_client_put("a.md", b"old\n")
@@ -339,7 +339,7 @@ def test_a_file_is_locked_for_others_while_its_new_content_comes_in(
         assert session.get(f"{proxy.url}a.md", timeout=5).content == b"new text\n"
 
 
-def test_the_proxy_stands_in_front_of_a_real_server(
+def test_the_proxy_works_in_front_of_a_real_server(
     server_named: Callable[[str], Server],
 ) -> None:
     server = server_named("apache-digest")
@@ -360,7 +360,7 @@ def test_the_proxy_stands_in_front_of_a_real_server(
         assert [seen.method for seen in proxy.log] == ["PUT", "PUT", "GET", "MOVE"]
 
 
-def test_an_app_that_breaks_is_not_taken_for_a_broken_line() -> None:
+def test_a_crashing_app_is_not_mistaken_for_a_broken_connection() -> None:
     class Broken:
         def handle(self, *_: object, **__: object) -> Response:
             raise KeyError("a bug")

@@ -17,7 +17,7 @@ CASES = [
 
 
 @pytest.mark.parametrize(("server", "row"), CASES)
-def test_the_server_does_what_the_table_says(
+def test_each_server_behaves_as_the_table_says(
     server: str, row: Row, laboratory: Callable[[str], Laboratory]
 ) -> None:
     assert row.experiment(laboratory(server)) == row.expected[server]

@@ -79,7 +79,7 @@ def test_the_desktop_client_syncs_both_ways_by_tags_ids_and_bulk_upload(
     ]
 
 
-def test_rclone_copies_to_it_and_back(
+def test_rclone_copies_in_both_directions(
     nextcloud: FakeNextcloud, nextcloud_url: str, tmp_path: Path
 ) -> None:
     if not shutil.which("rclone"):

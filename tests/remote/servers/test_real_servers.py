@@ -17,7 +17,7 @@ from tests.remote.servers.real import Kind, Server
 
 
 @pytest.mark.parametrize("name", [*real.KINDS, "wsgidav"])
-def test_each_server_lets_in_only_who_knows_the_password(
+def test_each_server_requires_the_password(
     name: str, server_named: Callable[[str], Server]
 ) -> None:
     server = server_named(name)
@@ -32,7 +32,7 @@ def test_each_server_lets_in_only_who_knows_the_password(
     assert (server.root_dir / "door" / "a.md").read_bytes() == b"text\n"
 
 
-def test_an_absent_server_names_the_packages_that_bring_it() -> None:
+def test_a_missing_server_is_reported_with_the_packages_to_install() -> None:
     kind = Kind(
         "hiawatha",
         ("hiawatha", "hiawatha-dav"),
@@ -43,7 +43,7 @@ def test_an_absent_server_names_the_packages_that_bring_it() -> None:
     assert kind.missing == "hiawatha is not installed (Debian: hiawatha hiawatha-dav)"
 
 
-def test_a_server_that_cannot_start_says_why_and_leaves_nothing() -> None:
+def test_a_server_that_cannot_start_gives_the_reason_and_leaves_nothing() -> None:
     kind = Kind(
         "broken", (), (), lambda base, port: ["sh", "-c", "echo no such option; exit 1"]
     )
@@ -52,7 +52,7 @@ def test_a_server_that_cannot_start_says_why_and_leaves_nothing() -> None:
         kind.start()
 
 
-def test_a_server_ends_when_the_tests_are_killed(project: Path) -> None:
+def test_a_server_stops_when_the_tests_are_killed(project: Path) -> None:
     if reason := real.missing("lighttpd"):
         pytest.skip(reason)
     program = (
@@ -76,7 +76,7 @@ def test_a_server_ends_when_the_tests_are_killed(project: Path) -> None:
     assert killed.returncode == -9
 
 
-def test_a_stopped_server_is_gone_with_its_folder() -> None:
+def test_a_stopped_server_removes_its_folder() -> None:
     server = real.start("wsgidav" if real.missing("lighttpd") else "lighttpd")
     assert answers(server.url)
 
