@@ -26,26 +26,26 @@ def plan(
     return plan_ingest(held, listing, is_memory=is_memory, parked=parked or {})
 
 
-def test_a_note_that_is_as_it_was_is_not_read_again():
+def test_an_unchanged_note_is_not_read_again():
     assert plan({"a.md": SAME}, {"a.md": FILE}).changed == ()
 
 
-def test_any_difference_in_what_the_system_says_means_reading():
+def test_any_difference_in_file_metadata_causes_a_read():
     for field in ("size", "mtime_ns", "ctime_ns", "ino"):
         assert plan({"a.md": SAME}, {"a.md": FILE._replace(**{field: 99})}).changed == (
             "a.md",
         )
 
 
-def test_a_new_note_is_read_and_what_is_no_memory_is_left_alone():
+def test_a_new_note_is_read_and_other_files_are_ignored():
     assert plan({}, {"a.md": FILE, "a.png": FILE}).changed == ("a.md",)
 
 
-def test_what_is_absent_is_removed():
+def test_a_deleted_note_is_removed():
     assert plan({"a.md": SAME}, {}).removed == ("a.md",)
 
 
-def test_unknown_is_not_absent():
+def test_an_unreadable_path_does_not_count_as_deleted():
     assert (
         plan({"folder/a.md": SAME}, {}, unknown={"folder": "permission denied"}).removed
         == ()
@@ -59,7 +59,7 @@ def test_unknown_is_not_absent():
     )
 
 
-def test_a_parked_note_is_read_again_only_when_it_has_changed():
+def test_a_parked_note_is_read_again_only_after_a_change():
     assert plan({}, {"a.md": FILE}, parked={"a.md": stamp(FILE)}).changed == ()
     assert plan({}, {"a.md": OTHER}, parked={"a.md": stamp(FILE)}).changed == ("a.md",)
 
@@ -75,9 +75,7 @@ names = st.sampled_from(
     st.dictionaries(names, stats),
     st.sets(st.sampled_from(["", "a", "a/b", "x.md"])),
 )
-def test_every_note_is_read_or_removed_or_kept_and_never_two_of_them(
-    before, entries, unknown
-):
+def test_every_note_is_exactly_one_of_read_removed_or_kept(before, entries, unknown):
     held = {
         path: IndexedFile(*stat[:4], "r", State.SETTLED)
         for path, stat in before.items()

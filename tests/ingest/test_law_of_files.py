@@ -41,7 +41,7 @@ edits = st.lists(
 @example(
     [("write", 5, 5005, 0), ("scan", 0, 0, 0), ("rename", 5, 0, 6), ("copy", 6, 0, 7)]
 )
-def test_an_index_kept_up_to_date_equals_one_built_afresh(history):
+def test_an_incrementally_updated_index_equals_one_built_afresh(history):
     with tempfile.TemporaryDirectory() as folder:
         check_law(Path(folder) / "vault", Path(folder) / "state", history)
 
@@ -61,7 +61,7 @@ def killed_scan(root: Path, database: Path, steps: int) -> None:
 
 @settings(max_examples=40)
 @given(edits, st.integers(1, 400))
-def test_kills_in_the_middle_of_a_scan_change_nothing(history, steps):
+def test_kills_during_a_scan_do_not_change_the_result(history, steps):
     with tempfile.TemporaryDirectory() as folder:
         check_law(
             Path(folder) / "vault",
@@ -74,7 +74,7 @@ def test_kills_in_the_middle_of_a_scan_change_nothing(history, steps):
 @pytest.mark.deep
 @settings(max_examples=3000)
 @given(edits, st.integers(1, 2000))
-def test_many_kills_in_the_middle_of_a_scan_change_nothing(history, steps):
+def test_many_kills_during_a_scan_do_not_change_the_result(history, steps):
     with tempfile.TemporaryDirectory() as folder:
         check_law(
             Path(folder) / "vault",
@@ -100,7 +100,7 @@ def leave_lines_as_they_were(monkeypatch):
 
 
 @pytest.mark.parametrize("break_it", [forget_to_remove_text, leave_lines_as_they_were])
-def test_the_law_notices_broken_code(break_it, monkeypatch, tmp_path):
+def test_the_law_of_files_detects_broken_code(break_it, monkeypatch, tmp_path):
     break_it(monkeypatch)
 
     def runs():

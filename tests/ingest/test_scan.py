@@ -35,7 +35,7 @@ def write(vault, text, name="memory/pond.md"):
     return name
 
 
-def test_a_note_saved_just_now_is_searchable_and_not_settled(vault, ingest):
+def test_a_note_saved_just_now_is_searchable_but_not_settled(vault, ingest):
     scan, _ = ingest
     path = write(vault, "- frogs\n")
 
@@ -45,7 +45,7 @@ def test_a_note_saved_just_now_is_searchable_and_not_settled(vault, ingest):
     assert scan.index.file(path).state == State.HOT
 
 
-def test_a_note_that_was_not_settled_is_looked_at_again_by_the_next_scan(vault, ingest):
+def test_an_unsettled_note_is_checked_again_by_the_next_scan(vault, ingest):
     scan, ahead = ingest
     path = write(vault, "- frogs\n")
     ahead[0] = 10**9  # old enough for its time to be trusted, too young to be settled
@@ -58,7 +58,7 @@ def test_a_note_that_was_not_settled_is_looked_at_again_by_the_next_scan(vault, 
     assert scan.index.file(path).state == State.SETTLED
 
 
-def test_a_note_that_was_away_and_is_back_as_it_was_is_no_longer_stale(vault, ingest):
+def test_a_note_that_returns_unchanged_is_no_longer_stale(vault, ingest):
     scan, ahead = ingest
     path = write(vault, "- frogs\n")
     ahead[0] = 10**10
@@ -73,9 +73,7 @@ def test_a_note_that_was_away_and_is_back_as_it_was_is_no_longer_stale(vault, in
     assert scan.index.stale() == []
 
 
-def test_a_note_that_was_emptied_keeps_its_text_until_it_is_looked_at_again(
-    vault, ingest
-):
+def test_an_emptied_note_keeps_its_text_until_it_is_checked_again(vault, ingest):
     scan, _ = ingest
     path = write(vault, "- frogs\n")
     scan.scan()
@@ -91,7 +89,7 @@ def test_a_note_that_was_emptied_keeps_its_text_until_it_is_looked_at_again(
     assert scan.index.stale() == []
 
 
-def test_an_empty_note_is_not_in_doubt_for_ever(vault, ingest):
+def test_an_empty_note_does_not_stay_ambiguous_for_ever(vault, ingest):
     scan, ahead = ingest
     write(vault, "")
     scan.scan()
@@ -103,7 +101,7 @@ def test_an_empty_note_is_not_in_doubt_for_ever(vault, ingest):
 
 
 @pytest.mark.scenario("C60")
-def test_an_edit_of_the_same_size_within_a_tick_of_the_clock_is_found(vault, ingest):
+def test_an_edit_of_the_same_size_within_a_clock_tick_is_found(vault, ingest):
     scan, _ = ingest
     path = write(vault, "- frogs\n")
     before = (vault / path).stat()
@@ -115,9 +113,7 @@ def test_an_edit_of_the_same_size_within_a_tick_of_the_clock_is_found(vault, ing
 
 
 @pytest.mark.scenario("F112", "H122")
-def test_a_note_that_grew_too_large_is_parked_and_taken_up_again_when_it_shrinks(
-    vault, ingest
-):
+def test_a_note_that_grows_too_large_is_parked_until_it_shrinks(vault, ingest):
     scan, _ = ingest
     path = write(vault, "- frogs\n")
     scan.scan()
@@ -135,7 +131,7 @@ def test_a_note_that_grew_too_large_is_parked_and_taken_up_again_when_it_shrinks
 
 @pytest.mark.scenario("B40")
 @pytest.mark.skipif(os.geteuid() == 0, reason="root reads everything")
-def test_a_note_that_cannot_be_read_keeps_its_text(vault, ingest):
+def test_an_unreadable_note_keeps_its_indexed_text(vault, ingest):
     scan, _ = ingest
     path = write(vault, "- frogs\n")
     scan.scan()
@@ -146,7 +142,7 @@ def test_a_note_that_cannot_be_read_keeps_its_text(vault, ingest):
     assert scan.index.counts() == (1, 1)
 
 
-def test_a_note_replaced_by_a_link_that_leads_out_keeps_its_text_and_counts_as_stale(
+def test_a_note_replaced_by_an_outward_symlink_keeps_its_text_and_counts_as_stale(
     vault, ingest, tmp_path
 ):
     scan, _ = ingest
@@ -164,9 +160,7 @@ def test_a_note_replaced_by_a_link_that_leads_out_keeps_its_text_and_counts_as_s
     ]
 
 
-def test_a_note_that_trips_over_a_fault_of_ours_costs_no_other(
-    vault, ingest, monkeypatch
-):
+def test_a_note_that_triggers_a_bug_does_not_affect_others(vault, ingest, monkeypatch):
     scan, _ = ingest
     write(vault, "- newts\n", "memory/bad.md")
     good = write(vault, "- frogs\n")

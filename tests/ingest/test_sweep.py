@@ -61,7 +61,7 @@ def change(root: Path, draw: random.Random) -> None:
 
 
 @pytest.mark.parametrize("seed", range(15))
-def test_no_change_escapes_a_sweep(
+def test_a_sweep_detects_every_change(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, seed: int
 ):
     monkeypatch.setattr(sweeping, "SLICE", 7)
@@ -77,7 +77,7 @@ def test_no_change_escapes_a_sweep(
     assert set(swept(ingest).suspects) == {*plan.changed, *plan.removed, *plan.unseen}
 
 
-def test_looking_at_what_a_sweep_names_brings_the_index_up_to_date(tmp_path: Path):
+def test_checking_the_paths_of_a_sweep_brings_the_index_up_to_date(tmp_path: Path):
     root, ingest = vault_of(tmp_path, 20)
     (root / "memory/note-1.md").write_text(
         "- saved in place, and no event told of it\n"
@@ -91,7 +91,7 @@ def test_looking_at_what_a_sweep_names_brings_the_index_up_to_date(tmp_path: Pat
     assert report.doubtful == ("memory/note-2.md",)
 
 
-def test_a_sweep_names_pages_and_conflict_copies(tmp_path: Path):
+def test_a_sweep_reports_inbox_pages_and_conflict_copies(tmp_path: Path):
     root, ingest = vault_of(tmp_path, 5)
     (root / "INBOX.md").write_text("# Inbox\n")
     (root / "memory/note-1 (conflicted copy 2026-11-21).md").write_text("- other\n")

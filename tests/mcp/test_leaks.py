@@ -113,9 +113,7 @@ def everything_said(
 
 
 @pytest.mark.parametrize("who", CALLERS)
-def test_no_tool_that_reads_shows_a_word_or_a_name_of_others(
-    shelf: VaultMemory, who: str
-):
+def test_no_reading_tool_reveals_text_or_names_of_others(shelf: VaultMemory, who: str):
     caller = CALLERS[who]
     own, scopes = open_to(shelf, caller), set(caller.scopes(shelf.layout))
     others = {name for name in NAMES if not any(name in scope for scope in scopes)}
@@ -134,7 +132,7 @@ def test_no_tool_that_reads_shows_a_word_or_a_name_of_others(
 
 
 @pytest.mark.parametrize("who", ["alice"])
-def test_no_tool_that_changes_shows_or_touches_anything_of_others(
+def test_no_writing_tool_reveals_or_changes_anything_of_others(
     memory: VaultMemory, filled: Outside, who: str
 ):
     caller = CALLERS[who]
@@ -155,7 +153,7 @@ def test_no_tool_that_changes_shows_or_touches_anything_of_others(
 
 
 @pytest.mark.parametrize("who", CALLERS)
-def test_resources_are_those_of_the_caller(shelf: VaultMemory, who: str):
+def test_a_caller_gets_only_their_own_resources(shelf: VaultMemory, who: str):
     caller = CALLERS[who]
     mine = caller.scopes(shelf.layout)
     every = [note for scope, word in WORDS.items() for note in pages(scope, word)]
@@ -204,7 +202,7 @@ def test_resources_are_those_of_the_caller(shelf: VaultMemory, who: str):
         "",
     ],
 )
-def test_no_spelling_of_a_uri_leads_elsewhere(shelf: VaultMemory, uri: str):
+def test_no_spelling_of_a_uri_reaches_outside(shelf: VaultMemory, uri: str):
     async def chat(client: Client) -> None:
         with pytest.raises(MCPError, match="there is no resource"):
             await client.read_resource(uri)
@@ -212,7 +210,7 @@ def test_no_spelling_of_a_uri_leads_elsewhere(shelf: VaultMemory, uri: str):
     talk(shelf, chat)
 
 
-def test_a_link_to_a_note_of_somebody_else_is_not_followed(
+def test_a_link_to_another_persons_note_is_not_followed(
     memory: VaultMemory, filled: Outside
 ):
     (filled.vault / "Users/alice/memories/link.md").symlink_to(
@@ -225,7 +223,7 @@ def test_a_link_to_a_note_of_somebody_else_is_not_followed(
     assert "bittern" not in json.dumps(answer(memory, "memory_search", query="bittern"))
 
 
-def test_notes_of_others_that_are_stale_are_not_named(shelf: VaultMemory):
+def test_stale_notes_of_others_are_not_named(shelf: VaultMemory):
     shelf.searcher.unread_notes = lambda: [
         "Users/bob/memories/plan.md",
         "Users/alice/memories/plan.md",
@@ -240,7 +238,7 @@ def test_notes_of_others_that_are_stale_are_not_named(shelf: VaultMemory):
         shelf.searcher.unread_notes = tuple
 
 
-def test_no_error_names_a_folder_of_the_machine(shelf: VaultMemory, filled: Outside):
+def test_no_error_names_a_local_folder(shelf: VaultMemory, filled: Outside):
     serving = Serving(shelf, ALICE)
     errors = [
         VaultUnreachable(
@@ -258,7 +256,7 @@ def test_no_error_names_a_folder_of_the_machine(shelf: VaultMemory, filled: Outs
     ]
 
 
-def test_a_vault_that_went_away_is_an_error_without_its_place(
+def test_an_unreachable_vault_is_an_error_without_its_path(
     memory: VaultMemory, filled: Outside
 ):
     filled.vault.rename(filled.vault.with_name("elsewhere"))
@@ -274,7 +272,7 @@ def test_a_vault_that_went_away_is_an_error_without_its_place(
         assert str(filled.vault.parent) not in said
 
 
-def test_what_fails_unexpectedly_tells_nothing_of_itself(
+def test_an_unexpected_failure_reveals_no_details(
     memory: VaultMemory, caplog: pytest.LogCaptureFixture
 ):
     def fails() -> tuple[str, ...]:

@@ -81,7 +81,7 @@ def cancellation(id_: object) -> dict[str, Any]:
     }
 
 
-def test_a_call_that_was_cancelled_is_not_answered_and_holds_up_no_other(
+def test_a_cancelled_call_gets_no_answer_and_delays_no_other(
     shelf: VaultMemory,
 ):
     with held_up(shelf) as (talk, go, begun):
@@ -101,7 +101,7 @@ def test_a_call_that_was_cancelled_is_not_answered_and_holds_up_no_other(
     assert "result" in rest[0]
 
 
-def test_a_call_that_waits_for_its_turn_is_not_begun_after_its_cancellation(
+def test_a_queued_call_is_not_started_after_its_cancellation(
     shelf: VaultMemory,
 ):
     with held_up(shelf) as (talk, go, begun):
@@ -121,7 +121,7 @@ def test_a_call_that_waits_for_its_turn_is_not_begun_after_its_cancellation(
     assert not begun_later
 
 
-def test_a_batch_is_answered_without_the_call_that_was_cancelled(shelf: VaultMemory):
+def test_a_batch_is_answered_without_its_cancelled_call(shelf: VaultMemory):
     with held_up(shelf) as (talk, go, begun):
         talk.send(request("initialize", 0, protocolVersion="2025-03-26"))
         talk.next()
@@ -142,7 +142,7 @@ def test_a_batch_is_answered_without_the_call_that_was_cancelled(shelf: VaultMem
     assert sorted(answer["id"] for answer in batch) == [1, 3]
 
 
-def test_an_id_in_use_and_too_many_calls_are_refused(
+def test_a_reused_id_and_too_many_calls_are_refused(
     shelf: VaultMemory, monkeypatch: pytest.MonkeyPatch
 ):
     monkeypatch.setattr(stdio, "MOST_WAITING", 3)
@@ -161,7 +161,7 @@ def test_an_id_in_use_and_too_many_calls_are_refused(
     assert sorted(answer["id"] for answer in rest) == [1, 2, 3]
 
 
-def test_a_stop_drops_what_waits_and_lets_a_running_call_end(shelf: VaultMemory):
+def test_a_stop_drops_queued_calls_and_finishes_the_running_one(shelf: VaultMemory):
     with held_up(shelf) as (talk, go, begun):
         talk.send(request("tools/call", 1, **STATS))
         assert begun.acquire(timeout=30)
@@ -174,7 +174,7 @@ def test_a_stop_drops_what_waits_and_lets_a_running_call_end(shelf: VaultMemory)
         assert talk.end() == []
 
 
-def test_a_host_whose_pipes_do_not_block_is_served(shelf: VaultMemory):
+def test_a_host_with_non_blocking_pipes_is_served(shelf: VaultMemory):
     talk = Talk(lambda: Serving(shelf, ALICE))
     os.set_blocking(talk.source, False)
     os.set_blocking(talk.sink, False)
@@ -214,7 +214,7 @@ PIECES = st.lists(
     deadline=None,
     suppress_health_check=[HealthCheck.function_scoped_fixture],
 )
-def test_lines_are_the_same_wherever_they_are_cut(
+def test_lines_are_read_the_same_however_they_are_split(
     pieces: list[bytes], monkeypatch: pytest.MonkeyPatch
 ):
     monkeypatch.setattr(json_lines, "LARGEST", 20)
@@ -281,7 +281,7 @@ MESSAGES = (
     deadline=None,
     suppress_health_check=[HealthCheck.function_scoped_fixture],
 )
-def test_whatever_a_client_says_the_next_question_is_answered(
+def test_after_any_messages_the_next_request_is_still_answered(
     shelf: VaultMemory, messages: list[Any]
 ):
     talk = Talk(lambda: Serving(shelf, ALICE))

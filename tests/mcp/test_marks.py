@@ -167,13 +167,13 @@ def results(hostile: VaultMemory) -> list[tuple[str, CallToolResult]]:
     return talk(hostile, chat)
 
 
-def test_the_table_has_each_mark_in_each_spelling():
+def test_the_test_table_has_each_mark_in_each_spelling():
     assert len(ANSWERS) == 154
     assert len(set(ANSWERS.values())) == 154
 
 
 @pytest.mark.parametrize("host", HOSTS)
-def test_a_model_reads_no_unmarked_quotation_and_no_forged_mark(
+def test_the_model_sees_every_quotation_marked_and_no_forged_mark(
     results: list[tuple[str, CallToolResult]], host: str
 ):
     quoted = {tool: "" for tool, _ in results}
@@ -187,7 +187,7 @@ def test_a_model_reads_no_unmarked_quotation_and_no_forged_mark(
     assert "walrus" in quoted["memory_context"]
 
 
-def test_each_field_of_a_structured_answer_stands_for_itself(
+def test_each_field_of_a_structured_answer_is_quoted_separately(
     results: list[tuple[str, CallToolResult]],
 ):
     for tool, result in results:
@@ -200,7 +200,7 @@ def test_each_field_of_a_structured_answer_stands_for_itself(
             assert text.count(ORDER) <= text.count(FLAG), tool
 
 
-def test_a_structured_answer_holds_no_hash_and_no_long_number(
+def test_a_structured_answer_contains_no_hash_or_long_number(
     results: list[tuple[str, CallToolResult]],
 ):
     for tool, result in results:
@@ -209,7 +209,7 @@ def test_a_structured_answer_holds_no_hash_and_no_long_number(
         assert not re.search(r"\d\.\d{5,}", said), tool
 
 
-def test_resources_are_quoted_like_the_answers_of_tools(hostile: VaultMemory):
+def test_resources_are_quoted_like_tool_answers(hostile: VaultMemory):
     async def chat(client: Client) -> tuple[list[Any], list[str]]:
         listed = (await client.list_resources()).resources
         texts = [
@@ -234,7 +234,7 @@ def test_resources_are_quoted_like_the_answers_of_tools(hostile: VaultMemory):
         assert about.count(ORDER) <= about.count(FLAG)
 
 
-def test_a_server_on_standard_input_marks_quotations_alike(
+def test_a_server_on_standard_input_marks_quotations_the_same_way(
     hostile: VaultMemory, place: Outside
 ):
     calls = [
@@ -261,7 +261,7 @@ def test_a_server_on_standard_input_marks_quotations_alike(
 
 
 @pytest.mark.parametrize("word", ["kestrel", "plover"])
-def test_a_note_with_a_hostile_name_is_read_by_the_name_that_was_given(
+def test_a_note_with_a_hostile_name_can_be_read_by_its_reported_name(
     hostile: VaultMemory, word: str
 ):
     async def chat(client: Client) -> CallToolResult:
@@ -276,7 +276,7 @@ def test_a_note_with_a_hostile_name_is_read_by_the_name_that_was_given(
     assert f"- The {word} rests" in check(forwarded(talk(hostile, chat), "structured"))
 
 
-def test_errors_write_no_mark(hostile: VaultMemory):
+def test_errors_contain_no_mark(hostile: VaultMemory):
     async def chat(client: Client) -> list[str]:
         return [
             words(await client.call_tool(tool, {name: f"{text} x"}))
@@ -306,7 +306,7 @@ MIXED = st.lists(
     max_examples=cases(150), suppress_health_check=[HealthCheck.too_slow], deadline=None
 )
 @given(texts=st.lists(MIXED, min_size=1, max_size=4), names=st.lists(MIXED, max_size=3))
-def test_no_mixture_of_hostile_texts_leaves_the_quotation(
+def test_no_combination_of_hostile_texts_escapes_the_quotation(
     texts: list[str], names: list[str]
 ):
     hit = {

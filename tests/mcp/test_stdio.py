@@ -36,9 +36,7 @@ def place(tmp_path_factory: pytest.TempPathFactory) -> Outside:
 
 
 @pytest.mark.parametrize("asked", [*HANDSHAKE_VERSIONS, "2023-01-01", "2030-01-01"])
-def test_a_client_of_any_version_is_answered_in_it_or_offered_the_newest(
-    place: Outside, asked: str
-):
+def test_a_client_gets_its_protocol_version_or_the_newest(place: Outside, asked: str):
     with piped(place) as pipe:
         pipe.send(
             hello(asked), {"jsonrpc": "2.0", "method": "notifications/initialized"}
@@ -129,7 +127,7 @@ REFUSED: list[tuple[bytes, int, object]] = [
 ]
 
 
-def test_a_client_does_not_wait_for_ever_after_a_line_that_is_wrong(place: Outside):
+def test_an_invalid_line_is_answered_without_delay(place: Outside):
     with piped(place) as pipe:
         for line, code, id_ in REFUSED:
             pipe.send(b"", line)
@@ -144,7 +142,7 @@ def test_a_client_does_not_wait_for_ever_after_a_line_that_is_wrong(place: Outsi
         assert pipe.end() == (0, [], "")
 
 
-def test_what_needs_no_answer_gets_none(place: Outside):
+def test_notifications_get_no_answer(place: Outside):
     with piped(place) as pipe:
         pipe.send(
             {"jsonrpc": "2.0", "method": "ping"},
@@ -161,7 +159,7 @@ def test_what_needs_no_answer_gets_none(place: Outside):
         assert pipe.ask("ping")["result"] == {}
 
 
-def test_half_a_letter_in_an_argument_is_told_in_words(place: Outside):
+def test_a_lone_surrogate_in_an_argument_gets_a_plain_error(place: Outside):
     with piped(place) as pipe:
         told = pipe.call("memory_search", query="half \ud83d")
 
@@ -170,7 +168,7 @@ def test_half_a_letter_in_an_argument_is_told_in_words(place: Outside):
 
 
 @pytest.mark.parametrize("version", HANDSHAKE_VERSIONS)
-def test_an_array_of_messages_is_taken_where_the_version_has_arrays(
+def test_a_batch_is_accepted_in_protocol_versions_that_allow_batches(
     place: Outside, version: str
 ):
     several = [
@@ -209,7 +207,9 @@ def peak(pid: int) -> int:
 
 
 @pytest.mark.skipif(not os.path.isdir("/proc/self"), reason="memory is read from /proc")
-def test_a_message_of_any_size_is_refused_by_its_id_and_fills_no_memory(place: Outside):
+def test_an_oversized_message_is_refused_by_its_id_without_filling_memory(
+    place: Outside,
+):
     huge = "x" * (8 * LARGEST)
     in_front = request(
         "tools/call", 3, name="memory_search", arguments={"query": huge, "id": 9}
@@ -237,7 +237,7 @@ def test_a_message_of_any_size_is_refused_by_its_id_and_fills_no_memory(place: O
         assert peak(pipe.process.pid) - before < 4 * LARGEST
 
 
-def test_all_that_was_asked_is_answered_before_the_end(place: Outside):
+def test_all_requests_are_answered_before_the_exit(place: Outside):
     with piped(place) as pipe:
         pipe.send(
             hello(),
@@ -251,7 +251,7 @@ def test_all_that_was_asked_is_answered_before_the_end(place: Outside):
     assert all("result" in answer for answer in answers)
 
 
-def test_stdout_carries_the_protocol_alone(place: Outside):
+def test_stdout_carries_only_the_protocol(place: Outside):
     with piped(place, "--verbose") as pipe:
         pipe.send(b"no json", hello(), SEARCH)
         answers = [pipe.next() for _ in range(3)]
@@ -277,7 +277,7 @@ serve(open_vault, lambda: Caller("alice"))
 """
 
 
-def test_what_else_is_printed_goes_to_standard_error(place: Outside):
+def test_other_output_goes_to_standard_error(place: Outside):
     pipe = Pipe([sys.executable, "-c", STRAY, str(place.vault)], place.environment)
 
     assert pipe.call("memory_stats")["isError"] is False
@@ -290,7 +290,9 @@ def test_what_else_is_printed_goes_to_standard_error(place: Outside):
 @pytest.mark.parametrize(
     ("number", "expected"), [(signal.SIGTERM, 0), (signal.SIGINT, -signal.SIGINT)]
 )
-def test_a_signal_ends_it_without_a_word(place: Outside, number: int, expected: int):
+def test_a_signal_ends_the_server_without_output(
+    place: Outside, number: int, expected: int
+):
     with piped(place) as pipe:
         pipe.send(hello())
         pipe.next()
@@ -302,7 +304,7 @@ def test_a_signal_ends_it_without_a_word(place: Outside, number: int, expected: 
     assert (pipe.process.returncode, out, errors) == (expected, b"", b"")
 
 
-def test_a_host_that_reads_no_more_ends_it(place: Outside):
+def test_the_server_exits_when_the_host_stops_reading(place: Outside):
     with piped(place) as pipe:
         pipe.send(hello())
         pipe.next()
@@ -334,7 +336,7 @@ def is_alive(pid: int) -> bool:
 @pytest.mark.skipif(
     not os.path.isdir("/proc/self"), reason="processes are looked for in /proc"
 )
-def test_a_client_that_is_killed_leaves_no_process(place: Outside):
+def test_a_killed_client_leaves_no_server_process(place: Outside):
     command = [sys.executable, "-c", PARENT, *place.command("mcp", "--user", "alice")]
     parent = subprocess.Popen(
         command, env=place.environment, stdout=subprocess.PIPE, text=True
@@ -350,7 +352,7 @@ def test_a_client_that_is_killed_leaves_no_process(place: Outside):
     until(lambda: not is_alive(pid), says="the server is still there")
 
 
-def test_nothing_is_lost_when_the_state_folder_is_deleted_under_a_server(
+def test_nothing_is_lost_when_the_state_folder_of_a_running_server_is_deleted(
     tmp_path: Path,
 ):
     place = at(tmp_path)
@@ -381,7 +383,7 @@ def test_nothing_is_lost_when_the_state_folder_is_deleted_under_a_server(
     )
 
 
-def test_a_vault_that_is_away_is_told_to_the_model_and_served_when_it_is_back(
+def test_an_unreachable_vault_is_reported_to_the_model_until_it_returns(
     tmp_path: Path,
 ):
     place = at(tmp_path)
@@ -414,7 +416,7 @@ def test_a_vault_that_is_away_is_told_to_the_model_and_served_when_it_is_back(
         "--user=alice --group=\udcff",
     ],
 )
-def test_whose_memory_it_is_must_be_said(place: Outside, said: str):
+def test_a_server_without_a_named_person_refuses_to_start(place: Outside, said: str):
     done = place.here("mcp", *said.split())
 
     assert done.code == 2
@@ -422,7 +424,7 @@ def test_whose_memory_it_is_must_be_said(place: Outside, said: str):
     assert done.out == ""
 
 
-def test_a_vault_that_is_not_there_is_told_at_the_start(place: Outside):
+def test_a_missing_vault_is_reported_at_the_start(place: Outside):
     done = place.bare("mcp", "--user", "alice", "--vault", str(place.vault / "none"))
 
     assert done.code == 4
@@ -432,7 +434,7 @@ def test_a_vault_that_is_not_there_is_told_at_the_start(place: Outside):
 WITHOUT_SDK = "import sys; sys.modules['mcp'] = None\nfrom vault_memory.cli import main\nmain(sys.argv[1:])"
 
 
-def test_it_needs_no_extra(place: Outside):
+def test_the_server_needs_no_optional_package(place: Outside):
     command = [
         sys.executable,
         "-c",
@@ -470,7 +472,7 @@ def portability(schema: Any, path: str) -> list[str]:
     return found
 
 
-def test_every_host_takes_the_schemas_of_the_tools(place: Outside):
+def test_the_tool_schemas_are_valid_for_every_host(place: Outside):
     with piped(place) as pipe:
         tools = pipe.ask("tools/list")["result"]["tools"]
 
@@ -483,7 +485,7 @@ def test_every_host_takes_the_schemas_of_the_tools(place: Outside):
     assert problems == []
 
 
-def test_the_tools_that_matter_are_in_the_first_request(place: Outside):
+def test_the_important_tools_are_loaded_with_the_first_request(place: Outside):
     with piped(place) as pipe:
         tools = pipe.ask("tools/list")["result"]["tools"]
 

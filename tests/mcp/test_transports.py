@@ -144,7 +144,9 @@ def connect(request: pytest.FixtureRequest, place: Outside) -> Connect:
     ],
     indirect=["connect"],
 )
-def test_a_conversation(connect: Connect, mode: str):
+def test_a_client_can_search_read_and_get_context_over_each_transport(
+    connect: Connect, mode: str
+):
     async def chat() -> None:
         async with connect("alice", mode) as client:
             assert client.server_info.name == "vault-memory"
@@ -181,7 +183,7 @@ def test_a_conversation(connect: Connect, mode: str):
 
 
 @pytest.mark.parametrize("connect", ["memory", "http"], indirect=True)
-def test_two_people_at_once_never_see_each_other(connect: Connect):
+def test_two_concurrent_people_never_see_each_others_notes(connect: Connect):
     seen: dict[str, str] = dict.fromkeys(OWN, "")
 
     async def ask(user: str) -> None:
@@ -238,14 +240,14 @@ SEARCH = {
         f"Bearer {TOKENS['alice']}x",
     ],
 )
-def test_without_a_token_of_its_own_nobody_is_answered(http: Http, token: str):
+def test_a_request_without_a_valid_token_is_refused(http: Http, token: str):
     answer = http.post(SEARCH, authorization=token)
 
     assert answer.status_code == 401
     assert not any(word in answer.text for word in WORDS.values())
 
 
-def test_who_asks_under_another_name_or_from_a_strange_page_is_sent_away(http: Http):
+def test_a_request_with_a_wrong_host_or_origin_is_refused(http: Http):
     assert http.post(SEARCH, host="evil.example").status_code == 421
     assert http.post(SEARCH, origin="https://evil.example").status_code == 403
     assert http.post(SEARCH).status_code == 200
@@ -307,7 +309,7 @@ def test_requests_need_no_session_and_are_answered_in_json(http: Http):
         ({"id": 1}, None),
     ],
 )
-def test_what_is_no_request_is_said_to_be_none(
+def test_an_invalid_request_is_reported_as_invalid(
     http: Http, said: object, code: int | None
 ):
     answer = http.post(said)
@@ -317,7 +319,7 @@ def test_what_is_no_request_is_said_to_be_none(
     assert code is None or answer.json()["error"]["code"] == code
 
 
-def test_without_a_doorkeeper_nobody_is_answered(place: Outside):
+def test_an_app_without_authentication_serves_nobody(place: Outside):
     async def ask() -> httpx.Response:
         with opened(place) as memory:
             transport = httpx.ASGITransport(application(memory))
@@ -333,7 +335,7 @@ def test_without_a_doorkeeper_nobody_is_answered(place: Outside):
     assert (answer.status_code, answer.json()["error"]["code"]) == (401, "unauthorised")
 
 
-def test_other_ways_to_ask_are_refused(http: Http):
+def test_other_http_methods_are_refused(http: Http):
     for method in ("GET", "DELETE", "PUT"):
         token = {"authorization": f"Bearer {TOKENS['alice']}"}
         assert (
@@ -345,7 +347,7 @@ def test_other_ways_to_ask_are_refused(http: Http):
     assert http.post({**SEARCH, "params": {"name": "x" * (2 << 20)}}).status_code == 413
 
 
-def test_a_daemon_that_runs_is_asked(place: Outside):
+def test_a_running_daemon_answers_the_tools(place: Outside):
     async def reason(client: Client) -> str:
         found = await client.call_tool("memory_search", {"query": "ferry"})
         assert {hit["scope"] for hit in found.structured_content["hits"]} == {

@@ -131,7 +131,7 @@ def commands(path: str) -> list[dict[str, Any]]:
 
 
 @pytest.mark.parametrize("path", TRAVERSALS, ids=ascii)
-def test_a_path_that_leads_elsewhere_is_refused_by_every_command(
+def test_a_path_outside_the_folder_is_refused_by_every_command(
     tool: MemoryTool, outside: Outside, path: str
 ) -> None:
     before = others(outside)
@@ -155,7 +155,7 @@ PIECES = st.sampled_from(
 @example("../../bob/memories/secret.md", 0)
 @example("linked/secret.md", 2)
 @settings(max_examples=cases(150), deadline=None)
-def test_whatever_is_spelt_nothing_of_others_is_read_or_changed(
+def test_no_spelling_of_a_path_reads_or_changes_files_of_others(
     tool: MemoryTool, outside: Outside, spelt: str, which: int
 ) -> None:
     before = others(outside)
@@ -230,7 +230,7 @@ def test_a_command_of_any_shape_is_answered(
 
 
 @pytest.mark.parametrize("name", ["own.md", "OWN.md", "Own"])
-def test_a_name_that_differs_in_case_alone_is_taken(
+def test_a_file_name_that_differs_only_in_case_is_already_taken(
     tool: MemoryTool, name: str
 ) -> None:
     tool.execute(

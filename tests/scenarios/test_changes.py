@@ -47,7 +47,7 @@ def test_a_burst_that_overflows_the_queue_is_indexed_to_the_last_file(outside: O
 
 
 @pytest.mark.scenario("C64", "C73")
-def test_thousands_of_files_deleted_and_written_again_at_once_are_no_delete(
+def test_thousands_of_files_deleted_and_rewritten_at_once_are_no_deletion(
     outside: Outside,
 ):
     notes = [
@@ -87,7 +87,7 @@ def test_thousands_of_files_deleted_and_written_again_at_once_are_no_delete(
 
 
 @pytest.mark.scenario("C54")
-def test_a_file_in_folders_made_a_moment_before_is_found(outside: Outside):
+def test_a_file_in_just_created_folders_is_found(outside: Outside):
     with outside.daemon() as daemon:
         for number in range(20):
             outside.write(f"memory/{number}/b/c/d/n.md", f"- quail number q{number}q\n")
@@ -97,7 +97,7 @@ def test_a_file_in_folders_made_a_moment_before_is_found(outside: Outside):
 
 
 @pytest.mark.scenario("C55")
-def test_a_folder_moved_in_is_found_and_moved_out_is_forgotten_after_the_grace(
+def test_a_folder_moved_in_is_found_and_one_moved_out_is_dropped_after_the_grace_period(
     outside: Outside,
 ):
     elsewhere = outside.home / "birds"
@@ -120,7 +120,7 @@ def test_a_folder_moved_in_is_found_and_moved_out_is_forgotten_after_the_grace(
 
 
 @pytest.mark.scenario("G117", "A3", "F106")
-def test_what_is_deleted_or_emptied_is_named_as_stale_until_it_is_believed(
+def test_a_deleted_or_emptied_note_is_stale_until_the_deletion_is_accepted(
     outside: Outside,
 ):
     deleted = outside.write("memory/a.md", "- a stork\n")
@@ -147,7 +147,7 @@ def test_what_is_deleted_or_emptied_is_named_as_stale_until_it_is_believed(
 
 
 @pytest.mark.scenario("A3", "A4")
-def test_a_note_cut_off_is_findable_at_once_and_settles_late(outside: Outside):
+def test_a_truncated_note_is_searchable_at_once_and_settles_late(outside: Outside):
     text = "".join(f"- line {number} about bird b{number}b\n" for number in range(100))
     note = outside.write("memory/a.md", text)
     outside.ok("index")
@@ -167,7 +167,7 @@ def test_a_note_cut_off_is_findable_at_once_and_settles_late(outside: Outside):
 
 
 @pytest.mark.scenario("A3")
-def test_a_note_emptied_and_written_again_was_never_gone(outside: Outside):
+def test_a_note_emptied_and_rewritten_never_counts_as_deleted(outside: Outside):
     note = outside.write("memory/a.md", "- a stork\n")
     with outside.daemon() as daemon:
         note.write_text("")
@@ -180,7 +180,7 @@ def test_a_note_emptied_and_written_again_was_never_gone(outside: Outside):
 
 
 @pytest.mark.scenario("C56")
-def test_a_vault_replaced_by_its_copy_goes_on(outside: Outside):
+def test_a_vault_replaced_by_its_copy_keeps_working(outside: Outside):
     outside.write("memory/a.md", "- a stork\n")
     outside.write("memory/b.md", "- a crane\n")
     with outside.daemon() as daemon:
@@ -198,7 +198,7 @@ def test_a_vault_replaced_by_its_copy_goes_on(outside: Outside):
 
 
 @pytest.mark.scenario("C56", "C57")
-def test_another_folder_in_its_place_deletes_nothing(outside: Outside):
+def test_another_folder_in_place_of_the_vault_deletes_nothing(outside: Outside):
     """First the empty mount point, then a folder without a marker, then one with the marker of another vault."""
     outside.write("memory/a.md", "- a stork\n")
     with outside.daemon() as daemon:
@@ -227,7 +227,7 @@ def test_another_folder_in_its_place_deletes_nothing(outside: Outside):
 
 
 @pytest.mark.scenario("C57")
-def test_a_vault_emptied_with_its_marker_deletes_nothing(outside: Outside):
+def test_a_vault_emptied_together_with_its_marker_deletes_nothing(outside: Outside):
     """Without folders, whose going would have everything looked at."""
     outside.write("MEMORY.md", "- a stork\n")
     outside.write("USER.md", "- a heron\n")
@@ -323,7 +323,7 @@ def test_an_edit_of_the_same_size_in_the_same_second_is_found(outside: Outside):
 
 
 @pytest.mark.scenario("C60", "C61")
-def test_the_same_without_a_daemon(outside: Outside):
+def test_without_a_daemon_an_edit_of_the_same_size_and_time_is_found(outside: Outside):
     note = outside.write("memory/a.md", "- a stork\n")
     assert outside.finds("stork")
     for bird in ("crane", "heron", "quail"):
@@ -334,7 +334,7 @@ def test_the_same_without_a_daemon(outside: Outside):
 
 
 @pytest.mark.scenario("C61")
-def test_a_file_from_an_archive_with_its_old_time_is_found(outside: Outside):
+def test_a_file_unpacked_with_an_old_mtime_is_found(outside: Outside):
     outside.write("memory/a.md", "- a stork\n")
     with outside.daemon() as daemon:
         new = outside.home / "n.md"
@@ -349,7 +349,7 @@ def test_a_file_from_an_archive_with_its_old_time_is_found(outside: Outside):
 
 
 @pytest.mark.scenario("C62")
-def test_what_is_written_through_a_memory_map_is_found_by_the_sweep(outside: Outside):
+def test_a_write_through_a_memory_map_is_found_by_the_sweep(outside: Outside):
     note = outside.write("memory/a.md", "- a stork\n")
     with outside.daemon(WATCH_SWEEP_SECONDS="0.5") as daemon:
         with note.open("r+b") as file:
@@ -362,7 +362,7 @@ def test_what_is_written_through_a_memory_map_is_found_by_the_sweep(outside: Out
 
 
 @pytest.mark.scenario("C53", "C63", "C65")
-def test_without_watches_to_be_had_it_polls_and_says_so(outside: Outside):
+def test_without_inotify_watches_the_daemon_polls_and_reports_it(outside: Outside):
     outside.write("memory/a.md", "- a stork\n")
     with outside.daemon(before=without_watches(), WATCH_POLL_SECONDS="0.5") as daemon:
         watcher = daemon.ask("status")["watcher"]
@@ -377,7 +377,7 @@ def test_without_watches_to_be_had_it_polls_and_says_so(outside: Outside):
 
 
 @pytest.mark.scenario("F112")
-def test_a_note_that_becomes_a_conflict_copy_or_grows_too_large_is_no_delete_of_others(
+def test_turning_into_a_conflict_copy_or_growing_too_large_deletes_no_other_note(
     outside: Outside,
 ):
     outside.write("memory/a.md", "- a stork\n")
@@ -426,7 +426,7 @@ def test_clashing_and_awkward_names_are_all_found(outside: Outside):
 
 
 @pytest.mark.scenario("F109")
-def test_names_that_cannot_be_taken_in_are_named_and_harm_nothing(outside: Outside):
+def test_names_that_cannot_be_indexed_are_reported_and_do_no_harm(outside: Outside):
     outside.write("memory/a.md", "- a stork\n")
     for name in (b"line\nbreak.md", b"not-utf8-\xff.md", b"back\\slash.md"):
         Path(
@@ -444,7 +444,7 @@ def test_names_that_cannot_be_taken_in_are_named_and_harm_nothing(outside: Outsi
 
 
 @pytest.mark.scenario("F107")
-def test_a_file_becomes_a_folder_and_back(outside: Outside):
+def test_a_file_can_become_a_folder_and_a_file_again(outside: Outside):
     note = outside.write("memory/a.md", "- a stork\n")
     with outside.daemon() as daemon:
         note.unlink()
@@ -457,7 +457,7 @@ def test_a_file_becomes_a_folder_and_back(outside: Outside):
 
 
 @pytest.mark.scenario("F105")
-def test_names_that_swap_or_rotate_are_followed(outside: Outside):
+def test_notes_that_swap_or_rotate_names_are_followed(outside: Outside):
     for number, bird in enumerate(("stork", "crane", "quail")):
         outside.write(f"memory/{number}.md", f"- a {bird}\n")
 
@@ -479,7 +479,7 @@ def test_names_that_swap_or_rotate_are_followed(outside: Outside):
 
 
 @pytest.mark.scenario("F110")
-def test_a_tree_a_thousand_deep_is_bounded_and_said(outside: Outside):
+def test_a_tree_a_thousand_levels_deep_is_cut_off_and_reported(outside: Outside):
     outside.write("memory/a.md", "- a stork\n")
     here = os.open(outside.vault / "memory", os.O_RDONLY)
     try:

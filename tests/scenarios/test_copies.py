@@ -9,7 +9,7 @@ NOTE = "# Me\n\n## Tea\n\n- green\n- black\n"
 
 
 @pytest.mark.scenario("D70", "D72")
-def test_the_daemon_merges_what_merges_cleanly_and_leaves_the_rest_apart(
+def test_the_daemon_merges_clean_copies_and_leaves_conflicts_alone(
     outside: Outside,
 ):
     note = outside.write("USER.md", NOTE)

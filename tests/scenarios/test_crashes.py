@@ -143,18 +143,18 @@ def kills(outside: Outside, times: int, seed: int) -> None:
 
 
 @pytest.mark.scenario("G117")
-def test_killed_at_random_moments_of_indexing_it_converges(thousand: Outside):
+def test_an_indexing_run_killed_at_random_moments_converges(thousand: Outside):
     kills(thousand, cases(20), seed=int(time.time()))
 
 
 @pytest.mark.deep
 @pytest.mark.scenario("G117")
-def test_killed_two_hundred_times_it_converges(thousand: Outside):
+def test_an_indexing_run_killed_two_hundred_times_converges(thousand: Outside):
     kills(thousand, 200, seed=int(time.time()))
 
 
 @pytest.mark.scenario("G117")
-def test_after_a_kill_nothing_is_found_that_no_file_says(outside: Outside):
+def test_after_a_kill_no_search_returns_text_missing_from_the_files(outside: Outside):
     note = outside.write("memory/a.md", "- a stork\n- a crane\n")
     outside.write("memory/b.md", "- a heron\n")
     with outside.daemon() as daemon:
@@ -171,7 +171,7 @@ def test_after_a_kill_nothing_is_found_that_no_file_says(outside: Outside):
         assert daemon.finds("crane")
 
 
-def test_a_note_that_was_hot_when_it_was_killed_settles_after_the_next_start(
+def test_a_note_unsettled_at_a_kill_settles_after_the_next_start(
     outside: Outside,
 ):
     outside.write("memory/0.md", "- a heron\n")
@@ -186,7 +186,7 @@ def test_a_note_that_was_hot_when_it_was_killed_settles_after_the_next_start(
         )
 
 
-def test_a_note_held_when_it_was_killed_is_decided_after_the_next_start(
+def test_a_deletion_pending_at_a_kill_is_decided_after_the_next_start(
     outside: Outside,
 ):
     outside.write("memory/0.md", "- a heron\n")
@@ -264,7 +264,7 @@ def damaged(
 
 @pytest.mark.scenario("C45", "G117")
 @pytest.mark.parametrize("damage", DAMAGES, ids=lambda damage: damage.__name__)
-def test_a_damaged_index_grows_back_under_a_search(
+def test_a_search_rebuilds_a_damaged_index(
     hundred: Outside, damage: Callable[[Path, random.Random], None]
 ):
     expected = fresh(hundred)
@@ -283,7 +283,7 @@ def test_a_damaged_index_grows_back_under_a_search(
 @pytest.mark.parametrize(
     "damage", [noise, pages, zeros], ids=lambda damage: damage.__name__
 )
-def test_a_damaged_index_grows_back_under_a_daemon(
+def test_a_running_daemon_rebuilds_a_damaged_index(
     hundred: Outside, damage: Callable[[Path, random.Random], None]
 ):
     expected = fresh(hundred)
@@ -300,7 +300,7 @@ def test_a_damaged_index_grows_back_under_a_daemon(
 
 
 @pytest.mark.scenario("C43", "G117")
-def test_the_state_deleted_under_a_running_daemon_grows_back(outside: Outside):
+def test_a_running_daemon_rebuilds_its_deleted_state(outside: Outside):
     outside.write("memory/a.md", "- a stork\n")
     with outside.daemon() as daemon:
         daemon.until_found("stork")
@@ -323,7 +323,7 @@ def steady(outside: Outside) -> Iterator[Running]:
 
 
 @pytest.mark.scenario("G118")
-def test_while_the_index_is_built_anew_again_and_again_each_search_finds_the_known_line(
+def test_during_repeated_rebuilds_each_search_finds_a_known_line(
     steady: Running,
 ):
     outside = steady.outside
@@ -367,7 +367,9 @@ def test_while_the_index_is_built_anew_again_and_again_each_search_finds_the_kno
 
 
 @pytest.mark.scenario("G118")
-def test_an_edit_while_another_process_builds_is_in_what_it_built(steady: Running):
+def test_an_edit_during_a_rebuild_by_another_process_is_in_the_new_index(
+    steady: Running,
+):
     """The daemon hears of the edit while the next generation is nearly done, and puts it into the old one."""
     outside = steady.outside
     environment = {
@@ -392,7 +394,7 @@ def test_an_edit_while_another_process_builds_is_in_what_it_built(steady: Runnin
 
 
 @pytest.mark.scenario("G118")
-def test_an_index_of_older_rules_serves_while_the_next_is_built(outside: Outside):
+def test_an_index_of_older_rules_serves_until_the_new_one_is_built(outside: Outside):
     fill(outside.vault, 4, 300)
     outside.write("memory/known.md", "- the lantern hangs on the third nail\n")
     outside.ok("index")

@@ -68,7 +68,7 @@ def open_memory(outside: Outside) -> VaultMemory:
 
 
 @pytest.mark.parametrize("pattern", EACH_PATTERN)
-def test_a_damaged_page_of_the_journal_stops_no_write_and_loses_no_version_elsewhere(
+def test_a_damaged_journal_page_blocks_no_write_and_loses_no_other_version(
     lived_in: Outside, tmp_path: Path, pattern: bytes, caplog: pytest.LogCaptureFixture
 ) -> None:
     with open_memory(lived_in) as memory:
@@ -136,7 +136,7 @@ def journal_state(checks: list[Check]) -> str:
     return next(check.state for check in checks if check.name == "journal")
 
 
-def test_a_damaged_page_of_the_index_costs_no_answer_and_no_write(
+def test_a_damaged_index_page_prevents_no_answer_and_no_write(
     outside: Outside, tmp_path: Path
 ) -> None:
     outside.quick = True
@@ -180,7 +180,7 @@ def test_a_damaged_page_of_the_index_costs_no_answer_and_no_write(
 
 
 @pytest.mark.parametrize("size", [0, 4096, 4096 * 3 + 100])
-def test_a_journal_that_is_cut_off_under_a_daemon_stops_no_write(
+def test_a_journal_truncated_under_a_daemon_blocks_no_write(
     lived_in: Outside, size: int, caplog: pytest.LogCaptureFixture
 ) -> None:
     journal = lived_in.state / "journal.sqlite"
@@ -211,7 +211,7 @@ def test_a_journal_that_is_cut_off_under_a_daemon_stops_no_write(
 
 
 @pytest.mark.parametrize("size", [0, 4096, 4096 * 9])
-def test_an_index_that_is_cut_off_under_a_daemon_is_built_again(
+def test_an_index_truncated_under_a_daemon_is_rebuilt(
     lived_in: Outside, size: int
 ) -> None:
     with lived_in.daemon() as daemon:
@@ -227,7 +227,7 @@ def test_an_index_that_is_cut_off_under_a_daemon_is_built_again(
         until(lambda: daemon.ask("status")["index"]["notes"] == 9)
 
 
-def test_a_person_without_rights_on_the_journal_is_not_told_to_move_it_away(
+def test_a_journal_without_access_rights_is_not_reported_as_damaged(
     lived_in: Outside,
 ) -> None:
     journal = lived_in.state / "journal.sqlite"

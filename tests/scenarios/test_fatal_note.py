@@ -47,7 +47,7 @@ def kill_while_it_reads(outside: Outside, begins: int) -> None:
 
 
 @pytest.mark.scenario("B49")
-def test_a_note_that_ends_the_program_twice_is_parked_until_it_changes_or_is_asked_for(
+def test_a_note_that_crashes_the_program_twice_is_parked_until_changed_or_requested(
     outside: Outside,
 ) -> None:
     outside.quick = True
@@ -79,7 +79,7 @@ def test_a_note_that_ends_the_program_twice_is_parked_until_it_changes_or_is_ask
 
 
 @pytest.mark.scenario("B49")
-def test_a_parked_note_with_other_bytes_is_read_and_one_death_parks_nothing(
+def test_a_changed_parked_note_is_read_and_a_single_crash_parks_nothing(
     outside: Outside,
 ) -> None:
     outside.quick = True

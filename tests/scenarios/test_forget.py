@@ -26,7 +26,7 @@ def everywhere(outside: Outside) -> Everywhere:
     return fill(outside)
 
 
-def test_nothing_of_it_is_left_in_any_file_or_row(outside: Outside):
+def test_a_forgotten_text_is_left_in_no_file_or_row(outside: Outside):
     everywhere = fill(outside, kind=KIND)
     before = traces(outside.vault, outside.state)
     assert {
@@ -69,7 +69,7 @@ def test_nothing_of_it_is_left_in_any_file_or_row(outside: Outside):
     assert_the_rest_is_there(everywhere)
 
 
-def test_a_night_that_is_not_done_and_a_refused_line_forget_it_too(
+def test_unfinished_nights_and_rejected_dropped_lines_forget_the_text_too(
     everywhere: Everywhere,
 ):
     outside = everywhere.outside
@@ -111,7 +111,9 @@ def assert_the_rest_is_there(everywhere: Everywhere) -> None:
         )
 
 
-def test_neither_history_nor_undo_nor_the_trash_brings_it_back(everywhere: Everywhere):
+def test_history_undo_and_trash_do_not_bring_a_forgotten_text_back(
+    everywhere: Everywhere,
+):
     outside = everywhere.outside
     outside.ok("forget", TEXT, "--yes")
 
@@ -131,7 +133,9 @@ def test_neither_history_nor_undo_nor_the_trash_brings_it_back(everywhere: Every
     assert traces(outside.vault, outside.state) == []
 
 
-def test_its_records_stay_and_one_tells_of_the_forgetting(everywhere: Everywhere):
+def test_audit_records_are_kept_and_one_documents_the_forgetting(
+    everywhere: Everywhere,
+):
     outside = everywhere.outside
     ids = [record["id"] for record in outside.ok("log")["records"]]
 
@@ -149,7 +153,7 @@ def test_its_records_stay_and_one_tells_of_the_forgetting(everywhere: Everywhere
     assert refused.error["code"] == "not_undoable"
 
 
-def test_the_index_is_what_it_would_be_if_it_were_built_anew(everywhere: Everywhere):
+def test_the_index_equals_a_rebuilt_one_after_forgetting(everywhere: Everywhere):
     outside = everywhere.outside
     outside.ok("forget", TEXT, "--yes")
     kept = dump(outside.state)
@@ -160,7 +164,7 @@ def test_the_index_is_what_it_would_be_if_it_were_built_anew(everywhere: Everywh
     assert dump(outside.state) == kept
 
 
-def test_a_dry_run_tells_where_it_is_and_changes_no_byte(everywhere: Everywhere):
+def test_a_dry_run_lists_the_places_and_changes_no_byte(everywhere: Everywhere):
     outside = everywhere.outside
     before = tree(outside.vault, outside.state)
 
@@ -171,7 +175,7 @@ def test_a_dry_run_tells_where_it_is_and_changes_no_byte(everywhere: Everywhere)
     assert found["matches"] == outside.ok("forget", TEXT, "--yes")["matches"]
 
 
-def test_a_second_time_there_is_nothing_to_be_done(everywhere: Everywhere):
+def test_forgetting_the_same_text_twice_does_nothing(everywhere: Everywhere):
     everywhere.outside.ok("forget", TEXT, "--yes")
     before = tree(everywhere.outside.vault)
 
@@ -181,7 +185,9 @@ def test_a_second_time_there_is_nothing_to_be_done(everywhere: Everywhere):
     assert tree(everywhere.outside.vault) == before
 
 
-def test_it_asks_and_where_nobody_can_be_asked_it_does_nothing(everywhere: Everywhere):
+def test_forget_asks_for_confirmation_and_refuses_without_a_terminal(
+    everywhere: Everywhere,
+):
     outside = everywhere.outside
     before = tree(outside.vault, outside.state)
 
@@ -193,7 +199,7 @@ def test_it_asks_and_where_nobody_can_be_asked_it_does_nothing(everywhere: Every
 
 
 @pytest.mark.parametrize("answer", ["y", "n"])
-def test_on_a_terminal_it_shows_what_it_found_and_asks(
+def test_on_a_terminal_forget_shows_the_places_and_asks(
     everywhere: Everywhere, answer: str
 ):
     outside = everywhere.outside
@@ -219,7 +225,7 @@ def test_on_a_terminal_it_shows_what_it_found_and_asks(
     assert (traces(outside.vault, outside.state) == []) == (answer == "y")
 
 
-def test_the_text_may_come_from_standard_input_so_that_no_shell_keeps_it(
+def test_the_text_may_come_from_standard_input_to_stay_out_of_shell_history(
     everywhere: Everywhere,
 ):
     outside = everywhere.outside
@@ -236,14 +242,14 @@ def test_the_text_may_come_from_standard_input_so_that_no_shell_keeps_it(
     assert traces(outside.vault, outside.state) == []
 
 
-def test_too_short_a_text_is_refused_and_not_repeated(outside: Outside):
+def test_a_text_that_is_too_short_is_refused_and_not_repeated(outside: Outside):
     done = outside.run("forget", "qx", "--yes", "--json")
 
     assert (done.code, done.error["code"]) == (2, "text_too_short")
     assert "qx" not in done.out
 
 
-def test_only_the_scope_that_is_named_forgets(outside: Outside):
+def test_only_the_named_scope_forgets(outside: Outside):
     outside.write("Users/ann/bot/config/USER.md", f"# Ann\n\n- {TEXT}\n")
     outside.write("Users/ben/bot/config/USER.md", f"# Ben\n\n- {TEXT}\n")
     outside.ok("index")
@@ -258,7 +264,7 @@ def test_only_the_scope_that_is_named_forgets(outside: Outside):
     assert outside.search(TEXT, "--user", "ben")["hits"]
 
 
-def test_where_it_is_not_ours_to_change_it_is_named_and_the_command_fails(
+def test_places_that_cannot_be_changed_are_listed_and_the_command_fails(
     everywhere: Everywhere,
 ):
     outside = everywhere.outside
@@ -277,7 +283,7 @@ def test_where_it_is_not_ours_to_change_it_is_named_and_the_command_fails(
     assert not says(done.out.encode())
 
 
-def test_a_note_that_is_open_in_an_editor_is_left_and_named(everywhere: Everywhere):
+def test_a_note_open_in_an_editor_is_left_and_reported(everywhere: Everywhere):
     outside = everywhere.outside
     lock = outside.write("memory/.2026-03-01.md.swp", "")
 
@@ -290,7 +296,7 @@ def test_a_note_that_is_open_in_an_editor_is_left_and_named(everywhere: Everywhe
     assert traces(outside.vault, outside.state) == []
 
 
-def test_a_file_that_a_program_has_open_from_before_is_left_until_it_is_closed(
+def test_a_displaced_file_that_is_still_open_is_kept_until_it_is_closed(
     everywhere: Everywhere,
 ):
     outside = everywhere.outside
@@ -320,14 +326,14 @@ def test_a_running_daemon_forgets_too(everywhere: Everywhere):
     assert traces(outside.vault, outside.state) == []
 
 
-def test_cut_short_at_any_moment_it_is_finished_by_the_next_run(
+def test_an_interrupted_forget_is_completed_by_the_next_run(
     everywhere: Everywhere, tmp_path: Path
 ):
     kills(everywhere, tmp_path, 3)
 
 
 @pytest.mark.deep
-def test_cut_short_at_very_many_moments_it_is_finished_by_the_next_run(
+def test_a_forget_interrupted_at_very_many_moments_is_completed_by_the_next_run(
     everywhere: Everywhere, tmp_path: Path
 ):
     kills(everywhere, tmp_path, 80)
@@ -364,7 +370,7 @@ def kills(everywhere: Everywhere, aside: Path, times: int) -> None:
 
 
 @pytest.mark.parametrize("broken", ["history", "index", "notes", "audit"])
-def test_what_is_not_taken_out_is_noticed(
+def test_these_tests_detect_an_eraser_that_skips_a_place(
     everywhere: Everywhere, monkeypatch: pytest.MonkeyPatch, broken: str
 ):
     match broken:

@@ -94,7 +94,7 @@ def append(memory: VaultMemory, note: str, line: str, source: str = "cli") -> No
     suppress_health_check=[HealthCheck.too_slow],
 )
 @given(st.lists(spellings(TEXT), min_size=4, max_size=4))
-def test_no_byte_of_any_file_reads_like_it(spelled: list[str]):
+def test_no_file_contains_any_spelling_of_a_forgotten_text(spelled: list[str]):
     with tempfile.TemporaryDirectory() as made:
         folder = Path(made)
         (folder / "vault/memory").mkdir(parents=True)
@@ -156,7 +156,9 @@ def rename(vault: Outside, *, audit: bool) -> None:
 
 
 @pytest.mark.parametrize("audit", [True, False])
-def test_a_name_is_forgotten_once_its_note_has_another(vault: Outside, audit: bool):
+def test_an_old_note_name_is_forgotten_once_the_note_is_renamed(
+    vault: Outside, audit: bool
+):
     fill(vault)
     named = vault.run("forget", TEXT, "--yes", "--json")
     assert named.code == 1
@@ -201,7 +203,7 @@ def test_the_name_of_a_session_is_forgotten_and_its_turns_stay(vault: Outside):
     assert places_of(vault.vault) == places_of(vault.state) == []
 
 
-def test_what_only_reads_alike_is_named_and_stays(vault: Outside):
+def test_similar_texts_are_reported_and_kept(vault: Outside):
     vault.write(
         "MEMORY.md", "## Tea\n\n- Zephyrine-Ölkanne\n- Zéphyrine Olkanne\n- other\n"
     )
@@ -217,7 +219,7 @@ def test_what_only_reads_alike_is_named_and_stays(vault: Outside):
 
 
 @pytest.mark.parametrize("name", ["journal.sqlite", "sync.sqlite"])
-def test_databases_that_were_set_aside_go_with_their_logs(vault: Outside, name: str):
+def test_databases_set_aside_are_deleted_with_their_logs(vault: Outside, name: str):
     fill(vault)
     for ending in ("", "-wal", "-shm"):
         (vault.state / f"{name}.damaged-1{ending}").write_bytes(b"\0" + TEXT.encode())
@@ -228,7 +230,7 @@ def test_databases_that_were_set_aside_go_with_their_logs(vault: Outside, name: 
     assert not list(vault.state.rglob("*.damaged*"))
 
 
-def test_where_nothing_may_be_written_only_the_note_keeps_it_and_is_named(
+def test_in_a_read_only_vault_only_the_note_keeps_the_text_and_is_reported(
     vault: Outside,
 ):
     (vault.vault / f"memory/{NAME}.md").unlink()
@@ -257,7 +259,7 @@ def test_where_nothing_may_be_written_only_the_note_keeps_it_and_is_named(
     assert note.read_text() == "## Tea\n\n- other\n"
 
 
-def test_a_running_daemon_is_named_that_may_have_it_in_its_memory(vault: Outside):
+def test_a_running_daemon_that_may_hold_the_text_in_memory_is_reported(vault: Outside):
     fill(vault)
     rename(vault, audit=True)
     with vault.daemon() as daemon:

@@ -48,7 +48,9 @@ HOSTILE: dict[str, bytes] = {
 
 
 @pytest.mark.scenario("H122", "H121")
-def test_hostile_notes_are_read_in_bounded_time_and_harm_nobody(outside: Outside):
+def test_hostile_notes_are_indexed_in_bounded_time_without_affecting_others(
+    outside: Outside,
+):
     for number, raw in enumerate(HOSTILE.values()):
         assert len(raw) <= MEGABYTE
         outside.write(f"memory/hostile{number}.md", raw)
@@ -70,7 +72,7 @@ def test_hostile_notes_are_read_in_bounded_time_and_harm_nobody(outside: Outside
 
 
 @pytest.mark.scenario("H122", "F112")
-def test_what_is_too_large_is_parked_and_said(outside: Outside):
+def test_a_note_that_is_too_large_is_parked_and_reported(outside: Outside):
     outside.write("memory/good.md", "- a stork in the reeds\n")
     with (outside.vault / "memory" / "sparse.md").open("wb") as file:
         file.truncate(300 << 20)
@@ -102,7 +104,7 @@ def test_what_is_too_large_is_parked_and_said(outside: Outside):
 
 
 @pytest.mark.scenario("H122")
-def test_a_hostile_save_beside_a_good_one_does_not_keep_it_waiting_long(
+def test_a_hostile_save_does_not_delay_an_ordinary_one_for_long(
     outside: Outside,
 ):
     outside.write("memory/good.md", "- a stork in the reeds\n")
@@ -116,7 +118,9 @@ def test_a_hostile_save_beside_a_good_one_does_not_keep_it_waiting_long(
 
 
 @pytest.mark.scenario("H120")
-def test_a_folder_swapped_for_a_link_gives_nothing_from_outside(outside: Outside):
+def test_a_folder_swapped_for_a_symlink_exposes_nothing_outside_the_vault(
+    outside: Outside,
+):
     secret = outside.home / "secret"
     secret.mkdir()
     (secret / "a.md").write_text("- the word is swordfish\n")
@@ -153,7 +157,7 @@ def test_a_folder_swapped_for_a_link_gives_nothing_from_outside(outside: Outside
         "a" * 5000,
     ],
 )
-def test_no_name_of_a_scope_reaches_another(outside: Outside, name: str):
+def test_no_scope_name_reaches_another_scope(outside: Outside, name: str):
     outside.write("Users/alice/memories/a.md", "- a stork\n")
 
     done = outside.here("search", "stork", "--json", f"--user={name}")

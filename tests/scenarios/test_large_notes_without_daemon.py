@@ -28,7 +28,7 @@ def begun(outside: Outside) -> Outside:
 
 
 @pytest.mark.parametrize("command", ["search", "context"])
-def test_a_question_is_answered_before_hostile_notes_are_read(
+def test_a_search_is_answered_before_hostile_notes_are_read(
     begun: Outside, command: str
 ):
     hostile = [f"{FOLDER}hostile {number}.md" for number in range(3)]
@@ -60,7 +60,7 @@ def test_an_ordinary_large_note_is_found_at_once(begun: Outside):
     assert done.json["freshness"]["stale_files"] == []
 
 
-def test_several_large_notes_are_read_over_several_questions(begun: Outside):
+def test_several_large_notes_are_indexed_over_several_searches(begun: Outside):
     notes = [f"{FOLDER}diary {number}.md" for number in range(3)]
     for number, note in enumerate(notes):
         begun.write(note, f"- heron {number}\n" + "\n" * (STEPS_OF_A_QUESTION * 2 // 3))
@@ -88,7 +88,7 @@ def test_a_server_without_a_daemon_reads_no_hostile_note(begun: Outside):
         assert answered.answer["freshness"]["stale_files"] == [f"{FOLDER}hostile.md"]
 
 
-def test_nothing_is_forgotten_halfway_because_a_note_is_large(begun: Outside):
+def test_forgetting_in_a_half_indexed_note_is_complete(begun: Outside):
     begun.run("search", "ferry")
     begun.write(f"{FOLDER}small.md", "- The ferry leaves at noon\n" + LINES)
     begun.run("search", "ferry")

@@ -147,7 +147,7 @@ def histories(outside: Outside, seed: int, rounds: int) -> None:
 
 
 @pytest.mark.scenario("G117")
-def test_after_any_deeds_and_kills_a_daemons_index_is_as_one_built_afresh(
+def test_after_any_actions_and_kills_a_daemons_index_equals_one_built_afresh(
     outside: Outside,
 ):
     histories(outside, seed=int(time.time()), rounds=3)
@@ -155,11 +155,13 @@ def test_after_any_deeds_and_kills_a_daemons_index_is_as_one_built_afresh(
 
 @pytest.mark.deep
 @pytest.mark.scenario("G117")
-def test_after_many_more_deeds_and_kills_too(outside: Outside):
+def test_after_many_more_actions_and_kills_the_index_equals_one_built_afresh(
+    outside: Outside,
+):
     histories(outside, seed=int(time.time()), rounds=60)
 
 
-def test_a_log_names_notes_and_never_what_they_say(outside: Outside):
+def test_logs_contain_names_of_notes_but_never_their_text(outside: Outside):
     outside.write("memory/a.md", "- the word is swordfish\n")
     with outside.daemon() as daemon:
         daemon.stop()

@@ -45,7 +45,7 @@ def notes(found: dict[str, object]) -> list[str]:
     return [hit["note"] for hit in hits]
 
 
-def test_the_tool_of_a_host_does_not_find_the_prompt_that_its_hook_recorded(
+def test_a_search_tool_does_not_return_the_prompt_its_hook_just_recorded(
     outside: Outside, memory: VaultMemory
 ) -> None:
     hook(
@@ -65,7 +65,7 @@ def test_the_tool_of_a_host_does_not_find_the_prompt_that_its_hook_recorded(
     assert "amber varnish" in found["text"]
 
 
-def test_a_conversation_of_an_hour_ago_is_found_by_the_tool(
+def test_a_search_tool_finds_a_conversation_of_an_hour_ago(
     memory: VaultMemory,
 ) -> None:
     said_just_now(memory, ago=2 * JUST_NOW)
@@ -80,7 +80,7 @@ def test_a_conversation_of_an_hour_ago_is_found_by_the_tool(
     )
 
 
-def test_a_conversation_that_ended_is_found_by_the_tool(memory: VaultMemory) -> None:
+def test_a_search_tool_finds_a_conversation_that_ended(memory: VaultMemory) -> None:
     said_just_now(memory)
     memory.end_session("s1", user="mira")
 
@@ -94,7 +94,7 @@ def test_a_conversation_that_ended_is_found_by_the_tool(memory: VaultMemory) -> 
     )
 
 
-def test_the_other_conversation_of_the_same_person_is_found_by_the_tool(
+def test_a_search_tool_finds_another_conversation_of_the_same_person(
     memory: VaultMemory,
 ) -> None:
     memory.record_turn(
@@ -110,7 +110,7 @@ def test_the_other_conversation_of_the_same_person_is_found_by_the_tool(
     assert "I stand in the shop" not in texts
 
 
-def test_what_somebody_else_said_just_now_is_found_by_the_tool(
+def test_a_search_tool_finds_what_another_person_just_said(
     memory: VaultMemory,
 ) -> None:
     memory.record_turn(
@@ -128,7 +128,7 @@ def test_what_somebody_else_said_just_now_is_found_by_the_tool(
     assert note.startswith("Channels/harbour/transcripts/")
 
 
-def test_over_http_the_conversation_is_left_out_that_the_bot_names(
+def test_over_http_the_conversation_named_by_the_bot_is_excluded(
     memory: VaultMemory,
 ) -> None:
     said_just_now(memory)
@@ -141,7 +141,7 @@ def test_over_http_the_conversation_is_left_out_that_the_bot_names(
         ) == [NOTE]
 
 
-def test_on_the_command_line_the_conversation_is_left_out_that_is_named(
+def test_on_the_command_line_the_named_conversation_is_excluded(
     outside: Outside, memory: VaultMemory
 ) -> None:
     said_just_now(memory)
@@ -151,7 +151,7 @@ def test_on_the_command_line_the_conversation_is_left_out_that_is_named(
     assert notes(outside.search(query, "--session", "s1")) == [NOTE]
 
 
-def test_the_tool_of_hermes_does_not_find_the_conversation_that_asks(
+def test_the_hermes_tool_does_not_find_the_asking_conversation(
     outside: Outside, memory: VaultMemory
 ) -> None:
     said_just_now(memory, session="hermes-1")
@@ -167,7 +167,7 @@ def test_the_tool_of_hermes_does_not_find_the_conversation_that_asks(
     assert "I stand in the shop" not in text
 
 
-def test_a_daemon_that_was_not_restarted_after_an_update_keeps_no_bot_from_searching(
+def test_a_daemon_not_restarted_after_an_update_blocks_no_search(
     memory: VaultMemory,
 ) -> None:
     said_just_now(memory)
@@ -187,7 +187,7 @@ def test_a_daemon_that_was_not_restarted_after_an_update_keeps_no_bot_from_searc
 
 
 @pytest.mark.parametrize("host", ["claude-code", "codex"])
-def test_the_block_of_a_hook_does_not_quote_what_was_just_asked(
+def test_the_block_of_a_hook_does_not_quote_the_current_prompt(
     outside: Outside, memory: VaultMemory, host: str
 ) -> None:
     said = payload(

@@ -140,7 +140,7 @@ thread.join()
 """
 
 
-def test_the_trace_sees_native_code_in_other_threads(tmp_path: Path) -> None:
+def test_the_trace_detects_native_code_in_other_threads(tmp_path: Path) -> None:
     trail = trace(tmp_path / "trace", folder=tmp_path)
 
     subprocess.run(
@@ -151,7 +151,7 @@ def test_the_trace_sees_native_code_in_other_threads(tmp_path: Path) -> None:
     assert trail.connected() == {("192.0.2.1", 53)}
 
 
-def test_the_daemon_with_its_model_asks_no_host_and_writes_no_foreign_file(
+def test_the_daemon_with_its_model_contacts_no_host_and_writes_no_foreign_file(
     traced: Traced,
 ) -> None:
     trail = traced.start("run")
@@ -170,7 +170,7 @@ def test_the_daemon_with_its_model_asks_no_host_and_writes_no_foreign_file(
     traced.check(trail, "run")
 
 
-def test_a_server_asks_no_host_and_writes_no_foreign_file(traced: Traced) -> None:
+def test_a_server_contacts_no_host_and_writes_no_foreign_file(traced: Traced) -> None:
     outside, trail = traced.outside, traced.start("serve")
     outside.write("Users/mira/memories/tea.md", "- the tea is green\n")
     path = outside.home / "served.sock"
@@ -223,7 +223,7 @@ BOTH = {"accept": "application/json, text/event-stream"}
 
 
 @pytest.mark.timeout(900)
-def test_no_command_asks_a_host_or_writes_a_foreign_file(traced: Traced) -> None:
+def test_no_command_contacts_a_host_or_writes_a_foreign_file(traced: Traced) -> None:
     outside, run = traced.outside, traced.run
     note = "Users/mira/memories/tea.md"
     mira = ("--user", "mira")

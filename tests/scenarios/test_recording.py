@@ -48,7 +48,7 @@ def turns(outside: Outside, folder: str = "Channels/kitchen") -> list[str]:
     return [turn.id for path in paths for turn in read_turns(path.read_bytes())]
 
 
-def test_record_and_end_session_by_commands_with_the_keys_of_the_contract(outside):
+def test_record_and_end_session_have_the_keys_of_the_contract(outside):
     outside.write("MEMORY.md", "- one\n")
     outside.ok("index")
 
@@ -130,7 +130,7 @@ def test_a_turn_is_read_from_standard_input(outside):
         ("--role", "user", "--user", "mira", "x"),
     ],
 )
-def test_a_wrong_call_is_a_usage_error_and_records_nothing(outside, wrong):
+def test_an_invalid_call_is_a_usage_error_and_records_nothing(outside, wrong):
     outside.quick = True
     outside.write("MEMORY.md", "- one\n")
 
@@ -144,9 +144,7 @@ def test_a_wrong_call_is_a_usage_error_and_records_nothing(outside, wrong):
 @pytest.mark.parametrize(
     ("processes", "each"), [(5, 40), pytest.param(10, 100, marks=pytest.mark.deep)]
 )
-def test_processes_that_talk_at_once_lose_nothing_and_mix_nothing(
-    outside, processes, each
-):
+def test_concurrent_processes_lose_and_mix_no_turns(outside, processes, each):
     outside.write("MEMORY.md", "- one\n")
     outside.ok("index")
 
@@ -171,7 +169,7 @@ def test_processes_that_talk_at_once_lose_nothing_and_mix_nothing(
 
 
 @pytest.mark.parametrize("after", [1, 23])
-def test_what_was_acknowledged_before_a_kill_is_there_and_the_next_one_goes_on(
+def test_turns_acknowledged_before_a_kill_survive_and_recording_continues(
     outside, after
 ):
     outside.write("MEMORY.md", "- one\n")
@@ -202,7 +200,7 @@ def test_what_was_acknowledged_before_a_kill_is_there_and_the_next_one_goes_on(
     assert outside.finds("doomed says 0", "--user", "mira")
 
 
-def test_the_daemon_takes_what_is_dropped_within_a_second_and_finds_it(outside):
+def test_the_daemon_records_a_dropped_turn_within_a_second(outside):
     outside.write("MEMORY.md", "- one\n")
     with outside.daemon():
         drop = Path(outside.ok("status")["drop_folder"])
@@ -238,7 +236,7 @@ def test_the_daemon_takes_what_is_dropped_within_a_second_and_finds_it(outside):
     assert not any(path.name.endswith((".taken", ".jsonl")) for path in drop.iterdir())
 
 
-def test_ten_programs_that_drop_at_once_are_all_heard_by_two_daemons_of_one_after_another(
+def test_turns_dropped_by_ten_programs_are_all_recorded_by_two_consecutive_daemons(
     outside,
 ):
     outside.write("MEMORY.md", "- one\n")

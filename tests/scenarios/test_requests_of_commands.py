@@ -57,12 +57,12 @@ def asked(vault: Outside, cloud: Cloud, *expected: tuple[str, int]) -> int:
     return made
 
 
-def test_a_sync_of_which_nothing_changed_is_one_request(vault: Outside, cloud: Cloud):
+def test_a_sync_without_changes_makes_one_request(vault: Outside, cloud: Cloud):
     assert asked(vault, cloud, ("uploaded", 0)) == 1
     assert asked(vault, cloud, ("uploaded", 0)) == 1
 
 
-def test_a_sync_of_which_nothing_changed_is_one_request_an_hour_later_too(
+def test_a_sync_without_changes_makes_one_request_an_hour_later_too(
     vault: Outside, cloud: Cloud
 ):
     later = f"{time.time() + 2 * 3600:.0f}"
@@ -74,7 +74,9 @@ def test_a_sync_of_which_nothing_changed_is_one_request_an_hour_later_too(
     assert len(cloud.server.log) - before == 1
 
 
-def test_an_edited_line_is_at_most_three_requests(vault: Outside, cloud: Cloud):
+def test_a_sync_of_an_edited_line_makes_at_most_three_requests(
+    vault: Outside, cloud: Cloud
+):
     vault.write("memory/1/1.md", "# 1\n\n- lamp 1\n- and a gull\n")
 
     assert asked(vault, cloud, ("uploaded", 1)) <= 3
@@ -82,13 +84,17 @@ def test_an_edited_line_is_at_most_three_requests(vault: Outside, cloud: Cloud):
     assert asked(vault, cloud, ("uploaded", 0)) == 1
 
 
-def test_a_new_note_is_at_most_three_requests(vault: Outside, cloud: Cloud):
+def test_a_sync_of_a_new_note_makes_at_most_three_requests(
+    vault: Outside, cloud: Cloud
+):
     vault.write("memory/1/new.md", "- a gull\n")
 
     assert asked(vault, cloud, ("uploaded", 1)) <= 3
 
 
-def test_an_edit_on_the_server_is_at_most_three_requests(vault: Outside, cloud: Cloud):
+def test_a_sync_of_an_edit_on_the_server_makes_at_most_three_requests(
+    vault: Outside, cloud: Cloud
+):
     cloud.server.other_client_put(
         "Notes/memory/1/1.md", b"# 1\n\n- lamp 1\n- a gull, seen there\n"
     )
@@ -96,7 +102,7 @@ def test_an_edit_on_the_server_is_at_most_three_requests(vault: Outside, cloud: 
     assert asked(vault, cloud, ("downloaded", 1)) <= 3
 
 
-def test_another_server_is_noticed_although_nothing_else_is_asked(
+def test_another_server_is_noticed_without_any_extra_request(
     vault: Outside, cloud: Cloud
 ):
     cloud.server.back_up()
@@ -112,9 +118,7 @@ def test_another_server_is_noticed_although_nothing_else_is_asked(
     assert cloud.server.log[before].method == "PROPFIND"
 
 
-def test_setting_up_leaves_nothing_in_the_trash_of_the_person(
-    outside: Outside, cloud: Cloud
-):
+def test_setting_up_leaves_nothing_in_the_persons_trash(outside: Outside, cloud: Cloud):
     file = cloud.password_file(outside.home)
 
     outside.ok(

@@ -38,7 +38,7 @@ def named(scope: str) -> tuple[str, str]:
 
 @pytest.mark.scenario("H124")
 @pytest.mark.parametrize("scope", SCOPES)
-def test_one_scope_gives_its_own_notes_alone(running: Running, scope: str):
+def test_a_search_in_one_scope_returns_only_its_notes(running: Running, scope: str):
     outside = running.outside
     assert {
         hit["scope"]
@@ -57,7 +57,7 @@ def test_one_scope_gives_its_own_notes_alone(running: Running, scope: str):
     assert {hit["scope"] for hit in found} == {scope}
 
 
-def test_without_a_daemon_it_is_the_same(tmp_path: Path):
+def test_without_a_daemon_a_search_in_one_scope_returns_only_its_notes(tmp_path: Path):
     outside = at(tmp_path)
     for scope, note in SCOPES.items():
         outside.write(note, f"- the secret of {scope} is a stork\n")
@@ -68,7 +68,7 @@ def test_without_a_daemon_it_is_the_same(tmp_path: Path):
         assert {hit["note"] for hit in found} == {SCOPES[scope]}
 
 
-def test_several_scopes_give_those_and_no_other(running: Running):
+def test_a_search_in_several_scopes_returns_exactly_their_notes(running: Running):
     found = running.outside.here(
         "search",
         "stork",
@@ -84,7 +84,7 @@ def test_several_scopes_give_those_and_no_other(running: Running):
     assert {hit["scope"] for hit in found} == {"user:alice", "user:ali", "group:main"}
 
 
-def test_no_scope_on_the_command_line_means_all_of_the_vault(running: Running):
+def test_no_scope_on_the_command_line_means_the_entire_vault(running: Running):
     found = running.outside.here("search", "stork", "--json", "--limit", "50").json[
         "hits"
     ]
@@ -92,7 +92,7 @@ def test_no_scope_on_the_command_line_means_all_of_the_vault(running: Running):
     assert {hit["scope"] for hit in found} == set(SCOPES)
 
 
-def test_an_empty_list_of_scopes_gives_nothing(running: Running):
+def test_an_empty_list_of_scopes_returns_nothing(running: Running):
     assert running.search("stork", scopes=[])["hits"] == []
 
 
@@ -107,19 +107,19 @@ def test_an_empty_list_of_scopes_gives_nothing(running: Running):
         "user:alice OR user:alices",
     ],
 )
-def test_a_scope_without_notes_gives_nothing(running: Running, scope: str):
+def test_a_scope_without_notes_returns_nothing(running: Running, scope: str):
     assert running.search("stork", scopes=[scope])["hits"] == []
 
 
 @pytest.mark.parametrize(
     "text", ["alice", "user:", ":alice", "*", "s1", "1", '" OR 1 --', ""]
 )
-def test_a_text_that_is_not_a_scope_is_refused(running: Running, text: str):
+def test_an_invalid_scope_is_refused(running: Running, text: str):
     with pytest.raises(DaemonRefused, match="is not a scope"):
         running.search("stork", scopes=[text])
 
 
-def test_why_and_left_out_count_only_what_the_scope_has(running: Running):
+def test_explanations_count_only_hits_in_the_requested_scopes(running: Running):
     answer = running.search(
         "stork", scopes=["user:alice"], since="2030-01-01", why=True
     )
@@ -129,7 +129,7 @@ def test_why_and_left_out_count_only_what_the_scope_has(running: Running):
 
 
 @pytest.mark.scenario("H124")
-def test_a_note_that_moves_to_another_person_is_theirs_alone(outside: Outside):
+def test_a_note_moved_to_another_person_is_found_only_by_them(outside: Outside):
     note = outside.write("Users/alice/memories/a.md", "- a stork\n")
     outside.write("Users/bob/memories/b.md", "- a crane\n")
     with outside.daemon() as daemon:
@@ -145,7 +145,7 @@ def test_a_note_that_moves_to_another_person_is_theirs_alone(outside: Outside):
         )
 
 
-def test_a_scope_of_a_write_that_failed_is_never_given_to_another(tmp_path: Path):
+def test_the_id_of_a_scope_from_a_failed_write_is_never_reused_wrongly(tmp_path: Path):
     """A scope's id is remembered; when the write that made it is undone, so must be what was remembered."""
     index = Index(tmp_path / "index.sqlite")
 

@@ -127,7 +127,7 @@ def keys_of_files(kind: type = Config, place: str = "") -> Iterator[str]:
             yield f"{place}{name}"
 
 
-def test_every_key_that_names_a_secrets_file_is_in_this_table() -> None:
+def test_every_key_that_names_a_secrets_file_is_tested_here() -> None:
     assert set(keys_of_files()) - NO_SECRETS == set(READERS)
 
 
@@ -214,7 +214,7 @@ BAD = {
 
 @pytest.mark.parametrize("key", READERS)
 @pytest.mark.parametrize("make", BAD, ids=lambda make: make.__name__)
-def test_a_bad_secrets_file_is_refused_with_the_same_words_for_each_key(
+def test_a_bad_secrets_file_is_refused_with_the_same_message_for_each_key(
     key: str, make: Callable[[Path, Path], Path], tmp_path: Path
 ) -> None:
     with opened(tmp_path, key, make(tmp_path, vault_in(tmp_path))) as memory:
@@ -246,7 +246,7 @@ def test_a_good_secrets_file_is_read_for_each_key(key: str, tmp_path: Path) -> N
             assert "file" not in read(memory)
 
 
-def test_the_night_sends_no_key_that_lies_in_the_vault(tmp_path: Path) -> None:
+def test_a_night_sends_no_key_stored_in_the_vault(tmp_path: Path) -> None:
     """The vault is synced: the provider of the cloud, and everybody it is shared with, has it."""
     with ScriptedModel(learns) as model:
         file = written(vault_in(tmp_path) / "key")

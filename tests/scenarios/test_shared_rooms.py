@@ -310,14 +310,14 @@ def table() -> dict[str, dict[str, str]]:
     return {row[0]: dict(zip(head[1:], row[1:], strict=True)) for row in rows}
 
 
-def test_the_table_of_the_guide_names_every_face_and_every_asker():
+def test_the_table_of_the_guide_covers_every_interface_and_caller():
     assert set(table()) == set(ASKERS)
     assert all(set(row) == set(FACES) for row in table().values())
 
 
 @pytest.mark.parametrize("face", FACES)
 @pytest.mark.parametrize("asker", ASKERS)
-def test_a_face_gives_the_words_of_those_whom_the_guide_names_and_of_nobody_else(
+def test_an_interface_returns_only_words_the_guide_allows_for_the_caller(
     room, asker, face
 ):
     try:
@@ -363,7 +363,7 @@ def persons_notes(room: Outside) -> dict[str, bytes]:
     }
 
 
-def test_what_a_bot_remembers_in_a_channel_goes_to_the_channel_where_it_can_find_it_again(
+def test_text_remembered_in_a_channel_goes_to_the_channel_and_can_be_found_there(
     written: Outside,
 ):
     before = persons_notes(written)
@@ -392,7 +392,7 @@ def test_what_a_bot_remembers_in_a_channel_goes_to_the_channel_where_it_can_find
     assert "The ferry is painted green" in text
 
 
-def test_nobody_in_a_channel_makes_the_bot_forget_what_is_a_persons_own(
+def test_a_caller_in_a_channel_cannot_make_the_bot_forget_personal_notes(
     written: Outside,
 ):
     before = persons_notes(written)
@@ -416,7 +416,7 @@ def test_nobody_in_a_channel_makes_the_bot_forget_what_is_a_persons_own(
     assert whose("".join(said for _, said in told)) in (NOBODY, "quay")
 
 
-def test_what_somebody_said_in_a_channel_is_theirs_elsewhere_and_nobody_elses(
+def test_a_turn_in_a_channel_is_also_found_by_its_speaker_and_nobody_else(
     written: Outside,
 ):
     said = "The pier has a loose plank called osprey"
@@ -438,7 +438,7 @@ def test_what_somebody_said_in_a_channel_is_theirs_elsewhere_and_nobody_elses(
     assert not written.finds("osprey", "--user", "bo")
 
 
-def test_the_memory_tool_in_a_channel_keeps_notes_of_days(written: Outside):
+def test_the_memory_tool_in_a_channel_stores_dated_notes(written: Outside):
     with opened(written) as memory:
         tool = memory.memory_tool(user="ann", channel="quay")
         kept = tool.execute(

@@ -47,7 +47,7 @@ def full(outside: Outside) -> list[str]:
     ]
 
 
-def test_a_search_answers_from_what_is_there_and_names_what_is_newer(
+def test_with_a_full_disk_a_search_still_answers_and_names_newer_notes(
     outside: Outside, full: list[str]
 ) -> None:
     outside.write("memory/new.md", "- a stork\n" * 4000)
@@ -59,7 +59,9 @@ def test_a_search_answers_from_what_is_there_and_names_what_is_newer(
     assert "memory/new.md" in done.json["freshness"]["stale_files"]
 
 
-def test_the_status_is_told(outside: Outside, full: list[str]) -> None:
+def test_with_a_full_disk_status_is_still_reported(
+    outside: Outside, full: list[str]
+) -> None:
     outside.write("memory/new.md", "- a stork\n")
 
     done = outside.run("status", "--json", before=full)
@@ -69,7 +71,9 @@ def test_the_status_is_told(outside: Outside, full: list[str]) -> None:
     assert done.json["index"]["stale_files"] == ["memory/new.md"]
 
 
-def test_a_write_is_to_be_tried_later(outside: Outside, full: list[str]) -> None:
+def test_with_a_full_disk_a_write_exits_with_75_to_be_retried(
+    outside: Outside, full: list[str]
+) -> None:
     done = outside.run("append", "USER.md", "Tea", "oolong", "--json", before=full)
 
     assert done.code == 75, done
@@ -77,7 +81,9 @@ def test_a_write_is_to_be_tried_later(outside: Outside, full: list[str]) -> None
     assert "oolong" not in (outside.vault / "USER.md").read_text()
 
 
-def test_indexing_says_that_the_disk_is_full(outside: Outside, full: list[str]) -> None:
+def test_with_a_full_disk_indexing_reports_the_full_disk(
+    outside: Outside, full: list[str]
+) -> None:
     outside.write("memory/new.md", "- a stork\n" * 4000)
 
     done = outside.run("index", "--no-embed", "--json", before=full)
@@ -94,7 +100,7 @@ def busy(outside: Outside) -> Iterator[None]:
         yield
 
 
-def test_a_search_beside_a_long_write_answers_and_names_what_is_newer(
+def test_during_a_long_write_a_search_still_answers_and_names_newer_notes(
     outside: Outside,
 ) -> None:
     outside.write("USER.md", "- green tea\n")
@@ -111,7 +117,7 @@ def test_a_search_beside_a_long_write_answers_and_names_what_is_newer(
     assert outside.search("stork")["freshness"]["stale_files"] == []
 
 
-def test_indexing_beside_a_long_write_says_that_it_is_to_be_tried_again(
+def test_during_a_long_write_indexing_asks_to_be_retried(
     outside: Outside,
 ) -> None:
     outside.write("USER.md", "- green tea\n")
