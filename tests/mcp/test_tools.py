@@ -52,6 +52,30 @@ def test_a_search_returns_hits_and_quotes_them_for_the_model(shelf: VaultMemory)
     assert words(call(shelf, "memory_search", query="a walrus")) == "Nothing was found."
 
 
+def test_a_search_for_many_hits_gives_the_best_that_fit_and_counts_the_others(
+    memory: VaultMemory, filled: Outside
+):
+    for day in range(1, 29):
+        items = [f"- Kelp harvest {day}.{item} {'x ' * 150}\n" for item in range(12)]
+        text = "".join(f"## Shift {item[15:20]}\n\n{item}\n" for item in items)
+        filled.write(f"Users/alice/memories/2026-02-{day:02}.md", text)
+    scopes = ALICE.reads(memory.layout)
+    hits = memory.search("kelp harvest", scopes=scopes, limit=1000).hits
+
+    result = call(memory, "memory_search", query="kelp harvest", limit=1000)
+
+    data = result.structured_content
+    count = len(data["hits"])
+    for length in (len(words(result)), sum(len(hit["text"]) for hit in data["hits"])):
+        assert LONGEST / 2 < length < LONGEST + 1000
+    assert [(hit["note"], tuple(hit["lines"])) for hit in data["hits"]] == [
+        (hit.note, hit.lines) for hit in hits[:count]
+    ]
+    remark = f"{len(hits) - count} more hits are left out: narrow the search"
+    assert words(result).endswith(remark)
+    assert data["message"] == f"{count} hits, best first; {remark}"
+
+
 def test_a_note_is_read_with_its_revision(shelf: VaultMemory):
     note = shelf.read(PLAN)
 

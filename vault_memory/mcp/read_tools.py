@@ -20,7 +20,10 @@ else:
     query_or_local = lazy_module("vault_memory.daemon.query_or_local")
 
 LONGEST = 40_000
-"""Characters of a note in one answer; a model gets the remaining ones by calling from the next line on"""
+"""Characters of notes in one answer.
+
+A model gets more of a note by a call from the next line on, and other hits by a narrower search.
+"""
 
 
 def search(serving: Serving, arguments: requests.SearchArguments) -> Answered:
@@ -32,7 +35,8 @@ def search(serving: Serving, arguments: requests.SearchArguments) -> Answered:
     answer = query_or_local.search(
         serving.memory, arguments.query, scopes=serving.reads, options=options
     )
-    return quotations.of_search(serving.shown(answer))
+    # A thousand hits would take the room of a conversation.
+    return quotations.of_search(serving.shown(answer), LONGEST)
 
 
 def context(serving: Serving, arguments: requests.ContextArguments) -> Answered:

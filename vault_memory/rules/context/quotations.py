@@ -5,7 +5,7 @@ quotation has its tags in each field. Every other text passes `plain`, which rem
 orders.
 """
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from typing import Any, NamedTuple
 
 from vault_memory.rules.context.quoting import (
@@ -35,19 +35,38 @@ class Quoted(str):
     __slots__ = ()
 
 
-def of_search(answer: Answer) -> Answered:
-    """Returns the answer with hits, best first."""
-    hits = answer["hits"]
+def of_search(answer: Answer, longest: int | None = None) -> Answered:
+    """Returns the answer with hits, best first: as many as fit into `longest` characters."""
+    all_hits = answer["hits"]
+    hits = all_hits if longest is None else _hits_that_fit(all_hits, longest)
     stale = answer["freshness"]["stale_files"]
-    names = ", ".join(map(_name, stale))
-    remark = f"\n\nChanged just now, and not searched yet: {names}" if stale else ""
+    remarks = []
+    if stale:
+        names = ", ".join(map(_name, stale))
+        remarks.append(f"Changed just now, and not searched yet: {names}")
+    message = f"{len(hits)} hits, best first" if hits else "Nothing was found."
+    left_out = len(all_hits) - len(hits)
+    if left_out:
+        remark = f"{left_out} more hits are left out: narrow the search"
+        remarks.append(remark)
+        message += f"; {remark}"
     text = in_marks(map(_hit, hits)) if hits else "Nothing was found."
     data = _with_notice(hits) | {
-        "message": f"{len(hits)} hits, best first" if hits else "Nothing was found.",
+        "message": message,
         "hits": [_hit_as_data(hit) for hit in hits],
         "freshness": dict(answer["freshness"]),
     }
-    return answered(Quoted(text + remark), data)
+    return answered(Quoted("\n\n".join([text, *remarks])), data)
+
+
+def _hits_that_fit(hits: Sequence[Answer], longest: int) -> Sequence[Answer]:
+    """Returns the best hits whose quotations fit into an answer, which has at least one hit."""
+    remaining = longest
+    for index, hit in enumerate(hits):
+        remaining -= len(_hit(hit))
+        if remaining < 0 and index > 0:
+            return hits[:index]
+    return hits
 
 
 def of_context(answer: Answer) -> Answered:
