@@ -63,10 +63,11 @@ class ForgettingCalls:
         expected: str | None = None,
         now: datetime | None = None,
     ) -> "TakenBack":
-        """Remove the list items that contain `text` from the notes of these scopes; `undo` brings them back.
+        """Remove the list items that contain `text` from the notes of these scopes.
 
-        With source `tool`, items that a person wrote are only proposed to them; `cli` is the person's own act.
-        Transcripts stay. Raises TextTooShort, TooManyItems, NoteChanged, UsageError.
+        `undo` brings them back. With source `tool`, items that a person wrote are only proposed to
+        them; `cli` is the person's own act. Transcripts stay. Raises TextTooShort, TooManyItems,
+        NoteChanged, UsageError.
         """
         check_scopes(scopes)
         options = EditOptions(source, expected, why="asked to forget", now=now)

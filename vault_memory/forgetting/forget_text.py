@@ -1,6 +1,6 @@
-"""Forgets a text in a vault: redacts the files, their past and the index, then verifies that it is gone everywhere.
+"""Forgets a text in a vault: redacts the files, their past and the index, then verifies the result.
 
-The verification reads all files and rows again, and does not rely on what the redaction believes to have done.
+The verification reads all files and rows again. It does not rely on the redaction.
 """
 
 import logging
@@ -45,9 +45,9 @@ logger = logging.getLogger(__name__)
 PATIENCE_SECONDS = 5.0
 """How long to wait for files that are in use"""
 ROUNDS = 3
-"""Another process may write again what it read just before, so redaction is repeated"""
+"""Redactions at most: another process may write the text again that it read before the first"""
 STATE = "state: "
-"""Stands before the name of a file of the state folder"""
+"""Prefix of the name of a file of the state folder"""
 NOT_OURS = "no layout names it as memory, so it is not changed; edit it yourself"
 DAEMON = (
     "the daemon may have the text in its memory until it is restarted; it reads no file"
@@ -64,9 +64,9 @@ class Removed:
     """A place from which the text was removed, or would be."""
 
     place: str
-    """a path of the vault, or `history`, `trash`, `waiting writes`, `index`, or a file of the state folder"""
+    """A path, `history`, `trash`, `waiting writes`, `index`, or a file of the state folder"""
     count: int
-    """of items, lines, records or versions"""
+    """Number of items, lines, records or versions"""
 
 
 @dataclass(frozen=True, slots=True)
@@ -124,7 +124,10 @@ def forget(
     now: datetime | None,
     dry_run: bool,
 ) -> Forgotten:
-    """Redacts `text` everywhere and verifies it. Raises TextTooShort, UsageError, JournalUnavailable."""
+    """Redacts `text` everywhere and verifies the result.
+
+    Raises TextTooShort, UsageError, JournalUnavailable.
+    """
     matcher = TextMatcher.of(text)
     moment = aware(now)
     work = _ForgetRun(edits, matcher, None if scopes is None else frozenset(scopes))
@@ -181,7 +184,7 @@ class _ForgetRun:
         report.remaining.update(self._traces(redacted=False))
 
     def redact(self, now: datetime, *, patient: bool) -> None:
-        """Removes the text; `patient` waits a moment for files that are in use."""
+        """Removes the text; a `patient` call waits a moment for files that are in use."""
         with self._edits.editor.turn(now):
             for path, masked in self._orphaned_audits():
                 rename(self._root, path, masked)
@@ -195,15 +198,15 @@ class _ForgetRun:
             self._clear_index()
 
     def verify(self, now: datetime) -> None:
-        """Searches all files and rows again, as if nothing had been done, and reports what remains."""
-        left = vault_files.RedactionReport()
-        self._forgetter.count_in_vault(left)
-        self._forgetter.count_in_history(left, now)
-        self.report.alike = left.alike
+        """Searches all files and rows again, and reports where the text remains."""
+        second = vault_files.RedactionReport()
+        self._forgetter.count_in_vault(second)
+        self._forgetter.count_in_history(second, now)
+        self.report.alike = second.alike
         remaining = self.report.remaining
-        for place in left.removed:
+        for place in second.removed:
             remaining.setdefault(place, AGAIN)
-        for place, why in left.remaining.items():
+        for place, why in second.remaining.items():
             remaining.setdefault(place, why)
         if self._has_index():
             remaining.update(self._left_in_index())
@@ -235,7 +238,7 @@ class _ForgetRun:
         pid = running_daemon(self._state)
         return (InMemory(pid, DAEMON),) if pid else ()
 
-    # ---- the index ----------------------------------------------------------------------------
+    # --- The index ---
 
     def _has_index(self) -> bool:
         return bool(self._edits.vault.indexing.generations.current)
@@ -251,7 +254,7 @@ class _ForgetRun:
         }
 
     def _clear_index(self) -> None:
-        """Indexes the notes as they are now, and deletes all older content from the files of the index."""
+        """Indexes the notes as they are now, and deletes older content from the index files."""
         indexing = self._edits.vault.indexing
         indexing.refresh()
         # A note that is absent or cannot be read keeps its old chunks in a refresh.
@@ -271,7 +274,7 @@ class _ForgetRun:
             why = "words or vectors of removed text are left; run `forget` again"
             yield "index", why
 
-    # ---- everything else ----------------------------------------------------------------------
+    # --- Other places ---
 
     def _files_put_aside(self) -> list[Path]:
         if self._scopes is not None:
@@ -304,21 +307,33 @@ class _ForgetRun:
             self.report.remaining[place] = why
 
     def _traces(self, *, redacted: bool) -> Iterator[tuple[str, str]]:
-        """Yields the files with the text, and why; before the redaction only those that it does not change."""
+        """Yields the files with the text, and why.
 
-        def skips(path: str) -> bool:
-            if self._scopes is not None and not self._forgetter.covers(path):
-                return True
-            if redacted or self._matcher.stands_in(path):
-                return False
-            return self._forgetter.covers(path) or _is_temporary(path)
-
-        for path, why in find_traces(self._root, self._matcher, skips=skips):
-            if why != NAMED and not self._forgetter.covers(path):
-                why = vault_files.LINGERS if _is_temporary(path) else NOT_OURS
-            yield path, why
+        Before the redaction it leaves out those that the redaction changes.
+        """
+        traces = find_traces(
+            self._root,
+            self._matcher,
+            skips=lambda path: self._is_skipped(path, redacted=redacted),
+        )
+        for path, why in traces:
+            if why == NAMED or self._forgetter.covers(path):
+                yield path, why
+            elif _is_temporary(path):
+                yield path, vault_files.LINGERS
+            else:
+                yield path, NOT_OURS
         if self._scopes is None:
             yield from self._traces_in_state(redacted=redacted)
+
+    def _is_skipped(self, path: str, *, redacted: bool) -> bool:
+        """Whether a file of the vault is left out of a search for traces."""
+        is_covered = self._forgetter.covers(path)
+        if self._scopes is not None and not is_covered:
+            return True
+        if redacted or self._matcher.stands_in(path):
+            return False
+        return is_covered or _is_temporary(path)
 
     def _traces_in_state(self, *, redacted: bool) -> Iterator[tuple[str, str]]:
         skipped: tuple[str, ...] = ()

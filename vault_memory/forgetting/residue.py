@@ -1,4 +1,4 @@
-"""Searches for a text that should be gone: in the bytes and the names of files, and in all rows of databases."""
+"""Searches files, file names and rows of databases for a text that should be gone."""
 
 import os
 import stat
@@ -14,7 +14,7 @@ from vault_memory.rules.forgetting.matcher import TextMatcher
 BLOCK_BYTES = 4 << 20
 """How much of a file is searched at a time"""
 OVERLAP_BYTES = 64 << 10
-"""How much of a block is searched again with the next one: a text may cross the border"""
+"""How much of a block is searched again with the next one"""
 NAMED = "it is part of the name; rename it"
 
 
@@ -27,6 +27,7 @@ def files_below(root: Path) -> Iterator[tuple[str, Path]]:
             try:
                 is_plain = stat.S_ISREG(file.lstat().st_mode)
             except OSError:
+                # Another process deleted the file after the listing.
                 continue
             if is_plain:
                 yield file.relative_to(root).as_posix(), file
@@ -40,6 +41,7 @@ def is_in_file(file: Path, matcher: TextMatcher) -> bool:
         while block := stream.read(BLOCK_BYTES):
             if matcher.is_in_bytes(tail + block, escaped=is_escaped):
                 return True
+            # The text may begin in this block and end in the next one.
             tail = block[-OVERLAP_BYTES:]
     return False
 
@@ -58,7 +60,7 @@ def tables_with(file: Path, matcher: TextMatcher) -> list[str]:
 def find_traces(
     root: Path, matcher: TextMatcher, *, skips: Callable[[str], bool]
 ) -> Iterator[tuple[str, str]]:
-    """Yields each path below `root` where the text is, and in what way; `skips` names paths to leave out."""
+    """Yields each path below `root` with the text, and where it is; `skips` leaves paths out."""
     for path, file in files_below(root):
         if skips(path):
             continue

@@ -1,7 +1,8 @@
-"""Removes items when a bot is told that something should not be remembered.
+"""Removes items when a person asks a bot not to remember something.
 
-The items are removed by ops: policy binds them, the audit log records them, `undo` reverts them, and the removal of what
-a person wrote is only proposed. `forget`, in contrast, is the act of a person and leaves nothing in the history.
+The items are removed by ops: policy binds them, the audit log records them, and `undo` reverts them.
+What a person wrote is only proposed for removal. `forget`, in contrast, is the act of a person and
+leaves nothing in the history.
 """
 
 from collections.abc import Iterator, Sequence
@@ -100,9 +101,10 @@ def take_back(
     note: str | None = None,
     options: "EditOptions",
 ) -> TakenBack:
-    """Removes the list items that contain `text` from the notes of these scopes, or from one of them.
+    """Removes the list items that contain `text` from one `note`, or from all notes of the scopes.
 
-    The `expected` revision is that of the one note. Raises TextTooShort, TooManyItems, NoteChanged, UsageError.
+    The `expected` revision belongs to the one note. Raises TextTooShort, TooManyItems,
+    NoteChanged, UsageError.
     """
     if options.expected is not None and note is None:
         raise UsageError("a revision is of one note", hint="name the note")

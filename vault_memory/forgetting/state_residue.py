@@ -1,4 +1,4 @@
-"""Files outside of notes, history and index that may contain a forgotten text: stored for later, or named after it."""
+"""Files outside of notes, history and index that may contain a forgotten text, or be named after it."""
 
 import os
 from collections.abc import Iterator
@@ -13,13 +13,16 @@ if TYPE_CHECKING:
 
 AUDIT = ".audit"
 DAMAGED = ".damaged"
-ON_SERVER = "the server had a file of this name at the last pass; run `vault-memory sync --once`, and `forget` again"
+ON_SERVER = (
+    "the server had a file of this name at the last pass;"
+    " run `vault-memory sync --once`, and `forget` again"
+)
 _PUT_ASIDE = ("nights/*.open.json", "drop/*.rejected", "sessions/*/*", "hook.log*")
 """Files that can be deleted: a night and a session start again, and a rejected line was never recorded"""
 
 
 def damaged_files(state: Path) -> list[Path]:
-    """Returns databases that were set aside, with their logs: nothing can tell what is in them.
+    """Returns databases that were set aside, with their logs: their rows cannot be searched.
 
     Damaged files of the index are handled with its superseded generations.
     """
@@ -41,9 +44,9 @@ def files_put_aside(state: Path, matcher: "TextMatcher") -> list[Path]:
 
 
 def orphaned_audits(root: Path, matcher: "TextMatcher") -> Iterator[tuple[str, str]]:
-    """Yields audit files named after a missing note, where the name has the text: the path, and the path without it.
+    """Yields audit files whose names have the text, each with its path without the text.
 
-    A person renamed the note alone. Its records stay, under a name without the text.
+    Their notes are missing: a person renamed a note without its audit. The records stay.
     """
     for path, file in files_below(root):
         stem, mark, _ = file.name.partition(AUDIT)
@@ -68,7 +71,7 @@ def running_daemon(state: Path) -> int | None:
         pid = int((state / "daemon.pid").read_text(encoding="ascii"))
         os.kill(pid, 0)
     except PermissionError:
-        # It runs, as another user.
+        # The process belongs to another user.
         return pid
     except (OSError, ValueError, OverflowError):
         return None

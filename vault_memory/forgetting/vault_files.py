@@ -1,7 +1,7 @@
 """Redacts a text from every file of the vault that is memory, and from the stored past of those files.
 
-Notes are written like by any edit: on top of what a person saves meanwhile, never while an editor has them open, and
-with an audit record. The record says when something was forgotten and in which note, and does not repeat the text.
+Notes are written as by any edit: on top of what a person saves meanwhile, never while an editor has
+them open, and with an audit record. The record names the time and the note, and not the text.
 """
 
 import logging
@@ -62,7 +62,10 @@ LARGEST = 256 << 20
 MOST_CACHED = 8
 """Redacted texts that are cached: the same bytes are in a note, in its history and in what waits"""
 IN_USE = "it is in use; run `forget` again when it is not"
-LINGERS = "the file from before a write, which a program may have open; close it, and run `forget` again"
+LINGERS = (
+    "the file from before a write, which a program may have open;"
+    " close it, and run `forget` again"
+)
 
 
 @dataclass(slots=True)
@@ -70,12 +73,11 @@ class RedactionReport:
     """Where the text was, and where it is still."""
 
     removed: dict[str, int] = field(default_factory=dict)
-    """by place: a path of the vault, or `history`, `trash`, `waiting writes`"""
+    """Number of removed texts by place: a path, or `history`, `trash`, `waiting writes`"""
     remaining: dict[str, str] = field(default_factory=dict)
-    """by place: why it is still there"""
-
+    """Why the text remains, by place"""
     alike: dict[str, int] = field(default_factory=dict)
-    """by path: how many look-alike spellings stay"""
+    """Number of look-alike spellings that remain, by path"""
 
     def add(self, place: str, count: int) -> None:
         """Adds to the count of a place."""
@@ -163,7 +165,7 @@ class Forgetter:
         return self._kind(path) != ""
 
     def cut(self, path: str, raw: bytes) -> Redacted:
-        """Returns the bytes of a file without the text; the same bytes for a file that is not covered."""
+        """Returns the bytes of a file without the text; all of them for a file that is not covered."""
         kind = self._kind(path)
         if kind == "":
             return Redacted(raw)
@@ -189,7 +191,10 @@ class Forgetter:
         self._cache[key] = redacted
 
     def _kind(self, path: str) -> str:
-        """Returns the kind of a file, empty for one that is not covered. A conflict copy has the kind of its note."""
+        """Returns the kind of a file; "" for one that is not covered.
+
+        A conflict copy has the kind of its note.
+        """
         folder, slash, name = path.rpartition("/")
         original = conflict_copy(name) or name
         place = self._layout.place(folder + slash + original)
@@ -214,6 +219,7 @@ class Forgetter:
                 continue
             try:
                 yield path, self._editor.folder.read(path, max_bytes=LARGEST)
+            # A person deleted the file after it was listed.
             except NoteNotFound:
                 continue
             except VaultMemoryError as error:
@@ -234,13 +240,14 @@ class Forgetter:
     ) -> None:
         for path, note in files:
             clean = self.cut(path, note.raw)
-            if clean.raw != note.raw:
-                reason = self._rewrite(path, note, clean, now)
-                if reason is not None:
-                    again = "run `forget` again when that is over"
-                    report.remaining[path] = f"{reason}; {again}"
-                else:
-                    report.remaining.pop(path, None)
+            if clean.raw == note.raw:
+                continue
+            reason = self._rewrite(path, note, clean, now)
+            if reason is None:
+                report.remaining.pop(path, None)
+            else:
+                again = "run `forget` again when that is over"
+                report.remaining[path] = f"{reason}; {again}"
 
     def _rewrite(
         self, path: str, note: Note, clean: Redacted, now: datetime
@@ -293,12 +300,13 @@ class Forgetter:
         writes = self._editor.writer.pending()
         return next((write for write in writes if write.op_id == op_id), None)
 
-    # ---- what waits ---------------------------------------------------------------------------
+    # --- Pending writes ---
 
     def _plan_waiting_again(self) -> None:
         """Plans the pending writes of notes again, without the text.
 
-        Cutting the text from what they will write is not enough: an op that puts it in place of a line removes that line.
+        To cut the text from their content is not enough: an op that replaces a line by the text
+        would then remove that line.
         """
         for write in self._editor.writer.pending():
             command = EditCommand.read(write.record)
@@ -312,7 +320,7 @@ class Forgetter:
     def _plan_again(self, write: PendingWrite, command: EditCommand) -> None:
         base = self._base_of(write)
         if base is None:
-            # Of a new note nothing but the text goes. A note that changed makes the writer plan again.
+            # A new note loses nothing but the text. After a change the writer plans again anyway.
             return
         command, plan = self._editor.plan_again(command, base)
         if plan.after is None:
@@ -362,22 +370,16 @@ class Forgetter:
         return replace(command, action=action, why=why)
 
     def _redact_action(self, action: EditAction) -> EditAction | None:
+        """Returns the action without the text; None where nothing of it is left."""
         match action:
-            case ApplyOps(ops):
-                clean_ops = tuple(op for op in ops if not self._is_in_op(op))
-                return ApplyOps(clean_ops) if clean_ops or not ops else None
+            case ApplyOps():
+                return self._redact_ops(action)
             case EditText(edit):
                 return None if self._is_in_op(edit) else action
-            case MoveSections(moves):
-                clean_moves = tuple(
-                    move for move in moves if not self._matcher.hides(move.text)
-                )
-                return MoveSections(clean_moves) if clean_moves else None
-            case ChangeFacts(wishes):
-                clean_wishes = tuple(
-                    wish for wish in wishes if not self._is_in_wish(wish)
-                )
-                return ChangeFacts(clean_wishes) if clean_wishes else None
+            case MoveSections():
+                return self._redact_moves(action)
+            case ChangeFacts():
+                return self._redact_wishes(action)
             case (
                 UndoRecord()
                 | RestoreVersion()
@@ -392,14 +394,31 @@ class Forgetter:
             case _:
                 assert_never(action)
 
+    def _redact_ops(self, action: ApplyOps) -> ApplyOps | None:
+        # The command of a proposal may have no ops: it contains no text.
+        if not action.ops:
+            return action
+        ops = tuple(op for op in action.ops if not self._is_in_op(op))
+        return ApplyOps(ops) if ops else None
+
+    def _redact_moves(self, action: MoveSections) -> MoveSections | None:
+        hides = self._matcher.hides
+        moves = tuple(move for move in action.moves if not hides(move.text))
+        return MoveSections(moves) if moves else None
+
+    def _redact_wishes(self, action: ChangeFacts) -> ChangeFacts | None:
+        wishes = tuple(wish for wish in action.wishes if not self._is_in_wish(wish))
+        return ChangeFacts(wishes) if wishes else None
+
     def _is_in_op(self, op: object) -> bool:
         value = as_json(op) if isinstance(op, Op) else op
         return any(map(self._matcher.hides, strings_in(value)))
 
     def _is_in_wish(self, wish: Wish) -> bool:
-        """Whether the fact of a wish contains the text, in a field or in its line as people read it."""
+        """Whether the fact of a wish contains the text: in a field, or in its line of the note."""
+        # A wish without a fact names an existing one by its id.
         if "fact" not in wish:
-            return False  # it names its fact by an id
+            return False
         if any(map(self._matcher.hides, strings_in(wish["fact"]))):
             return True
         return self._matcher.hides(fact_of(wish).line())
