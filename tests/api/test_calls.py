@@ -197,10 +197,6 @@ def test_no_answer_about_a_misspelt_scope_is_silently_empty(
 
     assert misspelt.unknown_scopes == ("user:alcie",)
     assert known.unknown_scopes == ()
-    assert json_contract.of_unknown_scopes(misspelt) == {
-        "unknown_scopes": ["user:alcie"]
-    }
-    assert json_contract.of_unknown_scopes(known) == {}
 
 
 def test_a_memory_block_for_a_misspelt_scope_reports_it_in_json(

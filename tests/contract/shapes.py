@@ -2,6 +2,7 @@
 
 import json
 from collections.abc import Iterator, Sequence
+from functools import cache
 from types import NoneType, UnionType
 from typing import (
     Annotated,
@@ -17,11 +18,16 @@ from typing import (
 
 import msgspec
 
-from vault_memory.contract import answers, edit_answers, status_answers
+from vault_memory.contract import (
+    answers,
+    edit_answers,
+    setup_answers,
+    status_answers,
+)
 
 EDIT = edit_answers.EditJson
 FACT_CHANGE = answers.FactChangeJson
-SHAPES: dict[str, type[Any]] = {
+SHAPES: dict[str, Any] = {
     "add-fact": FACT_CHANGE,
     "add-heading": EDIT,
     "append": EDIT,
@@ -34,33 +40,46 @@ SHAPES: dict[str, type[Any]] = {
     "context": answers.ContextBlockJson,
     "correct": FACT_CHANGE,
     "delete-fact": FACT_CHANGE,
+    "demo": setup_answers.DemoJson,
     "doctor": status_answers.DoctorJson,
     "end-session": answers.EndedJson,
     "entity": answers.EntityJson,
+    "export": setup_answers.ExportJson,
     "facts": answers.FactsJson,
     "forget": answers.ForgottenJson,
     "history": edit_answers.HistoryJson,
+    "import": setup_answers.ImportJson,
     "inbox": edit_answers.InboxJson,
     "inbox approve": EDIT,
     "inbox reject": EDIT,
     "index": status_answers.IndexReportJson,
+    "init": setup_answers.InitJson,
+    "install": setup_answers.InstallJson,
     "invalidate": FACT_CHANGE,
     "log": edit_answers.LogJson,
     "notes": answers.NotesJson,
     "read": answers.NoteTextJson,
     "record": answers.RecordedJson,
     "remember": answers.RememberedJson,
+    "remote add": setup_answers.RemoteTestJson,
+    "remote remove": setup_answers.RemoteRemovedJson,
+    "remote status": status_answers.SyncStatusJson,
+    "remote test": setup_answers.RemoteTestJson,
     "remove": EDIT,
     "replace": EDIT,
     "restore": EDIT,
     "search": answers.SearchAnswerJson,
+    "serve": setup_answers.TokenJson,
+    "service": setup_answers.ServiceUnitJson,
+    "sleep": answers.SleepJson,
+    "stats": status_answers.StatsJson,
     "status": status_answers.StatusJson,
-    "sync": status_answers.SyncReportJson,
+    "sync": status_answers.SyncReportJson | setup_answers.SyncRequestedJson,
     "timeline": answers.FactsJson,
     "trash": edit_answers.TrashJson,
     "undo": EDIT,
 }
-"""The answer of each command that has a shape in the contract; of a subcommand, with its name"""
+"""The answer of each command; of a subcommand, with its name"""
 
 
 def problems(arguments: Sequence[str], out: str) -> list[str]:
@@ -69,21 +88,22 @@ def problems(arguments: Sequence[str], out: str) -> list[str]:
         payload = json.loads(out)
     except ValueError:
         return []
-    shape = shape_of(arguments)
     if "error" in payload:
         # An error has keys of its own after these.
         details = dict(list(payload["error"].items())[:3])
         return list(differences({"error": details}, answers.ErrorJson))
-    return [] if shape is None else list(differences(payload, shape))
+    return list(differences(payload, shape_of(arguments)))
 
 
-def shape_of(arguments: Sequence[str]) -> type[Any] | None:
-    """The shape of the answer to a command line; None for a command without one."""
+def shape_of(arguments: Sequence[str]) -> Any:
+    """The shape of the answer to a command line. Raises LookupError for a command without one."""
     for number, word in enumerate(arguments):
         subcommand = " ".join(arguments[number : number + 2])
-        if subcommand in SHAPES or word in SHAPES:
-            return SHAPES.get(subcommand, SHAPES.get(word))
-    return None
+        if subcommand in SHAPES:
+            return SHAPES[subcommand]
+        if word in SHAPES:
+            return SHAPES[word]
+    raise LookupError(f"no shape in the contract for the answer of {arguments}")
 
 
 def differences(value: Any, shape: Any, place: str = "$") -> Iterator[str]:
@@ -101,15 +121,15 @@ def differences(value: Any, shape: Any, place: str = "$") -> Iterator[str]:
         for number, item in enumerate(value):
             yield from differences(item, parts[0], f"{place}[{number}]")
     elif origin in (Union, UnionType):
-        found = [list(differences(value, part, place)) for part in parts]
-        if [] not in found:
-            yield from max(found, key=len)
+        choices = [list(differences(value, part, place)) for part in parts]
+        if [] not in choices:
+            yield from max(choices, key=len)
     elif not _is(value, shape):
         yield f"{place} is {value!r}, not {shape}"
 
 
 def _key_differences(value: Any, shape: Any, place: str) -> Iterator[str]:
-    hints = get_type_hints(shape, include_extras=True)
+    hints = _hints(shape)
     if not isinstance(value, dict):
         yield f"{place} is not an object"
         return
@@ -119,6 +139,11 @@ def _key_differences(value: Any, shape: Any, place: str) -> Iterator[str]:
         yield f"{place} has the keys {list(value)}, not {expected}"
     for name in hints.keys() & value.keys():
         yield from differences(value[name], hints[name], f"{place}.{name}")
+
+
+@cache
+def _hints(shape: Any) -> dict[str, Any]:
+    return get_type_hints(shape, include_extras=True)
 
 
 def _is_optional(hint: Any) -> bool:

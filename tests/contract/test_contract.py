@@ -1,14 +1,22 @@
 """One contract: what the faces take and give is derived from the same shapes, so that they cannot drift apart."""
 
 import inspect
+import json
 from typing import Any, get_type_hints, is_typeddict
 
 import msgspec
 import pytest
 
-from tests.contract.shapes import SHAPES, differences
+from tests.contract.shapes import SHAPES, differences, problems
 from vault_memory import contract
+from vault_memory.cli import COMMANDS
 from vault_memory.contract import answers, requests, tool_answers
+from vault_memory.forgetting.retract import (
+    Proposed,
+    RetractRemaining,
+    RetractRemoved,
+    TakenBack,
+)
 from vault_memory.http.openapi import document
 from vault_memory.http.routes import ENDPOINTS
 from vault_memory.mcp.tools import TOOLS, portable_schema
@@ -136,6 +144,66 @@ def test_a_field_named_title_is_kept_in_the_schema_of_a_tool():
         title: str
 
     assert portable_schema(Titled)["properties"] == {"title": {"type": "string"}}
+
+
+def test_each_command_that_answers_in_json_has_a_shape():
+    without_answer = {"hook", "mcp", "run"}
+
+    shapes = {name.split()[0] for name in SHAPES}
+
+    assert shapes == COMMANDS.keys() - without_answer
+
+
+def test_a_golden_with_a_key_too_many_or_too_few_is_a_difference():
+    night = {
+        "scopes": [],
+        "night": None,
+        "report": None,
+    }
+
+    assert problems(["sleep"], json.dumps(night)) == []
+    assert problems(["sleep"], json.dumps(night | {"kept": None}))
+    assert problems(["sleep"], json.dumps({"scopes": [], "night": None}))
+
+
+def test_a_key_inside_of_an_audit_record_is_compared_too():
+    op = {"op": {"op": "append"}, "outcome": "applied", "removed": {"base64": "/w=="}}
+    record = {
+        "id": "1",
+        "ts": "2026-01-31T10:00:00+01:00",
+        "user_id": "ann",
+        "source": "cli",
+        "note": "USER.md",
+        "applied": [op],
+        "rejected": [],
+        "before": "",
+        "after": "",
+        "diff": "",
+        "why": "",
+    }
+
+    assert problems(["log"], json.dumps({"records": [record]})) == []
+    op["remarks"] = "a key that the contract does not have"
+    assert problems(["log"], json.dumps({"records": [record]}))
+
+
+@pytest.mark.parametrize("remaining", [(), (RetractRemaining("b.md", "it waits"),)])
+def test_the_result_of_taking_back_has_its_shape(
+    remaining: tuple[RetractRemaining, ...],
+):
+    result = TakenBack(
+        2,
+        (RetractRemoved("a.md", 1, None), RetractRemoved("b.md", 1, "01a2080e")),
+        (Proposed("b.md", 1, "INBOX.md"),),
+        remaining,
+    )
+
+    assert not list(differences(result.as_json(), answers.RetractedJson))
+
+
+def test_a_command_without_a_shape_is_reported():
+    with pytest.raises(LookupError):
+        problems(["levitate"], "{}")
 
 
 def test_search_accepts_exactly_the_indexed_kinds():

@@ -1,6 +1,6 @@
 """Turns the results of fact calls into the answers of the JSON contract."""
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from typing import TYPE_CHECKING
 
 from vault_memory.api.json_contract import of_edit, of_hit
@@ -12,7 +12,7 @@ if TYPE_CHECKING:
 
 
 def of_fact(fact: "Fact") -> "answers.FactJson":
-    """One fact. An inferred fact is on no page, so it has no text."""
+    """Return one fact. An inferred fact is on no page, so it has no text."""
     return {
         "id": fact.id,
         "subject": fact.subject,
@@ -32,19 +32,24 @@ def of_fact(fact: "Fact") -> "answers.FactJson":
     }
 
 
-def of_facts(facts: "Iterable[Fact]") -> "answers.FactsJson":
-    """`facts`, `timeline`."""
-    return {"facts": [of_fact(fact) for fact in facts]}
+def of_facts(
+    facts: "Iterable[Fact]", unknown_scopes: Sequence[str] = ()
+) -> "answers.FactsJson":
+    """Return the answer of `facts` and `timeline`."""
+    payload: answers.FactsJson = {"facts": [of_fact(fact) for fact in facts]}
+    if unknown_scopes:
+        payload["unknown_scopes"] = list(unknown_scopes)
+    return payload
 
 
 def of_change(change: "FactChange") -> "answers.FactChangeJson":
-    """`add-fact`, `correct`, `invalidate`, `delete-fact`, `confirm`, with the edit of the page."""
+    """Return the answer of the commands that change a fact, with the edit of its page."""
     return {"outcome": change.outcome, "id": change.id, **of_edit(change.edit)}
 
 
 def of_about(about: "About") -> "answers.EntityJson":
-    """`entity`."""
-    return {
+    """Return the answer of `entity`."""
+    payload: answers.EntityJson = {
         "name": about.name,
         "type": about.type,
         "aliases": list(about.aliases),
@@ -62,3 +67,6 @@ def of_about(about: "About") -> "answers.EntityJson":
         "mentions": about.mentions,
         "hits": [of_hit(hit) for hit in about.hits],
     }
+    if about.unknown_scopes:
+        payload["unknown_scopes"] = list(about.unknown_scopes)
+    return payload

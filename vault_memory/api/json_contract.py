@@ -17,6 +17,7 @@ if TYPE_CHECKING:
         RemainingJson,
         answers,
         edit_answers,
+        setup_answers,
         status_answers,
     )
     from vault_memory.conversations.calls import Recorded
@@ -26,11 +27,14 @@ if TYPE_CHECKING:
     from vault_memory.edits.versions import NoteVersion
     from vault_memory.forgetting.forget_text import Forgotten
     from vault_memory.learning.remember import Remembered
+    from vault_memory.learning.runner import Slept
     from vault_memory.rules.edits.audit_record import Proposal, Record
     from vault_memory.search.freshness import Freshness, SearchAnswer
     from vault_memory.search.note_reports import IndexReport, NoteInfo, NoteText
     from vault_memory.search.results import Hit
     from vault_memory.sync.report import Remark, SyncReport
+    from vault_memory.transfer.exporter import ExportReport
+    from vault_memory.transfer.import_report import ImportReport, Skipped
 
 ADVICE = {
     "identical": "discard",
@@ -58,12 +62,6 @@ def of_search(answer: "SearchAnswer") -> "answers.SearchAnswerJson":
     if answer.unknown_scopes:
         payload["unknown_scopes"] = list(answer.unknown_scopes)
     return payload
-
-
-def of_unknown_scopes(answer: object) -> dict[str, list[str]]:
-    """The scopes of a question that have no note, where there are any."""
-    unknown_scopes = getattr(answer, "unknown_scopes", ())
-    return {"unknown_scopes": list(unknown_scopes)} if unknown_scopes else {}
 
 
 def of_hit(hit: "Hit") -> "answers.HitJson":
@@ -138,9 +136,11 @@ def of_note(note: "NoteText") -> "answers.NoteTextJson":
     }
 
 
-def of_notes(notes: "Sequence[NoteInfo]") -> "answers.NotesJson":
-    """`notes`."""
-    return {
+def of_notes(
+    notes: "Iterable[NoteInfo]", unknown_scopes: Sequence[str] = ()
+) -> "answers.NotesJson":
+    """Return the answer of `notes`."""
+    payload: answers.NotesJson = {
         "notes": [
             {
                 "note": note.note,
@@ -152,6 +152,9 @@ def of_notes(notes: "Sequence[NoteInfo]") -> "answers.NotesJson":
             for note in notes
         ]
     }
+    if unknown_scopes:
+        payload["unknown_scopes"] = list(unknown_scopes)
+    return payload
 
 
 def of_doctor(checks: "Sequence[Check]") -> "status_answers.DoctorJson":
@@ -350,6 +353,15 @@ def of_remembered(remembered: "Remembered") -> "answers.RememberedJson":
     }
 
 
+def of_slept(slept: "Slept") -> "answers.SleepJson":
+    """Return the answer of `sleep`."""
+    return {
+        "scopes": list(slept.scopes),
+        "night": slept.night or None,
+        "report": slept.kept or None,
+    }
+
+
 def of_forgotten(forgotten: "Forgotten") -> "answers.ForgottenJson":
     """`forget`: the receipt says nothing of the text."""
     remaining: list[RemainingJson] = [
@@ -406,8 +418,39 @@ def of_sync(report: "SyncReport") -> "status_answers.SyncReportJson":
     }
 
 
-def _remarks(remarks: "Iterable[Remark]") -> "list[status_answers.PathRemarkJson]":
+def _remarks(
+    remarks: "Iterable[Remark | Skipped]",
+) -> "list[status_answers.PathRemarkJson]":
     return [{"path": remark.path, "reason": remark.reason} for remark in remarks]
+
+
+# ---- import and export ----------------------------------------------------------------------------
+
+
+def of_import(report: "ImportReport") -> "setup_answers.ImportJson":
+    """Return the answer of `import`."""
+    return {
+        "facts": report.facts,
+        "items": report.items,
+        "known": report.known,
+        "notes": report.notes,
+        "copies": report.copies,
+        "left": report.left,
+        "skipped": _remarks(report.skipped),
+        "moved": report.moved,
+        "diff": report.diff,
+    }
+
+
+def of_export(report: "ExportReport") -> "setup_answers.ExportJson":
+    """Return the answer of `export`."""
+    return {
+        "target": str(report.target),
+        "files": report.files,
+        "bytes": report.bytes,
+        "records": report.records,
+        "skipped": _remarks(report.skipped),
+    }
 
 
 # ---- what callers pass ----------------------------------------------------------------------------

@@ -13,6 +13,7 @@ from datetime import UTC, datetime
 from importlib.metadata import version
 from typing import TYPE_CHECKING, Any, Literal, TypeVar, get_args
 
+from vault_memory.contract import SemanticState, SyncState
 from vault_memory.database.connection import DatabaseError
 from vault_memory.errors import VaultMemoryError
 from vault_memory.lazy import lazy_module
@@ -27,7 +28,6 @@ else:
 
 RECOUNT_SECONDS = 300.0
 """Between two counts of proposals and conflict copies"""
-SEMANTIC = ("ready", "warming", "off")
 Value = TypeVar("Value")
 
 
@@ -150,7 +150,7 @@ class Metrics:
         yield one_of(
             "semantic",
             "Whether vectors take part in search",
-            SEMANTIC,
+            get_args(SemanticState),
             vitals["semantic"],
         )
         sync = vitals["sync"]
@@ -159,7 +159,7 @@ class Metrics:
         yield one_of(
             "sync",
             "How the sync with the server stands",
-            get_args(status.State),
+            get_args(SyncState),
             sync["state"],
         )
         yield gauge("sync_queue", "Paths that wait to be synced", sync["queue"])

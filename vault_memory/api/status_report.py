@@ -1,16 +1,20 @@
 """The state of a vault for `status`: index, sync, night, inbox, conflict copies and pending writes."""
 
-from collections.abc import Mapping
 from typing import TYPE_CHECKING
 
 from vault_memory.errors import VaultMemoryError
 
 if TYPE_CHECKING:
     from vault_memory.api.vault_memory import VaultMemory
+    from vault_memory.contract.status_answers import (
+        NightJson,
+        PendingWriteJson,
+        StatusJson,
+    )
 
 
-def status(memory: "VaultMemory") -> dict[str, object]:
-    """The status without a daemon, with the keys of the contract; the daemon replaces its own part."""
+def status(memory: "VaultMemory") -> "StatusJson":
+    """Return the status without a daemon; a daemon replaces its own keys."""
     vault = memory.vault
     index = vault.indexing.index()
     freshness = memory.searcher.freshness()
@@ -38,38 +42,46 @@ def status(memory: "VaultMemory") -> dict[str, object]:
     }
 
 
-# When the vault is unreachable or the disk is full, one part of the status is unknown, and the others still count.
-
-
-def _night(memory: "VaultMemory") -> Mapping[str, object] | None:
-    """The last and the next night; None when the vault is unreachable."""
+def _night(memory: "VaultMemory") -> "NightJson | None":
+    """Return the last and the next night; None when the vault is unreachable."""
     try:
         return memory.learning.status()
     except VaultMemoryError:
+        # The vault is unreachable: the other keys of the status are still right.
         return None
 
 
 def _open_proposals(memory: "VaultMemory") -> int:
-    """How many proposals wait; 0 when the vault is unreachable."""
+    """Count the proposals that wait; 0 when the vault is unreachable."""
     try:
         return len(memory.edits.inbox())
     except VaultMemoryError:
+        # The vault is unreachable: the other keys of the status are still right.
         return 0
 
 
-def _pending(memory: "VaultMemory") -> list[dict[str, object]]:
-    """The writes that wait; none when the journal cannot be opened."""
-    from dataclasses import asdict  # here: each start of a hook would load it
-
+def _pending(memory: "VaultMemory") -> "list[PendingWriteJson]":
+    """List the writes that wait; none when the journal cannot be opened."""
     try:
-        return [asdict(write) for write in memory.edits.waiting()]
+        writes = memory.edits.waiting()
     except VaultMemoryError:
+        # The disk is full: the other keys of the status are still right.
         return []
+    return [
+        {
+            "note": write.note,
+            "reason": write.reason,
+            "id": write.id,
+            "explanation": write.explanation,
+        }
+        for write in writes
+    ]
 
 
 def _conflicts(memory: "VaultMemory") -> int:
-    """How many conflict copies there are; 0 when the vault is unreachable."""
+    """Count the conflict copies; 0 when the vault is unreachable."""
     try:
         return memory.conflicts.count()
     except VaultMemoryError:
+        # The vault is unreachable: the other keys of the status are still right.
         return 0

@@ -23,6 +23,7 @@ if TYPE_CHECKING:
         SearchMode,
         Source,
     )
+    from vault_memory.contract.status_answers import StatusJson
     from vault_memory.conversations.calls import Recorded
     from vault_memory.edits.edit_result import Edit
     from vault_memory.edits.reports import Check, Ended
@@ -68,7 +69,7 @@ class VaultMemory(VaultParts):
     # ---- the state of the vault ---------------------------------------------------------------
 
     @rebuild_if_damaged
-    def status(self, *, refresh: bool = True) -> dict[str, object]:
+    def status(self, *, refresh: bool = True) -> "StatusJson":
         """Report the state of index, sync, night, inbox and daemon, with the keys of the JSON contract."""
         if refresh:
             self.searcher.refresh()

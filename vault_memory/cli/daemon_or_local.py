@@ -1,7 +1,7 @@
 """Answers questions through the daemon if one runs, else in this process."""
 
 from collections.abc import Sequence
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, cast
 
 from vault_memory.cli.options import Context
 from vault_memory.cli.search_text import belong_to_one_person
@@ -9,8 +9,10 @@ from vault_memory.errors import UsageError
 from vault_memory.lazy import lazy_module
 
 if TYPE_CHECKING:
+    from vault_memory.api.vault_memory import VaultMemory
     from vault_memory.context.calls import ContextOptions
     from vault_memory.contract.answers import ContextBlockJson, SearchAnswerJson
+    from vault_memory.contract.status_answers import StatusJson
     from vault_memory.daemon import client, query_or_local
     from vault_memory.search.calls import SearchOptions
 else:
@@ -78,7 +80,7 @@ class ContextNeedsName(UsageError):
         )
 
 
-def ask_daemon(context: Context, call: str) -> dict[str, Any] | None:
-    """Return the answer of the vault's daemon; None when none runs."""
-    with context.open() as memory:
-        return client.ask(memory.vault.state.socket, call, {})
+def daemon_status(memory: "VaultMemory") -> "StatusJson | None":
+    """Return the status as the vault's daemon knows it; None when no daemon runs."""
+    answer = client.ask(memory.vault.state.socket, "status", {})
+    return cast("StatusJson | None", answer)

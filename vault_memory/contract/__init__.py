@@ -1,10 +1,10 @@
 """The JSON contract: one shape for each request and each answer, which every face derives from.
 
-`requests` has what a caller may say. `answers`, `edit_answers` and `status_answers` have what the
-calls return, and `tool_answers` the same for a model, in quotations. Each type describes and limits
-its fields, so the OpenAPI document, the schemas of the MCP tools and the checks of arguments cannot
-differ. This module holds the words and the small shapes that the others share. It imports nothing
-that takes time: a hook loads it.
+`requests` has what a caller may say. `answers`, `edit_answers`, `setup_answers` and
+`status_answers` have what the calls and commands return. `tool_answers` has the same for a model,
+in quotations. Each type describes and limits its fields, so the OpenAPI document, the schemas of
+the MCP tools and the checks of arguments cannot differ. This module holds the words and the small
+shapes that the others share. It imports nothing that takes time: a hook loads it.
 """
 
 from typing import Literal, TypedDict
@@ -52,6 +52,10 @@ Source = Literal["tool", "nightly", "cli"]
 """Who edits: the bot while it talks, the bot at night, or a person"""
 RememberOutcome = Literal["added", "duplicate", "proposed", "refused", "pending"]
 """What became of a text to remember"""
+NightState = Literal["done", "quiet", "partial", "failed"]
+"""How a night ended: `quiet` without turns, `partial` with turns that did not fit"""
+SyncState = Literal["ok", "working", "waiting", "held", "stopped", "off"]
+"""How sync stands between two passes"""
 
 MOST_HITS = 1_000
 """The largest `limit` of a search, on each face"""

@@ -11,6 +11,7 @@ from msgspec import Meta
 from vault_memory.contract import (
     CutJson,
     FreshnessJson,
+    NightState,
     RemainingJson,
     RememberOutcome,
     RemovedJson,
@@ -159,6 +160,51 @@ class RememberedJson(TypedDict):
     reason: str
 
 
+class ScopeNightJson(TypedDict):
+    """What the night of a person or a channel did."""
+
+    scope: str
+    night: Day
+    gathered: Annotated[Count, Meta(description="Turns that were read")]
+    memories: Count
+    facts: Count
+    rules: Count
+    curated: Count
+    proposed: Count
+    refused: Count
+    pruned: Count
+    reflected: Count
+    more: Annotated[
+        Count, Meta(description="Turns that did not fit; the next run reads them")
+    ]
+    waiting: Annotated[
+        Count, Meta(description="Writes that wait until their notes are free")
+    ]
+    rung: Annotated[str, Meta(description="How the language model answered")]
+    model: str
+    reason: str
+    state: NightState
+    idle: Annotated[
+        Count, Meta(description="Nights in a row in which nothing was learned")
+    ]
+    session: Annotated[
+        str, Meta(description="The ended conversation; empty for a night")
+    ]
+    heard: Annotated[
+        Count, Meta(description="Turns that were read when their conversations ended")
+    ]
+    learned: list[str]
+    notes: list[str]
+
+
+class SleepJson(TypedDict):
+    """What the nights of some scopes did, and the file with the report."""
+
+    scopes: list[ScopeNightJson]
+    night: Day | None
+    report: str | None
+
+
 class FactJson(TypedDict):
     """A fact."""
 
@@ -254,3 +300,24 @@ class ForgottenJson(TypedDict):
     receipt: ReceiptJson | None
     alike: list[AlikeJson]
     in_memory: list[InMemoryJson]
+
+
+class RetractedPlaceJson(RemovedJson):
+    """How much a bot removed from a note, and the audit record that `undo` takes back."""
+
+    audit_id: str | None
+
+
+class ProposedRemovalJson(RemovedJson):
+    """How much is proposed for removal from a note, and the page of the proposal."""
+
+    inbox: str
+
+
+class RetractedJson(TypedDict):
+    """What a bot took back. `remaining` is 0 when nothing remains."""
+
+    matches: Count
+    removed: list[RetractedPlaceJson]
+    proposed: list[ProposedRemovalJson]
+    remaining: list[RemainingJson] | Literal[0]

@@ -60,10 +60,66 @@ class EditJson(TypedDict):
     summary: str
 
 
+class Base64Json(TypedDict):
+    """Bytes that are not UTF-8."""
+
+    base64: str
+
+
+TextOrBytes = str | Base64Json
+"""Bytes of a note: as text where they are UTF-8"""
+
+
+class RecordedOpJson(TypedDict):
+    """An op in an audit record, and the bytes that it removed and added."""
+
+    op: dict[str, Any]
+    outcome: str
+    removed: NotRequired[TextOrBytes]
+    added: NotRequired[TextOrBytes]
+    remark: NotRequired[str]
+
+
+class RecordedProposalJson(TypedDict):
+    """A proposal in an audit record, or the decision about it."""
+
+    id: str
+    op: dict[str, Any]
+    why: str
+    state: str
+    reason: NotRequired[str]
+    suspicious: NotRequired[
+        Annotated[bool, Meta(description="Its text reads like an instruction to a bot")]
+    ]
+
+
+class AuditRecordJson(TypedDict):
+    """An audit record, as it is in the audit log.
+
+    `before` and `after` are revisions, and empty where there was no note.
+    """
+
+    id: str
+    ts: str
+    user_id: str
+    source: str
+    note: str
+    applied: list[RecordedOpJson]
+    rejected: list[RejectedJson]
+    before: str
+    after: str
+    diff: TextOrBytes
+    why: str
+    proposed: NotRequired[list[RecordedProposalJson]]
+    undoes: NotRequired[str]
+    redacted: NotRequired[bool]
+    device: NotRequired[str]
+
+
 class LogJson(TypedDict):
     """Audit records, oldest first."""
 
-    records: list[dict[str, Any]]
+    records: list[AuditRecordJson]
 
 
 class ProposalJson(TypedDict):

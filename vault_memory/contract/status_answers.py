@@ -1,9 +1,10 @@
 """What the calls return that tell the state of a vault, or bring it up to date."""
 
-from typing import Annotated, Literal, TypedDict
+from typing import Annotated, Literal, NotRequired, TypedDict
 
 from msgspec import Meta
 
+from vault_memory.contract import SyncState
 from vault_memory.contract.fields import Count
 
 
@@ -18,6 +19,34 @@ class IndexReportJson(TypedDict):
     chunks_removed: Count
     embedded: Count
     seconds: float
+
+
+class NoteCountsJson(TypedDict):
+    """How many notes there are, and how many chunks they have."""
+
+    notes: Count
+    chunks: Count
+
+
+class SourcesJson(TypedDict):
+    """Counts by source."""
+
+    notes: NoteCountsJson
+
+
+class StatsJson(TypedDict):
+    """Counts of notes and chunks by kind, scope and source.
+
+    The counts of a bot, which are those of its scopes alone, have no `vectors` and no size.
+    """
+
+    kinds: dict[str, NoteCountsJson]
+    scopes: dict[str, NoteCountsJson]
+    sources: SourcesJson
+    vectors: NotRequired[
+        Annotated[dict[str, int], Meta(description="Vectors of each model")]
+    ]
+    index_bytes: NotRequired[Count]
 
 
 class CheckJson(TypedDict):
@@ -72,7 +101,7 @@ class SyncReportJson(TypedDict):
 class SyncStatusJson(TypedDict):
     """How sync stands between two passes."""
 
-    state: Literal["ok", "working", "waiting", "held", "stopped", "off"]
+    state: SyncState
     reason: str
     last_good: str | None
     queue: Count

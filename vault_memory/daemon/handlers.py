@@ -13,6 +13,7 @@ from vault_memory.daemon.socket_server import Call
 if TYPE_CHECKING:
     from vault_memory.contract import FreshnessJson
     from vault_memory.contract.answers import ContextBlockJson, SearchAnswerJson
+    from vault_memory.contract.status_answers import StatusJson
     from vault_memory.daemon.loop import Daemon
 
 
@@ -95,15 +96,13 @@ class Calls:
             "sync": self._daemon.syncing.status(),
         }
 
-    def _status(self, arguments: Mapping[str, Any]) -> dict[str, Any]:
+    def _status(self, arguments: Mapping[str, Any]) -> "StatusJson":
         if not self._daemon.trouble:
             # The status is given, too, when the index is behind: it names the reason.
             self._daemon.barrier.passed()
         with self._lock:
             status = self._memory.status(refresh=False)
         status["sync"] = self._daemon.syncing.status()
-        return {
-            **status,
-            "watcher": self._daemon.status(),
-            "daemon": {"running": True, "pid": os.getpid()},
-        }
+        status["watcher"] = self._daemon.status()
+        status["daemon"] = {"running": True, "pid": os.getpid()}
+        return status

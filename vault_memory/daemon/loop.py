@@ -8,7 +8,7 @@ import logging
 import threading
 import time
 from collections.abc import Callable, Mapping, Sequence
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from vault_memory.api.vault_memory import VaultMemory
 from vault_memory.daemon.conversation_upkeep import ConversationUpkeep
@@ -36,6 +36,7 @@ from vault_memory.vault.watch.note_event import NoteEvent
 from vault_memory.vault.watch.watcher import Watcher
 
 if TYPE_CHECKING:
+    from vault_memory.contract.status_answers import WatcherJson
     from vault_memory.edits.conflict_copy import ResolvedConflict
 
 logger = logging.getLogger(__name__)
@@ -319,7 +320,7 @@ class Daemon:
             return "the vault cannot be looked at; see the log"
         return f"watching ({self.watcher.mode})"
 
-    def status(self) -> dict[str, Any]:
+    def status(self) -> "WatcherJson":
         """Returns the state of the watcher, a part of the `status` of a vault."""
         return {
             "mode": self.watcher.mode,

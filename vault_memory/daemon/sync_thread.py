@@ -25,6 +25,8 @@ from vault_memory.sync.status import (
 )
 
 if TYPE_CHECKING:
+    from vault_memory.contract.setup_answers import SyncRequestedJson
+    from vault_memory.contract.status_answers import SyncStatusJson
     from vault_memory.daemon import backoff
     from vault_memory.daemon.backoff import PathBackoff, SyncBackoff
     from vault_memory.sync import connection, pass_options
@@ -86,13 +88,13 @@ class Syncing:
         self._last_hint = time.monotonic()
         self._woken.set()
 
-    def now(self, arguments: Mapping[str, Any] | None = None) -> dict[str, Any]:
+    def now(self, arguments: Mapping[str, Any] | None = None) -> "SyncRequestedJson":
         """Requests a pass as soon as possible. Returns the status until then."""
         self._is_requested = True
         self._woken.set()
         return {"sync": self.status()}
 
-    def status(self) -> Mapping[str, Any] | None:
+    def status(self) -> "SyncStatusJson | None":
         """Returns the status of sync; None without a remote."""
         url = self._memory.vault.config.remote.url
         return as_status(self._standing, url, running=True) if url else None

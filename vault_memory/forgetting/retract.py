@@ -6,8 +6,8 @@ leaves nothing in the history.
 """
 
 from collections.abc import Iterator, Sequence
-from dataclasses import asdict, dataclass
-from typing import TYPE_CHECKING, Any
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
 
 from vault_memory.errors import NoteNotFound, NoteUnreadable, UsageError
 from vault_memory.lazy import lazy_module
@@ -15,6 +15,8 @@ from vault_memory.markdown.document import parse
 from vault_memory.rules.edits.ops import Remove
 
 if TYPE_CHECKING:
+    from vault_memory.contract import RemainingJson
+    from vault_memory.contract.answers import RetractedJson
     from vault_memory.edits.calls import EditCalls, EditOptions
     from vault_memory.edits.edit_result import Edit
     from vault_memory.markdown import note_items
@@ -82,13 +84,30 @@ class TakenBack:
     proposed: tuple[Proposed, ...]
     remaining: tuple[RetractRemaining, ...]
 
-    def as_json(self) -> dict[str, Any]:
+    def as_json(self) -> "RetractedJson":
         """Returns the result with the keys that `forget` has in the JSON contract."""
+        remaining: list[RemainingJson] = [
+            {"place": left.place, "why": left.why} for left in self.remaining
+        ]
         return {
             "matches": self.matches,
-            "removed": [asdict(place) for place in self.removed],
-            "proposed": [asdict(place) for place in self.proposed],
-            "remaining": [asdict(place) for place in self.remaining] or 0,
+            "removed": [
+                {
+                    "place": removed.place,
+                    "count": removed.count,
+                    "audit_id": removed.audit_id,
+                }
+                for removed in self.removed
+            ],
+            "proposed": [
+                {
+                    "place": proposed.place,
+                    "count": proposed.count,
+                    "inbox": proposed.inbox,
+                }
+                for proposed in self.proposed
+            ],
+            "remaining": remaining or 0,
         }
 
 

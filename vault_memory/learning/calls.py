@@ -1,6 +1,6 @@
 """Calls that learn from conversations, at night or at once."""
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Sequence
 from contextlib import AbstractContextManager
 from datetime import datetime
 from typing import TYPE_CHECKING
@@ -12,6 +12,7 @@ from vault_memory.rules.paths.scopes import check_scope
 from vault_memory.search.calls import SearchCalls
 
 if TYPE_CHECKING:
+    from vault_memory.contract.status_answers import NightJson
     from vault_memory.edits.edit_result import Edit
     from vault_memory.learning import remember as learning_remember
     from vault_memory.learning import runner
@@ -64,7 +65,7 @@ class LearningCalls:
         """When the next night of any scope begins."""
         return self._runner(now, dry_run=True).next_begins()
 
-    def status(self, now: datetime | None = None) -> Mapping[str, object]:
+    def status(self, now: datetime | None = None) -> "NightJson":
         """When the last night was, when the next one begins, and the scopes whose night is due."""
         return self._runner(now, dry_run=True).status()
 

@@ -25,6 +25,8 @@ from vault_memory.rules.learning.candidate import Extraction
 from vault_memory.rules.paths.scope_notes import Places
 
 if TYPE_CHECKING:
+    from vault_memory.contract import NightState
+    from vault_memory.contract.answers import ScopeNightJson
     from vault_memory.edits.editor import NoteEditor
     from vault_memory.learning import steps as learning_steps
     from vault_memory.models.base import Brain
@@ -105,7 +107,7 @@ class CycleOutcome:
     model: str = ""
     reason: str = ""
     """why there was no better answer"""
-    state: str = "done"
+    state: "NightState" = "done"
     """done, quiet (no turns), partial (more turns than fit), or failed"""
     idle: int = 0
     session: str = ""
@@ -116,6 +118,33 @@ class CycleOutcome:
     """the written lines, for the report; they are in the notes, too"""
     notes: list[str] = field(default_factory=list)
     """the written notes"""
+
+    def as_json(self) -> "ScopeNightJson":
+        """Returns the entry of this scope in the answer of `sleep`."""
+        return {
+            "scope": self.scope,
+            "night": self.night,
+            "gathered": self.gathered,
+            "memories": self.memories,
+            "facts": self.facts,
+            "rules": self.rules,
+            "curated": self.curated,
+            "proposed": self.proposed,
+            "refused": self.refused,
+            "pruned": self.pruned,
+            "reflected": self.reflected,
+            "more": self.more,
+            "waiting": self.waiting,
+            "rung": self.rung,
+            "model": self.model,
+            "reason": self.reason,
+            "state": self.state,
+            "idle": self.idle,
+            "session": self.session,
+            "heard": self.heard,
+            "learned": list(self.learned),
+            "notes": list(self.notes),
+        }
 
 
 @dataclass(frozen=True, slots=True)

@@ -1,7 +1,9 @@
 """Formats the morning report: a Markdown text of what a night did in each scope. Pure."""
 
 from collections.abc import Iterable, Mapping
-from typing import Any
+from typing import Any, TypeVar, cast
+
+Outcome = TypeVar("Outcome", bound=Mapping[str, Any])
 
 COUNTS = (
     ("memories", "remembered", "remembered"),
@@ -101,15 +103,18 @@ def _idle(outcome: Mapping[str, Any]) -> str:
     return f"nothing was learned for {nights} nights" if nights > 1 else ""
 
 
-def joined(previous: Mapping[str, Any], outcome: Mapping[str, Any]) -> dict[str, Any]:
-    """Adds an outcome to that of previous cycles of the same scope and night."""
+def joined(previous: Mapping[str, Any] | None, outcome: Outcome) -> Outcome:
+    """Adds an outcome to that of previous cycles of the same scope and night, if there were any."""
+    if not previous:
+        return outcome
     total = dict(outcome)
     for name, before in previous.items():
         if name in total:
             total[name] = _joined_value(name, before, total[name])
-    if previous and total["state"] == "quiet" and total["gathered"]:
+    if total["state"] == "quiet" and total["gathered"]:
         total["state"] = "done"
-    return total
+    # Addition keeps the keys and the type of each value.
+    return cast("Outcome", total)
 
 
 def _joined_value(

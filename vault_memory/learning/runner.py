@@ -2,10 +2,10 @@
 
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import AbstractContextManager, nullcontext
-from dataclasses import asdict, dataclass, replace
+from dataclasses import dataclass, replace
 from datetime import UTC, datetime, timedelta, tzinfo
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
 from vault_memory import config as configuration
 from vault_memory.config.machine_zone import local_zone
@@ -16,6 +16,8 @@ from vault_memory.rules.paths.scopes import check_scopes
 from vault_memory.search.calls import SearchCalls
 
 if TYPE_CHECKING:
+    from vault_memory.contract.answers import ScopeNightJson
+    from vault_memory.contract.status_answers import NightJson
     from vault_memory.conversations import sessions as conversation_sessions
     from vault_memory.conversations.calls import ConversationCalls
     from vault_memory.conversations.sessions import Session
@@ -51,8 +53,8 @@ MOST_ROUNDS = 50
 class Slept:
     """What the nights of some scopes did."""
 
-    scopes: tuple[Mapping[str, Any], ...]
-    """of each: scope, night, gathered, memories, facts, curated, pruned, rung, state, and more"""
+    scopes: "tuple[ScopeNightJson, ...]"
+    """what the night of each scope did"""
     night: str
     """the local date of the latest night"""
     report: str
@@ -99,7 +101,7 @@ class LearningRunner:
 
     def run(self, named: Sequence[str] | None, *, due: bool) -> Slept:
         """Run the nights of the named scopes, else of all; with `due` only those that are due."""
-        outcomes: list[dict[str, Any]] = []
+        outcomes: list[ScopeNightJson] = []
         scopes = self._chosen_scopes(named, due=due)
         if scopes:
             lock = nullcontext() if self.dry_run else self.checkpoints.held()
@@ -112,7 +114,7 @@ class LearningRunner:
                     if not due or self._is_due(scope)
                 ]
             self._refresh_index()
-        night = max((str(outcome["night"]) for outcome in outcomes), default="")
+        night = max((outcome["night"] for outcome in outcomes), default="")
         is_stored = outcomes and not self.dry_run
         stored = str(self._store_report(night)) if is_stored else ""
         title = night or self.now.astimezone(self._zone("")).date().isoformat()
@@ -136,7 +138,7 @@ class LearningRunner:
             for session in sessions.unlearned()
             if session.user and not session.channel
         ]
-        outcomes: list[dict[str, Any]] = []
+        outcomes: list[ScopeNightJson] = []
         if ended:
             with self.checkpoints.held(), self._open_vault() as opened:
                 deps = self._deps(opened, backed=False)
@@ -152,20 +154,21 @@ class LearningRunner:
 
     def _run_conversation(
         self, deps: "CycleDeps", session: "Session"
-    ) -> dict[str, Any]:
+    ) -> "ScopeNightJson":
         """Learn from one conversation. A cycle that was killed before is finished first."""
         request = replace(self._request(session.scope), session=session.id)
         request = replace(request, night=self.now.astimezone(request.zone).date())
-        total: dict[str, Any] = {}
+        total: ScopeNightJson | None = None
         for _ in range(MOST_ROUNDS):
             result = learning_cycle.LearningCycle(deps, request).run()
             is_this = result.session == session.id
-            total = learning_report.joined(total if is_this else {}, asdict(result))
+            total = learning_report.joined(total if is_this else None, result.as_json())
             if result.state == "failed" or (is_this and not result.more):
                 break
+        assert total is not None, "one round at least runs"
         return total
 
-    def status(self) -> dict[str, object]:
+    def status(self) -> "NightJson":
         """When the last night was, when the next one begins, and the scopes whose night is due."""
         last_cycles = self.checkpoints.lasts()
         cycle = self.config.sleep_cycle
@@ -211,20 +214,21 @@ class LearningRunner:
         schedule = _schedule(cycle.cron)
         return schedule.due(self.now, self._zone(scope), done=day) is not None
 
-    def _run_rounds(self, deps: "CycleDeps", scope: str) -> dict[str, Any]:
+    def _run_rounds(self, deps: "CycleDeps", scope: str) -> "ScopeNightJson":
         """Run rounds until all turns are read, and a cycle that was killed is finished."""
         request = self._request(scope)
-        total: dict[str, Any] = {}
+        total: ScopeNightJson | None = None
         for _ in range(1 if self.dry_run else MOST_ROUNDS):
             cycle = learning_cycle.LearningCycle(
                 deps, request, lambda step: self.after(scope, step)
             )
             result = cycle.run()
-            total = learning_report.joined(total, asdict(result))
+            total = learning_report.joined(total, result.as_json())
             has_more = result.session or result.more
             is_done = not has_more and result.night >= request.night.isoformat()
             if result.state == "failed" or is_done:
                 break
+        assert total is not None, "one round at least runs"
         return total
 
     def _request(self, scope: str) -> "CycleRequest":

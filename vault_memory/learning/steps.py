@@ -37,6 +37,7 @@ from vault_memory.rules.facts.fact import Fact
 from vault_memory.rules.learning.extraction import read_answer
 
 if TYPE_CHECKING:
+    from vault_memory.contract import NightState
     from vault_memory.edits.plans import fact_edits
     from vault_memory.learning.cycle import LearningCycle
 else:
@@ -360,7 +361,7 @@ def count_idle(cycle: "LearningCycle") -> None:
         outcome.state = _final_state(outcome.more, outcome.gathered)
 
 
-def _final_state(more: int, gathered: int) -> str:
+def _final_state(more: int, gathered: int) -> "NightState":
     if more:
         return "partial"
     return "done" if gathered else "quiet"

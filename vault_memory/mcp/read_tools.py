@@ -97,7 +97,7 @@ def entity(serving: Serving, arguments: requests.EntityArguments) -> Answered:
 
 def stats(serving: Serving, arguments: requests.NoArguments) -> Answered:
     """Count the notes by kind."""
-    answer: dict[str, Any] = serving.memory.searcher.stats(serving.reads)
+    answer = serving.memory.searcher.stats(serving.reads)
     count = answer["sources"]["notes"]["notes"]
     kinds = [f"{counts['notes']} {kind}" for kind, counts in answer["kinds"].items()]
     by_kind = ", ".join(kinds) or "none"

@@ -15,6 +15,7 @@ from vault_memory.rules.paths.scopes import READ_BY_ALL, check_scopes
 from vault_memory.search.open_vault import OpenVault
 
 if TYPE_CHECKING:
+    from vault_memory.contract.status_answers import StatsJson
     from vault_memory.index import vector_cache, vectors
     from vault_memory.index.store import Index
     from vault_memory.index.vector_cache import Matrices
@@ -289,7 +290,7 @@ class SearchCalls:
         return notes
 
     @rebuild_if_damaged
-    def stats(self, scopes: Sequence[str] | None = None) -> dict[str, object]:
+    def stats(self, scopes: Sequence[str] | None = None) -> "StatsJson":
         """Count notes and chunks by kind, scope and source; with `scopes` of those alone."""
         self.vault.indexing.refresh()
         index = self.vault.indexing.index()

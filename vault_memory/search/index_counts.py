@@ -7,6 +7,7 @@ from vault_memory.lazy import lazy_module
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
+    from vault_memory.contract.status_answers import NoteCountsJson, StatsJson
     from vault_memory.search import note_reports
     from vault_memory.search.note_reports import NoteInfo
 else:
@@ -26,21 +27,21 @@ def list_notes(index: Index, scopes: Sequence[str] | None) -> "list[NoteInfo]":
     ]
 
 
-def stats_of(index: Index, scopes: Sequence[str]) -> dict[str, object]:
+def stats_of(index: Index, scopes: Sequence[str]) -> "StatsJson":
     """Counts of notes and chunks of these scopes by kind and scope.
 
     No sum includes a note of another scope.
     """
     by_kind = _counts(index, "note.kind", scopes)
     by_scope = _counts(index, "scope.name", scopes)
-    sums = {
-        unit: sum(counts[unit] for counts in by_scope.values())
-        for unit in ("notes", "chunks")
+    sums: NoteCountsJson = {
+        "notes": sum(counts["notes"] for counts in by_scope.values()),
+        "chunks": sum(counts["chunks"] for counts in by_scope.values()),
     }
     return {"kinds": by_kind, "scopes": by_scope, "sources": {"notes": sums}}
 
 
-def stats(index: Index) -> dict[str, object]:
+def stats(index: Index) -> "StatsJson":
     """Counts of notes and chunks by kind and scope, and of vectors by model."""
     connection = index.connection
     notes, chunks = index.counts()
@@ -60,7 +61,7 @@ def stats(index: Index) -> dict[str, object]:
 
 def _counts(
     index: Index, column: str, scopes: Sequence[str] | None = None
-) -> dict[str, dict[str, int]]:
+) -> "dict[str, NoteCountsJson]":
     within = ""
     if scopes is not None:
         within = f" WHERE scope.name IN ({', '.join('?' * len(scopes))})"

@@ -1,7 +1,7 @@
 """Calls that synchronise the vault with its remote."""
 
 import time
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from datetime import datetime, timedelta
 from typing import TYPE_CHECKING
@@ -13,6 +13,7 @@ from vault_memory.errors import VaultMemoryError
 from vault_memory.lazy import lazy_module
 
 if TYPE_CHECKING:
+    from vault_memory.contract.status_answers import SyncStatusJson
     from vault_memory.ingest.lifecycle import Progress
     from vault_memory.sync import connection as sync_connection
     from vault_memory.sync import pass_options, state_db, status
@@ -136,7 +137,7 @@ class SyncCalls:
         """The conflict copies that wait for a person, of notes and of other files."""
         return tuple(sorted(self.vault.folder.listing(suffixes=("",)).copies))
 
-    def status(self) -> Mapping[str, object] | None:
+    def status(self) -> "SyncStatusJson | None":
         """The stored state of the sync, with the keys of the JSON contract; None without a remote."""
         self.vault.check_open()
         url = self.vault.config.remote.url

@@ -8,7 +8,7 @@ from contextlib import contextmanager
 from dataclasses import asdict, dataclass
 from datetime import UTC, datetime
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from vault_memory.config import remote_problems
 from vault_memory.config.remote_password import (
@@ -45,6 +45,7 @@ from vault_memory.sync.status import mark_of
 from vault_memory.sync.sync_errors import NotTwoWay
 
 if TYPE_CHECKING:
+    from vault_memory.contract.setup_answers import CapabilitiesJson, RemoteTestJson
     from vault_memory.remote import login as remote_login
     from vault_memory.remote import remotes
     from vault_memory.remote.login import Granted
@@ -118,16 +119,35 @@ class RemoteTest:
         traits = asdict(self.traits)
         return [yes if traits[name] else no for name, (yes, no) in WORDS.items()]
 
-    def as_json(self) -> dict[str, Any]:
+    def as_json(self) -> "RemoteTestJson":
+        """Return the answer of `remote add` and `remote test`."""
         return {
             "server": self.server,
             "kind": self.kind,
             "milliseconds": self.milliseconds,
             "created": self.created,
             "two_way": self.traits.two_way,
-            "traits": asdict(self.traits),
+            "traits": _capabilities(self.traits),
             "words": self.words,
         }
+
+
+def _capabilities(traits: Capabilities) -> "CapabilitiesJson":
+    return {
+        "etags": traits.etags,
+        "conditional_create": traits.conditional_create,
+        "conditional_put": traits.conditional_put,
+        "conditional_delete": traits.conditional_delete,
+        "conditional_move": traits.conditional_move,
+        "etag_in_put": traits.etag_in_put,
+        "recursive_etags": traits.recursive_etags,
+        "fileids": traits.fileids,
+        "checksums": traits.checksums,
+        "normalises_names": traits.normalises_names,
+        "infinity": traits.infinity,
+        "versions": traits.versions,
+        "bulk": traits.bulk,
+    }
 
 
 def find_remote(url: str, remote: RemoteSettings) -> str:

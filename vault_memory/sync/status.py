@@ -7,12 +7,16 @@ password only a slow hash is stored.
 import hashlib
 import json
 import os
-from collections.abc import Mapping
+from collections.abc import Iterable
 from dataclasses import asdict, dataclass, fields, replace
 from pathlib import Path
-from typing import Any, Literal
+from typing import TYPE_CHECKING, Any
 
 from vault_memory.sync.report import Remark
+
+if TYPE_CHECKING:
+    from vault_memory.contract import SyncState
+    from vault_memory.contract.status_answers import PathRemarkJson, SyncStatusJson
 
 FILE = "sync.json"
 TRIES = 3
@@ -20,14 +24,12 @@ TRIES = 3
 PAUSE_SECONDS = 3600.0
 """Between two such tries"""
 
-State = Literal["ok", "working", "waiting", "held", "stopped", "off"]
-
 
 @dataclass(frozen=True, slots=True)
 class SyncStatus:
     """The status between two passes."""
 
-    state: State = "off"
+    state: "SyncState" = "off"
     reason: str = ""
     last_good: str = ""
     """when a complete pass last succeeded; ISO 8601"""
@@ -78,7 +80,7 @@ def mark_of(url: str, user: str, password: str) -> str:
     return digest.hex()
 
 
-def as_status(status: SyncStatus, server: str, *, running: bool) -> Mapping[str, Any]:
+def as_status(status: SyncStatus, server: str, *, running: bool) -> "SyncStatusJson":
     """The key `sync` of the command `status`. `running`: the daemon runs."""
     state, reason = status.state, status.reason
     if not running and state != "stopped":
@@ -89,8 +91,12 @@ def as_status(status: SyncStatus, server: str, *, running: bool) -> Mapping[str,
         "reason": reason,
         "last_good": status.last_good or None,
         "queue": status.queue,
-        "errors": [asdict(remark) for remark in status.errors],
-        "held": [asdict(remark) for remark in status.held],
+        "errors": _remarks(status.errors),
+        "held": _remarks(status.held),
         "next_try": (status.next_try or None) if running else None,
         "server": server,
     }
+
+
+def _remarks(remarks: Iterable[Remark]) -> "list[PathRemarkJson]":
+    return [{"path": remark.path, "reason": remark.reason} for remark in remarks]

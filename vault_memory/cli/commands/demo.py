@@ -21,6 +21,7 @@ from vault_memory.lazy import lazy_module
 
 if TYPE_CHECKING:
     from vault_memory.admin import init_vault
+    from vault_memory.contract.setup_answers import DemoJson
 else:
     init_vault = lazy_module("vault_memory.admin.init_vault")
 
@@ -72,20 +73,21 @@ def demo(context: Context) -> None:
             "dated",
         )
         _show(context, QUESTION_ABOUT_FACT, learned)
+    answer: DemoJson = {
+        "questions": [
+            QUESTION,
+            QUESTION_ABOUT_LINE,
+            QUESTION_ABOUT_TURN,
+            QUESTION_ABOUT_FACT,
+        ],
+        "editor": edit.editor,
+        "seconds": round(edit.seconds, 3),
+        "found": [*edit.answer["hits"][:1], *turn["hits"][:1]],
+        "recorded": transcripts,
+        "learned": learned["hits"],
+    }
     context.emit(
-        {
-            "questions": [
-                QUESTION,
-                QUESTION_ABOUT_LINE,
-                QUESTION_ABOUT_TURN,
-                QUESTION_ABOUT_FACT,
-            ],
-            "editor": edit.editor,
-            "seconds": round(edit.seconds, 3),
-            "found": [*edit.answer["hits"][:1], *turn["hits"][:1]],
-            "recorded": transcripts,
-            "learned": learned["hits"],
-        },
+        answer,
         lambda: (
             f"\nfound {edit.seconds:.1f} s after the editor was started; nothing is left behind"
         ),

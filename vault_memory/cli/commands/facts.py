@@ -24,14 +24,13 @@ from vault_memory.errors import UsageError
 from vault_memory.lazy import lazy_module
 
 if TYPE_CHECKING:
-    from vault_memory.api import facts_json, json_contract
+    from vault_memory.api import facts_json
     from vault_memory.api.vault_memory import VaultMemory
     from vault_memory.contract import Source
     from vault_memory.facts.entity_info import About, FactChange
     from vault_memory.rules.facts.fact import Fact
 else:
     facts_json = lazy_module("vault_memory.api.facts_json")
-    json_contract = lazy_module("vault_memory.api.json_contract")
 
 Function = TypeVar("Function", bound=Callable[..., Any])
 
@@ -86,7 +85,7 @@ def facts(
             on=_day(on),
             now=context.now,
         )
-    answer = facts_json.of_facts(listed) | json_contract.of_unknown_scopes(listed)
+    answer = facts_json.of_facts(listed, listed.unknown_scopes)
     context.emit(answer, lambda: _listing(listed))
 
 
@@ -103,7 +102,7 @@ def timeline(context: Context, entity: str, scopes: NamedScopes) -> None:
             scopes=scopes.names() or memory.scopes(),
             now=context.now,
         )
-    answer = facts_json.of_facts(listed) | json_contract.of_unknown_scopes(listed)
+    answer = facts_json.of_facts(listed, listed.unknown_scopes)
     context.emit(answer, lambda: _listing(listed))
 
 
@@ -120,8 +119,7 @@ def entity(context: Context, name: str, scopes: NamedScopes) -> None:
             scopes=scopes.names() or memory.scopes(),
             now=context.now,
         )
-    answer = facts_json.of_about(info) | json_contract.of_unknown_scopes(info)
-    context.emit(answer, lambda: _entity_text(info))
+    context.emit(facts_json.of_about(info), lambda: _entity_text(info))
 
 
 def _entity_text(info: "About") -> str:

@@ -17,6 +17,7 @@ from vault_memory.lazy import lazy_module
 
 if TYPE_CHECKING:
     from vault_memory.api.vault_memory import VaultMemory
+    from vault_memory.contract.setup_answers import HostFileJson, InstallJson
     from vault_memory.hosts import hook_command, install_plan, installer
     from vault_memory.hosts.install_plan import InstallRequest
     from vault_memory.hosts.installer import FileChange
@@ -167,7 +168,7 @@ def install(context: Context, host: str, options: InstallOptions) -> None:
     is_final = options.uninstall or options.dry_run
     is_new = any(change.changed for change in changes) and not is_final
     next_steps = plan.next_steps if is_new else ()
-    files = [
+    files: list[HostFileJson] = [
         {
             "path": change.file,
             "changed": change.changed,
@@ -176,7 +177,7 @@ def install(context: Context, host: str, options: InstallOptions) -> None:
         }
         for change in changes
     ]
-    answer = {
+    answer: InstallJson = {
         "host": host,
         "user": request.user,
         "server": True,

@@ -12,6 +12,7 @@ from vault_memory.lazy import lazy_module
 
 if TYPE_CHECKING:
     from vault_memory.admin import init_vault
+    from vault_memory.contract.setup_answers import InitJson
     from vault_memory.vault import marker as vault_marker
 else:
     init_vault = lazy_module("vault_memory.admin.init_vault")
@@ -57,7 +58,7 @@ def init(
     else:
         count = init_vault.make_vault(root, empty=empty)
     marker = vault_marker.ensure_marker(root)
-    answer = {
+    answer: InitJson = {
         "vault": str(root.resolve()),
         "id": marker.vault,
         "notes_written": count,

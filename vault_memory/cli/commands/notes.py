@@ -57,5 +57,4 @@ def notes(context: Context, scopes: NamedScopes) -> None:
         ]
         return "\n".join(lines) or "no notes"
 
-    answer = json_contract.of_notes(listed) | json_contract.of_unknown_scopes(listed)
-    context.emit(answer, human)
+    context.emit(json_contract.of_notes(listed, listed.unknown_scopes), human)

@@ -14,16 +14,17 @@ from vault_memory.lazy import lazy_module
 
 if TYPE_CHECKING:
     from vault_memory.api.vault_memory import VaultMemory
+    from vault_memory.cli import daemon_or_local
     from vault_memory.cli.commands import status
     from vault_memory.config import remote_password
     from vault_memory.config.sections import RemoteSettings
-    from vault_memory.daemon import client
+    from vault_memory.contract.setup_answers import RemoteRemovedJson
     from vault_memory.sync import connection, setup
     from vault_memory.sync.setup import RemoteTest
 else:
     status = lazy_module("vault_memory.cli.commands.status")
     remote_password = lazy_module("vault_memory.config.remote_password")
-    client = lazy_module("vault_memory.daemon.client")
+    daemon_or_local = lazy_module("vault_memory.cli.daemon_or_local")
     connection = lazy_module("vault_memory.sync.connection")
     setup = lazy_module("vault_memory.sync.setup")
 
@@ -130,8 +131,9 @@ def remote(
 def _remove(context: Context, memory: "VaultMemory") -> None:
     url = memory.vault.config.remote.url
     setup.remove(memory.sync)
+    answer: RemoteRemovedJson = {"removed": url}
     context.emit(
-        {"removed": url},
+        answer,
         lambda: f"{url} is not synced any more; both folders stay as they are",
     )
 
@@ -240,13 +242,15 @@ def _new_password(memory: "VaultMemory", settings: "RemoteSettings") -> str:
 
 
 def _emit_status(context: Context, memory: "VaultMemory") -> None:
-    answer = None
-    if memory.vault.config.remote.url:
-        answer = client.ask(memory.vault.state.socket, "status", {})
-    report = (answer or {}).get("sync") or memory.sync.status()
+    has_remote = bool(memory.vault.config.remote.url)
+    answer = daemon_or_local.daemon_status(memory) if has_remote else None
+    report = answer["sync"] if answer else None
+    # A daemon that runs since before `remote add` has no status of sync yet.
+    report = report or memory.sync.status()
     if report is None:
         raise connection.NoRemote
-    context.emit(report, lambda: "\n".join(status.nested_lines(report)))
+    lines = list(status.nested_lines(report))
+    context.emit(report, lambda: "\n".join(lines))
 
 
 def _emit_test(context: Context, result: "RemoteTest") -> None:

@@ -21,6 +21,7 @@ if TYPE_CHECKING:
 
     from vault_memory.api.vault_memory import VaultMemory
     from vault_memory.config.sections import Serve
+    from vault_memory.contract.setup_answers import TokenJson
     from vault_memory.edits import people
     from vault_memory.http import application, listen
     from vault_memory.http import tokens as http_tokens
@@ -250,7 +251,8 @@ def _make_token(context: Context, name: str, local: LocalCaller) -> None:
     context.say(
         f"a new token is in {shlex.quote(str(path))}; add these lines to the configuration:"
     )
-    context.emit({"token_file": str(path), "toml": toml}, lambda: toml)
+    answer: TokenJson = {"token_file": str(path), "toml": toml}
+    context.emit(answer, lambda: toml)
 
 
 def _token_table(path: str, local: LocalCaller) -> str:

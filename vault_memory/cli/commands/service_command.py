@@ -15,6 +15,7 @@ from vault_memory.lazy import lazy_module
 if TYPE_CHECKING:
     from vault_memory.admin import service_units
     from vault_memory.admin.service_units import Installed, Kind
+    from vault_memory.contract.setup_answers import ServiceUnitJson
     from vault_memory.vault import locate
     from vault_memory.vault import marker as vault_marker
 else:
@@ -93,7 +94,7 @@ def service(context: Context, action: str, options: UnitOptions) -> None:
             )
     else:
         result = service_units.uninstall(place, vault_id, dry_run=options.dry_run)
-    answer = {
+    answer: ServiceUnitJson = {
         "unit": str(result.unit),
         "state": result.state,
         "text": result.text,

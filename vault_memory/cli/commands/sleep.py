@@ -1,7 +1,7 @@
 """`sleep` and `remember`: what the bot learns at night, and what it stores at once."""
 
 from collections.abc import Sequence
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import click
 
@@ -14,9 +14,13 @@ from vault_memory.cli.options import (
     scoped,
 )
 from vault_memory.errors import UsageError
+from vault_memory.lazy import lazy_module
 
 if TYPE_CHECKING:
+    from vault_memory.api import json_contract
     from vault_memory.contract import Source
+else:
+    json_contract = lazy_module("vault_memory.api.json_contract")
 
 TRY_LATER = 75
 EXIT_CODES = {"pending": TRY_LATER, "refused": 1}
@@ -70,12 +74,7 @@ def sleep(
         if not dry_run:
             memory.conversations.take_dropped()
         report = memory.sleep(scopes=scopes, due=due, dry_run=dry_run, now=context.now)
-    answer: dict[str, Any] = {
-        "scopes": [dict(scope) for scope in report.scopes],
-        "night": report.night or None,
-        "report": report.kept or None,
-    }
-    context.emit(answer, lambda: report.report.rstrip())
+    context.emit(json_contract.of_slept(report), lambda: report.report.rstrip())
     if report.failed:
         raise click.exceptions.Exit(TRY_LATER)
 
@@ -117,13 +116,10 @@ def remember(
             now=context.now,
             dry_run=dry_run,
         )
-    answer = {
-        "outcome": result.outcome,
-        "id": result.id,
-        "note": result.note,
-        "reason": result.reason,
-    }
     reason = f": {result.reason}" if result.reason else ""
-    context.emit(answer, lambda: f"{result.outcome}  {result.note}{reason}")
+    context.emit(
+        json_contract.of_remembered(result),
+        lambda: f"{result.outcome}  {result.note}{reason}",
+    )
     if result.outcome in EXIT_CODES:
         raise click.exceptions.Exit(EXIT_CODES[result.outcome])

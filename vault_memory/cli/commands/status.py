@@ -31,9 +31,9 @@ SIGNS = {
 @click.pass_obj
 def status(context: Context) -> None:
     """Show what is indexed and watched, how sync and nights are doing, and what waits."""
-    report = daemon_or_local.ask_daemon(context, "status")
-    if report is None:
-        with context.open() as memory:
+    with context.open() as memory:
+        report = daemon_or_local.daemon_status(memory)
+        if report is None:
             query_or_local.without_daemon(memory)
             report = memory.status()
     _emit_nested(context, report)

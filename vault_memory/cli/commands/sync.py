@@ -2,9 +2,9 @@
 
 import signal
 import threading
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, cast
 
 import click
 
@@ -15,6 +15,8 @@ from vault_memory.lazy import lazy_module
 if TYPE_CHECKING:
     from vault_memory.api import json_contract
     from vault_memory.api.vault_memory import VaultMemory
+    from vault_memory.contract.setup_answers import SyncRequestedJson
+    from vault_memory.contract.status_answers import SyncStatusJson
     from vault_memory.daemon import client, sync_thread
     from vault_memory.sync import connection
     from vault_memory.sync.pass_report import PassReport
@@ -143,9 +145,11 @@ def _sync_until_stopped(context: Context, memory: "VaultMemory") -> int:
     """Tell the daemon to sync now; without one, sync in the foreground until a signal."""
     if not memory.vault.config.remote.url:
         raise connection.NoRemote
-    answer = client.ask(memory.vault.state.socket, "sync", {})
-    if answer is not None:
-        context.emit(answer, lambda: f"the daemon syncs: {_state(answer['sync'])}")
+    reply = client.ask(memory.vault.state.socket, "sync", {})
+    if reply is not None:
+        answer = cast("SyncRequestedJson", reply)
+        state = _state(answer["sync"])
+        context.emit(answer, lambda: f"the daemon syncs: {state}")
         return 0
     # Opened once here, so that a wrong configuration ends the command.
     memory.sync.connection()
@@ -175,9 +179,9 @@ def _sync_in_foreground(context: Context, memory: "VaultMemory") -> None:
         while not stopped.is_set():
             if watcher.take(TICK_SECONDS):
                 thread.heard()
-            status = thread.status() or {}
-            reason = status.get("reason") or ""
-            if reason and reason != reported:
+            status = thread.status()
+            reason = status["reason"] if status else ""
+            if status and reason and reason != reported:
                 context.say(f"{status['state']}: {reason}")
             reported = reason
     finally:
@@ -186,13 +190,12 @@ def _sync_in_foreground(context: Context, memory: "VaultMemory") -> None:
     context.say("stopped")
 
 
-def _state(status: Mapping[str, Any] | None) -> str:
+def _state(status: "SyncStatusJson | None") -> str:
     if status is None:
         return "it has no remote yet"
-    state = str(status["state"])
     if status["reason"]:
-        return f"{state}, {status['reason']}"
-    return state
+        return f"{status['state']}, {status['reason']}"
+    return status["state"]
 
 
 def _print_counts(context: Context, report: "PassReport") -> None:

@@ -1,16 +1,20 @@
 """`import` and `export`: memory from other systems, and the vault for other programs."""
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
 import click
 
 from vault_memory.cli.options import Context, NamedScopes, common, scoped
 from vault_memory.cli.rendering import coloured_diff
+from vault_memory.lazy import lazy_module
 
 if TYPE_CHECKING:
+    from vault_memory.api import json_contract
     from vault_memory.transfer.exporter import ExportReport
-    from vault_memory.transfer.import_report import ImportReport, Skipped
+    from vault_memory.transfer.import_report import ImportReport
+else:
+    json_contract = lazy_module("vault_memory.api.json_contract")
 
 EXPORT_FOLDER = "vault-memory-export"
 
@@ -49,18 +53,10 @@ def import_(context: Context, source: str, dry_run: bool, scopes: NamedScopes) -
             now=context.now,
             dry_run=dry_run,
         )
-    answer = {
-        "facts": report.facts,
-        "items": report.items,
-        "known": report.known,
-        "notes": report.notes,
-        "copies": report.copies,
-        "left": report.left,
-        "skipped": _skipped_json(report.skipped),
-        "moved": report.moved,
-        "diff": report.diff,
-    }
-    context.emit(answer, lambda: "\n".join(_import_lines(report, dry_run)))
+    context.emit(
+        json_contract.of_import(report),
+        lambda: "\n".join(_import_lines(report, dry_run)),
+    )
     return 1 if report.skipped else 0
 
 
@@ -114,14 +110,10 @@ def export(context: Context, target: str, scopes: NamedScopes) -> int:
     """
     with context.open() as memory:
         report = memory.transfer.export(target, scopes=scopes.names() or None)
-    answer = {
-        "target": str(report.target),
-        "files": report.files,
-        "bytes": report.bytes,
-        "records": report.records,
-        "skipped": _skipped_json(report.skipped),
-    }
-    context.emit(answer, lambda: "\n".join(_export_lines(report, target)))
+    context.emit(
+        json_contract.of_export(report),
+        lambda: "\n".join(_export_lines(report, target)),
+    )
     return 1 if report.skipped else 0
 
 
@@ -130,7 +122,3 @@ def _export_lines(report: "ExportReport", target: str) -> Iterator[str]:
     yield f"{report.files} files, {size}, {report.records} records: {target}"
     for skipped in report.skipped:
         yield f"skipped {skipped.path}: {skipped.reason}"
-
-
-def _skipped_json(skipped: "Sequence[Skipped]") -> list[dict[str, str]]:
-    return [{"path": file.path, "reason": file.reason} for file in skipped]

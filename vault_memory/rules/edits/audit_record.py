@@ -12,13 +12,21 @@ from datetime import UTC, datetime
 from hashlib import sha256
 from itertools import chain
 from operator import itemgetter
-from typing import assert_never
+from typing import TYPE_CHECKING, assert_never, cast
 
 from vault_memory.markdown.note_items import short_hash
 from vault_memory.rules.edits import op_words
 from vault_memory.rules.edits.json_safe import packed, plain
 from vault_memory.rules.edits.ops import Applied, Op, Outcome, Rejected, as_json
 from vault_memory.rules.edits.unified_diff import unified
+
+if TYPE_CHECKING:
+    from vault_memory.contract.edit_answers import (
+        AuditRecordJson,
+        RecordedOpJson,
+        RecordedProposalJson,
+        RejectedJson,
+    )
 
 BOT_SOURCES = frozenset({"nightly", "tool"})
 """Sources that are the bot, which policy binds; every other source acts for a person"""
@@ -50,9 +58,9 @@ class RecordedOp:
     """the bytes that it added, where the op does not have them: of an undo"""
     remark: str = ""
 
-    def as_json(self) -> dict[str, object]:
+    def as_json(self) -> "RecordedOpJson":
         """Returns its entry in the record."""
-        entry: dict[str, object] = {"op": dict(self.op), "outcome": self.outcome}
+        entry: RecordedOpJson = {"op": dict(self.op), "outcome": self.outcome}
         if self.removed:
             entry["removed"] = packed(self.removed)
         if self.added:
@@ -79,9 +87,9 @@ class Proposal:
     suspicious: bool = False
     """its text is shaped like an instruction to the bot"""
 
-    def as_json(self) -> dict[str, object]:
+    def as_json(self) -> "RecordedProposalJson":
         """Returns its entry in the record."""
-        entry: dict[str, object] = {
+        entry: RecordedProposalJson = {
             "id": self.id,
             "op": dict(self.op),
             "why": self.why,
@@ -125,9 +133,9 @@ class Record:
         """Whether the bot did it, and not a person"""
         return self.source in BOT_SOURCES
 
-    def as_json(self) -> dict[str, object]:
+    def as_json(self) -> "AuditRecordJson":
         """Returns the object for its line; values that JSON cannot hold are converted."""
-        entry: dict[str, object] = {
+        entry: AuditRecordJson = {
             "id": self.id,
             "ts": self.ts,
             "user_id": self.user_id,
@@ -148,7 +156,9 @@ class Record:
             entry["redacted"] = True
         if self.device:
             entry["device"] = self.device
-        return {key: plain(value, longest=0) for key, value in entry.items()}
+        plain_entry = {key: plain(value, longest=0) for key, value in entry.items()}
+        # The conversion keeps the keys, and changes only what JSON cannot hold.
+        return cast("AuditRecordJson", plain_entry)
 
 
 def revision(raw: bytes | None) -> str:
@@ -294,8 +304,8 @@ def propose(note: str, op: Op, why: str, *, suspicious: bool = False) -> Proposa
     return Proposal(proposal_id, note, fields, why, suspicious=suspicious)
 
 
-def _rejected_json(rejected: Rejected) -> dict[str, object]:
-    entry: dict[str, object] = {
+def _rejected_json(rejected: Rejected) -> "RejectedJson":
+    entry: RejectedJson = {
         "op": plain(rejected.op),
         "reason": rejected.reason,
     }

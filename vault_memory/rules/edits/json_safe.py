@@ -3,8 +3,12 @@
 import base64
 import binascii
 from collections.abc import Mapping, Sequence
+from typing import TYPE_CHECKING
 
 from vault_memory.rules.edits.ops import Op, as_json
+
+if TYPE_CHECKING:
+    from vault_memory.contract.edit_answers import TextOrBytes
 
 LONGEST = 2_000
 """In characters, of a text in a value"""
@@ -52,7 +56,7 @@ def _plain_text(value: str, longest: int) -> str:
     return text[:longest] + "…"
 
 
-def packed(raw: bytes) -> object:
+def packed(raw: bytes) -> "TextOrBytes":
     """Returns UTF-8 bytes as text, other bytes as an object with base64."""
     try:
         return raw.decode()

@@ -1,0 +1,136 @@
+"""What the commands return that set up a vault, a host or a remote, or move memory in and out."""
+
+from typing import Literal, TypedDict
+
+from vault_memory.contract.answers import HitJson
+from vault_memory.contract.fields import Count, Diff
+from vault_memory.contract.status_answers import PathRemarkJson, SyncStatusJson
+
+
+class InitJson(TypedDict):
+    """A vault that was created, copied or moved."""
+
+    vault: str
+    id: str
+    notes_written: Count
+
+
+class DemoJson(TypedDict):
+    """What the demo did and found."""
+
+    questions: list[str]
+    editor: str
+    seconds: float
+    found: list[HitJson]
+    recorded: list[str]
+    learned: list[HitJson]
+
+
+# ---- hosts and services ---------------------------------------------------------------------------
+
+
+class HostFileJson(TypedDict):
+    """A file of the configuration of a host; `backup` is empty when there is none."""
+
+    path: str
+    changed: bool
+    backup: str
+    diff: Diff
+
+
+class InstallJson(TypedDict):
+    """How a host was connected, or disconnected with `--uninstall`."""
+
+    host: str
+    user: str
+    server: Literal[True]
+    then: list[str]
+    files: list[HostFileJson]
+
+
+class ServiceUnitJson(TypedDict):
+    """The unit of a service manager, and the commands that remain for the person."""
+
+    unit: str
+    state: Literal["written", "unchanged", "removed", "absent"]
+    text: str
+    next: list[str]
+
+
+class TokenJson(TypedDict):
+    """The file of a new token, and the lines of the configuration that name it."""
+
+    token_file: str
+    toml: str
+
+
+# ---- remotes --------------------------------------------------------------------------------------
+
+
+class CapabilitiesJson(TypedDict):
+    """What a server can do."""
+
+    etags: bool
+    conditional_create: bool
+    conditional_put: bool
+    conditional_delete: bool
+    conditional_move: bool
+    etag_in_put: bool
+    recursive_etags: bool
+    fileids: bool
+    checksums: bool
+    normalises_names: bool
+    infinity: bool
+    versions: bool
+    bulk: bool
+
+
+class RemoteTestJson(TypedDict):
+    """The result of testing a remote; `created` when its folder is new."""
+
+    server: str
+    kind: str
+    milliseconds: float
+    created: bool
+    two_way: bool
+    traits: CapabilitiesJson
+    words: list[str]
+
+
+class RemoteRemovedJson(TypedDict):
+    """The address of a remote that is not synced any more."""
+
+    removed: str
+
+
+class SyncRequestedJson(TypedDict):
+    """The status of sync when the daemon was told to sync now; null without a remote."""
+
+    sync: SyncStatusJson | None
+
+
+# ---- import and export ----------------------------------------------------------------------------
+
+
+class ImportJson(TypedDict):
+    """What was imported, or would be in a dry run."""
+
+    facts: Count
+    items: Count
+    known: Count
+    notes: list[str]
+    copies: list[str]
+    left: list[str]
+    skipped: list[PathRemarkJson]
+    moved: Count
+    diff: Diff
+
+
+class ExportJson(TypedDict):
+    """What was exported."""
+
+    target: str
+    files: Count
+    bytes: Count
+    records: Count
+    skipped: list[PathRemarkJson]
