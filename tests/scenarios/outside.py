@@ -17,6 +17,7 @@ from typing import Any, TypeVar
 
 import pytest
 
+from tests.contract.shapes import problems
 from tests.warm import program, started, tell
 from vault_memory.cli import main
 from vault_memory.daemon.client import BEHIND, DaemonRefused, ask
@@ -152,9 +153,10 @@ class Outside:
         return Done(int(ended.value.code or 0), out.getvalue(), err.getvalue())
 
     def ok(self, *arguments: str) -> Any:
-        """What a command that must end well says with `--json`."""
+        """The answer of a command that must end well, in its shape of the contract."""
         done = self.run(*arguments, "--json")
         assert done.code == 0, (arguments, done)
+        assert not problems(arguments, done.out)
         return done.json
 
     def write(self, note: str, text: str | bytes) -> Path:
