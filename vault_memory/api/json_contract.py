@@ -89,8 +89,8 @@ def of_context(block: "ContextBlock") -> "answers.ContextBlockJson":
     payload: answers.ContextBlockJson = {
         "text": block.text,
         "parts": [
-            {"kind": part.kind, "note": part.note, "chars": part.chars}
-            for part in block.parts
+            {"kind": section.kind, "note": section.note, "chars": section.chars}
+            for section in block.parts
         ],
         "cut": [{"kind": cut.kind, "reason": cut.reason} for cut in block.cut],
         "freshness": of_freshness(block.freshness),

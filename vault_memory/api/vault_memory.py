@@ -76,7 +76,7 @@ class VaultMemory(VaultParts):
         return status_report.status(self)
 
     def doctor(self, *, fix: bool = False) -> "list[Check]":
-        """Check everything that can break; with `fix`, repair whatever needs no change of a note."""
+        """Check everything that can break; with `fix`, repair what needs no change of a note."""
         self.vault.check_open()
         with self.vault.lock:
             return api_doctor.examine(self, fix=fix)
@@ -93,7 +93,7 @@ class VaultMemory(VaultParts):
     ) -> "IndexReport":
         """Bring the index up to date with the notes (all, or those under `paths`), and embed new chunks.
 
-        Waits up to 0.3 s when notes were saved just now or are absent, and looks again. `progress` is called with a
+        Waits up to 0.3 s when notes were saved a moment ago or are absent, and looks again. `progress` is called with a
         step, and how much of how much is done.
         """
         return self.searcher.index(

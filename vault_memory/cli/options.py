@@ -122,7 +122,7 @@ def _store_in_context(
     context = ctx.find_object(Context)
     if context is None:
         context = ctx.obj = Context()
-    # The option may stand before the command, too; its absence here must not clear it.
+    # The option may also precede the command; its absence here must not clear that value.
     if value in (None, False):
         return
     if parameter.name == "now":
@@ -272,7 +272,7 @@ def edit_source(function: Function) -> Function:
 def named_scopes(
     users: Sequence[str], channels: Sequence[str], groups: Sequence[str]
 ) -> list[str]:
-    """Return the named scopes; an empty list stands for the complete vault."""
+    """Return the named scopes; an empty list means the complete vault."""
     kinds = (("user", users), ("channel", channels), ("group", groups))
     return [f"{kind}:{name}" for kind, names in kinds for name in names]
 

@@ -55,7 +55,7 @@ RememberOutcome = Literal["added", "duplicate", "proposed", "refused", "pending"
 NightState = Literal["done", "quiet", "partial", "failed"]
 """How a night ended: `quiet` without turns, `partial` with turns that did not fit"""
 SyncState = Literal["ok", "working", "waiting", "held", "stopped", "off"]
-"""How sync stands between two passes"""
+"""The state of sync between two passes"""
 
 MOST_HITS = 1_000
 """The largest `limit` of a search, on each face"""

@@ -30,7 +30,7 @@ class DemoJson(TypedDict):
 
 
 class HostFileJson(TypedDict):
-    """A file of the configuration of a host; `backup` is empty when there is none."""
+    """A file of the configuration of a host; `backup` is empty without a backup."""
 
     path: str
     changed: bool
@@ -104,7 +104,7 @@ class RemoteRemovedJson(TypedDict):
 
 
 class SyncRequestedJson(TypedDict):
-    """The status of sync when the daemon was told to sync now; null without a remote."""
+    """The status of sync after a request to sync now; null without a remote."""
 
     sync: SyncStatusJson | None
 

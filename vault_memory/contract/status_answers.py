@@ -1,4 +1,4 @@
-"""What the calls return that tell the state of a vault, or bring it up to date."""
+"""What the calls return that report the state of a vault, or bring it up to date."""
 
 from typing import Annotated, Literal, NotRequired, TypedDict
 
@@ -99,7 +99,7 @@ class SyncReportJson(TypedDict):
 
 
 class SyncStatusJson(TypedDict):
-    """How sync stands between two passes."""
+    """The state of sync between two passes."""
 
     state: SyncState
     reason: str

@@ -87,7 +87,7 @@ class TakenBack:
     def as_json(self) -> "RetractedJson":
         """Returns the result with the keys that `forget` has in the JSON contract."""
         remaining: list[RemainingJson] = [
-            {"place": left.place, "why": left.why} for left in self.remaining
+            {"place": residue.place, "why": residue.why} for residue in self.remaining
         ]
         return {
             "matches": self.matches,

@@ -23,7 +23,7 @@ class ImportRequest:
     dry_run: bool
 
     def includes(self, scope: str) -> bool:
-        """Return whether this scope is to be imported."""
+        """Return whether to import this scope."""
         return self.scopes is None or scope in self.scopes
 
 

@@ -234,7 +234,7 @@ class _DatabaseImporter:
 
 
 def _known_texts(raws: Collection[bytes]) -> Callable[[ImportedText], bool]:
-    """Return a function that tells whether these notes, or an earlier call, have a text."""
+    """Return a function that checks whether these notes, or an earlier call, have a text."""
     contents = "\n".join(folded(raw.decode("utf-8", "replace")) for raw in raws)
     items = {normalised(item.text) for raw in raws for item in items_of(parse(raw))}
 

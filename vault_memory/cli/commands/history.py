@@ -51,7 +51,7 @@ def log(context: Context, note: str | None, limit: int | None) -> None:
 def undo(context: Context, record_id: str, dry_run: bool) -> int:
     """Undo the change of the audit record ID. The beginning of an id is enough.
 
-    If nobody changed the note since, it becomes what it was, byte for byte. Otherwise
+    If the note has not changed since, it becomes what it was, byte for byte. Otherwise
     only the change of the record is taken back, and all later changes stay. An undo
     has a record, too, and can be undone.
 

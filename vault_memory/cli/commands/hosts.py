@@ -54,7 +54,7 @@ Example:
 
 @dataclass(frozen=True, slots=True)
 class InstallOptions:
-    """Whom the bot serves, and what changes in the configuration of the host."""
+    """Which person the bot serves, and what changes in the configuration of the host."""
 
     user: str | None
     channel: str | None
@@ -199,7 +199,7 @@ def install(context: Context, host: str, options: InstallOptions) -> None:
 def _request(
     context: Context, memory: "VaultMemory", options: InstallOptions
 ) -> "InstallRequest":
-    """Return how the host starts this program, and for whom."""
+    """Return how the host starts this program, and which person it serves."""
     user = options.user
     if not user:
         user = memory.layout.user if options.uninstall else _only_person(memory)

@@ -97,7 +97,7 @@ def remote(
     remove   stops syncing; both folders stay as they are
 
     URL is the address of the Nextcloud, or of a WebDAV folder. The command asks for the
-    password, which never stands on the command line. Use an app password, because you can
+    password, which never appears on the command line. Use an app password, because you can
     revoke it separately.
 
     \b

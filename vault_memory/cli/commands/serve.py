@@ -64,7 +64,7 @@ class Listener:
 
 @dataclass(frozen=True, slots=True)
 class LocalCaller:
-    """Whom a request serves that comes without a token, or whom a new token serves."""
+    """The person that a request without a token serves, or that a new token serves."""
 
     user: str | None
     channel: str
@@ -76,7 +76,7 @@ class LocalCaller:
         return not (self.user or self.channel or self.groups or self.private)
 
     def caller(self) -> "Caller | None":
-        """Return the caller of a request without a token; None if nobody is named."""
+        """Return the caller of a request without a token; None without a name."""
         if self.user is None and not self.channel and not self.groups:
             return None
         return caller.Caller(self.user or "", self.channel, self.groups, self.private)

@@ -89,7 +89,7 @@ class SyncOptions:
 def sync(context: Context, options: SyncOptions) -> int:
     """Sync the vault with the server of `[remote]`, until Ctrl-C or, with --once, one time.
 
-    If a daemon runs, `sync` without --once only tells it to sync now.
+    If a daemon runs, `sync` without --once only asks it to sync now.
 
     \b
     Exit codes with --once:
@@ -142,7 +142,7 @@ def _exit_code(report: "SyncReport", dry_run: bool) -> int:
 
 
 def _sync_until_stopped(context: Context, memory: "VaultMemory") -> int:
-    """Tell the daemon to sync now; without one, sync in the foreground until a signal."""
+    """Ask the daemon to sync now; without one, sync in the foreground until a signal."""
     if not memory.vault.config.remote.url:
         raise connection.NoRemote
     reply = client.ask(memory.vault.state.socket, "sync", {})
