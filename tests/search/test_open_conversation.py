@@ -85,7 +85,7 @@ ANSWER = "Cottage of the herons: 4711 opens the gate"
 
 
 @pytest.mark.parametrize("mode", ["balanced", "keyword", "rrf"])
-def test_a_search_does_not_find_the_question_that_was_just_asked(
+def test_a_search_does_not_find_the_question_just_asked(
     vaults: Vaults, mode: str
 ) -> None:
     memory = vaults.open(YOUNG, [Turn("s1", "user", QUESTION)])
@@ -94,7 +94,7 @@ def test_a_search_does_not_find_the_question_that_was_just_asked(
     assert texts(memory, "gate of the cottage: what opens?", mode=mode) == [ANSWER]
 
 
-def test_a_search_does_not_find_the_conversation_that_asks(vaults: Vaults) -> None:
+def test_a_search_does_not_find_the_conversation_it_comes_from(vaults: Vaults) -> None:
     said = [
         Turn("s1", "user", "I stand at the gate of the cottage and it rains."),
         Turn("s1", "assistant", "The cottage has a gate, and it rains."),
@@ -120,7 +120,7 @@ def test_the_block_of_a_prompt_does_not_quote_the_question_just_asked(
         assert "transcripts" not in text
 
 
-def test_what_others_said_in_another_conversation_is_still_found(
+def test_turns_of_others_in_another_conversation_are_still_found(
     vaults: Vaults,
 ) -> None:
     memory = vaults.open(
@@ -148,7 +148,7 @@ SAME_LETTERS = [
 
 
 @pytest.mark.parametrize("session", SAME_LETTERS)
-def test_the_conversation_is_known_by_its_whole_name(
+def test_only_the_session_with_the_exact_id_is_excluded(
     vaults: Vaults, session: str
 ) -> None:
     said = [
@@ -165,7 +165,7 @@ def test_the_conversation_is_known_by_its_whole_name(
     assert found == {turn.text for turn in said} - left_out
 
 
-def test_the_answer_to_a_question_that_was_asked_before_is_still_found(
+def test_the_answer_to_an_earlier_question_is_still_found(
     vaults: Vaults,
 ) -> None:
     """The answer has none of the words: it is known by the question above it."""
@@ -186,7 +186,7 @@ def test_the_answer_to_a_question_that_was_asked_before_is_still_found(
         assert "In the blue drawer." in block(memory, query)
 
 
-def test_a_question_without_an_answer_gives_a_prompt_nothing(vaults: Vaults) -> None:
+def test_an_unanswered_question_adds_nothing_to_a_prompt(vaults: Vaults) -> None:
     said = [
         Turn("s1", "user", "When does the ferry to Bergen leave, do you think?"),
         Turn("s1", "assistant", "I have no information about the ferry to Bergen."),
@@ -208,9 +208,7 @@ def test_the_block_of_a_prompt_quotes_no_empty_answer(vaults: Vaults) -> None:
 
 
 @pytest.mark.parametrize("count", [1, 7, 150])
-def test_a_question_asked_again_and_again_hides_no_answer(
-    vaults: Vaults, count: int
-) -> None:
+def test_a_repeated_question_hides_no_answer(vaults: Vaults, count: int) -> None:
     said = [Turn(f"s{number}", "user", QUESTION) for number in range(count)]
     memory = vaults.open(YOUNG, said)
 
@@ -222,7 +220,7 @@ def test_a_question_asked_again_and_again_hides_no_answer(
 # ---- what states above what asks, and empty answers below both -------------------------------------------------------
 
 
-def test_what_states_comes_above_what_asks_and_empty_answers_below_both(
+def test_statements_rank_above_questions_and_empty_answers_rank_last(
     vaults: Vaults,
 ) -> None:
     said = [
@@ -276,7 +274,7 @@ EMPTY = (
     "seed",
     [0, 1, *(pytest.param(seed, marks=pytest.mark.deep) for seed in range(2, 60))],
 )
-def test_in_any_order_of_turns_no_question_hides_what_was_stated(
+def test_in_any_order_of_turns_no_question_hides_a_statement(
     vaults: Vaults, seed: int
 ) -> None:
     source = random.Random(seed)
@@ -319,7 +317,7 @@ def test_in_any_order_of_turns_no_question_hides_what_was_stated(
         [Turn("s1", "user", "{}"), Turn("s2", "user", "{}")],
     ],
 )
-def test_two_notes_answer_a_prompt_although_it_has_other_words(
+def test_a_prompt_with_other_words_is_answered_from_two_notes(
     vaults: Vaults, prompt: str, said: list[Turn]
 ) -> None:
     turns = [turn._replace(text=turn.text.format(prompt)) for turn in said]
@@ -350,7 +348,7 @@ def history(source: random.Random, sessions: Iterable[str], count: int) -> list[
     "seed",
     [0, 1, *(pytest.param(seed, marks=pytest.mark.deep) for seed in range(2, 60))],
 )
-def test_a_search_answers_as_if_the_open_conversation_had_never_been(
+def test_a_search_answers_as_if_the_open_conversation_did_not_exist(
     vaults: Vaults, seed: int, mode: str
 ) -> None:
     source = random.Random(seed)
@@ -376,7 +374,7 @@ def test_a_search_answers_as_if_the_open_conversation_had_never_been(
         assert blocks[0] == blocks[1]
 
 
-def test_the_search_before_and_after_one_with_a_conversation_are_the_same(
+def test_excluding_a_conversation_does_not_affect_other_searches(
     vaults: Vaults,
 ) -> None:
     """What is kept of one search must not show in another one."""
@@ -403,7 +401,7 @@ def test_the_search_before_and_after_one_with_a_conversation_are_the_same(
         "苍鹭! what?",
     ],
 )
-def test_a_prompt_whose_questions_say_nothing_is_looked_up_by_its_other_sentences(
+def test_a_prompt_with_unspecific_questions_is_looked_up_by_its_other_sentences(
     vaults: Vaults, prompt: str
 ) -> None:
     notes = {

@@ -47,7 +47,7 @@ def find(
     return memory.search(query, scopes=scopes or ["user:ann"], **options).hits  # type: ignore[arg-type]
 
 
-def test_a_line_that_waits_is_found_and_marked(memory: VaultMemory):
+def test_a_pending_line_is_found_and_marked(memory: VaultMemory):
     hold(memory)
     ask(memory, "smoky lapsang from Ottilie")
 
@@ -65,7 +65,7 @@ def test_a_line_that_waits_is_found_and_marked(memory: VaultMemory):
     assert "lapsang" not in (memory.root / ANN).read_text()
 
 
-def test_it_is_ranked_among_the_others(memory: VaultMemory):
+def test_a_pending_line_is_ranked_among_the_other_hits(memory: VaultMemory):
     hold(memory)
     ask(memory, "black, for the harbour")
 
@@ -77,7 +77,7 @@ def test_it_is_ranked_among_the_others(memory: VaultMemory):
     assert best.text == "- black, for the harbour"
 
 
-def test_nothing_of_it_stays_when_it_is_written(memory: VaultMemory):
+def test_a_pending_line_is_no_longer_marked_once_it_is_written(memory: VaultMemory):
     path = hold(memory)
     ask(memory, "smoky lapsang")
     assert [hit.pending for hit in find(memory, "lapsang")] == [True]
@@ -90,7 +90,7 @@ def test_nothing_of_it_stays_when_it_is_written(memory: VaultMemory):
     assert not any(hit.pending for hit in hits)
 
 
-def test_nothing_of_it_stays_when_it_is_given_up(memory: VaultMemory):
+def test_a_pending_line_disappears_when_it_is_discarded(memory: VaultMemory):
     hold(memory)
     waiting = ask(memory, "smoky lapsang")
     assert find(memory, "lapsang")
@@ -100,7 +100,7 @@ def test_nothing_of_it_stays_when_it_is_given_up(memory: VaultMemory):
     assert find(memory, "lapsang") == ()
 
 
-def test_what_a_person_wrote_meanwhile_is_told_once(memory: VaultMemory):
+def test_a_pending_line_a_person_also_wrote_is_found_once(memory: VaultMemory):
     path = hold(memory)
     ask(memory, "smoky lapsang")
     path.chmod(WRITABLE)
@@ -112,7 +112,7 @@ def test_what_a_person_wrote_meanwhile_is_told_once(memory: VaultMemory):
 
 
 @pytest.mark.scenario("H124")
-def test_what_waits_for_one_person_is_not_found_by_another(memory: VaultMemory):
+def test_a_pending_line_of_one_person_is_not_found_by_another(memory: VaultMemory):
     hold(memory)
     ask(memory, "smoky lapsang")
 
@@ -128,7 +128,7 @@ def test_what_waits_for_one_person_is_not_found_by_another(memory: VaultMemory):
 @pytest.mark.parametrize(
     "pending", [False, True], ids=["stands in their note", "waits for their note"]
 )
-def test_a_line_that_waits_is_found_although_another_person_has_the_same(
+def test_a_pending_line_is_found_although_another_person_has_the_same_text(
     memory: VaultMemory, pending: bool
 ):
     hold(memory, BOB)
@@ -154,7 +154,7 @@ def test_a_line_that_waits_is_found_although_another_person_has_the_same(
     assert {query: scored(memory, query, "user:bob") for query in queries} == alone
 
 
-def test_a_line_that_waits_is_found_although_a_note_that_is_not_asked_about_says_the_same(
+def test_a_pending_line_is_found_although_an_excluded_note_has_the_same_text(
     memory: VaultMemory,
 ):
     hold(memory)
@@ -177,7 +177,7 @@ def scored(
     return [(hit.text, hit.pending, hit.score) for hit in find(memory, query, scope)]
 
 
-def test_several_writes_wait_for_several_notes(memory: VaultMemory):
+def test_pending_writes_to_several_notes_are_all_found(memory: VaultMemory):
     for note in (ANN, BOB):
         hold(memory, note)
     ask(memory, "smoky lapsang")
@@ -195,7 +195,9 @@ def test_several_writes_wait_for_several_notes(memory: VaultMemory):
     assert len(find(memory, "lapsang", "user:ann", "user:bob", limit=1)) == 1
 
 
-def test_only_what_is_new_is_told_of_a_note_that_waits(memory: VaultMemory):
+def test_of_a_note_with_pending_writes_only_the_new_lines_are_marked(
+    memory: VaultMemory,
+):
     hold(memory)
     ask(memory, "smoky lapsang")
     ask(memory, "white, with jasmine", op="replace", match="white")
@@ -212,7 +214,7 @@ def test_only_what_is_new_is_told_of_a_note_that_waits(memory: VaultMemory):
     ]
 
 
-def test_filters_hold_for_it_too(memory: VaultMemory):
+def test_filters_apply_to_pending_lines_too(memory: VaultMemory):
     hold(memory)
     ask(memory, "smoky lapsang from Ottilie")
 
@@ -224,7 +226,7 @@ def test_filters_hold_for_it_too(memory: VaultMemory):
 
 
 @pytest.mark.scenario("G117")
-def test_the_index_itself_says_what_the_notes_say(
+def test_the_index_does_not_contain_pending_lines(
     memory: VaultMemory, outside: Outside
 ):
     hold(memory)
@@ -239,7 +241,7 @@ def test_the_index_itself_says_what_the_notes_say(
     assert find(memory, "lapsang")[0].pending
 
 
-def test_a_scope_that_is_only_to_be_is_named(memory: VaultMemory):
+def test_a_scope_with_only_pending_text_is_listed(memory: VaultMemory):
     folder = memory.root / "groups/crew"
     folder.mkdir(parents=True)
     (folder / "MEMORY.md").write_text("")
@@ -254,7 +256,7 @@ def test_a_scope_that_is_only_to_be_is_named(memory: VaultMemory):
 
 
 @pytest.mark.parametrize("damage", ["gone", "no database", "empty"])
-def test_a_journal_that_cannot_be_read_costs_no_search(
+def test_an_unreadable_journal_does_not_break_search(
     memory: VaultMemory, outside: Outside, damage: str
 ):
     hold(memory)
@@ -276,7 +278,7 @@ def test_a_journal_that_cannot_be_read_costs_no_search(
     assert find(memory, "harbour")
 
 
-def test_a_daemon_finds_it_and_the_command_says_that_it_waits(outside: Outside):
+def test_a_daemon_finds_a_pending_line_and_the_command_marks_it(outside: Outside):
     path = outside.write("USER.md", NOTE)
     with outside.daemon() as running:
         path.chmod(READ_ONLY)

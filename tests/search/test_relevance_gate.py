@@ -47,7 +47,7 @@ def hits(index, prompt, **more):
         "ポンプは二回押す",
     ],
 )
-def test_a_prompt_about_what_stands_there_is_let_through(index, prompt):
+def test_a_prompt_about_something_in_the_notes_passes_the_gate(index, prompt):
     assert hits(index, prompt)[0].note == "garden.md"
 
 
@@ -67,7 +67,7 @@ def test_a_prompt_about_something_else_finds_nothing(index, prompt):
     assert hits(index, prompt) == ()
 
 
-def test_a_day_that_the_prompt_names_is_enough():
+def test_a_day_named_in_the_prompt_passes_the_gate():
     index = library(NOTES)
     put(
         index,
@@ -84,7 +84,7 @@ def test_a_day_that_the_prompt_names_is_enough():
     assert not hits(index, "what happened on 2021-02-03?")
 
 
-def test_without_the_gate_a_search_gives_its_best(index):
+def test_without_the_gate_a_search_returns_its_best_hits(index):
     found = search(
         index,
         SearchQuery("a list of numbers and lawyers", [ME], now=NOW, mode="keyword"),
@@ -93,7 +93,7 @@ def test_without_the_gate_a_search_gives_its_best(index):
     assert [hit.note for hit in found][:1] == ["list.md"]
 
 
-def test_what_is_open_to_a_prompt_does_not_depend_on_other_scopes(index):
+def test_the_gate_does_not_depend_on_other_scopes(index):
     alone = library({key: text for key, text in NOTES.items() if key[0] == ME})
     for prompt in (
         "the pump of the well",
@@ -105,7 +105,7 @@ def test_what_is_open_to_a_prompt_does_not_depend_on_other_scopes(index):
         ]
 
 
-def test_a_chunk_far_more_like_the_prompt_than_the_vault_is_let_through_by_its_vector():
+def test_a_chunk_with_an_exceptionally_similar_vector_passes_the_gate():
     notes = {(ME, f"{at}.md"): f"- word{at} thing{at} item{at}\n" for at in range(12)}
     index = library({**notes, (ME, "tea.md"): "- sencha gyokuro matcha\n"})
     vector = embed("sencha gyokuro matcha")

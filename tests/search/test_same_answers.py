@@ -73,17 +73,19 @@ def check_history(
 @pytest.mark.parametrize(
     "seed", [0, *(pytest.param(seed, marks=only_full) for seed in (1, 2))]
 )
-def test_an_index_kept_up_to_date_answers_as_one_built_afresh(tmp_path, seed):
+def test_an_incrementally_updated_index_answers_like_one_built_afresh(tmp_path, seed):
     check_history(tmp_path, seed, chunks=150 + 100 * seed, edits=100, queries=2)
 
 
-def test_a_large_index_kept_up_to_date_answers_as_one_built_afresh(tmp_path):
+def test_a_large_incrementally_updated_index_answers_like_one_built_afresh(tmp_path):
     check_history(tmp_path, 7, chunks=3_200, edits=30, queries=3)
 
 
 @pytest.mark.deep
 @pytest.mark.parametrize("seed", range(1_000, 1_200))
-def test_many_indexes_kept_up_to_date_answer_as_ones_built_afresh(tmp_path, seed):
+def test_many_incrementally_updated_indexes_answer_like_ones_built_afresh(
+    tmp_path, seed
+):
     check_history(
         tmp_path,
         seed,
@@ -100,7 +102,7 @@ SHUFFLED = dict(random.Random(5).sample(sorted(TWINS.items()), len(TWINS)))
     "matrices", [None, *resident()], ids=["read", "resident", "by bits"]
 )
 @pytest.mark.parametrize("mode", MODES)
-def test_of_hits_that_are_equally_good_the_first_by_path_come(mode, matrices):
+def test_equally_good_hits_are_ordered_by_path(mode, matrices):
     index = library(SHUFFLED)
 
     answer = search(
@@ -156,14 +158,14 @@ def count_other_peoples_chunks(monkeypatch):
 @pytest.mark.parametrize(
     "break_it", [count_chunks_by_the_highest_id, add_up_by_where_rows_stand]
 )
-def test_the_law_notices_broken_ranking(break_it, monkeypatch, tmp_path):
+def test_this_law_detects_broken_ranking(break_it, monkeypatch, tmp_path):
     break_it(monkeypatch)
 
     with pytest.raises(AssertionError):
         check_history(tmp_path, 0, chunks=200, edits=40, queries=2)
 
 
-def test_the_law_of_scopes_notices_counts_over_all_scopes(monkeypatch, tmp_path):
+def test_this_law_detects_counts_taken_over_all_scopes(monkeypatch, tmp_path):
     count_other_peoples_chunks(monkeypatch)
 
     with pytest.raises(AssertionError):
@@ -252,7 +254,7 @@ def scores_for(index: Index, scope: str, query: str) -> list[tuple[float, object
     return [(hit.score, hit.why) for hit in answer.hits]
 
 
-def test_a_score_does_not_tell_how_often_a_word_stands_in_other_peoples_notes():
+def test_a_score_does_not_reveal_how_often_a_word_occurs_in_other_peoples_notes():
     mine = {
         ("user:ann", "a.md"): "- my divorce lawyer\n- my garden\n- a boat\n- the lake\n"
     }
@@ -271,7 +273,7 @@ def test_a_score_does_not_tell_how_often_a_word_stands_in_other_peoples_notes():
     assert len(seen[0]) > 1
 
 
-def test_a_small_scope_finds_as_much_beside_a_large_one_as_alone():
+def test_a_small_scope_gives_the_same_hits_beside_a_large_one_as_alone():
     mine = {("user:ann", "a.md"): "- apple tree\n- apple pie\n- pear tree\n"}
     large = {
         ("user:bo", "b.md"): "".join(f"- apple {number}\n" for number in range(9_000))
@@ -284,7 +286,7 @@ def test_a_small_scope_finds_as_much_beside_a_large_one_as_alone():
     )
 
 
-def test_the_words_of_a_turn_count_once_where_a_person_and_the_channel_are_asked(
+def test_a_turn_shared_by_a_person_and_a_channel_is_counted_once(
     tmp_path,
 ):
     town = Town(tmp_path / "vault", 1, ("channel:harbour", "user:ann"))
@@ -306,7 +308,7 @@ def test_the_words_of_a_turn_count_once_where_a_person_and_the_channel_are_asked
 
 
 @pytest.mark.parametrize("words", [0, 5, 300, 40_000])
-def test_the_words_of_a_chunk_of_any_length_are_counted_as_fts5_counts_them(words):
+def test_words_of_a_chunk_of_any_length_are_counted_as_in_fts5(words):
     index = Index(":memory:")
     run = index.connection.execute
     run(
@@ -325,7 +327,7 @@ def test_the_words_of_a_chunk_of_any_length_are_counted_as_fts5_counts_them(word
     assert term_volumes.of_all(index.connection).chunks == 0
 
 
-def test_an_index_of_an_older_version_is_counted_when_it_is_opened(tmp_path):
+def test_an_index_of_an_older_version_gets_its_word_counts_when_opened(tmp_path):
     town = Town(tmp_path / "vault", 3)
     town.build(200)
     path = tmp_path / "index.sqlite"
@@ -347,7 +349,7 @@ def test_an_index_of_an_older_version_is_counted_when_it_is_opened(tmp_path):
     index.close()
 
 
-def test_a_note_written_and_removed_in_slices_counts_as_one_written_at_once():
+def test_a_note_written_and_removed_in_slices_counts_like_one_written_at_once():
     at_once, in_slices = (
         library({("user:bo", "b.md"): "- boat\n"}, embedded=False) for _ in range(2)
     )

@@ -171,7 +171,7 @@ FUNCTIONS: dict[str, Callable[[Index, Sequence[str]], set[str]]] = {
 
 
 @pytest.mark.parametrize("name", FUNCTIONS)
-def test_nothing_crosses_from_one_scope_to_another(index, name):
+def test_no_search_function_crosses_scopes(index, name):
     for asked, other in permutations(SCOPES, 2):
         found = FUNCTIONS[name](index, [asked])
 
@@ -179,7 +179,7 @@ def test_nothing_crosses_from_one_scope_to_another(index, name):
 
 
 @pytest.mark.parametrize("name", FUNCTIONS)
-def test_several_scopes_are_those_and_no_other(index, name):
+def test_several_scopes_return_exactly_their_notes(index, name):
     assert FUNCTIONS[name](index, SCOPES[1:4]) == set(SCOPES[1:4])
     assert FUNCTIONS[name](index, []) == set()
     assert (
@@ -199,7 +199,7 @@ def break_rows(monkeypatch):
 
 
 @pytest.mark.parametrize("name", FUNCTIONS)
-def test_the_leak_would_show_if_both_checks_were_broken(index, name, monkeypatch):
+def test_this_test_detects_a_leak_if_both_checks_are_broken(index, name, monkeypatch):
     break_match(monkeypatch)
     break_rows(monkeypatch)
     monkeypatch.setattr("tests.search.test_scopes.kept", Matrices())
@@ -208,7 +208,7 @@ def test_the_leak_would_show_if_both_checks_were_broken(index, name, monkeypatch
 
 
 @pytest.mark.parametrize("name", FUNCTIONS)
-def test_the_row_is_compared_even_if_the_full_text_let_another_scope_through(
+def test_rows_are_compared_even_if_the_full_text_match_leaks_a_scope(
     index, name, monkeypatch
 ):
     break_match(monkeypatch)
@@ -216,7 +216,7 @@ def test_the_row_is_compared_even_if_the_full_text_let_another_scope_through(
     assert FUNCTIONS[name](index, [SCOPES[0]]) == {SCOPES[0]}
 
 
-def test_the_full_text_leaves_other_scopes_out_even_if_rows_were_not_compared(
+def test_the_full_text_match_excludes_other_scopes_even_without_the_row_check(
     index, monkeypatch
 ):
     break_rows(monkeypatch)
@@ -224,7 +224,7 @@ def test_the_full_text_leaves_other_scopes_out_even_if_rows_were_not_compared(
     assert FUNCTIONS["text.find"](index, [SCOPES[0]]) == {SCOPES[0]}
 
 
-def test_the_scope_is_a_required_argument_of_the_lowest_functions(index):
+def test_scope_is_a_required_argument_of_the_lowest_functions(index):
     for function in (
         fts_search.find,
         fts_search.fetch,
@@ -240,7 +240,7 @@ def test_the_scope_is_a_required_argument_of_the_lowest_functions(index):
         SearchQuery("apple", now=NOW)
 
 
-def test_a_refusal_tells_nothing_of_what_is_there(index):
+def test_a_refusal_reveals_nothing_about_existing_notes(index):
     with pytest.raises(UsageError) as error:
         search(index, SearchQuery("secret1", ["user:alice"], now=NOW, mode="alice"))
 
@@ -248,7 +248,7 @@ def test_a_refusal_tells_nothing_of_what_is_there(index):
     assert not any(scope in str(error.value.as_json()) for scope in SCOPES)
 
 
-def test_what_the_filters_left_out_is_counted_in_the_scopes_only(index):
+def test_hits_removed_by_filters_are_counted_within_the_scopes_only(index):
     answer = search(
         index,
         SearchQuery("apple", ["user:alice"], now=NOW, entity="secret1", why=True),
@@ -258,7 +258,7 @@ def test_what_the_filters_left_out_is_counted_in_the_scopes_only(index):
     assert answer.left_out == {"entity": 2}
 
 
-def test_a_note_that_moved_to_another_scope_is_found_there_only():
+def test_a_note_moved_to_another_scope_is_found_only_there():
     index = library({("user:a", "n.md"): "- apple\n", ("user:b", "m.md"): "- pear\n"})
     resident = Matrices()
     assert by_search_of(index, ["user:a"], resident) == {"n.md"}
@@ -309,7 +309,7 @@ def put_turns(index: Index) -> None:
         (["user:carol"], set()),
     ],
 )
-def test_what_a_person_says_in_a_channel_is_found_there_and_with_the_person(
+def test_a_turn_in_a_channel_is_found_there_and_by_its_speaker(
     mode, resident, asked, lines
 ):
     index = library(

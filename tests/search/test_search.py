@@ -47,7 +47,7 @@ def texts(hits):
     return [hit.text for hit in hits]
 
 
-def test_a_hit_says_where_it_stands(index):
+def test_a_hit_reports_its_note_lines_heading_and_date(index):
     hit = ask(index, "who waters the roses?")[0]
 
     assert (hit.note, hit.lines, hit.heading, hit.date) == (
@@ -71,12 +71,12 @@ def test_a_hit_says_where_it_stands(index):
         ("казань", "поездка.md"),
     ],
 )
-def test_any_script_is_found(index, query, note):
+def test_words_in_any_script_are_found(index, query, note):
     if query != "казань":  # stems of Russian are not known
         assert ask(index, query, mode="keyword")[0].note == note
 
 
-def test_an_answer_that_shares_no_word_with_the_question_is_found_beside_it(index):
+def test_an_answer_without_a_common_word_is_found_next_to_its_question(index):
     assert "- **Ben**: Behind the shed." in texts(
         ask(index, "where is the ladder", mode="keyword")
     )
@@ -108,7 +108,7 @@ ODD = [
 @pytest.mark.parametrize(
     "query", [*ODD, "tree " * 10_000, " ".join(map(str, range(10_000))), "天" * 10_000]
 )
-def test_odd_queries_are_queries(index, query, mode):
+def test_odd_queries_are_accepted(index, query, mode):
     ask(index, query, mode=mode)
     ask(index, query, mode=mode, entity=query, topic=query, kinds=[query], why=True)
 
@@ -117,7 +117,7 @@ def test_odd_queries_are_queries(index, query, mode):
 @given(st.text(alphabet=st.characters(exclude_categories=()), max_size=40))
 @example("apple\x00tree")
 @example("^ apple + tree")
-def test_any_text_is_a_query(query):
+def test_any_text_is_accepted_as_a_query(query):
     index = _small()
     for mode in MODES:
         ask(index, query, mode=mode, entity=query[:5])
@@ -132,14 +132,14 @@ def _small() -> Index:
     return _kept[0]
 
 
-def test_quotes_and_operators_of_the_full_text_are_words(index):
+def test_quotes_and_full_text_operators_are_treated_as_words(index):
     assert (
         ask(index, 'apple" OR scope : s1 NOT "', mode="keyword")[0].text
         == "- the apple tree was planted in 2019"
     )
 
 
-def test_an_unknown_mode_is_refused_with_the_known_ones(index):
+def test_an_unknown_mode_is_refused_with_the_list_of_modes(index):
     with pytest.raises(UsageError, match="fancy") as error:
         ask(index, "tree", mode="fancy")
     assert all(mode in error.value.hint for mode in MODES)
@@ -150,7 +150,7 @@ def test_without_scopes_there_are_no_hits(index):
     assert ask(index, "apple", scopes=["user:nobody"]) == ()
 
 
-def test_semantic_without_vectors_finds_nothing_and_balanced_goes_on(index):
+def test_semantic_mode_needs_vectors_and_balanced_mode_does_not(index):
     another = VectorArm(embed, "another")
     assert ask(index, "apple", mode="semantic", vector_arm=None) == ()
     assert ask(index, "apple", mode="semantic", vector_arm=another) == ()
@@ -158,7 +158,7 @@ def test_semantic_without_vectors_finds_nothing_and_balanced_goes_on(index):
     assert ask(index, "apple", mode="rrf", vector_arm=None)
 
 
-def test_the_terms_add_up_to_the_score(index):
+def test_the_explained_terms_add_up_to_the_score(index):
     for mode in MODES:
         for hit in ask(
             index,
@@ -170,7 +170,7 @@ def test_the_terms_add_up_to_the_score(index):
             assert sum(hit.why.terms.values()) == pytest.approx(hit.score)
 
 
-def test_why_names_the_arms_and_what_the_filters_left_out(index):
+def test_why_names_the_matching_methods_and_the_hits_removed_by_filters(index):
     answer = search(
         index,
         SearchQuery(
@@ -188,7 +188,7 @@ def test_why_names_the_arms_and_what_the_filters_left_out(index):
     assert answer.left_out == {"topic": 0, "since": 7}
 
 
-def test_a_day_that_the_query_names_brings_its_notes():
+def test_a_day_named_in_the_query_finds_its_notes():
     index = library({})
     put(index, "2024-06-14.md", SCOPE, "- Mended the boat.\n", date="2024-06-14")
     put(index, "2024-01-14.md", SCOPE, "- Mended the roof.\n", date="2024-01-14")
@@ -199,7 +199,7 @@ def test_a_day_that_the_query_names_brings_its_notes():
     assert texts(ask(index, "what was mended yesterday?"))[0] == "- Mended the boat."
 
 
-def test_an_excerpt_shows_where_the_words_are():
+def test_an_excerpt_shows_the_matching_words():
     text = "filler " * 60 + "the apple trees are here"
     shown, marks = excerpt(text, ["apple", "tree"])
 
@@ -236,7 +236,7 @@ items = st.lists(
     st.sampled_from([(), ("note",), ("note", "memory")]),
     st.sampled_from(MODES),
 )
-def test_filters_let_through_what_they_should_and_nothing_else(
+def test_filters_keep_exactly_the_matching_hits(
     notes, query, topic, entity, since, until, kinds, mode
 ):
     index = library({})
@@ -301,9 +301,7 @@ lines = st.lists(
     words,
     st.sampled_from(MODES),
 )
-def test_an_index_that_was_changed_answers_as_one_built_afresh(
-    before, after, query, mode
-):
+def test_a_changed_index_answers_like_one_built_afresh(before, after, query, mode):
     changed, fresh = library({}), library({})
     for number, body in enumerate(before):
         put(changed, f"{number}.md", SCOPE, _bullets(body))
@@ -328,7 +326,7 @@ def test_an_index_that_was_changed_answers_as_one_built_afresh(
     words,
     st.sampled_from(["balanced", "semantic", "rrf"]),
 )
-def test_resident_vectors_give_the_order_and_scores_of_sqlite_vec(notes, query, mode):
+def test_vectors_in_memory_give_the_order_and_scores_of_sqlite_vec(notes, query, mode):
     index = library(
         {(SCOPE, f"{number}.md"): _bullets(body) for number, body in enumerate(notes)}
     )
@@ -364,7 +362,7 @@ def _grouped(hits):
     return [members for _, members in groups]
 
 
-def test_hits_with_the_same_score_come_by_note_and_line():
+def test_hits_with_the_same_score_are_ordered_by_note_and_line():
     index = library(
         {(SCOPE, f"{name}.md"): "- plum\n\n# Other\n\n- plum\n" for name in "bca"}
     )

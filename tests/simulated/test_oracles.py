@@ -63,11 +63,11 @@ def settle(disk: Disk, bot: Real) -> None:
     assert not bot.watched()
 
 
-def test_the_items_of_a_note_are_the_same_with_any_blanks_after_their_markers() -> None:
+def test_spaces_after_a_list_marker_do_not_change_an_item() -> None:
     assert items_in(b"## Work\n-  wide\n- narrow\n-\n- \n") == [b"- wide", b"- narrow"]
 
 
-def test_an_appended_item_with_the_wide_marker_of_its_list_is_what_the_record_says(
+def test_an_item_appended_with_a_wide_list_marker_matches_its_record(
     tmp_path: Path,
 ) -> None:
     disk, ledger = Disk(), Ledger()
@@ -80,7 +80,7 @@ def test_an_appended_item_with_the_wide_marker_of_its_list_is_what_the_record_sa
     oracles.audit(disk, ledger, bot, alone=True, halves=False)
 
 
-def test_an_item_of_the_bot_that_vanished_from_a_list_with_wide_markers_is_lost(
+def test_a_bots_item_that_vanished_from_a_list_with_wide_markers_is_reported_lost(
     tmp_path: Path,
 ) -> None:
     disk, ledger = Disk(), Ledger()
@@ -96,7 +96,7 @@ def test_an_item_of_the_bot_that_vanished_from_a_list_with_wide_markers_is_lost(
         oracles.audit(disk, ledger, bot, alone=True, halves=False)
 
 
-def test_a_record_of_an_item_that_never_stood_in_the_note_is_caught(
+def test_a_record_of_an_item_that_was_never_in_the_note_is_detected(
     tmp_path: Path,
 ) -> None:
     disk, ledger = Disk(), Ledger()
@@ -119,7 +119,7 @@ def test_a_record_of_an_item_that_never_stood_in_the_note_is_caught(
         oracles.audit(disk, ledger, bot, alone=True, halves=False)
 
 
-def test_lines_that_stand_in_an_order_in_which_nobody_saved_them_are_caught() -> None:
+def test_lines_in_an_order_that_no_person_saved_are_detected() -> None:
     disk, ledger = Disk(), Ledger()
     save(disk, ledger, "ann", b"", b"- ann-001 tea\n- ann-002 rain\n")
 
@@ -129,7 +129,7 @@ def test_lines_that_stand_in_an_order_in_which_nobody_saved_them_are_caught() ->
         oracles.human_order(disk, ledger)
 
 
-def test_a_line_that_a_person_deleted_has_no_place_in_the_order() -> None:
+def test_a_line_a_person_deleted_does_not_constrain_the_order() -> None:
     disk, ledger = Disk(), Ledger()
     both = b"- ann-001 tea\n- ann-002 rain\n"
     save(disk, ledger, "ann", b"", both)
@@ -148,7 +148,7 @@ def eve_saves_over_the_text_of_ann(disk: Disk, ledger: Ledger) -> Save:
     return Save(disk, ledger, "ann", loaded, loaded + b"- ann-002 tea tea tea\n")
 
 
-def test_a_line_that_vim_wrote_over_unseen_need_only_be_in_the_history(
+def test_a_line_vim_overwrote_unseen_need_only_be_in_the_history(
     tmp_path: Path,
 ) -> None:
     disk, ledger = Interrupted(), Ledger()
@@ -175,7 +175,7 @@ def test_a_line_that_vim_wrote_over_unseen_need_only_be_in_the_history(
     oracles.no_loss(disk, ledger, bot)
 
 
-def test_a_line_that_vim_wrote_over_unseen_and_no_history_has_is_lost() -> None:
+def test_a_line_vim_overwrote_unseen_that_is_in_no_history_is_reported_lost() -> None:
     disk, ledger = Disk(), Ledger()
     engine = DropsTheDisplaced(disk)
     vim_of_ann = vim(eve_saves_over_the_text_of_ann(disk, ledger))

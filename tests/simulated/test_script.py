@@ -42,17 +42,17 @@ def real(state: Path) -> Make:
     return lambda disk: Real(disk, state)
 
 
-def test_a_text_that_is_read_and_written_again_is_the_same() -> None:
+def test_a_script_is_written_back_exactly_as_it_was_read() -> None:
     assert text_of(Parser("life.txt", TEXT).life()) == TEXT
 
 
 @pytest.mark.parametrize("path", pinned_lives(), ids=lambda path: path.stem)
-def test_a_pinned_life_stands_there_as_it_is_written(path: Path) -> None:
+def test_each_stored_script_is_in_its_canonical_form(path: Path) -> None:
     assert text_of(read(path)) == path.read_text(encoding="utf-8")
 
 
 @pytest.mark.parametrize("first", range(0, cases(40), 5))
-def test_a_life_is_the_same_when_its_text_is_replayed(
+def test_replaying_a_recorded_script_gives_the_same_history(
     first: int, tmp_path: Path
 ) -> None:
     for seed in range(first, first + 5):
@@ -69,7 +69,9 @@ def test_a_life_is_the_same_when_its_text_is_replayed(
 
 
 @pytest.mark.parametrize("path", pinned_lives()[::6], ids=lambda path: path.stem)
-def test_a_life_goes_on_where_its_text_says_nothing(path: Path, tmp_path: Path) -> None:
+def test_a_replay_makes_its_own_decisions_where_the_script_has_none(
+    path: Path, tmp_path: Path
+) -> None:
     life = read(path)
     for line in life.lines:
         line.decisions[:] = [
@@ -100,7 +102,7 @@ def test_a_life_goes_on_where_its_text_says_nothing(path: Path, tmp_path: Path) 
         ("---\n", "", 5, "names no part of the setting"),
     ],
 )
-def test_a_mistake_in_a_text_is_refused_with_its_file_and_line(
+def test_an_error_in_a_script_is_reported_with_file_and_line(
     written: str, mistaken: str, place: int, problem: str
 ) -> None:
     text = TEXT.replace(written, mistaken, 1)
@@ -110,7 +112,9 @@ def test_a_mistake_in_a_text_is_refused_with_its_file_and_line(
 
 
 @pytest.mark.parametrize("engine", [LastWriterWins, CheckThenRename])
-def test_the_text_of_a_seed_that_fails_fails_alike(engine: type[Naive]) -> None:
+def test_the_script_of_a_failing_seed_fails_in_the_same_way(
+    engine: type[Naive],
+) -> None:
     seed, first = next(
         (seed, failure)
         for seed in range(10_000, 11_000)

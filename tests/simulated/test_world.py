@@ -62,11 +62,11 @@ def lives(seeds: range, make: Make) -> None:
     "D70",
 )
 @pytest.mark.parametrize("first", range(0, RUNS, RUNS // PARTS))
-def test_nothing_is_lost_in_any_life_of_a_vault(first: int, tmp_path: Path) -> None:
+def test_no_simulated_history_loses_a_line(first: int, tmp_path: Path) -> None:
     lives(range(first, first + RUNS // PARTS), real(tmp_path))
 
 
-def test_nothing_is_lost_in_lives_that_no_run_has_told(
+def test_no_simulated_history_with_new_seeds_loses_a_line(
     seeds_from: int, tmp_path: Path
 ) -> None:
     try:
@@ -80,12 +80,14 @@ def test_nothing_is_lost_in_lives_that_no_run_has_told(
 @pytest.mark.deep
 @pytest.mark.timeout(0)
 @pytest.mark.parametrize("first", range(FIRST_DEEP, FIRST_DEEP + DEEP, DEEP // 20))
-def test_nothing_is_lost_in_very_many_lives(first: int, tmp_path: Path) -> None:
+def test_very_many_simulated_histories_lose_no_line(first: int, tmp_path: Path) -> None:
     lives(range(first, first + DEEP // 20), real(tmp_path))
 
 
 @pytest.mark.parametrize("path", pinned_lives(), ids=lambda path: path.stem)
-def test_what_once_went_wrong_goes_well(path: Path, tmp_path: Path) -> None:
+def test_a_history_that_once_lost_a_line_now_loses_none(
+    path: Path, tmp_path: Path
+) -> None:
     life = read(path)
 
     live(life.setting, life.steps, real(tmp_path))
@@ -122,7 +124,7 @@ def digests(seeds: range, state: Path) -> list[str]:
     return [run(seed, real(state)).digest() for seed in seeds]
 
 
-def test_the_same_seed_tells_the_same_life(tmp_path: Path) -> None:
+def test_the_same_seed_gives_the_same_history(tmp_path: Path) -> None:
     expected = digests(range(20), tmp_path)
     program = (
         "from pathlib import Path; from tests.simulated.test_world import digests;"

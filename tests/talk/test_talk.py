@@ -206,7 +206,7 @@ def cloud(shared: Cloud) -> Cloud:
 # ---- what is recorded -----------------------------------------------------------------------------------------------
 
 
-def test_a_message_is_found_in_its_channel_and_by_who_said_it_and_nowhere_else(
+def test_a_message_is_found_in_its_channel_and_by_its_author_only(
     tmp_path: Path,
 ):
     with running(tmp_path) as cloud:
@@ -230,7 +230,7 @@ def test_a_message_is_found_in_its_channel_and_by_who_said_it_and_nowhere_else(
         assert not cloud.finds("zephyr winch", *others)
 
 
-def test_a_room_without_a_channel_is_recorded_under_its_token(cloud: Cloud):
+def test_a_room_without_a_configured_channel_is_recorded_under_its_token(cloud: Cloud):
     cloud.tells(message("the zephyr winch is greased"))
 
     assert cloud.said(cloud.room) == ["the zephyr winch is greased"]
@@ -238,7 +238,7 @@ def test_a_room_without_a_channel_is_recorded_under_its_token(cloud: Cloud):
     assert not cloud.finds("zephyr winch", "channel:harbour", f"channel:{cloud.other}")
 
 
-def test_an_account_of_another_name_is_the_person_it_belongs_to(cloud: Cloud):
+def test_an_account_with_another_name_is_mapped_to_its_person(cloud: Cloud):
     cloud.tells(message("greased", actor={**MIRA, "id": "users/Ada.L@example.org"}))
 
     assert cloud.turns()[0].user == "ada"
@@ -275,7 +275,7 @@ def test_an_account_of_another_name_is_the_person_it_belongs_to(cloud: Cloud):
         (BOT, "Bot123 (bots): I am Mira", "tool", "tool"),
     ],
 )
-def test_the_words_of_who_has_no_account_are_nobodys_own(
+def test_messages_of_guests_and_bots_belong_to_no_person(
     cloud: Cloud, actor: Event, shown: str, origin: str, role: str
 ):
     cloud.tells(message("I came first"), message("I am Mira", 1568, actor=actor))
@@ -286,7 +286,7 @@ def test_the_words_of_who_has_no_account_are_nobodys_own(
     assert not cloud.finds("I am Mira", "user:mira", "user:tomas")
 
 
-def test_what_is_mentioned_and_attached_is_recorded_by_its_name(cloud: Cloud):
+def test_mentions_and_attachments_are_recorded_by_their_names(cloud: Cloud):
     call = {"type": "call", "id": ROOM, "name": "world", "call-type": "group"}
     user = {"type": "user", "id": "tomas", "name": "Tomas {file}"}
     file = {
@@ -313,7 +313,7 @@ def test_what_is_mentioned_and_attached_is_recorded_by_its_name(cloud: Cloud):
     ]
 
 
-def test_a_message_with_a_file_from_before_talk_23_has_no_name_and_is_recorded(
+def test_an_unnamed_file_message_of_talk_before_23_is_recorded(
     cloud: Cloud,
 ):
     event = message("{file}", file={"type": "file", "name": "winch.pdf"})
@@ -352,7 +352,9 @@ OF_NO_CONCERN = {
 
 
 @pytest.mark.parametrize("event", OF_NO_CONCERN.values(), ids=OF_NO_CONCERN.keys())
-def test_what_is_no_message_is_heard_and_not_recorded(shared: Cloud, event: Event):
+def test_an_event_that_is_not_a_message_is_accepted_and_not_recorded(
+    shared: Cloud, event: Event
+):
     shared.tells(event)
 
     assert shared.turns() == []
@@ -391,7 +393,7 @@ STRANGERS = {
 
 
 @pytest.mark.parametrize("headers", STRANGERS.values(), ids=STRANGERS.keys())
-def test_who_does_not_sign_as_nextcloud_does_is_not_heard(
+def test_a_request_without_a_valid_nextcloud_signature_is_refused(
     shared: Cloud, headers: dict[str, str]
 ):
     raw = {name.encode(): value.encode("latin-1") for name, value in headers.items()}
@@ -402,13 +404,13 @@ def test_who_does_not_sign_as_nextcloud_does_is_not_heard(
     assert shared.turns() == []
 
 
-def test_a_signature_that_comes_twice_is_none(shared: Cloud):
+def test_a_duplicated_signature_header_is_refused(shared: Cloud):
     twice = [*RIGHT.items(), (SIGNATURE, RIGHT[SIGNATURE])]
 
     assert shared.send(BODY, twice).status_code == 401  # type: ignore[arg-type]
 
 
-def test_a_signature_in_capitals_is_one(cloud: Cloud):
+def test_a_signature_in_capital_letters_is_accepted(cloud: Cloud):
     body = json.dumps(message("let me in", room=cloud.room)).encode()
     right = signed(body)
 
@@ -444,9 +446,7 @@ GARBLED = {
 
 
 @pytest.mark.parametrize("body", GARBLED.values(), ids=GARBLED.keys())
-def test_what_talk_never_sends_is_refused_though_it_is_signed(
-    shared: Cloud, body: bytes
-):
+def test_a_signed_request_that_talk_never_sends_is_refused(shared: Cloud, body: bytes):
     assert shared.send(body).status_code == 400
     assert shared.turns() == []
 
@@ -455,11 +455,11 @@ def test_a_request_that_is_too_long_is_refused(shared: Cloud):
     assert shared.send(message("x" * (1 << 20))).status_code == 413
 
 
-def test_without_a_secret_there_is_nothing_to_hear_with(shared: Cloud):
+def test_without_a_secret_the_webhook_does_not_exist(shared: Cloud):
     assert talk_routes(shared.memory, TalkSettings()) == []
 
 
-def test_a_page_in_a_browser_is_not_heard(shared: Cloud):
+def test_a_request_from_a_browser_page_is_refused(shared: Cloud):
     assert (
         shared.send(BODY, {**RIGHT, "origin": "https://evil.example"}).status_code
         == 403
@@ -514,7 +514,9 @@ JSON = st.recursive(
     },
     "object",
 )
-def test_any_json_is_read_or_garbled(parameters: Any, changed: Any, where: str):
+def test_any_json_is_parsed_or_rejected_as_garbled(
+    parameters: Any, changed: Any, where: str
+):
     for event in (
         {**message("hi {a}"), where: changed},
         {**reaction(), where: changed},
@@ -540,7 +542,7 @@ PARTS = st.lists(st.sampled_from(["{a}", "{b}", "{", "}", "a", " "]), max_size=8
 
 @given(PARTS, PARTS)
 @example("x {a}", "{a} {a}")
-def test_a_name_is_never_read_as_a_place_for_another(text: str, name: str):
+def test_a_display_name_is_never_expanded_as_a_placeholder(text: str, name: str):
     shown = rendered(text, {"a": {"type": "user", "name": name}})
 
     assert shown == text.replace("{a}", " ".join(name.split()) or "{a}").strip()
@@ -549,7 +551,7 @@ def test_a_name_is_never_read_as_a_place_for_another(text: str, name: str):
 # ---- once -----------------------------------------------------------------------------------------------------------
 
 
-def test_a_message_that_comes_again_is_recorded_once(cloud: Cloud):
+def test_a_repeated_message_is_recorded_once(cloud: Cloud):
     event = message("the zephyr winch is greased")
     cloud.tells(event, event, message("and oiled", 1568), event)
     assert cloud.send(event, random=RANDOM[::-1]).status_code == 200
@@ -557,13 +559,13 @@ def test_a_message_that_comes_again_is_recorded_once(cloud: Cloud):
     assert cloud.said() == ["the zephyr winch is greased", "and oiled"]
 
 
-def test_the_same_number_in_another_room_is_another_message(cloud: Cloud):
+def test_the_same_message_number_in_another_room_is_another_message(cloud: Cloud):
     cloud.tells(message("greased"), message("oiled", room="f0gbe11"))
 
     assert (cloud.said(), cloud.said(cloud.other)) == (["greased"], ["oiled"])
 
 
-def test_a_message_that_comes_many_times_at_once_is_recorded_once(cloud: Cloud):
+def test_a_message_delivered_many_times_at_once_is_recorded_once(cloud: Cloud):
     threads = [
         threading.Thread(target=cloud.send, args=(message("greased"),))
         for _ in range(8)
@@ -576,13 +578,13 @@ def test_a_message_that_comes_many_times_at_once_is_recorded_once(cloud: Cloud):
     assert cloud.said() == ["greased"]
 
 
-def test_messages_may_overtake_one_another(cloud: Cloud):
+def test_messages_may_arrive_out_of_order(cloud: Cloud):
     cloud.tells(message("b", 20), message("a", 10), message("c", 15), message("a", 10))
 
     assert sorted(cloud.said()) == ["a", "b", "c"]
 
 
-def test_a_message_from_long_ago_is_not_let_in_again(cloud: Cloud):
+def test_a_replayed_old_message_is_not_recorded_again(cloud: Cloud):
     """So many have come since that nobody remembers it."""
     (cloud.memory.vault.state.path / "talk.json").write_text(
         json.dumps({cloud.room: list(range(1000, 1000 + REMEMBERED))})
@@ -596,7 +598,7 @@ def test_a_message_from_long_ago_is_not_let_in_again(cloud: Cloud):
 
 
 @pytest.mark.parametrize("damage", [b"", b"[1]", b'{"room": ["x"]}', b"\xff"])
-def test_a_damaged_memory_of_what_came_keeps_nothing_from_coming(
+def test_a_damaged_record_of_seen_messages_blocks_no_new_one(
     cloud: Cloud, damage: bytes
 ):
     (cloud.memory.vault.state.path / "talk.json").write_bytes(damage)
@@ -606,7 +608,7 @@ def test_a_damaged_memory_of_what_came_keeps_nothing_from_coming(
     assert cloud.said() == ["greased"]
 
 
-def test_what_cannot_be_recorded_now_is_told_and_recorded_when_it_comes_again(
+def test_a_message_that_cannot_be_recorded_is_recorded_on_redelivery(
     cloud: Cloud,
 ):
     away = cloud.memory.root.with_name("away")
@@ -629,7 +631,7 @@ def holds(cloud: Cloud, text: str) -> list[str]:
     return [str(file) for file in files if text.encode() in file.read_bytes().lower()]
 
 
-def test_a_reaction_of_who_said_it_takes_a_message_back(cloud: Cloud):
+def test_a_reaction_of_its_author_retracts_a_message(cloud: Cloud):
     secret = "the zephyrine safe opens with 4711"
     cloud.tells(message(secret), message("and oiled", 1568), reaction())
 
@@ -640,7 +642,7 @@ def test_a_reaction_of_who_said_it_takes_a_message_back(cloud: Cloud):
     assert cloud.said() == ["and oiled"], "a replay does not bring it back"
 
 
-def test_what_others_said_stays_though_it_is_the_same(cloud: Cloud):
+def test_the_same_words_of_others_are_kept_after_a_retraction(cloud: Cloud):
     cloud.tells(message("the kettle is on", 0, actor=TOMAS))
     cloud.memory.remember("Tomas likes green tea", scope=f"channel:{cloud.room}")
     cloud.tells(
@@ -674,19 +676,19 @@ def test_what_others_said_stays_though_it_is_the_same(cloud: Cloud):
         },
     ],
 )
-def test_no_other_reaction_takes_it_back(cloud: Cloud, event: Event):
+def test_any_other_reaction_retracts_nothing(cloud: Cloud, event: Event):
     cloud.tells(message("greased"), event)
 
     assert cloud.said() == ["greased"]
 
 
-def test_a_guest_takes_nothing_back(cloud: Cloud):
+def test_a_guest_can_retract_nothing(cloud: Cloud):
     cloud.tells(message("greased", actor=GUEST), reaction(actor=GUEST))
 
     assert len(cloud.said()) == 1
 
 
-def test_an_account_that_is_nobody_here_takes_nothing_back_from_those_who_have_none(
+def test_an_unmapped_account_cannot_retract_messages_of_guests(
     cloud: Cloud,
 ):
     cloud.tells(
@@ -696,14 +698,14 @@ def test_an_account_that_is_nobody_here_takes_nothing_back_from_those_who_have_n
     assert len(cloud.said()) == 1
 
 
-def test_who_speaks_of_a_message_by_its_id_loses_nothing_with_it(cloud: Cloud):
+def test_a_message_that_mentions_a_retracted_one_is_kept(cloud: Cloud):
     cloud.tells(message("greased"))
     cloud.tells(message(f"see {cloud.turns()[0].id}", 1568, actor=TOMAS), reaction())
 
     assert [turn.user for turn in cloud.turns()] == ["tomas"]
 
 
-def test_who_is_named_takes_back_what_anybody_said(cloud: Cloud):
+def test_a_configured_moderator_can_retract_any_message(cloud: Cloud):
     cloud.tells(
         message("greased", actor=GUEST),
         reaction(actor={**TOMAS, "id": "guests/keeper"}),
@@ -715,7 +717,7 @@ def test_who_is_named_takes_back_what_anybody_said(cloud: Cloud):
     assert cloud.said() == []
 
 
-def test_without_a_sign_for_it_nothing_is_taken_back(tmp_path: Path):
+def test_without_a_configured_reaction_nothing_can_be_retracted(tmp_path: Path):
     with running(tmp_path, forget_reaction="") as cloud:
         cloud.tells(message("greased"), reaction(), reaction(emoji=""))
 
@@ -744,7 +746,7 @@ def test_a_secret_that_others_can_read_or_guess_is_refused(
 
 
 @pytest.mark.parametrize("channel", ["", "..", "a/b"])
-def test_a_channel_that_can_be_none_is_an_error_at_the_start(
+def test_an_impossible_channel_name_is_an_error_at_the_start(
     shared: Cloud, tmp_path: Path, channel: str
 ):
     with pytest.raises(RoomUnknown):

@@ -80,7 +80,7 @@ def test_every_file_of_memory_is_exported_byte_for_byte(memory, tmp_path):
     assert done.skipped == ()
 
 
-def test_the_dump_names_the_place_of_each_thing(memory, tmp_path):
+def test_the_dump_gives_the_place_of_each_fact_and_text(memory, tmp_path):
     memory.transfer.export(tmp_path / "out.jsonl")
 
     records = dumped(tmp_path / "out.jsonl")
@@ -134,7 +134,7 @@ def test_the_dump_names_the_place_of_each_thing(memory, tmp_path):
     )
 
 
-def test_twice_gives_the_same_bytes(memory, tmp_path):
+def test_exporting_twice_gives_the_same_bytes(memory, tmp_path):
     memory.transfer.export(tmp_path / "one.jsonl")
     memory.transfer.export(tmp_path / "two")
     assert (tmp_path / "one.jsonl").read_bytes() == (
@@ -161,12 +161,12 @@ def test_only_the_named_scopes_are_exported(memory, tmp_path):
     )
 
 
-def test_no_scope_is_nothing_and_not_everything(memory, tmp_path):
+def test_an_empty_list_of_scopes_exports_nothing(memory, tmp_path):
     assert memory.transfer.export(tmp_path / "out", scopes=[]).files == 0
     assert dumped(tmp_path / "out/memory.jsonl") == []
 
 
-def test_nothing_is_overwritten(memory, tmp_path):
+def test_an_export_overwrites_no_file(memory, tmp_path):
     full = tmp_path / "full"
     full.mkdir()
     (full / "mine.txt").write_text("mine")
@@ -185,7 +185,7 @@ def test_nothing_is_overwritten(memory, tmp_path):
     assert sorted(os.listdir(empty)) == ["memory.jsonl", "vault"]
 
 
-def test_an_export_never_becomes_memory(memory, tmp_path):
+def test_an_exported_folder_is_never_indexed_as_memory(memory, tmp_path):
     (tmp_path / "link").symlink_to(memory.root)
     for target in (memory.root / "memory", memory.root, tmp_path / "link/out"):
         with pytest.raises(TargetInVault):
@@ -194,14 +194,14 @@ def test_an_export_never_becomes_memory(memory, tmp_path):
 
 
 @pytest.mark.skipif(os.geteuid() == 0, reason="root reads everything")
-def test_unreadable_files_are_listed_and_the_others_exported(memory, tmp_path):
+def test_unreadable_files_are_listed_and_the_others_are_exported(memory, tmp_path):
     (memory.root / DAY).chmod(0)
     done = memory.transfer.export(tmp_path / "out")
     assert [one.path for one in done.skipped] == [DAY]
     assert (tmp_path / "out/vault" / ALICE).exists()
 
 
-def test_a_link_that_leads_out_of_the_vault_is_not_followed(memory, tmp_path):
+def test_a_symlink_out_of_the_vault_is_not_followed(memory, tmp_path):
     (tmp_path / "secret.md").write_text("secret")
     (memory.root / "memory").mkdir()
     (memory.root / "memory/secret.md").symlink_to(tmp_path / "secret.md")
@@ -211,7 +211,7 @@ def test_a_link_that_leads_out_of_the_vault_is_not_followed(memory, tmp_path):
     assert b"secret\n" not in (tmp_path / "out/memory.jsonl").read_bytes()
 
 
-def test_the_command_answers_with_counts(tmp_path):
+def test_the_export_command_reports_counts(tmp_path):
     outside = Outside(tmp_path / "vault", tmp_path / "home")
     outside.home.mkdir()
     outside.write("MEMORY.md", "## Boat\n\n- red\n")

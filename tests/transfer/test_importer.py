@@ -150,7 +150,7 @@ def texts(memory):
     }
 
 
-def test_facts_go_to_the_pages_of_their_people(memory, source):
+def test_imported_facts_go_to_the_pages_of_their_people(memory, source):
     memory.transfer.import_from(source, now=NOW)
 
     assert (memory.root / FACTS).read_text() == (
@@ -172,7 +172,7 @@ def test_facts_go_to_the_pages_of_their_people(memory, source):
     ]
 
 
-def test_texts_go_to_the_note_of_their_day_or_to_one_for_undated_texts(memory, source):
+def test_imported_texts_go_to_the_note_of_their_day_or_the_undated_note(memory, source):
     done = memory.transfer.import_from(source, now=NOW)
 
     found = texts(memory)
@@ -289,7 +289,7 @@ def test_a_dry_run_reports_the_import_and_writes_nothing(memory, source):
     assert (would.facts, would.items, would.notes) == (did.facts, did.items, did.notes)
 
 
-def test_a_text_that_the_notes_have_is_not_added_again(memory, source):
+def test_a_text_already_in_the_notes_is_not_added_again(memory, source):
     note = memory.root / "Users/alice/memories/2090-05-29.md"
     note.parent.mkdir(parents=True)
     note.write_text(
@@ -332,7 +332,7 @@ def test_an_import_can_be_undone(memory, source):
     assert memory.facts(scopes=["user:alice"], now=NOW) == ()
 
 
-def test_the_source_is_left_as_it_was(memory, source):
+def test_the_source_is_left_unchanged(memory, source):
     source.chmod(0o444)
     before = (
         hashlib.sha256(source.read_bytes()).digest(),
@@ -348,7 +348,7 @@ def test_the_source_is_left_as_it_was(memory, source):
     assert after == before
 
 
-def test_a_source_in_use_is_not_read_in_part(memory, source):
+def test_a_source_in_use_is_not_imported_partly(memory, source):
     with sqlite3.connect(source) as connection:
         connection.execute("PRAGMA journal_mode=wal")
         connection.execute(
@@ -379,7 +379,7 @@ def test_a_database_of_another_program_is_refused(memory, tmp_path):
     assert list(texts(memory)) == [".vault-memory"]
 
 
-def test_the_command_answers_in_json_and_with_its_exit_code(source, tmp_path):
+def test_the_import_command_reports_json_and_an_exit_code(source, tmp_path):
     outside = Outside(tmp_path / "theirs", tmp_path / "home")
     outside.home.mkdir()
     outside.vault.mkdir()

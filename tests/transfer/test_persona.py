@@ -50,7 +50,7 @@ def both(memory):
     return text(memory, "SOUL.md"), text(memory, "MEMORY.md")
 
 
-def test_the_sections_move_byte_for_byte_and_are_found(memory):
+def test_sections_move_byte_for_byte_and_remain_searchable(memory):
     done = soul(memory)
 
     assert both(memory) == (KEPT, MOVED)
@@ -62,7 +62,7 @@ def test_the_sections_move_byte_for_byte_and_are_found(memory):
     ]
 
 
-def test_each_half_can_be_taken_back_also_after_an_edit(memory):
+def test_each_half_of_the_move_can_be_undone_even_after_an_edit(memory):
     soul(memory)
     into, out = memory.log()
     memory.undo(out.id, now=NOW)
@@ -84,7 +84,7 @@ def test_each_half_can_be_taken_back_also_after_an_edit(memory):
     assert left == MEMORY.replace(b"## ", b"## A\n\n- mine\n\n## ", 1)
 
 
-def test_a_section_in_both_notes_is_not_doubled(memory):
+def test_a_section_in_both_notes_is_not_duplicated(memory):
     (memory.root / "MEMORY.md").write_bytes(MOVED + b"\nAnd a word of mine.\n")
     done = soul(memory)
     assert (done.moved, done.known) == (2, 2)
@@ -92,7 +92,7 @@ def test_a_section_in_both_notes_is_not_doubled(memory):
     assert soul(memory).notes == []
 
 
-def test_the_line_ends_are_those_of_the_note_they_come_to(memory):
+def test_moved_sections_take_the_line_endings_of_their_new_note(memory):
     (memory.root / "MEMORY.md").write_bytes(b"## Boat\r\n\r\n- red")
     soul(memory)
     raw = text(memory, "MEMORY.md")
@@ -102,7 +102,7 @@ def test_the_line_ends_are_those_of_the_note_they_come_to(memory):
     assert raw.count(b"\n") == raw.count(b"\r\n")
 
 
-def test_without_a_memory_one_is_made_and_without_sections_nothing_is(memory):
+def test_a_missing_memory_note_is_created_but_not_without_sections_to_move(memory):
     (memory.root / "MEMORY.md").unlink()
     soul(memory)
     assert both(memory) == (KEPT, FIRST.rstrip() + b"\n\n" + SECOND)
@@ -110,7 +110,7 @@ def test_without_a_memory_one_is_made_and_without_sections_nothing_is(memory):
     assert len(memory.log()) == 2
 
 
-def test_a_section_that_would_change_in_the_move_stays(memory):
+def test_a_section_that_the_move_would_change_is_not_moved(memory):
     (memory.root / "MEMORY.md").write_bytes(MEMORY + b"```\nnever closed\n")
     done = soul(memory)
     assert [one.reason for one in done.skipped] == ["would_change_structure"] * 2
@@ -130,7 +130,7 @@ def test_the_persona_stays_complete_while_the_memory_cannot_be_written(memory):
     assert both(memory) == (KEPT, MOVED)
 
 
-def test_nothing_else_may_change_the_persona(memory):
+def test_nothing_else_can_change_the_persona(memory):
     for asked in ({"source": "tool"}, {"source": "cli"}):
         with pytest.raises(NotCurated):
             memory.apply(
@@ -153,7 +153,7 @@ def test_a_moved_section_can_be_forgotten_everywhere(memory):
     ]
 
 
-def test_the_command_shows_what_it_would_do_and_does_it(memory, tmp_path):
+def test_the_command_previews_the_move_and_then_does_it(memory, tmp_path):
     seen = Outside(
         memory.root, tmp_path / "home", {"VAULT_MEMORY_STATE": str(tmp_path / "state")}
     )
@@ -210,9 +210,7 @@ def killed(memory, step):
 
 
 @pytest.mark.parametrize("stride", [9, pytest.param(1, marks=pytest.mark.deep)])
-def test_killed_before_any_step_nothing_is_lost_and_nothing_is_doubled(
-    memory, tmp_path, stride
-):
+def test_a_kill_before_any_step_loses_and_duplicates_nothing(memory, tmp_path, stride):
     memory.close()
     for name in ("vault", "state"):
         shutil.copytree(tmp_path / name, tmp_path / "kept" / name)

@@ -54,7 +54,7 @@ def texts(root):
     }
 
 
-def test_memory_arrives_byte_for_byte_and_is_found(memory, source):
+def test_an_imported_workspace_arrives_byte_for_byte_and_is_searchable(memory, source):
     before = texts(source)
     done = memory.transfer.import_from(source, now=NOW)
 
@@ -86,7 +86,7 @@ def test_a_second_import_adds_nothing(memory, source):
     assert texts(memory.root) == before
 
 
-def test_another_text_of_the_same_name_stays_and_a_copy_waits_for_a_person(
+def test_a_different_note_of_the_same_name_is_kept_and_the_import_becomes_a_copy(
     memory, source
 ):
     written(
@@ -104,7 +104,7 @@ def test_another_text_of_the_same_name_stays_and_a_copy_waits_for_a_person(
     assert (again.notes, again.copies) == ([], [])
 
 
-def test_a_note_with_all_of_the_text_needs_no_copy(memory, source):
+def test_a_note_that_already_contains_the_imported_text_needs_no_copy(memory, source):
     more = b"# Friday\n\n- sailed\n- slept\n"
     written(memory.root, {"memory/2090-05-30.md": more})
     done = memory.transfer.import_from(source, now=NOW)
@@ -112,7 +112,7 @@ def test_a_note_with_all_of_the_text_needs_no_copy(memory, source):
     assert (memory.root / "memory/2090-05-30.md").read_bytes() == more
 
 
-def test_the_memories_of_hermes_go_to_the_top(memory, tmp_path):
+def test_memories_of_hermes_go_to_the_root_of_the_vault(memory, tmp_path):
     home = written(
         tmp_path / "hermes",
         {
@@ -162,7 +162,7 @@ def test_a_dry_run_writes_nothing(memory, source):
     assert (would.notes, would.copies, would.left) == (did.notes, did.copies, did.left)
 
 
-def test_links_out_of_a_workspace_are_not_followed(memory, source, tmp_path):
+def test_symlinks_out_of_a_workspace_are_not_followed(memory, source, tmp_path):
     (tmp_path / "secret.md").write_text("secret\n")
     (source / "memory/secret.md").symlink_to(tmp_path / "secret.md")
     (source / "USER.md").unlink()
@@ -172,14 +172,16 @@ def test_links_out_of_a_workspace_are_not_followed(memory, source, tmp_path):
     assert b"secret\n" not in texts(memory.root).values()
 
 
-def test_a_link_in_the_vault_leads_no_file_out_of_it(memory, source, tmp_path):
+def test_a_symlink_in_the_vault_does_not_redirect_the_import_outside(
+    memory, source, tmp_path
+):
     (tmp_path / "outside").mkdir()
     (memory.root / "memory").symlink_to(tmp_path / "outside")
     memory.transfer.import_from(source, now=NOW)
     assert list((tmp_path / "outside").iterdir()) == []
 
 
-def test_other_folders_are_refused(memory, source, tmp_path):
+def test_a_folder_that_is_not_a_workspace_is_refused(memory, source, tmp_path):
     (tmp_path / "empty").mkdir()
     for folder in (tmp_path / "empty", memory.root, tmp_path):
         with pytest.raises(NoWorkspace):
