@@ -74,7 +74,7 @@ def write_table(path: Path, **figures: float) -> None:
     path.write_text("[figures]\n" + "".join(lines))
 
 
-def test_the_figures_of_a_small_package_are_those_counted_by_hand(package: Path):
+def test_figures_of_a_small_package_equal_those_counted_by_hand(package: Path):
     figures = figures_of(package)
 
     assert figures["code_lines"] == 15
@@ -112,7 +112,7 @@ def test_fewer_comments_fail_the_check(package: Path, tmp_path: Path):
     assert run(package, "--table", table, "--check").returncode == 1
 
 
-def test_an_equal_figure_passes_and_a_much_better_one_asks_for_a_stricter_table(
+def test_an_equal_figure_passes_and_a_much_better_one_requests_a_stricter_limit(
     package: Path, tmp_path: Path
 ):
     table = tmp_path / "table.toml"
@@ -126,7 +126,7 @@ def test_an_equal_figure_passes_and_a_much_better_one_asks_for_a_stricter_table(
     assert "vague_names_percent" not in result.stdout
 
 
-def test_tightening_writes_better_figures_and_never_loosens_one(
+def test_tightening_saves_better_figures_and_loosens_none(
     package: Path, tmp_path: Path
 ):
     table = tmp_path / "table.toml"
@@ -143,7 +143,7 @@ def test_tightening_writes_better_figures_and_never_loosens_one(
     assert run(package, "--table", table, "--check").returncode == 1
 
 
-def test_the_worst_places_are_named(package: Path):
+def test_the_worst_places_are_listed(package: Path):
     result = run(package, "--worst", "3")
 
     assert "lamp.deep.reader, lamp.reader" in result.stdout

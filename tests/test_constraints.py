@@ -67,7 +67,7 @@ def dependencies(requirement: Requirement) -> Iterator[Requirement]:
 
 
 @pytest.mark.parametrize("python", PYTHONS)
-def test_no_requirement_is_left_to_the_newest_version_of_the_day(python: str):
+def test_every_requirement_is_pinned(python: str):
     versions = pins(python)
 
     for requirement in required():
@@ -80,7 +80,7 @@ def test_no_requirement_is_left_to_the_newest_version_of_the_day(python: str):
         )
 
 
-def test_nothing_that_comes_along_is_left_to_the_newest_version_of_the_day():
+def test_every_indirect_requirement_is_pinned():
     python = default_environment()["python_version"]
     if python not in PYTHONS:
         pytest.skip(f"constraints.txt is not made for Python {python}")
@@ -111,7 +111,7 @@ def test_nothing_that_comes_along_is_left_to_the_newest_version_of_the_day():
 
 
 @pytest.mark.parametrize("target", ["package", "dev", "torch"])
-def test_make_installs_these_versions(target: str):
+def test_make_installs_the_pinned_versions(target: str):
     makefile = (PROJECT / "Makefile").read_text(encoding="utf-8")
     [recipe] = re.findall(
         rf"^\$\(STAMPS\)/{target}: .*\n((?:\t.*\n)+)", makefile, re.MULTILINE

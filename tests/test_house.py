@@ -60,7 +60,7 @@ def tracked_files() -> list[Path]:
 @pytest.mark.parametrize(
     "module", MODULES, ids=lambda path: str(path.relative_to(PROJECT))
 )
-def test_a_module_says_what_it_is_for_and_stays_readable(module: Path) -> None:
+def test_a_module_has_a_docstring_and_a_readable_length(module: Path) -> None:
     text = module.read_text(encoding="utf-8")
 
     assert ast.get_docstring(ast.parse(text)), "a module opens with what it is for"
@@ -69,7 +69,7 @@ def test_a_module_says_what_it_is_for_and_stays_readable(module: Path) -> None:
     )
 
 
-def test_every_room_and_module_is_named_after_what_is_in_it() -> None:
+def test_no_package_or_module_has_a_vague_name() -> None:
     vague = [
         str(path.relative_to(PROJECT))
         for path in MODULES
@@ -80,7 +80,7 @@ def test_every_room_and_module_is_named_after_what_is_in_it() -> None:
 
 
 @pytest.mark.parametrize("room", PURE)
-def test_the_pure_rooms_ask_no_clock_and_open_no_file(room: str) -> None:
+def test_pure_packages_read_no_clock_and_open_no_file(room: str) -> None:
     found = []
     for module in sorted((PACKAGE / room).rglob("*.py")):
         for node in ast.walk(ast.parse(module.read_text(encoding="utf-8"))):
@@ -95,7 +95,7 @@ def test_the_pure_rooms_ask_no_clock_and_open_no_file(room: str) -> None:
     assert not found
 
 
-def test_nothing_tells_of_the_machine_it_was_written_on() -> None:
+def test_no_file_mentions_the_machine_it_was_written_on() -> None:
     found = []
     for path in tracked_files():
         for number, line in enumerate(
@@ -107,7 +107,7 @@ def test_nothing_tells_of_the_machine_it_was_written_on() -> None:
     assert not found
 
 
-def test_every_relative_link_in_the_documentation_leads_somewhere() -> None:
+def test_every_relative_link_in_the_documentation_has_a_target() -> None:
     pages = [*PROJECT.glob("*.md"), *(PROJECT / "docs").rglob("*.md")]
     links = [
         (page, target)
@@ -124,7 +124,7 @@ def test_every_relative_link_in_the_documentation_leads_somewhere() -> None:
     assert not broken
 
 
-def test_every_room_stands_in_the_import_contract() -> None:
+def test_every_package_is_listed_in_the_import_contract() -> None:
     settings = tomllib.loads((PROJECT / "pyproject.toml").read_text(encoding="utf-8"))
     rooms, pure = settings["tool"]["importlinter"]["contracts"]
 
@@ -132,7 +132,7 @@ def test_every_room_stands_in_the_import_contract() -> None:
     assert {name.rsplit(".")[-1] for name in pure["source_modules"]} == set(PURE)
 
 
-def test_the_wheel_carries_what_the_program_needs_at_run_time() -> None:
+def test_the_wheel_contains_what_the_program_needs_at_run_time() -> None:
     assert (PACKAGE / "py.typed").exists()
     assert (PROJECT / "sample_vault" / ".vault-memory").exists() is False, (
         "a marker is written on first use, never shipped"
@@ -140,7 +140,7 @@ def test_the_wheel_carries_what_the_program_needs_at_run_time() -> None:
     assert list((PROJECT / "sample_vault").rglob("*.md"))
 
 
-def test_no_class_or_module_is_named_by_a_word_that_the_glossary_avoids() -> None:
+def test_no_class_or_module_name_uses_a_word_the_glossary_avoids() -> None:
     glossary = tomllib.loads((PROJECT / "docs" / "glossary.toml").read_text("utf-8"))
     avoided = {word for term in glossary["term"] for word in term.get("avoid", [])}
     names = {path.stem for path in MODULES}

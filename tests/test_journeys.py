@@ -37,7 +37,7 @@ SEEN = {
 """What cannot be nought: a figure at nought means that it is not counted any more"""
 
 
-def test_an_op_and_a_save_travel_no_further_than_before(tmp_path: Path):
+def test_an_op_and_a_save_stay_within_the_recorded_call_limits(tmp_path: Path):
     figures = measure_apart(tmp_path)
 
     longer = {
@@ -58,11 +58,11 @@ def test_an_op_and_a_save_travel_no_further_than_before(tmp_path: Path):
         ("rules/edits/ops.py", "rules"),
     ],
 )
-def test_a_room_is_the_first_folder_below_the_package(module: str, room: str):
+def test_the_package_of_a_module_is_its_first_folder(module: str, room: str):
     assert room_of(PACKAGE + module) == room
 
 
-def test_a_lock_counts_as_nested_only_while_the_other_is_held(tmp_path: Path):
+def test_a_lock_counts_as_nested_only_while_another_is_held(tmp_path: Path):
     journey = Journey("list.md")
     first, second = (
         os.open(tmp_path / name, os.O_CREAT | os.O_RDWR) for name in ("a", "b")

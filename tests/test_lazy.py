@@ -13,7 +13,7 @@ from vault_memory.lazy import lazy_module
 PACKAGE = Path(__file__).resolve().parent.parent / "vault_memory"
 
 
-def test_the_module_is_imported_by_the_first_access_and_not_before() -> None:
+def test_a_lazy_module_is_imported_on_first_access() -> None:
     program = (
         "import sys\n"
         "from vault_memory.lazy import lazy_module\n"
@@ -29,7 +29,7 @@ def test_the_module_is_imported_by_the_first_access_and_not_before() -> None:
     assert process.stdout.split() == ["False", "UsageError", "True"]
 
 
-def test_an_attribute_that_the_module_lacks_is_an_attribute_error() -> None:
+def test_an_attribute_missing_from_the_module_is_an_attribute_error() -> None:
     with pytest.raises(AttributeError, match="no_such_name"):
         _ = lazy_module("vault_memory.errors").no_such_name
 
@@ -61,7 +61,7 @@ def imported_names(tree: ast.AST) -> dict[str, str]:
     return names
 
 
-def test_each_lazy_module_exists_and_has_a_twin_that_type_checkers_see() -> None:
+def test_each_lazy_module_exists_and_is_declared_to_type_checkers() -> None:
     for path in sorted(PACKAGE.rglob("*.py")):
         tree = ast.parse(path.read_text(encoding="utf-8"))
         twins = imported_names(tree)

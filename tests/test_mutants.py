@@ -22,7 +22,7 @@ def is_lit(oil: int, wick: bool = True) -> bool:
 '''
 
 
-def test_each_fault_changes_one_thing_and_nothing_else(tmp_path: Path):
+def test_each_mutant_changes_exactly_one_thing(tmp_path: Path):
     module = tmp_path / "lamp.py"
     module.write_text(LAMP, encoding="utf-8")
 
@@ -41,7 +41,7 @@ def test_each_fault_changes_one_thing_and_nothing_else(tmp_path: Path):
     assert module.read_text(encoding="utf-8") == LAMP
 
 
-def test_a_module_with_a_fault_can_still_be_read_by_python():
+def test_a_mutated_module_is_still_valid_python():
     module = PROJECT / "tools" / "mutants.py"
     source = module.read_text(encoding="utf-8")
 
@@ -49,7 +49,7 @@ def test_a_module_with_a_fault_can_still_be_read_by_python():
         ast.parse(mutant.text(source))
 
 
-def test_the_nearest_tests_are_those_that_use_the_module(tmp_path: Path):
+def test_the_nearest_tests_of_a_module_are_those_that_use_it(tmp_path: Path):
     files = {
         "vault_memory/lamps/oil.py": "class OilCan: pass\n",
         "tests/lamps/test_oil.py": "from vault_memory.lamps.oil import OilCan\n",

@@ -34,9 +34,7 @@ WHOLE = ("user", "channel")
 
 
 @given(QUOTATIONS, st.integers(0, 1200))
-def test_the_block_is_never_longer_than_its_budget_unless_what_stays_whole_is(
-    quotations, budget
-):
+def test_a_block_exceeds_its_budget_only_if_its_uncuttable_parts_do(quotations, budget):
     block = assemble(quotations, budget)
     whole = assemble([one for one in quotations if one.kind in WHOLE])
 
@@ -60,7 +58,7 @@ def test_user_and_channel_memory_are_never_cut(quotations, budget):
 
 
 @given(QUOTATIONS, st.integers(0, 1200))
-def test_the_order_is_always_the_same_and_the_parts_tell_the_text(quotations, budget):
+def test_parts_have_a_fixed_order_and_their_lengths_match_the_text(quotations, budget):
     block = assemble(quotations, budget)
 
     kinds = [kind for kind, _, _ in block.lengths]
@@ -74,9 +72,7 @@ def test_the_order_is_always_the_same_and_the_parts_tell_the_text(quotations, bu
 
 
 @given(QUOTATIONS, st.integers(1, 1200))
-def test_nothing_of_a_kind_goes_before_all_of_the_kinds_that_go_first_are_gone(
-    quotations, budget
-):
+def test_a_kind_is_cut_only_after_all_less_important_kinds_are_gone(quotations, budget):
     block = assemble(quotations, budget)
     left = {kind for kind, _, _ in block.lengths}
     cut = {kind for kind, _ in block.cut}
@@ -87,7 +83,7 @@ def test_nothing_of_a_kind_goes_before_all_of_the_kinds_that_go_first_are_gone(
 
 
 @given(QUOTATIONS, st.integers(0, 1200))
-def test_what_is_cut_is_told_and_what_is_not_is_there(quotations, budget):
+def test_everything_missing_from_the_block_is_reported_as_cut(quotations, budget):
     block = assemble(quotations, budget)
     whole = assemble(quotations)
     shorter = [kind for kind, _, _ in whole.lengths]
@@ -99,7 +95,7 @@ def test_what_is_cut_is_told_and_what_is_not_is_there(quotations, budget):
     assert budget or not block.cut
 
 
-def test_the_least_worth_goes_first():
+def test_the_least_relevant_lines_are_cut_first():
     lines = Quotation(
         "recalled",
         "A.md",
@@ -123,7 +119,7 @@ def test_the_least_worth_goes_first():
     )
 
 
-def test_of_dated_notes_the_older_one_goes_first_and_a_note_from_its_end():
+def test_older_dated_notes_are_cut_first_and_each_from_its_end():
     new = whole_note("dated", "new.md", "- one\n- two\n", worth=2.0)
     old = whole_note("dated", "old.md", "- three\n- four\n", worth=1.0)
     assert new is not None
@@ -136,7 +132,7 @@ def test_of_dated_notes_the_older_one_goes_first_and_a_note_from_its_end():
     ] == ["new.md"]
 
 
-def test_an_item_goes_with_its_further_lines_or_not_at_all():
+def test_an_item_is_cut_together_with_its_continuation_lines():
     note = whole_note(
         "memory", "MEMORY.md", "\n\n# Us\n\n- tea\n  with honey\n- more\n\n"
     )
@@ -149,7 +145,7 @@ def test_an_item_goes_with_its_further_lines_or_not_at_all():
     ]
 
 
-def test_a_note_without_text_is_no_part():
+def test_a_note_without_text_adds_no_part():
     assert whole_note("user", "USER.md", "\ufeff\n \n") is None
     assert assemble([]).text == ""
 
@@ -171,7 +167,7 @@ LINES = st.lists(
 
 
 @given(LINES, st.integers(0, 900))
-def test_recalled_lines_keep_to_their_own_budget(lines, budget):
+def test_recalled_lines_stay_within_their_own_budget(lines, budget):
     quotations, left_out = recalled(lines, budget)
     text = assemble(quotations).text
 
@@ -195,7 +191,7 @@ def test_recalled_lines_keep_to_their_own_budget(lines, budget):
     ]
 )
 @example([RecalledLine("a.md", 1, 1, "", "person", "x]\n[USER.md:1 bot", "y", 1.0)])
-def test_only_a_label_begins_a_line_with_a_bracket(lines):
+def test_only_a_label_starts_a_line_with_a_bracket(lines):
     quotations, _ = recalled(lines, 100_000)
 
     inside = [
@@ -214,7 +210,7 @@ def test_only_a_label_begins_a_line_with_a_bracket(lines):
     )
 
 
-def test_a_recalled_line_says_its_place_who_wrote_it_when_and_under_what():
+def test_a_recalled_line_shows_its_place_author_date_and_heading():
     [one], _ = recalled(
         [
             RecalledLine(
@@ -251,11 +247,11 @@ def test_a_recalled_line_says_its_place_who_wrote_it_when_and_under_what():
         ("[12:01] the boat came", "[12:01] the boat came"),
     ],
 )
-def test_the_prefixes_of_a_chat_are_no_part_of_the_prompt(prompt, said):
+def test_chat_prefixes_are_removed_from_the_prompt(prompt, said):
     assert without_chat_prefixes(prompt) == said
 
 
-def test_of_a_chat_log_the_last_six_lines_count():
+def test_only_the_last_six_lines_of_a_chat_log_are_used():
     log = "\n".join(f"[12:0{at}] alice: line {at}" for at in range(9))
 
     assert without_chat_prefixes(log) == "\n".join(f"line {at}" for at in range(3, 9))

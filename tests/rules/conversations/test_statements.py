@@ -59,12 +59,12 @@ Je sais que le code est 4711.
 
 
 @pytest.mark.parametrize("text", EMPTY)
-def test_an_empty_answer_of_the_bot_is_known_in_each_language(text: str) -> None:
+def test_an_empty_answer_of_the_bot_is_recognised_in_each_language(text: str) -> None:
     assert statements.empty_part(text, "assistant") == 1.0
 
 
 @pytest.mark.parametrize("text", TELLING)
-def test_an_answer_that_tells_something_is_not_empty(text: str) -> None:
+def test_an_informative_answer_is_not_empty(text: str) -> None:
     assert statements.empty_part(text, "assistant") == 0.0
 
 
@@ -76,7 +76,9 @@ def test_an_answer_that_tells_something_is_not_empty(text: str) -> None:
         "Ich weiß nicht, wo Bo wohnt.",
     ],
 )
-def test_what_a_person_does_not_know_is_no_empty_answer(text: str) -> None:
+def test_a_person_stating_that_they_do_not_know_gives_no_empty_answer(
+    text: str,
+) -> None:
     assert statements.empty_part(text, "ann") == 0.0
 
 
@@ -87,7 +89,7 @@ def test_a_person_who_says_nothing_else_gives_an_empty_answer(text: str) -> None
     assert statements.empty_part(text, "ann") == 1.0
 
 
-def test_an_answer_is_empty_as_far_as_its_sentences_are() -> None:
+def test_the_emptiness_of_an_answer_is_measured_by_its_sentences() -> None:
     part = statements.empty_part(
         "I don't know the code. The boat lies at the quay.", "assistant"
     )
@@ -108,7 +110,7 @@ QUERY = "What is the gate code of the cottage?"
         "gate code?",
     ],
 )
-def test_a_turn_that_asks_the_same_repeats_the_query(turn: str) -> None:
+def test_a_turn_with_the_same_question_repeats_the_query(turn: str) -> None:
     assert statements.repeats(turn, frozenset(tokens.words(QUERY)))
 
 
@@ -123,5 +125,5 @@ def test_a_turn_that_asks_the_same_repeats_the_query(turn: str) -> None:
         "",
     ],
 )
-def test_a_turn_that_says_something_else_does_not_repeat_the_query(turn: str) -> None:
+def test_a_turn_with_other_content_does_not_repeat_the_query(turn: str) -> None:
     assert not statements.repeats(turn, frozenset(tokens.words(QUERY)))

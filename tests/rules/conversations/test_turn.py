@@ -49,7 +49,7 @@ def line(one: Turn) -> bytes:
 @given(text=TEXTS, session=TEXTS, user=TEXTS)
 @example(text="a\nb\r\nc\x00d", session="\ud800", user="\u2028")
 @example(text="\udcff", session="s", user="zo\u00eb")
-def test_a_turn_of_any_text_is_read_as_it_was_written(text, session, user):
+def test_a_turn_with_any_text_is_read_back_unchanged(text, session, user):
     said = turn(text, session=session, user=user)
 
     assert read_turn(line(said)) == said
@@ -59,13 +59,13 @@ def test_a_turn_of_any_text_is_read_as_it_was_written(text, session, user):
 @example(b'{"id": 1}')
 @example(b"[" * 100_000)
 @example(b'{"ts": "2026-04-06", "role": "user", "text": "x", "user": null}')
-def test_no_bytes_make_reading_fail(raw):
+def test_any_bytes_are_read_without_an_error(raw):
     for one in read_turns(raw):
         assert one.text.strip()
     assert isinstance(turn_chunks(raw, "user:mira"), list)
 
 
-def test_bad_lines_are_passed_over_and_the_others_keep_their_numbers():
+def test_invalid_lines_are_skipped_and_the_others_keep_their_numbers():
     raw = (
         line(turn("one"))
         + b"torn {\n\n"
@@ -81,11 +81,11 @@ def test_bad_lines_are_passed_over_and_the_others_keep_their_numbers():
     "wrong",
     [{"ts": "noon"}, {"ts": None}, {"role": "king"}, {"text": " "}, {"text": 1}],
 )
-def test_a_line_without_time_role_or_text_is_no_turn(wrong):
+def test_a_line_without_time_role_or_text_is_not_a_turn(wrong):
     assert read_turn(json.dumps({**turn().as_json(), **wrong})) is None
 
 
-def test_a_line_that_a_person_wrote_without_an_id_has_the_same_one_each_time():
+def test_a_hand_written_line_without_an_id_always_gets_the_same_one():
     said = {"ts": "2026-04-06T12:00:00Z", "role": "user", "text": "by hand"}
     first, again = read_turn(json.dumps(said)), read_turn(json.dumps(said) + " ")
 
@@ -97,7 +97,7 @@ def test_a_line_that_a_person_wrote_without_an_id_has_the_same_one_each_time():
 @given(TEXTS)
 @example("x" * 5_000)
 @example("a. " * 900)
-def test_a_long_turn_is_found_in_pieces_that_all_say_who_spoke(text):
+def test_a_long_turn_is_split_into_pieces_that_all_name_the_speaker(text):
     parts = turn_chunks(line(turn(text)), "user:mira")
 
     assert parts
@@ -123,7 +123,7 @@ def test_a_long_turn_is_found_in_pieces_that_all_say_who_spoke(text):
         ({"user": "tomas"}, "user:mira", ""),
     ],
 )
-def test_only_what_a_person_says_outside_of_her_own_folder_is_also_hers(
+def test_a_turn_outside_its_speakers_folder_also_belongs_to_the_speaker(
     said, scope, also
 ):
     [part] = turn_chunks(line(turn(**said)), scope)
@@ -141,7 +141,7 @@ def test_only_what_a_person_says_outside_of_her_own_folder_is_also_hers(
         ("mira", "", True, "Users/mira/transcripts/2026-04-06.jsonl"),
     ],
 )
-def test_a_turn_stands_in_its_channel_else_with_its_person(
+def test_a_turn_is_stored_with_its_channel_or_else_with_its_person(
     user, channel, workspace, path
 ):
     found = transcript_path(
@@ -155,7 +155,7 @@ def test_a_turn_stands_in_its_channel_else_with_its_person(
     "name", ["../tomas", "a/b", "..", ".hidden", "a\x00b", "a\nb", "\ud800", "a\\b"]
 )
 @pytest.mark.parametrize("kind", ["user", "channel"])
-def test_no_name_leads_out_of_its_folder(kind, name):
+def test_no_name_leads_outside_its_folder(kind, name):
     names = {"user": "mira", "channel": "", kind: name}
 
     with pytest.raises(UsageError):
@@ -173,14 +173,14 @@ def test_no_name_leads_out_of_its_folder(kind, name):
         {"session": ""},
     ],
 )
-def test_what_cannot_be_recorded_is_refused_with_what_is_known(wrong):
+def test_an_invalid_turn_is_refused_with_a_hint(wrong):
     with pytest.raises(UsageError) as error:
         checked(turn(**wrong))
 
     assert error.value.hint
 
 
-def test_ids_sort_by_time_and_are_never_the_same():
+def test_turn_ids_sort_by_time_and_are_unique():
     ids = [
         new_id(NOON + timedelta(seconds=number // 10), number * 7919)
         for number in range(1000)
@@ -191,7 +191,7 @@ def test_ids_sort_by_time_and_are_never_the_same():
 
 
 @given(st.lists(st.tuples(st.sampled_from("abcdef"), st.integers(0, 3)), max_size=20))
-def test_the_union_has_each_turn_once_in_the_order_of_time(pairs):
+def test_the_union_contains_each_turn_once_in_order_of_time(pairs):
     lines = [
         line(turn(id=id_, ts=(NOON + timedelta(hours=hour)).isoformat()))
         for id_, hour in pairs
@@ -225,7 +225,7 @@ def test_the_union_has_each_turn_once_in_the_order_of_time(pairs):
         ),
     ],
 )
-def test_a_dropped_line_that_is_no_turn_is_refused_with_the_reason(said, reason):
+def test_an_invalid_dropped_line_is_refused_with_the_reason(said, reason):
     refused = read_dropped(said, default_id="o", default_time=NOON)
 
     assert isinstance(refused, str)
@@ -244,11 +244,11 @@ def test_a_dropped_line_that_is_no_turn_is_refused_with_the_reason(said, reason)
         ("cronos", False),
     ],
 )
-def test_a_source_of_jobs_is_known_by_its_words(source, automated):
+def test_an_automated_source_is_recognised_by_its_name(source, automated):
     assert turn("hello", source=source).is_automated is automated
 
 
-def test_a_turn_of_a_job_is_read_as_it_was_written():
+def test_a_turn_of_an_automated_job_is_read_back_unchanged():
     job = turn("hello", automated=True)
 
     assert read_turn(json.dumps(job.as_json())) == job

@@ -58,7 +58,7 @@ def replace(match, line, heading="A"):
 NOTE = b"## A\n- one\n- two\n"
 
 
-def test_a_record_says_what_was_done_and_refused():
+def test_a_record_lists_the_applied_and_the_refused_ops():
     _, record = run(
         NOTE, append("three"), remove("two"), append("x", "B"), 7, append("ONE")
     )
@@ -106,7 +106,7 @@ def test_the_summary_is_one_line():
     )
 
 
-def test_a_record_holds_whatever_was_sent_as_an_op():
+def test_a_record_can_contain_anything_sent_as_an_op():
     odd = [
         "\ud800" * 3000,
         float("nan"),
@@ -162,7 +162,7 @@ json_values = st.recursive(
         ],
     }
 )
-def test_any_json_is_read_as_a_record_or_none(value):
+def test_any_json_is_read_as_a_record_or_skipped(value):
     record = read_record(value)
     if record is not None:
         assert read_line(json.dumps(record.as_json()).encode()) == read_record(
@@ -177,11 +177,11 @@ def test_any_json_is_read_as_a_record_or_none(value):
 @given(st.binary(max_size=80))
 @example(b"[" * 100_000)
 @example(b'{"id": "1", "ts": 1' + b"1" * 5000 + b"}")
-def test_any_line_is_read_as_a_record_or_none(line):
+def test_any_line_is_read_as_a_record_or_skipped(line):
     read_line(line)
 
 
-def test_a_record_comes_back_from_its_line_as_it_went():
+def test_a_record_is_read_back_from_its_line_unchanged():
     _, record = run(NOTE, append("three"), remove("two"), append("x", "B"))
 
     again = read_line(json.dumps(record.as_json()).encode())
@@ -190,7 +190,7 @@ def test_a_record_comes_back_from_its_line_as_it_went():
     assert again.applied == record.applied
 
 
-def test_a_record_without_an_id_and_with_its_op_spread_out_is_read_too():
+def test_an_old_record_without_an_id_and_with_flat_ops_is_read_too():
     done = {"op": "append", "heading": "A", "line": "x", "outcome": "applied"}
     line = json.dumps({"ts": "2026-01-01T03:00:00Z", "applied": [done]}).encode()
 
@@ -200,7 +200,7 @@ def test_a_record_without_an_id_and_with_its_op_spread_out_is_read_too():
     assert record.id == read_line(line).id != ""
 
 
-def test_files_of_several_devices_are_one_audit_in_the_order_of_time():
+def test_files_of_several_devices_form_one_audit_in_order_of_time():
     first, second, third = (
         Record("b", "2026-11-21T03:00:00+01:00", "", "nightly", "n.md"),
         Record("a", "2026-11-21T02:30:00Z", "", "nightly", "n.md"),
@@ -211,7 +211,7 @@ def test_files_of_several_devices_are_one_audit_in_the_order_of_time():
 
 
 @pytest.mark.scenario("B50")
-def test_what_one_device_wrote_keeps_its_order_although_its_clock_went_back():
+def test_records_of_one_device_keep_their_order_although_its_clock_went_back():
     hours = ("2026-11-21T03", "2036-11-21T03", "2025-11-21T03", "2026-11-21T04")
     mine = [
         Record(f"m{at}", f"{hour}:00:00Z", "", "nightly", "n.md", device="me")
@@ -227,14 +227,14 @@ def test_what_one_device_wrote_keeps_its_order_although_its_clock_went_back():
     )
 
 
-def test_what_one_device_redacted_stays_redacted():
+def test_a_record_redacted_on_one_device_stays_redacted():
     _, record = run(NOTE, append("secret"))
     redacted = redact(record, lambda text: "secret" in text)
 
     assert union([record], [redacted]) == union([redacted], [record]) == (redacted,)
 
 
-def test_the_last_word_on_a_proposal_counts():
+def test_the_latest_decision_on_a_proposal_counts():
     first = propose("n.md", Append("A", "x"), "why", suspicious=True)
     records = [
         record_run(
@@ -275,7 +275,7 @@ def owned(records, raw):
     ]
 
 
-def test_what_the_bot_wrote_is_the_bots_and_all_else_is_a_persons():
+def test_items_written_by_the_bot_are_its_own_and_all_others_a_persons():
     after, record = run(
         NOTE, append("three (2026-11-21, ref:1)"), replace("one", "eins"), append("two")
     )
@@ -286,13 +286,13 @@ def test_what_the_bot_wrote_is_the_bots_and_all_else_is_a_persons():
 
 
 @pytest.mark.parametrize("source", ["cli", "inbox", "undo", "retention", "somebody"])
-def test_what_others_than_the_bot_write_is_a_persons(source):
+def test_items_written_by_other_sources_are_a_persons(source):
     after, record = run(NOTE, append("three"), source=source)
 
     assert owned([record], after) == []
 
 
-def test_what_a_person_writes_again_on_the_command_line_is_the_persons():
+def test_an_item_a_person_restores_on_the_command_line_is_theirs():
     after, first = run(NOTE, append("three"))
     gone, second = run(after, remove("three"), source="cli", id="2")
     assert replay([first, second]).deleted(parse(gone), "A", "Three.")
@@ -304,7 +304,7 @@ def test_what_a_person_writes_again_on_the_command_line_is_the_persons():
 
 
 @pytest.mark.scenario("A9")
-def test_what_a_person_deleted_is_a_tombstone_until_it_is_lifted():
+def test_an_item_a_person_deleted_is_a_tombstone_until_it_is_lifted():
     _, record = run(NOTE, append("Three."), append("four"))
     ownership = replay([record])
     doc = parse(NOTE + b"- four\n")
@@ -317,7 +317,7 @@ def test_what_a_person_deleted_is_a_tombstone_until_it_is_lifted():
     assert not replay([record, lifted]).tombstones(doc)
 
 
-def test_what_the_bot_took_away_itself_is_no_tombstone():
+def test_an_item_the_bot_removed_itself_leaves_no_tombstone():
     after, first = run(NOTE, append("three"))
     _, second = run(after, remove("three"), id="2")
     _, third = run(after, remove("three"), id="2", source="retention")
@@ -345,7 +345,7 @@ def test_a_deletion_is_remembered_once_the_bot_was_refused():
     assert ownership.bots_items(parse(NOTE + b"- three\n")) == ()
 
 
-def test_a_refused_section_says_nothing_of_its_other_items():
+def test_a_refused_section_implies_nothing_about_its_other_items():
     raw, first = run(NOTE, append("three"), append("four"))
     section = {"op": "add_heading", "heading": "B", "lines": ["three", "four"]}
     refused = read_record(
@@ -376,7 +376,7 @@ def test_a_line_that_went_to_the_inbox_leaves_no_tombstone():
     assert not replay([first, back]).tombstones(parse(NOTE))
 
 
-def test_a_moved_item_is_the_persons_and_is_not_written_again_where_it_was():
+def test_a_moved_item_becomes_the_persons_and_is_not_rewritten_in_its_old_place():
     _, record = run(b"## A\n## B\n", append("three"))
     doc = parse(b"## A\n## B\n- three\n")
 
@@ -450,7 +450,7 @@ def follow(model, ops_applied, wrote):
         ("changes", 0),
     ]
 )
-def test_replay_finds_exactly_the_bots_items_however_runs_and_edits_interleave(steps):
+def test_replay_finds_exactly_the_bots_items_after_any_runs_and_edits(steps):
     raw, records, model = b"## A\n- mine\n\n## B\n", [], {}
     for number, (who, what) in enumerate(steps):
         fresh = b"p%d" % number
@@ -484,7 +484,7 @@ def test_replay_finds_exactly_the_bots_items_however_runs_and_edits_interleave(s
 
 @settings(max_examples=50)
 @given(steps)
-def test_replay_in_two_parts_is_replay_in_one(steps):
+def test_replaying_in_two_parts_equals_replaying_at_once(steps):
     raw, records = b"## A\n\n## B\n", []
     for number, (who, what) in enumerate(steps):
         if who == "bot":
@@ -496,7 +496,7 @@ def test_replay_in_two_parts_is_replay_in_one(steps):
     assert replay([]) == Ownership()
 
 
-def test_an_item_has_the_same_id_in_whatever_words_around_it():
+def test_an_item_has_the_same_id_whatever_surrounds_it():
     one = item_id("user:mira", "user", "- [preference] Likes tea. (2026-01-02, ref:7)")
 
     assert one == item_id("user:mira", "user", "[preference]   LIKES tea")
@@ -505,7 +505,7 @@ def test_an_item_has_the_same_id_in_whatever_words_around_it():
     assert normalised("- Likes tea.") == "likes tea"
 
 
-def test_the_beginning_of_an_id_is_enough_and_an_ambiguous_one_lists_the_candidates():
+def test_an_id_prefix_is_enough_and_an_ambiguous_one_lists_the_candidates():
     ids = ["7c1e90ab12", "7c1f000000", "0000000000"]
 
     assert resolve("7C1E", ids).id == "7c1e90ab12"
@@ -520,7 +520,7 @@ def test_the_beginning_of_an_id_is_enough_and_an_ambiguous_one_lists_the_candida
 
 @settings(max_examples=30)
 @given(steps)
-def test_a_long_audit_that_grew_or_was_changed_is_replayed_as_a_new_one(steps):
+def test_a_grown_or_changed_long_audit_is_replayed_correctly(steps):
     raw = b"## A\n\n## B\n"
     records = [
         run(b"## B\n", append(f"line {at}", heading="B"), id=f"0{at:03}")[1]
@@ -539,7 +539,7 @@ def test_a_long_audit_that_grew_or_was_changed_is_replayed_as_a_new_one(steps):
     st.lists(st.tuples(st.integers(0, 5), st.integers(0, 3), st.booleans()), max_size=8)
 )
 @example([(1, 0, False), (2, 3, True), (1, 1, True), (2, 2, False)])
-def test_the_records_of_one_device_in_one_file_are_as_they_stand_there(said):
+def test_records_of_one_device_in_one_file_keep_their_order(said):
     records = [
         Record(
             f"{number}",

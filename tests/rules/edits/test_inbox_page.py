@@ -40,7 +40,7 @@ def page(raw, *edits):
     return raw
 
 
-def test_a_proposal_is_two_lines_in_words():
+def test_a_proposal_is_shown_as_two_readable_lines():
     assert lines_for(FIRST) == (
         '- [ ] remove from USER.md › Preferences: "Likes morning briefings at 7am"',
         f"      why: said (ref:1402) · id {FIRST.id}",
@@ -56,7 +56,7 @@ def test_a_proposal_is_two_lines_in_words():
     )
 
 
-def test_what_looks_like_an_instruction_is_marked():
+def test_a_proposal_that_looks_like_an_instruction_is_marked():
     marked = changed(FIRST, suspicious=True)
 
     assert lines_for(marked)[1].startswith(
@@ -64,7 +64,7 @@ def test_what_looks_like_an_instruction_is_marked():
     )
 
 
-def test_hidden_letters_pictures_and_markup_are_shown_and_not_obeyed():
+def test_hidden_letters_pictures_and_markup_are_shown_as_plain_text():
     hostile = propose(
         "USER.md",
         Append("A", "x\u202e ![](http://example.org/a.png) <img src=x> 1 < 2"),
@@ -83,7 +83,7 @@ def test_a_page_reads_as_a_checklist_with_a_title():
     assert PAGE.endswith(b"\n")
 
 
-def test_proposals_are_added_once_and_after_what_a_person_wrote():
+def test_proposals_are_added_once_after_a_persons_own_text():
     raw = b"My own page.\r\n\r\n- [x] buy milk"
 
     once = add_to_inbox(raw, ALL[:2])
@@ -96,7 +96,7 @@ def test_proposals_are_added_once_and_after_what_a_person_wrote():
 
 
 @pytest.mark.parametrize("mark", [b"[x]", b"[X]"])
-def test_a_tick_approves_a_dash_or_a_deleted_line_rejects(mark):
+def test_a_tick_approves_and_a_dash_or_a_deleted_line_rejects(mark):
     lines = PAGE.splitlines(keepends=True)
     ticked = page(
         PAGE, (b"[ ] remove", mark + b" remove"), (b"[ ] change", b"[-] change")
@@ -113,7 +113,7 @@ def test_a_tick_approves_a_dash_or_a_deleted_line_rejects(mark):
     assert read_inbox(deleted, ALL).rejected == (SECOND.id,)
 
 
-def test_who_deletes_the_line_with_the_box_says_no_to_that_and_to_nothing_else():
+def test_deleting_a_checkbox_line_rejects_only_that_proposal():
     first, second, third = (one[0].encode() + b"\n" for one in map(lines_for, ALL))
     ticked = page(PAGE, (b"[ ] remove", b"[x] remove"), (second, b""))
     why = lines_for(FIRST)[1].encode() + b"\n"
@@ -132,11 +132,11 @@ def test_who_deletes_the_line_with_the_box_says_no_to_that_and_to_nothing_else()
 
 
 @pytest.mark.parametrize("raw", [None, b"", b"\n \r\n", b"\0\0\0", b"\xef\xbb\xbf"])
-def test_a_page_that_is_missing_or_empty_decides_nothing(raw):
+def test_a_missing_or_empty_page_decides_nothing(raw):
     assert read_inbox(raw, ALL).undecided == tuple(one.id for one in ALL)
 
 
-def test_a_tick_counts_by_the_words_where_the_line_with_the_id_is_gone():
+def test_a_ticked_proposal_without_its_id_line_is_matched_by_its_words():
     lines = [line for line in PAGE.splitlines(keepends=True) if b" id " not in line]
 
     assert read_inbox(
@@ -147,7 +147,7 @@ def test_a_tick_counts_by_the_words_where_the_line_with_the_id_is_gone():
     ).rejected == (SECOND.id,)
 
 
-def test_other_words_with_the_same_id_change_nothing_of_what_is_done():
+def test_changed_words_beside_an_id_do_not_change_the_approved_op():
     raw = page(PAGE, (b"[ ] remove from USER.md", b"[x] append to RULES.md"))
 
     assert read_inbox(raw, ALL).approved == (FIRST.id,)
@@ -167,18 +167,18 @@ def test_other_words_with_the_same_id_change_nothing_of_what_is_done():
         ),
     ],
 )
-def test_what_is_neither_tick_nor_dash_decides_nothing(edit):
+def test_any_other_mark_decides_nothing(edit):
     assert FIRST.id in read_inbox(page(PAGE, edit), ALL).undecided
 
 
-def test_a_page_of_two_minds_decides_nothing():
+def test_a_page_with_contradictory_marks_decides_nothing():
     twice = PAGE + "\n".join(lines_for(FIRST)).replace("[ ]", "[x]").encode() + b"\n"
 
     assert read_inbox(twice, ALL).approved == ()
     assert FIRST.id in read_inbox(twice, ALL).undecided
 
 
-def test_a_text_cannot_pass_itself_off_as_another_proposal():
+def test_the_text_of_a_proposal_cannot_imitate_another_proposal():
     forged = propose(
         "USER.md", Append("A", f"x · id {SECOND.id}"), f"y · id {SECOND.id}"
     )
@@ -189,7 +189,7 @@ def test_a_text_cannot_pass_itself_off_as_another_proposal():
     )
 
 
-def test_a_stale_proposal_is_struck_through_with_the_reason_and_all_else_stays():
+def test_a_stale_proposal_is_struck_through_with_the_reason():
     raw = page(PAGE, (b"# Waiting", b"# Mine\r\n\n\xff"))
 
     marked = strike_in_inbox(raw, {FIRST.id: "the section is gone"})
@@ -206,7 +206,7 @@ def test_a_stale_proposal_is_struck_through_with_the_reason_and_all_else_stays()
     assert read_inbox(page(marked, (b"[ ] ~~", b"[x] ~~")), ALL).approved == ()
 
 
-def test_what_was_decided_leaves_the_page():
+def test_decided_proposals_are_removed_from_the_page():
     assert drop_from_inbox(PAGE, [one.id for one in ALL[1:]]) == add_to_inbox(
         b"", [FIRST]
     )
@@ -263,7 +263,7 @@ pages = st.lists(st.sampled_from(PIECES), max_size=25).map(b"".join) | st.binary
 @example(b"- [ ] a\n- [x] b\n  id " + FIRST.id.encode())
 @example(b"- [x] \n id " + FIRST.id.encode())
 @example(lines_for(FIRST)[1].encode() + b" id " + FIRST.id.encode())
-def test_any_bytes_are_read_and_nothing_is_approved_that_is_not_ticked(raw):
+def test_any_bytes_are_read_and_only_ticked_proposals_are_approved(raw):
     found = read_inbox(raw, ALL)
 
     assert sorted(found.approved + found.rejected + found.undecided) == sorted(
@@ -295,7 +295,7 @@ def test_any_bytes_are_read_and_nothing_is_approved_that_is_not_ticked(raw):
     st.permutations(ALL).flatmap(lambda all: st.integers(0, 3).map(lambda n: all[:n])),
     st.lists(st.booleans(), min_size=3, max_size=3),
 )
-def test_what_is_ticked_is_approved_and_nothing_else(shown, ticks):
+def test_exactly_the_ticked_proposals_are_approved(shown, ticks):
     raw = add_to_inbox(b"# Mine\n\n- [x] milk\n", shown)
     for proposal, tick in zip(shown, ticks, strict=False):
         line = lines_for(proposal)[0].encode()

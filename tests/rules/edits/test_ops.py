@@ -44,7 +44,7 @@ def verdicts(outcome, ops):
     ]
 
 
-def test_all_cases_of_the_document_are_found():
+def test_every_documented_case_is_tested():
     assert len(CASES) == (Path(__file__).parent / "ops_cases.md").read_text().count(
         "```note"
     )
@@ -53,7 +53,9 @@ def test_all_cases_of_the_document_are_found():
 @pytest.mark.parametrize(
     ("title", "note", "ops", "after", "became"), CASES, ids=[case[0] for case in CASES]
 )
-def test_case(title, note, ops, after, became):
+def test_each_documented_case_gives_the_documented_result(
+    title, note, ops, after, became
+):
     said = json.loads(ops)
     outcome = apply_ops(parse(raw_of(note)), said)
 
@@ -61,7 +63,7 @@ def test_case(title, note, ops, after, became):
     assert verdicts(outcome, said) == became.split()
 
 
-def test_a_missing_heading_is_answered_with_those_that_there_are():
+def test_a_missing_heading_is_refused_with_the_list_of_headings():
     outcome = apply_ops(
         parse(b"## A\n## B\n## A\n"), [{"op": "append", "heading": "C", "line": "x"}]
     )
@@ -69,7 +71,7 @@ def test_a_missing_heading_is_answered_with_those_that_there_are():
     assert outcome.rejected[0].headings == ("A", "B")
 
 
-def test_the_bytes_that_an_op_took_away_are_kept_for_the_audit():
+def test_removed_bytes_are_kept_for_the_audit():
     outcome = apply_ops(
         parse(b"## A\n- one\n  - two\n"),
         [{"op": "remove", "heading": "A", "match": "one"}],
@@ -164,7 +166,7 @@ shaped = st.one_of(
     b"## A\n- \n", [{"op": "replace", "heading": "A", "match": "one", "line": "x"}]
 )
 @example(b"", [{"op": "append", "heading": "A", "line": "\ud800"}])
-def test_any_json_on_any_bytes_ends_in_a_verdict_for_each_op(raw, ops):
+def test_any_json_on_any_bytes_gives_a_verdict_for_each_op(raw, ops):
     doc = parse(raw)
     outcome = apply_ops(doc, ops)
 
@@ -194,7 +196,7 @@ appends = st.fixed_dictionaries(
     b"## A\n- x",
     [{"op": "append", "heading": "A", "line": line} for line in ("a", "- -", "A", "b")],
 )
-def test_lines_that_are_appended_together_are_appended_as_one_by_one(raw, ops):
+def test_appending_lines_together_equals_appending_them_one_by_one(raw, ops):
     together = apply_ops(parse(raw), ops)
 
     doc, applied, rejected = parse(raw), (), ()
@@ -234,7 +236,7 @@ def others(doc, name):
 @settings(max_examples=cases(600))
 @given(notes, shaped.filter(lambda op: op["op"] != "add_heading"))
 @example(b"## A\n\xef\xbb\xbf## A\n", {"op": "append", "heading": "A", "line": "```"})
-def test_what_an_op_does_not_name_stays_byte_for_byte(raw, op):
+def test_text_not_named_by_an_op_stays_byte_for_byte(raw, op):
     doc = parse(raw)
     outcome = apply_ops(doc, [op])
 
@@ -246,7 +248,7 @@ def test_what_an_op_does_not_name_stays_byte_for_byte(raw, op):
 
 @settings(max_examples=cases(400))
 @given(notes, shaped)
-def test_twice_is_once(raw, op):
+def test_applying_an_op_twice_equals_applying_it_once(raw, op):
     once = apply_ops(parse(raw), [op])
     twice = apply_ops(once.doc, [op])
 
@@ -258,7 +260,7 @@ def test_twice_is_once(raw, op):
 
 @settings(max_examples=cases(300))
 @given(notes, headings, texts)
-def test_removing_what_was_added_gives_back_the_note(raw, heading, line):
+def test_removing_an_added_item_restores_the_note(raw, heading, line):
     doc = parse(raw)
     added = apply_ops(doc, [{"op": "append", "heading": heading, "line": line}])
     if (
@@ -278,7 +280,7 @@ def test_removing_what_was_added_gives_back_the_note(raw, heading, line):
 
 
 @given(shaped)
-def test_an_op_is_read_again_as_it_was_written(said):
+def test_an_op_is_read_back_as_it_was_written(said):
     outcome = apply_ops(parse(b""), [said])
     if not any(
         isinstance(one, Rejected) and one.reason != "heading_missing"
@@ -287,11 +289,11 @@ def test_an_op_is_read_again_as_it_was_written(said):
         assert read_op(as_json(read_op(said))) == read_op(said)
 
 
-def test_an_op_may_be_given_as_a_value():
+def test_an_op_may_be_given_as_an_object():
     assert render(apply_ops(parse(b"## A\n"), [Append("A", "x")]).doc) == b"## A\n- x\n"
 
 
-def test_many_items_cost_little_for_one_op():
+def test_one_op_in_a_note_of_many_items_is_cheap():
     raw = b"## A\n" + b"".join(
         b"- item number %d about one thing and another, told at some length here\n" % n
         for n in range(10_000)

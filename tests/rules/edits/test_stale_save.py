@@ -41,7 +41,7 @@ some = st.lists(WORDS, min_size=1, max_size=6, unique=True)
 
 
 @given(before=many, bot=some, typed=many)
-def test_who_had_not_seen_the_bots_lines_never_counts_as_having_deleted_them(
+def test_a_person_who_never_saw_the_bots_lines_has_not_deleted_them(
     before: list[int], bot: list[int], typed: list[int]
 ):
     persons, bots, fresh = named("p", before), named("b", bot), named("n", typed)
@@ -61,7 +61,7 @@ def test_who_had_not_seen_the_bots_lines_never_counts_as_having_deleted_them(
 
 
 @given(before=many, bot=some, typed=many, kept=st.integers(0, 5))
-def test_who_keeps_one_of_the_bots_lines_has_seen_them_all(
+def test_a_person_who_keeps_one_of_the_bots_lines_has_seen_them_all(
     before: list[int], bot: list[int], typed: list[int], kept: int
 ):
     persons, bots, fresh = named("p", before), named("b", bot), named("n", typed)
@@ -74,7 +74,7 @@ def test_who_keeps_one_of_the_bots_lines_has_seen_them_all(
     assert classify_save(saved, since, owned(bots), older=False).kind == "accepted"
 
 
-def test_who_writes_on_in_what_was_loaded_has_not_reworded_what_the_bot_wrote_since():
+def test_extending_an_older_line_is_not_a_rewording_of_the_bots_line():
     likes = "likes cheese and clay pots"
     since = [
         SeenVersion(note(likes, "likes clay and cheese cake"), True),
@@ -95,7 +95,7 @@ def test_who_writes_on_in_what_was_loaded_has_not_reworded_what_the_bot_wrote_si
 
 
 @given(before=many, bot=some, typed=some)
-def test_who_saved_the_bots_lines_once_may_delete_them(
+def test_a_person_who_once_saved_the_bots_lines_may_delete_them(
     before: list[int], bot: list[int], typed: list[int]
 ):
     persons, bots, fresh = named("p", before), named("b", bot), named("n", typed)
@@ -113,7 +113,7 @@ def test_who_saved_the_bots_lines_once_may_delete_them(
 
 
 @given(before=many, bot=some, other=some, typed=many)
-def test_who_had_not_seen_what_another_device_saved_had_an_old_buffer(
+def test_a_save_without_another_devices_lines_comes_from_a_stale_buffer(
     before: list[int], bot: list[int], other: list[int], typed: list[int]
 ):
     persons, bots, theirs, fresh = (
@@ -135,7 +135,7 @@ def test_who_had_not_seen_what_another_device_saved_had_an_old_buffer(
 
 
 @given(before=many, bot=some, now=many)
-def test_all_that_is_missing_is_offered_once(
+def test_all_missing_lines_are_proposed_once(
     before: list[int], bot: list[int], now: list[int]
 ):
     persons, bots = named("p", before), named("b", bot)

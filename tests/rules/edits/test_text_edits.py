@@ -14,7 +14,7 @@ TEXTS = st.text(st.sampled_from("ab -#\n\r\t\u2028é"), max_size=40)
 
 @given(TEXTS, TEXTS, TEXTS)
 @example("a\r\nb\r\n", "a\nb", "c\nd")
-def test_a_replacement_puts_the_one_text_for_the_other(
+def test_a_replacement_replaces_the_old_text_with_the_new(
     before: str, old: str, new: str
 ) -> None:
     assume("\r" not in old + new)
@@ -35,7 +35,7 @@ def test_a_replacement_puts_the_one_text_for_the_other(
 
 @given(TEXTS, st.integers(-2, 12), st.text(st.sampled_from("xy z\n"), max_size=8))
 @example("\ufeffa\nb", 0, "x")
-def test_an_insertion_adds_its_lines_and_keeps_every_other(
+def test_an_insertion_adds_its_lines_and_keeps_all_others(
     before: str, line: int, text: str
 ) -> None:
     raw = before.encode()
@@ -56,7 +56,7 @@ def test_an_insertion_adds_its_lines_and_keeps_every_other(
     assert len(made.after) > len(raw)
 
 
-def test_an_insertion_follows_its_line_where_that_went() -> None:
+def test_an_insertion_follows_its_line_to_a_new_place() -> None:
     edit = {"op": "insert", "insert_line": 1, "insert_text": "new", "follows": "first"}
 
     moved = edit_text(edit, b"zero\nfirst\nlast\n")
@@ -66,7 +66,7 @@ def test_an_insertion_follows_its_line_where_that_went() -> None:
     assert twice == Unfit("moved")
 
 
-def test_a_model_sees_no_byte_order_mark_and_one_kind_of_line_end() -> None:
+def test_a_model_sees_no_byte_order_mark_and_only_newline_line_endings() -> None:
     assert text_of(b"\xef\xbb\xbfa\r\nb\r") == "a\nb\r"
 
 
@@ -86,7 +86,7 @@ LINES = st.lists(
     ),
     LINES,
 )
-def test_a_line_is_the_bots_only_when_a_record_of_the_bot_brought_it(
+def test_a_line_belongs_to_the_bot_only_if_a_record_of_the_bot_added_it(
     history: list[tuple[str, bytes]], now: bytes
 ):
     records, before, ever = [], b"", set[bytes]()
@@ -109,12 +109,12 @@ def test_a_persons_last_line_stays_theirs_when_the_bot_writes_after_it() -> None
     }
 
 
-def test_a_line_that_only_moved_was_not_taken_away() -> None:
+def test_a_moved_line_does_not_count_as_removed() -> None:
     assert taken_away(b"one\ntwo\n", b"  two\none\nthree\n") == frozenset()
     assert added(b"one\ntwo\n", b"  two\none\nthree\n") == [b"three"]
 
 
-def test_a_name_is_shown_as_the_model_wrote_it() -> None:
+def test_a_file_name_is_shown_as_the_model_wrote_it() -> None:
     for name in (
         "notes.txt",
         "a/b.xml",

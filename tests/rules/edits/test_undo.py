@@ -76,7 +76,7 @@ def add_heading(heading, *lines):
 NOTE = b"# Mira\r\n\n## Work\n- one\n* two\n  goes on\n  - nested\n\n- three\n### Deep\n- four\n\n## Home\n- five"
 
 
-def test_an_unchanged_note_becomes_what_it_was_byte_for_byte():
+def test_undo_restores_an_unchanged_note_byte_for_byte():
     after, record = run(
         NOTE,
         append("six"),
@@ -92,14 +92,14 @@ def test_an_unchanged_note_becomes_what_it_was_byte_for_byte():
     assert undone.proposed == ()
 
 
-def test_undo_of_an_undo_gives_the_note_back():
+def test_undoing_an_undo_restores_the_edit():
     after, record = run(NOTE, append("six"), remove("two"), add_heading("New", "a"))
     undone = undo(record, after)
 
     assert undo(record_of(undone, after, record), undone.raw).raw == after
 
 
-def test_bytes_that_are_no_text_are_taken_back_too():
+def test_an_edit_of_undecodable_bytes_can_be_undone_too():
     raw, after = b"## Work\n- \xff\n- one\n", b"## Work\n- one\n"
     record = through_the_file(
         record_run(
@@ -159,7 +159,7 @@ def test_bytes_that_are_no_text_are_taken_back_too():
         ),
     ],
 )
-def test_in_a_note_that_changed_each_op_is_taken_back_by_itself(ops, person, left):
+def test_in_a_changed_note_each_op_is_undone_separately(ops, person, left):
     after, record = run(NOTE, *ops)
     assert person[0] in after
 
@@ -169,7 +169,7 @@ def test_in_a_note_that_changed_each_op_is_taken_back_by_itself(ops, person, lef
     assert undone.raw == left
 
 
-def test_an_item_whose_neighbours_are_all_gone_comes_back_at_the_end_of_the_section():
+def test_an_item_without_its_old_neighbours_returns_at_the_end_of_its_section():
     _, record = run(b"## Work\n- one\n- two\n- three\n", remove("two"))
 
     assert (
@@ -178,7 +178,7 @@ def test_an_item_whose_neighbours_are_all_gone_comes_back_at_the_end_of_the_sect
     )
 
 
-def test_an_item_is_never_put_between_another_and_what_is_nested_in_it():
+def test_a_restored_item_never_separates_an_item_from_its_children():
     _, record = run(b"## Work\n- one\n- two\n", remove("two"))
 
     assert (
@@ -187,7 +187,7 @@ def test_an_item_is_never_put_between_another_and_what_is_nested_in_it():
     )
 
 
-def test_what_a_person_changed_stays_and_what_cannot_be_done_is_proposed():
+def test_a_persons_changes_are_kept_and_conflicting_undos_are_proposed():
     after, record = run(
         NOTE, append("six"), replace("one", "eins"), remove("five", "Home")
     )
@@ -205,7 +205,7 @@ def test_what_a_person_changed_stays_and_what_cannot_be_done_is_proposed():
     assert wished == [add_heading("Home", "five"), append("one")]
 
 
-def test_an_added_item_with_something_nested_in_it_by_a_person_is_only_proposed_to_go():
+def test_removing_an_added_item_with_a_persons_child_is_only_proposed():
     after, record = run(NOTE, append("six"))
     now = after.replace(b"- six\n", b"- six\n  - and more\n")
 
@@ -215,7 +215,7 @@ def test_an_added_item_with_something_nested_in_it_by_a_person_is_only_proposed_
     assert [dict(proposal.op) for proposal in undone.proposed] == [remove("six")]
 
 
-def test_what_the_person_took_back_already_needs_no_undo():
+def test_an_op_a_person_already_reverted_needs_no_undo():
     _, record = run(NOTE, remove("one"))
 
     undone = undo(record, NOTE + b"\n")
@@ -224,13 +224,13 @@ def test_what_the_person_took_back_already_needs_no_undo():
     assert undone.proposed == ()
 
 
-def test_a_section_keeps_what_a_person_added_to_it():
+def test_undoing_a_section_keeps_what_a_person_added_to_it():
     after, record = run(b"## Work\n", add_heading("New", "a", "b"))
 
     assert undo(record, after + b"- mine\n").raw == b"## Work\n\n## New\n\n- mine\n"
 
 
-def test_an_undo_in_a_changed_note_can_be_taken_back_in_a_note_that_changed_again():
+def test_an_undo_in_a_changed_note_can_itself_be_undone_after_more_changes():
     after, record = run(
         NOTE,
         append("six"),
@@ -250,7 +250,7 @@ def test_an_undo_in_a_changed_note_can_be_taken_back_in_a_note_that_changed_agai
     )
 
 
-def test_a_redacted_record_refuses():
+def test_a_redacted_record_cannot_be_undone():
     after, record = run(NOTE, append("my secret"), append("six"))
     redacted = through_the_file(redact(record, lambda text: "secret" in text))
 
@@ -261,14 +261,14 @@ def test_a_redacted_record_refuses():
         undo(redacted, after)
 
 
-def test_a_record_that_changed_nothing_refuses():
+def test_a_record_without_changes_cannot_be_undone():
     after, record = run(NOTE, append("one"), append("x", "Nowhere"))
 
     with pytest.raises(NotUndoable):
         undo(record, after)
 
 
-def test_a_diff_that_somebody_edited_is_not_trusted():
+def test_a_diff_edited_by_hand_is_not_trusted():
     after, record = run(NOTE, append("six"))
     line = json.dumps(record.as_json()).replace("* two", "* 2")
 
@@ -319,20 +319,20 @@ ops = st.lists(
 @given(notes, notes)
 @example(b"a", b"a\n")
 @example(b"\\ x\n", b"")
-def test_a_diff_taken_back_gives_the_older_text(before, after):
+def test_reversing_a_diff_gives_the_older_text(before, after):
     assert taken_back(after, unified(before, after, "n.md")) == before
 
 
 @given(
     st.binary(max_size=60) | notes.map(lambda raw: b"@@ -1,3 +1,2 @@\n" + raw), notes
 )
-def test_any_bytes_as_a_diff_are_read(diff, now):
+def test_any_bytes_as_a_diff_are_read_without_an_error(diff, now):
     taken_back(now, diff)
 
 
 @settings(max_examples=cases(200))
 @given(notes, ops)
-def test_undo_gives_back_the_bytes_and_twice_the_other_bytes(raw, said):
+def test_undo_restores_the_bytes_and_undoing_twice_restores_the_edit(raw, said):
     after, record = run(raw, *said)
     if after == raw:
         return
@@ -348,7 +348,7 @@ def texts(raw):
 
 @settings(max_examples=cases(200))
 @given(notes.filter(lambda raw: raw.endswith(b"\n") and b"```" not in raw), ops)
-def test_undo_in_a_note_with_a_person_s_new_section_takes_back_just_the_ops(raw, said):
+def test_undo_in_a_note_with_a_persons_new_section_reverts_only_the_ops(raw, said):
     after, record = run(raw, *said)
     if after == raw:
         return
@@ -364,9 +364,7 @@ def test_undo_in_a_note_with_a_person_s_new_section_takes_back_just_the_ops(raw,
 
 @settings(max_examples=cases(200))
 @given(notes, ops, notes)
-def test_undo_in_any_other_note_never_fails_and_keeps_what_the_record_does_not_name(
-    raw, said, now
-):
+def test_undo_in_any_other_note_never_fails_and_keeps_unrelated_text(raw, said, now):
     after, record = run(raw, *said)
     if after == raw:
         return

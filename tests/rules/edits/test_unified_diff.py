@@ -54,7 +54,7 @@ def by_all_lines(before: bytes, after: bytes) -> list[bytes]:
 @given(lines, edits, ends, ends)
 @example([b"a", b"a"], [(0, 0, [b"a"])], b"", b"\n")
 @example([b"a"], [(1, 0, [b""])], b"\n", b"")
-def test_a_diff_shows_the_same_places_as_one_of_all_lines_and_can_be_taken_back(
+def test_a_diff_has_the_same_hunks_as_a_full_comparison_and_can_be_reversed(
     text: list[bytes],
     changes: list[tuple[int, int, list[bytes]]],
     old_end: bytes,

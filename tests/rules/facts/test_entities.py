@@ -58,11 +58,11 @@ KNOWN = Entities.of(FACTS)
         ("https://example.org/#tag @", [("https://example.org/#tag", "url")]),
     ],
 )
-def test_names_are_found_by_pattern_and_because_they_are_known(text, found):
+def test_names_are_found_by_pattern_and_from_known_entities(text, found):
     assert [(one.name, one.type) for one in extract(text, KNOWN)] == found
 
 
-def test_of_two_that_overlap_the_surer_and_then_the_longer_stays():
+def test_of_overlapping_mentions_the_more_certain_and_then_the_longer_is_kept():
     short, long_, sure = (
         Mention("a", "other", 0, 3, 0.5),
         Mention("b", "other", 1, 6, 0.5),
@@ -74,7 +74,7 @@ def test_of_two_that_overlap_the_surer_and_then_the_longer_stays():
 
 
 @given(st.text(max_size=60))
-def test_mentions_lie_in_the_text_and_apart(text):
+def test_mentions_lie_within_the_text_and_do_not_overlap(text):
     last = 0
     for one in extract(text, KNOWN):
         assert last <= one.start < one.end <= len(text)
@@ -93,7 +93,7 @@ def test_mentions_lie_in_the_text_and_apart(text):
         ("@alice", "", "alice"),
     ],
 )
-def test_a_name_means_the_one_who_has_it_else_an_alias_else_somebody_new(
+def test_a_name_resolves_to_its_entity_then_an_alias_then_a_new_entity(
     name, type_, expected
 ):
     found = KNOWN.resolve(name, type_)
@@ -105,7 +105,7 @@ def test_a_name_means_the_one_who_has_it_else_an_alias_else_somebody_new(
     )
 
 
-def test_types_are_told_from_is_a():
+def test_the_type_of_an_entity_is_read_from_is_a():
     assert [type_of(said) for said in ("supply boat", "Person", "人", "odd")] == [
         "product",
         "person",
@@ -115,7 +115,7 @@ def test_types_are_told_from_is_a():
     assert KNOWN.resolve("Acme").summary == "makes anvils"
 
 
-def test_edges_are_read_the_other_way_round():
+def test_relations_are_also_read_in_the_inverse_direction():
     there = {(one.subject, one.predicate, one.object) for one in with_inverse(FACTS)}
 
     assert {("Bob", "reports_to", "alice"), ("Bob", "friend_of", "alice")} <= there
@@ -128,7 +128,7 @@ def test_edges_are_read_the_other_way_round():
     assert set(INVERSE) <= set(RELATIONSHIPS)
 
 
-def test_strength_grows_with_count_and_fades_with_days():
+def test_strength_grows_with_mentions_and_fades_with_days():
     assert strength(1, 0, 1.0) == pytest.approx(0.4 * 0.5 + 0.3 + 0.3)
     assert strength(3, 10, 0.5) == pytest.approx(
         0.4 * 0.75 + 0.3 / (1 + math.log(11)) + 0.15
@@ -143,7 +143,7 @@ def test_strength_grows_with_count_and_fades_with_days():
     assert told == sorted(told, key=lambda one: -one.strength)
 
 
-def test_at_most_so_many_and_ones_own_first():
+def test_relevant_facts_are_limited_and_the_persons_own_come_first():
     facts = [
         Fact("", name, "likes", str(number))
         for number in range(4)

@@ -140,7 +140,7 @@ READ = [
 
 
 @pytest.mark.parametrize(("line", "expected"), READ, ids=[line for line, _ in READ])
-def test_a_line_states_a_fact(line, expected):
+def test_a_line_is_parsed_as_a_fact(line, expected):
     [found] = facts_of(f"## alice\n- {line}\n".encode())
 
     edges = [day and day.isoformat() for day in (found.valid_from, found.valid_until)]
@@ -159,7 +159,7 @@ def test_a_line_states_a_fact(line, expected):
         "[ ] call: ~~x",
     ],
 )
-def test_any_other_line_is_kept_and_listed(line):
+def test_any_other_line_is_kept_and_listed_as_unread(line):
     page = f"# Facts\n\nsome words\n\n## alice\n- {line}\n- likes: tea\n".encode()
 
     assert len(facts_of(page)) == 1 + (line == "[ ] call: ~~x")
@@ -171,7 +171,7 @@ def test_any_other_line_is_kept_and_listed(line):
 @example(b"## \n- a: b\n")
 @example(b"## a\n- a: b (since 2020-01-01) ^x-1\n- ~~a: b~~\n1. c: d\n")
 @example(b"\xff## a\n- a: \xff\n")
-def test_any_bytes_are_a_page(raw):
+def test_any_bytes_are_accepted_as_a_page(raw):
     found = facts_of(raw)
 
     assert all(one.id and one.subject and one.predicate and one.object for one in found)
@@ -213,13 +213,13 @@ def stated(draw, subjects=SUBJECTS):
 @given(stated(st.just("alice")))
 @example(fact("alice", "uses", "x (2020)"))
 @example(fact("alice", "uses", "(confirmed)"))
-def test_what_is_written_is_read_as_the_same_fact(one):
+def test_a_written_fact_is_read_back_unchanged(one):
     if one.object and is_writable(one):
         [read] = facts_of(f"## alice\n- {one.line()}\n".encode())
         assert replace(read, text="") == one
 
 
-def test_the_id_stays_when_case_blanks_and_marks_change():
+def test_case_spaces_and_markup_do_not_change_the_id():
     first, second = (
         facts_of(b"## Alice\n- likes: Green  tea (ref:1)\n"),
         facts_of(b"## alice\n- ~~Likes: green tea~~\n"),
@@ -235,7 +235,7 @@ def test_the_id_stays_when_case_blanks_and_marks_change():
 # ---- stating --------------------------------------------------------------------------------------------------------
 
 
-def test_a_first_fact_makes_the_page_and_the_next_ones_join_it():
+def test_the_first_fact_creates_the_page_and_later_ones_join_it():
     page, outcomes = told(
         b"",
         fact("alice", "works at", "Acme", "2026-01-28"),
@@ -279,7 +279,7 @@ def test_an_older_fact_never_ends_a_newer_one():
     ]
 
 
-def test_a_value_that_is_to_come_leaves_the_old_one_until_then():
+def test_a_future_value_keeps_the_old_one_current_until_then():
     page, _ = told(
         b"",
         fact("alice", "lives_in", "Lima", "2025-01-01"),
@@ -292,7 +292,7 @@ def test_a_value_that_is_to_come_leaves_the_old_one_until_then():
     assert [one.object for one in current(found, date(2027, 1, 1))] == ["Oslo"]
 
 
-def test_what_is_temporary_stands_beside_what_is_not():
+def test_a_temporary_value_does_not_end_a_permanent_one():
     page, outcomes = told(
         b"",
         fact("alice", "lives_in", "Lima", "2025-01-01"),
@@ -328,7 +328,9 @@ def test_what_is_temporary_stands_beside_what_is_not():
         ("чай с лимоном", "чай с  Лимоном", "duplicate"),
     ],
 )
-def test_the_same_in_other_words_and_more_words(before, after, outcome):
+def test_a_rewording_is_a_duplicate_and_a_longer_text_a_refinement(
+    before, after, outcome
+):
     page, outcomes = told(
         b"",
         fact("alice", "uses", before, ref="1"),
@@ -342,7 +344,7 @@ def test_the_same_in_other_words_and_more_words(before, after, outcome):
     assert len(facts_of(page)) == 1 + (outcome == "added")
 
 
-def test_an_alias_leads_to_the_section_of_whom_it_names():
+def test_an_alias_leads_to_the_section_of_its_entity():
     page = b"## acme corp\n- also_known_as: Acme\n\n## bob\n- likes: tea\n"
 
     after, outcomes = told(page, fact("Acme", "is_a", "organization"))
@@ -350,7 +352,7 @@ def test_an_alias_leads_to_the_section_of_whom_it_names():
     assert (outcomes, lines(after)[1]) == (["added"], "is_a: organization")
 
 
-def test_a_fact_that_ended_and_is_so_again_is_a_new_one():
+def test_a_fact_that_ended_and_is_true_again_is_a_new_fact():
     page = b"## alice\n- ~~lives_in: Oslo~~ (2010-01-01 to 2019-01-01)\n- lives_in: Lima (since 2019-01-01)\n"
 
     after, outcomes = told(
@@ -367,7 +369,7 @@ def test_a_fact_that_ended_and_is_so_again_is_a_new_one():
 @pytest.mark.parametrize(
     "conflicts", ["temporal", "keep_existing", "use_new", "merge", "ask"]
 )
-def test_two_statements_about_one_thing(conflicts):
+def test_conflicting_values_are_handled_as_configured(conflicts):
     rules = FactRules(TODAY, conflicts=conflicts)
     first = b"## alice\n\n- lives_in: Lima (since 2025-01-01)\n"
 
@@ -402,7 +404,7 @@ PAGE = b"""# Facts\r
 TEA = fact("alice", "likes", "tea", "2020-01-01").id
 
 
-def test_invalidate_strikes_one_line_through_and_nothing_else():
+def test_invalidate_strikes_through_only_its_line():
     after = done(PAGE, invalidate_fact(parse(PAGE), TEA, "user:alice", TODAY))
 
     assert after == PAGE.replace(
@@ -415,7 +417,7 @@ def test_invalidate_strikes_one_line_through_and_nothing_else():
     assert facts_of(after)[0].id == TEA
 
 
-def test_delete_takes_one_line_out():
+def test_delete_removes_only_its_line():
     after = done(PAGE, delete_fact(parse(PAGE), TEA, "user:alice"))
 
     assert after == PAGE.replace(
@@ -423,14 +425,14 @@ def test_delete_takes_one_line_out():
     )
 
 
-def test_confirm_marks_the_line():
+def test_confirm_marks_its_line():
     after = done(PAGE, confirm_fact(parse(PAGE), TEA, "user:alice"))
 
     assert after == PAGE.replace(b"ref:1)", b"ref:1, confirmed)")
     assert done(after, confirm_fact(parse(after), TEA, "user:alice")) == after
 
 
-def test_correct_writes_what_is_right_in_its_place():
+def test_correct_replaces_the_value_in_place():
     right = fact("alice", "likes", "coffee", "2020-01-01", ref="1")
     after = done(PAGE, correct_fact(parse(PAGE), TEA, right, RULES))
 
@@ -442,7 +444,7 @@ def test_correct_writes_what_is_right_in_its_place():
     assert b"coffee" in moved.split(b"## bob")[1]
 
 
-def test_an_id_of_another_scope_or_of_nobody_changes_nothing():
+def test_an_unknown_id_or_one_of_another_scope_changes_nothing():
     for found in (
         invalidate_fact(parse(PAGE), TEA, "user:alices", TODAY),
         delete_fact(parse(PAGE), TEA, "user:Alice"),
@@ -470,7 +472,7 @@ def writable(facts):
     [fact("alice", "lives_in", "a", "2021-01-01"), fact("alice", "lives_in", "b")],
     date(2025, 1, 1),
 )
-def test_a_predicate_with_one_value_has_one_on_any_day(facts, day):
+def test_a_single_valued_predicate_has_one_value_on_any_day(facts, day):
     page, _ = told(b"", *writable(facts))
     seen = [
         (folded(one.subject), one.predicate)
@@ -483,7 +485,7 @@ def test_a_predicate_with_one_value_has_one_on_any_day(facts, day):
 
 @settings(max_examples=cases(150))
 @given(st.lists(stated(st.just("alice")), min_size=1, max_size=6), st.data())
-def test_said_twice_is_said_once(facts, data):
+def test_adding_a_fact_twice_stores_it_once(facts, data):
     facts = writable(facts)
     page, _ = told(b"", *facts)
     if facts:
@@ -524,7 +526,7 @@ def test_no_fact_is_ended_by_an_older_one(facts, new):
     stated(),
     st.sampled_from([b"\n", b"\r\n"]),
 )
-def test_lines_that_a_change_does_not_name_stay_as_they_are(facts, new, end):
+def test_lines_not_named_by_a_change_stay_unchanged(facts, new, end):
     made, _ = told(b"", *writable(facts))
     page = (
         b"\xef\xbb\xbf# Top"
@@ -560,7 +562,7 @@ def test_lines_that_a_change_does_not_name_stay_as_they_are(facts, new, end):
     fact("alice", "lives_in", "Oslo", "2026-05-01"),
     date(2026, 4, 30),
 )
-def test_a_new_value_changes_nothing_of_what_held_before_it(facts, new, day):
+def test_a_new_value_does_not_change_what_was_true_before_it(facts, new, day):
     page, _ = told(b"", *writable(facts))
     if not new.object or not is_writable(new):
         return
@@ -599,19 +601,19 @@ HOUSES = b"""## alice
         ("2024-05-01", ["Oslo", "Rome"]),
     ],
 )
-def test_what_held_on_a_past_day_is_known_from_the_days_on_the_page(day, held):
+def test_the_value_on_a_past_day_follows_from_the_dates_on_the_page(day, held):
     assert [
         one.object for one in valid_on(facts_of(HOUSES), date.fromisoformat(day))
     ] == held
 
 
-def test_a_visit_that_a_person_struck_through_does_not_come_back():
+def test_a_visit_that_was_struck_through_does_not_become_current_again():
     today = date(2024, 3, 1)
 
     assert [one.object for one in current(facts_of(HOUSES), today)] == ["Bergen"]
 
 
-def test_ended_is_told_by_the_day():
+def test_a_fact_ends_after_its_last_day():
     one = fact("alice", "visiting", "Rome", "2026-05-01", "2026-06-01")
 
     assert not has_ended(one, TODAY)

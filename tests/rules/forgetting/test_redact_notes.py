@@ -53,15 +53,15 @@ def cut(text: str, sought: TextMatcher = LANTERN, *, facts: bool = False) -> str
         ("greenlantern\n", "greenlantern\n"),
     ],
 )
-def test_the_item_or_the_lines_go_that_say_it(before: str, after: str):
+def test_the_item_or_lines_containing_the_text_are_removed(before: str, after: str):
     assert cut(before) == after
 
 
-def test_lines_that_come_to_stand_together_and_say_it_go_too():
+def test_lines_that_form_the_text_after_a_removal_are_removed_too():
     assert cut("green\ngreen lantern\nlantern\nlast\n") == "last\n"
 
 
-def test_facts_go_with_their_subject_and_those_of_another_stay():
+def test_facts_about_a_forgotten_subject_are_removed_and_others_kept():
     page = "## alice\n\n- likes: tea\n\n## green lantern\n\n- is_a: lamp\n\n## bob\n\n- owns: a boat\n"
 
     assert (
@@ -81,7 +81,7 @@ def test_facts_go_with_their_subject_and_those_of_another_stay():
         ("a\u00a0b c", "A b\tC"),
     ],
 )
-def test_case_blanks_and_unicode_forms_do_not_count(wanted: str, there: str):
+def test_case_spaces_and_unicode_forms_are_ignored(wanted: str, there: str):
     sought = TextMatcher.of(wanted)
     [(start, end)] = sought.spans(f"x {there} y")
 
@@ -94,14 +94,14 @@ def test_case_blanks_and_unicode_forms_do_not_count(wanted: str, there: str):
 @pytest.mark.parametrize(
     "text", ["", "  ", "ab", "...", "- [ ]", "é!", "a b"[:2], "键"]
 )
-def test_too_little_is_refused_and_not_repeated(text: str):
+def test_a_text_that_is_too_short_is_refused_and_not_repeated(text: str):
     with pytest.raises(TextTooShort) as refused:
         TextMatcher.of(text)
 
     assert not text.strip() or text not in refused.value.message + refused.value.hint
 
 
-def test_two_letters_of_a_script_without_blanks_are_enough():
+def test_two_letters_are_enough_in_a_script_without_spaces():
     assert TextMatcher.of("灯台").hides("灯台の鍵")
 
 
@@ -143,7 +143,7 @@ LINES = st.sampled_from(
 )
 @example([("green", "\n"), ("- lantern", "\n")], b"", False)
 @example([("- a", "\n"), ("lantern", "\n")], b"\xff\xfe", True)
-def test_what_is_left_are_lines_of_the_note_as_they_were_and_none_says_it(
+def test_the_remaining_lines_are_unchanged_and_none_contains_the_text(
     parts: list[tuple[str, str]], tail: bytes, facts: bool
 ):
     raw = "".join(text + end for text, end in parts).encode() + tail
@@ -160,7 +160,7 @@ def test_what_is_left_are_lines_of_the_note_as_they_were_and_none_says_it(
     assert cut_note(done.raw, LANTERN, facts=facts).raw == done.raw
 
 
-def test_a_turn_that_said_it_stays_without_its_text():
+def test_a_turn_containing_the_text_is_kept_without_its_words():
     said = {
         "id": "7",
         "ts": "2026-01-01T10:00:00+00:00",
@@ -178,7 +178,7 @@ def test_a_turn_that_said_it_stays_without_its_text():
     assert (second, end, done.count) == (other, "", 2)
 
 
-def test_an_audit_tells_that_something_was_done_and_not_what():
+def test_an_audit_record_keeps_that_an_edit_happened_but_not_its_text():
     old, new = "a" * 64, "b" * 64
     line = {
         "id": "01",
@@ -225,7 +225,7 @@ def test_an_audit_tells_that_something_was_done_and_not_what():
 
 
 @pytest.mark.parametrize("kind", get_args(Op))
-def test_an_audit_still_names_the_op_of_which_it_forgets_the_words(kind: type[Op]):
+def test_an_audit_record_keeps_the_kind_of_a_redacted_op(kind: type[Op]):
     words = {field.name: "green lantern" for field in fields(kind) if field.type is str}
     others = {"lines": ("green lantern",)} if kind is AddHeading else {}
     op = as_json(kind(**words, **others))
@@ -244,7 +244,7 @@ def test_an_audit_still_names_the_op_of_which_it_forgets_the_words(kind: type[Op
     assert [dict(one.op) for one in record.applied] == [{"op": op["op"]}]
 
 
-def test_a_text_that_goes_on_in_the_next_line_of_a_diff_is_found():
+def test_a_text_that_continues_on_the_next_line_of_a_diff_is_found():
     line = {
         "id": "01",
         "ts": "2026-01-01T10:00:00+00:00",
@@ -278,7 +278,7 @@ SPELLED = "Zephyrine Ölkanne"
 @example("Zephyr**ine** Öl&shy;kanne")
 @example("[Zephyrine](https://example.org) &Ouml;lkanne")
 @example("Zephy-\n  rine Ölkanne")
-def test_a_text_goes_however_it_is_written(spelled: str):
+def test_every_spelling_of_the_text_is_removed(spelled: str):
     sought = TextMatcher.of(SPELLED)
     note = f"# A\n\n- first\n- the {spelled} of old\n- last\n\n## B\n\nOne.\n\nThe {spelled}, once.\n\nTwo.\n"
     turn = (
@@ -303,7 +303,9 @@ def test_a_text_goes_however_it_is_written(spelled: str):
 
 @settings(max_examples=cases(100), deadline=None)
 @given(st.text(max_size=80), spellings(SPELLED), st.text(max_size=80))
-def test_what_is_found_is_found_where_it_stands(before: str, spelled: str, after: str):
+def test_a_match_is_located_at_its_exact_position(
+    before: str, spelled: str, after: str
+):
     sought = TextMatcher.of(SPELLED)
     text = f"{before} {spelled} {after}"
 
@@ -330,7 +332,7 @@ def test_what_is_found_is_found_where_it_stands(before: str, spelled: str, after
         "Zephyrine\n\nÖlkanne",
     ],
 )
-def test_what_only_reads_alike_is_named_and_stays(text: str):
+def test_similar_texts_are_reported_and_kept(text: str):
     sought = TextMatcher.of(SPELLED)
 
     assert sought.reads_alike(f"x {text} y") == 1
@@ -338,7 +340,7 @@ def test_what_only_reads_alike_is_named_and_stays(text: str):
     assert cut_note(f"- {text.split(chr(10))[0]}\n".encode(), sought).count == 0
 
 
-def test_a_name_loses_the_text_and_stays_a_name():
+def test_the_text_is_removed_from_a_name_which_stays_valid():
     sought = TextMatcher.of(SPELLED)
     line = {
         "id": "7",
@@ -353,7 +355,7 @@ def test_a_name_loses_the_text_and_stays_a_name():
     assert left == {**line, "session": "… 3"}
 
 
-def test_an_id_in_which_letters_stand_by_chance_stays():
+def test_an_id_that_contains_the_letters_by_chance_is_kept():
     line = {"id": "01a2bed42db5", "role": "user", "text": "hello"}
     raw = json.dumps(line).encode()
 

@@ -41,7 +41,7 @@ NAMES = [
 
 @pytest.mark.scenario("D70", "D79")
 @pytest.mark.parametrize(("name", "program", "stamp"), NAMES)
-def test_each_program_is_told_by_the_names_it_gives(
+def test_each_program_is_recognised_by_its_copy_names(
     name: str, program: str, stamp: str
 ):
     found = copy_of(name)
@@ -60,7 +60,7 @@ def test_each_program_is_told_by_the_names_it_gives(
 @pytest.mark.scenario("D71")
 @pytest.mark.parametrize("outer", [name for name, _, _ in NAMES])
 @pytest.mark.parametrize("inner", [name for name, _, _ in NAMES])
-def test_a_copy_of_a_copy_is_one_of_the_first_note_by_whoever_came_last(
+def test_a_copy_of_a_copy_belongs_to_the_first_note_and_the_last_program(
     inner: str, outer: str
 ):
     nested = inner.removesuffix(".md") + outer.removeprefix("a")
@@ -78,7 +78,7 @@ def test_a_copy_of_a_copy_is_one_of_the_first_note_by_whoever_came_last(
 
 @pytest.mark.scenario("D71")
 @pytest.mark.parametrize("number", [" 2", " (1)", "(3)"])
-def test_a_number_behind_the_mark_belongs_to_the_copy(number: str):
+def test_a_number_after_the_conflict_mark_belongs_to_the_copy(number: str):
     assert conflict_copy(f"a (conflicted copy 2026-11-21 203312){number}.md") == "a.md"
 
 
@@ -86,7 +86,7 @@ def test_a_number_behind_the_mark_belongs_to_the_copy(number: str):
     ("name", "program"),
     [("a 2.md", "iCloud"), ("a (1).md", "Drive"), ("a(1).md", "Drive")],
 )
-def test_a_number_alone_tells_a_copy_only_where_its_original_is(
+def test_a_bare_number_marks_a_copy_only_if_its_original_exists(
     name: str, program: str
 ):
     found = copy_of(name, {"a.md"})
@@ -102,7 +102,7 @@ def test_a_number_alone_tells_a_copy_only_where_its_original_is(
     "name",
     ["tee (case clash 1).md", "tee (unicode conflict).md", "tee (Case Conflict 2).md"],
 )
-def test_a_clash_of_names_is_kept_apart_and_is_no_conflict(name: str):
+def test_a_case_clash_is_distinguished_from_a_conflict(name: str):
     found = copy_of(name)
 
     assert found is not None
@@ -131,7 +131,7 @@ def test_a_clash_of_names_is_kept_apart_and_is_no_conflict(name: str):
         ")",
     ],
 )
-def test_other_names_are_no_copies(name: str):
+def test_other_names_are_not_copies(name: str):
     assert copy_of(name, {"conflict.md"}) is None
     assert conflict_copy(name) is None
 
@@ -146,7 +146,7 @@ def test_other_names_are_no_copies(name: str):
 @example("_conflict-" * 500, ".md", set())
 @example("\ud800 (conflicted copy 2026-13-77 999999)", ".md", set())
 @example("a" + " " * 3000 + "1", "", {"a"})
-def test_no_name_is_too_odd(stem: str, ending: str, beside: set[str]):
+def test_any_name_is_handled(stem: str, ending: str, beside: set[str]):
     found = copy_of(stem + ending, beside)
 
     assert found is None or len(found.original) < len(stem + ending)
@@ -161,7 +161,7 @@ def test_no_name_is_too_odd(stem: str, ending: str, beside: set[str]):
 )
 @example("字" * 80)
 @example("é" * 120)
-def test_our_own_copies_are_always_known_as_such(stem: str):
+def test_our_own_copies_are_always_recognised(stem: str):
     name = copy_name(f"{stem}.md", "2026-11-21 203312")
 
     found = copy_of(name)

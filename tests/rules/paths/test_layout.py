@@ -169,7 +169,7 @@ TABLE = [
 @pytest.mark.parametrize(
     ("path", "kind", "scope", "day", "name"), TABLE, ids=[row[0] for row in TABLE]
 )
-def test_each_row_of_the_format_has_its_kind_and_scope(path, kind, scope, day, name):
+def test_each_path_of_the_format_has_its_kind_and_scope(path, kind, scope, day, name):
     indexed = kind not in ("persona", "inbox", "audit")
 
     assert LAYOUT.place(path) == Place(kind, scope, day, name, indexed)
@@ -215,7 +215,7 @@ def test_every_kind_of_note_is_in_the_table():
         "memory/",
     ],
 )
-def test_what_no_row_claims_is_left_alone(path):
+def test_a_path_outside_the_format_is_ignored(path):
     assert LAYOUT.place(path) is None
 
 
@@ -227,7 +227,7 @@ def test_the_workspace_belongs_to_the_configured_person():
     assert layout.place("Users/bob/memories/x.md").scope == "user:bob"
 
 
-def test_of_several_bots_only_the_configured_one_is_read():
+def test_of_several_bots_only_the_configured_one_is_indexed():
     paths = [
         "Users/ann/istota/config/USER.md",
         "Users/ann/other/config/USER.md",
@@ -243,7 +243,7 @@ def test_of_several_bots_only_the_configured_one_is_read():
     assert Layout(bot="ISTOTA").place(paths[0]) is None
 
 
-def test_configured_patterns_claim_more_paths_and_a_date_wins_over_a_name():
+def test_configured_patterns_add_paths_and_a_date_takes_precedence_over_a_name():
     layout = Layout(
         [
             Pattern("Journal/{user}/{name}.md", "note", "user:{user}"),
@@ -282,7 +282,7 @@ def test_configured_patterns_claim_more_paths_and_a_date_wins_over_a_name():
         (Pattern("/a/{name}.md", "note", "user:x"), "relative"),
     ],
 )
-def test_a_pattern_that_cannot_be_says_why(pattern, said):
+def test_an_invalid_pattern_is_refused_with_the_reason(pattern, said):
     with pytest.raises(ConfigError, match="layout pattern") as caught:
         Layout([pattern])
 
@@ -318,7 +318,7 @@ segments = st.text(min_size=1, max_size=12) | st.sampled_from(
 @example("(" * 2000 + "conflicted copy" + "(" * 2000 + ".md")
 @example("_conflict-" * 500 + ".md")
 @example(".md" * 3000 + ".audit.jsonl")
-def test_no_path_is_too_odd_for_an_answer(path):
+def test_any_path_is_handled(path):
     LAYOUT.place(path)
     ignored(path)
     conflict_copy(path)
@@ -359,7 +359,7 @@ def test_a_scope_is_exactly_one_segment_of_the_path(name, template):
     ),
     st.data(),
 )
-def test_names_that_merely_look_alike_are_two_scopes_and_a_clash_if_they_fold(
+def test_similar_names_are_different_scopes_and_clash_only_if_they_fold_alike(
     one, data
 ):
     other = data.draw(
@@ -420,7 +420,7 @@ JUNK = [
 
 @pytest.mark.scenario("C23", "C24", "D75")
 @pytest.mark.parametrize("name", JUNK)
-def test_what_editors_and_sync_programs_leave_beside_a_note_is_no_memory(name):
+def test_leftovers_of_editors_and_sync_programs_are_not_notes(name):
     assert ignored(name)
     assert LAYOUT.place(f"memory/{name}") is None
 
@@ -474,13 +474,13 @@ COPIES = [
 
 @pytest.mark.scenario("D70", "D71")
 @pytest.mark.parametrize(("name", "original"), COPIES)
-def test_a_conflict_copy_is_no_memory_and_knows_its_original(name, original):
+def test_a_conflict_copy_is_not_a_note_and_its_original_is_known(name, original):
     assert conflict_copy(name) == original
     assert ignored(name)
 
 
 @pytest.mark.scenario("F108")
-def test_names_that_a_folding_file_system_cannot_hold_side_by_side_are_reported_once():
+def test_names_that_clash_on_a_case_folding_file_system_are_reported_once():
     found = clashes(
         [
             "a/Tee.md",
@@ -528,7 +528,7 @@ def test_names_that_a_folding_file_system_cannot_hold_side_by_side_are_reported_
         ("pay\u202egpj.md", "direction"),
     ],
 )
-def test_a_name_that_cannot_travel_says_why(name, said):
+def test_a_name_that_cannot_be_synced_is_reported_with_the_reason(name, said):
     assert said in awkward(name)
 
 
@@ -546,7 +546,7 @@ def test_a_name_that_cannot_travel_says_why(name, said):
         "x" * 252 + ".md",
     ],
 )
-def test_a_name_that_can_travel_is_fine(name):
+def test_an_ordinary_name_can_be_synced(name):
     assert awkward(name) is None
 
 
@@ -577,7 +577,7 @@ HOSTILE = [
 
 @pytest.mark.scenario("H119")
 @pytest.mark.parametrize("name", HOSTILE)
-def test_a_name_that_leads_elsewhere_is_refused(name):
+def test_a_name_that_leads_outside_is_refused(name):
     with pytest.raises(BadPath):
         inside(name)
 
@@ -606,7 +606,7 @@ BASE = "https://cloud.example/remote.php/dav/files/ann/Vault"
         "",
     ],
 )
-def test_an_encoded_name_that_leads_elsewhere_is_refused(href):
+def test_an_encoded_name_that_leads_outside_is_refused(href):
     with pytest.raises(BadPath):
         inside(f"{BASE}/{href}", base=BASE, encoded=True)
 
@@ -637,7 +637,7 @@ def test_an_encoded_name_is_decoded_once():
 
 @given(st.text())
 @example("a/\u202eb.md")
-def test_what_is_let_in_stays_inside(name):
+def test_an_accepted_name_stays_inside_the_folder(name):
     for encoded in (False, True):
         try:
             path = inside(name, encoded=encoded)

@@ -46,14 +46,14 @@ def days(first: str, last: str = "") -> Days:
         ("", []),
     ],
 )
-def test_days_that_a_query_names(query, named):
+def test_days_named_in_a_query_are_recognised(query, named):
     assert list(date_expressions.named(query, now=NOW)) == named
 
 
 @given(st.text())
 @example("9999-12-31 tomorrow")
 @example("0 ago ٣ may")
-def test_any_text_names_days_or_none(text):
+def test_any_text_is_searched_for_days_without_an_error(text):
     for at in (NOW, datetime.max, datetime.min):
         for found in date_expressions.named(text, now=at):
             assert found.first <= found.last
@@ -73,7 +73,7 @@ def test_any_text_names_days_or_none(text):
         "언제",
     ],
 )
-def test_a_question_for_a_time_is_known(query):
+def test_a_question_about_a_time_is_recognised(query):
     assert query_features.asks_when(query)
     assert not query_features.asks_when("Who has the key? Whenever")
 
@@ -89,7 +89,7 @@ def test_a_question_for_a_time_is_known(query):
         "กี่คน",
     ],
 )
-def test_a_question_for_a_number_is_known(query):
+def test_a_question_about_a_number_is_recognised(query):
     assert query_features.asks_how_many(query)
     assert not query_features.asks_how_many("Who has the key?")
 
@@ -98,12 +98,12 @@ def test_a_question_for_a_number_is_known(query):
     "text",
     ["I went there last Friday", "seit 2019", "im Januar", "昨天下雨了", "вчера"],
 )
-def test_a_text_places_itself_in_time(text):
+def test_a_time_word_in_a_text_is_recognised(text):
     assert query_features.has_time_word(text)
     assert not query_features.has_time_word("I like tea")
 
 
-def test_a_number_in_a_block_id_is_no_number_of_the_text():
+def test_a_number_in_a_block_id_is_not_a_number_of_the_text():
     asked = query_features.asked("How many cats?", ())
 
     assert query_features.of_text("- three cats ^D1-3", asked, scoring.WEIGHTS) == {
@@ -115,7 +115,7 @@ def test_a_number_in_a_block_id_is_no_number_of_the_text():
     }
 
 
-def test_a_speaker_is_named_by_a_part_of_the_name():
+def test_a_speaker_is_recognised_by_part_of_the_name():
     asked = query_features.asked("What did Ann's sister say?", ())
 
     assert query_features.names_speaker("Ann Lee", asked.names)
@@ -123,7 +123,7 @@ def test_a_speaker_is_named_by_a_part_of_the_name():
     assert not query_features.names_speaker("", asked.names)
 
 
-def test_prose_has_no_cues_of_conversations():
+def test_prose_is_not_scored_for_conversation_features():
     asked = query_features.asked("When? How many?", ())
 
     assert query_features.of_text("- 2 cats in 2023? ^a1", asked, scoring.PROSE) == {}
@@ -139,13 +139,13 @@ def test_prose_has_no_cues_of_conversations():
         ("?", -0.5),
     ],
 )
-def test_a_text_is_a_question_as_far_as_it_asks(text, part):
+def test_the_question_score_is_the_share_of_questions_in_a_text(text, part):
     asked = query_features.asked("the kettle", ())
 
     assert query_features.of_text(text, asked, scoring.WEIGHTS).get("question") == part
 
 
-def test_a_question_that_asks_the_query_again_counts_for_less():
+def test_a_chunk_that_repeats_the_question_scores_lower():
     asked = query_features.asked("ladder", ())
     weights = scoring.WEIGHTS
 

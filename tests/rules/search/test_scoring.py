@@ -13,14 +13,14 @@ scores = st.dictionaries(
 
 
 @given(st.integers(0, 2**31), st.integers(0, 100_000))
-def test_a_place_is_a_note_and_a_number_in_it(note, ordinal):
+def test_a_chunk_position_encodes_its_note_and_its_ordinal(note, ordinal):
     assert scoring.split(scoring.place(note, ordinal)) == (note, ordinal)
     assert scoring.place(note, ordinal) + 1 == scoring.place(note, ordinal + 1)
     assert scoring.split(scoring.place(note, 0) - 2)[0] == note
 
 
 @given(st.lists(scores, max_size=5))
-def test_no_term_of_the_words_is_above_one(by_word):
+def test_no_keyword_term_exceeds_one(by_word):
     said = scoring.said(by_word)
 
     assert all(-1e-9 <= value <= 1.0000001 for part in said for value in part.values())
@@ -29,7 +29,7 @@ def test_no_term_of_the_words_is_above_one(by_word):
 
 
 @given(st.lists(scores, max_size=5))
-def test_what_the_words_say_is_what_each_says_by_itself_and_to_those_beside_it(by_word):
+def test_keyword_scores_are_spread_to_neighbouring_chunks_per_word(by_word):
     wanted: dict[int, float] = {}
     for found in by_word:
         for at, score in found.items():
@@ -43,7 +43,7 @@ def test_what_the_words_say_is_what_each_says_by_itself_and_to_those_beside_it(b
     )
 
 
-def test_a_chunk_beside_the_words_is_found_too_and_one_of_another_note_is_not():
+def test_a_neighbouring_chunk_of_the_same_note_gets_a_smaller_score():
     text = scoring.said([{scoring.place(1, 0): 3.0}]).text
 
     assert (
@@ -55,14 +55,14 @@ def test_a_chunk_beside_the_words_is_found_too_and_one_of_another_note_is_not():
     assert not {note for note, _ in map(scoring.split, text)} - {1}
 
 
-def test_different_words_beside_count_more_than_the_same_word_again():
+def test_different_neighbouring_words_count_more_than_a_repeated_word():
     here, there = scoring.place(1, 5), scoring.place(2, 5)
     text = scoring.said([{here: 1.0, there: 1.0, there + 1: 1.0}, {here + 1: 1.0}]).text
 
     assert text[here] > text[there]
 
 
-def test_a_note_with_more_of_the_words_is_more_about_them():
+def test_a_note_with_more_of_the_query_words_scores_higher():
     said = scoring.said(
         [
             {scoring.place(1, 0): 1.0, scoring.place(2, 0): 1.0},
@@ -73,7 +73,7 @@ def test_a_note_with_more_of_the_words_is_more_about_them():
     assert said.note[1] > said.note[2]
 
 
-def test_of_several_questions_the_one_that_a_chunk_answers_best_counts():
+def test_of_several_questions_the_best_score_of_a_chunk_counts():
     place = scoring.place(1, 1)
     one, other = (
         scoring.QueryTerms({place: text}, {1: note}, {1: best})
@@ -85,13 +85,13 @@ def test_of_several_questions_the_one_that_a_chunk_answers_best_counts():
 
 
 @given(st.lists(st.floats(-1, 1), min_size=1))
-def test_cosines_are_brought_to_one_scale(values):
+def test_cosines_are_scaled_to_a_common_range(values):
     scale = scoring.scaled(values)
 
     assert all(scoring.LOWEST <= scale(value) <= 1.0000001 for value in values)
 
 
-def test_what_stands_beside_counts_half_in_the_mean():
+def test_neighbouring_chunks_count_half_in_the_mean():
     places = [
         scoring.place(1, 0),
         scoring.place(1, 1),

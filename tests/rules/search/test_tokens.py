@@ -7,15 +7,15 @@ from hypothesis import strategies as st
 from vault_memory.rules.search import tokens
 
 
-def test_a_run_without_spaces_is_cut_into_pairs_and_its_last_letter():
+def test_text_without_spaces_is_split_into_pairs_and_its_last_letter():
     assert tokens.words("東京都 tower") == ["東京", "京都", "都", "tower"]
 
 
-def test_a_run_of_one_stays():
+def test_a_single_letter_of_such_a_script_is_kept():
     assert tokens.words("a 東 b") == ["a", "東", "b"]
 
 
-def test_text_with_letters_of_both_kinds_is_parted_between_them():
+def test_text_in_mixed_scripts_is_split_between_them():
     assert tokens.words("NFL联盟2024") == ["nfl", "联盟", "盟", "2024"]
 
 
@@ -30,11 +30,11 @@ def test_text_with_letters_of_both_kinds_is_parted_between_them():
         ("مُحَمَّد", "محمد"),
     ],
 )
-def test_ways_of_writing_the_same_word_meet(written, typed):
+def test_spelling_variants_give_the_same_words(written, typed):
     assert tokens.words(written) == tokens.words(typed)
 
 
-def test_words_of_hindi_are_not_broken_at_their_vowel_signs():
+def test_words_of_hindi_are_not_split_at_their_vowel_signs():
     assert tokens.words("हिन्दी भाषा।") == ["हिन्दी", "भाषा"]
 
 
@@ -51,19 +51,19 @@ def test_words_of_hindi_are_not_broken_at_their_vowel_signs():
         ("东京塔什么时候", ["东京", "京塔", "塔什", "么时", "候"]),
     ],
 )
-def test_stop_words_are_left_out_unless_nothing_else_is_left(sentence, kept):
+def test_stop_words_are_removed_unless_nothing_else_is_left(sentence, kept):
     found = tokens.terms(sentence)
 
     assert set(found) >= set(kept) - {"候"}
     assert not {"the", "die", "das", "где"} & set(found) or sentence == "who is it?"
 
 
-def test_the_stop_words_of_one_language_are_words_of_another():
+def test_a_stop_word_of_one_language_is_kept_in_another():
     assert "die" in tokens.terms("how did the dog die?")
     assert "die" not in tokens.terms("wo ist die Katze und der Hund?")
 
 
-def test_of_a_long_prompt_the_questions_are_asked():
+def test_of_a_long_prompt_only_the_questions_are_searched():
     prompt = "I had a long day. My boss called. Where did I leave the keys? It rained. And who has the car?"
 
     assert tokens.sentences(prompt) == [
@@ -72,12 +72,12 @@ def test_of_a_long_prompt_the_questions_are_asked():
     ]
 
 
-def test_of_a_prompt_without_a_question_the_last_two_sentences_are_asked():
+def test_of_a_prompt_without_a_question_the_last_two_sentences_are_searched():
     assert tokens.sentences("One. Two. Three.") == ["Two.", "Three."]
     assert tokens.sentences("我在北京。他在上海。他们在哪里？") == ["他们在哪里？"]
 
 
-def test_terms_are_bounded():
+def test_the_number_of_terms_is_limited():
     assert (
         len(tokens.terms(" ".join(f"word{number}" for number in range(10_000))))
         == tokens.MOST_TERMS
@@ -90,7 +90,7 @@ def test_terms_are_bounded():
 @example("\x00")
 @example("ก\u0e33")
 @example("İ")
-def test_any_text_has_words_that_can_be_stored(text):
+def test_any_text_gives_words_that_can_be_stored(text):
     for found in (
         tokens.words(text),
         tokens.terms(text),
@@ -103,7 +103,7 @@ def test_any_text_has_words_that_can_be_stored(text):
 
 
 @given(st.text())
-def test_words_stay_what_they_are_when_normalised_again(text):
+def test_normalising_words_twice_changes_nothing(text):
     single = [word for word in tokens.words(text) if not tokens.is_run(word)]
 
     assert tokens.words(" ".join(single)) == single or any(
@@ -125,5 +125,5 @@ def test_words_stay_what_they_are_when_normalised_again(text):
         ("", "anything", False),
     ],
 )
-def test_an_entity_is_named_as_whole_words(entity, text, named):
+def test_an_entity_name_matches_whole_words(entity, text, named):
     assert tokens.names(entity, text) is named
