@@ -4,14 +4,12 @@ A gap is the run of blank lines between two units. Gaps are copied from the vers
 have the same neighbours.
 """
 
-from typing import TYPE_CHECKING, NamedTuple
+from typing import NamedTuple
 
 from vault_memory.markdown.merging.alignment import NONE
+from vault_memory.markdown.merging.merge_state import MergeState
 from vault_memory.markdown.merging.merged_unit import MergedUnit
 from vault_memory.markdown.merging.parsed_note import BOM, ParsedNote, parse_note
-
-if TYPE_CHECKING:
-    from vault_memory.markdown.merging.structural import StructuralMerge
 
 START = -1
 LINE_ENDS = (b"\n", b"\r")
@@ -29,7 +27,7 @@ class _Position(NamedTuple):
 class _Writer:
     """Writes one result. `style` is the version whose line ends and final newline are used."""
 
-    def __init__(self, merge: "StructuralMerge") -> None:
+    def __init__(self, merge: MergeState) -> None:
         self.merge = merge
         self.style = merge.ours if _uses_our_newline(merge) else merge.theirs
         self.newline = self.style.newline or merge.ours.newline or b"\n"
@@ -203,7 +201,7 @@ class _Writer:
 
 
 def write(
-    merge: "StructuralMerge", units: list[MergedUnit], front: bytes | None = None
+    merge: MergeState, units: list[MergedUnit], front: bytes | None = None
 ) -> bytes | None:
     """Return the bytes of the result; None where they would not be read as these units."""
     raw = _Writer(merge).write(units, front)
@@ -217,7 +215,7 @@ def write(
     return raw
 
 
-def _uses_our_newline(merge: "StructuralMerge") -> bool:
+def _uses_our_newline(merge: MergeState) -> bool:
     """Return whether the line ends are ours: they have none, or only we changed them."""
     base, ours, theirs = merge.base.newline, merge.ours.newline, merge.theirs.newline
     if not ours:

@@ -1,13 +1,11 @@
 """Finds where the contents of a section went when a side deleted its heading."""
 
 from collections import Counter, defaultdict
-from typing import TYPE_CHECKING, NamedTuple
+from typing import NamedTuple
 
 from vault_memory.markdown.merging.alignment import NONE
+from vault_memory.markdown.merging.merge_state import MergeState
 from vault_memory.markdown.merging.parsed_note import ParsedNote
-
-if TYPE_CHECKING:
-    from vault_memory.markdown.merging.structural import StructuralMerge
 
 
 class _Side(NamedTuple):
@@ -22,15 +20,15 @@ class _Side(NamedTuple):
 class Moves:
     """Where the contents of each deleted section went."""
 
-    def __init__(self, structure: "StructuralMerge") -> None:
-        self._structure = structure
+    def __init__(self, state: MergeState) -> None:
+        self._state = state
         self._unit_goals: dict[int, int] = {}
         self._section_goals: dict[int, int] = {}
         self._units: defaultdict[int, list[int]] = defaultdict(list)
         """The units of each section of the base"""
         self._children: defaultdict[int, list[int]] = defaultdict(list)
         """The sections in each section of the base"""
-        base = structure.base
+        base = state.base
         for unit, home in enumerate(base.home):
             if base.units[unit].kind != "heading":
                 self._units[home].append(unit)
@@ -56,7 +54,7 @@ class Moves:
         )
         goal = _most_common(counts, section)
         is_majority = counts[goal] * 2 >= len(units)
-        return goal if is_majority and goal in self._structure.headings else section
+        return goal if is_majority and goal in self._state.headings else section
 
     def sections_went(self, parent: int) -> int:
         """Return the section that now has most sections of `parent`; otherwise the parent itself."""
@@ -73,16 +71,16 @@ class Moves:
             if number != NONE
         )
         goal = _most_common(counts, parent)
-        return goal if goal in self._structure.headings else parent
+        return goal if goal in self._state.headings else parent
 
     def _side_that_deleted(self, section: int) -> _Side:
-        merge = self._structure
-        sections, units = merge.sections, merge.units
+        state = self._state
+        sections, units = state.sections, state.units
         if sections.theirs[section] == NONE:
             return _Side(
-                merge.theirs, sections.theirs, sections.of_theirs, units.theirs
+                state.theirs, sections.theirs, sections.of_theirs, units.theirs
             )
-        return _Side(merge.ours, sections.ours, sections.of_ours, units.ours)
+        return _Side(state.ours, sections.ours, sections.of_ours, units.ours)
 
 
 def _most_common(counts: Counter[int], default: int) -> int:

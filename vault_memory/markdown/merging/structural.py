@@ -1,17 +1,9 @@
-"""The structural three-way merge: decides what becomes of each section and unit, and their order.
-
-A thread is one section or one unit, followed through the base and both sides under one number.
-"""
+"""The structural three-way merge: decides what becomes of each section and unit, and their order."""
 
 from collections import Counter, defaultdict
 from collections.abc import Sequence
 
-from vault_memory.markdown.merging.alignment import (
-    NONE,
-    fold_key,
-    section_threads,
-    unit_threads,
-)
+from vault_memory.markdown.merging.alignment import NONE, fold_key
 from vault_memory.markdown.merging.block_merge import (
     FieldConflict,
     Kind,
@@ -20,7 +12,8 @@ from vault_memory.markdown.merging.block_merge import (
     marked,
     without_below,
 )
-from vault_memory.markdown.merging.matching import Matched, unit_key
+from vault_memory.markdown.merging.matching import unit_key
+from vault_memory.markdown.merging.merge_state import MergeState
 from vault_memory.markdown.merging.merged_text import write
 from vault_memory.markdown.merging.merged_unit import MergedUnit, SectionConflict
 from vault_memory.markdown.merging.moved_sections import Moves
@@ -32,7 +25,7 @@ DEEPEST = 24
 RETURNED = "the section had been deleted"
 
 
-class StructuralMerge:
+class StructuralMerge(MergeState):
     """One merge of three versions of a note."""
 
     def __init__(
@@ -43,28 +36,10 @@ class StructuralMerge:
         mark: bytes | None,
         depth: int = 0,
     ) -> None:
-        self.base, self.ours, self.theirs = base, ours, theirs
+        super().__init__(base, ours, theirs)
         self.mark = mark
         self.depth = depth
         self.conflicts: list[SectionConflict] = []
-        our_match = Matched(base, ours)
-        their_match = Matched(base, theirs)
-        self.sections = section_threads(
-            ours, theirs, len(base.sections), our_match, their_match
-        )
-        self.units = unit_threads(
-            base, ours, theirs, our_match, their_match, self.sections
-        )
-        self.homes: dict[int, int] = {}
-        """The section of each unit that stays"""
-        self.merged: dict[int, MergedUnit] = {}
-        """The result of each unit that stays"""
-        self.beside: dict[int, list[MergedUnit]] = {}
-        """Marked copies of our text, which follow their unit"""
-        self.headings: dict[int, MergedUnit | None] = {}
-        """The heading of each section that stays; None above the first heading"""
-        self.parents: dict[int, int] = {}
-        """The parent of each section that stays"""
 
     def run(self) -> list[MergedUnit] | None:
         """Return the units of the result in order; None where sections would contain each other."""

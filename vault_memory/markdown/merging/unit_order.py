@@ -4,14 +4,11 @@ import re
 from collections import defaultdict
 from collections.abc import Callable, Iterable
 from itertools import pairwise
-from typing import TYPE_CHECKING
 
 from vault_memory.markdown.merging.alignment import Alignment
 from vault_memory.markdown.merging.block_order import interleave
+from vault_memory.markdown.merging.merge_state import MergeState
 from vault_memory.markdown.merging.merged_unit import MergedUnit
-
-if TYPE_CHECKING:
-    from vault_memory.markdown.merging.structural import StructuralMerge
 
 _time_of_day = re.compile(
     rb"[ ]{0,3}(?:[-*+]|[0-9]{1,9}[.)])[ \t]+(?:\[.\][ \t]+)?([0-2]?[0-9]:[0-5][0-9])(?![0-9])"
@@ -24,7 +21,7 @@ Relation = Callable[[int, int], bool]
 class UnitOrder:
     """The order of the units that a merge keeps."""
 
-    def __init__(self, merge: "StructuralMerge") -> None:
+    def __init__(self, merge: MergeState) -> None:
         self._merge = merge
         self._base_parents = [heading.parent for heading in merge.base.sections]
 

@@ -1,0 +1,36 @@
+"""What a structural merge has decided so far: its order and its text are made from this."""
+
+from vault_memory.markdown.merging.alignment import section_threads, unit_threads
+from vault_memory.markdown.merging.matching import Matched
+from vault_memory.markdown.merging.merged_unit import MergedUnit
+from vault_memory.markdown.merging.parsed_note import ParsedNote
+
+
+class MergeState:
+    """Three versions of a note with their threads, and the decisions about these.
+
+    A thread is one section or one unit, followed through the base and both sides under one number.
+    """
+
+    def __init__(self, base: ParsedNote, ours: ParsedNote, theirs: ParsedNote) -> None:
+        self.base = base
+        self.ours = ours
+        self.theirs = theirs
+        our_match = Matched(base, ours)
+        their_match = Matched(base, theirs)
+        self.sections = section_threads(
+            ours, theirs, len(base.sections), our_match, their_match
+        )
+        self.units = unit_threads(
+            base, ours, theirs, our_match, their_match, self.sections
+        )
+        self.homes: dict[int, int] = {}
+        """The section of each unit that stays"""
+        self.merged: dict[int, MergedUnit] = {}
+        """The result of each unit that stays"""
+        self.beside: dict[int, list[MergedUnit]] = {}
+        """Marked copies of our text, which follow their unit"""
+        self.headings: dict[int, MergedUnit | None] = {}
+        """The heading of each section that stays; None above the first heading"""
+        self.parents: dict[int, int] = {}
+        """The parent of each section that stays"""
