@@ -19,8 +19,10 @@ from vault_memory.edits.audit_log import AuditLog
 from vault_memory.edits.audit_recorder import AuditRecorder, Listeners
 from vault_memory.edits.backup_detection import adopt_salvaged, after_opening
 from vault_memory.edits.commands import (
+    DecideProposals,
     EditAction,
     EditCommand,
+    ProposalDecision,
     may_change_persona,
     new_command_id,
 )
@@ -35,7 +37,7 @@ from vault_memory.edits.plans.plan import EditPlan
 from vault_memory.edits.stale_saves import StaleSaveDetector
 from vault_memory.edits.versions import Waiting
 from vault_memory.lazy import lazy_module
-from vault_memory.rules.edits.audit_record import Record
+from vault_memory.rules.edits.audit_record import Proposal, Record
 from vault_memory.rules.edits.undo import NotUndoable
 from vault_memory.rules.paths.layout import Layout, Place
 from vault_memory.vault.fs import Files, RealFiles
@@ -92,10 +94,12 @@ class NoteEditor:
         self.folder = folder
         self.files = files or RealFiles(folder.root)
         self.trail = trail or AuditLog(folder, state)
-        self.inbox = Inbox(self, folder, layout)
-        self.past = NoteHistory(self)
+        self.inbox = Inbox(
+            folder, layout, self.trail, lambda: self.writer, self._run_decision
+        )
         self._state = state
         self._access = NoteAccess(folder, layout, self.trail, self.files)
+        self.past = NoteHistory(self._access, self.trail, lambda: self.writer)
         self._recorder = AuditRecorder(
             self.trail,
             self.inbox,
@@ -237,13 +241,6 @@ class NoteEditor:
             for write in self.writer.pending()
         ]
 
-    def deciding(self) -> set[str]:
-        """Returns the ids of proposals whose decisions wait for their notes."""
-        commands = (EditCommand.read(write.record) for write in self.writer.pending())
-        return set().union(
-            *(command.decided_proposals for command in commands if command)
-        )
-
     def keep(self, notes: Sequence[Note], now: datetime) -> None:
         """Stores these versions, which people saved, as versions of their notes."""
         versions = [
@@ -263,6 +260,19 @@ class NoteEditor:
             return False
         head = self.writer.snapshots.head(path)
         return head is None or head.revision != revision
+
+    def _run_decision(
+        self,
+        proposal: Proposal,
+        decision: ProposalDecision,
+        now: datetime,
+        patient: bool,
+    ) -> Edit:
+        action = DecideProposals((decision,))
+        command = self.new_command(
+            proposal.note, "inbox", now, action, why=proposal.why
+        )
+        return self.run(command, now, patient=patient)
 
     def carry_out(self, command: EditCommand, note: Note, now: datetime) -> None:
         """Executes a command of the editor itself, inside a transaction, without waiting. Raises as `run`."""

@@ -10,7 +10,8 @@ from collections.abc import Callable, Iterable, Sequence
 from datetime import datetime
 from typing import TYPE_CHECKING
 
-from vault_memory.edits.commands import DecideProposals, ProposalDecision
+from vault_memory.edits.audit_log import AuditLog
+from vault_memory.edits.commands import EditCommand, ProposalDecision
 from vault_memory.edits.edit_errors import UnclearId
 from vault_memory.edits.edit_result import Edit
 from vault_memory.errors import NoteNotFound, VaultMemoryError
@@ -21,9 +22,9 @@ from vault_memory.rules.edits.audit_record import Proposal, Record, proposals_of
 from vault_memory.rules.paths.layout import Layout
 from vault_memory.vault.reader import Folder, Note
 from vault_memory.vault.write.replacement import Replacement
+from vault_memory.vault.write.writer import Writer
 
 if TYPE_CHECKING:
-    from vault_memory.edits.editor import NoteEditor
     from vault_memory.rules.edits import inbox_page, stale_proposal
 else:
     inbox_page = lazy_module("vault_memory.rules.edits.inbox_page")
@@ -38,17 +39,30 @@ PAGE_NAMES = ("INBOX.md", "USER.INBOX.md")
 EXPIRED = "nobody decided within 30 days"
 
 
+RunDecision = Callable[[Proposal, ProposalDecision, datetime, bool], Edit]
+"""Records a decision, and applies the proposed op if it is approved; true waits for a note in use"""
+
+
 class Inbox:
     """The INBOX pages of one vault."""
 
-    def __init__(self, editor: "NoteEditor", folder: Folder, layout: Layout) -> None:
-        self._editor = editor
+    def __init__(
+        self,
+        folder: Folder,
+        layout: Layout,
+        trail: AuditLog,
+        writer: Callable[[], Writer],
+        run_decision: RunDecision,
+    ) -> None:
         self._folder = folder
         self._layout = layout
+        self._trail = trail
+        self._writer = writer
+        self._run_decision = run_decision
 
     def proposals(self) -> tuple[Proposal, ...]:
         """Returns all proposals with their states, the oldest first."""
-        return tuple(proposals_of(self._editor.trail.all()).values())
+        return tuple(proposals_of(self._trail.all()).values())
 
     def pages(self) -> list[str]:
         """Returns the pages on which a person may decide something."""
@@ -104,7 +118,7 @@ class Inbox:
             if self._was_shown(page, proposal.id, note)
         ]
         self._decide_by_page(note, proposals, shown, now)
-        pending = self._editor.writer.pending()
+        pending = self._writer().pending()
         if any(write.path == page for write in pending):
             return True
         unseen = [
@@ -117,7 +131,7 @@ class Inbox:
 
     def review(self, note: str, now: datetime) -> None:
         """Strikes through the open proposals that no longer fit a changed note."""
-        proposals = proposals_of(self._editor.trail.of(note)).values()
+        proposals = proposals_of(self._trail.of(note)).values()
         waiting = [proposal for proposal in proposals if proposal.state == "open"]
         if not waiting:
             return
@@ -146,23 +160,29 @@ class Inbox:
         patient: bool = True,
     ) -> Edit:
         """Records a decision, and applies the proposed op if it is approved."""
-        action = DecideProposals((ProposalDecision(proposal.id, state, reason),))
-        command = self._editor.new_command(
-            proposal.note, "inbox", now, action, why=proposal.why
-        )
-        return self._editor.run(command, now, patient=patient)
+        decision = ProposalDecision(proposal.id, state, reason)
+        return self._run_decision(proposal, decision, now, patient)
 
     def _open_proposals(self) -> list[Proposal]:
         return [proposal for proposal in self.proposals() if proposal.state == "open"]
 
     def _undecided_on(self, page: str) -> list[Proposal]:
         """Returns the open proposals of a page, without those whose decision waits for its note."""
-        deciding = self._editor.deciding()
+        deciding = self._deciding()
         return [
             proposal
             for proposal in self._open_proposals()
             if proposal.id not in deciding and self.page_of(proposal.note) == page
         ]
+
+    def _deciding(self) -> set[str]:
+        """Returns the ids of proposals whose decisions wait for their notes."""
+        ids: set[str] = set()
+        for write in self._writer().pending():
+            command = EditCommand.read(write.record)
+            if command is not None:
+                ids |= command.decided_proposals
+        return ids
 
     def _decide_by_page(
         self,
@@ -186,7 +206,7 @@ class Inbox:
         # A clock that jumped ahead makes every proposal look old.
         return inbox_page.expired(
             proposal, now
-        ) and self._editor.writer.clock_is_trustworthy(now)
+        ) and self._writer().clock_is_trustworthy(now)
 
     def _page_in(self, folder: str, scope: str) -> str:
         """Returns the page of a scope in this folder, or an empty string."""
@@ -202,7 +222,7 @@ class Inbox:
         marker = proposal_id.encode()
         if note is not None and marker in note.raw:
             return True
-        snapshots = self._editor.writer.snapshots
+        snapshots = self._writer().snapshots
         texts = (
             snapshots.bytes_of(version.revision) or b""
             for version in snapshots.chain(page)
@@ -260,7 +280,7 @@ class Inbox:
                 return
             expected = note.revision if note else None
             op_id = f"inbox-{secrets.token_hex(8)}"
-            self._editor.writer.write(
+            self._writer().write(
                 Replacement(page, after, expected=expected, op_id=op_id),
                 now=datetime.fromisoformat(ts),
                 merge=lambda base, ours, theirs: change(theirs),

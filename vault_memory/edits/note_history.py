@@ -1,51 +1,57 @@
 """Stored versions of notes: lists and reads them, finds notes that went back to one, and prunes them."""
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from datetime import datetime
-from typing import TYPE_CHECKING
 
+from vault_memory.edits.audit_log import AuditLog
 from vault_memory.edits.backup_detection import gaps, reverted_notes
+from vault_memory.edits.note_access import NoteAccess
 from vault_memory.edits.versions import NoteVersion, revision_named, versions_of
 from vault_memory.errors import NoteNotFound
-
-if TYPE_CHECKING:
-    from vault_memory.edits.editor import NoteEditor
+from vault_memory.vault.write.writer import Writer
 
 
 class NoteHistory:
     """The versions of the notes of one vault."""
 
-    def __init__(self, curator: "NoteEditor") -> None:
-        self._curator = curator
+    def __init__(
+        self, access: NoteAccess, trail: AuditLog, writer: Callable[[], Writer]
+    ) -> None:
+        self._access = access
+        self._trail = trail
+        self._writer = writer
 
     def history(self, path: str) -> list[NoteVersion]:
         """Returns the versions of a note, the newest first. Raises NoteNotFound."""
-        note = self._curator.there(path)
-        chain = self._curator.writer.snapshots.chain(self._curator.real(path))
-        versions = versions_of(note, chain, self._curator.trail.of(path))
+        note = self._access.read(path)
+        chain = self._writer().snapshots.chain(self._access.real(path))
+        versions = versions_of(note, chain, self._trail.of(path))
         if not versions:
             raise NoteNotFound(path)
         return versions
 
-    def version(self, path: str, given: str) -> tuple[str, bytes]:
-        """Returns revision and bytes of a version, named by the beginning of its revision. Raises UnclearId."""
-        revision = revision_named(given, self.history(path))
-        raw = self._curator.writer.snapshots.bytes_of(revision)
+    def version(self, path: str, prefix: str) -> tuple[str, bytes]:
+        """Returns revision and bytes of the version whose revision begins so. Raises UnclearId."""
+        revision = revision_named(prefix, self.history(path))
+        raw = self._writer().snapshots.bytes_of(revision)
         if raw is None:
-            note = self._curator.there(path)
+            note = self._access.read(path)
             if note is None:
                 raise NoteNotFound(path)
             raw = note.raw
         return revision, raw
 
     def went_back(self, live: Mapping[str, str]) -> dict[str, str]:
-        """Returns the notes whose present (`live`) text is older than a stored version, with the revision of that."""
-        return reverted_notes(self._curator.writer.snapshots, live)
+        """Returns the notes that are back at an older version, with the revision of a newer one.
+
+        `live` has the present revision of each note.
+        """
+        return reverted_notes(self._writer().snapshots, live)
 
     def gaps(self) -> dict[str, int]:
         """Returns the notes whose audit log lacks records, with the number of its unreadable lines."""
-        return gaps(self._curator.writer, self._curator.trail)
+        return gaps(self._writer(), self._trail)
 
     def prune(self, now: datetime) -> None:
         """Deletes versions that are too old."""
-        self._curator.writer.prune(now)
+        self._writer().prune(now)
