@@ -110,7 +110,7 @@ def test_a_sync_where_the_last_writer_wins_is_caught(
     monkeypatch: pytest.MonkeyPatch,
 ):
     monkeypatch.setattr(
-        FileTransfers, "_joined", lambda self, action, mine, fetched, now: fetched.raw
+        FileTransfers, "_merged", lambda self, action, ours, fetched, now: fetched.raw
     )
 
     assert caught(range(200, 220)) is not None

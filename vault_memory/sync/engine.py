@@ -179,7 +179,7 @@ class SyncEngine:
 
     def _begin(self, options: PassOptions) -> None:
         """Forget what the last pass fetched, and make sure that the server's capabilities are known."""
-        self._session.asked = options.ask
+        self._session.scanned_server = options.ask
         self._session.prefetched.clear()
         self._identity_check.load_capabilities()
 

@@ -1,7 +1,7 @@
-"""Does what a plan says, one action after another. What an action rests on is looked at again at the last moment.
+"""Executes the actions of a plan, one after another. Each action checks its preconditions right before.
 
-What is no longer as it was is left for the next pass. Every local file is swapped in by the vault's writer, and the
-versions of what travels are kept, so that the next merge has a text to start from.
+A path that has changed since the plan is left for the next pass. The vault's writer replaces every
+local file. The versions of all transferred texts are recorded, as bases of later merges.
 """
 
 import logging
@@ -51,7 +51,7 @@ from vault_memory.sync.apply.refused_uploads import Refusals, is_new_there
 from vault_memory.sync.apply.session import ActionOutdated, SyncSession
 from vault_memory.sync.apply.transfers import FileTransfers
 from vault_memory.sync.apply.upload_batches import TOGETHER, UploadBatches
-from vault_memory.sync.state_db import OpenUpload
+from vault_memory.sync.state_db import YOUNG, OpenUpload
 from vault_memory.sync.trees import BaseDir, BaseFile
 from vault_memory.vault.reader import Note
 from vault_memory.vault.snapshots import revision_of
@@ -59,19 +59,19 @@ from vault_memory.vault.snapshots import revision_of
 logger = logging.getLogger(__name__)
 
 FEW_TRASHED = 8
-"""Notes of one pass of which the server is asked once more, each by itself, before they go"""
+"""So many notes of one pass are moved to the trash only after the server was asked for each again"""
 
 T = TypeVar("T")
 Progress = Callable[[int, int], None]
-"""Is told how many actions of how many are done"""
+"""Called with the number of completed actions, and the number of all"""
 
 
 class LocalFolderNotEmpty(Exception):
-    """A folder cannot go as long as something that is not synced lies in it: nothing was done."""
+    """A folder stays, since it contains files that are not synced."""
 
 
 def no_progress(completed: int, total: int) -> None:
-    """Nobody wants to know."""
+    """Ignores the progress."""
 
 
 class Executor:
@@ -80,8 +80,8 @@ class Executor:
     def __init__(self, session: SyncSession) -> None:
         self._session = session
         self._files = FileTransfers(session)
-        self._uploading = UploadBatches(session)
-        self._overwritten = OverwriteCheck(session)
+        self._uploads = UploadBatches(session)
+        self._overwrites = OverwriteCheck(session)
         self._refusals = Refusals(session.state)
         self._trashed = 0
 
@@ -92,39 +92,44 @@ class Executor:
         progress: Progress = no_progress,
         result: PassResult | None = None,
     ) -> PassResult:
-        """All of them as far as it goes. Raises what concerns the whole server, e.g. Unauthorised.
+        """Execute all actions; a failed one does not stop the others.
 
-        `result`: what this pass has done before.
+        `result`: what this pass has done before. Raises RemoteErrors that concern the whole server.
         """
         result = PassResult() if result is None else result
         self._trashed = 0
-        uploads = [one for one in actions if isinstance(one, Upload)]
-        if uploads:
-            with self._session.state.transaction():
-                self._session.state.begin_uploads(
-                    [OpenUpload(one.path, one.hash, 0, one.tag) for one in uploads]
-                )
-        rest = [one for one in actions if not isinstance(one, Upload)]
-        uploads_at = next(
-            (at for at, one in enumerate(actions) if isinstance(one, Upload)), 0
+        uploads = [action for action in actions if isinstance(action, Upload)]
+        others = [action for action in actions if not isinstance(action, Upload)]
+        first_upload = next(
+            (
+                index
+                for index, action in enumerate(actions)
+                if isinstance(action, Upload)
+            ),
+            0,
         )
-        for number, action in enumerate(rest):
-            if number == uploads_at:
-                self._upload(uploads, result, now, progress, total=len(actions))
-            progress(
-                number + (len(uploads) if number >= uploads_at else 0), len(actions)
-            )
-            self._attempt(
-                action,
-                partial(self._whole, action, result, now),
-                result=result,
-                now=now,
-            )
-        if uploads_at >= len(rest):
-            self._upload(uploads, result, now, progress, total=len(actions))
-        self._overwritten.search(result, now)
-        self._session.give_up_old()
+        self._begin_uploads(uploads)
+        total = len(actions)
+        for number, action in enumerate(others[:first_upload]):
+            progress(number, total)
+            self._execute_one(action, result, now)
+        self._upload(uploads, result, now, progress, total=total)
+        for number, action in enumerate(others[first_upload:], first_upload):
+            progress(number + len(uploads), total)
+            self._execute_one(action, result, now)
+        self._overwrites.search(result, now)
+        self._session.discard_stale_writes()
         return result
+
+    def _begin_uploads(self, uploads: Sequence[Upload]) -> None:
+        """Record the uploads, so that a pass after a crash finds out their outcome."""
+        if not uploads:
+            return
+        rows = [
+            OpenUpload(action.path, action.hash, 0, action.tag) for action in uploads
+        ]
+        with self._session.state.transaction():
+            self._session.state.begin_uploads(rows)
 
     def _upload(
         self,
@@ -135,19 +140,23 @@ class Executor:
         *,
         total: int,
     ) -> None:
-        """All that goes up, in groups: their order is of no importance."""
+        """Upload in groups, in any order."""
+        attempt = partial(self._attempt, result=result, now=now)
         for start in range(0, len(uploads), TOGETHER):
             progress(min(start, total), total)
-            attempt = partial(self._attempt, result=result, now=now)
-            self._uploading.together(
-                uploads[start : start + TOGETHER], attempt, result, now
-            )
+            group = uploads[start : start + TOGETHER]
+            self._uploads.upload(group, attempt, result, now)
 
-    def _whole(self, action: Action, result: PassResult, now: datetime) -> None:
-        self._one(action, result, now)
-        result.acted += 1
-        if action.note:
-            result.notes.append((action.path, action.note))
+    def _execute_one(self, action: Action, result: PassResult, now: datetime) -> None:
+        """Execute one action, and record its error."""
+
+        def work() -> None:
+            self._run(action, result, now)
+            result.acted += 1
+            if action.note:
+                result.notes.append((action.path, action.note))
+
+        self._attempt(action, work, result=result, now=now)
 
     def _attempt(
         self,
@@ -157,103 +166,111 @@ class Executor:
         result: PassResult,
         now: datetime,
     ) -> T | None:
-        """Do it, and file what goes wrong on this path alone; None then."""
+        """Run a step of an action. Records an error that concerns only its path, and returns None then."""
+        path = action.path
         try:
             return work()
         except LocalFolderNotEmpty:
-            logger.debug(
-                "`%s` stays: something is in it that is not synced", action.path
-            )
+            logger.debug("`%s` stays: something is in it that is not synced", path)
         except ActionOutdated:
-            result.outdated.add(action.path)
+            result.outdated.add(path)
         except (RemoteChanged, RemoteMissing, ParentMissing, FolderNotEmpty) as error:
             logger.info("%s; it is looked at anew", error.message)
-            result.outdated.add(action.path)
-            if not may_have_arrived(self._session, action.path):
-                self._unsent(action)
-        except (
-            Refused,
-            RemoteLocked,
-            RemoteFull,
-            NotUnderstood,
-            OutcomeUnknown,
-        ) as error:
-            if isinstance(error, Refused) and error.lasting and is_new_there(action):
-                self._refusals.note(action, error.reason, now)
-                result.refused[action.path] = error.reason
-            else:
-                result.failed[action.path] = error.message
-            if not isinstance(error, OutcomeUnknown | NotUnderstood):
-                self._unsent(action)
-        except RemoteBusy as error:
-            if error.everywhere:
+            result.outdated.add(path)
+            if not may_have_arrived(self._session, path):
+                self._end_upload(action)
+        except Refused as error:
+            self._record_refusal(action, error, result, now)
+            self._end_upload(action)
+        except (NotUnderstood, OutcomeUnknown) as error:
+            # The upload stays open: the next pass finds out its outcome.
+            result.failed[path] = error.message
+        except (RemoteLocked, RemoteFull, RemoteBusy) as error:
+            if isinstance(error, RemoteBusy) and error.everywhere:
                 raise
-            result.failed[action.path] = error.message
-            self._unsent(action)
+            result.failed[path] = error.message
+            self._end_upload(action)
         except (VaultError, OSError) as error:
-            result.failed[action.path] = (
-                error.message if isinstance(error, VaultMemoryError) else str(error)
-            )
-            self._unsent(action)
+            result.failed[path] = _reason(error)
+            self._end_upload(action)
         return None
 
-    def _one(self, action: Action, result: PassResult, now: datetime) -> None:
+    def _record_refusal(
+        self, action: Action, error: Refused, result: PassResult, now: datetime
+    ) -> None:
+        if error.lasting and is_new_there(action):
+            self._refusals.note(action, error.reason, now)
+            result.refused[action.path] = error.reason
+        else:
+            result.failed[action.path] = error.message
+
+    def _run(self, action: Action, result: PassResult, now: datetime) -> None:
+        match action:
+            case Download() | Merge() | KeepBoth() | TrashLocal() | DeleteRemote():
+                self._run_on_file(action, result, now)
+            case (
+                MakeRemoteDir() | MakeLocalDir() | RemoveRemoteDir() | RemoveLocalDir()
+            ):
+                self._run_on_folder(action)
+            case MoveRemote() | MoveLocal() | MoveBase():
+                self._move(action)
+            case Refetch():
+                self._refetch(action, result, now)
+            case RecordInSync() | Refresh():
+                self._record_in_sync(action, now)
+            case ForgetBase():
+                with self._session.state.transaction():
+                    self._session.state.forget(action.path)
+
+    def _run_on_file(
+        self,
+        action: Download | Merge | KeepBoth | TrashLocal | DeleteRemote,
+        result: PassResult,
+        now: datetime,
+    ) -> None:
         match action:
             case Download():
                 self._files.download(action, result, now)
             case Merge():
                 self._files.merge(action, result, now)
-            case Refetch():
-                self._look(action, result, now)
-            case DeleteRemote():
-                self._session.certain(action.path, action.tag, now)
-                self._session.remote.delete(action.path, expected=action.tag)
-                self._session.forget(action.path)
-                result.deleted_remote.append(action.path)
+            case KeepBoth():
+                self._files.keep_both(action, result, now)
             case TrashLocal():
                 self._files.trash(action, now, again=self._trashed < FEW_TRASHED)
                 self._trashed += 1
                 result.deleted_local.append(action.path)
-            case (
-                MakeRemoteDir() | MakeLocalDir() | RemoveRemoteDir() | RemoveLocalDir()
-            ):
-                self._folder(action)
-            case MoveRemote() | MoveLocal() | MoveBase():
-                self._move(action)
-            case KeepBoth():
-                self._files.keep_both(action, result, now)
-            case RecordInSync() | Refresh():
-                self._adopt(action, now)
-            case ForgetBase():
-                with self._session.state.transaction():
-                    self._session.state.forget(action.path)
+            case DeleteRemote():
+                self._session.check_unchanged(action.path, action.tag, now)
+                self._session.remote.delete(action.path, expected=action.tag)
+                self._session.forget(action.path)
+                result.deleted_remote.append(action.path)
 
-    def _look(self, action: Refetch, result: PassResult, now: datetime) -> None:
-        fetched = self._session.remote.get(action.path, max_bytes=self._session.largest)
-        self._session.fetched(action.path, fetched)
+    def _refetch(self, action: Refetch, result: PassResult, now: datetime) -> None:
+        """Fetch a file to find out whether its tag hides other bytes."""
+        session = self._session
+        fetched = session.remote.get(action.path, max_bytes=session.largest)
+        session.remember_fetched(action.path, fetched)
         if fetched.etag != action.tag or not fetched.confirmed:
             return
-        was = self._session.state.base_of(action.path)
-        with self._session.state.transaction():
-            self._session.state.clear_racy(action.path)
-            ours = self._session.state.uploaded_lately(action.path, now.timestamp())
-        other = isinstance(was, BaseFile) and was.hash != revision_of(fetched.raw)
-        if other and ours and not self._session.remote.traits.versions:
+        was = session.state.base_of(action.path)
+        with session.state.transaction():
+            session.state.clear_racy(action.path)
+            is_ours = session.state.uploaded_lately(action.path, now.timestamp())
+        is_other = isinstance(was, BaseFile) and was.hash != revision_of(fetched.raw)
+        if is_other and is_ours and not session.remote.traits.versions:
             result.notes.append((action.path, UNTOLD))
 
-    def _folder(
+    def _run_on_folder(
         self, action: MakeRemoteDir | MakeLocalDir | RemoveRemoteDir | RemoveLocalDir
     ) -> None:
         match action:
             case MakeRemoteDir():
                 stored = self._session.remote.mkcol(action.path)
+                base = BaseDir("", stored.fileid)
+                entry = Entry(action.path, True, stored.etag, fileid=stored.fileid)
                 with self._session.state.transaction():
-                    self._session.state.set_base(
-                        action.path, BaseDir("", stored.fileid)
-                    )
-                    self._session.state.store_entry(
-                        Entry(action.path, True, stored.etag, fileid=stored.fileid)
-                    )
+                    self._session.state.set_base(action.path, base)
+                    self._session.state.store_entry(entry)
             case MakeLocalDir():
                 self._session.disk.make_folder(action.path)
                 with self._session.state.transaction():
@@ -267,44 +284,46 @@ class Executor:
                 self._session.forget(action.path)
 
     def _move(self, action: MoveRemote | MoveLocal | MoveBase) -> None:
-        tag: str | None = None
+        session, state = self._session, self._session.state
+        tag = ""
         if isinstance(action, MoveRemote):
-            stored = self._session.remote.move(
+            stored = session.remote.move(
                 action.path, action.to, expected=action.tag or None
             )
-            tag = stored.etag if action.tag and action.unedited else None
+            if action.tag and action.unedited:
+                tag = stored.etag
         elif isinstance(action, MoveLocal):
-            self._session.disk.rename(action.path, action.to, hashed=action.hash)
+            session.disk.rename(action.path, action.to, hashed=action.hash)
         record = action.path if isinstance(action, MoveBase) else action.record
-        with self._session.state.transaction():
-            if isinstance(
-                action, MoveRemote
-            ):  # after a rename by others another file may lie at the path by now
-                self._session.state.delete_entry(action.path)
+        with state.transaction():
+            # Fault: after a rename by another device, a new file may exist at the old path. So only
+            # a rename by this device deletes the entry.
+            if isinstance(action, MoveRemote):
+                state.delete_entry(action.path)
             if not record:
                 return
-            self._session.state.move(record, action.to)
-            was = self._session.state.base_of(action.to)
+            state.move(record, action.to)
+            was = state.base_of(action.to)
             if tag and isinstance(was, BaseFile):
-                self._session.state.set_base(
-                    action.to,
-                    BaseFile(was.hash, tag, was.local_id, was.remote_id),
-                    racy=True,
-                )
+                base = BaseFile(was.hash, tag, was.local_id, was.remote_id)
+                state.set_base(action.to, base, racy=YOUNG)
 
-    def _adopt(self, action: RecordInSync | Refresh, now: datetime) -> None:
+    def _record_in_sync(self, action: RecordInSync | Refresh, now: datetime) -> None:
+        session, state, path = self._session, self._session.state, action.path
         if isinstance(action.base, BaseFile) and isinstance(action, RecordInSync):
-            note = self._session.local.read(action.path)
+            note = session.local.read(path)
             if isinstance(note, Note) and note.revision == action.base.hash:
-                self._session.keep(action.path, note.raw, now)
-        with self._session.state.transaction():
-            racy = (
-                action.path in self._session.young
-                or action.path in self._session.state.racy()
-            )
-            self._session.state.set_base(action.path, action.base, racy=racy)
-            self._session.state.end_upload(action.path)
+                session.record_version(path, note.raw, now)
+        with state.transaction():
+            is_racy = path in session.young or path in state.racy()
+            state.set_base(path, action.base, racy=YOUNG if is_racy else 0)
+            state.end_upload(path)
 
-    def _unsent(self, action: Action) -> None:
+    def _end_upload(self, action: Action) -> None:
+        """Record that an upload has failed: its outcome need not be found out."""
         if isinstance(action, Upload | Merge):
-            self._session.sent(action.path)
+            self._session.end_upload(action.path)
+
+
+def _reason(error: VaultError | OSError) -> str:
+    return error.message if isinstance(error, VaultMemoryError) else str(error)

@@ -1,4 +1,4 @@
-"""Uploads without an answer: was it ours that arrived, half of ours, or somebody else's text?"""
+"""Finds out the outcome of uploads without an answer: the server has our text, a part of it, or another text."""
 
 import logging
 from datetime import datetime
@@ -17,7 +17,7 @@ from vault_memory.remote.remote_errors import (
     RemoteMissing,
 )
 from vault_memory.sync.apply.overwrite_check import OverwriteCheck
-from vault_memory.sync.apply.own_writes import NOTHING
+from vault_memory.sync.apply.own_writes import NOTHING, FinishedWrite
 from vault_memory.sync.apply.progress import PassResult
 from vault_memory.sync.apply.session import (
     SECOND_LOOK,
@@ -25,6 +25,7 @@ from vault_memory.sync.apply.session import (
     SyncSession,
     as_stored,
 )
+from vault_memory.sync.apply.unproven_uploads import SentText
 from vault_memory.sync.state_db import OpenUpload
 from vault_memory.sync.trees import BaseFile, hash_of
 from vault_memory.vault.reader import Note
@@ -36,19 +37,18 @@ CUT_SHORT = "its last upload was cut short; it is sent again in a few seconds"
 
 
 def repair(session: SyncSession, result: PassResult, now: datetime) -> dict[str, str]:
-    """Find out what became of uploads without an answer: ours, our own half of one, or somebody else's.
+    """Settle the uploads without an answer, then check what all recent writes have overwritten.
 
-    A beginning of what we sent is written anew; it is never taken for an edit. Then look behind all writes of which
-    that is still to be done: another write could wipe out what they replaced. Returns what is still open.
+    Returns the paths that are still open, with the reasons.
     """
-    still: dict[str, str] = {}
-    for sent in session.state.open_uploads():
+    still_open: dict[str, str] = {}
+    for upload in session.state.open_uploads():
         try:
-            _settle(session, sent, result, now)
+            _InterruptedUpload(session, upload).settle(result, now)
         except (RemoteLocked, RemoteBusy, OutcomeUnknown, NotUnderstood) as error:
-            still[sent.path] = error.message
+            still_open[upload.path] = error.message
         except ActionOutdated:
-            still[sent.path] = CUT_SHORT
+            still_open[upload.path] = CUT_SHORT
         except (
             RemoteChanged,
             RemoteMissing,
@@ -57,87 +57,135 @@ def repair(session: SyncSession, result: PassResult, now: datetime) -> dict[str,
             RemoteFull,
         ) as error:
             logger.info("%s; it is looked at anew", error.message)
-            # Fault: the server has half of it, and does not take the whole one any more. What
-            # the half lacks would count as removed, or what somebody has written upon the half.
-            session.deliveries.lose(sent.path, sent.hash)
-            session.sent(sent.path)
-    return {**OverwriteCheck(session).search(result, now), **still}
+            # Fault: the server has a part of the text, and refuses the complete one. Lines that the
+            # part lacks would count as removed, or lines that others based on the part.
+            session.deliveries.mark_unanswered(upload.path, upload.hash)
+            session.end_upload(upload.path)
+    # Fault: another write could delete the version with the text that an earlier one replaced.
+    waiting = OverwriteCheck(session).search(result, now)
+    return {**waiting, **still_open}
 
 
-def _settle(
-    session: SyncSession, sent: OpenUpload, result: PassResult, now: datetime
-) -> None:
-    ours, was = _bytes_of(session, sent), session.state.base_of(sent.path)
-    before = hash_of(was)
-    try:
-        there = _on_server(session, sent.path)
-    except RemoteMissing:
-        # What arrived may lie under another name by now, be it a part of it.
-        session.deliveries.lose(sent.path, sent.hash)
-        session.sent(sent.path)
-        return
-    # Two writes of one second have one tag: the bytes tell whether anything was written.
-    is_other = there.etag != sent.tag or revision_of(there.raw) != before
-    if is_other:
-        _remember(session, sent, ours, there, now)
-    if revision_of(there.raw) == sent.hash:
-        session.agree(sent.path, there.raw, as_stored(there))
-        session.deliveries.record(sent.path, there.raw, before, now)
-    elif ours is not None and ours.startswith(there.raw) and is_other:
+class _InterruptedUpload:
+    """One upload whose outcome is unknown."""
+
+    def __init__(self, session: SyncSession, upload: OpenUpload) -> None:
+        self._session = session
+        self._upload = upload
+        self._path = upload.path
+        self._overwrites = OverwriteCheck(session)
+
+    def settle(self, result: PassResult, now: datetime) -> None:
+        """Record the outcome; a part of our text is uploaded again, and never counts as an edit.
+
+        Raises RemoteErrors, and ActionOutdated when it has to wait.
+        """
+        session, path = self._session, self._path
+        sent_hash = self._upload.hash
+        ours = self._sent_bytes()
+        before = hash_of(session.state.base_of(path))
+        try:
+            fetched = _fetch(session, path)
+        except RemoteMissing:
+            # Fault: the server stored it, or a part, and another device has renamed it.
+            session.deliveries.mark_unanswered(path, sent_hash)
+            session.end_upload(path)
+            return
+        revision = revision_of(fetched.raw)
+        # Fault: two writes of one second have one tag. Only the bytes show a second write.
+        is_other = fetched.etag != self._upload.tag or revision != before
+        if is_other:
+            self._remember(ours, fetched, now)
+        if revision == sent_hash:
+            sent = SentText(path=path, raw=fetched.raw, before=before)
+            session.record_base(path, fetched.raw, as_stored(fetched))
+            session.deliveries.record_ours(sent, now)
+        elif ours is not None and ours.startswith(fetched.raw) and is_other:
+            self._complete(ours, fetched, result, now)
+        elif is_other:
+            # Fault: the server stored our text or a part of it before another program wrote.
+            session.deliveries.mark_unanswered(path, sent_hash)
+        session.end_upload(path)
+
+    def _complete(
+        self, ours: bytes, fetched: Fetched, result: PassResult, now: datetime
+    ) -> None:
+        """Upload our text again over its first part. Raises ActionOutdated, RemoteBusy."""
+        session, path = self._session, self._path
+        was = session.state.base_of(path)
         with session.state.transaction():
-            since = session.state.mark_doubtful(sent.path, there.etag, now)
-        if not (there.confirmed or now.timestamp() - since >= SECOND_LOOK):
+            since = session.state.mark_doubtful(path, fetched.etag, now)
+        if not fetched.confirmed and now.timestamp() - since < SECOND_LOOK:
             raise ActionOutdated
-        if (
-            reason := OverwriteCheck(session)
-            .search(result, now, only=sent.path)
-            .get(sent.path)
-        ):
+        reason = self._overwrites.search(result, now, only=path).get(path)
+        if reason:
             raise RemoteBusy(reason)
-        stored = session.send(sent.path, ours, there.etag, after=there.modified)
-        half = BaseFile(
-            revision_of(there.raw), there.etag, "", was.remote_id if was else ""
+        stored = session.upload(path, ours, fetched.etag, after=fetched.modified)
+        remote_id = was.remote_id if was else ""
+        first_part = BaseFile(revision_of(fetched.raw), fetched.etag, "", remote_id)
+        # Fault: another write passed the precondition together with this one, too.
+        write = FinishedWrite(
+            path=path, raw=ours, replaced=first_part, stored=stored, young=True
         )
-        with (
-            session.state.transaction()
-        ):  # another write may have passed together with this one, too
-            OverwriteCheck(session).remember(
-                half, stored, sent.path, ours, now, young=True
-            )
-        session.agree(sent.path, ours, stored)
-        session.deliveries.record(sent.path, ours, before, now, in_parts=True)
-    elif is_other:
-        # The server may have kept a part of ours, or all of it, before somebody wrote what lies there now.
-        session.deliveries.lose(sent.path, sent.hash)
-    session.sent(sent.path)
+        with session.state.transaction():
+            self._overwrites.remember(write, now)
+        session.record_base(path, ours, stored)
+        sent = SentText(path=path, raw=ours, before=hash_of(was), in_parts=True)
+        session.deliveries.record_ours(sent, now)
+
+    def _remember(self, ours: bytes | None, fetched: Fetched, now: datetime) -> None:
+        """Store the upload for a check of what it may have replaced unseen."""
+        session, tag = self._session, self._upload.tag
+        was = session.state.base_of(self._path)
+        if ours is None or not isinstance(was, BaseFile | None):
+            return
+        if (was is None) != (tag is None):
+            return
+        is_ours = ours.startswith(fetched.raw)
+        write = FinishedWrite(
+            path=self._path,
+            raw=ours,
+            replaced=was or NOTHING,
+            stored=PutResult(modified=fetched.modified if is_ours else 0),
+            young=True,
+            tag=tag or "",
+        )
+        with session.state.transaction():
+            self._overwrites.remember(write, now)
+
+    def _sent_bytes(self) -> bytes | None:
+        """The bytes of the upload; None when they are no longer stored."""
+        note = self._session.local.read(self._path)
+        if isinstance(note, Note) and note.revision == self._upload.hash:
+            return note.raw
+        return self._session.sent_bytes(self._upload.hash)
 
 
 def may_have_arrived(session: SyncSession, path: str) -> bool:
-    """Whether the server may have stored an upload although it refused it.
-
-    A proxy may send an upload twice: the server stores the first and refuses the second, for the tag has changed.
-    """
-    sent = next(
-        (sent for sent in session.state.open_uploads() if sent.path == path), None
-    )
-    if sent is None:
+    """Whether the server may have stored an upload although it refused it."""
+    # Fault: a proxy sends an upload twice. The server stores the first and refuses the second, since
+    # the tag has changed.
+    uploads = [upload for upload in session.state.open_uploads() if upload.path == path]
+    if not uploads:
         return False
-    ours = session.sent_bytes(sent.hash) or b""
+    upload = uploads[0]
+    ours = session.sent_bytes(upload.hash) or b""
     try:
-        there = _on_server(session, path)
-        # A listing left it out, or only its tag is new. Ours may begin with it: that does not make it a part of ours.
-        is_base = revision_of(there.raw) == hash_of(session.state.base_of(path))
-        is_ours = ours.startswith(there.raw)
-        if is_base:
+        fetched = _fetch(session, path)
+        # The base may be a first part of ours: then a listing left the file out, or only its tag is
+        # new, and nothing arrived.
+        if revision_of(fetched.raw) == hash_of(session.state.base_of(path)):
             return False
-        return is_ours or _is_among_versions(session, sent, len(ours))
+        if ours.startswith(fetched.raw):
+            return True
+        return _is_among_versions(session, upload, len(ours))
     except RemoteError as error:
         is_certain = isinstance(error, RemoteMissing | Refused)
         return not is_certain  # else the next pass asks again
 
 
-def _on_server(session: SyncSession, path: str) -> Fetched:
-    """What the server holds at a path. Raises RemoteMissing once two answers say so.
+def _fetch(session: SyncSession, path: str) -> Fetched:
+    """Fetch the server's file. Raises RemoteMissing once two answers say so.
 
     Raises RootMissing where the server calls everything missing.
     """
@@ -145,51 +193,19 @@ def _on_server(session: SyncSession, path: str) -> Fetched:
         return session.remote.get(path, max_bytes=session.largest)
     except RemoteMissing:
         # Fault: a proxy cannot reach the server for a moment and calls every address missing.
-        # The upload would count as gone, and nobody would look for what it replaced. So the
+        # The upload would count as gone, and what it replaced would never be checked. So the
         # server has to show its folder in between.
         session.remote.look("")
         return session.remote.get(path, max_bytes=session.largest)
 
 
-def _is_among_versions(session: SyncSession, sent: OpenUpload, size: int) -> bool:
+def _is_among_versions(session: SyncSession, upload: OpenUpload, size: int) -> bool:
     """Whether a version of this size came after the text that an upload was to replace."""
-    entry = session.state.entry_of(sent.path)
+    entry = session.state.entry_of(upload.path)
     if entry is None:
         return False
-    versions = session.remote.versions(sent.path, fileid=entry.fileid)
+    versions = session.remote.versions(upload.path, fileid=entry.fileid)
     newer_sizes = [
         version.size for version in versions if version.modified > entry.modified
     ]
     return size in newer_sizes
-
-
-def _remember(
-    session: SyncSession,
-    sent: OpenUpload,
-    ours: bytes | None,
-    there: Fetched,
-    now: datetime,
-) -> None:
-    """It may have arrived, and have replaced a text that nobody here has seen."""
-    was = session.state.base_of(sent.path)
-    if (
-        ours is None
-        or not isinstance(was, BaseFile | None)
-        or (was is None) != (sent.tag is None)
-    ):
-        return
-    is_ours = ours.startswith(there.raw)
-    stored = PutResult(modified=there.modified if is_ours else 0)
-    with session.state.transaction():
-        OverwriteCheck(session).remember(
-            was or NOTHING, stored, sent.path, ours, now, young=True, tag=sent.tag or ""
-        )
-
-
-def _bytes_of(session: SyncSession, sent: OpenUpload) -> bytes | None:
-    """What was to be uploaded, if it is still to be had."""
-    note = session.local.read(sent.path)
-    if isinstance(note, Note) and note.revision == sent.hash:
-        return note.raw
-    with session.writing() as writer:
-        return writer.snapshots.bytes_of(sent.hash)

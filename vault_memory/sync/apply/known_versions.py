@@ -1,7 +1,7 @@
-"""Which earlier texts of a file are known, of those that the server keeps: others came to stand there unseen.
+"""Remembers which versions of a file the server listed while a text of this device was the last one.
 
-Clients give files what times they like, so a time does not tell whether a text came before or after another one. What
-is in the server's list now, and was not there while a text of ours was the last one, was written over that text.
+Clients give files any time they like, so a time does not prove the order of two texts. A version
+that is listed now, and was not listed then, was written over that text of ours.
 """
 
 from collections.abc import Sequence
@@ -24,7 +24,7 @@ class KnownList:
     modified: int = 0
     """the time that the server gave that text; 0 when it is not known"""
     before_write: bool = False
-    """whether it was made before a write of ours: if the server refuses that, another text was the last"""
+    """whether it was listed before a write of ours: if that write fails, another text was the last"""
 
     def has(self, version: FileVersion) -> bool:
         """Whether this version was listed with its size."""
@@ -38,27 +38,22 @@ class KnownVersions:
         self._state = state
 
     def of(self, path: str, revision: str) -> KnownList | None:
-        """The list that was made while this revision was the last one; None when there is none."""
+        """The list that was made while this revision was the last one; None when none was made."""
         fact = self._state.meta(_FACT + path)
         if not isinstance(fact, dict) or "sizes" not in fact:
             return None
         return KnownList(**fact) if fact["revision"] == revision else None
 
     def begin(self, path: str, revision: str) -> None:
-        """A file is new on the server: nothing that lies in its versions was ever here."""
+        """Record an empty list: the file is new on the server, and none of its versions was ever here."""
         self._state.set_meta(_FACT + path, asdict(KnownList(revision, {})))
 
-    def save(
-        self,
-        path: str,
-        revision: str,
-        versions: Sequence[FileVersion],
-        modified: int,
-        *,
-        before_write: bool = False,
-    ) -> None:
-        """Keep a list of the versions whose bytes are known here."""
-        sizes = {one.id: one.size for one in versions}
-        known = KnownList(revision, sizes, modified, before_write)
+    def save(self, path: str, known_list: KnownList) -> None:
+        """Store a list of the versions whose bytes this device knows."""
         with self._state.transaction():
-            self._state.set_meta(_FACT + path, asdict(known))
+            self._state.set_meta(_FACT + path, asdict(known_list))
+
+
+def sizes_of(versions: Sequence[FileVersion]) -> dict[str, int]:
+    """The sizes of versions, by id."""
+    return {version.id: version.size for version in versions}

@@ -1,4 +1,4 @@
-"""Renames, and folders that come and go, in the vault: never over something, never out of it."""
+"""Renames files, and makes and removes folders, in the vault: never over a file, never outside of it."""
 
 import errno
 import os
@@ -11,26 +11,26 @@ from vault_memory.vault.write.attempt import make_folders
 
 
 class Disk:
-    """One vault's folder, for changing names. Raises OSError as the system does."""
+    """The folder of one vault. Its methods raise the OSErrors of the system."""
 
     def __init__(self, root: str) -> None:
         self._files = RealFiles(root)
 
     def id_of(self, path: str) -> str:
-        """What stays through a rename; empty when nothing is there."""
+        """The inode, which survives a rename; empty when the path does not exist."""
         try:
             with self._parent(path) as (folder, name):
-                found = self._files.look(folder, name)
+                stat = self._files.look(folder, name)
         except OSError:
             return ""
-        return str(found.ino) if found else ""
+        return str(stat.ino) if stat else ""
 
     def make_folder(self, path: str) -> None:
-        """A folder, and those above it; it may be there already."""
+        """Make a folder and its parents, unless they exist."""
         self._files.close(make_folders(self._files, path))
 
     def remove_folder(self, path: str) -> bool:
-        """Take an empty folder away; False when something is in it that is not synced: then it stays."""
+        """Remove an empty folder. False: it stays, since it contains files that are not synced."""
         with self._parent(path) as (folder, name):
             try:
                 os.rmdir(name, dir_fd=folder)
@@ -44,7 +44,7 @@ class Disk:
         return True
 
     def rename(self, path: str, to: str, *, hashed: str | None) -> None:
-        """Give a file (of these bytes) or a folder another name, which must be free. Raises FileExistsError."""
+        """Rename a file with this hash, or a folder, to a free name. Raises FileExistsError."""
         self.make_folder(to.rpartition("/")[0])
         with (
             self._parent(path) as (old_folder, name),

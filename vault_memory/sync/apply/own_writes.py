@@ -3,22 +3,37 @@
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from vault_memory.remote.contract import FileVersion
+from vault_memory.remote.contract import FileVersion, PutResult
 from vault_memory.sync.apply.known_versions import KnownList
 from vault_memory.sync.apply.unproven_uploads import UNNOTICED_SECONDS
 from vault_memory.sync.trees import BaseFile
 
 LATELY = 3
-"""Seconds in which the times of several writes need not tell their order"""
+"""Seconds within which the times of several writes do not prove their order"""
 NOTHING = BaseFile("", "")
-"""What a file replaced that was to be a new one"""
+"""Stands for the missing base of a file that this device wanted to create"""
 SAME_PASS = 1.0
-"""A look so many seconds after the write is not late"""
+"""A check within so many seconds after the write is not late"""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class FinishedWrite:
+    """An upload that the server reports as stored, before it is recorded as the base."""
+
+    path: str
+    raw: bytes
+    replaced: BaseFile
+    """what it replaced, as this device believed"""
+    stored: PutResult
+    young: bool
+    """whether another program may have written at the same moment"""
+    tag: str = ""
+    """the tag that `replaced` was last listed with, if it is another one now"""
 
 
 @dataclass(frozen=True, slots=True)
 class Overwrite:
-    """A write of ours over a file whose bytes we believed to know."""
+    """A write of ours over a file, until the check of what it replaced is done."""
 
     path: str
     fileid: str
@@ -26,38 +41,39 @@ class Overwrite:
     """the hash of what we believed to replace"""
     size: int
     modified: int
-    """of that, as last listed; 0 when that is not known"""
+    """the time of that text, as last listed; 0 when unknown"""
     ours: str
     ours_size: int
     young: bool
     """whether another program may have written: then size and time prove nothing"""
     at: float
+    """Unix seconds on the clock of this device: when the first of `writes` was made"""
     writes: tuple[tuple[str, str], ...] = ()
-    """our writes of which none was looked behind, the newest first: what each wrote over what"""
+    """our unchecked writes, the newest first: the revision of each, and of what it replaced"""
     ours_modified: int = 0
-    """the time that our write gave the file; 0 when that is not known"""
+    """the time that our write gave the file; 0 when unknown"""
     date: int = 0
-    """the server's clock when our write was done; 0 when that is not known"""
+    """the server's clock when our write was done; 0 when unknown"""
     crossed: bool = False
-    """whether somebody else wrote the file within the last minute"""
+    """whether another program wrote the file within the last minute"""
     unseen: tuple[tuple[int, str], ...] = ()
-    """texts that a look has read before it broke off: the times and revisions of their versions"""
+    """texts that an interrupted check has read: the times and revisions of their versions"""
 
 
 def has_time_of_its_own(write: Overwrite) -> bool:
     """Whether no other program can have written at the time of our write since we asked."""
+    # Fault: a file that another client made may have any time, by chance that of ours.
     if write.base == NOTHING.hash:
-        return False  # a file that another client made may have any time, by chance that of ours
+        return False
     is_past = 0 < write.ours_modified < write.date - 1
     return is_past and write.ours_modified != write.modified
 
 
 def earliest(write: Overwrite) -> int:
     """The earliest time of a text written after the one that we replaced; 0 when not known."""
+    # Fault: clients give new files old times, and no text of theirs was ever here.
     if write.base == NOTHING.hash:
-        return (
-            0  # clients give new files old times, and no text of theirs was ever here
-        )
+        return 0
     if not write.date:
         return write.modified
     lately = write.date - LATELY
@@ -84,7 +100,10 @@ def is_ours(write: Overwrite, version: FileVersion) -> bool:
 
 
 def before_ours(ours: Overwrite, versions: Sequence[FileVersion]) -> list[FileVersion]:
-    """The versions of an earlier time than our write. A later one may share the entry of the text of now."""
+    """The versions of an earlier time than our write.
+
+    A later one may share the entry of the current text.
+    """
     until = ours.ours_modified
     return [version for version in versions if version.modified < until]
 
@@ -96,18 +115,16 @@ def is_later(write: Overwrite, version: FileVersion, passed: float) -> bool:
     """
     if not write.date or passed <= SAME_PASS:
         return False
-    # Fault: our time may lie ahead. A text that comes to stand at that time shares the entry
-    # of ours, and the next write at another time wipes it out. An earlier one may lie below ours.
+    # Fault: our time is in the future. A text that another client writes at that time shares the
+    # entry of ours, and the next write at another time deletes it. An earlier one may be below ours.
     latest = max(write.date + 1, write.ours_modified)
     return latest < version.modified <= write.date + passed + 1
 
 
 def may_hide_another(write: Overwrite, version: FileVersion) -> bool:
-    """Whether a listed version may hold another text by now.
-
-    Fault: a program that has read a text of the last minute uploads another one with its time
-    and its length. That takes the entry of the text that it had read, and the list stays as it was.
-    """
+    """Whether a listed version may have another text by now."""
+    # Fault: a program that has read a text of the last minute uploads another one with its time and
+    # length. The upload takes the entry of the text that was read, and the list stays the same.
     return write.crossed and version.modified >= write.date - UNNOTICED_SECONDS
 
 
@@ -120,7 +137,7 @@ def candidates(
 ) -> list[FileVersion]:
     """The versions that may hold an unseen text: new ones first, each kind the newest first.
 
-    `listed` has the versions that were there before our write; None where that is not known.
+    `listed`: the versions that existed before our write; None when unknown.
     `passed` are the seconds since our write.
     """
     new: list[FileVersion] = []
@@ -128,7 +145,7 @@ def candidates(
     for version in versions:
         if _is_replaced_text(write, version):
             if listed is None and earliest(write) == write.modified:
-                break  # what follows is older
+                break  # the versions that follow are older
         elif _was_listed(write, version, listed):
             if may_hide_another(write, version):
                 listed_before.append(version)
@@ -138,11 +155,9 @@ def candidates(
 
 
 def _is_replaced_text(write: Overwrite, version: FileVersion) -> bool:
-    """Whether a version is the text that we replaced.
-
-    Fault: another text of its length takes its entry in the same second. So a young entry
-    proves nothing.
-    """
+    """Whether a version is the text that we replaced."""
+    # Fault: another text of its length takes its entry in the same second: a young entry proves
+    # nothing.
     is_same = (version.modified, version.size) == (write.modified, write.size)
     return is_same and not write.young
 
@@ -150,7 +165,7 @@ def _is_replaced_text(write: Overwrite, version: FileVersion) -> bool:
 def _was_listed(
     write: Overwrite, version: FileVersion, listed: KnownList | None
 ) -> bool:
-    """Whether a version stood on the list before our write, and is not the one that we replaced."""
+    """Whether a version was listed before our write, and is not the one that we replaced."""
     if listed is None or version.modified == write.modified:
         return False
     return listed.has(version)

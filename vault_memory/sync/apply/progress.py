@@ -1,4 +1,4 @@
-"""What a pass has done so far, as its steps note it down."""
+"""What a pass has done so far."""
 
 from dataclasses import dataclass, field
 
@@ -15,13 +15,13 @@ class PassResult:
     deleted_local: list[str] = field(default_factory=list)
     deleted_remote: list[str] = field(default_factory=list)
     conflicts: list[str] = field(default_factory=list)
-    """copies that were made because two texts could not become one"""
+    """copies of texts that could not be merged"""
     failed: dict[str, str] = field(default_factory=dict)
-    """paths on which something could not be done, and why"""
+    """paths with a failed action, and why"""
     refused: dict[str, str] = field(default_factory=dict)
-    """new paths that the server will never take as they are, and why"""
+    """new paths that the server will never accept as they are, and why"""
     outdated: set[str] = field(default_factory=set)
-    """paths to be looked at anew"""
+    """paths that the next pass compares again"""
     notes: list[tuple[str, str]] = field(default_factory=list)
     """for a person to review: path and text"""
     acted: int = 0

@@ -1,6 +1,6 @@
-"""New files and folders that the server refused for good: left alone until they change, or a day has passed.
+"""Remembers new files and folders that the server refused for good, until they change or a day has passed.
 
-Without this, one name that a server never takes makes each pass fail, and costs a request each time.
+Without this, one name that a server never accepts would fail each pass, and cost a request each time.
 """
 
 from collections.abc import Mapping
@@ -15,20 +15,20 @@ _FACT = "refused "
 
 
 def is_new_there(action: Action) -> bool:
-    """Whether the action makes something on the server where nothing is."""
+    """Whether the action creates a file or folder on the server."""
     return isinstance(action, MakeRemoteDir) or (
         isinstance(action, Upload) and action.tag is None
     )
 
 
 class Refusals:
-    """What is remembered of them, in the book."""
+    """The refusals in the sync state."""
 
     def __init__(self, state: SyncState) -> None:
         self._state = state
 
     def note(self, action: Action, reason: str, now: datetime) -> None:
-        """The server refused this."""
+        """Record that the server refused this."""
         revision = action.hash if isinstance(action, Upload) else ""
         with self._state.transaction():
             self._state.set_meta(
@@ -37,18 +37,21 @@ class Refusals:
             )
 
     def lasting(self, nodes: Mapping[str, Node], now: float) -> dict[str, str]:
-        """Paths that the server would refuse again, and why; what has changed since is forgotten."""
+        """Paths that the server would refuse again, and why. Forgets the paths that have changed since."""
         lasting = {}
         for name, fact in self._state.metas_with_prefix(_FACT).items():
             path = name.removeprefix(_FACT)
-            node = nodes.get(path)
-            is_same = (
-                node is not None
-                and (node.hash if isinstance(node, File) else "") == fact["hash"]
-            )
+            is_same = _hash_of(nodes.get(path)) == fact["hash"]
             if is_same and 0 <= now - fact["at"] < LEFT_ALONE_SECONDS:
                 lasting[path] = str(fact["reason"])
             else:
                 with self._state.transaction():
                     self._state.delete_meta(name)
         return lasting
+
+
+def _hash_of(node: Node | None) -> str | None:
+    """The hash of a file, "" for a folder; None for a missing path."""
+    if node is None:
+        return None
+    return node.hash if isinstance(node, File) else ""

@@ -1,4 +1,4 @@
-"""Files that travel, are merged, deleted, or kept twice. What an action rests on is looked at again first."""
+"""Downloads, merges and deletes files, and writes copies; each step checks its preconditions first."""
 
 import secrets
 from datetime import datetime
@@ -8,6 +8,7 @@ from vault_memory.remote.contract import Fetched
 from vault_memory.remote.remote_errors import RemoteMissing
 from vault_memory.sync.actions import Download, KeepBoth, Merge, TrashLocal
 from vault_memory.sync.apply.overwrite_check import OverwriteCheck
+from vault_memory.sync.apply.own_writes import FinishedWrite
 from vault_memory.sync.apply.progress import PassResult
 from vault_memory.sync.apply.session import (
     RECORDS,
@@ -18,6 +19,7 @@ from vault_memory.sync.apply.session import (
     SyncSession,
     as_stored,
 )
+from vault_memory.sync.apply.unproven_uploads import SentText
 from vault_memory.sync.apply.unread_overwrites import (
     StartFinder,
     merge_additions,
@@ -36,40 +38,43 @@ class FileTransfers:
 
     def __init__(self, session: SyncSession) -> None:
         self._session = session
-        self._overwritten = OverwriteCheck(session)
-        self._starts = StartFinder(session, self._overwritten)
+        self._overwrites = OverwriteCheck(session)
+        self._starts = StartFinder(session, self._overwrites)
 
     def download(self, action: Download, result: PassResult, now: datetime) -> None:
+        """Download a file. Raises ActionOutdated."""
         fetched = self._session.fetch(action.path, action.tag, now)
         if action.hash is not None and self._session.is_cut_short(action.path, fetched):
-            note = self._session.read(action.path, action.hash)
-            self._send_again(note, fetched, result, now)
+            note = self._session.read_unchanged(action.path, action.hash)
+            self._upload_again(note, fetched, result, now)
             return
-        if (joined := self._overtaken(action, fetched, now)) is not None:
-            self._swap_in(action, joined, fetched, result, now)
+        merged = self._merged_with_unread(action, fetched, now)
+        if merged is not None:
+            self._store_merged(action.path, action.hash, merged, fetched, now)
+            self._record_theirs(action.path, fetched, now)
+            result.merged.append(action.path)
             return
-        if self._session.put(action.path, fetched.raw, action.hash, now) == "copied":
+        outcome = self._session.write_local(action.path, fetched.raw, action.hash, now)
+        if outcome == "copied":
             result.conflicts.append(action.path)
             raise ActionOutdated
-        with self._session.state.transaction():
-            self._agree_on_theirs(action.path, fetched, now)
-            self._session.rewrote(action.path, "them", now)
+        self._record_theirs(action.path, fetched, now)
         result.downloaded.append(action.path)
 
-    def _send_again(
+    def _upload_again(
         self, note: Note, fetched: Fetched, result: PassResult, now: datetime
     ) -> None:
-        """Put the text of now over the first part of the last one."""
-        if self._session.send_again(note, fetched.etag, now):
+        """Upload the current text over the first part of the last one, which the server kept."""
+        if self._session.upload_again(note, fetched.etag, now):
             result.uploaded.append(note.path)
-        else:
-            kept, whole = len(fetched.raw), len(note.raw)
-            result.failed[note.path] = SHORT.format(kept=kept, whole=whole)
+            return
+        reason = SHORT.format(kept=len(fetched.raw), whole=len(note.raw))
+        result.failed[note.path] = reason
 
-    def _overtaken(
+    def _merged_with_unread(
         self, action: Download, fetched: Fetched, now: datetime
     ) -> bytes | None:
-        """Both texts in one, where somebody wrote over our last upload without having seen it."""
+        """Both texts merged, if the author of the server's text had not read our last upload; else None."""
         was = self._session.state.base_of(action.path)
         if not isinstance(was, BaseFile) or was.hash != action.hash:
             return None
@@ -81,21 +86,6 @@ class FileTransfers:
             return join_records([ours, fetched.raw])
         return merge_additions(start, ours, fetched.raw, now)
 
-    def _swap_in(
-        self,
-        action: Download,
-        joined: bytes,
-        fetched: Fetched,
-        result: PassResult,
-        now: datetime,
-    ) -> None:
-        """What both wrote stands here now; it goes up with the next pass."""
-        self._store_merged(action.path, action.hash, joined, fetched, now)
-        with self._session.state.transaction():
-            self._agree_on_theirs(action.path, fetched, now)
-            self._session.rewrote(action.path, "them", now)
-        result.merged.append(action.path)
-
     def _store_merged(
         self,
         path: str,
@@ -104,121 +94,115 @@ class FileTransfers:
         fetched: Fetched,
         now: datetime,
     ) -> None:
-        """Put the merged text here, and keep it among the versions above the server's text."""
+        """Write the merged text to the vault, and record it as the version after the server's text."""
         outcome = "unchanged"
         if revision_of(merged) != expected:
-            outcome = self._session.put(path, merged, expected, now)
+            outcome = self._session.write_local(path, merged, expected, now)
         if outcome == "copied":
             raise ActionOutdated
         # Fault: an open editor delays the write. The server's text is not in the vault then. As
         # a version it would count as read here: the next pass would take it for the common text
-        # or for one that somebody put back, and lines of one side would go.
-        self._session.keep(path, fetched.raw, now, by="sync")
+        # or for one that a person restored, and lines of one side would be lost. So it is recorded
+        # only after the write.
+        self._session.record_version(path, fetched.raw, now, by="sync")
         # Fault: an editor saves the note at this moment. Then the merged text that is uploaded
         # is never in the vault, and without its version no merge can tell which lines it added.
-        self._session.keep(path, merged, now, by="sync")
+        self._session.record_version(path, merged, now, by="sync")
         note = self._session.local.read(path)
         if outcome == "merged" and isinstance(note, Note):
-            self._session.keep(path, note.raw, now)
+            self._session.record_version(path, note.raw, now)
 
-    def _agree_on_theirs(self, path: str, fetched: Fetched, now: datetime) -> None:
-        """The server's text is the common one from now on."""
+    def _record_theirs(self, path: str, fetched: Fetched, now: datetime) -> None:
+        """Record the server's text as the base, and as a rewrite by another program."""
         was = self._session.state.base_of(path)
-        self._session.agree(path, fetched.raw, as_stored(fetched))
-        if isinstance(was, BaseFile):
-            self._session.deliveries.read(path, fetched.raw, was.hash, now)
+        with self._session.state.transaction():
+            self._session.record_base(path, fetched.raw, as_stored(fetched))
+            if isinstance(was, BaseFile):
+                self._session.deliveries.record_theirs(path, fetched.raw, was.hash, now)
+            self._session.record_rewrite(path, "them", now)
 
     def merge(self, action: Merge, result: PassResult, now: datetime) -> None:
-        young = action.path in self._overwritten.suspects(now)
-        note = self._session.read(action.path, action.hash)
-        fetched = self._session.fetch(action.path, action.tag, now)
-        self._session.keep(action.path, note.raw, now)
+        """Merge both texts and upload the result, or write a copy. Raises ActionOutdated."""
+        path = action.path
+        young = path in self._overwrites.suspects(now)
+        note = self._session.read_unchanged(path, action.hash)
+        fetched = self._session.fetch(path, action.tag, now)
+        self._session.record_version(path, note.raw, now)
         if fetched.raw == note.raw:
-            self._session.agree(action.path, note.raw, as_stored(fetched))
+            self._session.record_base(path, note.raw, as_stored(fetched))
             return
-        if action.upload and self._session.is_cut_short(action.path, fetched):
-            self._send_again(note, fetched, result, now)
+        if action.upload and self._session.is_cut_short(path, fetched):
+            self._upload_again(note, fetched, result, now)
             return
-        joined = self._joined(action, note.raw, fetched, now)
-        if joined is None:
-            self._part(action, fetched, result, now)
+        merged = self._merged(action, note.raw, fetched, now)
+        if merged is None:
+            self._move_local_aside(action, fetched, result, now)
             return
-        self._store_merged(action.path, action.hash, joined, fetched, now)
-        self._agree_on_theirs(action.path, fetched, now)
-        self._session.deliveries.met(action.path)
-        self._session.rewrote(action.path, "them", now)
-        if joined != fetched.raw and action.upload:
-            self._upload_joined(
-                action, joined, fetched, now, young=young or not fetched.confirmed
-            )
-        result.merged.append(action.path)
+        self._store_merged(path, action.hash, merged, fetched, now)
+        self._record_theirs(path, fetched, now)
+        self._session.deliveries.clear_unanswered(path)
+        if merged != fetched.raw and action.upload:
+            young = young or not fetched.confirmed
+            self._upload_merged(path, merged, fetched, now, young=young)
+        result.merged.append(path)
 
-    def _upload_joined(
-        self,
-        action: Merge,
-        joined: bytes,
-        fetched: Fetched,
-        now: datetime,
-        *,
-        young: bool,
+    def _upload_merged(
+        self, path: str, merged: bytes, fetched: Fetched, now: datetime, *, young: bool
     ) -> None:
-        if not (fetched.confirmed or self._session.remote.traits.versions):
-            raise ActionOutdated  # another write of that second could hide behind the tag, and nobody could tell afterwards
-        self._overwritten.list_before(action.path, now)
-        with self._session.state.transaction():
-            self._session.state.begin_uploads(
-                [
-                    OpenUpload(
-                        action.path, revision_of(joined), len(joined), fetched.etag
-                    )
-                ]
-            )
-        stored = self._session.send(action.path, joined, fetched.etag)
-        with self._session.state.transaction():
-            if isinstance(was := self._session.state.base_of(action.path), BaseFile):
-                self._overwritten.remember(
-                    was, stored, action.path, joined, now, young=young
+        """Upload a merged text over the fetched one. Raises ActionOutdated."""
+        session = self._session
+        # Fault: another write of the second of the tag hides behind it, and no version shows it.
+        if not fetched.confirmed and not session.remote.traits.versions:
+            raise ActionOutdated
+        self._overwrites.list_before(path, now)
+        upload = OpenUpload(path, revision_of(merged), len(merged), fetched.etag)
+        with session.state.transaction():
+            session.state.begin_uploads([upload])
+        stored = session.upload(path, merged, fetched.etag)
+        sent = SentText(path=path, raw=merged, before=revision_of(fetched.raw))
+        with session.state.transaction():
+            was = session.state.base_of(path)
+            if isinstance(was, BaseFile):
+                write = FinishedWrite(
+                    path=path, raw=merged, replaced=was, stored=stored, young=young
                 )
-            self._session.agree(action.path, joined, stored)
-            self._session.deliveries.record(
-                action.path, joined, revision_of(fetched.raw), now
-            )
+                self._overwrites.remember(write, now)
+            session.record_base(path, merged, stored)
+            session.deliveries.record_ours(sent, now)
 
-    def _part(
+    def _move_local_aside(
         self, action: Merge, fetched: Fetched, result: PassResult, now: datetime
     ) -> None:
-        """Two texts that cannot become one: the server's keeps the name, the local one lies beside it."""
-        self._session.disk.rename(action.path, action.copy, hashed=action.hash)
-        result.conflicts.append(action.copy)
+        """Give the name to the server's text, and make the local one a copy: they cannot be merged."""
+        path, copy = action.path, action.copy
+        self._session.disk.rename(path, copy, hashed=action.hash)
+        result.conflicts.append(copy)
         result.notes.append(
-            (
-                action.path,
-                f"it was changed on both sides; what was here is `{action.copy}`",
-            )
+            (path, f"it was changed on both sides; what was here is `{copy}`")
         )
-        self._session.put(action.path, fetched.raw, None, now)
-        self._session.agree(action.path, fetched.raw, as_stored(fetched))
+        self._session.write_local(path, fetched.raw, None, now)
+        self._session.record_base(path, fetched.raw, as_stored(fetched))
 
-    def _joined(
-        self, action: Merge, mine: bytes, fetched: Fetched, now: datetime
+    def _merged(
+        self, action: Merge, ours: bytes, fetched: Fetched, now: datetime
     ) -> bytes | None:
-        """Both texts in one; None where they cannot be merged."""
+        """Both texts merged; None where that is impossible."""
         if action.path.endswith(RECORDS):
-            return join_records([mine, fetched.raw])
+            return join_records([ours, fetched.raw])
         if not action.path.endswith(TEXT):
             return None
         was = self._session.state.base_of(action.path)
         if isinstance(was, BaseFile) and was.hash == action.base:
             start = self._starts.find(action.path, was, fetched, now)
             if start is not None:
-                return merge_additions(start, mine, fetched.raw, now)
+                return merge_additions(start, ours, fetched.raw, now)
         base = self._common_text(action, fetched.raw)
         date = f"{now:%Y-%m-%d}"
-        its = self._without_cut_off_lines(action.path, base, fetched.raw, date)
-        return merge(base, mine, its, between_people=True, date=date).result
+        theirs = self._without_cut_off_lines(action.path, base, fetched.raw, date)
+        return merge(base, ours, theirs, between_people=True, date=date).result
 
-    def _common_text(self, action: Merge, its: bytes) -> bytes | None:
-        """The text that both sides started from; None where that is not known."""
+    def _common_text(self, action: Merge, theirs: bytes) -> bytes | None:
+        """The text that both sides are based on; None when unknown."""
         base = self._session.sent_bytes(action.base) if action.base else None
         if base is not None:
             return base
@@ -229,35 +213,39 @@ class FileTransfers:
                 version.revision: snapshots.bytes_of(version.revision) or b""
                 for version in earlier
             }
-        # A version that was in the vault, and under which people went on writing here.
-        revision = revision_of(its)
+        # The server has an earlier version of the vault, which people have edited here since.
+        revision = revision_of(theirs)
         if revision in texts and not self._is_another_note(action, revision):
             return texts[revision]
         if action.base:
-            return texts.get(nearest(its, texts.items()) or "")
+            return texts.get(nearest(theirs, texts.items()) or "")
         return None
 
     def _without_cut_off_lines(
-        self, path: str, base: bytes | None, its: bytes, date: str
+        self, path: str, base: bytes | None, theirs: bytes, date: str
     ) -> bytes:
-        """The server's text, completed if its author may have read half of an upload of ours."""
-        revision = self._session.deliveries.lost(path)
+        """The server's text, completed if its author may have read only a part of an upload of ours."""
+        revision = self._session.deliveries.unanswered_revision(path)
         if base is None or not revision:
-            return its
-        # What it lacks was cut off, and nobody removed it.
+            return theirs
+        # Fault: the server cut our upload off. The lines that the text lacks were not removed.
         upload = self._session.sent_bytes(revision) or b""
-        return with_additions(base, without_torn(its, upload, [base]), date)
+        return with_additions(base, without_torn(theirs, upload, [base]), date)
 
     def _is_another_note(self, action: Merge, revision: str) -> bool:
-        """Whether a note with another name has this text: then it is no version of this one."""
+        """Whether a note with another name has this text: then it is not a version of this note."""
         return any(
             path != action.path and isinstance(was, BaseFile) and was.hash == revision
             for path, was in self._session.state.base().items()
         )
 
     def trash(self, action: TrashLocal, now: datetime, *, again: bool) -> None:
-        """`again`: ask for the file by itself; a server may leave out the same one of two listings."""
-        self._session.read(action.path, action.hash)
+        """Move a note that the server has lost to the trash. Raises ActionOutdated.
+
+        `again`: ask the server for the file once more.
+        """
+        self._session.read_unchanged(action.path, action.hash)
+        # Fault: a server leaves the same file out of two listings.
         if again and self._is_there(action.path):
             raise ActionOutdated
         with self._session.writing() as writer:
@@ -282,6 +270,7 @@ class FileTransfers:
         return True
 
     def keep_both(self, action: KeepBoth, result: PassResult, now: datetime) -> None:
+        """Rename the file of one side, so that both stay."""
         if action.side == "local":
             self._session.disk.rename(action.path, action.copy, hashed=action.hash)
         else:

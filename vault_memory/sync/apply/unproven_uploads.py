@@ -1,7 +1,7 @@
-"""Uploads that are not yet proven to stand: nobody has seen them whole on the server, or others may not know of them.
+"""Remembers recent texts on the server until it is proven that they are complete and were read.
 
-Some servers answer that they stored a file and keep half of it. Some clients write over a file without asking whether
-it changed. Both can only concern an upload that was the last write to its path, and only for a short time.
+Some servers report a file as stored and keep half of it. Some clients overwrite a file without a
+precondition. Both faults concern only the latest upload of a path, and only for a short time.
 """
 
 from collections.abc import Mapping
@@ -16,28 +16,28 @@ from vault_memory.vault.snapshots import revision_of
 
 FACT = "delivery "
 UNNOTICED_SECONDS = 60.0
-"""A client reads the server's state and uploads upon it within this time"""
+"""A client uploads within this time after it has read the server's text"""
 UNANSWERED = "unanswered "
 TRUSTED_GAP = 600
-"""A gap between two times of the server proves something only if it is longer; clients set those times, too"""
+"""Only a longer gap between two times of the server is proof: clients set those times, too"""
 
 
 @dataclass(frozen=True, slots=True)
 class Arrival:
-    """A text that came to stand on the server lately."""
+    """A recent text on the server."""
 
     revision: str
     before: str
-    """what it replaced there; "" for nothing"""
+    """the revision that it replaced on the server; empty for none"""
     at: float
-    """when this device sent it or first read it"""
+    """Unix seconds: when this device sent it or first read it"""
     by_us: bool
     in_parts: bool = False
-    """whether the server kept only its first part before it was sent again: others may have read that part"""
+    """whether the server first kept only a part of it: other devices may have read that part"""
 
     @property
     def at_once(self) -> bool:
-        """Whether all its lines came to the server in one moment, as far as this device knows."""
+        """Whether all its lines reached the server in one moment, as this device knows."""
         return self.by_us and not self.in_parts
 
 
@@ -49,7 +49,7 @@ class Delivery:
     revision: str
     size: int
     at: float
-    """when it was sent, on the clock of this device"""
+    """Unix seconds on the clock of this device: when it was sent"""
     modified: int = 0
     """the time that the server lists for it; 0 until it is listed"""
     whole: bool = False
@@ -66,73 +66,93 @@ class Delivery:
         """Whether a text of this device is among those that others may not have read."""
         return any(arrival.by_us for arrival in self.arrivals)
 
+    def is_recent(self, now: float) -> bool:
+        """Whether other clients may still upload without having read it."""
+        return 0 <= now - self.at < UNNOTICED_SECONDS
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class SentText:
+    """A text of this device that the server reports as stored."""
+
+    path: str
+    raw: bytes
+    before: str
+    """the revision that it replaced; empty for none"""
+    modified: int = 0
+    """the time that the server lists for it; 0 when unknown"""
+    tries: int = 1
+    """how often it was sent"""
+    in_parts: bool = False
+    """whether the server first kept only a part of it"""
+
 
 class Deliveries:
-    """The rows, one for each path."""
+    """The stored deliveries, one for each path."""
 
     def __init__(self, state: SyncState) -> None:
         self._state = state
 
-    def record(
-        self,
-        path: str,
-        raw: bytes,
-        before: str,
-        now: datetime,
-        *,
-        modified: int = 0,
-        tries: int = 1,
-        in_parts: bool = False,
-    ) -> None:
-        """The server has answered that it stored these bytes over those of a revision ("" for nothing)."""
-        revision, at = revision_of(raw), now.timestamp()
-        arrival = Arrival(revision, before, at, by_us=True, in_parts=in_parts)
+    def record_ours(self, sent: SentText, now: datetime) -> None:
+        """Record that the server reports an upload of this device as stored."""
+        path, at = sent.path, now.timestamp()
+        revision = revision_of(sent.raw)
+        arrival = Arrival(revision, sent.before, at, by_us=True, in_parts=sent.in_parts)
         delivery = Delivery(
-            path, arrival.revision, len(raw), arrival.at, modified, tries=tries
+            path, revision, len(sent.raw), at, sent.modified, tries=sent.tries
         )
         with self._state.transaction():
-            self._say(delivery, arrival)
+            self._store(delivery, arrival)
             self._state.delete_meta(UNANSWERED + path)
             self._state.clear_folder_tags(path)
 
-    def read(self, path: str, raw: bytes, before: str, now: datetime) -> None:
-        """A text of somebody else was read here; it replaces one that was agreed on."""
-        arrival = Arrival(revision_of(raw), before, now.timestamp(), by_us=False)
+    def record_theirs(self, path: str, raw: bytes, before: str, now: datetime) -> None:
+        """Record a text of another device that replaces one of the base."""
+        at = now.timestamp()
+        arrival = Arrival(revision_of(raw), before, at, by_us=False)
+        delivery = Delivery(path, arrival.revision, len(raw), at, whole=True)
         with self._state.transaction():
-            self._say(
-                Delivery(path, arrival.revision, len(raw), arrival.at, whole=True),
-                arrival,
-            )
+            self._store(delivery, arrival)
 
-    def _say(self, delivery: Delivery, arrival: Arrival) -> None:
-        """Whoever writes over the new text has read all that was there a minute before it."""
+    def _store(self, delivery: Delivery, arrival: Arrival) -> None:
+        """Store a delivery with the arrivals of the last minute.
+
+        A client that overwrites the new text has read all texts from before that minute.
+        """
         fact = self._state.meta(FACT + delivery.path)
         older = _delivery(fact).arrivals if isinstance(fact, dict) else ()
-        if older and older[0].revision == arrival.revision:  # sent once more
-            before = older[0].before
-            arrival, older = replace(arrival, before=before, in_parts=True), older[1:]
-        lately = [one for one in older if 0 <= arrival.at - one.at < UNNOTICED_SECONDS]
-        self._state.set_meta(
-            FACT + delivery.path, asdict(replace(delivery, arrivals=(arrival, *lately)))
-        )
+        is_sent_again = bool(older) and older[0].revision == arrival.revision
+        if is_sent_again:
+            arrival = replace(arrival, before=older[0].before, in_parts=True)
+            older = older[1:]
+        recent = [
+            earlier
+            for earlier in older
+            if 0 <= arrival.at - earlier.at < UNNOTICED_SECONDS
+        ]
+        stored = replace(delivery, arrivals=(arrival, *recent))
+        self._state.set_meta(FACT + delivery.path, asdict(stored))
 
-    def lose(self, path: str, revision: str) -> None:
-        """Nobody knows what became of an upload, and another text lies there now: it may rest upon a part of ours."""
+    def mark_unanswered(self, path: str, revision: str) -> None:
+        """Record that the outcome of an upload is unknown, and that the server has another text.
+
+        The other text may be based on a part of ours.
+        """
         with self._state.transaction():
             self._state.set_meta(UNANSWERED + path, revision)
 
-    def lost(self, path: str) -> str:
-        """The revision of the last upload of a path, if it is such an upload."""
+    def unanswered_revision(self, path: str) -> str:
+        """The revision of an upload with an unknown outcome; empty for none."""
         revision = self._state.meta(UNANSWERED + path)
         return revision if isinstance(revision, str) else ""
 
-    def met(self, path: str) -> None:
-        """What lies there was joined with what is here."""
+    def clear_unanswered(self, path: str) -> None:
+        """Record that the server's text is merged with the local one."""
         with self._state.transaction():
             self._state.delete_meta(UNANSWERED + path)
 
     def of(self, path: str, was: BaseNode | None) -> Delivery | None:
-        """The open delivery of what both sides agreed on last."""
+        """The open delivery of the base of a path."""
         fact = self._state.meta(FACT + path)
         if not isinstance(fact, dict) or not isinstance(was, BaseFile):
             return None
@@ -147,56 +167,67 @@ class Deliveries:
         *,
         listed: bool,
     ) -> None:
-        """Close those that stood whole for a while. Without a new listing only time has passed."""
-        doubtful, behind = self._state.racy(), self._state.fetched_hashes()
+        """Close the deliveries that were complete for a while.
+
+        `listed`: the entries come from a new listing. Otherwise, only time has passed.
+        """
+        racy = self._state.racy()
+        fetched_hashes = self._state.fetched_hashes()
         for name, fact in self._state.metas_with_prefix(FACT).items():
             delivery = _delivery(fact)
-            was, entry = base.get(delivery.path), entries.get(delivery.path)
-            if not isinstance(was, BaseFile) or was.hash != delivery.revision:
-                if not 0 <= now - delivery.at < UNNOTICED_SECONDS:
-                    self._close(name)
-                continue
-            if entry is None or entry.etag != was.tag:
-                continue
-            if listed and not delivery.whole and _shows(entry, delivery):
-                delivery = replace(delivery, whole=True, modified=entry.modified)
-                with self._state.transaction():
-                    self._state.set_meta(name, asdict(delivery))
-            tag, hashed = behind.get(delivery.path, (was.tag, was.hash))
-            if delivery.path in doubtful or (tag == was.tag and hashed != was.hash):
-                continue  # another text may stand behind our tag, whose writer had not seen ours
-            if delivery.whole and not 0 <= now - delivery.at < UNNOTICED_SECONDS:
+            path = delivery.path
+            was, entry = base.get(path), entries.get(path)
+            is_settled = True
+            if isinstance(was, BaseFile) and was.hash == delivery.revision:
+                is_listed = entry is not None and entry.etag == was.tag
+                if entry is not None and is_listed and listed:
+                    delivery = self._observe_size(name, delivery, entry)
+                # Fault: another text has the tag of ours, and its author had not read ours.
+                is_hidden = path in racy or _has_other_bytes(
+                    was, fetched_hashes.get(path)
+                )
+                is_settled = is_listed and delivery.whole and not is_hidden
+            if is_settled and not delivery.is_recent(now):
                 self._close(name)
+
+    def _observe_size(self, name: str, delivery: Delivery, entry: Entry) -> Delivery:
+        """Record it when the server lists the complete file for the first time."""
+        if delivery.whole or not _is_listed_complete(entry, delivery):
+            return delivery
+        complete = replace(delivery, whole=True, modified=entry.modified)
+        with self._state.transaction():
+            self._state.set_meta(name, asdict(complete))
+        return complete
 
     def confirm(self, path: str, revision: str, size: int, modified: int) -> None:
         """Record the size and the time that the server's list of versions shows for an upload."""
         fact = self._state.meta(FACT + path)
         if not isinstance(fact, dict) or fact["revision"] != revision:
             return
-        seen: dict[str, Any] = {"cut_short": size < fact["size"]}
+        changes: dict[str, Any] = {"cut_short": size < fact["size"]}
         if size == fact["size"]:
-            seen |= {"whole": True, "modified": modified}
+            changes |= {"whole": True, "modified": modified}
         with self._state.transaction():
-            self._state.set_meta(FACT + path, {**fact, **seen})
+            self._state.set_meta(FACT + path, {**fact, **changes})
 
     def is_whole(self, path: str) -> bool:
         """Whether the server has shown the last upload of a path with its full size."""
         fact = self._state.meta(FACT + path)
         return not isinstance(fact, dict) or fact["whole"] is True
 
-    def unnoticed(self, delivery: Delivery, modified: int, now: float) -> bool:
-        """Whether whoever wrote over it at that time of the server may have known nothing of it.
+    def may_be_unread(self, delivery: Delivery, modified: int, now: float) -> bool:
+        """Whether the author of a later text may not have read a delivery.
 
-        A gap that is longer than the time that passed here comes from a wrong clock, and proves nothing.
+        `modified`: the server's time of the later text.
         """
+        # Fault: the server kept half of it. The author of a later text has read only that half.
+        if delivery.cut_short or not delivery.modified:
+            return True
         gap = modified - delivery.modified
-        # Fault: the server kept half of it. Whoever writes later has read only that half.
-        proven = (
-            not delivery.cut_short
-            and delivery.modified
-            and TRUSTED_GAP <= gap <= now - delivery.at + UNNOTICED_SECONDS
-        )
-        return not proven
+        # Fault: a wrong clock sets the server's times. Then the gap is longer than the time that
+        # passed here, and proves nothing.
+        longest_gap = now - delivery.at + UNNOTICED_SECONDS
+        return not TRUSTED_GAP <= gap <= longest_gap
 
     def _close(self, name: str) -> None:
         with self._state.transaction():
@@ -204,12 +235,21 @@ class Deliveries:
 
 
 def _delivery(fact: Mapping[str, Any]) -> Delivery:
-    arrivals = tuple(Arrival(**one) for one in fact.get("arrivals", ()))
-    if not arrivals:  # written down before texts of others counted
+    arrivals = tuple(Arrival(**arrival) for arrival in fact.get("arrivals", ()))
+    if not arrivals:  # written by a version that did not record texts of others
         arrivals = (Arrival(fact["revision"], "", fact["at"], by_us=True),)
     return Delivery(**{**fact, "arrivals": arrivals})
 
 
-def _shows(entry: Entry, delivery: Delivery) -> bool:
-    """Whether the server lists the file as it was sent. A checksum of another text contradicts the size."""
+def _is_listed_complete(entry: Entry, delivery: Delivery) -> bool:
+    """Whether the server lists the file as it was sent."""
+    # Fault: another text has the size of ours. Its checksum shows that.
     return entry.size == delivery.size and entry.checksum in ("", delivery.revision)
+
+
+def _has_other_bytes(was: BaseFile, fetched: tuple[str, str] | None) -> bool:
+    """Whether bytes that differ from the base were fetched under its tag."""
+    if fetched is None:
+        return False
+    tag, hashed = fetched
+    return tag == was.tag and hashed != was.hash

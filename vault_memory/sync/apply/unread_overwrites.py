@@ -62,14 +62,13 @@ class StartFinder:
             return None
         last = versions[was.hash]
         torn = b"" if delivery.arrivals[0].by_us else torn_end(last, fetched.raw)
-        if items_of(without_line(last, torn)) <= items_of(fetched.raw):
-            return None
-        if self._is_restored(fetched, versions):
+        has_all_lines = items_of(without_line(last, torn)) <= items_of(fetched.raw)
+        if has_all_lines or self._is_restored(fetched, versions):
             return None
         if path.endswith(RECORDS):
             return Start(None)
-        # Fault: the server keeps half of an upload, and the program reads that half. What its
-        # text lacks was cut off and not removed, whatever else the program has read.
+        # Fault: the server keeps half of an upload, and the program reads that half. The lines that
+        # its text lacks were cut off and not removed, even if the program has read other lines.
         if delivery.whole and self._has_read(path, was, delivery, fetched, versions):
             return None
         start = _nearest_version(fetched.raw, versions, last_revision=was.hash)
@@ -84,7 +83,9 @@ class StartFinder:
             return False
         entry = self._session.state.entry_of(path)
         modified = entry.modified if entry and entry.etag == fetched.etag else 0
-        return self._session.deliveries.unnoticed(delivery, modified, now.timestamp())
+        return self._session.deliveries.may_be_unread(
+            delivery, modified, now.timestamp()
+        )
 
     def _is_foreign(self, fetched: Fetched) -> bool:
         """Whether a program of another kind uploaded it: devices like this one send a checksum."""
@@ -108,7 +109,7 @@ class StartFinder:
         steps = [self._step(arrival, versions) for arrival in delivery.arrivals]
         if has_read(fetched.raw, steps):
             return True
-        return self._overwrites.is_next(path, was, delivery, fetched, versions)
+        return self._overwrites.is_successor(path, was, delivery, fetched, versions)
 
     def _step(self, arrival: Arrival, versions: Versions) -> Step:
         revisions = list(versions)
@@ -125,31 +126,31 @@ class StartFinder:
 
 
 def merge_additions(
-    start: Start, mine: bytes, its: bytes, now: datetime
+    start: Start, ours: bytes, theirs: bytes, now: datetime
 ) -> bytes | None:
-    """My text with what the other side has in addition to its start; None: not mergeable.
+    """Our text with the lines that the other side adds to its start; None: not mergeable.
 
     The start is the nearest version that was here. The program may have read an older one: then a
     line that its text lacks is one that it never saw.
     """
     date = f"{now:%Y-%m-%d}"
     if start.cut:
-        its = without_torn(its, start.cut, [start.raw or b""])
+        theirs = without_torn(theirs, start.cut, [start.raw or b""])
     if start.raw is not None:
-        its = with_additions(start.raw, its, date)
+        theirs = with_additions(start.raw, theirs, date)
         if start.torn:
-            # Fault: this device has read the first part of an upload. What that part lacks was
-            # not removed here.
-            mine = with_additions(start.raw, without_line(mine, start.torn), date)
-    return merge(start.raw, mine, its, between_people=True, date=date).result
+            # Fault: this device has read the first part of an upload. The lines that this part
+            # lacks were not removed here.
+            ours = with_additions(start.raw, without_line(ours, start.torn), date)
+    return merge(start.raw, ours, theirs, between_people=True, date=date).result
 
 
 def with_additions(start: bytes, text: bytes, date: str) -> bytes:
-    """An earlier text with what a later one has in addition."""
+    """An earlier text with the lines that a later one adds."""
     return merge(None, start, text, between_people=True, date=date).result or text
 
 
-def _nearest_version(its: bytes, versions: Versions, *, last_revision: str) -> bytes:
+def _nearest_version(theirs: bytes, versions: Versions, *, last_revision: str) -> bytes:
     """The version that a text was most likely made from: the last one or an older one."""
     revisions = list(versions)
     # A version that was saved here after the last upload was never on the server.
@@ -157,9 +158,9 @@ def _nearest_version(its: bytes, versions: Versions, *, last_revision: str) -> b
     texts = [
         (revision, _without_headings(versions[revision])) for revision in candidates
     ]
-    return versions[nearest(_without_headings(its), texts) or last_revision]
+    return versions[nearest(_without_headings(theirs), texts) or last_revision]
 
 
 def _without_headings(raw: bytes) -> bytes:
-    """The lines that tell versions apart: a program writes the heading above a new line again."""
+    """The lines that differ between versions: a program repeats the heading above its new line."""
     return b"\n".join(line for line in raw.splitlines() if not line.startswith(b"#"))

@@ -1,4 +1,4 @@
-"""Reads the texts that a write of ours replaced unseen from the versions on the server."""
+"""Reads the texts that a write of this device replaced unseen, from the versions on the server."""
 
 from collections.abc import Sequence
 from dataclasses import asdict, dataclass, replace
@@ -20,11 +20,23 @@ from vault_memory.sync.apply.session import RECORDS, TEXT, SyncSession
 from vault_memory.vault.snapshots import revision_of
 
 OVERWROTE = "overwrote "
-"""The fact of a write of which it is not known yet what it replaced; the path follows"""
+"""Key prefix of the sync state: a write whose replaced text is not checked yet; the path follows"""
 DEEPEST = 12
 """Versions on the server that are read"""
 OLDER = 60
 """Versions here that another program may have read"""
+
+
+@dataclass(frozen=True, slots=True)
+class _Reading:
+    """What one check of a write has read."""
+
+    unseen: dict[str, tuple[int, bytes]]
+    """unseen texts by revision, each with the time of its version"""
+    unread: set[str]
+    """ids of versions whose bytes are not known"""
+    found_base: bool = False
+    """whether the text that we replaced was among the versions: all after it are older"""
 
 
 class UnseenTexts:
@@ -35,107 +47,98 @@ class UnseenTexts:
         self._known = known
 
     def look(
-        self, one: Overwrite, versions: Sequence[FileVersion], now: datetime
+        self, write: Overwrite, versions: Sequence[FileVersion], now: datetime
     ) -> tuple[list[bytes], list[FileVersion]]:
         """The unseen texts that our write replaced, the oldest first; the versions that are read.
 
-        The second are those whose bytes are known: not the current content, and not what others
-        have written since.
+        The second are those whose bytes are known: not the current content, and not what other
+        programs have written since.
         """
-        listed = self._known.of(one.path, one.base)
-        passed = now.timestamp() - one.at
-        chosen = candidates(one, versions, listed, passed=passed)
-        reading = self._read(one, chosen, listed, now)
-        unread = reading.unread | _ids_of_later(one, versions, listed, passed)
+        known = self._known.of(write.path, write.base)
+        passed = now.timestamp() - write.at
+        chosen = candidates(write, versions, known, passed=passed)
+        reading = self._read(write, chosen, known, now)
+        unread = reading.unread | _ids_of_later(write, versions, known, passed)
         read = [version for version in versions if version.id not in unread]
-        is_complete = (
-            reading.found_base
-            or listed is not None
-            or one.base == NOTHING.hash
-            or earliest(one) > 0
-        )
-        return _oldest_first(reading.unseen) if is_complete else [], read
+        # Without a list or a time, it is unknown which of the versions are older than our base.
+        is_bounded = known is not None or earliest(write) > 0
+        is_new_file = write.base == NOTHING.hash
+        if not (is_bounded or is_new_file or reading.found_base):
+            return [], read
+        return _oldest_first(reading.unseen), read
 
     def _read(
         self,
-        one: Overwrite,
+        write: Overwrite,
         chosen: Sequence[FileVersion],
-        listed: KnownList | None,
+        known: KnownList | None,
         now: datetime,
-    ) -> "_Reading":
-        """Read the versions that may hold an unseen text, down to the text that we replaced."""
-        unseen = self._read_before(one)
-        seen = [revision for revision in self._seen(one) if revision not in unseen]
+    ) -> _Reading:
+        """Read the versions that may have an unseen text, down to the text that we replaced."""
+        unseen = self._read_before(write)
+        seen = [revision for revision in self._seen(write) if revision not in unseen]
         unread = {version.id for version in chosen}
         for index, version in enumerate(chosen[:DEEPEST]):
-            raw = self._bytes_of(one, version)
-            # The current content is listed and cannot be read; what expired is of no use.
-            if raw is not None or is_ours(one, version):
+            raw = self._bytes_of(write, version)
+            # The current content is listed and cannot be read; an expired version is of no use.
+            if raw is not None or is_ours(write, version):
                 unread.discard(version.id)
-            if raw is None or _was_listed_before(one, version, raw, listed):
+            if raw is None or _was_listed_before(write, version, raw, known):
                 continue
-            if listed is None and _is_replaced_text(one, raw):
+            if known is None and _is_replaced_text(write, raw):
                 older = {version.id for version in chosen[index:]}
                 return _Reading(unseen, unread - older, found_base=True)
             revision = revision_of(raw)
             if revision not in unseen and not self._is_seen(raw, seen):
                 unseen[revision] = (version.modified, raw)
-                self._keep_unseen(one, unseen, raw, now)
+                self._store_unseen(write, unseen, raw, now)
         return _Reading(unseen, unread)
 
-    def _bytes_of(self, one: Overwrite, version: FileVersion) -> bytes | None:
+    def _bytes_of(self, write: Overwrite, version: FileVersion) -> bytes | None:
         """The bytes of a version; None where the server does not have them."""
         try:
             return self._session.remote.get_version(
-                one.path, version, max_bytes=self._session.largest
+                write.path, version, max_bytes=self._session.largest
             )
         except RemoteMissing:
             return None
 
-    def _read_before(self, one: Overwrite) -> dict[str, tuple[int, bytes]]:
-        """Unseen texts that an earlier look has read, by revision, each with the time of its version."""
-        texts = (
-            (modified, revision, self._session.sent_bytes(revision))
-            for modified, revision in one.unseen
-        )
-        return {
-            revision: (modified, raw)
-            for modified, revision, raw in texts
-            if raw is not None
-        }
+    def _read_before(self, write: Overwrite) -> dict[str, tuple[int, bytes]]:
+        """Unseen texts that an earlier check has read, by revision, each with the time of its version."""
+        texts: dict[str, tuple[int, bytes]] = {}
+        for modified, revision in write.unseen:
+            raw = self._session.sent_bytes(revision)
+            if raw is not None:
+                texts[revision] = (modified, raw)
+        return texts
 
-    def _keep_unseen(
+    def _store_unseen(
         self,
-        one: Overwrite,
+        write: Overwrite,
         unseen: dict[str, tuple[int, bytes]],
         raw: bytes,
         now: datetime,
     ) -> None:
-        """Keep a text at once: when this look breaks off, the server may not have it any more for the next one.
-
-        A server lets most versions of one moment go, and a further write in a second replaces the version of it.
-        """
-        if not one.path.endswith((*TEXT, *RECORDS)):
+        """Store an unseen text at once."""
+        # Fault: this check is interrupted, and the server deletes the version before the next one.
+        # It deletes most versions of one moment, and a later write in a second replaces its version.
+        if not write.path.endswith((*TEXT, *RECORDS)):
             return
-        self._session.keep(one.path, raw, now, by="sync")
+        self._session.record_version(write.path, raw, now, by="sync")
         revisions = tuple(
             (modified, revision) for revision, (modified, _) in unseen.items()
         )
+        stored = replace(write, unseen=revisions)
         with self._session.state.transaction():
-            self._session.state.set_meta(
-                OVERWROTE + one.path, asdict(replace(one, unseen=revisions))
-            )
+            self._session.state.set_meta(OVERWROTE + write.path, asdict(stored))
 
-    def _seen(self, one: Overwrite) -> list[str]:
+    def _seen(self, write: Overwrite) -> list[str]:
         """Revisions that were here, the latest first."""
-        ours = [
-            one.ours,
-            one.base,
-            *(revision for write in one.writes for revision in write),
-        ]
+        unchecked = [revision for pair in write.writes for revision in pair]
         with self._session.writing() as writer:
-            chain = [version.revision for version in writer.snapshots.chain(one.path)]
-        return [*dict.fromkeys((*ours, *chain))]
+            versions = writer.snapshots.chain(write.path)
+            chain = [version.revision for version in versions]
+        return list(dict.fromkeys([write.ours, write.base, *unchecked, *chain]))
 
     def _is_seen(self, raw: bytes, seen: Sequence[str]) -> bool:
         """Whether a text was here, or is the first part of one whose upload was cut off."""
@@ -145,31 +148,17 @@ class UnseenTexts:
         return any(text is not None and text.startswith(raw) for text in texts)
 
 
-@dataclass(frozen=True, slots=True)
-class _Reading:
-    """What a look behind a write has read."""
-
-    unseen: dict[str, tuple[int, bytes]]
-    """unseen texts by revision, each with the time of its version"""
-    unread: set[str]
-    """ids of versions whose bytes are not known"""
-    found_base: bool = False
-    """whether the text that we replaced was among the versions: what follows it is older"""
-
-
 def _ids_of_later(
     write: Overwrite,
     versions: Sequence[FileVersion],
-    listed: KnownList | None,
+    known: KnownList | None,
     passed: float,
 ) -> set[str]:
     """The ids of the versions that came after our write and were not listed before it."""
-    return {
-        version.id
-        for version in versions
-        if is_later(write, version, passed)
-        and not (listed is not None and listed.has(version))
-    }
+    later = [version for version in versions if is_later(write, version, passed)]
+    if known is None:
+        return {version.id for version in later}
+    return {version.id for version in later if not known.has(version)}
 
 
 def _is_replaced_text(write: Overwrite, raw: bytes) -> bool:
@@ -178,15 +167,13 @@ def _is_replaced_text(write: Overwrite, raw: bytes) -> bool:
 
 
 def _was_listed_before(
-    write: Overwrite, version: FileVersion, raw: bytes, listed: KnownList | None
+    write: Overwrite, version: FileVersion, raw: bytes, known: KnownList | None
 ) -> bool:
-    """Whether the bytes of a version are those that were listed before our write.
-
-    Fault: a later write of that second is listed in their place, with its own size.
-    """
-    if listed is None or version.modified == write.modified:
+    """Whether the bytes of a version are those that were listed before our write."""
+    # Fault: a later write of that second is listed in their place, with its own size.
+    if known is None or version.modified == write.modified:
         return False
-    return listed.sizes.get(version.id) == len(raw) != version.size
+    return known.sizes.get(version.id) == len(raw) != version.size
 
 
 def _oldest_first(unseen: dict[str, tuple[int, bytes]]) -> list[bytes]:

@@ -1,48 +1,50 @@
-"""Many files that go up in one pass: read, kept, sent and recorded in groups, so that the disk is waited for seldom."""
+"""Uploads many files of one pass in groups, so that the disk is synced seldom."""
 
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from datetime import datetime
 from functools import partial
 from itertools import groupby
-from typing import Protocol, TypeVar
+from operator import attrgetter
 
 from vault_memory.remote.contract import Entry, PutResult
 from vault_memory.remote.remote_errors import RemoteChanged
-from vault_memory.sync.actions import Action, Upload
-from vault_memory.sync.apply.bulk_uploads import Bulk
+from vault_memory.sync.actions import Upload
+from vault_memory.sync.apply.bulk_uploads import Attempt, BulkUploads
 from vault_memory.sync.apply.overwrite_check import OverwriteCheck
-from vault_memory.sync.apply.own_writes import NOTHING
+from vault_memory.sync.apply.own_writes import NOTHING, FinishedWrite
 from vault_memory.sync.apply.progress import PassResult
 from vault_memory.sync.apply.session import ActionOutdated, SyncSession
-from vault_memory.sync.trees import BaseFile, hash_of
+from vault_memory.sync.apply.unproven_uploads import SentText
+from vault_memory.sync.trees import BaseFile, BaseNode, hash_of
 from vault_memory.vault.reader import Note
 
 TOGETHER = 64
-"""Uploads that are recorded at once: so many are looked at again after a crash"""
+"""Uploads that are recorded at once: after a crash, so many are compared again"""
 FEW = 3
-"""As many files of one folder are asked for one by one"""
-
-T = TypeVar("T")
-
-
-class BatchAttempt(Protocol):
-    """Does a step of an action, and files what goes wrong with it; None when it did not come to its end."""
-
-    def __call__(self, action: Action, work: Callable[[], T]) -> T | None: ...
+"""Up to so many files of one folder are asked for singly"""
 
 
 @dataclass(frozen=True, slots=True)
-class _Gone:
-    """A file that the server has taken."""
+class _StoredUpload:
+    """An upload that the server reports as stored."""
 
     action: Upload
     note: Note
     stored: PutResult
 
     @property
+    def path(self) -> str:
+        return self.action.path
+
+    @property
     def folder(self) -> str:
-        return self.action.path.rpartition("/")[0]
+        return self.path.rpartition("/")[0]
+
+    @property
+    def is_new(self) -> bool:
+        """Whether this device created the file."""
+        return self.action.tag is None and not self.stored.replaced
 
 
 class UploadBatches:
@@ -50,60 +52,58 @@ class UploadBatches:
 
     def __init__(self, session: SyncSession) -> None:
         self._session = session
-        self._bulk = Bulk(session)
-        self._overwritten = OverwriteCheck(session)
+        self._bulk = BulkUploads(session)
+        self._overwrites = OverwriteCheck(session)
         self._suspects: frozenset[str] = frozenset()
 
-    def together(
+    def upload(
         self,
         actions: Sequence[Upload],
-        attempt: BatchAttempt,
+        attempt: Attempt,
         result: PassResult,
         now: datetime,
     ) -> None:
-        """All of them as far as it goes. What has arrived is recorded even when the server fails in the middle."""
-        self._suspects = self._overwritten.suspects(now)
-        ready = [
-            (one, note)
-            for one in actions
-            if (note := attempt(one, partial(self._read, one, now)))
-        ]
-        self._session.keep_all([(note.path, note.raw) for _, note in ready], now)
-        gone: list[_Gone] = []
+        """Upload a group of files, and record what the server has stored."""
+        self._suspects = self._overwrites.suspects(now)
+        ready: list[tuple[Upload, Note]] = []
+        for action in actions:
+            note = attempt(action, partial(self._read, action, now))
+            if note:
+                ready.append((action, note))
+        versions = [(note.path, note.raw) for _, note in ready]
+        self._session.record_versions(versions, now)
+        uploads: list[_StoredUpload] = []
         try:
-            tried, rest = self._send_in_bulk(ready, gone, attempt, now)
-            for action, note in rest:
-                if stored := attempt(
-                    action,
-                    partial(self._put, action, note, now, tried=action.path in tried),
-                ):
-                    gone.append(_Gone(action, note, stored))
+            self._send(ready, uploads, attempt, now)
         except BaseException:
-            self._record([one for one in gone if one.stored.etag], result, now)
+            # Fault: the server fails in the middle. What it has stored before is recorded.
+            tagged = [upload for upload in uploads if upload.stored.etag]
+            self._record_all(tagged, result, now)
             raise
-        self._record([*self._with_tags(gone, attempt)], result, now)
+        self._record_all(list(self._with_tags(uploads, attempt)), result, now)
 
     def _read(self, action: Upload, now: datetime) -> Note:
+        """Read a note, and check that what it replaces is unchanged. Raises ActionOutdated."""
         try:
-            note = self._session.read(action.path, action.hash)
+            note = self._session.read_unchanged(action.path, action.hash)
             if action.tag is not None:
                 replaceable = self._session.remote.traits.versions
-                self._session.certain(
+                self._session.check_unchanged(
                     action.path, action.tag, now, replaceable=replaceable
                 )
         except ActionOutdated:
-            self._session.sent(action.path)
+            self._session.end_upload(action.path)
             raise
         return note
 
-    def _send_in_bulk(
+    def _send(
         self,
         ready: Sequence[tuple[Upload, Note]],
-        gone: list[_Gone],
-        attempt: BatchAttempt,
+        uploads: list[_StoredUpload],
+        attempt: Attempt,
         now: datetime,
-    ) -> tuple[set[str], list[tuple[Upload, Note]]]:
-        """Many new notes in few requests. Returns the paths that were sent so, and what is to be sent one by one."""
+    ) -> None:
+        """Send the notes, and add each that the server has stored to `uploads`."""
         tried: set[str] = set()
         settled: set[str] = set()
         for batch in self._bulk.batches(ready, now):
@@ -111,98 +111,116 @@ class UploadBatches:
             tried |= {action.path for action, _ in batch}
             settled |= answers.keys()
             for action, note in batch:
-                if stored := answers.get(action.path):
-                    gone.append(_Gone(action, note, stored))
-        return tried, [
-            (action, note) for action, note in ready if action.path not in settled
-        ]
+                stored = answers.get(action.path)
+                if stored:
+                    uploads.append(_StoredUpload(action, note, stored))
+        for action, note in ready:
+            if action.path in settled:
+                continue
+            is_tried = action.path in tried
+            put = partial(self._put, action, note, now, is_tried=is_tried)
+            stored = attempt(action, put)
+            if stored:
+                uploads.append(_StoredUpload(action, note, stored))
 
     def _put(
-        self, action: Upload, note: Note, now: datetime, *, tried: bool
+        self, action: Upload, note: Note, now: datetime, *, is_tried: bool
     ) -> PutResult:
-        """`tried`: the note was part of a bulk upload, and the server did not say that it stored it."""
+        """Send one note.
+
+        `is_tried`: it was in a bulk upload, and the server did not report it as stored.
+        """
         if action.tag is not None and action.path in self._suspects:
-            self._overwritten.list_before(action.path, now)
+            self._overwrites.list_before(action.path, now)
         try:
-            return self._session.send(action.path, note.raw, action.tag)
+            return self._session.upload(action.path, note.raw, action.tag)
         except RemoteChanged:
-            if not tried:
+            if not is_tried:
                 raise
-            # It may be the bulk upload's file after all, written over another one: the next pass compares them.
+            # Fault: the bulk upload has stored the file after all, perhaps over another one. The
+            # next pass compares them.
             raise ActionOutdated from None
 
     def _with_tags(
-        self, gone: Iterable[_Gone], attempt: BatchAttempt
-    ) -> Iterable[_Gone]:
-        """A server that tells no tag when it stores a file is asked for those of a whole folder."""
-        no_progress = [one for one in gone if not one.stored.etag]
-        yield from (one for one in gone if one.stored.etag)
-        for folder, of_folder in groupby(
-            sorted(no_progress, key=lambda one: one.folder), key=lambda one: one.folder
-        ):
+        self, uploads: Sequence[_StoredUpload], attempt: Attempt
+    ) -> Iterable[_StoredUpload]:
+        """Yield the uploads with their tags; those that the server did not report are asked for by folder."""
+        yield from (upload for upload in uploads if upload.stored.etag)
+        untagged = [upload for upload in uploads if not upload.stored.etag]
+        untagged.sort(key=attrgetter("folder"))
+        for folder, of_folder in groupby(untagged, key=attrgetter("folder")):
             group = list(of_folder)
-            entries = self._listed(folder, attempt, group) if len(group) > FEW else {}
-            for one in group:
-                tagged = attempt(one.action, partial(self._tagged, one, entries))
+            entries: dict[str, Entry] = {}
+            if len(group) > FEW:
+                entries = self._list(folder, attempt, group)
+            for upload in group:
+                tagged = attempt(upload.action, partial(self._tagged, upload, entries))
                 if tagged:
                     yield tagged
 
-    def _listed(
-        self, folder: str, attempt: BatchAttempt, group: Sequence[_Gone]
+    def _list(
+        self, folder: str, attempt: Attempt, group: Sequence[_StoredUpload]
     ) -> dict[str, Entry]:
+        """List a folder with several uploads; empty when that fails."""
         listing = attempt(group[0].action, partial(self._session.remote.list, folder))
         return {entry.path: entry for entry in listing.entries} if listing else {}
 
-    def _tagged(self, one: _Gone, entries: dict[str, Entry]) -> _Gone:
-        path = one.action.path
+    def _tagged(
+        self, upload: _StoredUpload, entries: dict[str, Entry]
+    ) -> _StoredUpload:
+        """An upload with the tag that the server lists. Raises ActionOutdated."""
+        path, note = upload.path, upload.note
         entry = entries.get(path) or self._session.remote.look(path)
-        # Fault: a proxy answers 200 in place of the server, and the text of somebody else there
-        # has the length of ours. Only the checksum proves that our upload arrived.
-        is_proven = (
-            entry.checksum == one.note.revision
-            or not self._session.remote.traits.checksums
-        )
-        if entry.size != len(one.note.raw) or not is_proven:
+        # Fault: a proxy answers 200 in place of the server, and the other text on the server has
+        # the length of ours. Only the checksum proves that our upload arrived.
+        has_checksums = self._session.remote.traits.checksums
+        is_proven = not has_checksums or entry.checksum == note.revision
+        if entry.size != len(note.raw) or not is_proven:
             raise ActionOutdated
-        stored = PutResult(entry.etag, entry.fileid, replaced=one.stored.replaced)
-        return _Gone(one.action, one.note, stored)
+        replaced = upload.stored.replaced
+        stored = PutResult(entry.etag, entry.fileid, replaced=replaced)
+        return _StoredUpload(upload.action, note, stored)
 
-    def _record(self, gone: Sequence[_Gone], result: PassResult, now: datetime) -> None:
+    def _record_all(
+        self, uploads: Sequence[_StoredUpload], result: PassResult, now: datetime
+    ) -> None:
         with self._session.state.transaction():
-            for one in gone:
-                path, was = (
-                    one.action.path,
-                    self._session.state.base_of(one.action.path),
-                )
-                is_new = one.action.tag is None and not one.stored.replaced
-                if not is_new:
-                    # A tag of the last listing proves the bytes only if the server was asked in this pass.
-                    young = path in self._suspects or not self._session.asked
-                    replaced = (
-                        was
-                        if isinstance(was, BaseFile) and one.action.tag is not None
-                        else NOTHING
-                    )
-                    tag = one.action.tag or ""
-                    self._overwritten.remember(
-                        replaced,
-                        one.stored,
-                        path,
-                        one.note.raw,
-                        now,
-                        young=young,
-                        tag=tag,
-                    )
-                else:
-                    self._overwritten.begin(path, one.note.revision)
-                self._session.agree(
-                    one.action.path, one.note.raw, one.stored, made=is_new
-                )
-                self._session.deliveries.record(
-                    path, one.note.raw, hash_of(was), now, modified=one.stored.modified
-                )
-                self._session.rewrote(one.action.path, "us", now)
-                result.uploaded.append(one.action.path)
+            for upload in uploads:
+                self._record(upload, now)
+                result.uploaded.append(upload.path)
                 result.acted += 1
-                if one.action.note:
-                    result.notes.append((one.action.path, one.action.note))
+                if upload.action.note:
+                    result.notes.append((upload.path, upload.action.note))
+
+    def _record(self, upload: _StoredUpload, now: datetime) -> None:
+        session, path = self._session, upload.path
+        raw, stored = upload.note.raw, upload.stored
+        was = session.state.base_of(path)
+        if upload.is_new:
+            self._overwrites.begin(path, upload.note.revision)
+        else:
+            self._overwrites.remember(self._finished_write(upload, was), now)
+        session.record_base(path, raw, stored, made=upload.is_new)
+        sent = SentText(
+            path=path, raw=raw, before=hash_of(was), modified=stored.modified
+        )
+        session.deliveries.record_ours(sent, now)
+        session.record_rewrite(path, "us", now)
+
+    def _finished_write(
+        self, upload: _StoredUpload, was: BaseNode | None
+    ) -> FinishedWrite:
+        tag = upload.action.tag
+        # A tag of an earlier pass does not prove that the server still has these bytes.
+        young = upload.path in self._suspects or not self._session.scanned_server
+        replaced = NOTHING
+        if isinstance(was, BaseFile) and tag is not None:
+            replaced = was
+        return FinishedWrite(
+            path=upload.path,
+            raw=upload.note.raw,
+            replaced=replaced,
+            stored=upload.stored,
+            young=young,
+            tag=tag or "",
+        )

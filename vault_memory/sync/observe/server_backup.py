@@ -160,5 +160,5 @@ class BackupDetector:
         except (RemoteChanged, RemoteMissing, Refused, RemoteLocked, NotUnderstood):
             return None
         self._session.prefetched[path] = fetched
-        self._session.fetched(path, fetched)
+        self._session.remember_fetched(path, fetched)
         return revision_of(fetched.raw)
