@@ -36,9 +36,7 @@ def signs(sign: dict[str, str]) -> str:
 
 
 @pytest.mark.parametrize("sign", SIGNS, ids=signs)
-def test_a_job_that_says_where_the_person_lives_does_not_end_what_the_person_said(
-    bedroom, sign
-):
+def test_a_statement_of_a_job_does_not_end_a_fact_the_person_stated(bedroom, sign):
     bedroom.say("I moved to Bergen.")
     bedroom.sleep()
     bedroom.say("I live in Paris. I love sour cherries.", day="2026-05-26", **sign)
@@ -59,7 +57,7 @@ def test_a_job_that_says_where_the_person_lives_does_not_end_what_the_person_sai
     )
 
 
-def test_a_model_that_cites_a_job_is_not_believed_and_nobody_is_asked_about_it(bedroom):
+def test_evidence_from_a_job_is_rejected_without_asking_anybody(bedroom):
     seen = []
 
     def answers(asked: Asked) -> Sent:
@@ -97,7 +95,7 @@ def test_a_model_that_cites_a_job_is_not_believed_and_nobody_is_asked_about_it(b
     assert job not in seen[0]
 
 
-def test_an_interactive_conversation_is_not_silenced_by_a_job_that_speaks_in_it():
+def test_a_job_speaking_in_an_interactive_conversation_does_not_hide_the_persons_turns():
     said = Turn(
         "own", "2026-05-25T10:00:00+00:00", "s", "user", "mira", "", "I moved to Bergen"
     )
@@ -106,7 +104,7 @@ def test_an_interactive_conversation_is_not_silenced_by_a_job_that_speaks_in_it(
     assert list(gather([said, job], user="mira").evidence) == ["own"]
 
 
-def test_a_night_after_jobs_alone_asks_no_model(bedroom):
+def test_a_night_with_only_turns_of_jobs_asks_no_model(bedroom):
     bedroom.say("I live in Paris.", automated="")
     with ScriptedModel() as found:
         bedroom.set(BRAIN_KIND="openai", BRAIN_BASE_URL=found.url, BRAIN_MODEL="small")

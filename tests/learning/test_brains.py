@@ -69,7 +69,7 @@ MOODS = {
 
 
 @pytest.mark.parametrize("mood", MOODS)
-def test_whatever_mood_the_model_is_in_the_night_learns_and_the_audit_says_how(
+def test_however_the_model_answers_the_night_learns_and_the_audit_records_how(
     bedroom, mood
 ):
     script, rung, reason = MOODS[mood]
@@ -99,7 +99,7 @@ def test_whatever_mood_the_model_is_in_the_night_learns_and_the_audit_says_how(
 
 
 @pytest.mark.parametrize("and_learns", [True, False])
-def test_a_model_that_wants_to_write_elsewhere_is_refused_and_the_audit_says_so(
+def test_an_attempt_of_the_model_to_write_elsewhere_is_refused_and_recorded(
     bedroom, and_learns
 ):
     def answers(asked: Asked) -> Sent:
@@ -140,7 +140,7 @@ def test_a_model_that_wants_to_write_elsewhere_is_refused_and_the_audit_says_so(
         assert "it names a place of its own" in record["why"]
 
 
-def test_what_the_model_has_no_evidence_for_is_only_proposed(bedroom):
+def test_a_memory_without_evidence_is_only_proposed(bedroom):
     def answers(asked: Asked) -> Sent:
         said = learned(asked)
         said["memories"].append(
@@ -159,7 +159,7 @@ def test_what_the_model_has_no_evidence_for_is_only_proposed(bedroom):
     ]
 
 
-def test_when_nothing_is_new_no_note_is_written_and_the_turn_is_not_read_again(bedroom):
+def test_a_turn_without_news_writes_no_note_and_is_not_read_again(bedroom):
     bedroom.say("Good morning.")
     before = bedroom.files()
 
@@ -171,7 +171,7 @@ def test_when_nothing_is_new_no_note_is_written_and_the_turn_is_not_read_again(b
     assert len(asked.asked) == 1
 
 
-def test_nothing_of_anybody_else_is_in_what_the_model_is_asked(bedroom):
+def test_the_prompts_contain_nothing_of_other_people(bedroom):
     for user in ("mira", "tomas", "mir"):
         bedroom.say(f"The password of {user} is {user}-sesame.", user=user)
         bedroom.say(
@@ -200,7 +200,7 @@ def test_nothing_of_anybody_else_is_in_what_the_model_is_asked(bedroom):
         assert text not in of_channel
 
 
-def test_the_model_may_edit_the_profile_within_what_policy_allows(bedroom):
+def test_the_model_may_edit_the_profile_within_the_policy(bedroom):
     ops = [
         {"op": "append", "heading": "Preferences", "line": "Eats no fish"},
         {"op": "remove", "heading": "The house", "match": "The pump of the well"},
@@ -225,7 +225,7 @@ def test_the_model_may_edit_the_profile_within_what_policy_allows(bedroom):
     assert bedroom.records(PROFILE)[-1]["rejected"][0]["reason"] == "heading_missing"
 
 
-def test_what_a_person_saves_while_the_model_answers_is_kept_and_the_night_still_lands(
+def test_saves_during_the_models_answer_are_kept_and_the_night_still_completes(
     bedroom,
 ):
     bedroom.say("I am allergic to mackerel.")
@@ -277,7 +277,7 @@ def test_what_a_person_saves_while_the_model_answers_is_kept_and_the_night_still
         assert ours in bedroom.text(note)
 
 
-def test_a_note_that_was_saved_this_very_moment_gets_the_lines_a_moment_later(bedroom):
+def test_a_note_saved_just_now_gets_its_new_lines_a_moment_later(bedroom):
     from datetime import UTC, datetime
 
     now = datetime.now(UTC)
@@ -308,7 +308,7 @@ def test_a_note_that_was_saved_this_very_moment_gets_the_lines_a_moment_later(be
     assert bedroom.text(note).startswith("- saved just now\n")
 
 
-def test_a_week_with_news_is_looked_back_on_once(bedroom):
+def test_a_week_with_news_is_reflected_on_once(bedroom):
     def answers(asked: Asked) -> Sent:
         said = learned(asked)
         said["facts"] = [
@@ -349,7 +349,7 @@ def test_a_week_with_news_is_looked_back_on_once(bedroom):
     "VAULT_MEMORY_TEST_LLM_URL" not in os.environ,
     reason="VAULT_MEMORY_TEST_LLM_URL names no server",
 )
-def test_with_a_real_model_shape_evidence_and_idempotence_hold(bedroom, request):
+def test_a_real_model_gives_valid_supported_and_repeatable_answers(bedroom, request):
     said = [
         bedroom.say("I am allergic to mackerel."),
         bedroom.say("I moved to Ostervik in May.", at="18:05"),
@@ -370,7 +370,7 @@ def test_with_a_real_model_shape_evidence_and_idempotence_hold(bedroom, request)
     assert bedroom.files() == after
 
 
-def test_one_stray_string_in_an_answer_costs_no_fact_and_stands_in_the_audit(bedroom):
+def test_one_invalid_entry_in_an_answer_costs_no_fact_and_is_recorded(bedroom):
     def answers(asked: Asked) -> Sent:
         said = learned(asked)
         fact = {

@@ -37,7 +37,7 @@ def end(bedroom, session):
     bedroom.seen.ok("end-session", session, "--user", "mira")
 
 
-def test_it_is_learned_before_the_night_which_then_has_nothing_left_of_it(bedroom):
+def test_an_ended_conversation_is_learned_before_the_night_and_not_again(bedroom):
     with model(bedroom, learns) as asked:
         bedroom.sleep(now="2026-05-25T02:05+01:00")
         said(bedroom, "I am allergic to mackerel.", "tea", "10:00")
@@ -69,7 +69,7 @@ def test_it_is_learned_before_the_night_which_then_has_nothing_left_of_it(bedroo
         assert "2 remembered" in report
 
 
-def test_a_conversation_that_goes_on_is_learned_from_again_with_what_is_new_alone(
+def test_a_continued_conversation_is_learned_again_with_only_its_new_turns(
     bedroom,
 ):
     with model(bedroom, learns) as asked:
@@ -91,7 +91,7 @@ def test_a_conversation_that_goes_on_is_learned_from_again_with_what_is_new_alon
         )
 
 
-def test_all_of_a_conversation_that_is_too_long_for_one_question_is_learned_when_it_ends(
+def test_a_conversation_too_long_for_one_prompt_is_learned_completely(
     bedroom,
 ):
     with model(bedroom, says({"memories": [], "facts": []})) as asked:
@@ -132,7 +132,7 @@ def test_nothing_is_pruned_curated_or_reflected_before_the_night(bedroom):
         )
 
 
-def test_without_a_model_and_in_channels_it_waits_for_the_night(bedroom):
+def test_without_a_model_and_in_channels_conversations_wait_for_the_night(bedroom):
     said(bedroom, "I am allergic to mackerel.", "tea", "10:00")
     end(bedroom, "tea")
     assert learn(bedroom).scopes == ()
@@ -145,7 +145,7 @@ def test_without_a_model_and_in_channels_it_waits_for_the_night(bedroom):
     assert not bedroom.text("Channels/fogbell/memories/2026-05-25.md")
 
 
-def test_while_the_model_is_down_nothing_is_done_and_the_night_takes_over(bedroom):
+def test_while_the_model_is_down_nothing_is_learned_and_the_night_takes_over(bedroom):
     with model(bedroom, fails(500, "broken", Retry_After="0")):
         said(bedroom, "I am allergic to mackerel.", "tea", "10:00")
         end(bedroom, "tea")
@@ -164,7 +164,7 @@ def test_while_the_model_is_down_nothing_is_done_and_the_night_takes_over(bedroo
     assert learn(bedroom).scopes == ()
 
 
-def test_killed_in_the_midst_it_is_finished_by_whoever_comes_next(bedroom):
+def test_learning_interrupted_by_a_kill_is_completed_by_the_next_run(bedroom):
     class Stopped(BaseException):
         pass
 
@@ -191,9 +191,7 @@ def test_killed_in_the_midst_it_is_finished_by_whoever_comes_next(bedroom):
         assert "cherries" in bedroom.text(NOTE)
 
 
-def test_the_daemon_waits_longer_each_time_the_model_does_not_answer(
-    bedroom, monkeypatch
-):
+def test_the_daemon_backs_off_while_the_model_does_not_answer(bedroom, monkeypatch):
     monkeypatch.setattr(learning_thread, "FIRST_SECONDS", 1000.0)
     bedroom.sleep(now="2026-05-25T02:05+01:00")
     with model(bedroom, fails(500, "broken", Retry_After="0")) as asked:
@@ -216,7 +214,9 @@ def test_the_daemon_waits_longer_each_time_the_model_does_not_answer(
             worker.close()
 
 
-def test_a_daemon_learns_from_it_within_seconds_and_the_night_adds_nothing(bedroom):
+def test_a_daemon_learns_an_ended_conversation_within_seconds_and_the_night_adds_nothing(
+    bedroom,
+):
     seen = bedroom.seen
     hours_away = (datetime.now(UTC) + timedelta(hours=12)).hour
     with ScriptedModel(learns) as model:

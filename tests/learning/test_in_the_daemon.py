@@ -6,7 +6,7 @@ from tests.models.scripted import Asked, ScriptedModel, Sent, learns
 from tests.scenarios.outside import until
 
 
-def test_while_the_model_thinks_the_daemon_finds_what_is_saved_and_then_the_night_lands(
+def test_the_daemon_keeps_indexing_while_a_slow_model_answers_for_the_night(
     bedroom,
 ):
     seen = bedroom.seen

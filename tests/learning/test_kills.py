@@ -33,14 +33,14 @@ def kill(folder: Path, kills: int, seed: int) -> None:
 
 
 @pytest.mark.scenario("B33", "B37")
-def test_killed_after_each_step_and_some_times_besides_a_night_ends_as_if_left_in_peace(
+def test_a_night_killed_after_each_step_gives_the_same_result_as_an_undisturbed_one(
     tmp_path: Path,
 ) -> None:
     kill(tmp_path, cases(12), seed=1)
 
 
 @pytest.mark.deep
-def test_killed_a_hundred_times_a_night_ends_as_if_left_in_peace(
+def test_a_night_killed_a_hundred_times_gives_the_same_result_as_an_undisturbed_one(
     tmp_path: Path,
 ) -> None:
     kill(tmp_path, 100, seed=2)

@@ -133,7 +133,7 @@ DONE = st.one_of(
         ("night", ""),
     ]
 )
-def test_in_whatever_order_turns_arrive_and_nights_come_each_turn_is_read_once(story):
+def test_each_turn_is_read_once_in_any_order_of_arrivals_and_nights(story):
     with TemporaryDirectory() as folder:
         house = House(Path(folder))
         house.night()  # the memory begins here
@@ -149,7 +149,7 @@ def test_in_whatever_order_turns_arrive_and_nights_come_each_turn_is_read_once(s
     )
 
 
-def test_what_an_older_version_had_read_is_not_read_again_and_what_came_late_is(
+def test_turns_read_by_an_older_version_are_skipped_and_late_ones_are_read(
     tmp_path,
 ):
     house = House(tmp_path)
@@ -173,7 +173,7 @@ def test_what_an_older_version_had_read_is_not_read_again_and_what_came_late_is(
     assert house.shelf.last(SCOPE).serial == 9
 
 
-def test_a_transcript_that_was_read_is_not_opened_again_until_it_changes(tmp_path):
+def test_a_transcript_already_read_is_not_opened_again_until_it_changes(tmp_path):
     house = House(tmp_path)
     house.night()
     house.say("", 0)
@@ -190,7 +190,7 @@ def test_a_transcript_that_was_read_is_not_opened_again_until_it_changes(tmp_pat
     ] == [2]
 
 
-def test_what_another_device_brings_late_stands_in_the_notes_of_its_day(bedroom):
+def test_a_late_turn_of_another_device_is_learned_into_the_note_of_its_day(bedroom):
     bedroom.say("I am allergic to mackerel.", day="2026-05-24")
     bedroom.sleep(now="2026-05-25T02:05+01:00")
     turn = Turn(
@@ -219,7 +219,7 @@ class Stopped(Exception):
     """The power went."""
 
 
-def test_what_arrives_while_a_night_lies_half_done_is_learned_too(bedroom):
+def test_a_turn_that_arrives_during_an_interrupted_night_is_learned_too(bedroom):
     def stop(scope: str, step: str) -> None:
         if step == "write_notes":
             raise Stopped

@@ -8,7 +8,7 @@ RULES = "Users/mira/lantern/config/RULES.md"
 SCOPE = "user:mira"
 
 
-def test_what_was_said_becomes_notes_and_facts_that_search_finds(bedroom):
+def test_a_conversation_becomes_notes_and_facts_that_search_finds(bedroom):
     said = bedroom.say("I am allergic to mackerel.")
     bedroom.say("Noted!", role="assistant", at="18:01")
 
@@ -27,7 +27,7 @@ def test_what_was_said_becomes_notes_and_facts_that_search_finds(bedroom):
     assert {NOTE, FACTS} == {hit["note"] for hit in hits}
 
 
-def test_the_next_night_adds_nothing_twice(bedroom):
+def test_the_next_night_adds_nothing_again(bedroom):
     bedroom.say("I am allergic to mackerel.")
     bedroom.sleep()
     before = bedroom.files()
@@ -43,7 +43,7 @@ def test_the_next_night_adds_nothing_twice(bedroom):
     assert bedroom.files() == before
 
 
-def test_without_its_own_state_a_night_still_adds_nothing_twice(bedroom):
+def test_after_losing_its_state_a_night_still_adds_nothing_again(bedroom):
     bedroom.say("I am allergic to mackerel.")
     bedroom.sleep()
     before = bedroom.text(NOTE), bedroom.text(FACTS)
@@ -56,7 +56,7 @@ def test_without_its_own_state_a_night_still_adds_nothing_twice(bedroom):
     assert (bedroom.text(NOTE), bedroom.text(FACTS)) == before
 
 
-def test_a_gap_of_days_is_learned_each_day_in_its_own_note(bedroom):
+def test_after_a_gap_each_day_is_learned_into_its_own_note(bedroom):
     bedroom.say("I moved to Ostervik.", day="2026-05-20")
     bedroom.sleep(now="2026-05-21T02:05+01:00")
     bedroom.say("I am allergic to mackerel.", day="2026-05-22")
@@ -69,7 +69,7 @@ def test_a_gap_of_days_is_learned_each_day_in_its_own_note(bedroom):
     assert "cherries" in bedroom.text("Users/mira/memories/2026-05-24.md")
 
 
-def test_the_very_first_night_looks_back_one_day_only(bedroom):
+def test_the_first_night_looks_back_only_one_day(bedroom):
     bedroom.say("I am allergic to mackerel.", day="2026-05-10")
     bedroom.say("I love sour cherries.", day="2026-05-25")
 
@@ -77,7 +77,7 @@ def test_the_very_first_night_looks_back_one_day_only(bedroom):
     assert "mackerel" not in bedroom.text(FACTS)
 
 
-def test_a_note_that_is_there_keeps_every_line(bedroom):
+def test_an_existing_note_keeps_every_line(bedroom):
     before = "# A day of mine\r\n\r\nI wrote this.\r\n\r\n## Boats\r\n\r\n- Petrel\r\n"
     (bedroom.vault / NOTE).write_bytes(before.encode())
     bedroom.say("I am allergic to mackerel.")
@@ -90,7 +90,7 @@ def test_a_note_that_is_there_keeps_every_line(bedroom):
     assert b"\n" not in after.replace(b"\r\n", b"")
 
 
-def test_what_others_said_is_not_learned(bedroom):
+def test_statements_of_others_are_not_learned(bedroom):
     bedroom.say("I am allergic to mackerel.", role="assistant")
     bedroom.say("I live in Faro.", origin="email")
     before = bedroom.files()
@@ -99,7 +99,7 @@ def test_what_others_said_is_not_learned(bedroom):
     assert bedroom.files() == before
 
 
-def test_of_a_channel_it_is_told_who_said_it_and_nothing_of_it_is_anybodys_alone(
+def test_a_channel_note_names_the_speakers_and_nothing_of_it_becomes_personal(
     bedroom,
 ):
     bedroom.say("I am allergic to mackerel.", channel="fogbell")
@@ -119,7 +119,7 @@ def test_of_a_channel_it_is_told_who_said_it_and_nothing_of_it_is_anybodys_alone
     } == mine
 
 
-def test_only_nights_that_are_due_are_done(bedroom):
+def test_only_due_nights_are_done(bedroom):
     bedroom.say("I am allergic to mackerel.")
     bedroom.sleep("--due", now="2026-05-25T23:00+01:00")
     bedroom.say("I love sour cherries.", at="23:30")
@@ -129,7 +129,7 @@ def test_only_nights_that_are_due_are_done(bedroom):
     assert bedroom.sleep("--due", now="2026-05-26T02:01+01:00") == {}
 
 
-def test_a_dry_run_says_what_it_would_do_and_does_nothing(bedroom):
+def test_a_dry_run_reports_the_results_and_changes_nothing(bedroom):
     bedroom.say("I am allergic to mackerel.")
     before = bedroom.files()
 
@@ -140,7 +140,7 @@ def test_a_dry_run_says_what_it_would_do_and_does_nothing(bedroom):
     assert bedroom.sleep()[SCOPE]["memories"] == 1
 
 
-def test_the_report_can_be_read_in_the_morning_and_its_copy_tells_nothing_that_could_be_forgotten(
+def test_the_printed_report_quotes_memories_but_its_stored_copy_does_not(
     bedroom,
 ):
     bedroom.say("I am allergic to mackerel.")
@@ -160,7 +160,7 @@ def test_the_report_can_be_read_in_the_morning_and_its_copy_tells_nothing_that_c
         assert "mackerel" not in file.read_text()
 
 
-def test_status_says_when_the_nights_are(bedroom):
+def test_status_reports_the_last_and_the_next_night(bedroom):
     bedroom.say("I am allergic to mackerel.")
     bedroom.sleep()
 
@@ -172,7 +172,7 @@ def test_status_says_when_the_nights_are(bedroom):
     )
 
 
-def test_what_is_asked_for_from_now_on_is_a_rule_the_same_night(bedroom):
+def test_a_standing_request_becomes_a_rule_the_same_night(bedroom):
     said = bedroom.say("From now on, give me the wind in Beaufort.")
     bedroom.say("Always a pleasure. Did he always say that?", at="18:05")
     bedroom.say(
@@ -190,7 +190,7 @@ def test_what_is_asked_for_from_now_on_is_a_rule_the_same_night(bedroom):
     assert "keys" not in bedroom.text(RULES)
 
 
-def test_of_more_than_twenty_rules_the_oldest_go_to_the_archive(bedroom):
+def test_above_twenty_rules_the_oldest_are_archived(bedroom):
     lines = "".join(
         f"- Always say {number} (2026-01-{number:02})\n" for number in range(1, 21)
     )
@@ -209,7 +209,7 @@ def test_of_more_than_twenty_rules_the_oldest_go_to_the_archive(bedroom):
     ("days", "gone"),
     [("0", []), ("10", ["2026-05-11", "2026-05-15"]), ("11", ["2026-05-11"])],
 )
-def test_notes_age_out_by_the_day_in_their_names(bedroom, days, gone):
+def test_dated_notes_expire_by_the_date_in_their_names(bedroom, days, gone):
     bedroom.set(SLEEP_CYCLE_MEMORY_RETENTION_DAYS=days)
     notes = bedroom.vault / "Users/mira/memories"
     for old in notes.glob("2026-0[1-4]*.md"):
@@ -237,7 +237,7 @@ def test_notes_age_out_by_the_day_in_their_names(bedroom, days, gone):
     assert len(log.read_text().splitlines() if log.exists() else []) == len(gone)
 
 
-def test_what_aged_out_is_in_the_audit_and_can_be_taken_back(bedroom):
+def test_an_expired_note_is_in_the_audit_and_can_be_restored(bedroom):
     bedroom.set(SLEEP_CYCLE_MEMORY_RETENTION_DAYS="10")
     note = "Users/mira/memories/2026-05-11.md"
     before = (bedroom.vault / note).read_bytes()
@@ -250,7 +250,7 @@ def test_what_aged_out_is_in_the_audit_and_can_be_taken_back(bedroom):
     assert (bedroom.vault / note).read_bytes() == before
 
 
-def test_transcripts_age_out_only_once_a_night_has_learned_from_them(bedroom):
+def test_transcripts_expire_only_after_a_night_has_learned_from_them(bedroom):
     bedroom.set(RETENTION_TRANSCRIPT_DAYS="3")
     bedroom.say("I love sour cherries.", day="2026-05-20")
     first = bedroom.sleep("--user", "mira", now="2026-05-26T02:05+01:00")[SCOPE]
@@ -269,7 +269,7 @@ def test_transcripts_age_out_only_once_a_night_has_learned_from_them(bedroom):
     )
 
 
-def test_what_is_to_be_remembered_is_kept_at_once(bedroom):
+def test_a_remembered_text_is_stored_at_once(bedroom):
     kept = bedroom.seen.ok(
         "remember",
         "The spare rope is in the oil store",
@@ -302,7 +302,7 @@ def test_what_is_to_be_remembered_is_kept_at_once(bedroom):
     assert bedroom.seen.finds("spare rope")
 
 
-def test_a_summary_of_a_conversation_stands_in_the_note_of_its_day(bedroom):
+def test_a_summary_of_a_conversation_goes_to_the_note_of_its_day(bedroom):
     from vault_memory.api.vault_memory import VaultMemory
 
     with VaultMemory.open(
@@ -322,7 +322,7 @@ def test_a_summary_of_a_conversation_stands_in_the_note_of_its_day(bedroom):
     )
 
 
-def test_a_scope_without_nights_says_so(bedroom):
+def test_a_scope_without_nights_is_refused(bedroom):
     from vault_memory.api.vault_memory import VaultMemory
     from vault_memory.errors import UsageError
 
@@ -334,7 +334,7 @@ def test_a_scope_without_nights_says_so(bedroom):
                 memory.sleep(scopes=scopes)
 
 
-def test_a_week_is_looked_back_on_when_its_news_came_on_several_nights(bedroom):
+def test_a_week_is_reflected_on_when_its_news_came_over_several_nights(bedroom):
     note = "Users/mira/memories/reflections/2026-W22.md"
     for day, what in ((25, "mackerel"), (26, "walnuts"), (27, "celery")):
         assert not bedroom.text(note)
@@ -348,7 +348,7 @@ def test_a_week_is_looked_back_on_when_its_news_came_on_several_nights(bedroom):
     )
 
 
-def test_news_of_an_earlier_week_are_none(bedroom):
+def test_news_of_an_earlier_week_do_not_trigger_a_reflection(bedroom):
     for day, what in ((10, "mackerel"), (18, "walnuts"), (27, "celery")):
         bedroom.say(f"I am allergic to {what}.", day=f"2026-05-{day}")
         out = bedroom.sleep(now=f"2026-05-{day + 1}T02:05+01:00")[SCOPE]

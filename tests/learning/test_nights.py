@@ -58,7 +58,7 @@ def test_a_schedule_is_one_time_of_the_day(text):
     "text",
     ["", "0 2 * * 1", "60 2 * * *", "0 24 * * *", "*/5 2 * * *", "0 2 * *", "@daily"],
 )
-def test_anything_else_is_no_schedule(text):
+def test_any_other_text_is_not_a_schedule(text):
     assert Schedule.read(text) is None
 
 
@@ -111,7 +111,7 @@ def test_each_night_of_366_days_is_done_once_in_thirty_zones():
     start=datetime(2018, 11, 2),
     gaps=[45] * 96,
 )
-def test_after_any_time_without_power_the_last_night_is_caught_up_once(
+def test_after_any_power_cut_the_last_night_is_caught_up_once(
     zone, hour, minute, start, gaps
 ):
     schedule, where = Schedule(hour, minute), ZoneInfo(zone)
@@ -135,7 +135,7 @@ def test_after_any_time_without_power_the_last_night_is_caught_up_once(
         assert schedule.due(now, where, done=done) is None
 
 
-def test_a_clock_that_is_set_back_repeats_no_night():
+def test_a_clock_set_back_repeats_no_night():
     schedule, zone = Schedule(2, 0), ZoneInfo("Europe/Oslo")
 
     assert (
@@ -144,7 +144,7 @@ def test_a_clock_that_is_set_back_repeats_no_night():
     )
 
 
-def test_the_hour_that_comes_twice_is_one_night():
+def test_a_repeated_hour_counts_as_one_night():
     schedule, zone = Schedule(2, 30), ZoneInfo("Europe/Berlin")
     first = datetime(2026, 10, 25, 0, 30, tzinfo=UTC)
 

@@ -124,9 +124,7 @@ TEXTS = st.one_of(
     900,
     list(range(len(STEPS))),
 )
-def test_on_any_day_each_own_turn_stands_in_one_question_that_fits_its_room(
-    said, room, kills
-):
+def test_each_own_turn_of_any_day_is_in_exactly_one_prompt_that_fits(said, room, kills):
     turns = turns_of(said)
     with TemporaryDirectory() as folder:
         house = House(Path(folder), turns)
@@ -140,7 +138,7 @@ def test_on_any_day_each_own_turn_stands_in_one_question_that_fits_its_room(
     assert (outcome["gathered"], outcome["more"]) == (len(turns), 0)
 
 
-def test_of_two_hundred_turns_none_is_passed_over(tmp_path):
+def test_none_of_two_hundred_turns_is_skipped(tmp_path):
     turns = turns_of(
         [(f"{number:03}" + "x" * 497, "s", False) for number in range(200)]
     )
@@ -154,7 +152,7 @@ def test_of_two_hundred_turns_none_is_passed_over(tmp_path):
     assert (outcome["gathered"], len(house.listener.asked)) == (200, 3)
 
 
-def test_ten_thousand_short_turns_do_not_make_a_question_that_no_model_can_read(
+def test_ten_thousand_short_turns_never_make_an_oversized_prompt(
     tmp_path,
 ):
     house = House(tmp_path, turns_of([("ok", "s", False)] * 10_000))
@@ -165,7 +163,7 @@ def test_ten_thousand_short_turns_do_not_make_a_question_that_no_model_can_read(
     assert outcome["gathered"] == 10_000
 
 
-def test_notes_that_fill_the_room_leave_half_of_it_to_what_was_said(tmp_path):
+def test_notes_that_would_fill_the_prompt_leave_half_of_it_to_the_turns(tmp_path):
     house = House(tmp_path, turns_of([("x" * 400, "s", False)] * 100))
     config = house.vault / "Users/mira/lantern/config"
     config.mkdir(parents=True)
@@ -183,7 +181,7 @@ def test_notes_that_fill_the_room_leave_half_of_it_to_what_was_said(tmp_path):
 
 
 @pytest.mark.parametrize("role", ["curation", "reflection"])
-def test_a_question_about_notes_fits_the_room_too(tmp_path, role):
+def test_a_prompt_about_notes_fits_the_context_too(tmp_path, role):
     known = tuple((f"note-{number}", "- tea\n" * 4000) for number in range(8))
 
     prompt = Prompt(role, "", known).fitted(ROOM)
@@ -212,14 +210,14 @@ def test_a_long_night_edits_the_profile_once_and_counts_as_one_night(bedroom):
     )
 
 
-def test_a_long_night_without_news_is_one_idle_night(bedroom):
+def test_a_long_night_without_news_counts_as_one_idle_night(bedroom):
     for number in range(3):
         bedroom.say(f"{number} " + "x" * 30_000, at=f"18:0{number}")
 
     assert bedroom.sleep()[SCOPE]["idle"] == 1
 
 
-def test_what_is_left_after_the_last_question_of_a_run_is_reported_and_read_by_the_next(
+def test_turns_left_after_the_last_prompt_are_reported_and_read_by_the_next_run(
     bedroom, monkeypatch
 ):
     monkeypatch.setattr(runner, "MOST_ROUNDS", 2)

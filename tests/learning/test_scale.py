@@ -48,7 +48,7 @@ def folders_of(vault: Path) -> int:
     return 1 + sum(path.is_dir() for path in vault.rglob("*"))
 
 
-def test_a_night_in_which_nothing_was_said_walks_the_vault_once(
+def test_a_night_without_new_turns_walks_the_vault_once(
     outside: Outside, people: Path, monkeypatch: pytest.MonkeyPatch
 ):
     listings = Listings(monkeypatch)
@@ -63,7 +63,7 @@ def test_a_night_in_which_nothing_was_said_walks_the_vault_once(
     assert walks < 3, "one walk for all nights, and one to bring the index up to date"
 
 
-def test_a_daemon_lists_no_folder_until_a_night_begins_or_somebody_new_speaks(
+def test_a_daemon_lists_no_folder_until_a_night_begins_or_a_new_person_speaks(
     outside: Outside, people: Path, monkeypatch: pytest.MonkeyPatch
 ):
     monkeypatch.setattr(learning_thread, "FIRST_SECONDS", 0.0)

@@ -89,7 +89,7 @@ def asked(bedroom):
         yield model.asked
 
 
-def test_no_prompt_holds_the_words_of_two(bedroom, asked):
+def test_no_prompt_contains_words_of_two_people(bedroom, asked):
     held = [words_in(one.body) for one in asked]
 
     assert all(len(found) <= 1 for found in held)
@@ -99,7 +99,7 @@ def test_no_prompt_holds_the_words_of_two(bedroom, asked):
     assert len(asked) > len(OWNERS), "curation and reflection ask, too"
 
 
-def test_what_was_learned_stands_with_its_owner_alone(bedroom, asked):
+def test_learned_text_is_stored_only_with_its_owner(bedroom, asked):
     for path, raw in bedroom.files().items():
         owner = [
             scope
@@ -115,7 +115,7 @@ def test_what_was_learned_stands_with_its_owner_alone(bedroom, asked):
         )
 
 
-def test_neither_facts_nor_entities_nor_turns_cross_over(bedroom, asked):
+def test_facts_entities_and_turns_do_not_cross_scopes(bedroom, asked):
     for mine, other in PAIRS:
         secret, options = word(other), OPTIONS[mine]
         for command in (
@@ -136,7 +136,7 @@ def test_neither_facts_nor_entities_nor_turns_cross_over(bedroom, asked):
         assert words_in(found) == {word(scope)}
 
 
-def test_an_error_names_nobody_elses_facts_and_changes_nothing(bedroom, asked):
+def test_an_error_reveals_no_facts_of_others_and_changes_nothing(bedroom, asked):
     theirs = {
         scope: bedroom.seen.ok("facts", *OPTIONS[scope])["facts"][0]["id"]
         for scope in OWNERS

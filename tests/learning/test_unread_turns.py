@@ -40,7 +40,7 @@ def lines(gathered):
     return sum(one.size for one in gathered.excerpts)
 
 
-def test_what_fits_is_shown_whole():
+def test_turns_that_fit_are_shown_completely():
     turns = [
         turn(1, "one"),
         turn(2, "two", role="assistant"),
@@ -58,7 +58,7 @@ def test_what_fits_is_shown_whole():
     assert list(gathered.evidence) == ["t1", "t3"]
 
 
-def test_of_a_long_day_each_own_turn_stands_whole_in_a_question():
+def test_each_own_turn_of_a_long_day_is_shown_completely_in_some_prompt():
     turns = [turn(number, f"{number:04}" + "x" * 496) for number in range(200)]
 
     asked = rounds(turns)
@@ -69,7 +69,7 @@ def test_of_a_long_day_each_own_turn_stands_whole_in_a_question():
     assert len(asked) == 3
 
 
-def test_a_day_of_ten_thousand_short_turns_is_asked_in_pieces_of_the_size_of_the_room():
+def test_a_day_of_ten_thousand_short_turns_is_split_into_prompts_that_fit():
     asked = rounds([turn(number, "ok") for number in range(10_000)])
 
     assert (
@@ -79,7 +79,7 @@ def test_a_day_of_ten_thousand_short_turns_is_asked_in_pieces_of_the_size_of_the
     assert sum(len(one.excerpts) for one in asked) == 10_000
 
 
-def test_a_turn_that_is_longer_than_the_room_keeps_its_beginning_and_its_end():
+def test_a_turn_longer_than_the_prompt_keeps_its_beginning_and_its_end():
     gathered = gather([turn(1, "a" * ROOM + "b" * ROOM)], user="ann")
 
     [one] = gathered.excerpts
@@ -89,7 +89,7 @@ def test_a_turn_that_is_longer_than_the_room_keeps_its_beginning_and_its_end():
     assert list(gathered.evidence) == ["t1"]
 
 
-def test_an_answer_of_the_bot_is_cut_before_a_word_of_the_person_waits():
+def test_answers_of_the_bot_are_cut_before_a_turn_of_the_person_is_postponed():
     own = [turn(2 * number, "o" * 1000) for number in range(30)]
     answers = [
         turn(2 * number + 1, "a" * 5000, role="assistant") for number in range(30)
@@ -106,7 +106,7 @@ def test_an_answer_of_the_bot_is_cut_before_a_word_of_the_person_waits():
     assert ROOM - 200 <= lines(gathered) <= ROOM
 
 
-def test_what_came_by_itself_has_a_fifth_and_may_have_what_people_leave():
+def test_automated_turns_get_a_fifth_of_the_prompt_and_any_unused_part():
     long = [turn(2 * number, "p" * 1000, session="p") for number in range(100)]
     jobs = [
         turn(2 * number + 1, "j" * 1000, session="j", source="cron")
@@ -123,7 +123,7 @@ def test_what_came_by_itself_has_a_fifth_and_may_have_what_people_leave():
     assert alone.more == 0
 
 
-def test_a_thousand_heartbeats_make_no_further_question():
+def test_a_thousand_heartbeats_cause_no_additional_prompt():
     beats = [
         turn(number, "h" * 3000, session="h", source="heartbeat")
         for number in range(1000)
@@ -134,7 +134,7 @@ def test_a_thousand_heartbeats_make_no_further_question():
     assert list(gathered.evidence) == ["t2000"]
 
 
-def test_only_what_the_person_said_in_their_own_words_is_evidence():
+def test_only_the_persons_own_words_count_as_evidence():
     turns = [
         turn(1),
         turn(2, role="assistant"),
@@ -148,7 +148,7 @@ def test_only_what_the_person_said_in_their_own_words_is_evidence():
     assert list(gather(turns, user="").evidence) == ["t1", "t4"]
 
 
-def test_a_turn_whose_id_fills_the_room_holds_up_no_other():
+def test_a_turn_whose_id_fills_the_prompt_delays_no_other():
     odd = turn(1)._replace(id="i" * 5000)
 
     [gathered] = rounds(
@@ -187,9 +187,7 @@ TEXTS = st.one_of(
 @example(
     [(0, "x" * 2000, "cron", "user"), (0, "\n" * 999 + "x", "talk", "user")], 300, []
 )
-def test_every_question_fits_its_room_and_every_own_turn_stands_in_one(
-    said, room, notes
-):
+def test_every_prompt_fits_and_every_own_turn_is_in_exactly_one(said, room, notes):
     turns = [
         turn(number, text, session=f"s{session}", source=source, role=role)
         for number, (session, text, source, role) in enumerate(said)

@@ -10,7 +10,7 @@ from vault_memory.rules.paths.layout import Layout
 from vault_memory.rules.paths.scope_notes import places_of, scopes_in
 
 
-def test_in_a_workspace_the_night_writes_beside_what_is_there(outside: Outside):
+def test_in_a_workspace_the_night_writes_beside_the_existing_notes(outside: Outside):
     outside.quick = True
     outside.settings |= {"VAULT_MEMORY_SLEEP_CYCLE_ZONE": "UTC"}
     outside.write("USER.md", "## About\n\n- Keeps a boat\n")
@@ -41,7 +41,7 @@ def test_in_a_workspace_the_night_writes_beside_what_is_there(outside: Outside):
     assert outside.finds("mackerel")
 
 
-def test_a_person_of_whom_nothing_is_there_yet_gets_notes_where_others_have_theirs(
+def test_a_new_person_gets_notes_where_others_have_theirs(
     outside: Outside,
 ):
     outside.quick = True
@@ -80,13 +80,11 @@ def test_a_person_of_whom_nothing_is_there_yet_gets_notes_where_others_have_thei
         (["notes.md", "groups/g/MEMORY.md"], []),
     ],
 )
-def test_every_person_and_each_channel_in_which_something_was_said_has_nights(
-    paths, scopes
-):
+def test_every_person_and_every_channel_with_turns_has_nights(paths, scopes):
     assert scopes_in(paths, Layout()) == scopes
 
 
-def test_the_notes_of_one_scope_are_never_those_of_another():
+def test_two_scopes_never_share_a_note():
     paths = [
         "Users/ann/b/config/USER.md",
         "Users/anna/b/config/FACTS.md",

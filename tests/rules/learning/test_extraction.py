@@ -93,7 +93,7 @@ FORMS = {
 
 
 @pytest.mark.parametrize("form", FORMS)
-def test_an_answer_is_read_in_every_form_that_models_give_it(form: str) -> None:
+def test_an_answer_is_parsed_in_every_form_that_models_give_it(form: str) -> None:
     found = read_answer(FORMS[form], OWN, rung="text")
 
     assert [
@@ -112,7 +112,7 @@ def test_an_answer_is_read_in_every_form_that_models_give_it(form: str) -> None:
     assert problem(FORMS[form], OWN) == ""
 
 
-def test_without_any_marks_points_that_cite_a_turn_are_memories_and_the_rest_is_proposed() -> (
+def test_unlabelled_points_that_cite_a_turn_are_memories_and_others_are_proposed() -> (
     None
 ):
     found = read_answer(
@@ -131,7 +131,7 @@ def test_without_any_marks_points_that_cite_a_turn_are_memories_and_the_rest_is_
     assert found.proposals[1].reason == "it cites no turn of the person's own"
 
 
-def test_a_missing_section_is_empty() -> None:
+def test_a_missing_section_counts_as_empty() -> None:
     found = read_answer("FACTS:\n- alice | lives_in | Porto [t1]\n- (none)", OWN)
 
     assert (found.memories, len(found.facts), found.dropped) == ((), 1, ())
@@ -146,7 +146,7 @@ def test_a_missing_section_is_empty() -> None:
         "MEMORIES:\nNO_NEW_MEMORIES",
     ],
 )
-def test_nothing_new_skips_the_note(text: str) -> None:
+def test_an_answer_without_news_writes_no_note(text: str) -> None:
     found = read_answer(text, OWN)
 
     assert found.nothing_new
@@ -154,7 +154,7 @@ def test_nothing_new_skips_the_note(text: str) -> None:
     assert problem(text, OWN) == ""
 
 
-def test_facts_are_kept_also_when_there_are_no_memories() -> None:
+def test_facts_are_kept_even_without_memories() -> None:
     found = read_answer(
         "MEMORIES:\nNO_NEW_MEMORIES\nFACTS:\n- alice | lives_in | Porto [t1]", OWN
     )
@@ -179,7 +179,7 @@ def test_facts_are_kept_also_when_there_are_no_memories() -> None:
         ([7], None, "it cites turns that are not among the person's own"),
     ],
 )
-def test_what_was_learned_from_no_own_turn_is_no_memory(
+def test_a_memory_must_cite_one_of_the_persons_own_turns(
     evidence: Any, kept: Any, reason: str
 ) -> None:
     found = read_answer(
@@ -192,7 +192,7 @@ def test_what_was_learned_from_no_own_turn_is_no_memory(
     )
 
 
-def test_a_word_that_happens_to_be_an_id_cites_nothing() -> None:
+def test_a_word_that_happens_to_equal_an_id_is_not_a_citation() -> None:
     found = read_answer(
         "- Has 2 cats\n- Has 2 boats [2]\n- Has 2 oars (4f2ab1c09d)\n- Sails, 4f2ab1c09d",
         ["2", "4f2ab1c09d"],
@@ -205,7 +205,7 @@ def test_a_word_that_happens_to_be_an_id_cites_nothing() -> None:
     ]
 
 
-def test_a_memory_may_speak_of_thoughts() -> None:
+def test_a_memory_may_contain_thinking_tags() -> None:
     text = "Writes <think> and </think> around hunches"
 
     assert [
@@ -214,14 +214,14 @@ def test_a_memory_may_speak_of_thoughts() -> None:
     ] == [text]
 
 
-def test_numbers_may_be_cited_as_numbers() -> None:
+def test_numeric_ids_may_be_cited_as_numbers() -> None:
     assert read_answer(answer(memories=[memory(evidence=[1301])]), ["1301"]).memories[
         0
     ].evidence == ("1301",)
 
 
 @pytest.mark.parametrize("key", ["path", "note", "user", "scope", "channel"])
-def test_an_answer_does_not_choose_where_it_is_written(key: str) -> None:
+def test_an_answer_cannot_choose_where_it_is_written(key: str) -> None:
     place = {key: "Users/bob/memories/2026-05-01.md"}
     fact = {
         "subject": "bob",
@@ -239,7 +239,7 @@ def test_an_answer_does_not_choose_where_it_is_written(key: str) -> None:
     ] * 3
 
 
-def test_words_outside_of_the_enums_are_left_out() -> None:
+def test_values_outside_the_enums_are_ignored() -> None:
     found = read_answer(
         answer(
             memories=[memory(type="Preference", topic="gossip")],
@@ -252,7 +252,7 @@ def test_words_outside_of_the_enums_are_left_out() -> None:
     assert dict(found.topics) == {}
 
 
-def test_a_memory_is_one_line_that_makes_no_structure() -> None:
+def test_a_memory_is_a_single_line_without_markdown_structure() -> None:
     texts = [
         "# Likes\n\n## tea\u2028- [ ] x\0",
         "- Likes tea",
@@ -273,7 +273,7 @@ def test_a_memory_is_one_line_that_makes_no_structure() -> None:
     ]
 
 
-def test_the_same_memory_twice_is_one_with_the_evidence_of_both() -> None:
+def test_duplicate_memories_are_merged_with_the_evidence_of_both() -> None:
     found = read_answer(
         answer(memories=[memory(), memory(text="likes  TEA", evidence=["t2"])]), OWN
     )
@@ -283,7 +283,7 @@ def test_the_same_memory_twice_is_one_with_the_evidence_of_both() -> None:
     ]
 
 
-def test_predicates_become_snake_case_and_days_that_are_none_are_left_out() -> None:
+def test_predicates_become_snake_case_and_invalid_days_are_dropped() -> None:
     row = {
         "subject": "alice",
         "predicate": "Works At",
@@ -301,13 +301,13 @@ def test_predicates_become_snake_case_and_days_that_are_none_are_left_out() -> N
     )
 
 
-def test_topics_may_come_as_a_list() -> None:
+def test_topics_may_be_given_as_a_list() -> None:
     assert dict(
         read_answer(answer(topics=[{"turn": "t1", "topic": "Work"}]), OWN).topics
     ) == {"t1": "work"}
 
 
-def test_no_answer_floods_the_vault() -> None:
+def test_the_number_of_memories_in_one_answer_is_limited() -> None:
     rows = [memory(text=f"Likes tea number {number}") for number in range(MOST + 50)]
 
     assert len(read_answer(answer(memories=rows), OWN).memories) == MOST
@@ -323,7 +323,7 @@ FACT = {
 
 @pytest.mark.parametrize("stray", ["alice likes tea", 7, ["x"]])
 @pytest.mark.parametrize("at", [0, 1])
-def test_one_stray_entry_costs_no_fact_and_is_reported(stray: Any, at: int) -> None:
+def test_one_invalid_entry_costs_no_fact_and_is_reported(stray: Any, at: int) -> None:
     rows: list[Any] = [FACT]
     rows.insert(at, stray)
     for text in (
@@ -340,7 +340,7 @@ def test_one_stray_entry_costs_no_fact_and_is_reported(stray: Any, at: int) -> N
         assert problem(text, OWN) == ""
 
 
-def test_when_a_model_was_asked_twice_what_can_be_used_of_its_answer_is() -> None:
+def test_the_usable_part_of_a_repaired_answer_is_kept() -> None:
     text = answer(memories="Likes tea", facts=[FACT])
 
     assert "`memories` must be a list of objects" in problem(text, OWN)
@@ -349,9 +349,7 @@ def test_when_a_model_was_asked_twice_what_can_be_used_of_its_answer_is() -> Non
     assert [one.text for one in read_answer(text, OWN).dropped] == ["Likes tea"]
 
 
-def test_the_object_of_a_fact_is_kept_whole_or_proposed_and_never_cut_within_a_word() -> (
-    None
-):
+def test_a_long_object_of_a_fact_is_kept_or_proposed_but_never_cut() -> None:
     long, too_long = ("harbour " * 60).strip(), ("harbour " * 100).strip()
 
     found = read_answer(
@@ -366,7 +364,7 @@ def test_the_object_of_a_fact_is_kept_whole_or_proposed_and_never_cut_within_a_w
 
 
 @given(st.text("ab \n港", max_size=60), st.integers(2, 40))
-def test_a_text_that_is_shortened_ends_with_a_mark_and_a_whole_word(
+def test_a_shortened_text_ends_with_an_ellipsis_after_a_complete_word(
     text: str, most: int
 ) -> None:
     short = shortened(text, most)
@@ -391,14 +389,16 @@ def test_a_text_that_is_shortened_ends_with_a_mark_and_a_whole_word(
         (answer(memories=None), ""),
     ],
 )
-def test_a_model_is_told_what_is_wrong_with_its_answer(text: str, words: str) -> None:
+def test_the_problem_of_an_answer_is_described_to_the_model(
+    text: str, words: str
+) -> None:
     wrong = problem(text, OWN)
 
     assert words in wrong
     assert bool(wrong) == bool(words)
 
 
-def test_json_that_broke_off_is_not_proposed_to_anybody() -> None:
+def test_truncated_json_is_not_proposed_to_a_person() -> None:
     found = read_answer(json.dumps(GOOD)[:60], OWN)
 
     assert (found.memories, found.proposals) == ((), ())
@@ -467,7 +467,7 @@ PIECES = st.sampled_from(
 @example("\ud800")
 @example("{" * 50_000 + "}" * 50_000)
 @example("MEMORIES\nMEMORIES\nFACTS: [\nTOPICS: {")
-def test_no_text_is_too_odd_to_be_read(text: str) -> None:
+def test_any_text_can_be_parsed_as_an_answer(text: str) -> None:
     found = read_answer(text, OWN, other_turns=["b1"])
     problem(text, OWN)
 
@@ -485,7 +485,7 @@ def test_no_text_is_too_odd_to_be_read(text: str) -> None:
 
 
 @given(st.lists(JSON.map(json.dumps) | PIECES, max_size=4))
-def test_answers_to_the_parts_of_a_question_become_one(parts: list[str]) -> None:
+def test_answers_to_the_parts_of_a_prompt_are_merged_into_one(parts: list[str]) -> None:
     whole = read_answer(merged((part, OWN) for part in parts), OWN)
 
     apart = [read_answer(part, OWN) for part in parts]
@@ -508,7 +508,7 @@ def strict(shape: Any) -> bool:
     return all(map(strict, shape.values()))
 
 
-def test_the_schema_lets_a_model_choose_its_evidence_and_write_no_numbers() -> None:
+def test_the_schema_limits_evidence_to_listed_turns_and_has_no_number_fields() -> None:
     shape = schema(OWN)
 
     assert list(shape["properties"]) == list(KEYS)
@@ -544,7 +544,7 @@ def test_only_the_persons_own_turns_are_shown_with_an_id() -> None:
     assert prompt.schema() == schema(("t1",))
 
 
-def test_what_people_wrote_cannot_pose_as_another_turn_or_close_the_data() -> None:
+def test_quoted_text_cannot_imitate_another_turn_or_close_the_data_block() -> None:
     prompt = said(
         Excerpt(
             "t1",
@@ -564,7 +564,7 @@ def test_what_people_wrote_cannot_pose_as_another_turn_or_close_the_data() -> No
     assert "{{day}}" in prompt.text
 
 
-def test_a_prompt_for_curation_shows_the_note_and_what_was_learned_since() -> None:
+def test_a_curation_prompt_shows_the_note_and_what_was_learned_since() -> None:
     known = (
         ("note", "## Tea\n\n- green </note>\n"),
         ("note-of-2026-04-30", "- black"),
@@ -579,14 +579,16 @@ def test_a_prompt_for_curation_shows_the_note_and_what_was_learned_since() -> No
     assert prompt.halves() is None
 
 
-def test_what_is_put_into_a_template_is_not_looked_at_again() -> None:
+def test_a_value_inserted_into_a_template_is_not_expanded_again() -> None:
     assert (
         filled("{{who}} {{ day }}", {"who": "{{day}}", "day": "now"}) == "{{day}} now"
     )
 
 
 @given(st.lists(st.text(max_size=2000), min_size=1, max_size=6))
-def test_halves_lose_nothing_and_both_get_smaller(texts: list[str]) -> None:
+def test_splitting_a_prompt_in_halves_loses_nothing_and_shrinks_both(
+    texts: list[str],
+) -> None:
     prompt = said(
         *(
             Excerpt(f"t{number}", text, "alice", own=True)
@@ -608,7 +610,7 @@ def test_halves_lose_nothing_and_both_get_smaller(texts: list[str]) -> None:
         )
 
 
-def test_topics_are_those_of_notes() -> None:
+def test_the_topics_are_the_documented_ones() -> None:
     assert TOPICS == (
         "work",
         "tech",
