@@ -34,20 +34,32 @@ def plan_ingest(
     for path, stat in listing.entries.items():
         previous = indexed.get(path)
         if previous is not None:
-            if differs(previous, stat):
-                changed.append(path)
-        elif parked.get(path) != stamp(stat) and is_memory(path):
+            needs_reading = differs(previous, stat)
+        else:
+            # A note that crashed its parser is left alone until its file changes.
+            is_parked = parked.get(path) == stamp(stat)
+            needs_reading = not is_parked and is_memory(path)
+        if needs_reading:
             changed.append(path)
-    missing = [path for path in indexed if path not in listing.entries]
-    # A folder that cannot be listed is no proof that its notes were deleted.
-    removed = [path for path in missing if listing.covers(path)]
-    unseen = [path for path in missing if not listing.covers(path)]
+    removed: list[str] = []
+    unseen: list[str] = []
+    for path in indexed:
+        if path in listing.entries:
+            continue
+        # A folder that cannot be listed is no proof that its notes were deleted.
+        if listing.covers(path):
+            removed.append(path)
+        else:
+            unseen.append(path)
     return IngestPlan(tuple(changed), tuple(removed), tuple(unseen))
 
 
 def differs(previous: IndexedFile, stat: tuple[int, ...]) -> bool:
     """Whether a file may differ from the index: by size, times or inode, or not settled yet."""
-    return previous[:4] != stat[:4] or previous.state != State.SETTLED
+    # A note that was read while it was young may have changed without a change of its times.
+    if previous.state != State.SETTLED:
+        return True
+    return previous[:4] != stat[:4]
 
 
 def stamp(stat: Stat) -> str:

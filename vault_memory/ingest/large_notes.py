@@ -20,13 +20,15 @@ def is_large(raw: bytes) -> bool:
         return False
     if len(raw) >= VERY_LARGE or raw.count(b"\n") > MANY_LINES:
         return True
-    return max(map(len, raw.split(b"\n"))) > LONG_LINE
+    longest_line = max(map(len, raw.split(b"\n")))
+    return longest_line > LONG_LINE
 
 
 def is_heavy(index: Index, note: Note) -> bool:
     """Whether indexing this note, or removing its old chunks, could delay others."""
     if is_large(note.raw):
         return True
+    # A large note that was emptied: deleting its chunks takes as long as writing them did.
     indexed = index.bytes_of(note.path)
     return indexed >= LARGE and 2 * len(note.raw) < indexed
 
@@ -42,7 +44,8 @@ class Allowance:
         if not is_heavy(index, note):
             return False
         # A hostile note of 260,000 bullets takes a second, and a folder may have many of them.
-        steps = note.raw.count(b"\n") + len(note.raw) // BYTES_OF_A_STEP
+        line_count = note.raw.count(b"\n")
+        steps = line_count + len(note.raw) // BYTES_OF_A_STEP
         if steps > self._steps:
             return True
         self._steps -= steps

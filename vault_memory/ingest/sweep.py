@@ -5,9 +5,11 @@ then through the folders for notes that are not indexed. Each path that differs 
 as a change. A note that changes behind the sweep is reported by an event, or by the next sweep.
 """
 
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
 from itertools import groupby
 
+from vault_memory.index.store import IndexedFile
 from vault_memory.ingest.ingest_plan import differs, stamp
 from vault_memory.ingest.scan import Ingest
 from vault_memory.rules.paths.conflict_names import conflict_copy
@@ -73,8 +75,7 @@ class Sweep:
     ) -> None:
         rows = ingest.index.files_after(after, SLICE)
         self._after = rows[-1][0] if rows else None
-        for folder, notes in groupby(rows, lambda row: _folder_and_name(row[0])[0]):
-            indexed = {_folder_and_name(path)[1]: file for path, file in notes}
+        for folder, indexed in _by_folder(rows):
             stats = ingest.folder.stats(folder, list(indexed))
             for name, file in indexed.items():
                 stat = stats.get(name)
@@ -97,8 +98,9 @@ class Sweep:
     ) -> None:
         files, folders = ingest.folder.names(folder)
         prefix = _join(folder, "")
+        # A chain of folders without end, as a broken mount shows it, must end somewhere.
         if prefix.count("/") < DEEPEST:
-            visible = (name for name in folders if not name.startswith("."))
+            visible = [name for name in folders if not name.startswith(".")]
             self._folders += [prefix + name for name in visible]
         for name in files:
             if not name.endswith(SUFFIXES):
@@ -117,6 +119,14 @@ class Sweep:
                 findings.suspects.append(path)
             else:
                 findings.unread.append(path)
+
+
+def _by_folder(
+    rows: Iterable[tuple[str, IndexedFile]],
+) -> Iterator[tuple[str, dict[str, IndexedFile]]]:
+    """Yields each folder with its files by name. `rows` are in the order of their paths."""
+    for folder, notes in groupby(rows, lambda row: _folder_and_name(row[0])[0]):
+        yield folder, {_folder_and_name(path)[1]: file for path, file in notes}
 
 
 def _folder_and_name(path: str) -> tuple[str, str]:

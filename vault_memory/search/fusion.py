@@ -44,12 +44,14 @@ def _by_cosines(candidates: Candidates) -> list[Ranked]:
 def _by_ranks(candidates: Candidates) -> list[Ranked]:
     terms: dict[int, dict[str, float]] = {}
     for arm in RANKED_ARMS:
-        for place, rank in ranks(candidates.arms.get(arm, {})).items():
+        scores = candidates.arms.get(arm, {})
+        for place, rank in ranks(scores).items():
             terms.setdefault(place, {})[arm] = 1 / (scoring.RRF + rank)
-    return [
-        (_negative(sum(by_arm.values())), place, by_arm)
-        for place, by_arm in terms.items()
-    ]
+    fused: list[Ranked] = []
+    for place, by_arm in terms.items():
+        score = sum(by_arm.values())
+        fused.append((_negative(score), place, by_arm))
+    return fused
 
 
 def _by_sums(request: CandidateRequest, candidates: Candidates) -> list[Ranked]:
@@ -58,11 +60,11 @@ def _by_sums(request: CandidateRequest, candidates: Candidates) -> list[Ranked]:
     for negative, place in best[:RESCORED]:
         who, body = candidates.rows[place][3:5]
         cues = query_features.of_text(body, request.features, request.weights, who=who)
-        cue_sum = sum(cues.values()) if cues else 0.0
-        rescored.append((_negative(cue_sum - negative), place, cues))
-    rescored += [
-        (_negative(-negative), place, {}) for negative, place in best[RESCORED:]
-    ]
+        score = sum(cues.values()) - negative
+        rescored.append((_negative(score), place, cues))
+    # Reading the text of each of thousands of candidates would take longer than the search.
+    for negative, place in best[RESCORED:]:
+        rescored.append((_negative(-negative), place, {}))
     return in_order(request, rescored)
 
 
@@ -70,10 +72,13 @@ def _bases(
     request: CandidateRequest, candidates: Candidates
 ) -> Iterator[tuple[float, int]]:
     """Yields for each candidate the negative sum of terms that need no text, and its place."""
-    weights, days = request.weights, request.features.days
+    weights = request.weights
+    days = request.features.days
     # Local names: this loop runs for each of thousands of candidates.
-    weigh, length_term = scoring.weigh, scoring.length_term
-    terms, likeness = candidates.text, candidates.likeness
+    weigh = scoring.weigh
+    length_term = scoring.length_term
+    terms = candidates.text
+    likeness = candidates.likeness
     entities = candidates.arms.get("entity", {})
     speaker_terms: dict[str, float] = {"": 0.0}
     for place, _, date, who, text in candidates.rows.values():

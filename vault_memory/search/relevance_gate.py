@@ -1,4 +1,4 @@
-"""Decides whether a vault has lines related to a prompt that nobody searched for.
+"""Decides whether a vault has lines related to a prompt that is no search.
 
 A search returns its best lines, however weak they are. A prompt about another subject must get
 no lines. So one of the best chunks must have a good share of the words of some sentence, where
@@ -51,8 +51,8 @@ class RelevanceGate:
         return any(self._is_related(place) for _, place, _ in best[:MOST_CHECKED])
 
     def _is_related(self, place: int) -> bool:
-        days = self._request.features.days
-        if days and query_features.is_near(self._candidates.rows[place][2], days):
+        day = self._candidates.rows[place][2]
+        if query_features.is_near(day, self._request.features.days):
             return True
         if place in self._similar:
             return True
@@ -60,16 +60,15 @@ class RelevanceGate:
 
     def _has_words(self, place: int) -> bool:
         """Whether the chunk has enough of the words, or follows a question that has them."""
-        questions = [
-            before
-            for before in (place - 1, place - 2)
-            if before in self._candidates.asked_before or self._says_nothing(before)
-        ]
+        questions = filter(self._is_question, (place - 1, place - 2))
         return any(
             self._has_enough(chunk, weights)
             for chunk in (place, *questions)
             for weights in self._sentences
         )
+
+    def _is_question(self, place: int) -> bool:
+        return place in self._candidates.asked_before or self._says_nothing(place)
 
     def _says_nothing(self, place: int) -> bool:
         """Whether the chunk is a turn that only asks, or an empty answer."""
@@ -79,13 +78,15 @@ class RelevanceGate:
     def _has_enough(self, place: int, weights: Mapping[str, float]) -> bool:
         highest = max(weights.values())
         total = sum(weights.values())
-        by_word = self._candidates.by_word
-        weight = sum(
-            weight for word, weight in weights.items() if place in by_word.get(word, ())
-        )
+        enough = min(SHARE * total, ENOUGH * highest)
+        weight = 0.0
+        for word, word_weight in weights.items():
+            if place in self._candidates.by_word.get(word, ()):
+                weight += word_weight
         if place in self._candidates.arms.get("entity", ()):
             weight += highest
-        return weight > 0 and weight >= min(SHARE * total, ENOUGH * highest)
+        # All words of a sentence may be without weight; then nothing would be enough.
+        return weight > 0 and weight >= enough
 
     def _word_weights(self, sentence: Sequence[str]) -> dict[str, float]:
         """Weighs each word of a sentence. Empty when the sentence asks nothing."""
@@ -93,12 +94,12 @@ class RelevanceGate:
         words = [word for word in sentence if word not in stop_words]
         if asks_nothing(words):
             return {}
-        scores = {word: self._best_score(word) for word in words}
-        highest = max(scores.values(), default=0.0) or 1.0
-        return {
-            word: score or self._absent_weight(word) * highest
-            for word, score in scores.items()
-        }
+        weights = {word: self._best_score(word) for word in words}
+        highest = max(weights.values(), default=0.0) or 1.0
+        for word, score in weights.items():
+            if not score:
+                weights[word] = self._absent_weight(word) * highest
+        return weights
 
     def _best_score(self, word: str) -> float:
         """Returns the highest score of a word. Ignores turns that repeat the prompt."""
@@ -122,7 +123,9 @@ class RelevanceGate:
         )
         if is_frequent:
             return 0.0
-        return self._unknown_weight * (UNKNOWN_PAIR if tokens.is_run(word) else 1.0)
+        if tokens.is_run(word):
+            return self._unknown_weight * UNKNOWN_PAIR
+        return self._unknown_weight
 
 
 def _similar(candidates: Candidates) -> frozenset[int]:
@@ -139,7 +142,9 @@ def _similar(candidates: Candidates) -> frozenset[int]:
     if len(scaled) < 2:
         return frozenset()
     ranked = sorted((value, cosines[place], place) for place, value in scaled.items())
-    least, best = ranked[0][2], ranked[-1][2]
+    least = ranked[0][2]
+    best = ranked[-1][2]
+    # All chunks are equally like the prompt, so none is far above the middle.
     if scaled[best] == scaled[least]:
         return frozenset()
     span = (cosines[best] - cosines[least]) / (scaled[best] - scaled[least])

@@ -112,7 +112,9 @@ class Entities:
 
 def _types_fit(first: str, second: str) -> bool:
     """Returns whether two types may be of the same entity; ``other`` fits any type."""
-    return not first or first == second or "other" in (first, second)
+    if not first or first == second:
+        return True
+    return first == "other" or second == "other"
 
 
 def type_of(value: str) -> str:
@@ -120,8 +122,10 @@ def type_of(value: str) -> str:
     name = folded(value)
     if name in TYPES:
         return name
+    if name in _TYPE_OF:
+        return _TYPE_OF[name]
     last_word = name.split()[-1] if name else ""
-    return _TYPE_OF.get(name) or _TYPE_OF.get(last_word, "other")
+    return _TYPE_OF.get(last_word, "other")
 
 
 def _entity(facts: list[Fact]) -> Entity:
@@ -131,20 +135,23 @@ def _entity(facts: list[Fact]) -> Entity:
         if not fact.struck:
             values.setdefault(fact.predicate, []).append(fact.object)
     types = [type_of(value) for value in values.get(TYPE, [])]
+    specific_types = [type_ for type_ in types if type_ != "other"]
+    aliases = dict.fromkeys(values.get(ALIAS, []))
+    summaries = values.get(SUMMARY, [""])
     return Entity(
         name=facts[0].subject,
-        type=next((type_ for type_ in types if type_ != "other"), "other"),
-        aliases=tuple(dict.fromkeys(values.get(ALIAS, []))),
-        summary=values.get(SUMMARY, [""])[-1],
+        type=specific_types[0] if specific_types else "other",
+        aliases=tuple(aliases),
+        summary=summaries[-1],
     )
 
 
-def extract(text: str, known: Entities | None = None) -> list[Mention]:
+def extract(text: str, entities: Entities | None = None) -> list[Mention]:
     """Returns the mentions in a text, in order; of overlapping ones the surer, then the longer."""
     mentions: list[Mention] = []
     for type_, confidence, pattern in _PATTERNS:
         mentions += _pattern_mentions(pattern, type_, confidence, text)
-    names = known.names() if known else {}
+    names = entities.names() if entities else {}
     for name, entity in names.items():
         for start, end in _name_spans(name, text):
             mention = Mention(entity.name, entity.type, start, end, KNOWN)

@@ -10,7 +10,7 @@ the note and is no fact; `doctor` shows it.
 
 import re
 import unicodedata
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
 from dataclasses import dataclass, replace
 from datetime import date
 from functools import lru_cache
@@ -84,18 +84,25 @@ class Fact:
             marks = "conf:1"
         if marks:
             text += f" ({marks})"
+        # Links from other notes point to the id of the block, so a rewritten line keeps it.
         block_id = _BLOCK_ID.fullmatch(self.text)
         if block_id and block_id[2]:
             text += block_id[2]
         return text
 
-    def _marks(self) -> Iterator[str]:
+    def _days(self) -> str:
         if self.valid_from and self.valid_until:
-            yield f"{self.valid_from} to {self.valid_until}"
-        elif self.valid_from:
-            yield f"since {self.valid_from}"
-        elif self.valid_until:
-            yield f"until {self.valid_until}"
+            return f"{self.valid_from} to {self.valid_until}"
+        if self.valid_from:
+            return f"since {self.valid_from}"
+        if self.valid_until:
+            return f"until {self.valid_until}"
+        return ""
+
+    def _marks(self) -> Iterator[str]:
+        days = self._days()
+        if days:
+            yield days
         if self.temporary:
             yield "temporary"
         if self.ref:
@@ -116,7 +123,8 @@ def folded(text: str) -> str:
     """Returns a name in the form in which names are compared: without case and extra blanks."""
     if text.isascii():
         return " ".join(text.lower().split())
-    composed = unicodedata.normalize("NFC", " ".join(text.split()))
+    one_spaced = " ".join(text.split())
+    composed = unicodedata.normalize("NFC", one_spaced)
     # Folding can decompose letters, so the result is composed again.
     return unicodedata.normalize("NFC", composed.casefold())
 
@@ -153,11 +161,13 @@ def read_facts(doc: SectionedDoc, scope: str = "") -> list[Fact]:
 @lru_cache(maxsize=MOST_SECTIONS)
 def section_facts(section: Section, scope: str = "") -> tuple[Fact, ...]:
     """Returns the facts of a section. Cached, because most edits change one section of the page."""
-    doc = SectionedDoc(b"", (section,))
-    facts = (
-        read_fact(item.text, item.heading, scope) for item in _top_level_items(doc)
-    )
-    return tuple(fact for fact in facts if fact is not None)
+    facts: list[Fact] = []
+    for item in _top_level_items(SectionedDoc(b"", (section,))):
+        fact = read_fact(item.text, item.heading, scope)
+        # An item that does not parse is a remark of a person.
+        if fact is not None:
+            facts.append(fact)
+    return tuple(facts)
 
 
 def unread_lines(doc: SectionedDoc) -> list[str]:
@@ -237,8 +247,10 @@ def _read_marks(inner: str) -> tuple[Marks, list[str]]:
     words: list[str] = []
     for text in map(str.strip, inner.split(",")):
         mark = _read_mark(text)
+        # A mark that is repeated or impossible is kept as words, so that no text is lost.
         is_new = marks.keys().isdisjoint(mark)
-        if mark and is_new and all(map(_is_valid, mark, mark.values())):
+        is_valid = all(map(_is_valid, mark, mark.values()))
+        if mark and is_new and is_valid:
             marks.update(mark)
         else:
             words.append(text)
@@ -252,8 +264,9 @@ def _read_mark(text: str) -> Marks:
         return {"from": span[1], "until": span[2]}
     edge = _EDGE.fullmatch(text)
     if edge:
-        is_start = edge[1] in (None, "since", "from")
-        return {"from" if is_start else "until": edge[2]}
+        word, day = edge.groups()
+        name = "from" if word in (None, "since", "from") else "until"
+        return {name: day}
     if text in _FLAGS:
         return {text: text}
     key, _, value = text.partition(":")
@@ -302,7 +315,9 @@ def _read_date(text: str) -> date | None:
 def _in_order(marks: Mapping[str, str]) -> bool:
     first = _first_day(marks.get("from", ""))
     last = _last_day(marks.get("until", ""))
-    return first is None or last is None or first <= last
+    if first is None or last is None:
+        return True
+    return first <= last
 
 
 # --- The graph --------------------------------------------------------------------------------
@@ -310,7 +325,9 @@ def _in_order(marks: Mapping[str, str]) -> bool:
 
 def has_ended(fact: Fact, day: date) -> bool:
     """Returns whether the fact no longer holds on this day."""
-    return fact.struck or (fact.valid_until is not None and fact.valid_until < day)
+    if fact.struck:
+        return True
+    return fact.valid_until is not None and fact.valid_until < day
 
 
 def begins(fact: Fact) -> date:
@@ -327,17 +344,7 @@ def folded_facts(
     ended by it, even where the page does not strike them through.
     """
     by_id = _unique_facts(facts)
-    names = canonical(by_id.values())
-    single_predicates = frozenset(single)
-    values: dict[tuple[str, str], list[Fact]] = {}
-    for fact in by_id.values():
-        if fact.temporary or fact.predicate not in single_predicates:
-            continue
-        if begins(fact) <= day and not has_ended(fact, day):
-            subject, predicate = fact.key
-            key = (names.get(subject, subject), predicate)
-            values.setdefault(key, []).append(fact)
-    for rivals in values.values():
+    for rivals in _rivals(by_id.values(), day, frozenset(single)):
         # A stable sort: where the days are equal, the later fact on the page wins.
         rivals.sort(key=begins)
         for fact, newer in pairwise(rivals):
@@ -346,6 +353,22 @@ def folded_facts(
                 until = newer.valid_from
             by_id[fact.id] = replace(fact, struck=True, valid_until=until)
     return list(by_id.values())
+
+
+def _rivals(
+    facts: Collection[Fact], day: date, single: frozenset[str]
+) -> list[list[Fact]]:
+    """Groups the facts that hold on this day by subject and single-valued predicate."""
+    names = canonical(facts)
+    groups: dict[tuple[str, str], list[Fact]] = {}
+    for fact in facts:
+        if fact.temporary or fact.predicate not in single:
+            continue
+        if begins(fact) <= day and not has_ended(fact, day):
+            subject, predicate = fact.key
+            key = (names.get(subject, subject), predicate)
+            groups.setdefault(key, []).append(fact)
+    return list(groups.values())
 
 
 def _unique_facts(facts: Iterable[Fact]) -> dict[str, Fact]:
@@ -367,12 +390,13 @@ def current(
     """
     single_predicates = frozenset(single)
     unstruck = _without_later_strikes(list(facts), day)
-    return [
-        fact
-        for fact in folded_facts(unstruck, day, single_predicates)
-        if not has_ended(fact, day)
-        and (fact.predicate not in single_predicates or begins(fact) <= day)
-    ]
+    valid: list[Fact] = []
+    for fact in folded_facts(unstruck, day, single_predicates):
+        # A later value of a single-valued predicate does not hold beside the present one.
+        is_later_value = fact.predicate in single_predicates and begins(fact) > day
+        if not has_ended(fact, day) and not is_later_value:
+            valid.append(fact)
+    return valid
 
 
 def _without_later_strikes(facts: list[Fact], day: date) -> list[Fact]:
@@ -380,18 +404,18 @@ def _without_later_strikes(facts: list[Fact], day: date) -> list[Fact]:
     if not any(_was_true(fact, day) for fact in facts):
         return facts
     starts = _starts(facts)
-    return [
-        replace(fact, struck=False)
-        if _was_true(fact, day) and fact.valid_until in starts(fact)
-        else fact
-        for fact in facts
-    ]
+    unstruck: list[Fact] = []
+    for fact in facts:
+        if _was_true(fact, day) and fact.valid_until in starts(fact):
+            fact = replace(fact, struck=False)
+        unstruck.append(fact)
+    return unstruck
 
 
 def valid_on(
     facts: Iterable[Fact], day: date, single: Iterable[str] = SINGLE
 ) -> list[Fact]:
-    """Returns the facts of one scope that held on this day, as far as the page says today.
+    """Returns the facts of one scope that held on this day, by what the page says today.
 
     A fact that is struck through counts within its days, and not at all without a last day.
     """

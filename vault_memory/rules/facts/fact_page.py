@@ -4,12 +4,12 @@ Each change is computed from the page as it is at that moment. So a page that a 
 meanwhile gets the change that fits it, and the same fact stated twice is one fact.
 """
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field, replace
 from datetime import date
 from typing import Literal, assert_never
 
-from vault_memory.markdown.document import SectionedDoc
+from vault_memory.markdown.document import Section, SectionedDoc
 from vault_memory.rules.edits.ops import AddHeading, Append, Op, Remove, Replace
 from vault_memory.rules.facts.fact import (
     ALIAS,
@@ -131,26 +131,33 @@ class _SubjectPage:
     @classmethod
     def of(cls, doc: SectionedDoc, statement: Fact) -> "_SubjectPage":
         """Returns the sections of the statement's subject, its aliases included."""
-        names = aliases_in(doc)
-        name = folded(statement.subject)
-        subject = names.get(name, name)
-        headings = [section.name for section in doc.sections]
-        keys = list(map(folded, headings))
-        indexes = [
-            index for index, key in enumerate(keys) if names.get(key, key) == subject
-        ]
-        # The section under the subject's own name comes before those of its aliases.
-        indexes.sort(key=lambda index: keys[index] != subject)
+        sections = _sections_about(doc, statement.subject)
         predicate = snake_case(statement.predicate)
         same = tuple(
             fact
-            for index in indexes
-            for fact in section_facts(doc.sections[index], statement.scope)
+            for section in sections
+            for fact in section_facts(section, statement.scope)
             if fact.predicate == predicate
         )
-        if indexes:
-            return cls(headings[indexes[0]], True, same)
+        if sections:
+            return cls(sections[0].name, True, same)
         return cls(" ".join(statement.subject.split()), False, same)
+
+
+def _sections_about(doc: SectionedDoc, name: str) -> list[Section]:
+    """Returns the sections of a subject: those under its own name, then those of its aliases."""
+    names = aliases_in(doc)
+    key = folded(name)
+    subject = names.get(key, key)
+    own_sections: list[Section] = []
+    alias_sections: list[Section] = []
+    for section in doc.sections:
+        key = folded(section.name)
+        if key == subject:
+            own_sections.append(section)
+        elif names.get(key, key) == subject:
+            alias_sections.append(section)
+    return own_sections + alias_sections
 
 
 def aliases_in(doc: SectionedDoc) -> dict[str, str]:
@@ -230,10 +237,13 @@ def _overlapping(page: _SubjectPage, new: Fact) -> Iterator[Fact]:
 def _are_alike(first: frozenset[str], second: frozenset[str]) -> bool:
     """Compares the words of two values of the same predicate."""
     # `room 12` and `room 13` share most letters and mean different rooms.
-    if any(letter.isdigit() for word in first ^ second for letter in word):
+    different_words = "".join(first ^ second)
+    if any(map(str.isdigit, different_words)):
         return False
     # The predicate counts as a word that both share.
-    return (len(first & second) + 1) / (len(first | second) + 1) >= ALIKE
+    shared = len(first & second) + 1
+    total = len(first | second) + 1
+    return shared / total >= ALIKE
 
 
 def _overlap(first: Fact, second: Fact) -> bool:
@@ -253,15 +263,17 @@ def _add_single_value(page: _SubjectPage, new: Fact, rules: FactRules) -> Change
     rivals = [fact for fact in permanent if _is_open_on(fact, since)]
     if rivals and rules.conflicts != "temporal":
         return _resolve(page, new, rivals, rules)
-    later_starts = [fact.valid_from for fact in permanent if fact.valid_from]
-    later_starts = [start for start in later_starts if start > since]
+    until = _first_start_after(permanent, since)
     # A statement about the past ends where the page has a later value.
-    if later_starts:
-        until = min(later_starts)
-        if new.valid_until:
-            until = min(until, new.valid_until)
+    if until is not None:
+        until = min(until, new.valid_until or until)
         new = replace(new, valid_until=until, struck=until <= rules.today)
     return _supersede(page, new, rivals, since, rules.today)
+
+
+def _first_start_after(facts: Iterable[Fact], day: date) -> date | None:
+    starts = [fact.valid_from for fact in facts if fact.valid_from]
+    return min((start for start in starts if start > day), default=None)
 
 
 def _is_open_on(fact: Fact, day: date) -> bool:
@@ -329,7 +341,8 @@ def _use_new(page: _SubjectPage, new: Fact, rivals: list[Fact], today: date) -> 
     """Lets the new value win, even over values that began later than it."""
     starts = [begins(fact) for fact in page.same if not fact.temporary]
     past_starts = [start for start in starts if start <= today]
-    newest = max([new.valid_from or today, *past_starts])
+    own_start = new.valid_from or today
+    newest = max([own_start, *past_starts])
     return _supersede(page, replace(new, valid_from=newest), rivals, newest, today)
 
 

@@ -16,17 +16,20 @@ class PromptWords:
     """A prompt that is read once and searched for many names, as complete words."""
 
     def __init__(self, text: str) -> None:
-        self.text = unicodedata.normalize("NFC", tokens.clean(text)).casefold()
+        composed = unicodedata.normalize("NFC", tokens.clean(text))
+        self.text = composed.casefold()
         self._folded = tokens.folded(text)
 
     def leads(self) -> frozenset[str]:
         """Returns the leads of all names that the prompt may contain."""
-        words = self._folded.split()[-MOST_WORDS:]
+        all_words = self._folded.split()
+        words = all_words[-MOST_WORDS:]
         # Scripts without spaces have no words, so a name may begin with any letter.
         leads = {word[0] for word in words if tokens.is_run(word)}
         for start in range(len(words)):
-            for length in range(1, LEAD + 1):
-                leads.add(" ".join(words[start : start + length]))
+            for end in range(start + 1, start + LEAD + 1):
+                name = " ".join(words[start:end])
+                leads.add(name)
         return frozenset(leads)
 
     def names(self, name: str) -> bool:
@@ -35,7 +38,10 @@ class PromptWords:
         if tokens.is_run(folded_name):
             return folded_name in self.text
         words = tokens.folded(folded_name)
-        return words.strip() != "" and words in self._folded
+        # A name of signs alone has no words, and would be in every prompt.
+        if not words.strip():
+            return False
+        return words in self._folded
 
 
 def lead(name: str) -> str:
@@ -53,7 +59,8 @@ def relevant(facts: Iterable[Fact], user: str, most: int = 0) -> list[Fact]:
 
     def rank(fact: Fact) -> tuple[bool, int, bool]:
         is_foreign = folded(fact.subject) != own_subject
-        return is_foreign, -begins(fact).toordinal(), not fact.confirmed
+        first_day = begins(fact).toordinal()
+        return is_foreign, -first_day, not fact.confirmed
 
     ranked = sorted(facts, key=rank)
     return ranked[:most] if most else ranked

@@ -66,9 +66,10 @@ def named(query: str, *, now: datetime) -> tuple[Days, ...]:
     """Returns the ranges of days that a query names; `now` is the time of the query."""
     today = now.date()
     text = query[-4000:].casefold()
+    without_numeric = _numeric.sub(" ", text)
     ranges = [
         *_numeric_dates(text),
-        *_dates_in_words(_token.findall(_numeric.sub(" ", text)), today),
+        *_dates_in_words(_token.findall(without_numeric), today),
         *_relative_days(text, today),
     ]
     return tuple(dict.fromkeys(ranges))
@@ -78,6 +79,7 @@ def _shift(day: date, by: timedelta) -> date:
     try:
         return day + by
     except OverflowError:
+        # Python has no day before the year 1 or after the year 9999.
         return day
 
 
@@ -132,10 +134,7 @@ def _dates_in_words(tokens: list[str], today: date) -> Iterator[Days]:
         if month is None:
             continue
         day, year, year_index = _numbers_beside(tokens, index)
-        previous = tokens[index - 1] if index else ""
-        has_number = day is not None or year is not None
-        # "may" and "march" are mostly verbs.
-        if token in _UNSURE and not has_number and previous not in _LEADS:
+        if day is None and year is None and not _is_month(tokens, index):
             continue
         if year is None:
             year = _latest_year(today, month, day)
@@ -147,13 +146,19 @@ def _dates_in_words(tokens: list[str], today: date) -> Iterator[Days]:
             yield from _range(int(token))
 
 
+def _is_month(tokens: list[str], index: int) -> bool:
+    """Returns whether a name of a month without a number is meant as a month."""
+    # "may" and "march" are mostly verbs, but not in "in may".
+    if tokens[index] not in _UNSURE:
+        return True
+    return index > 0 and tokens[index - 1] in _LEADS
+
+
 def _is_year(token: str) -> bool:
-    return (
-        len(token) == 4
-        and token.isascii()
-        and token.isdigit()
-        and token[:2] in ("19", "20")
-    )
+    if len(token) != 4 or not token.startswith(("19", "20")):
+        return False
+    # `isdigit` alone accepts digits of other scripts.
+    return token.isascii() and token.isdigit()
 
 
 def _numbers_beside(
@@ -186,7 +191,8 @@ def _latest_year(today: date, month: int, day: int | None) -> int:
 
 
 def _relative_days(text: str, today: date) -> Iterator[Days]:
-    tokens = [token.strip('.,;:!?¿¡()"') for token in text.replace("'", " ").split()]
+    words = text.replace("'", " ").split()
+    tokens = [word.strip('.,;:!?¿¡()"') for word in words]
     if not _near_now().isdisjoint(tokens):
         for word, next_word in zip_longest(tokens, tokens[1:]):
             if word in stopwords.DAYS:
@@ -197,7 +203,7 @@ def _relative_days(text: str, today: date) -> Iterator[Days]:
     for match in _ago.finditer(text):
         number = match["n"] or match["de"]
         unit = _UNITS[match["unit"] or match["deunit"]]
-        count = _NUMBERS[number] if number in _NUMBERS else int(number)
+        count = _NUMBERS.get(number) or int(number)
         # "A month ago" may be some weeks more or less; half of one day is none.
         slack = timedelta(days=unit // 2)
         middle = _shift(today, -timedelta(days=count * unit))

@@ -64,21 +64,29 @@ def of_text(
         scores["when"] = weights.when
     if query.how_many and weights.number and has_number(_without_block_id(text)):
         scores["number"] = weights.number
-    asking = _asking_share(text) if weights.question else 0.0
-    if asking:
-        # A question that repeats the query answers nothing.
-        weight = weights.question + weights.asked_again * _similarity(text, query)
-        scores["question"] = asking * weight
+    question = _question_score(text, query, weights)
+    if question:
+        scores["question"] = question
     empty = _empty_share(text, who) if weights.empty else 0.0
     if empty:
         scores["empty"] = weights.empty * empty
     return scores
 
 
+def _question_score(text: str, query: QueryFeatures, weights: Weights) -> float:
+    """Returns the score of the questions in a text, which answer little."""
+    asking = _asking_share(text) if weights.question else 0.0
+    if not asking:
+        return 0.0
+    # A question that repeats the query answers nothing.
+    weight = weights.question + weights.asked_again * _similarity(text, query)
+    return asking * weight
+
+
 @lru_cache(CACHED_TEXTS)
 def _asking_share(text: str) -> float:
     """Returns the share of questions in a text."""
-    return statements.asking_part(statements.without_speaker(_without_block_id(text)))
+    return statements.asking_part(_spoken(text))
 
 
 def _similarity(text: str, query: QueryFeatures) -> float:
@@ -86,36 +94,48 @@ def _similarity(text: str, query: QueryFeatures) -> float:
 
     1 when one of them has no new word, 0 when half of the words of each are new.
     """
-    query_share = len(query.terms & _words_in(text)) / (len(query.terms) or 1)
+    query_share = _share_in(query.terms, _words_in(text))
     if not query_share:
         return 0.0
-    terms = _terms_in(text)
-    text_share = len(terms & query.names) / (len(terms) or 1)
+    text_share = _share_in(_terms_in(text), query.names)
     return max(0.0, 2 * max(text_share, query_share) - 1)
+
+
+def _share_in(terms: frozenset[str], words: frozenset[str]) -> float:
+    """Returns the share of terms that are among these words."""
+    if not terms:
+        return 0.0
+    return len(terms & words) / len(terms)
 
 
 @lru_cache(CACHED_TEXTS)
 def _words_in(text: str) -> frozenset[str]:
-    return frozenset(tokens.words(statements.without_speaker(_without_block_id(text))))
+    return frozenset(tokens.words(_spoken(text)))
 
 
 @lru_cache(CACHED_TEXTS)
 def _terms_in(text: str) -> frozenset[str]:
-    return frozenset(tokens.terms(statements.without_speaker(_without_block_id(text))))
+    return frozenset(tokens.terms(_spoken(text)))
 
 
 @lru_cache(CACHED_TEXTS)
 def _empty_share(text: str, who: str) -> float:
     """Returns the share of a text that answers nothing."""
-    return statements.empty_part(
-        statements.without_speaker(_without_block_id(text)), who
-    )
+    return statements.empty_part(_spoken(text), who)
+
+
+def _spoken(text: str) -> str:
+    """Returns the words of a turn or an item, without its speaker and block id."""
+    return statements.without_speaker(_without_block_id(text))
 
 
 def _without_block_id(text: str) -> str:
     """Returns the text without the id of its block at the end."""
     beginning, mark, name = text.rpartition(" ^")
-    return beginning if mark and " " not in name.strip() else text
+    # A caret before several words is a sign of the text, such as in `2 ^ 3 is 8`.
+    if not mark or " " in name.strip():
+        return text
+    return beginning
 
 
 @cache
@@ -177,9 +197,8 @@ def _words_of(text: str) -> list[str]:
 @cache
 def _time_words() -> frozenset[str]:
     years = map(str, range(1900, 2100))
-    return frozenset(stopwords.TIME_WORDS.split()).union(
-        years, *(names.split() for names in stopwords.MONTHS)
-    )
+    months = [names.split() for names in stopwords.MONTHS]
+    return frozenset(stopwords.TIME_WORDS.split()).union(years, *months)
 
 
 @lru_cache(CACHED_TEXTS)

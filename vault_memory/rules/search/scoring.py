@@ -45,6 +45,8 @@ VECTOR_BESIDE = 0.5
 """The weight of the neighbours' vectors in the mean of three"""
 LOWEST = -0.5
 """The lowest score of a vector"""
+LEAST_RARITY = 0.05
+"""The rarity of a word that every note has"""
 LEAST_SPAN = 0.05
 """The least span between the median and the best; a smaller lead does not score 1"""
 
@@ -100,16 +102,17 @@ def said(
     text = _with_neighbours(by_word)
     for place in apart:
         text.pop(place, None)
-    covered = _covered_words(by_word, apart)
     best: dict[int, float] = {}
     for place, score in text.items():
         note = place // ORDINALS
         if score > best.get(note, 0.0):
             best[note] = score
     highest = max(best.values(), default=0.0)
+    covered = _covered_words(by_word, apart)
+    most_covered = max(covered.values(), default=0.0)
     return QueryTerms(
         text=_divided(text, highest),
-        note=_divided(covered, max(covered.values(), default=0.0)),
+        note=_divided(covered, most_covered),
         best=_divided(best, highest),
     )
 
@@ -122,10 +125,11 @@ def _covered_words(
         {place // ORDINALS for place in scores if place not in apart}
         for scores in by_word
     ]
-    all_notes = len(set().union(*notes_by_word)) + 1
+    all_notes = set[int]().union(*notes_by_word)
     covered: dict[int, float] = {}
     for notes in notes_by_word:
-        rarity = max(math.log(all_notes / (len(notes) + 0.5)), 0.05)
+        share = (len(all_notes) + 1) / (len(notes) + 0.5)
+        rarity = max(math.log(share), LEAST_RARITY)
         for note in notes:
             covered[note] = covered.get(note, 0.0) + rarity
     return covered

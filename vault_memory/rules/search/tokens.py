@@ -60,8 +60,10 @@ def _word() -> re.Pattern[str]:
 
 def clean(text: str) -> str:
     """Returns a string that can be stored: lone surrogates become ``?``, NUL a blank."""
+    # Names of files and damaged JSON bring lone surrogates, which SQLite refuses.
     if not text.isascii():
         text = text.encode("utf-8", "replace").decode("utf-8")
+    # Functions of SQLite end a text at NUL.
     return text.replace("\x00", " ")
 
 
@@ -80,13 +82,15 @@ def normalise(text: str) -> str:
     """Returns text in the form of the full-text index."""
     if text.isascii():
         return text.replace("\x00", " ")
-    text = unicodedata.normalize("NFC", clean(text)).translate(_FOLDED)
-    return _run().sub(_spaced_pairs, _points().sub("", text))
+    composed = unicodedata.normalize("NFC", clean(text))
+    folded_letters = composed.translate(_FOLDED)
+    without_points = _points().sub("", folded_letters)
+    return _run().sub(_spaced_pairs, without_points)
 
 
 def _spaced_pairs(run: re.Match[str]) -> str:
-    letters = run[0]
-    return " " + " ".join(pairs(letters)) + " "
+    spaced = " ".join(pairs(run[0]))
+    return f" {spaced} "
 
 
 def pairs(run: str) -> list[str]:
@@ -112,11 +116,12 @@ def sentences(query: str) -> list[str]:
     """Returns the sentences of a prompt to search: its questions, else its last two sentences."""
     all_sentences = split_sentences(clean(query))
     questions = [sentence for sentence in all_sentences if is_question(sentence)]
-    return (
-        _last_with_content(questions, MOST_SENTENCES)  # `what?` has nothing to search
-        or _last_with_content(all_sentences, 2)
-        or (questions or all_sentences[-2:])[-MOST_SENTENCES:]
-    )
+    # `what?` has nothing to search, so the sentences before it are searched.
+    searched = _last_with_content(questions, MOST_SENTENCES)
+    if not searched:
+        searched = _last_with_content(all_sentences, 2)
+    # A prompt of stop-words alone is searched as it is.
+    return searched or questions[-MOST_SENTENCES:] or all_sentences[-2:]
 
 
 def _last_with_content(candidates: list[str], most: int) -> list[str]:
@@ -133,7 +138,8 @@ def _last_with_content(candidates: list[str], most: int) -> list[str]:
 
 def split_sentences(text: str) -> list[str]:
     """Returns the sentences of a text, with their punctuation."""
-    return list(filter(None, map(str.strip, _end().split(text))))
+    stripped = map(str.strip, _end().split(text))
+    return list(filter(None, stripped))
 
 
 def is_question(text: str) -> bool:
@@ -180,13 +186,17 @@ def stop_words(sentence_words: list[str]) -> frozenset[str]:
     for word in sentence_words:
         for language in languages.get(word, ()):
             counts[language] = counts.get(language, 0) + 1
-    order = list(stopwords.STOP_WORDS)
-    best = max(
-        counts,
-        key=lambda language: (counts[language], -order.index(language)),
-        default="",
-    )
+    best = _most_frequent(counts)
     return frozenset(word for word in sentence_words if best in languages.get(word, ()))
+
+
+def _most_frequent(counts: dict[str, int]) -> str:
+    """Returns the language with most stop-words; of equal ones the first in the table."""
+    best = ""
+    for language in stopwords.STOP_WORDS:
+        if counts.get(language, 0) > counts.get(best, 0):
+            best = language
+    return best
 
 
 @cache
@@ -202,8 +212,9 @@ def _languages(plain: bool) -> dict[str, tuple[str, ...]]:
 
 def folded(text: str) -> str:
     """Returns the words of a text without accents, each between blanks."""
-    plain = unicodedata.normalize("NFD", " ".join(words(text)))
-    return " " + _accents.sub("", plain) + " "
+    decomposed = unicodedata.normalize("NFD", " ".join(words(text)))
+    plain = _accents.sub("", decomposed)
+    return f" {plain} "
 
 
 def names(entity: str, *texts: str) -> bool:
@@ -212,6 +223,7 @@ def names(entity: str, *texts: str) -> bool:
     if is_run(name):
         return any(name in unicodedata.normalize("NFC", text) for text in texts)
     name_words = folded(name)
+    # A name of signs alone has no words, and would be in every text.
     if not name_words.strip():
         return False
     return any(name_words in folded(text) for text in texts)
