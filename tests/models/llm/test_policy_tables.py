@@ -1,0 +1,113 @@
+"""What the write policy keeps of what people say, in each language."""
+
+import tomllib
+from collections import Counter
+from pathlib import Path
+
+import pytest
+
+from vault_memory.errors import ConfigError
+from vault_memory.models.llm.phrase_rules import extract
+from vault_memory.models.llm.phrase_tables import FOLDER
+from vault_memory.models.llm.policy_tables import OWN_FOLDER, policy_cues
+from vault_memory.rules.learning.model_prompt import Excerpt
+from vault_memory.rules.learning.policy_cues import LISTS, REASONS
+from vault_memory.rules.learning.write_policy import Candidate, decide
+
+CASES = Path(__file__).parent / "policy"
+LANGUAGES = sorted(table.stem for table in FOLDER.glob("*.toml"))
+CUE_REASONS = {*REASONS, "secret"}
+EXPECTED = {
+    "stable": ("commit_now", "stable"),
+    "other": ("commit_at_session_end", "other"),
+}
+
+
+def cases(*reasons: str) -> list[tuple[str, str, str]]:
+    rows = []
+    for page in sorted(CASES.glob("*.md")):
+        reason = ""
+        for line in page.read_text(encoding="utf-8").splitlines():
+            if line.startswith("## "):
+                reason = line[3:]
+            elif line.startswith("- ") and reason in reasons:
+                rows.append((page.stem, reason, line[2:]))
+    return rows
+
+
+@pytest.mark.parametrize("language", LANGUAGES)
+def test_every_language_has_every_list(language: str) -> None:
+    table = tomllib.loads((FOLDER / f"{language}.toml").read_text(encoding="utf-8"))
+    assert set(table["policy"]) == set(LISTS)
+    assert all(table["policy"].values())
+
+
+def test_every_row_is_shown_in_every_language() -> None:
+    rows = cases(*CUE_REASONS)
+    is_miss = Counter(
+        (language, reason, sentence.startswith("not: "))
+        for language, reason, sentence in rows
+    )
+    for language in LANGUAGES:
+        for reason in CUE_REASONS:
+            assert is_miss[language, reason, False] >= 3, (language, reason)
+            assert is_miss[language, reason, True] >= 2, (language, reason)
+
+
+@pytest.mark.parametrize(("language", "reason", "sentence"), cases(*CUE_REASONS))
+def test_a_sentence_is_kept_back_for_its_reason_and_no_other(
+    language: str, reason: str, sentence: str
+) -> None:
+    text = sentence.removeprefix("not: ")
+    assert (reason in policy_cues().reasons(text)) is not sentence.startswith("not: ")
+
+
+@pytest.mark.parametrize(("language", "reason", "sentence"), cases("stable", "other"))
+def test_what_lasts_is_written_at_once_and_the_rest_at_the_end(
+    language: str, reason: str, sentence: str
+) -> None:
+    memory = extract((Excerpt("t1", sentence, "alice", own=True),)).memories[0]
+    candidate = Candidate(
+        "memory", memory.text, turns=(sentence,), type=memory.type, who="alice"
+    )
+    assert tuple_of(candidate) == EXPECTED[reason]
+
+
+@pytest.mark.parametrize(("language", "reason", "pair"), cases("interpretive"))
+def test_an_interpretation_waits_for_a_second_turn(
+    language: str, reason: str, pair: str
+) -> None:
+    text, turn = pair.split(" ← ")
+    candidate = Candidate("memory", text, turns=(turn,), type="preference")
+    decision = decide(candidate, policy_cues())
+    assert (decision.policy_class, decision.reason) == (
+        "commit_at_session_end",
+        "interpretive",
+    )
+    assert decision.supports == 2
+
+
+def tuple_of(candidate: Candidate) -> tuple[str, str]:
+    decision = decide(candidate, policy_cues())
+    return decision.policy_class, decision.reason
+
+
+def test_own_phrases_are_added_to_those_of_the_program(tmp_path: Path) -> None:
+    folder = tmp_path / OWN_FOLDER
+    folder.mkdir()
+    (folder / "en.toml").write_text('[policy]\nturn_scoped = ["for this watch"]\n')
+    cues = policy_cues(tmp_path)
+    assert "turn_scoped" in cues.reasons("Call me skipper for this watch.")
+    assert "crisis" in cues.reasons("I want to kill myself.")
+    assert "turn_scoped" not in policy_cues().reasons("Call me skipper for this watch.")
+
+
+@pytest.mark.parametrize(
+    "text", ["[policy]\ncrises = ['x']\n", "[policy]\ncrisis = 'x'\n", "[policy"]
+)
+def test_an_unusable_table_of_own_phrases_is_named(tmp_path: Path, text: str) -> None:
+    folder = tmp_path / OWN_FOLDER
+    folder.mkdir()
+    (folder / "own.toml").write_text(text)
+    with pytest.raises(ConfigError):
+        policy_cues(tmp_path)

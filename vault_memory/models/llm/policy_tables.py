@@ -1,0 +1,47 @@
+"""Reads the cues of the write policy from the tables `[policy]` of all languages."""
+
+import tomllib
+from functools import cache
+from pathlib import Path
+from typing import Any
+
+from vault_memory.errors import ConfigError
+from vault_memory.models.llm.phrase_tables import FOLDER
+from vault_memory.rules.learning.policy_cues import PolicyCues
+
+OWN_FOLDER = "phrases"
+"""The folder in the state folder whose tables add phrases"""
+
+
+def policy_cues(state: Path | None = None) -> PolicyCues:
+    """Returns the cues of all languages, with those of the state folder.
+
+    Raises ConfigError for a table that cannot be read.
+    """
+    folder = state / OWN_FOLDER if state else None
+    files = sorted(folder.glob("*.toml")) if folder else []
+    signatures = ((str(file), file.stat().st_mtime_ns) for file in files)
+    return _load(tuple(signatures))
+
+
+@cache
+def _load(own: tuple[tuple[str, int], ...]) -> PolicyCues:
+    files = [*sorted(FOLDER.glob("*.toml")), *(Path(name) for name, _ in own)]
+    return PolicyCues(filter(None, map(_table, files)))
+
+
+def _table(file: Path) -> dict[str, Any]:
+    try:
+        table = tomllib.loads(file.read_text(encoding="utf-8"))
+    except (OSError, ValueError) as error:
+        raise ConfigError(
+            f"{file} cannot be read: {error}",
+            hint="it is a TOML file with a table `[policy]`",
+        ) from None
+    policy = table.get("policy", {})
+    if not isinstance(policy, dict):
+        raise ConfigError(
+            f"`policy` in {file} is no table",
+            hint="write `[policy]` above its lists",
+        )
+    return policy

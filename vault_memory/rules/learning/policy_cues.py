@@ -1,0 +1,298 @@
+"""Cues of the write policy: lists of phrases that tell why a sentence is not kept as it is.
+
+In a phrase `*` matches one to three words, `(a|b)` either alternative, `…` any words of the sentence,
+`~` any ending of a word, and `^` allows only opening words such as "please" before the phrase.
+Case and the kind of apostrophe are ignored. The phrases of all languages apply to each sentence.
+"""
+
+import re
+import unicodedata
+from collections.abc import Iterable, Mapping, Sequence
+from functools import lru_cache
+from typing import Any, NamedTuple
+
+from vault_memory.errors import ConfigError
+from vault_memory.rules.learning.secret_words import SecretWords
+from vault_memory.rules.search.tokens import is_run
+
+REASONS = (
+    "crisis",
+    "safety_bypass",
+    "memory_control",
+    "turn_scoped",
+    "self_belief",
+    "pattern",
+    "explicit",
+    "sensitive",
+    "implicit",
+    "withdrawals",
+)
+"""Lists whose phrases are looked for; `secret` has a grammar of its own"""
+SECRET_LISTS = (
+    "secret",
+    "secret_numbers",
+    "not_secrets",
+    "copulas",
+    "not_values",
+    "skips",
+)
+WORD_LISTS = ("negations", "openers")
+LISTS = (*REASONS, *SECRET_LISTS, *WORD_LISTS)
+"""The lists of the table `[policy]`; every language has all of them"""
+NEGATED = frozenset(
+    {
+        "memory_control",
+        "turn_scoped",
+        "self_belief",
+        "pattern",
+        "explicit",
+        "withdrawals",
+    }
+)
+"""Lists whose phrases mean nothing after a negation: "don't forget that I …" """
+NEGATED_AFTER = frozenset({"self_belief", "pattern"})
+"""Those that a following negation also denies: "ich hasse mich nicht" """
+WORDS_BEFORE = 3
+"""Words before a phrase in which a negation counts"""
+RUN_BEFORE = 4
+"""The same for scripts without spaces, in characters"""
+_KEY = 3
+"""Characters of the first word by which a phrase is looked up"""
+_WORDS = r"[^\s,;.!?]+(?:[ \t]+[^\s,;.!?]+){0,2}?"
+_PIECES = {
+    "": "",
+    "*": _WORDS,
+    "(": "(?:",
+    ")": ")",
+    "|": "|",
+    " ": r"[ \t]+",
+    "…": r"[^.!?。！？\n]{1,120}?",
+    "~": r"\w*",
+}
+_TOKENS = re.compile(r"([*()|~… ])")
+_BREAK = re.compile(r"[,;:.!?()，。；：！？、—–]")
+_WORD = re.compile(r"\w+")
+_GROUP = re.compile(r"\(([^()]*)\)")
+
+
+class Cue(NamedTuple):
+    """A phrase in a sentence."""
+
+    reason: str
+    start: int
+    """position in the folded sentence"""
+    end: int
+
+
+class _Phrase(NamedTuple):
+    reason: str
+    pattern: str
+    is_opening: bool
+    """whether only opening words may stand before it"""
+
+
+class _Group(NamedTuple):
+    """The phrases of one list with one first word."""
+
+    reason: str
+    pattern: re.Pattern[str]
+    is_opening: bool
+
+
+def fold(text: str) -> str:
+    """Returns a text as phrases are compared: without case, and with plain apostrophes."""
+    if not text.isascii():
+        text = unicodedata.normalize("NFKC", text)
+        text = text.replace("’", "'").replace("‘", "'").replace("`", "'")
+        text = text.replace("ё", "е").replace("Ё", "Е")
+    return text.lower()
+
+
+class PolicyCues:
+    """The phrases of all languages."""
+
+    def __init__(self, tables: Iterable[Mapping[str, Any]]) -> None:
+        """`tables` are tables `[policy]`. Raises ConfigError for a list that is none."""
+        lists: dict[str, list[str]] = {name: [] for name in LISTS}
+        for table in tables:
+            for name, phrases in table.items():
+                _check(name, phrases)
+                lists[name] += map(_folded_phrase, phrases)
+        self._phrases: dict[str, list[_Phrase]] = {}
+        for reason in REASONS:
+            for phrase in lists[reason]:
+                self._add(reason, phrase)
+        self._groups: dict[str, tuple[_Group, ...]] = {}
+        self._negations = _any_of(lists["negations"])
+        self._openers = _any_of(lists["openers"], closed=True)
+        self._secrets = SecretWords({name: lists[name] for name in SECRET_LISTS})
+        self.find = lru_cache(maxsize=1_000)(self._find)
+
+    def reasons(self, sentence: str) -> frozenset[str]:
+        """Returns the lists with a phrase in the sentence, and `secret` if it tells one."""
+        reasons = {cue.reason for cue in self.find(sentence)}
+        if self.is_secret(sentence):
+            reasons.add("secret")
+        return frozenset(reasons)
+
+    def is_secret(self, sentence: str) -> bool:
+        """Returns whether a sentence tells a password, a key or a number of a card."""
+        return self._secrets.tells(sentence, fold(sentence))
+
+    def stands_alone(self, sentence: str, reason: str) -> bool:
+        """Returns whether a sentence says nothing else: "Please don't save this." """
+        folded = fold(sentence)
+        for cue in self.find(sentence):
+            if cue.reason == reason:
+                before, after = folded[: cue.start], folded[cue.end :]
+                words = _WORD.findall(self._openers.sub(" ", f"{before} {after}"))
+                return sum(map(_weight, words)) <= 1
+        return False
+
+    def _find(self, sentence: str) -> tuple[Cue, ...]:
+        """Returns the phrases in a sentence, the first one of each list."""
+        folded = fold(sentence)
+        cues: dict[str, Cue] = {}
+        for start in _starts(folded):
+            for key in _keys_at(folded, start):
+                for group in self._groups_of(key):
+                    if group.reason in cues:
+                        continue
+                    match = group.pattern.match(folded, start)
+                    if match and self._counts(group, folded, start, match.end()):
+                        cues[group.reason] = Cue(group.reason, start, match.end())
+        return tuple(cues.values())
+
+    def _counts(self, group: _Group, folded: str, start: int, end: int) -> bool:
+        clause = folded[:start]
+        for mark in _BREAK.finditer(folded, 0, start):
+            clause = folded[mark.end() : start]
+        if group.is_opening and self._openers.sub(" ", clause).strip():
+            return False
+        if group.reason not in NEGATED:
+            return True
+        if self._negations.search(_last_words(clause)):
+            return False
+        if group.reason not in NEGATED_AFTER:
+            return True
+        following = re.match(r"[ \t]+(\w+)", folded[end:])
+        return not (following and self._negations.fullmatch(following[1]))
+
+    def _groups_of(self, key: str) -> tuple[_Group, ...]:
+        groups = self._groups.get(key)
+        if groups is not None:
+            return groups
+        phrases = self._phrases.get(key)
+        if phrases is None:
+            return ()
+        # Few sentences need few phrases: each group is compiled at its first use.
+        patterns: dict[tuple[str, bool], list[str]] = {}
+        for phrase in phrases:
+            kind = (phrase.reason, phrase.is_opening)
+            patterns.setdefault(kind, []).append(phrase.pattern)
+        groups = tuple(
+            _Group(reason, re.compile("|".join(alternatives)), is_opening)
+            for (reason, is_opening), alternatives in patterns.items()
+        )
+        self._groups[key] = groups
+        return groups
+
+    def _add(self, reason: str, phrase: str) -> None:
+        is_opening = phrase.startswith("^")
+        phrase = phrase.removeprefix("^").strip()
+        pattern = phrase_pattern(phrase)
+        for first in _beginnings(phrase):
+            key = _key_of(first)
+            if key:
+                entry = _Phrase(reason, pattern, is_opening)
+                self._phrases.setdefault(key, []).append(entry)
+
+
+def phrase_pattern(phrase: str) -> str:
+    """Returns the regular expression of a folded phrase."""
+    pattern = "".join(
+        _PIECES.get(token, re.escape(token)) for token in _TOKENS.split(phrase)
+    )
+    last = phrase.rstrip(")|~ ")[-1:]
+    is_word = last.isalnum() and not is_run(last)
+    if not is_word or phrase.endswith("~"):
+        return pattern
+    # A phrase that ends with an elided word, as "que j'", may go on at once.
+    return rf"{pattern}(?:(?<=')|(?!\w))"
+
+
+def _folded_phrase(phrase: str) -> str:
+    # Folding would turn the sign of a gap into three full stops.
+    return "…".join(map(fold, phrase.split("…")))
+
+
+def _check(name: str, phrases: object) -> None:
+    is_list = isinstance(phrases, list) and all(
+        isinstance(phrase, str) and phrase.strip() for phrase in phrases
+    )
+    if name in LISTS and is_list:
+        return
+    raise ConfigError(
+        f"`{name}` is no list of phrases of the write policy",
+        hint=f"the lists of `[policy]` are {', '.join(LISTS)}",
+    )
+
+
+def _any_of(phrases: Sequence[str], *, closed: bool = False) -> re.Pattern[str]:
+    """Returns a pattern for any of these words."""
+    ordered = sorted(set(phrases), key=len, reverse=True)
+    spaced = [re.escape(word) for word in ordered if not is_run(word)]
+    runs = [re.escape(word) for word in ordered if is_run(word)]
+    edge = "" if closed else r"(?![\w'])"
+    alternatives = [rf"(?<!\w)(?:{'|'.join(spaced)})(?!\w){edge}"] if spaced else []
+    return re.compile("|".join([*alternatives, *runs]) or "(?!)")
+
+
+def _starts(folded: str) -> Iterable[int]:
+    """Yields where a phrase may begin: at words, and at each letter of a script without spaces."""
+    for word in _WORD.finditer(folded):
+        yield word.start()
+        if not folded.isascii():
+            for position in range(word.start() + 1, word.end()):
+                if is_run(folded[position]):
+                    yield position
+
+
+def _keys_at(folded: str, start: int) -> tuple[str, ...]:
+    if is_run(folded[start]):
+        return (folded[start],)
+    word = _WORD.match(folded, start)
+    text = word[0] if word else ""
+    return (text[:_KEY],)
+
+
+def _key_of(beginning: str) -> str:
+    word = _WORD.match(beginning.lstrip())
+    if word is None:
+        return ""
+    return word[0][0] if is_run(word[0]) else word[0][:_KEY]
+
+
+def _beginnings(phrase: str) -> Iterable[str]:
+    """Yields the phrase with each choice of its first alternatives, until it begins with a word."""
+    if not phrase.startswith("("):
+        return [phrase]
+    group = _GROUP.match(phrase)
+    if group is None:
+        return [phrase]
+    beginnings: set[str] = set()
+    for choice in group[1].split("|"):
+        remainder = (choice + phrase[group.end() :]).lstrip()
+        beginnings.update(_beginnings(remainder))
+    return sorted(beginnings)
+
+
+def _last_words(clause: str) -> str:
+    if clause[-1:].strip() and is_run(clause[-1]):
+        return clause[-RUN_BEFORE:]
+    return " ".join(clause.split()[-WORDS_BEFORE:])
+
+
+def _weight(word: str) -> int:
+    """Returns 1 for a word; for a run of letters without spaces, about its words."""
+    return (len(word) + 1) // 2 if is_run(word) else 1

@@ -1,0 +1,167 @@
+"""Detects passwords, keys and numbers of cards in a sentence.
+
+A token format counts anywhere. A cue such as "password" counts when a word follows that can be its
+value: "my password is swordfish" tells one, "the password hint is the cat" does not.
+"""
+
+import re
+from collections.abc import Iterable, Mapping
+
+from vault_memory.rules.search.tokens import is_run
+
+LONGEST_GAP = 4
+"""Words between a cue and the copula: "the password for the router is …" """
+SHORTEST_CODE = 4
+"""Characters of a value with a digit that follows a cue directly: "PIN 4417" """
+_TOKEN = re.compile(
+    r"(?<![\w-])(?:"
+    r"sk-(?:[A-Za-z]+-)?[A-Za-z0-9_-]{16,}|sk_(?:live|test)_[A-Za-z0-9]{16,}|"
+    r"gh[pousr]_[A-Za-z0-9]{20,}|github_pat_[A-Za-z0-9_]{20,}|glpat-[A-Za-z0-9_-]{16,}|"
+    r"(?:AKIA|ASIA)[0-9A-Z]{16}|AIza[A-Za-z0-9_-]{30,}|xox[abprs]-[A-Za-z0-9-]{10,}|"
+    r"eyJ[A-Za-z0-9_-]{8,}\.[A-Za-z0-9_-]{8,}\.[A-Za-z0-9_-]*"
+    r")|-----BEGIN [A-Z ]*PRIVATE KEY-----"
+)
+_CARD = re.compile(r"(?<![\d.,-])(?:\d[ -]?){12,18}\d(?![\d.,-]*\d)")
+_CODE = re.compile(r"[ \t]*[#:：=]?[ \t]*(?P<value>[^\s,;，。；]+)")
+_RUN_CODE = re.compile(r"[ \t]*[#:：=]?[ \t]*(?P<value>[!-~]+)")
+_QUOTED = re.compile(r"[\"'“„«‚‘「『`]")
+_DIGIT = re.compile(r"\d")
+
+
+class SecretWords:
+    """The words by which secrets are recognized, in all languages."""
+
+    def __init__(self, lists: Mapping[str, Iterable[str]]) -> None:
+        words = _Words(lists["secret"])
+        numbers = _Words(lists["secret_numbers"])
+        copulas = _Words(lists["copulas"])
+        compounds = _Words(lists["not_secrets"])
+        self._word_cue = re.compile(words.pattern)
+        self._number_cue = re.compile(numbers.pattern)
+        gap = rf"(?:[ \t]+[\w'’\"/.-]+){{0,{LONGEST_GAP}}}?"
+        verb = rf"[ \t]+(?:{copulas.spaced})[ \t]+|[ \t]*[:：=][ \t]*|'s[ \t]+"
+        self._value = re.compile(rf"{gap}(?:{verb})(?P<value>[^\n]{{1,80}})")
+        self._run_value = re.compile(
+            rf"[^\s,;，。；！？]{{0,6}}?(?:{copulas.runs}|[:：=])[ \t]*(?P<value>[^\n]{{1,80}})"
+        )
+        self._inverse = re.compile(
+            rf"(?P<value>[^\s,;，。；]+)[ \t]+(?:{copulas.spaced})[ \t]+(?:[^\W\d_]+[ \t]+){{0,2}}?"
+            rf"{words.pattern}[ \t]*(?:$|[.,;!])"
+        )
+        self._compound_after = re.compile(rf"[ \t-]*{compounds.pattern}")
+        self._compound_before = re.compile(
+            rf"{compounds.pattern}(?:[ \t]+(?:de|del|des|du))?[ \t]+(?:la[ \t]+|las[ \t]+)?$"
+        )
+        self._not_values = frozenset(lists["not_values"])
+        self._run_beginnings = tuple(filter(is_run, self._not_values))
+        self._skips = frozenset(lists["skips"])
+        self._run_skips = tuple(filter(is_run, sorted(self._skips, reverse=True)))
+
+    def tells(self, sentence: str, folded: str) -> bool:
+        """Returns whether a sentence tells a secret. `folded` is the same in lower case."""
+        if _TOKEN.search(sentence) or has_card(sentence):
+            return True
+        return (
+            any(self._is_told(folded, cue) for cue in self._word_cue.finditer(folded))
+            or any(
+                self._is_number_told(folded, cue)
+                for cue in self._number_cue.finditer(folded)
+            )
+            or any(
+                self._is_value(match["value"])
+                for match in self._inverse.finditer(folded)
+            )
+        )
+
+    def _is_told(self, folded: str, cue: re.Match[str]) -> bool:
+        if self._is_compound(folded, cue):
+            return False
+        values = self._values_after(folded, cue)
+        return any(map(self._is_value, values)) or self._has_code(folded, cue)
+
+    def _is_number_told(self, folded: str, cue: re.Match[str]) -> bool:
+        values = self._values_after(folded, cue)
+        return any(map(_begins_with_digit, values)) or self._has_code(folded, cue)
+
+    def _is_compound(self, folded: str, cue: re.Match[str]) -> bool:
+        """Returns whether the cue is a part of a name: "password manager" """
+        if self._compound_after.match(folded, cue.end()):
+            return True
+        return self._compound_before.search(folded, 0, cue.start()) is not None
+
+    def _values_after(self, folded: str, cue: re.Match[str]) -> list[str]:
+        pattern = self._run_value if is_run(cue[0]) else self._value
+        match = pattern.match(folded, cue.end())
+        return [match["value"]] if match else []
+
+    def _has_code(self, folded: str, cue: re.Match[str]) -> bool:
+        """Returns whether a word with a digit follows the cue without a verb."""
+        pattern = _RUN_CODE if is_run(cue[0]) else _CODE
+        match = pattern.match(folded, cue.end())
+        return match is not None and _is_code(match["value"])
+
+    def _is_value(self, text: str) -> bool:
+        """Returns whether the words after a copula begin with the secret itself."""
+        text = text.strip()
+        for skip in self._run_skips:
+            text = text.removeprefix(skip)
+        words = text.split()
+        while words and words[0].strip(".,!") in self._skips:
+            del words[0]
+        if not words:
+            return False
+        # A quoted value may be any word: "the password is 'in'".
+        if _QUOTED.match(words[0]):
+            return True
+        first = words[0].strip(".,;:!?()…*_\"'，。；：！？")
+        if not first or first in self._not_values:
+            return False
+        if is_run(first):
+            return not first.startswith(self._run_beginnings)
+        elided = first.split("'")[0]
+        return elided == first or elided not in self._not_values
+
+
+def has_card(text: str) -> bool:
+    """Returns whether a text has a number of a bank card with a valid check digit."""
+    for match in _CARD.finditer(text):
+        digits = re.sub(r"\D", "", match[0])
+        # Cards begin with 2 to 6; telephone numbers and times rarely do and pass the check.
+        if digits[0] in "23456" and _passes_luhn(digits):
+            return True
+    return False
+
+
+def _passes_luhn(digits: str) -> bool:
+    total = 0
+    for position, digit in enumerate(reversed(digits)):
+        number = int(digit)
+        if position % 2:
+            number = number * 2 - 9 if number > 4 else number * 2
+        total += number
+    return total % 10 == 0
+
+
+def _begins_with_digit(value: str) -> bool:
+    """Returns whether one of the first two words has a digit."""
+    return any(_DIGIT.search(word) for word in value.split()[:2])
+
+
+def _is_code(word: str) -> bool:
+    return len(word) >= SHORTEST_CODE and _DIGIT.search(word) is not None
+
+
+class _Words:
+    """Words as regular expressions: those between spaces, and those of scripts without spaces."""
+
+    def __init__(self, words: Iterable[str]) -> None:
+        ordered = sorted(set(words), key=len, reverse=True)
+        spaced = [_escaped(word) for word in ordered if not is_run(word)]
+        runs = [_escaped(word) for word in ordered if is_run(word)]
+        self.spaced = "|".join(spaced) or "(?!)"
+        self.runs = "|".join(runs) or "(?!)"
+        self.pattern = rf"(?:(?<!\w)(?:{self.spaced})(?!\w)|{self.runs})"
+
+
+def _escaped(word: str) -> str:
+    return r"[ \t]+".join(map(re.escape, word.split()))

@@ -1,0 +1,299 @@
+"""Decides what becomes of a candidate: written now, at the end of its session, later, or never.
+
+The first row of the table that has an entry for the kind of candidate wins. A label of a model
+only makes the decision stricter.
+"""
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, replace
+from typing import Literal
+
+from vault_memory.rules.learning.policy_cues import PolicyCues
+from vault_memory.rules.search import tokens
+
+CandidateKind = Literal["memory", "fact", "rule", "remember"]
+PolicyClass = Literal[
+    "commit_now",
+    "commit_at_session_end",
+    "require_repetition",
+    "propose",
+    "drop",
+]
+NOW: PolicyClass = "commit_now"
+SESSION_END: PolicyClass = "commit_at_session_end"
+REPETITION: PolicyClass = "require_repetition"
+PROPOSE: PolicyClass = "propose"
+DROP: PolicyClass = "drop"
+
+STABLE_TYPES = frozenset({"identity", "preference", "relationship"})
+STABLE_PREDICATES = frozenset(
+    {
+        "allergic_to",
+        "also_known_as",
+        "born_in",
+        "born_on",
+        "child_of",
+        "dating",
+        "dislikes",
+        "friend_of",
+        "has_name",
+        "has_role",
+        "is_a",
+        "knows",
+        "likes",
+        "lives_in",
+        "loves",
+        "hates",
+        "married_to",
+        "owns",
+        "parent_of",
+        "prefers",
+        "reports_to",
+        "sibling_of",
+        "speaks",
+        "works_as",
+        "works_at",
+        "works_for",
+    }
+)
+"""Predicates of what a person is, likes, or is to another"""
+ENOUGH_WORDS = 0.6
+"""Share of a candidate's content words in its turns, from which on it is no interpretation"""
+SHORTEST_STEM = 4
+LOGGED = frozenset({"crisis", "safety_bypass"})
+"""Reasons whose drops go into the safety log"""
+UNTOLD = frozenset({"crisis", "secret"})
+"""Reasons that printed text leaves out"""
+TWICE = frozenset({"interpretive", "implicit"})
+"""Reasons that need a second support at the end of a session"""
+_OWNERS = frozenset({"user", "i", "me", "my"})
+_CARES = ("none", "sensitive", "crisis", "secret")
+_SCOPES = ("lasting", "session", "turn")
+_BASES = ("said", "inferred")
+_STRICTNESS: dict[PolicyClass, int] = {
+    NOW: 0,
+    SESSION_END: 1,
+    REPETITION: 3,
+    PROPOSE: 4,
+    DROP: 5,
+}
+
+
+@dataclass(frozen=True, slots=True)
+class Labels:
+    """How a model describes a candidate. Unknown values count as missing."""
+
+    care: str = "none"
+    """none, sensitive, crisis or secret"""
+    scope: str = "lasting"
+    """turn, session or lasting"""
+    basis: str = "said"
+    """said or inferred"""
+
+    @classmethod
+    def read(cls, care: object, scope: object, basis: object) -> "Labels":
+        """Returns the labels of an answer, whatever it contains."""
+        return cls(
+            _choice(care, _CARES),
+            _choice(scope, _SCOPES),
+            _choice(basis, _BASES),
+        )
+
+
+NO_LABELS = Labels()
+
+
+@dataclass(frozen=True, slots=True)
+class Candidate:
+    """What a turn may teach."""
+
+    kind: CandidateKind
+    text: str
+    triple: tuple[str, str, str] | None = None
+    """subject, predicate and object of a fact"""
+    turns: tuple[str, ...] = ()
+    """the texts of the person's own turns that it cites"""
+    labels: Labels = NO_LABELS
+    type: str = ""
+    """of a memory, e.g. `identity`"""
+    who: str = ""
+    """the name of the person"""
+    automated: bool = False
+    """whether only automated turns say it"""
+
+
+@dataclass(frozen=True, slots=True)
+class Decision:
+    """What becomes of a candidate, and the row of the table that decided."""
+
+    policy_class: PolicyClass
+    reason: str
+
+    @property
+    def supports(self) -> int:
+        """Number of own turns that must say it before it is written."""
+        if self.policy_class == REPETITION or self.reason in TWICE:
+            return 2
+        return 1
+
+    @property
+    def strictness(self) -> int:
+        """A number that is greater for a stricter decision."""
+        extra = self.policy_class == SESSION_END and self.supports > 1
+        return _STRICTNESS[self.policy_class] + extra
+
+
+def decide(candidate: Candidate, cues: PolicyCues) -> Decision:
+    """Returns what becomes of a candidate. Defined for every candidate, and deterministic."""
+    plain = _decide(replace(candidate, labels=NO_LABELS), cues)
+    if candidate.labels == NO_LABELS:
+        return plain
+    labelled = _decide(candidate, cues)
+    # A label may name an earlier row that is milder, and must never loosen the decision.
+    return labelled if labelled.strictness >= plain.strictness else plain
+
+
+def _decide(candidate: Candidate, cues: PolicyCues) -> Decision:
+    if not candidate.turns:
+        is_dropped = candidate.automated or candidate.kind in ("rule", "remember")
+        return Decision(DROP if is_dropped else PROPOSE, "not_own")
+    reasons = _reasons(candidate, cues)
+    for reason, classes in _ROWS:
+        policy_class = classes.get(candidate.kind)
+        if policy_class is not None and reason in reasons:
+            return Decision(policy_class, reason)
+    # A request is explicit, however it is worded.
+    if candidate.kind == "remember":
+        return Decision(NOW, "explicit")
+    return Decision(SESSION_END, "other")
+
+
+def _row(
+    memory: PolicyClass | None,
+    rule: PolicyClass | None,
+    remember: PolicyClass | None,
+) -> dict[CandidateKind, PolicyClass]:
+    columns: dict[CandidateKind, PolicyClass | None] = {
+        "memory": memory,
+        "fact": memory,
+        "rule": rule,
+        "remember": remember,
+    }
+    return {kind: entry for kind, entry in columns.items() if entry is not None}
+
+
+_ROWS: tuple[tuple[str, dict[CandidateKind, PolicyClass]], ...] = (
+    ("crisis", _row(DROP, DROP, DROP)),
+    ("safety_bypass", _row(DROP, DROP, DROP)),
+    ("memory_control", _row(DROP, DROP, DROP)),
+    ("secret", _row(DROP, DROP, DROP)),
+    ("turn_scoped", _row(DROP, DROP, DROP)),
+    ("self_belief", _row(REPETITION, REPETITION, REPETITION)),
+    ("pattern", _row(REPETITION, REPETITION, REPETITION)),
+    ("explicit", _row(None, NOW, NOW)),
+    ("sensitive", _row(SESSION_END, None, None)),
+    ("interpretive", _row(SESSION_END, None, None)),
+    ("implicit", _row(None, SESSION_END, None)),
+    ("stable", _row(NOW, None, None)),
+)
+"""The table; `not_own` comes before it and `other` after it"""
+
+
+def _reasons(candidate: Candidate, cues: PolicyCues) -> set[str]:
+    """Returns the rows that the words and the labels of a candidate belong to."""
+    reasons = set(cues.reasons(_in_words(candidate)))
+    for turn in candidate.turns:
+        for sentence in sentences_about(candidate.text, turn):
+            reasons |= cues.reasons(sentence)
+        reasons |= _reasons_of_whole_turn(turn, cues)
+    labels = candidate.labels
+    if labels.care in ("crisis", "secret", "sensitive"):
+        reasons.add(labels.care)
+    if labels.scope in ("turn", "session"):
+        reasons.add("turn_scoped")
+    if labels.basis == "inferred" or not _is_grounded(candidate):
+        reasons.add("interpretive")
+    if _is_stable(candidate):
+        reasons.add("stable")
+    return reasons
+
+
+def _in_words(candidate: Candidate) -> str:
+    """Returns the text of a candidate as a sentence: "password: swordfish" for a fact."""
+    if candidate.triple is None:
+        return candidate.text
+    _, predicate, object_ = candidate.triple
+    return f"{predicate.replace('_', ' ')}: {object_}"
+
+
+def _reasons_of_whole_turn(turn: str, cues: PolicyCues) -> set[str]:
+    """Returns the reasons of sentences that speak about the others: "Don't remember this." """
+    reasons: set[str] = set()
+    for sentence in tokens.split_sentences(turn):
+        for reason in ("memory_control", "turn_scoped"):
+            if cues.stands_alone(sentence, reason):
+                reasons.add(reason)
+    return reasons
+
+
+def sentences_about(text: str, turn: str) -> list[str]:
+    """Returns the sentences of a turn that say a text: those that share most words with it."""
+    sentences = tokens.split_sentences(turn)
+    if len(sentences) < 2:
+        return sentences
+    words = set(content_words(text))
+    shares = [len(words & set(tokens.words(sentence))) for sentence in sentences]
+    most = max(shares)
+    if not most:
+        # A paraphrase may share no word: each sentence may be meant.
+        return sentences
+    return [
+        sentence
+        for sentence, share in zip(sentences, shares, strict=True)
+        if share * 2 > most
+    ]
+
+
+def _is_stable(candidate: Candidate) -> bool:
+    if candidate.kind == "fact" and candidate.triple is not None:
+        return candidate.triple[1] in STABLE_PREDICATES
+    return candidate.kind == "memory" and candidate.type in STABLE_TYPES
+
+
+def _is_grounded(candidate: Candidate) -> bool:
+    """Returns whether enough content words of a candidate are in one of its turns."""
+    text = candidate.triple[2] if candidate.triple else candidate.text
+    content = content_words(text, without=(candidate.who,))
+    if not content:
+        return True
+    return any(carried(content, turn) >= ENOUGH_WORDS for turn in candidate.turns)
+
+
+def content_words(text: str, *, without: Iterable[str] = ()) -> list[str]:
+    """Returns the words of a text that are no stop-words, and not its owner."""
+    words = tokens.without_last_letters(tokens.words(text))
+    omitted = _OWNERS | {word for name in without for word in tokens.words(name)}
+    content = [word for word in dict.fromkeys(words) if word not in omitted]
+    stop = tokens.stop_words(content)
+    return [word for word in content if word not in stop]
+
+
+def carried(content: Sequence[str], turn: str) -> float:
+    """Returns the share of these words that a turn has, other endings included."""
+    if not content:
+        return 1.0
+    words = set(tokens.words(turn))
+    stems = {_stem(word) for word in words}
+    hits = sum(word in words or _stem(word) in stems for word in content)
+    return hits / len(content)
+
+
+def _stem(word: str) -> str:
+    if len(word) <= SHORTEST_STEM or tokens.is_run(word):
+        return word
+    return word[: max(SHORTEST_STEM, len(word) - 3)]
+
+
+def _choice(value: object, choices: Sequence[str]) -> str:
+    text = value.strip().casefold() if isinstance(value, str) else ""
+    return text if text in choices else choices[0]
