@@ -1,4 +1,4 @@
-"""Changes a configuration in JSON where it must, and leaves all other bytes: order, comments, indents.
+"""Changes single values of a configuration in JSON; order, comments and indents stay.
 
 A path is the sequence of keys from the outermost object.
 """
@@ -10,38 +10,29 @@ from dataclasses import dataclass
 
 from vault_memory.hosts.jsonc_reader import Node, NotJson, read, skip_space
 
+_CONTENT = re.compile(r"[\w\"']")
 _FIRST_INDENT = re.compile(r"[{\[][^\S\n]*\r?\n([ \t]+)\S")
 
 
 def node_at(text: str, path: Sequence[str]) -> Node | None:
-    """Return the value at a path; None when there is none.
+    """Return the value at a path, or None without such a value.
 
     Raises NotJson, also for something else than an object on the way.
     """
-    node = read(text)
-    for depth, key in enumerate(path):
-        if not node.is_object:
-            raise _unexpected(path[:depth], "an object")
-        child = node.child(key)
-        if child is None:
-            return None
-        node = child.node
-    return node
+    node, missing = _follow(text, path)
+    return None if missing else node
 
 
 def put(text: str, path: Sequence[str], value: object) -> str:
     """Return the text with this value at the path; missing objects on the way are created."""
-    node = read(text)
-    for depth, key in enumerate(path):
-        if not node.is_object:
-            raise _unexpected(path[:depth], "an object")
-        child = node.child(key)
-        if child is None:
-            for missing in reversed(path[depth + 1 :]):
-                value = {missing: value}
-            return _insert(text, node, value, key)
-        node = child.node
-    written = _Style.of(text).write(value, _indent_of(text, node.start))
+    node, missing = _follow(text, path)
+    if missing:
+        key, *deeper_keys = missing
+        for deeper_key in reversed(deeper_keys):
+            value = {deeper_key: value}
+        return _insert(text, node, value, key)
+    indent = _indent_of(text, node.start)
+    written = _Style.of(text).write(value, indent)
     return _splice(text, node.start, node.end, written)
 
 
@@ -72,67 +63,100 @@ def remove_item(text: str, path: Sequence[str], index: int) -> str:
     return text if container is None else _cut(text, container, index)
 
 
-# ---- how the file is written -----------------------------------------------------------------
+def _follow(text: str, path: Sequence[str]) -> tuple[Node, Sequence[str]]:
+    """Return the deepest value on a path, and the keys after it that are missing."""
+    node = read(text)
+    for depth, key in enumerate(path):
+        if not node.is_object:
+            raise _unexpected(path[:depth], "an object")
+        child = node.child(key)
+        if child is None:
+            return node, path[depth:]
+        node = child.node
+    return node, ()
+
+
+# --- Style ---
 
 
 @dataclass(frozen=True, slots=True)
 class _Style:
-    """How the file is written, so that what is added looks the same."""
+    """How the file is formatted, so that additions look the same."""
 
     newline: str
     indent: str
-    """one step: that of the first line that is indented"""
+    """One step, as in the first indented line"""
     is_one_line: bool
 
     @classmethod
     def of(cls, text: str) -> "_Style":
-        first = _FIRST_INDENT.search(text)
-        has_content = bool(re.search(r"[\w\"']", text))
-        return cls(
-            newline="\r\n" if "\r\n" in text else "\n",
-            indent=first.group(1) if first else "  ",
-            is_one_line=has_content and "\n" not in text.strip(),
-        )
+        newline = "\r\n" if "\r\n" in text else "\n"
+        first_indent = _FIRST_INDENT.search(text)
+        indent = first_indent.group(1) if first_indent else "  "
+        # An empty object, such as `{}`, says nothing about the style.
+        has_content = bool(_CONTENT.search(text))
+        is_one_line = has_content and "\n" not in text.strip()
+        return cls(newline, indent, is_one_line)
 
     def write(self, value: object, indent: str) -> str:
         """Return the value as JSON; its lines after the first begin with `indent`."""
         if self.is_one_line:
-            return json.dumps(value, ensure_ascii=False)
+            return _dump(value)
         written = json.dumps(value, ensure_ascii=False, indent=self.indent)
         return written.replace("\n", self.newline + indent)
 
 
+def _dump(value: object) -> str:
+    """Return the value as JSON in one line."""
+    return json.dumps(value, ensure_ascii=False)
+
+
 def _member(key: str | None, written: str) -> str:
-    """Return the text of a member; of an item, which has no key."""
+    """Return the text of a member, or of a list item, which has no key."""
     if key is None:
         return written
-    return f"{json.dumps(key, ensure_ascii=False)}: {written}"
+    return f"{_dump(key)}: {written}"
 
 
-# ---- insert ----------------------------------------------------------------------------------
+# --- Insert ---
 
 
 def _insert(text: str, container: Node, value: object, key: str | None = None) -> str:
-    """Add a child behind the last one, which keeps its comma and the comments behind that."""
+    """Add a child behind the last one."""
     if not container.children:
         return _insert_first(text, container, value, key)
-    style = _Style.of(text)
-    closing = container.end - 1
     last = container.children[-1]
-    end = last.node.end
-    comma = _after_comma(text, end, closing)
-    if not _begins_line(text, last.start):
-        member = _member(key, json.dumps(value, ensure_ascii=False))
-        if comma is None:
-            return _splice(text, end, end, f", {member}")
-        return _splice(text, comma, comma, f" {member},")
+    if _begins_line(text, last.start):
+        return _insert_line(text, container, value, key)
+    return _insert_in_line(text, container, value, key)
+
+
+def _insert_in_line(text: str, container: Node, value: object, key: str | None) -> str:
+    """Add a child to the line of the last one."""
+    member = _member(key, _dump(value))
+    last_end = container.children[-1].node.end
+    trailing_comma = _after_comma(text, last_end, container.end - 1)
+    if trailing_comma is None:
+        return _splice(text, last_end, last_end, f", {member}")
+    return _splice(text, trailing_comma, trailing_comma, f" {member},")
+
+
+def _insert_line(text: str, container: Node, value: object, key: str | None) -> str:
+    """Add a child in a line of its own; the last one keeps its comma and its comments."""
+    style = _Style.of(text)
+    last = container.children[-1]
+    last_end = last.node.end
+    closing = container.end - 1
     indent = _indent_of(text, last.start)
-    line = style.newline + indent + _member(key, style.write(value, indent))
-    if comma is None:
-        comments_end = _end_of_comments(text, end, closing)
-        comments = text[end:comments_end]
-        return _splice(text, end, comments_end, f",{comments}{line}")
-    comments_end = _end_of_comments(text, comma, closing)
+    member = _member(key, style.write(value, indent))
+    line = style.newline + indent + member
+    trailing_comma = _after_comma(text, last_end, closing)
+    if trailing_comma is None:
+        comments_end = _end_of_comments(text, last_end, closing)
+        comments = text[last_end:comments_end]
+        # The comma comes before the comments: behind `//` it would be a part of them.
+        return _splice(text, last_end, comments_end, f",{comments}{line}")
+    comments_end = _end_of_comments(text, trailing_comma, closing)
     return _splice(text, comments_end, comments_end, f"{line},")
 
 
@@ -153,7 +177,7 @@ def _insert_first(text: str, container: Node, value: object, key: str | None) ->
     return _splice(text, comments_end, closing, line + space)
 
 
-# ---- remove ----------------------------------------------------------------------------------
+# --- Remove ---
 
 
 def _cut(text: str, container: Node, index: int) -> str:
@@ -171,18 +195,21 @@ def _cut_before_another(text: str, container: Node, index: int) -> str:
     assert comma is not None
     if _begins_line(text, child.start):
         return _splice(text, _end_of_previous(text, child.start), comma)
-    has_comment = bool(text[comma : following.start].strip())
-    return _splice(text, child.start, comma if has_comment else following.start)
+    between = text[comma : following.start]
+    has_comment = bool(between.strip())
+    end = comma if has_comment else following.start
+    return _splice(text, child.start, end)
 
 
 def _cut_last(text: str, container: Node) -> str:
     previous, child = container.children[-2:]
-    start, end = _end_of_previous(text, child.start), child.node.end
-    comma = _after_comma(text, end, container.end - 1)
+    start = _end_of_previous(text, child.start)
+    end = child.node.end
+    trailing_comma = _after_comma(text, end, container.end - 1)
     # A file with trailing commas keeps the one before: it is the trailing comma now.
-    if comma is not None:
-        before_comma = text[end : comma - 1]
-        return _splice(text, start, comma, before_comma)
+    if trailing_comma is not None:
+        comments = text[end : trailing_comma - 1]
+        return _splice(text, start, trailing_comma, comments)
     comma = _after_comma(text, previous.node.end, child.start)
     assert comma is not None
     comments = text[comma:start]
@@ -193,18 +220,18 @@ def _cut_only(text: str, container: Node) -> str:
     child = container.children[0]
     opened, closing = container.inside
     end = child.node.end
-    comma = _after_comma(text, end, closing)
-    remaining = text[opened : _end_of_previous(text, child.start)]
-    if comma is not None:
-        remaining += text[end : comma - 1]
-        end = comma
-    remaining += text[end:closing]
-    if not remaining.strip():
-        remaining = ""
-    return _splice(text, opened, closing, remaining)
+    trailing_comma = _after_comma(text, end, closing)
+    comments = text[opened : _end_of_previous(text, child.start)]
+    if trailing_comma is not None:
+        comments += text[end : trailing_comma - 1]
+        end = trailing_comma
+    comments += text[end:closing]
+    if not comments.strip():
+        comments = ""
+    return _splice(text, opened, closing, comments)
 
 
-# ---- places between values -------------------------------------------------------------------
+# --- Positions between values ---
 
 
 def _splice(text: str, start: int, end: int, new: str = "") -> str:
@@ -213,7 +240,7 @@ def _splice(text: str, start: int, end: int, new: str = "") -> str:
 
 
 def _after_comma(text: str, start: int, end: int) -> int | None:
-    """Return the position behind the comma between two positions; None when there is none."""
+    """Return the position behind the comma between two positions; None without a comma."""
     position = skip_space(text, start)
     if position < end and text[position] == ",":
         return position + 1
@@ -222,25 +249,32 @@ def _after_comma(text: str, start: int, end: int) -> int | None:
 
 def _end_of_comments(text: str, start: int, end: int) -> int:
     """Return the position behind the last comment between two positions, or `start`."""
-    return start + len(text[start:end].rstrip())
+    between = text[start:end]
+    return start + len(between.rstrip())
 
 
 def _end_of_previous(text: str, position: int) -> int:
     """Return the position behind the last character before this one that is no space."""
-    return len(text[:position].rstrip())
+    before = text[:position]
+    return len(before.rstrip())
 
 
 def _indent_of(text: str, position: int) -> str:
     """Return the indent of the line at this position."""
-    before = text[text.rfind("\n", 0, position) + 1 : position]
-    indent = before[: len(before) - len(before.lstrip())]
+    line_start = text.rfind("\n", 0, position) + 1
+    before = text[line_start:position]
+    indent = before.removesuffix(before.lstrip())
+    # Windows editors begin a file with a byte order mark.
     return indent.lstrip("\ufeff")
 
 
 def _begins_line(text: str, position: int) -> bool:
     """Whether only space is before this position in its line, which is not the first line."""
     newline = text.rfind("\n", 0, position)
-    return newline >= 0 and not text[newline:position].strip()
+    if newline < 0:
+        return False
+    before = text[newline:position]
+    return not before.strip()
 
 
 def _unexpected(path: Sequence[str], expected: str) -> NotJson:

@@ -13,11 +13,7 @@ BODILESS = ("GET", "HEAD")
 
 
 class Gate:
-    """Refuses requests to another host name, of an unknown web page, or with an unclear end.
-
-    Faults this guards against: a page whose own name points at this machine (DNS rebinding), and a
-    page that posts here without reading the answer.
-    """
+    """Refuses requests to another host name, of an unknown web page, or with an unclear end."""
 
     def __init__(
         self, app: ASGIApp, hosts: Iterable[str], origins: Iterable[str]
@@ -27,30 +23,43 @@ class Gate:
         self._origins = {origin.rstrip("/").lower() for origin in origins}
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
-        app = self._app if scope["type"] == "lifespan" else self._choose_app(scope)
+        app = self._refusal(scope) or self._app
         await app(scope, receive, send)
 
-    def _choose_app(self, scope: Scope) -> ASGIApp:
-        """The app, or a refusal instead of it."""
-        if scope["type"] != "http":
-            return WebSocketClose(1008)
-        headers = Headers(scope=scope)
-        if host_name(headers.get("host", "")) not in self._hosts:
-            hint = "add the name to `serve.allowed_hosts`"
-            return refusal(421, "wrong_host", "this server has another name", hint)
+    def _refusal(self, scope: Scope) -> ASGIApp | None:
+        """Returns the refusal of a request, or None."""
+        match scope["type"]:
+            case "lifespan":
+                return None
+            case "http":
+                headers = Headers(scope=scope)
+                return (
+                    self._host_refusal(headers)
+                    or self._origin_refusal(headers)
+                    or _framing_refusal(scope["method"], headers)
+                )
+            case _:
+                return WebSocketClose(1008)
+
+    def _host_refusal(self, headers: Headers) -> ASGIApp | None:
+        # DNS rebinding: a page lets its own name point at this machine.
+        if host_name(headers.get("host", "")) in self._hosts:
+            return None
+        hint = "add the name to `serve.allowed_hosts`"
+        return refusal(421, "wrong_host", "this server has another name", hint)
+
+    def _origin_refusal(self, headers: Headers) -> ASGIApp | None:
+        # A foreign page can post here although it cannot read the answer.
         origins = {origin.lower() for origin in headers.getlist("origin")}
-        if not origins <= self._origins:
-            hint = "add the page to `serve.allowed_origins`"
-            return refusal(403, "wrong_origin", "this page may not call here", hint)
-        return _framing_refusal(scope["method"], headers) or self._app
+        if origins <= self._origins:
+            return None
+        hint = "add the page to `serve.allowed_origins`"
+        return refusal(403, "wrong_origin", "this page may not call here", hint)
 
 
 def _framing_refusal(method: str, headers: Headers) -> ASGIApp | None:
-    """The refusal of a request with an unclear end.
-
-    Fault this guards against: a proxy sees the end of the request at another place, and takes its
-    last part for another request (request smuggling).
-    """
+    # Request smuggling: a proxy that sees the end of the request at another place takes its last
+    # bytes for another request.
     is_encoded = "transfer-encoding" in headers
     has_body = is_encoded or headers.get("content-length", "0") != "0"
     if is_encoded and "content-length" in headers:
@@ -65,8 +74,11 @@ def _framing_refusal(method: str, headers: Headers) -> ASGIApp | None:
 
 
 def host_name(host: str) -> str:
-    """The name in a Host header, without its port and the brackets of IPv6."""
-    name, _, port = host.strip().lower().rpartition(":")
-    if not name or not port.isdecimal() or (":" in name and not name.endswith("]")):
-        name = host.strip().lower()
+    """Returns the name in a Host header, without its port and the brackets of IPv6."""
+    name = host.strip().lower()
+    before_port, _, port = name.rpartition(":")
+    # Without brackets, the last group of an IPv6 address looks like a port.
+    is_bare_ipv6 = ":" in before_port and not before_port.endswith("]")
+    if before_port and port.isdecimal() and not is_bare_ipv6:
+        name = before_port
     return name.removeprefix("[").removesuffix("]").removesuffix(".")

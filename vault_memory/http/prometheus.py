@@ -1,7 +1,7 @@
-"""`/metrics` in the text format of Prometheus, and the counting of requests.
+"""`/metrics` in the text format of Prometheus, and the counters of requests.
 
-The numbers are about everybody's memory, so bots get none of them: the page has a token of its own.
-Without that token it answers only requests that need none, which come over the owner's Unix socket.
+The numbers cover the memory of all persons, so the tokens of bots do not open the page: it has a
+token of its own. Requests over the owner's Unix socket need no token.
 """
 
 import hmac
@@ -36,22 +36,22 @@ METHODS = {"GET", "POST", "PUT", "PATCH", "DELETE", "HEAD", "OPTIONS"}
 
 
 class Requests:
-    """Number and duration of requests, by route, method and status.
+    """Number and duration of requests, by route, method and status."""
 
-    The counters of `prometheus_client` would add a series `_created` to each of these, unless that
-    is turned off for the complete process.
-    """
+    # The counters of `prometheus_client` would add a series `_created` to each of these, unless
+    # that is turned off for the complete process.
 
     def __init__(self) -> None:
         self._counts: dict[tuple[str, str, str], int] = defaultdict(int)
         self._seconds: dict[str, float] = defaultdict(float)
 
     def took(self, path: str, method: str, status: int, seconds: float) -> None:
-        """Count one request, which took so many seconds."""
+        """Counts a request with its duration."""
         self._counts[path, method, str(status)] += 1
         self._seconds[path] += seconds
 
     def families(self) -> list[Family]:
+        """Returns the counters."""
         by_status = []
         by_path: dict[str, int] = defaultdict(int)
         for (path, method, status), count in sorted(self._counts.items()):
@@ -79,17 +79,16 @@ class Requests:
 
 
 class Counting:
-    """Stands before the gate, so that those who are sent away are counted, too."""
+    """Counts the requests. It comes before the gate, and counts refused requests, too."""
 
     def __init__(
         self, app: ASGIApp, requests: Requests, paths: Collection[str]
     ) -> None:
         self._app, self._requests = app, requests
-        self._exact = {path for path in paths if "{" not in path}
-        self._below = sorted(
-            {path.partition("{")[0]: path for path in paths if "{" in path}.items(),
-            reverse=True,
-        )
+        self._paths = {path for path in paths if "{" not in path}
+        templates = {path.partition("{")[0]: path for path in paths if "{" in path}
+        # Longer beginnings come first: a shorter one may begin a longer one.
+        self._templates = sorted(templates.items(), reverse=True)
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         if scope["type"] != "http":
@@ -97,47 +96,49 @@ class Counting:
             return
         began, status = time.perf_counter(), 500
 
-        async def told(message: Message) -> None:
+        async def send_and_note(message: Message) -> None:
             nonlocal status
             if message["type"] == "http.response.start":
                 status = message["status"]
             await send(message)
 
         try:
-            await self._app(scope, receive, told)
+            await self._app(scope, receive, send_and_note)
         finally:
+            # A caller may invent methods without end.
             method = scope["method"] if scope["method"] in METHODS else "other"
-            self._requests.took(
-                self._known(scope["path"]), method, status, time.perf_counter() - began
-            )
+            route = self._route_of(scope["path"])
+            seconds = time.perf_counter() - began
+            self._requests.took(route, method, status, seconds)
 
-    def _known(self, path: str) -> str:
-        """The path as the table of routes has it: what stands in it is nobody's business, and there is no end of it."""
-        if path in self._exact:
+    def _route_of(self, path: str) -> str:
+        """Returns the route template: it names no note, and there are only a few of them."""
+        if path in self._paths:
             return path
-        return next(
-            (known for start, known in self._below if path.startswith(start)), "other"
-        )
+        for start, template in self._templates:
+            if path.startswith(start):
+                return template
+        return "other"
 
 
 def metrics_route(
     memory: VaultMemory, requests: Requests, token_file: str, *, for_local: bool
 ) -> list[Route]:
-    """The route, with a door of its own; none when nobody could pass. Raises TokenUnsafe."""
+    """Returns the route with its own check of tokens; no route when no request could pass.
+
+    Raises TokenUnsafe.
+    """
     setting = "serve.metrics_token_file"
-    token = (
-        token_in(Path(token_file).expanduser(), setting, memory.root)
-        if token_file
-        else ""
-    )
+    token = ""
+    if token_file:
+        token = token_in(Path(token_file).expanduser(), setting, memory.root)
     if not token and not for_local:
         return []
     metrics = Metrics(memory, lambda: _vitals(memory))
 
     async def answer(request: Request) -> Response:
-        if not _may(
-            request.headers.getlist("authorization"), token, for_local=for_local
-        ):
+        credentials = request.headers.getlist("authorization")
+        if not _may_read(credentials, token, for_local=for_local):
             hint = f"send the token of `{setting}` as `Authorization: Bearer TOKEN`"
             return refusal(
                 401,
@@ -160,13 +161,16 @@ def metrics_route(
 CHALLENGE = {"www-authenticate": 'Bearer realm="vault-memory metrics"'}
 
 
-def _may(said: list[str], token: str, *, for_local: bool) -> bool:
-    if not said:
+def _may_read(credentials: list[str], token: str, *, for_local: bool) -> bool:
+    if not credentials:
         return for_local
-    scheme, _, bearer = said[0].partition(" ")
-    given = bearer.strip().encode("utf-8", "surrogatepass")
-    right = hmac.compare_digest(given, token.encode()) and bool(token)
-    return right and len(said) == 1 and scheme.lower() == "bearer"
+    scheme, _, bearer = credentials[0].partition(" ")
+    sent_token = bearer.strip().encode("utf-8", "surrogatepass")
+    # The duration of a plain comparison would tell how many characters are right.
+    is_equal = hmac.compare_digest(sent_token, token.encode())
+    # Without a token in the configuration, an empty one must not open the page.
+    is_right = is_equal and bool(token)
+    return is_right and len(credentials) == 1 and scheme.lower() == "bearer"
 
 
 def _vitals(memory: VaultMemory) -> dict[str, object] | None:
