@@ -14,8 +14,13 @@ from vault_memory.rules.paths.filenames import inside
 from vault_memory.search.note_reports import NoteText
 
 HINTS = {
-    "note_changed": "call memory_get for it again, and then this tool with the revision that it gives",
-    "unclear_id": "memory_entity lists the facts about somebody or something with their ids; nothing was changed",
+    "note_changed": (
+        "call memory_get for it again, and then this tool with the revision that it gives"
+    ),
+    "unclear_id": (
+        "memory_entity lists the facts about somebody or something with their ids;"
+        " nothing was changed"
+    ),
 }
 """The next step for a model by code, for errors whose hint is for a command line"""
 CHANGED_SIGNS = (FLAG.strip(), *HARMLESS)
@@ -57,7 +62,10 @@ class Serving:
         return self.caller.may_read(note, self.memory.layout)
 
     def read(self, note: str) -> NoteText | None:
-        """A note of the caller; None for a missing note and for one of another person. Raises BadPath."""
+        """Returns a note of the caller; None for a missing note, and for one of another person.
+
+        Raises BadPath.
+        """
         path = self.path_of(inside(note))
         if not self.may_read(path):
             return None
@@ -67,18 +75,16 @@ class Serving:
             return None
 
     def path_of(self, name: str) -> str:
-        """The path of the note that a model names.
+        """Returns the path of the note that a model names.
 
         A path with a mark or an order is shown without it, and the model names it like this.
         """
         if not any(sign in name for sign in CHANGED_SIGNS):
             return name
-        shown = (
-            note.note
-            for note in self.memory.notes(self.reads)
-            if shown_name(note.note) == name
-        )
-        return next(shown, name)
+        for note in self.memory.notes(self.reads):
+            if shown_name(note.note) == name:
+                return note.note
+        return name
 
     def shown(self, answer: Mapping[str, Any]) -> dict[str, Any]:
         """The answer without names of notes of others, and without folders of the machine."""

@@ -1,4 +1,4 @@
-"""Messages on a pipe: one JSON text a line in both directions, and none that fills the memory."""
+"""Reads and writes messages on a pipe, one JSON text a line; messages have a largest size."""
 
 import os
 import re
@@ -10,10 +10,10 @@ from typing import Any, NamedTuple
 import msgspec
 
 LARGEST = 4 << 20
-"""Bytes of one message; the longest argument of a tool, with each letter escaped, has room in it"""
+"""Bytes of one message: room for the longest argument of a tool, with each letter escaped"""
 _BLOCK = 1 << 16
 _TAIL = 1 << 10
-"""Bytes at the end of a dropped message that are kept to find its id"""
+"""Bytes of each end of a dropped message in which its id is searched"""
 
 _ID = rb'"id"\s*:\s*(?P<id>-?\d{1,18}|"[^"\\\x00-\x1f]{1,200}")'
 _NAMES = rb'"(?:jsonrpc|method)"\s*:\s*"[^"\\]{0,100}"'
@@ -22,44 +22,47 @@ _ID_AT_END = re.compile(rb"[,{]\s*" + _ID + rb"\s*(?:,\s*" + _NAMES + rb"\s*)*\}
 
 
 class TooLong(NamedTuple):
-    """A message that was dropped, but for both its ends."""
+    """The two ends of a message that was dropped."""
 
     front: bytes
     end: bytes
 
     def id(self) -> int | str | None:
-        """The id of the request, so that its sender does not wait; None where it cannot be told.
+        """Returns the id of the request, which waits for an answer; None if it is unclear."""
+        # An inner object may have an `id`, too. So only members of the outermost object count:
+        # the first ones, before any inner object, and the last ones, before the last bracket.
+        match = _ID_IN_FRONT.match(self.front) or _ID_AT_END.search(self.end)
+        return None if match is None else msgspec.json.decode(match["id"])
 
-        Looks only at members of the outermost object: the first ones, before any value that could
-        hold others, and the last ones, before the bracket that closes the message.
-        """
-        found = _ID_IN_FRONT.match(self.front) or _ID_AT_END.search(self.end)
-        return None if found is None else msgspec.json.decode(found["id"])
+    def with_more(self, raw: bytes) -> "TooLong":
+        """Returns the ends of the message after more bytes of it came."""
+        return TooLong(self.front, (self.end + raw)[-_TAIL:])
 
 
 def read_lines(source: int) -> Iterator[bytes | TooLong]:
-    """Each line that comes, without its end. Holds no more than one message in memory."""
+    """Yields each line without its end. Memory holds one message at most."""
     buffer = bytearray()
     dropped: TooLong | None = None
     while block := _read(source):
-        *ended, rest = block.split(b"\n")
-        for part in ended:
+        *line_ends, begun_line = block.split(b"\n")
+        for line_end in line_ends:
             if dropped is not None:
-                yield TooLong(dropped.front, (dropped.end + part)[-_TAIL:])
+                yield dropped.with_more(line_end)
                 dropped = None
-            elif len(buffer) + len(part) > LARGEST:
-                yield _ends_of(buffer + part)
+            elif len(buffer) + len(line_end) > LARGEST:
+                yield _ends_of(buffer + line_end)
             else:
-                yield bytes(buffer + part)
+                yield bytes(buffer + line_end)
             buffer.clear()
         if dropped is not None:
-            dropped = TooLong(dropped.front, (dropped.end + rest)[-_TAIL:])
+            dropped = dropped.with_more(begun_line)
             continue
-        buffer += rest
+        buffer += begun_line
+        # A line without an end must not fill the memory.
         if len(buffer) > LARGEST:
             dropped = _ends_of(buffer)
             buffer.clear()
-    # a client that ends without a last line break has still asked
+    # A client may close the pipe without a last line break.
     if dropped is not None:
         yield dropped
     elif buffer:
@@ -67,54 +70,58 @@ def read_lines(source: int) -> Iterator[bytes | TooLong]:
 
 
 def _read(source: int) -> bytes:
-    """The next bytes; empty at the end."""
+    """Waits for the next bytes; empty at the end of the input."""
     while True:
         try:
             return os.read(source, _BLOCK)
-        except BlockingIOError:  # a host may hand on a pipe that does not block
+        except BlockingIOError:
+            # Some hosts give a pipe that does not block.
             select.select([source], [], [])
 
 
 class LineWriter:
-    """Writes messages as lines, from any thread. After the reader has gone it drops them."""
+    """Writes messages as lines, from any thread. It drops them once the reader has gone."""
 
     def __init__(self, sink: int) -> None:
         self._sink = sink
         self._lock = threading.Lock()
         self.gone = False
-        """whether nobody reads any more"""
+        """Whether the reader closed the pipe"""
 
     def write(self, message: Any) -> None:
+        """Writes one message."""
         line = memoryview(encode(message) + b"\n")
         with self._lock:
             while line and not self.gone:
                 try:
                     line = line[os.write(self._sink, line) :]
                 except BlockingIOError:
+                    # Some hosts give a pipe that does not block.
                     select.select([], [self._sink], [])
                 except OSError:
                     self.gone = True
 
 
 def encode(message: Any) -> bytes:
+    """Returns a message as JSON."""
     try:
         return msgspec.json.encode(message, enc_hook=_plain)
     except (UnicodeEncodeError, OverflowError):
         import json
 
-        # half of a surrogate pair, as in the name of a file, has no UTF-8, but an escape in JSON
+        # Half of a surrogate pair, as in the name of a file, has an escape in JSON, and no UTF-8.
         return json.dumps(message).encode("ascii")
 
 
 def _plain(value: Any) -> str:
-    """A text of a class of its own, which msgspec does not write by itself."""
+    """Returns the text of a subclass of `str`, which msgspec does not write by itself."""
     if isinstance(value, str):
         return str(value)
     raise TypeError(f"{type(value).__name__} is not JSON")
 
 
 def decode(line: bytes) -> Any:
-    """The JSON of a line. Raises ValueError or RecursionError."""
+    """Returns the value of a line. Raises ValueError or RecursionError."""
     try:
         return msgspec.json.decode(line)
     except msgspec.DecodeError:
@@ -122,7 +129,7 @@ def decode(line: bytes) -> Any:
             raise
     import json
 
-    # msgspec refuses half of a surrogate pair, which JSON allows: the tool says what is wrong
+    # msgspec refuses half of a surrogate pair, which JSON allows: the tool explains the error.
     return json.loads(line, parse_constant=_refused)
 
 

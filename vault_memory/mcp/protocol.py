@@ -1,7 +1,7 @@
-"""Requests of MCP and their results, in every version of the protocol since 2024-11-05.
+"""Answers requests of MCP, in every version of the protocol since 2024-11-05.
 
-Knows no pipe and no thread. A client of a version up to 2025-11-25 begins with `initialize`, which
-settles the version. Since 2026-07-28 each request names its version in `_meta`.
+This module uses no pipe and no thread. A client of a version up to 2025-11-25 begins with
+`initialize`, which settles the version. Since 2026-07-28 each request names its version in `_meta`.
 """
 
 from collections.abc import Callable, Mapping
@@ -51,7 +51,7 @@ _CACHED = (
     "resources/templates/list",
     "resources/read",
 )
-"""Results that tell, since 2026-07-28, that they must not be kept"""
+"""Methods whose results say, since 2026-07-28, that clients must not cache them"""
 
 
 class ProtocolError(Exception):
@@ -101,7 +101,7 @@ class Conversation:
     def __init__(self, serving: "Callable[[], Serving]") -> None:
         self._serving = serving
         self.version = ""
-        """the one that `initialize` settled; empty before"""
+        """The version that `initialize` settled; "" before"""
         self._at_once: dict[str, Callable[[Json], Json]] = {
             "initialize": self._initialize,
             "ping": lambda params: {},
@@ -116,6 +116,7 @@ class Conversation:
         }
 
     def takes_batches(self) -> bool:
+        """Whether the client may send arrays of messages."""
         return self.version in BATCH_VERSIONS
 
     def is_quick(self, method: str) -> bool:
@@ -123,7 +124,7 @@ class Conversation:
         return method not in self._with_vault
 
     def answer(self, method: str, params: Json) -> Json:
-        """The result of a request. Raises ProtocolError."""
+        """Returns the result of a request. Raises ProtocolError."""
         handler = self._at_once.get(method) or self._with_vault.get(method)
         version = "" if method == "initialize" else _named_version(params)
         if handler is None or (version and method == "ping"):
@@ -141,7 +142,8 @@ class Conversation:
 
     def _call(self, params: Json) -> Json:
         call = _checked(params, _Call)
-        if call.name not in TOOLS:  # known without the vault
+        # A wrong name must not open the vault.
+        if call.name not in TOOLS:
             raise ProtocolError(INVALID_PARAMS, f"there is no tool {call.name!r}")
         try:
             serving = self._serving()
@@ -178,12 +180,12 @@ class Conversation:
 
 
 def code_of(error: VaultMemoryError) -> int:
-    """The code of the protocol for an error of ours."""
+    """Returns the code of the protocol for an error of ours."""
     return INVALID_PARAMS if error.http_status < 500 else INTERNAL_ERROR
 
 
 def _opening_error(error: VaultMemoryError) -> str:
-    """Why the vault cannot be opened, without a folder of the machine."""
+    """Returns why the vault cannot be opened, without a folder of the machine."""
     from pathlib import Path
 
     text = error.message + (f"\n\nhint: {error.hint}" if error.hint else "")
@@ -191,7 +193,7 @@ def _opening_error(error: VaultMemoryError) -> str:
 
 
 def _checked(params: Json, kind: type[Any]) -> Any:
-    """The parameters in the shape of `kind`. Raises ProtocolError."""
+    """Returns the parameters in the shape of `kind`. Raises ProtocolError."""
     try:
         return msgspec.convert(params, kind)
     except (msgspec.ValidationError, RecursionError) as error:
@@ -199,7 +201,7 @@ def _checked(params: Json, kind: type[Any]) -> Any:
 
 
 def _named_version(params: Mapping[str, Any]) -> str:
-    """The version that a request names for itself, or an empty text. Raises ProtocolError."""
+    """Returns the version that a request names, or "". Raises ProtocolError."""
     meta = params.get("_meta")
     if not isinstance(meta, dict) or VERSION_KEY not in meta:
         return ""
@@ -223,14 +225,15 @@ def _named_session(params: Mapping[str, Any]) -> str:
 
 
 def _discovered() -> Json:
-    """The answer to `server/discover`."""
+    """Returns the answer to `server/discover`."""
     introduction = tools.introduction()
-    del introduction["serverInfo"]  # stands in `_meta` of every result
+    # Every result has it in `_meta`.
+    del introduction["serverInfo"]
     return {"supportedVersions": list(STATELESS_VERSIONS), **introduction}
 
 
 def _stateless(method: str, result: Json) -> Json:
-    """A result with what every result has since 2026-07-28."""
+    """Returns a result with the fields that every result has since 2026-07-28."""
     cache = {"ttlMs": 0, "cacheScope": "private"} if method in _CACHED else {}
     return {
         **result,

@@ -81,7 +81,7 @@ def get(serving: Serving, arguments: requests.NoteLinesArguments) -> Answered:
 
 
 def entity(serving: Serving, arguments: requests.EntityArguments) -> Answered:
-    """Tell what the notes say about a person or a thing."""
+    """Return the facts and mentions of a person or a thing."""
     memory, scopes = serving.memory, serving.reads
     about = memory.facts.entity(arguments.name, scopes=scopes)
     answer: dict[str, Any] = dict(facts_json.of_about(about))
@@ -106,14 +106,14 @@ def stats(serving: Serving, arguments: requests.NoArguments) -> Answered:
 
 
 def _lines(text: str) -> list[str]:
-    """The lines with their ends, counted as in hits."""
+    """Returns the lines with their ends, counted as in hits."""
     import re
 
     return re.findall(r"[^\r\n]*(?:\r\n|\r|\n)|[^\r\n]+\Z", text)
 
 
 def _last_that_fits(lines: Sequence[str], first: int, last: int) -> int:
-    """The last line that fits into an answer, which has at least one line."""
+    """Returns the last line that fits into an answer, which has at least one line."""
     remaining = LONGEST
     for number in range(first, last + 1):
         remaining -= len(lines[number - 1])

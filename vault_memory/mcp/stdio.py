@@ -1,8 +1,8 @@
 """MCP over standard input and output: reads requests, answers them in threads, and ends cleanly.
 
-Written for a quick start. A host asks for the tools at once, and does not wait long: a late answer
-leaves the first request of the conversation without tools. What needs the vault runs in threads,
-so that a cancellation is read meanwhile.
+It starts quickly. A host asks for the tools at once, and does not wait long: a late answer leaves
+the first request of the conversation without tools. Calls that need the vault run in threads, so
+that the loop reads a cancellation meanwhile.
 """
 
 import os
@@ -36,25 +36,27 @@ else:
 
 MOST_THREADS = 8
 MOST_WAITING = 1000
-"""Requests that wait for a thread or run in one; more are refused, so that they fill no memory"""
+"""Requests that wait for a thread or run in one. More would fill the memory, and are refused."""
 PATIENCE_SECONDS = 2.0
-"""For running calls to end after a signal to stop"""
+"""How long running calls may take after a signal to stop"""
+
+_OUTCOMES = frozenset({"result", "error"})
 
 
 class Stopped(BaseException):
-    """The process was told to end."""
+    """A signal asks the process to end."""
 
 
 def serve(
     open_vault: "Callable[[], VaultMemory]", caller: "Callable[[], Caller]"
 ) -> None:
-    """Serve until standard input ends or SIGTERM comes. Opens the vault when it is first needed.
+    """Serves until standard input ends or SIGTERM comes. The first call opens the vault.
 
-    What is printed meanwhile goes to standard error: standard output belongs to the protocol.
+    Prints go to standard error meanwhile: standard output belongs to the protocol.
     """
     vault = _Vault(open_vault, caller)
     loop = Loop(Conversation(vault.serving), LineWriter(_take_stdout()))
-    # Ctrl-C ends it at once: every change to a file survives that
+    # Ctrl-C ends the process at once: every change to a file survives that.
     signal.signal(signal.SIGINT, signal.SIG_DFL)
     try:
         signal.signal(signal.SIGTERM, _stop)
@@ -66,11 +68,13 @@ def serve(
 
 
 def _take_stdout() -> int:
-    """A descriptor for the protocol alone: no print, here or in a child, can break a message."""
+    """Returns a descriptor for the protocol alone."""
+    # A print, in this process or in a child, would break a message.
     sink = os.dup(1)
     try:
         os.dup2(2, 1)
-    except OSError:  # the host gave no standard error
+    except OSError:
+        # The host gave no standard error.
         nowhere = os.open(os.devnull, os.O_WRONLY)
         os.dup2(nowhere, 1)
         os.close(nowhere)
@@ -78,7 +82,8 @@ def _take_stdout() -> int:
 
 
 def _stop(number: int, frame: object) -> None:
-    signal.signal(number, signal.SIG_IGN)  # a second signal must not interrupt the end
+    # A second signal must not interrupt the end.
+    signal.signal(number, signal.SIG_IGN)
     raise Stopped
 
 
@@ -93,7 +98,7 @@ class _Vault:
         self._serving: Serving | None = None
 
     def serving(self) -> "Serving":
-        """Raises VaultMemoryError."""
+        """Returns the caller with the opened vault. Raises VaultMemoryError."""
         with self._lock:
             if self._serving is None:
                 self._serving = http_session.Serving(self._open(), self._caller())
@@ -115,10 +120,11 @@ class Request:
         self.params = params
         self.cancelled = False
         self._reply = reply
-        """takes the answer; None when there is none, because the request was cancelled"""
+        """Takes the answer; None instead of the answer to a cancelled request"""
 
-    def finish(self, part: str, value: object) -> None:
-        answer = {"jsonrpc": "2.0", "id": self.id, part: value}
+    def finish(self, outcome: str, value: object) -> None:
+        """Sends the answer, whose `outcome` is `result` or `error`."""
+        answer = {"jsonrpc": "2.0", "id": self.id, outcome: value}
         self._reply(None if self.cancelled else answer)
 
 
@@ -132,13 +138,13 @@ class Batch:
         self._lock = threading.Lock()
 
     def add(self, answer: Json | None) -> None:
-        """The answer to one message; None for a message that gets none."""
+        """Adds the answer to one message; None for a message without an answer."""
         with self._lock:
             self._missing -= 1
             if answer is not None:
                 self._answers.append(answer)
-            complete = not self._missing
-        if complete and self._answers:
+            is_complete = not self._missing
+        if is_complete and self._answers:
             self._writer.write(self._answers)
 
 
@@ -150,12 +156,12 @@ class Loop:
         self._writer = writer
         self._lock = threading.Lock()
         self._active: dict[Id, Request] = {}
-        """requests that wait for a thread or run in one"""
+        """Requests that wait for a thread or run in one"""
         self._waiting: queue.SimpleQueue[Request | None] = queue.SimpleQueue()
         self._threads: list[threading.Thread] = []
 
     def run(self, source: int) -> None:
-        """Returns when the input has ended and all that was asked is answered."""
+        """Answers requests. Returns when the input has ended and each request is answered."""
         for line in read_lines(source):
             self._take(line)
             if self._writer.gone:
@@ -166,7 +172,7 @@ class Loop:
             thread.join()
 
     def stop(self) -> None:
-        """Drop what waits, and give running calls a moment: a change that has begun is finished."""
+        """Drops the waiting requests, and lets running ones end: a change should be complete."""
         with self._lock:
             for request in self._active.values():
                 request.cancelled = True
@@ -198,11 +204,9 @@ class Loop:
 
     def _take_batch(self, messages: list[Any]) -> None:
         if not messages or not self._conversation.takes_batches():
-            why = (
-                "this version of MCP has no batches"
-                if messages
-                else "an empty array is no message"
-            )
+            why = "an empty array is no message"
+            if messages:
+                why = "this version of MCP has no batches"
             self._writer.write(_error(None, INVALID_REQUEST, why))
             return
         if len(messages) > MOST_WAITING:
@@ -220,13 +224,15 @@ class Loop:
         *,
         batched: bool = False,
     ) -> None:
-        """Read one message, and pass its answer to `reply`, now or later."""
+        """Reads one message, and passes its answer to `reply`, now or later."""
         if not isinstance(message, dict) or message.get("jsonrpc") != "2.0":
             id_ = _id_of(message) if isinstance(message, dict) else None
             reply(_error(id_, INVALID_REQUEST, "this is not a JSON-RPC 2.0 message"))
             return
-        if message.get("method") is None and message.keys() & {"result", "error"}:
-            reply(None)  # an answer; this server asks nothing
+        is_answer = message.get("method") is None and message.keys() & _OUTCOMES
+        # This server asks nothing: an answer of the client belongs to no request.
+        if is_answer:
+            reply(None)
             return
         id_, method = _id_of(message), message.get("method")
         problem = _problem_of(message, batched=batched)
@@ -240,7 +246,7 @@ class Loop:
             self._begin(Request(id_, str(method), message.get("params") or {}, reply))
 
     def _notify(self, method: str, params: Any) -> None:
-        """All but a cancellation needs nothing to be done."""
+        """Notes a cancellation. Other notifications need no action."""
         if method != "notifications/cancelled" or not isinstance(params, dict):
             return
         id_ = _id_of(params, "requestId")
@@ -256,27 +262,30 @@ class Loop:
             self._answer(request)
             return
         with self._lock:
-            refusal = None
-            if request.id in self._active:
-                refusal = (
-                    INVALID_REQUEST,
-                    "a request with this `id` is still being answered",
-                )
-            elif len(self._active) >= MOST_WAITING:
-                refusal = (
-                    BUSY,
-                    "too many requests wait for an answer; send this one again later",
-                )
-            else:
+            refusal = self._refusal(request)
+            if refusal is None:
                 self._active[request.id] = request
         if refusal is not None:
-            request.finish("error", {"code": refusal[0], "message": refusal[1]})
+            code, message = refusal
+            request.finish("error", {"code": code, "message": message})
             return
         self._waiting.put(request)
         if len(self._threads) < min(MOST_THREADS, len(self._active)):
             thread = threading.Thread(target=self._work, daemon=True)
             self._threads.append(thread)
             thread.start()
+
+    def _refusal(self, request: Request) -> tuple[int, str] | None:
+        """Returns why a request gets no thread, as a code and in words; call it with the lock."""
+        # With one id for two requests, a cancellation would be unclear.
+        if request.id in self._active:
+            return INVALID_REQUEST, "a request with this `id` is still being answered"
+        if len(self._active) >= MOST_WAITING:
+            return (
+                BUSY,
+                "too many requests wait for an answer; send this one again later",
+            )
+        return None
 
     def _work(self) -> None:
         while (request := self._waiting.get()) is not None:
@@ -287,9 +296,9 @@ class Loop:
                 self._answer(request)
 
     def _answer(self, request: Request) -> None:
-        part, value = self._result(request)
+        outcome, value = self._result(request)
         self._leave(request)
-        request.finish(part, value)
+        request.finish(outcome, value)
 
     def _result(self, request: Request) -> tuple[str, object]:
         try:
@@ -299,7 +308,7 @@ class Loop:
         except Exception as error:
             import logging
 
-            # what the error says may be text of a note, which belongs into no log
+            # The error may contain text of a note, which must not be in a log.
             logging.getLogger(__name__).error(
                 "%s failed: %s", request.method, type(error).__name__
             )
@@ -309,26 +318,25 @@ class Loop:
             }
 
     def _leave(self, request: Request) -> None:
-        """From now on the id may be used again, and nothing can be cancelled."""
+        """Frees the id for another request; this one cannot be cancelled any more."""
         with self._lock:
             if self._active.get(request.id) is request:
                 del self._active[request.id]
 
 
 def _id_of(message: Json, name: str = "id") -> Id | None:
-    """The id of a request; None for a value that cannot be one."""
+    """Returns the id of a request; None for a value that is not an id."""
     id_ = message.get(name)
     if isinstance(id_, bool) or not isinstance(id_, str | int):
         return None
-    if (
-        isinstance(id_, int) and abs(id_) >= 1 << 63
-    ):  # the encoder has no larger numbers
+    # The encoder cannot write larger numbers.
+    if isinstance(id_, int) and abs(id_) >= 1 << 63:
         return None
     return id_
 
 
 def _problem_of(message: Json, *, batched: bool) -> tuple[int, str] | None:
-    """What is wrong with a request or a notification, as a code and in words."""
+    """Returns what is wrong with a request or a notification, as a code and in words."""
     method, params = message.get("method"), message.get("params")
     if not isinstance(method, str):
         return INVALID_REQUEST, "a request names its `method`"

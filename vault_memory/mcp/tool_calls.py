@@ -55,6 +55,7 @@ def call(serving: Serving, name: str, arguments: Mapping[str, Any]) -> ToolResul
             exc_info=logger.isEnabledFor(logging.INFO),
         )
         return ToolResult(
-            "error: the memory cannot do this now\n\nhint: try again later; the server's log says why"
+            "error: the memory cannot do this now\n\n"
+            "hint: try again later; the server's log says why"
         )
     return ToolResult(text, answer)
