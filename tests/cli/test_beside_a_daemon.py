@@ -40,6 +40,8 @@ QUESTIONS: list[list[str]] = [
         "--json",
     ],
     ["search", "nothing of this kind"],
+    ["search", "oar", "--user", "nobody", "--group", "none"],
+    ["context", "Who rows?", "--user", "nobody"],
     ["search", "oar", "--since", "yesterday"],
     ["search", "oar", "--limit", "0", "--json"],
     ["search", "oar", "--limit", "many"],

@@ -90,6 +90,7 @@ def _search(words: Sequence[str]) -> Output:
         remarks += map(search_text.closed_text, users)
     if "json" in arguments.options:
         return _json_output(arguments, answer, remarks)
+    remarks += search_text.unknown_scope_texts(answer)
     remarks += search_text.freshness_texts(answer["freshness"])
     text = search_text.hits_text(answer, _unpainted)
     return Output(arguments, f"{escaped(text)}\n", remarks)
@@ -126,6 +127,7 @@ def _context(words: Sequence[str]) -> Output:
     if "json" in arguments.options:
         return _json_output(arguments, answer, [])
     remarks = list(search_text.cut_texts(answer))
+    remarks += search_text.unknown_scope_texts(answer)
     remarks += search_text.freshness_texts(answer["freshness"])
     text = answer["text"]
     if not text.endswith("\n"):

@@ -35,6 +35,18 @@ def cut_texts(answer: "Mapping[str, Any]") -> Iterator[str]:
         yield f"left out ({cut['kind']}): {cut['reason']}"
 
 
+def unknown_scope_texts(answer: "Mapping[str, Any]") -> Iterator[str]:
+    """Yield a remark about the scopes of a question that have no note."""
+    scopes = answer.get("unknown_scopes")
+    if not scopes:
+        return
+    names = "name" if len(scopes) == 1 else "names"
+    yield (
+        f"no note belongs to {', '.join(scopes)}; "
+        f"check the {names}: `vault-memory stats` lists all"
+    )
+
+
 def freshness_texts(freshness: "Mapping[str, Any]") -> Iterator[str]:
     """Yield a remark for each way in which an answer may be out of date."""
     if freshness["stale_files"]:

@@ -5,7 +5,6 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from vault_memory.cli import search_text
-from vault_memory.cli.commands.search import print_freshness
 from vault_memory.cli.daemon_or_local import answer_context
 from vault_memory.cli.options import (
     Context,
@@ -14,6 +13,7 @@ from vault_memory.cli.options import (
     private,
     scoped,
 )
+from vault_memory.cli.remarks import print_freshness, print_unknown_scopes
 from vault_memory.errors import UsageError
 from vault_memory.lazy import lazy_module
 
@@ -102,4 +102,5 @@ def context(
     if not context.json:
         for line in search_text.cut_texts(answer):
             context.say(line)
+    print_unknown_scopes(context, answer)
     print_freshness(context, answer["freshness"])

@@ -18,6 +18,7 @@ from vault_memory.cli.options import (
     iso_day,
     scoped,
 )
+from vault_memory.cli.remarks import print_unknown_scopes
 from vault_memory.cli.rendering import emit_edit, exit_code_of
 from vault_memory.cli.terminal import styled
 from vault_memory.errors import UsageError
@@ -87,6 +88,7 @@ def facts(
         )
     answer = facts_json.of_facts(listed, listed.unknown_scopes)
     context.emit(answer, lambda: _listing(listed))
+    print_unknown_scopes(context, answer)
 
 
 @click.command()
@@ -104,6 +106,7 @@ def timeline(context: Context, entity: str, scopes: NamedScopes) -> None:
         )
     answer = facts_json.of_facts(listed, listed.unknown_scopes)
     context.emit(answer, lambda: _listing(listed))
+    print_unknown_scopes(context, answer)
 
 
 @click.command()
@@ -119,7 +122,9 @@ def entity(context: Context, name: str, scopes: NamedScopes) -> None:
             scopes=scopes.names() or memory.scopes(),
             now=context.now,
         )
-    context.emit(facts_json.of_about(info), lambda: _entity_text(info))
+    answer = facts_json.of_about(info)
+    context.emit(answer, lambda: _entity_text(info))
+    print_unknown_scopes(context, answer)
 
 
 def _entity_text(info: "About") -> str:

@@ -5,6 +5,7 @@ from typing import TYPE_CHECKING
 import click
 
 from vault_memory.cli.options import Context, NamedScopes, common, scoped
+from vault_memory.cli.remarks import print_unknown_scopes
 from vault_memory.lazy import lazy_module
 
 if TYPE_CHECKING:
@@ -57,4 +58,6 @@ def notes(context: Context, scopes: NamedScopes) -> None:
         ]
         return "\n".join(lines) or "no notes"
 
-    context.emit(json_contract.of_notes(listed, listed.unknown_scopes), human)
+    answer = json_contract.of_notes(listed, listed.unknown_scopes)
+    context.emit(answer, human)
+    print_unknown_scopes(context, answer)

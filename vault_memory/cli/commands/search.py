@@ -16,12 +16,12 @@ from vault_memory.cli.options import (
     private,
     scoped,
 )
+from vault_memory.cli.remarks import print_freshness, print_unknown_scopes
 from vault_memory.cli.terminal import styled
 from vault_memory.contract import MOST_HITS
 from vault_memory.lazy import lazy_module
 
 if TYPE_CHECKING:
-    from vault_memory.contract import FreshnessJson
     from vault_memory.search import calls as search_calls
 else:
     search_calls = lazy_module("vault_memory.search.calls")
@@ -118,15 +118,8 @@ def search(
     if is_closed:
         for name in scopes.users:
             context.say(search_text.closed_text(name))
+    print_unknown_scopes(context, answer)
     print_freshness(context, answer["freshness"])
-
-
-def print_freshness(context: Context, freshness: "FreshnessJson") -> None:
-    """Print a remark when an answer may be out of date."""
-    if context.json:
-        return
-    for line in search_text.freshness_texts(freshness):
-        context.say(line)
 
 
 def _painted(text: str, style: str) -> str:

@@ -1,0 +1,26 @@
+"""Prints remarks about an answer to stderr. JSON answers have the same in their keys."""
+
+from collections.abc import Mapping
+from typing import TYPE_CHECKING, Any
+
+from vault_memory.cli import search_text
+from vault_memory.cli.options import Context
+
+if TYPE_CHECKING:
+    from vault_memory.contract import FreshnessJson
+
+
+def print_freshness(context: Context, freshness: "FreshnessJson") -> None:
+    """Print a remark when an answer may be out of date."""
+    if context.json:
+        return
+    for line in search_text.freshness_texts(freshness):
+        context.say(line)
+
+
+def print_unknown_scopes(context: Context, answer: Mapping[str, Any]) -> None:
+    """Print a remark when the answer names scopes without any note."""
+    if context.json:
+        return
+    for line in search_text.unknown_scope_texts(answer):
+        context.say(line)
