@@ -7,7 +7,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 from vault_memory.database.connection import Connection
-from vault_memory.index.delta_cache import span_of
+from vault_memory.index.chunk_rows import span_of
 from vault_memory.lazy import lazy_module
 
 if TYPE_CHECKING:

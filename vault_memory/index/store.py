@@ -16,8 +16,8 @@ from vault_memory.database.connection import (
 from vault_memory.database.migrations import migrate, version_of
 from vault_memory.errors import IndexTooNew
 from vault_memory.index import chunk_rows as chunks
-from vault_memory.index.chunk_rows import Delta
-from vault_memory.index.delta_cache import DeltaCache, chunk_span
+from vault_memory.index.chunk_rows import Delta, chunk_span
+from vault_memory.index.delta_cache import DeltaCache
 from vault_memory.index.schema import STEPS
 from vault_memory.lazy import lazy_module
 
