@@ -1,4 +1,7 @@
-"""When the next pass of sync is due: polling, debounce of local edits, back-off after failures. It has no clock."""
+"""Plans the next pass of sync: polling, debounce of local edits, back-off after failures.
+
+Pure: the caller brings the clock.
+"""
 
 import random
 from collections.abc import Callable, Mapping
@@ -21,11 +24,11 @@ LONGEST_REQUESTED = 3600.0
 """Longest pause that a server may ask for"""
 FIRST = 5.0
 EARLY_SECONDS = 300.0
-"""A failure that lasts less long counts as one that is soon over"""
+"""Age of a failure up to which it is expected to end soon"""
 LONGEST_EARLY = 12.0
 """Longest pause between two tries meanwhile; 15 s with the greatest jitter"""
 STOPPED = {Unauthorised: 3600.0, AnotherClient: 60.0, NotTwoWay: 3600.0}
-"""Errors that only a person can mend, and the pause until the next try"""
+"""Errors that only a person can correct, and the pause until the next try"""
 NEVER = float("inf")
 
 
@@ -119,8 +122,10 @@ class SyncBackoff:
 
 
 def _longest_pause(age: float, limit: float) -> float:
-    """Returns the longest pause for a failure of this age: short in the first minutes, then half of the age."""
-    return LONGEST_EARLY if age < EARLY_SECONDS else min(age / 2, limit)
+    """Returns the longest pause for a failure of this age."""
+    if age < EARLY_SECONDS:
+        return LONGEST_EARLY
+    return min(age / 2, limit)
 
 
 def _with_jitter(pause: float, draw: Callable[[], float]) -> float:
@@ -129,7 +134,7 @@ def _with_jitter(pause: float, draw: Callable[[], float]) -> float:
 
 @dataclass(frozen=True, slots=True)
 class _Failure:
-    """A path that failed, and until when it is not tried."""
+    """A path that failed, and when its pause ends."""
 
     reason: str
     since: float
@@ -139,7 +144,7 @@ class _Failure:
 class PathBackoff:
     """Paths that failed: each pauses for seconds, after some minutes for longer, at last for an hour.
 
-    A change on the server ends the pauses, since it may have ended what failed.
+    A change on the server ends the pauses, because the cause may be gone.
     """
 
     def __init__(self, draw: Callable[[], float] = random.random) -> None:
@@ -155,14 +160,14 @@ class PathBackoff:
         }
 
     def start_again(self, now: float) -> None:
-        """Ends all pauses after a change of the folder on the server; new ones begin with seconds."""
+        """Ends all pauses after a change on the server; new pauses begin with seconds."""
         self._failures = {
             path: _Failure(failure.reason, now, now)
             for path, failure in self._failures.items()
         }
 
     def note(self, failed: Mapping[str, str], now: float) -> None:
-        """Notes on which paths a pass failed; other paths that were tried are forgotten."""
+        """Notes the paths on which a pass failed, and forgets the others that it tried."""
         paused = self.paused(now)
         failures = {path: self._failures[path] for path in paused}
         for path, reason in failed.items():

@@ -1,4 +1,4 @@
-"""Asking a running daemon, over a socket that only its owner can open: one JSON line there, one back."""
+"""Asks a running daemon over a socket that only its owner can open: one JSON line each way."""
 
 import os
 from collections.abc import Iterator, Mapping
@@ -11,11 +11,11 @@ from vault_memory.errors import VaultMemoryError
 
 PATIENCE_SECONDS = 20.0
 BEHIND = "behind"
-"""The code of a refusal: the daemon has not caught up with the vault, and whoever asks does better without it"""
+"""Code of a refusal: the index of the daemon is behind the vault, and the caller reads it itself"""
 
 
 class DaemonRefused(VaultMemoryError):
-    """The daemon answered with an error; it is given on as it came."""
+    """The daemon answered with an error, which is passed on unchanged."""
 
     def __init__(self, error: Mapping[str, Any]) -> None:
         super().__init__(
@@ -34,7 +34,10 @@ class DaemonRefused(VaultMemoryError):
 
 
 def ask(path: Path, call: str, arguments: Mapping[str, Any]) -> dict[str, Any] | None:
-    """What the daemon behind the socket at `path` answers; None when there is no daemon. Raises DaemonRefused."""
+    """Returns the answer of the daemon behind the socket at `path`; None without a daemon.
+
+    Raises DaemonRefused.
+    """
     try:
         answer: dict[str, Any] | None = exchange(
             str(path), call, arguments, PATIENCE_SECONDS
@@ -48,7 +51,7 @@ def ask(path: Path, call: str, arguments: Mapping[str, Any]) -> dict[str, Any] |
 
 @contextmanager
 def short_name(path: Path) -> Iterator[str]:
-    """A name for the socket that the system takes, however deep it lies."""
+    """Gives a name for the socket that is short enough for the system."""
     if len(os.fsencode(path)) <= LONGEST_NAME:
         yield str(path)
         return

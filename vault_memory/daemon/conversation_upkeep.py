@@ -22,7 +22,7 @@ RETRY_SECONDS = 5.0
 
 
 class ConversationUpkeep:
-    """Checks the drop folder after an event, and periodically. Failures are logged and do not affect search."""
+    """Checks the drop folder after an event, and periodically. Failures do not affect search."""
 
     def __init__(self, memory: VaultMemory, wake: Callable[[], None]) -> None:
         self._memory = memory

@@ -1,4 +1,4 @@
-"""One daemon a vault: a lock that the system frees when the process ends, however it ends."""
+"""The lock of the one daemon of a vault; the system frees it when the process ends."""
 
 import os
 from contextlib import ExitStack
@@ -22,21 +22,23 @@ class StateFolderGone(VaultMemoryError):
 
 
 class DaemonLock:
-    """Held for the daemon's life. The file says whose it is; the lock is the truth."""
+    """The daemon holds it while it runs. A file beside it names the process."""
 
     def __init__(self, path: Path) -> None:
         self.path = path
-        self._held = ExitStack()
+        self._locks = ExitStack()
         self._inode: tuple[int, int] | None = None
 
     def __enter__(self) -> Self:
         try:
-            self._held.enter_context(state_file.lock(self.path, patience=0))
+            self._locks.enter_context(state_file.lock(self.path, patience=0))
         except state_file.LockTaken:
             owner = pid_of(self.path)
+            message = "a daemon already runs on this vault"
+            if owner:
+                message += f" (process {owner})"
             raise Locked(
-                "a daemon already runs on this vault"
-                + (f" (process {owner})" if owner else ""),
+                message,
                 hint="`vault-memory status` shows it; stop it first, or use it",
                 pid=owner,
             ) from None
@@ -45,7 +47,8 @@ class DaemonLock:
         return self
 
     def check(self) -> None:
-        """Raises StateFolderGone when another process could take the lock, since its file is not the locked one."""
+        """Raises StateFolderGone when the file at the path is not the locked one any more."""
+        # Another daemon could lock the new file: two of them would write to one vault.
         if inode_of(self.path) != self._inode:
             raise StateFolderGone(self.path.parent)
 
@@ -55,15 +58,14 @@ class DaemonLock:
         error: BaseException | None,
         trace: TracebackType | None,
     ) -> None:
-        if (
-            inode_of(self.path) == self._inode
-        ):  # else the file is of another daemon, or there is none
+        # In a new state folder, the file may belong to another daemon.
+        if inode_of(self.path) == self._inode:
             _pid_file(self.path).unlink(missing_ok=True)
-        self._held.close()
+        self._locks.close()
 
 
 def pid_of(lock: Path) -> int | None:
-    """The process that says it holds the lock."""
+    """Returns the id of the process that wrote that it holds the lock."""
     try:
         return int(_pid_file(lock).read_text(encoding="ascii"))
     except (OSError, ValueError):
@@ -71,7 +73,7 @@ def pid_of(lock: Path) -> int | None:
 
 
 def inode_of(path: Path) -> tuple[int, int] | None:
-    """Device and inode of a file; None when it is not there."""
+    """Returns device and inode of a file; None when it does not exist."""
     try:
         status = path.stat()
     except FileNotFoundError:

@@ -17,11 +17,11 @@ else:
 
 
 class DropEvents:
-    """Receives the events of one folder, like a queue of hints. Each of them means: check the folder."""
+    """Receives the events of one folder, like a queue of hints. Each event means: check it."""
 
     def __init__(self, folder: Path, wake: Callable[[], None]) -> None:
         self.heard = False
-        """whether something happened since this was set to False"""
+        """Whether something happened since this was set to False"""
         self._folder = str(folder)
         self._wake = wake
         self._events: FolderEvents | None = None
@@ -50,7 +50,7 @@ class DropEvents:
         if events is not None:
             events.stop()
 
-    # ---- called by the thread that reads the events -------------------------------------------
+    # --- Called by the thread that reads the events ---
 
     def dirty(self, path: str, *, closed: bool | None) -> None:
         """A file appeared or was written to."""

@@ -1,7 +1,6 @@
-"""Calls that change the vault, carried out by the daemon for a command that loads nothing itself.
+"""Calls that change the vault: the daemon carries them out for a command, which then loads nothing.
 
-A command means the same here only if it would run with the same settings: what differs is refused, and the command
-then runs by itself.
+The daemon refuses a command that has other settings. Such a command runs by itself.
 """
 
 import os
@@ -21,7 +20,7 @@ if TYPE_CHECKING:
     from vault_memory.contract.edit_answers import EditJson
 
 MemoryCall = Callable[["VaultMemory", Mapping[str, Any]], Mapping[str, Any]]
-"""A call of a face, such as a hook, with the memory that it works on"""
+"""A call, such as that of a hook, with the memory that it works on"""
 
 
 class OtherSetup(VaultMemoryError):
@@ -29,33 +28,32 @@ class OtherSetup(VaultMemoryError):
 
 
 class EditRequests:
-    """The table of calls. Each has a connection to the index of its own, and runs once at a time.
+    """The table of calls. Each has its own connection to the index, and runs once at a time."""
 
-    Fault this guards against: an op waits for a note that is being saved, and a hook waits for the op.
-    """
+    # With one connection for all, a hook would wait for an op that waits for a note.
 
     def __init__(self, memory: "VaultMemory", more: Mapping[str, MemoryCall]) -> None:
         self._origin = memory
         self._calls: dict[str, MemoryCall] = {"apply": _apply, **more}
         self._config = _stamp(memory.vault.config_file)
-        """of the configuration file when it was read"""
+        """State of the configuration file when the daemon read it"""
 
     def table(self) -> dict[str, Call]:
+        """Returns the calls by name."""
         return {
             "setup": self._compare,
             **{name: self._guarded(call) for name, call in self._calls.items()},
         }
 
     def _compare(self, arguments: Mapping[str, Any]) -> dict[str, Any]:
-        """Answer a command that has the settings of this daemon. Raises OtherSetup."""
+        """Answers a command that has the settings of this daemon. Raises OtherSetup."""
         self._check(arguments.get("setup"))
         return {}
 
     def _guarded(self, call: MemoryCall) -> Call:
         lock = threading.Lock()
-        opened: list[
-            VaultMemory
-        ] = []  # for the first call: many vaults are only searched
+        # The first call opens it: many vaults are only searched.
+        opened: list[VaultMemory] = []
 
         def answer(arguments: Mapping[str, Any]) -> Mapping[str, Any]:
             self._check(arguments.get("setup"))
@@ -67,7 +65,7 @@ class EditRequests:
         return answer
 
     def _check(self, setup: object) -> None:
-        """Raises OtherSetup when the command would not do here what it does by itself."""
+        """Raises OtherSetup for a command that would do something else by itself."""
         memory = self._origin
         if not isinstance(setup, dict):
             raise UsageError("a change needs the settings of the command")
@@ -76,14 +74,14 @@ class EditRequests:
             **setup_of(memory.vault.environment),
             "vault": [root.st_dev, root.st_ino],
         }
+        of_command = {name: setup.get(name) for name in own}
         config = setup.get("config") or os.path.realpath(memory.vault.state.config_file)
-        if {name: setup.get(name) for name in own} != own or config != _named(
-            memory.vault.config_file
-        ):
+        has_other_config = config != _named(memory.vault.config_file)
+        if of_command != own or has_other_config:
             raise OtherSetup(
                 "the daemon runs with other settings", hint="run the command by itself"
             )
-        # a file that was changed since the daemon began applies to commands at once
+        # Commands read a changed configuration at once, and the daemon only at its start.
         if _stamp(memory.vault.config_file) != self._config:
             raise OtherSetup(
                 "the configuration has changed", hint="start the daemon again"
@@ -109,7 +107,7 @@ def _named(file: Path | None) -> str:
 
 
 def _stamp(file: Path | None) -> tuple[int, int, int] | None:
-    """What changes when a file does; None when there is none."""
+    """Returns a value that changes with a file; None without a file."""
     if file is None:
         return None
     try:

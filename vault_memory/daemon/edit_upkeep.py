@@ -1,4 +1,4 @@
-"""The daemon's work for edits: stores versions that people save, processes pending writes, resolves conflict copies."""
+"""The daemon's work for edits: versions that people save, pending writes, conflict copies."""
 
 import logging
 import time
@@ -19,7 +19,7 @@ logger = logging.getLogger(__name__)
 VERSIONS_PER_TURN = 50
 """How many versions are stored in one turn of the loop"""
 TEND_SECONDS = 1.0
-"""Time between two checks of pending writes, displaced files, and pages that were saved just now"""
+"""Time between two checks of pending writes, displaced files, and pages that were just saved"""
 IDLE_SECONDS = 5.0
 """Time between two checks when there was nothing to do: another process may have left something"""
 PRUNE_SECONDS = 3600.0
@@ -32,9 +32,9 @@ RETRY_SECONDS = 30.0
 
 
 class EditUpkeep:
-    """Handles a few notes in each turn of the loop, so that nothing waits for it. Its failures do not affect search.
+    """Handles a few notes in each turn of the loop. Its failures do not affect search.
 
-    `tell_copy` is called for each conflict copy that was resolved.
+    It calls `tell_copy` for each conflict copy that it resolved.
     """
 
     def __init__(
@@ -46,16 +46,16 @@ class EditUpkeep:
         self._memory = memory
         self._tell_copy = tell_copy
         self._settled_notes: dict[str, None] = {}
-        """notes whose versions may have to be stored, in the order in which they settled"""
+        """Notes whose versions may have to be stored, in the order in which they settled"""
         self._pages: dict[str, None] = {}
         """INBOX pages on which a person may have decided something"""
         self._page_times: dict[str, int] = {}
-        """change times of INBOX pages at the last scan"""
+        """Change times of INBOX pages at the last scan"""
         self._copies: set[str] = set()
-        """conflict copies that existed at the last check"""
+        """Conflict copies that existed at the last check"""
         self._are_all_pages_due = True
         self._is_behind = True
-        """whether notes may have been saved while no daemon ran"""
+        """Whether notes may have been saved while no daemon ran"""
         self._next_tend = 0.0
         self._paused_until = 0.0
         self._next_prune = 0.0
@@ -151,9 +151,10 @@ class EditUpkeep:
         self._next_copies = min(self._next_copies, time.monotonic() + SOON_SECONDS)
 
     def _catch_up(self) -> None:
-        """Finds what was saved while no daemon ran, without a look at each single note.
+        """Plans to store what was saved while no daemon ran, without a read of each note.
 
-        Only a note with an open proposal has anything to review, and the audit files are listed once for all of them.
+        A review is needed only for notes with an open proposal, which one listing of the audit
+        files names.
         """
         edits = self._memory.edits
         self._settled_notes.update(dict.fromkeys(edits.notes_without_snapshot()))

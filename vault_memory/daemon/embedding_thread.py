@@ -1,7 +1,4 @@
-"""Vectors in the background: a thread of its own, with its own connection.
-
-Its priority is that of the others: a thread that is scheduled late while it holds the interpreter would hold up all.
-"""
+"""Computes vectors in the background: in a thread with its own connection to the index."""
 
 import logging
 import threading
@@ -13,13 +10,15 @@ from vault_memory.errors import VaultMemoryError
 logger = logging.getLogger(__name__)
 
 PATIENCE_SECONDS = 2.0
-"""For the batch at hand when the daemon ends; what is lost of it is embedded at the next start"""
+"""How long the end of the daemon waits for the current batch; the next start embeds it again"""
 
 
 class Embedding:
-    """Embeds what is settled whenever it is woken, and tries a missing embedder again now and then."""
+    """The thread. It embeds settled text when it is woken, and retries a missing embedder."""
 
     def __init__(self, memory: VaultMemory) -> None:
+        # The thread keeps the usual priority. The system may suspend a thread of low priority while
+        # it holds the interpreter lock, and all other threads would wait for it.
         self._memory = memory
         self._wake = threading.Event()
         self._stop = False
@@ -27,11 +26,11 @@ class Embedding:
         self._thread.start()
 
     def wake(self) -> None:
-        """Something has settled."""
+        """Notes that text has settled."""
         self._wake.set()
 
     def close(self) -> None:
-        """End after the batch at hand; what is not embedded yet is at the next start."""
+        """Ends after the current batch; the next start embeds the remaining text."""
         self._stop = True
         self._wake.set()
         self._thread.join(PATIENCE_SECONDS)
@@ -42,16 +41,15 @@ class Embedding:
         while not self._stop:
             self._wake.clear()
             try:
-                done = self._memory.searcher.embed(go_on=lambda: not self._stop)
-                if done:
-                    logger.info("embedded %d chunks", done)
+                count = self._memory.searcher.embed(go_on=lambda: not self._stop)
+                if count:
+                    logger.info("embedded %d chunks", count)
             except VaultMemoryError as error:
                 logger.warning("embedding: %s", error)
             except DatabaseError as error:
                 logger.warning("embedding: %s", error)
-                self._memory.vault.indexing.recover(
-                    error
-                )  # a damaged index is built anew
+                # A damaged index is built again from the notes.
+                self._memory.vault.indexing.recover(error)
             except Exception:
                 logger.exception("embedding failed")
             self._wake.wait(self._memory.vault.config.embedding.retry_seconds)

@@ -1,4 +1,7 @@
-"""One question to a daemon and its answer, as lines on its socket. Loads nothing that takes time."""
+"""Sends one question to a daemon, and receives the answer: a line each on its socket.
+
+It imports nothing that loads slowly: each hook needs it.
+"""
 
 import json
 import os
@@ -7,26 +10,27 @@ from stat import S_ISSOCK
 
 from vault_memory import __version__
 
-TYPE_CHECKING = False  # as in `typing`, which would cost each hook 10 ms
+# `typing` has the same name, but would cost each hook 10 ms.
+TYPE_CHECKING = False
 if TYPE_CHECKING:
     from socket import socket
     from typing import Any
 
 LONGEST_NAME = 100
-"""The system takes socket names of up to 107 bytes"""
+"""Bytes; the limit of the system for socket names is 107"""
 LONGEST_REQUEST = 1 << 20
-"""Bytes of a request; a longer one is not sent, and the daemon reads no further"""
+"""Bytes of a request: a client sends no longer one, and the daemon reads no further"""
 NOT_COMPARED = ("VAULT_MEMORY_VAULT", "VAULT_MEMORY_CONFIG", "VAULT_MEMORY_AUTOMATED")
 
 
 class NotAnswered(Exception):
-    """The daemon took the request and gave no answer: it may have carried it out."""
+    """The daemon received the request and gave no answer: it may have carried it out."""
 
 
 def exchange(
     path: str, call: str, arguments: "Mapping[str, Any]", seconds: float
 ) -> "Any":
-    """The answer of the daemon behind the socket at `path`; None when none takes the request.
+    """Returns the answer of the daemon behind the socket at `path`; None without such a daemon.
 
     Raises NotAnswered.
     """
@@ -38,7 +42,8 @@ def exchange(
     request = json.dumps({"call": call, "arguments": arguments}).encode() + b"\n"
     if len(request) > LONGEST_REQUEST:
         return None
-    import socket  # only here: often nobody is there to ask
+    # Often no daemon runs, and the import would be wasted.
+    import socket
 
     connection = socket.socket(socket.AF_UNIX, socket.SOCK_STREAM)
     try:
@@ -56,6 +61,7 @@ def _connect(connection: "socket", path: str) -> None:
     if len(os.fsencode(path)) <= LONGEST_NAME:
         connection.connect(path)
         return
+    # The folder of the process leads to a socket whose name is too long for the system.
     folder, _, name = path.rpartition("/")
     fd = os.open(folder or "/", os.O_RDONLY | os.O_DIRECTORY)
     try:
@@ -79,7 +85,10 @@ def _answer_to(connection: "socket", request: bytes) -> "Any":
 
 
 def setup_of(environment: Mapping[str, str]) -> "dict[str, Any]":
-    """The version and the settings of a process: an edit means the same in another one with the same."""
+    """Returns the version and the settings of a process.
+
+    An edit has the same effect in another process with the same ones.
+    """
     settings = {
         name: value
         for name, value in environment.items()

@@ -1,4 +1,4 @@
-"""Answers of the daemon: the same calls as without it, on an index that is up to date and with a loaded model."""
+"""The daemon's answers to questions, from an index that is up to date and with a loaded model."""
 
 import os
 import threading
@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 
 
 class Calls:
-    """The calls, on a connection to the index of their own; one at a time."""
+    """The calls. They share a connection to the index, and run one at a time."""
 
     def __init__(self, daemon: "Daemon") -> None:
         self._daemon = daemon
@@ -37,7 +37,7 @@ class Calls:
         }
 
     def _catch_up(self) -> None:
-        """Waits until the index is up to date. Raises Behind: the caller then answers without the daemon."""
+        """Waits until the index is up to date. Raises Behind: the caller answers by itself."""
         if not self._daemon.trouble and not self._daemon.barrier.passed():
             raise Behind(
                 "the daemon has not caught up with the vault",
@@ -75,9 +75,8 @@ class Calls:
                     call.prompt, scopes=call.scopes, **options._asdict()
                 )
             )
-        self._mark_stale(
-            answer["freshness"], (part["note"] for part in answer["parts"])
-        )
+        notes = [block["note"] for block in answer["parts"]]
+        self._mark_stale(answer["freshness"], notes)
         return answer
 
     def _scopes(self, arguments: Mapping[str, Any]) -> dict[str, Any]:

@@ -1,6 +1,7 @@
-"""Large notes in the daemon: a worker process parses them, and the loop writes them in slices between its turns.
+"""Indexes large notes in the daemon, so that other saves and questions do not wait for them.
 
-Meanwhile answers name them as stale. Saves of other notes, and questions, do not wait for them.
+A worker process parses a large note, and the loop writes one slice in each turn. Meanwhile answers
+name the note as stale.
 """
 
 import logging
@@ -55,7 +56,7 @@ class Finished:
     removed: bool = False
     revision: str = ""
     failure: str = ""
-    """why it cannot be parsed; empty when it was"""
+    """Why it cannot be parsed; "" when it was"""
 
 
 class LargeNotes:
@@ -65,7 +66,7 @@ class LargeNotes:
         self._wake = wake
         self._worker = Worker()
         self._requests: dict[str, ReadRequest] = {}
-        """the newest of each path that is not written completely"""
+        """The newest request for each path that is not written completely"""
         self._waiting: queue.SimpleQueue[ReadRequest | None] = queue.SimpleQueue()
         self._answers: queue.SimpleQueue[tuple[ReadRequest, Parts | NoteTooSlow]] = (
             queue.SimpleQueue()
@@ -88,7 +89,8 @@ class LargeNotes:
         request = ReadRequest(note, place, state, read_ns)
         self._requests[note.path] = request
         if previous is not None and previous.note.revision == note.revision:
-            return  # the worker has it already
+            # The worker has it already.
+            return
         self._writing.pop(note.path, None)
         self._waiting.put(request)
         if self._thread is None:
@@ -98,7 +100,7 @@ class LargeNotes:
             self._thread.start()
 
     def remove(self, index: Index, path: str) -> bool:
-        """Plans to remove a note from the index. False when it is small, and can be removed at once."""
+        """Plans to remove a note from the index. False for a small note: remove it at once."""
         self.forget(path)
         if index.chunk_count(path) <= SLICE:
             return False
@@ -151,7 +153,8 @@ class LargeNotes:
             parsed, answer = self._answers.get()
             request = self._requests.get(parsed.note.path)
             if request is None or request.note.revision != parsed.note.revision:
-                continue  # the note was saved again, or deleted
+                # The note was saved again, or deleted, while the worker parsed it.
+                continue
             path, revision = request.note.path, request.note.revision
             if isinstance(answer, NoteTooSlow):
                 self.forget(path)

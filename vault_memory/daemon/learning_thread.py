@@ -42,11 +42,11 @@ class Nights:
         self._next_ended = 0.0
         self._pause = AGAIN_SECONDS
         self._none_before: datetime | None = None
-        """when the next night begins, once none was due; a new person may make one due earlier"""
+        """When the next night begins, once none was due; a new person may make one due earlier"""
         self._speakers: frozenset[tuple[str, bool]] = frozenset()
         self._index_changes = -1
         self._session_changes: tuple[int, ...] | None = None
-        """state of the sessions when none was left to learn from"""
+        """State of the sessions when none was left to learn from"""
         self._stop = threading.Event()
         self._thread = threading.Thread(target=self._run, name="nights", daemon=True)
         cycles = (
@@ -82,10 +82,10 @@ class Nights:
             if self._is_before_next_night(now):
                 return LOOK_SECONDS
             slept = self._memory.sleep(due=True)
-            has_run = bool(slept.scopes)
-            self._none_before = (
-                None if has_run else self._memory.learning.next_night(now)
-            )
+            next_night = None
+            if not slept.scopes:
+                next_night = self._memory.learning.next_night(now)
+            self._none_before = next_night
         except NightRuns:
             return LOOK_SECONDS
         except TROUBLE as error:
@@ -111,7 +111,8 @@ class Nights:
         return now < until < now + A_DAY
 
     def _has_new_scope(self) -> bool:
-        """Whether a scope got its first note or transcript. Asks the index, which is cheaper than a listing."""
+        """Whether a scope got its first note or transcript."""
+        # The index answers this faster than a listing of the vault.
         index = self._memory.vault.indexing.index()
         changes = index.change_counter
         if changes == self._index_changes:

@@ -1,4 +1,4 @@
-"""Read barrier: a question waits until the loop has indexed what was saved before the question was asked."""
+"""Read barrier: a question waits until the loop has indexed the saves before it."""
 
 import time
 from collections.abc import Collection, Iterable
@@ -8,9 +8,9 @@ from vault_memory.vault.watch.change_queue import QueueMarker
 from vault_memory.vault.watch.watcher import Watcher
 
 PATIENCE_SECONDS = 1.0
-"""How long a question waits; then its caller reads the vault without the daemon"""
+"""How long a question waits at most. Its caller then reads the vault without the daemon."""
 GRACE_SECONDS = 0.1
-"""How long a question waits for notes that are being saved; then the answer names them as stale"""
+"""How long a question waits for notes that are being saved. The answer names them as stale."""
 
 
 class Behind(VaultMemoryError):
@@ -28,7 +28,10 @@ class Barrier:
         self._reached: list[tuple[float, QueueMarker]] = []
 
     def passed(self) -> bool:
-        """Waits, in the thread of a question. Returns whether all earlier saves are indexed or named as stale."""
+        """Waits in the thread of a question. Returns whether the index has all earlier saves.
+
+        Notes whose saves it lacks are named as stale.
+        """
         return self._watcher.mark().wait(PATIENCE_SECONDS)
 
     def reach(self, marks: Iterable[QueueMarker]) -> None:

@@ -1,7 +1,8 @@
 """Reports to the service manager that the daemon is ready, what it does, and that its loop is alive.
 
-The protocol is that of sd_notify: small datagrams to the socket in NOTIFY_SOCKET. The loop itself sends the watchdog
-messages. A loop that hangs sends none, and the service manager restarts the daemon.
+The protocol is that of sd_notify: small datagrams to the socket in NOTIFY_SOCKET. The loop itself
+sends the watchdog messages. A loop that hangs sends none, and the service manager restarts the
+daemon.
 """
 
 import logging
@@ -26,7 +27,7 @@ class Notify:
     def __init__(self, environment: Mapping[str, str]) -> None:
         self._address = _address(environment.get("NOTIFY_SOCKET", ""))
         self._interval = _watchdog_interval(environment) if self._address else None
-        """seconds between two watchdog messages: a quarter of the timeout"""
+        """Seconds between two watchdog messages: a quarter of the timeout"""
         self._next_sign = 0.0
         self._next_line = 0.0
         self._status = ""
@@ -88,14 +89,17 @@ class Notify:
 
 
 def _address(name: str) -> bytes | None:
-    """Returns the address of a path, or of an abstract name, which begins with ``@``; None for others, as vsock."""
+    """Returns the address of a path, or of an abstract name, which begins with ``@``.
+
+    None for other names, such as those of vsock.
+    """
     if name.startswith("@") and len(name) > 1:
         return b"\0" + os.fsencode(name[1:])
     return os.fsencode(name) if name.startswith("/") else None
 
 
 def _watchdog_interval(environment: Mapping[str, str]) -> float | None:
-    """Returns the seconds between two watchdog messages; None when none are expected of this process."""
+    """Returns the seconds between two watchdog messages; None when this process sends none."""
     timeout = environment.get("WATCHDOG_USEC", "")
     process = environment.get("WATCHDOG_PID", "")
     if not (timeout.isascii() and timeout.isdecimal()) or int(timeout) == 0:

@@ -1,4 +1,4 @@
-"""Answers other processes over the private socket, with the index that is fresh and the model that is warm."""
+"""Answers other processes over the private socket: the daemon has a loaded model and a new index."""
 
 import json
 import logging
@@ -18,19 +18,19 @@ from vault_memory.errors import UsageError, VaultMemoryError
 logger = logging.getLogger(__name__)
 
 PATIENCE_SECONDS = 5.0
-"""For a client to say what it wants, and to take the answer"""
+"""How long a client may take to send its request, and again to receive the answer"""
 PAUSE_SECONDS = 0.5
-"""After a client could not be let in"""
+"""Pause after a client could not be accepted"""
 MOST_CLIENTS = 64
-"""Who are answered at once; others wait for their turn"""
+"""Clients that are served at the same time; more of them wait"""
 QUIET_SECONDS = 60.0
-"""Between two lines in the log about clients that cannot be let in"""
+"""Time between two lines in the log about clients that cannot be accepted"""
 
 Call = Callable[[Mapping[str, Any]], Mapping[str, Any]]
 
 
 class SocketServer:
-    """Listens until it is closed; each client has a thread for its one question."""
+    """Listens until it is closed. Each client has a thread for its one request."""
 
     def __init__(self, path: Path, calls: Mapping[str, Call]) -> None:
         self.path = path
@@ -39,7 +39,8 @@ class SocketServer:
         self._places = threading.BoundedSemaphore(MOST_CLIENTS)
         self._next_warning = 0.0
         self._socket = socket.socket(socket.AF_UNIX, socket.SOCK_STREAM)
-        path.unlink(missing_ok=True)  # the lock says that nobody else listens
+        # A killed daemon leaves its socket. No other one listens: this one has the lock.
+        path.unlink(missing_ok=True)
         before = os.umask(0o177)
         try:
             with short_name(path) as name:
@@ -52,10 +53,10 @@ class SocketServer:
         self._thread.start()
 
     def close(self) -> None:
+        """Stops to listen, and removes the socket."""
         self._closed.set()
-        if (
-            inode_of(self.path) == self._inode
-        ):  # else another daemon listens there, in a new state folder
+        # In a new state folder, another daemon may listen at the same path.
+        if inode_of(self.path) == self._inode:
             self.path.unlink(missing_ok=True)
         self._socket.close()
 
@@ -65,7 +66,8 @@ class SocketServer:
                 continue
             try:
                 connection, _ = self._socket.accept()
-            except OSError as error:  # closed; or out of files, which passes
+            except OSError as error:
+                # The socket was closed, or the process has no descriptor left at the moment.
                 self._places.release()
                 if not self._closed.wait(PAUSE_SECONDS):
                     self._warn(error)
@@ -75,7 +77,7 @@ class SocketServer:
             ).start()
 
     def _warn(self, error: OSError) -> None:
-        """Once a minute: without descriptors each attempt fails, and lines about it fill the disk."""
+        # Without descriptors each attempt fails: a line for each would fill the disk.
         now = time.monotonic()
         if now >= self._next_warning:
             self._next_warning = now + QUIET_SECONDS
@@ -94,7 +96,7 @@ class SocketServer:
 
     def _answer(self, line: bytes) -> Mapping[str, Any]:
         try:
-            call, arguments = self._understood(line)
+            call, arguments = self._parse(line)
             return call(arguments)
         except VaultMemoryError as error:
             return {"error": {**error.as_json(), "exit_code": error.exit_code}}
@@ -108,7 +110,8 @@ class SocketServer:
                 }
             }
 
-    def _understood(self, line: bytes) -> tuple[Call, dict[str, Any]]:
+    def _parse(self, line: bytes) -> tuple[Call, dict[str, Any]]:
+        """Returns the call of a request, and its arguments. Raises UsageError."""
         try:
             request = json.loads(line)
             name, arguments = str(request["call"]), request["arguments"]
@@ -124,10 +127,9 @@ class SocketServer:
 
 
 def _line(connection: socket.socket) -> bytes:
-    """What a client asks. The deadline is for the whole line: a byte now and then does not hold a place for ever.
-
-    Raises OSError.
-    """
+    """Reads the request of a client. Raises OSError."""
+    # The deadline is for the complete line: a client that sends a byte at a time would otherwise
+    # occupy its place for ever.
     deadline = time.monotonic() + PATIENCE_SECONDS
     received = bytearray()
     while b"\n" not in received and len(received) < LONGEST_REQUEST:

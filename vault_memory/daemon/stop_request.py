@@ -1,7 +1,7 @@
-"""The request to end: a signal handler can make it at any moment, and it wakes a loop that sleeps.
+"""The request to end, which wakes a loop that sleeps. A signal handler may make it at any moment.
 
 A signal handler runs between two instructions of the main thread, which may hold any lock. So the
-handler takes none: it writes a byte, and a thread that reads it does the rest.
+handler acquires no lock: it writes a byte, and a thread reads the byte and wakes the loop.
 """
 
 import os
@@ -11,7 +11,7 @@ from contextlib import contextmanager, suppress
 
 
 class StopRequest:
-    """One for each daemon. `wake` ends the sleep of the loop."""
+    """The request to one daemon. `wake` ends the sleep of its loop."""
 
     def __init__(self, wake: Callable[[], None]) -> None:
         self._wake = wake
@@ -20,10 +20,11 @@ class StopRequest:
         self._event = threading.Event()
 
     def make(self) -> None:
-        """Ask for the end; from a signal handler or any thread."""
+        """Asks for the end; call it from a signal handler or any thread."""
         self._is_made = True
         if self._writer is not None:
-            with suppress(OSError):  # full, or just closed: then the loop knows already
+            # A pipe that is full or closed: the loop has the request already.
+            with suppress(OSError):
                 os.write(self._writer, b"x")
 
     def is_made(self) -> bool:
@@ -31,7 +32,7 @@ class StopRequest:
         return self._is_made
 
     def wait(self, seconds: float) -> None:
-        """Sleep, at most until the request is made."""
+        """Sleeps, at most until the request is made."""
         self._event.wait(seconds)
 
     @contextmanager
@@ -45,7 +46,8 @@ class StopRequest:
         thread.start()
         self._writer = writer
         try:
-            if self._is_made:  # before the pipe was there
+            # A signal before the pipe existed woke nothing.
+            if self._is_made:
                 os.write(writer, b"x")
             yield
         finally:

@@ -50,7 +50,7 @@ Signature = tuple[tuple[int, int, int] | None, ...]
 
 
 class Ending(Exception):
-    """The daemon ends. The pass is left as it is; the next one compares again."""
+    """The daemon ends, and leaves the pass incomplete: the next pass compares again."""
 
 
 class Syncing:
@@ -62,7 +62,8 @@ class Syncing:
         *,
         tell: Callable[["PassReport"], None] = lambda report: None,
     ) -> None:
-        self._memory, self._tell = memory, tell
+        self._memory = memory
+        self._tell = tell
         self._standing = replace(
             read_status(memory.vault.state.path),
             state="working",
@@ -73,9 +74,9 @@ class Syncing:
         self._stop = threading.Event()
         self._last_hint: float | None = None
         self._is_requested = False
-        """whether a call asked for a pass"""
+        """Whether a call asked for a pass"""
         self._is_count_old = False
-        """whether something was saved since the waiting edits were counted"""
+        """Whether something was saved since the waiting edits were counted"""
         self._backoff: SyncBackoff | None = None
         self._path_backoff: PathBackoff | None = None
         self._written_at = float("-inf")
@@ -84,7 +85,7 @@ class Syncing:
         self._thread.start()
 
     def heard(self) -> None:
-        """Notes that something in the vault may have changed. Cheap; may be called from any thread."""
+        """Notes that something in the vault may have changed. Any thread may call it."""
         self._last_hint = time.monotonic()
         self._woken.set()
 
@@ -97,7 +98,9 @@ class Syncing:
     def status(self) -> "SyncStatusJson | None":
         """Returns the status of sync; None without a remote."""
         url = self._memory.vault.config.remote.url
-        return as_status(self._standing, url, running=True) if url else None
+        if not url:
+            return None
+        return as_status(self._standing, url, running=True)
 
     def close(self) -> None:
         """Ends the thread, between two requests if that is soon enough."""
@@ -118,6 +121,7 @@ class Syncing:
             except Ending:
                 break
             except Exception:
+                # A bug must not end the thread: a later pass may succeed.
                 logger.exception("syncing failed")
                 wait = 60.0
             self._woken.wait(min(wait, LOOK_SECONDS))
@@ -142,9 +146,7 @@ class Syncing:
         due, lists_server = pace.next()
         wait = due - time.monotonic()
         if wait > 0:
-            # While the server is away, saves pile up.
-            if self._is_count_old and self._standing.state in ("waiting", "stopped"):
-                self._become(queue=self._count_waiting())
+            self._renew_count()
             return wait
         start = time.monotonic()
         if lists_server:
@@ -167,11 +169,16 @@ class Syncing:
             # The next connection asks the server who it is, and reads the person's approval.
             self._memory.sync.close()
         if report.acted:
-            logger.info(
-                "synced in %.1f s: %s", time.monotonic() - start, _counts(report)
-            )
+            seconds = time.monotonic() - start
+            logger.info("synced in %.1f s: %s", seconds, _counts(report))
             self._tell(report)
         return 0.0
+
+    def _renew_count(self) -> None:
+        """Counts the waiting edits again while the server does not answer."""
+        is_away = self._standing.state in ("waiting", "stopped")
+        if is_away and self._is_count_old:
+            self._become(queue=self._count_waiting())
 
     def _current_backoff(self) -> "tuple[SyncBackoff, PathBackoff]":
         """Returns the plans of the next passes, with what was heard since the last turn."""
@@ -191,7 +198,10 @@ class Syncing:
     def _pass(
         self, pace: "SyncBackoff", path_backoff: "PathBackoff", lists_server: bool
     ) -> "PassReport":
-        """Makes a pass. Raises Locked while another process syncs, Ending at the end of the daemon."""
+        """Makes a pass.
+
+        Raises Locked while another process syncs, and Ending at the end of the daemon.
+        """
 
         def report_progress(finished: int, total: int) -> None:
             if self._stop.is_set():
@@ -200,6 +210,7 @@ class Syncing:
                 self._standing = replace(self._standing, queue=total - finished)
 
         with connection.alone(self._memory.vault.state.path, patience=0.0):
+            # Another command may have changed the remote before this thread got the lock.
             if self._signature() != self._config_signature:
                 raise Locked("the remote was changed just now")
             pace.begin()
@@ -215,25 +226,26 @@ class Syncing:
             return report
 
     def _note(self, report: "PassReport", pace: "SyncBackoff") -> None:
-        held = connection.held_of(report)
-        if held and held[0].reason != self._standing.reason:
+        remarks = connection.held_of(report)
+        reason = remarks[0].reason if remarks else ""
+        if remarks and reason != self._standing.reason:
             logger.warning(
                 "held until you answer: %s; `vault-memory sync --once` tells how",
-                held[0].reason,
+                reason,
             )
         waiting = len({path for path, _ in (*report.waiting, *report.failed)})
         state = "ok"
-        if held:
+        if remarks:
             state = "held"
         elif waiting:
             state = "waiting"
         self._become(
             state=state,
-            reason=held[0].reason if held else "",
+            reason=reason,
             last_good=self._memory.sync.connection().last_good,
             queue=waiting,
             errors=tuple(Remark(path, reason) for path, reason in report.failed),
-            held=held,
+            held=remarks,
             next_try=_moment_of(pace.next()[0]),
         )
 
@@ -253,7 +265,10 @@ class Syncing:
         )
 
     def _count_waiting(self) -> int:
-        """Returns how many local edits wait for the server; the last count while another process syncs."""
+        """Returns how many local edits wait for the server.
+
+        While another process syncs, this is the last count.
+        """
         self._is_count_old = False
         try:
             with connection.alone(self._memory.vault.state.path, patience=0.0):
@@ -265,7 +280,7 @@ class Syncing:
         return self._standing.queue if waiting is None else waiting
 
     def _become(self, **changes: Any) -> None:
-        """Changes the status. It is written at once when it says something new, else now and then."""
+        """Changes the status. A new status is written at once, an unchanged one periodically."""
         previous = self._standing
         self._standing = replace(previous, **changes)
         is_new = _content_of(previous) != _content_of(self._standing)
@@ -314,8 +329,11 @@ def _file_signature(path: str) -> tuple[int, int, int] | None:
 
 def _moment_of(at: float) -> str:
     """Returns a moment of the monotonic clock as date and time."""
-    later = timedelta(seconds=min(max(0.0, at - time.monotonic()), 1e6))
-    return (datetime.now(UTC).astimezone() + later).isoformat(timespec="seconds")
+    seconds = max(0.0, at - time.monotonic())
+    # A pass that is never due has no date: `datetime` ends at the year 9999.
+    later = timedelta(seconds=min(seconds, 1e6))
+    moment = datetime.now(UTC).astimezone() + later
+    return moment.isoformat(timespec="seconds")
 
 
 def _counts(report: "PassReport") -> str:
