@@ -3,7 +3,7 @@
 from dataclasses import dataclass
 
 from vault_memory.sync.actions import Action
-from vault_memory.sync.apply.progress import LOOKED_AT_AGAIN, PassResult
+from vault_memory.sync.apply.progress import COMPARED_AGAIN, PassResult
 from vault_memory.sync.observe.local_scan import LocalScan
 from vault_memory.sync.plan.planner import SyncPlan
 
@@ -66,7 +66,7 @@ def report_of(plan: SyncPlan, result: PassResult, local_scan: LocalScan) -> Pass
     waiting = {
         **plan.waiting,
         **local_scan.being_saved,
-        **dict.fromkeys(result.outdated, LOOKED_AT_AGAIN),
+        **dict.fromkeys(result.outdated, COMPARED_AGAIN),
     }
     unknown = {
         path: reason for path, reason in plan.unknown.items() if path not in waiting

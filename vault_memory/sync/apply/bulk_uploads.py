@@ -59,7 +59,7 @@ class BulkUploads:
             new_notes = new_notes[count:]
 
     def send(self, batch: Batch, attempt: Attempt, now: datetime) -> Answers:
-        """Upload a batch. A path that is missing in the answers was not stored: it is sent singly."""
+        """Upload a batch. A path that the answers lack was not stored."""
         files = [(action.path, note.raw) for action, note in batch]
         try:
             answers = self._session.remote.put_new(files)
@@ -69,20 +69,20 @@ class BulkUploads:
         except OutcomeUnknown as error:
             # Each upload stays open: the next pass compares it with the server's file.
             self._pause(now)
-            for action, _ in batch:
-                failure = OutcomeUnknown(action.path, error.reason)
-                attempt(action, partial(_fail, failure))
-            return {action.path: None for action, _ in batch}
+            _record_unknown(batch, error.reason, attempt)
+            return _all_unknown(batch)
         except RemoteBusy as error:
             for action, _ in batch:
                 attempt(action, partial(_fail, error))
-            return {action.path: None for action, _ in batch}
+            return _all_unknown(batch)
         if _are_useless(answers):
             self._pause(now)
-        for action, _ in batch:
-            if action.path in answers and answers[action.path] is None:
-                failure = OutcomeUnknown(action.path, "the answer does not name it")
-                attempt(action, partial(_fail, failure))
+        unnamed = [
+            (action, note)
+            for action, note in batch
+            if action.path in answers and answers[action.path] is None
+        ]
+        _record_unknown(unnamed, "the answer does not name it", attempt)
         return answers
 
     def _new_notes(self, ready: Sequence[tuple[Upload, Note]]) -> Batch:
@@ -127,6 +127,16 @@ def _are_useless(answers: Answers) -> bool:
     if len(answers) < MANY:
         return False
     return all(stored is None or stored.replaced for stored in answers.values())
+
+
+def _all_unknown(batch: Batch) -> Answers:
+    return {action.path: None for action, _ in batch}
+
+
+def _record_unknown(batch: Batch, reason: str, attempt: Attempt) -> None:
+    for action, _ in batch:
+        error = OutcomeUnknown(action.path, reason)
+        attempt(action, partial(_fail, error))
 
 
 def _fail(error: RemoteError) -> NoReturn:

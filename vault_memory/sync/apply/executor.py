@@ -99,7 +99,7 @@ class Executor:
         result = PassResult() if result is None else result
         self._trashed = 0
         uploads = [action for action in actions if isinstance(action, Upload)]
-        others = [action for action in actions if not isinstance(action, Upload)]
+        other_actions = [action for action in actions if not isinstance(action, Upload)]
         first_upload = next(
             (
                 index
@@ -110,11 +110,11 @@ class Executor:
         )
         self._begin_uploads(uploads)
         total = len(actions)
-        for number, action in enumerate(others[:first_upload]):
+        for number, action in enumerate(other_actions[:first_upload]):
             progress(number, total)
             self._execute_one(action, result, now)
         self._upload(uploads, result, now, progress, total=total)
-        for number, action in enumerate(others[first_upload:], first_upload):
+        for number, action in enumerate(other_actions[first_upload:], first_upload):
             progress(number + len(uploads), total)
             self._execute_one(action, result, now)
         self._overwrites.search(result, now)
@@ -175,10 +175,8 @@ class Executor:
         except ActionOutdated:
             result.outdated.add(path)
         except (RemoteChanged, RemoteMissing, ParentMissing, FolderNotEmpty) as error:
-            logger.info("%s; it is looked at anew", error.message)
-            result.outdated.add(path)
-            if not may_have_arrived(self._session, path):
-                self._end_upload(action)
+            logger.info("%s; the next pass compares it again", error.message)
+            self._record_outdated(action, result)
         except Refused as error:
             self._record_refusal(action, error, result, now)
             self._end_upload(action)
@@ -194,6 +192,11 @@ class Executor:
             result.failed[path] = _reason(error)
             self._end_upload(action)
         return None
+
+    def _record_outdated(self, action: Action, result: PassResult) -> None:
+        result.outdated.add(action.path)
+        if not may_have_arrived(self._session, action.path):
+            self._end_upload(action)
 
     def _record_refusal(
         self, action: Action, error: Refused, result: PassResult, now: datetime
@@ -284,16 +287,12 @@ class Executor:
                 self._session.forget(action.path)
 
     def _move(self, action: MoveRemote | MoveLocal | MoveBase) -> None:
-        session, state = self._session, self._session.state
+        state = self._session.state
         tag = ""
         if isinstance(action, MoveRemote):
-            stored = session.remote.move(
-                action.path, action.to, expected=action.tag or None
-            )
-            if action.tag and action.unedited:
-                tag = stored.etag
+            tag = self._move_remote(action)
         elif isinstance(action, MoveLocal):
-            session.disk.rename(action.path, action.to, hashed=action.hash)
+            self._session.disk.rename(action.path, action.to, hashed=action.hash)
         record = action.path if isinstance(action, MoveBase) else action.record
         with state.transaction():
             # Fault: after a rename by another device, a new file may exist at the old path. So only
@@ -307,6 +306,13 @@ class Executor:
             if tag and isinstance(was, BaseFile):
                 base = BaseFile(was.hash, tag, was.local_id, was.remote_id)
                 state.set_base(action.to, base, racy=YOUNG)
+
+    def _move_remote(self, action: MoveRemote) -> str:
+        """Rename on the server. Returns the new tag of an unedited file, else ""."""
+        stored = self._session.remote.move(
+            action.path, action.to, expected=action.tag or None
+        )
+        return stored.etag if action.tag and action.unedited else ""
 
     def _record_in_sync(self, action: RecordInSync | Refresh, now: datetime) -> None:
         session, state, path = self._session, self._session.state, action.path

@@ -56,7 +56,7 @@ def repair(session: SyncSession, result: PassResult, now: datetime) -> dict[str,
             Refused,
             RemoteFull,
         ) as error:
-            logger.info("%s; it is looked at anew", error.message)
+            logger.info("%s; the next pass compares it again", error.message)
             # Fault: the server has a part of the text, and refuses the complete one. Lines that the
             # part lacks would count as removed, or lines that others based on the part.
             session.deliveries.mark_unanswered(upload.path, upload.hash)

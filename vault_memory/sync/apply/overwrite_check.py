@@ -1,4 +1,4 @@
-"""Checks whether an upload of this device overwrote a text on the server that nobody here had read.
+"""Checks whether an upload of this device overwrote a text on the server that it had not read.
 
 Two writes can pass one precondition at once. A second write within a second, or with the time of the
 first, keeps the tag. Where the server keeps versions, they show such a text. It then counts as an edit
@@ -27,7 +27,7 @@ from vault_memory.sync.apply.own_writes import (
     before_ours,
     short_size,
 )
-from vault_memory.sync.apply.progress import LOOKED_AT_AGAIN, PassResult
+from vault_memory.sync.apply.progress import COMPARED_AGAIN, PassResult
 from vault_memory.sync.apply.session import (
     RECORDS,
     SHORT,
@@ -48,8 +48,8 @@ GIVE_UP_SECONDS = 24 * 3600.0
 REST_SECONDS = 600.0
 """How long no other write goes over one that cannot be checked"""
 UNTOLD = (
-    "another program wrote it on the server at the same moment as this device. The two are merged; the server keeps "
-    "no earlier versions, so nobody can tell whether a third text was lost"
+    "another program stored it at the same moment as this device. Both texts are merged. "
+    "The server keeps no earlier versions, so a third text may be lost"
 )
 
 
@@ -113,8 +113,8 @@ class OverwriteCheck:
         tags = (replaced.tag, write.tag or replaced.tag)
         if entry is not None and entry.etag in tags:
             return entry.size, entry.modified
-        known = self._known.of(write.path, replaced.hash)
-        return -1, known.modified if known else 0
+        listed = self._known.of(write.path, replaced.hash)
+        return -1, listed.modified if listed else 0
 
     def begin(self, path: str, revision: str) -> None:
         """Record that a file is new on the server: none of its versions was ever here."""
@@ -157,11 +157,11 @@ class OverwriteCheck:
         # Only a device like this one sends such a checksum.
         if fetched.checksum != revision_of(fetched.raw):
             return False
-        known = self._known.of(path, was.hash)
-        if known is None or known.before_write:
+        listed = self._known.of(path, was.hash)
+        if listed is None or listed.before_write:
             return False
         versions = self._session.remote.versions(path, fileid=was.remote_id)
-        recent = _recent_others(versions, known, delivery, fetched)
+        recent = _recent_others(versions, listed, delivery, fetched)
         if recent is None or len(recent) > MOST_RECENT:
             return False
         # Fault: a program writes with the time and length of ours, or of a text before it, and its
@@ -216,7 +216,7 @@ class OverwriteCheck:
             self._check(overwrite, result, now)
         except ActionOutdated:
             result.outdated.add(path)
-            return _CheckOutcome(is_done=False, reason=LOOKED_AT_AGAIN)
+            return _CheckOutcome(is_done=False, reason=COMPARED_AGAIN)
         except (RemoteLocked, RemoteBusy, NotUnderstood) as error:
             if isinstance(error, RemoteBusy) and error.everywhere:
                 raise
@@ -242,8 +242,8 @@ class OverwriteCheck:
         if size is not None:
             # Fault: a text of an earlier time may arrive together with the second upload.
             earlier = sizes_of(before_ours(overwrite, read))
-            known = KnownList(overwrite.base, earlier, overwrite.modified)
-            self._known.save(path, known)
+            listed = KnownList(overwrite.base, earlier, overwrite.modified)
+            self._known.save(path, listed)
             self._upload_again(overwrite, size, result, now)
             versions = session.remote.versions(path, fileid=overwrite.fileid)
             more, read = self._unseen.look(overwrite, versions, now)
@@ -259,8 +259,8 @@ class OverwriteCheck:
             self._merge.take_over(overwrite, unseen, result, now)
         # Fault: a text that another program wrote over ours has an earlier time. In the list it
         # would count as older than ours, and a text that is based on it as one based on ours.
-        known = KnownList(overwrite.ours, sizes_of(read), overwrite.ours_modified)
-        self._known.save(path, known)
+        listed = KnownList(overwrite.ours, sizes_of(read), overwrite.ours_modified)
+        self._known.save(path, listed)
 
     def _upload_again(
         self, overwrite: Overwrite, size: int, result: PassResult, now: datetime
@@ -298,24 +298,24 @@ def _with_earlier(overwrite: Overwrite, earlier: Mapping[str, Any]) -> Overwrite
 
 def _recent_others(
     versions: Sequence[FileVersion],
-    known: KnownList,
+    listed: KnownList,
     delivery: Delivery,
     fetched: Fetched,
 ) -> list[FileVersion] | None:
-    """The recent versions besides the current text; None when an unknown version is listed."""
+    """The recent versions except the current text; None when an unknown version is listed."""
     if not versions:
         return None
-    others = [
+    earlier = [
         version
         for version in versions
         if not _has_shape(version, fetched.modified, len(fetched.raw))
     ]
-    for version in others:
+    for version in earlier:
         is_ours = _has_shape(version, delivery.modified, delivery.size)
-        if not is_ours and not known.has(version):
+        if not is_ours and not listed.has(version):
             return None
     since = delivery.modified - UNNOTICED_SECONDS
-    return [version for version in others if version.modified >= since]
+    return [version for version in earlier if version.modified >= since]
 
 
 def _has_shape(version: FileVersion, modified: int, size: int) -> bool:

@@ -11,7 +11,7 @@ from vault_memory.sync.trees import BaseFile
 LATELY = 3
 """Seconds within which the times of several writes do not prove their order"""
 NOTHING = BaseFile("", "")
-"""Stands for the missing base of a file that this device wanted to create"""
+"""The base of a file that this device wanted to create"""
 SAME_PASS = 1.0
 """A check within so many seconds after the write is not late"""
 

@@ -2,7 +2,7 @@
 
 from dataclasses import dataclass, field
 
-LOOKED_AT_AGAIN = "it is looked at anew"
+COMPARED_AGAIN = "the next pass compares it again"
 
 
 @dataclass(slots=True)

@@ -14,7 +14,7 @@ from vault_memory.sync.apply.unproven_uploads import Deliveries, SentText
 from vault_memory.sync.observe.local_scan import LocalScanner
 from vault_memory.sync.plan.awareness import join_records
 from vault_memory.sync.state_db import NEW, UNSIGNED, YOUNG, OpenUpload, SyncState
-from vault_memory.sync.trees import BaseFile, hash_of
+from vault_memory.sync.trees import BaseFile, BaseNode, hash_of
 from vault_memory.vault.reader import Note
 from vault_memory.vault.snapshots import Version, revision_of
 from vault_memory.vault.write.journal import By
@@ -147,9 +147,7 @@ class SyncSession:
         fetched = self.remote.get(path, max_bytes=self.largest)
         was = self.state.base_of(path)
         self.remember_fetched(path, fetched)
-        if not isinstance(was, BaseFile) or was.hash != revision_of(fetched.raw):
-            raise ActionOutdated
-        if fetched.etag != tag:
+        if fetched.etag != tag or not _has_bytes(was, fetched.raw):
             raise ActionOutdated
         if replaceable and not fetched.confirmed:
             return  # the server's versions will show what hides behind the tag
@@ -361,6 +359,10 @@ def as_stored(fetched: Fetched) -> PutResult:
 
 def _is_head(head: Version | None, raw: bytes) -> bool:
     return head is not None and head.revision == revision_of(raw)
+
+
+def _has_bytes(was: BaseNode | None, raw: bytes) -> bool:
+    return isinstance(was, BaseFile) and was.hash == revision_of(raw)
 
 
 def _is_first_part(raw: bytes, complete: bytes) -> bool:

@@ -178,7 +178,7 @@ class FileTransfers:
         self._session.disk.rename(path, copy, hashed=action.hash)
         result.conflicts.append(copy)
         result.notes.append(
-            (path, f"it was changed on both sides; what was here is `{copy}`")
+            (path, f"both sides changed it; the local text is in `{copy}`")
         )
         self._session.write_local(path, fetched.raw, None, now)
         self._session.record_base(path, fetched.raw, as_stored(fetched))
@@ -242,7 +242,7 @@ class FileTransfers:
     def trash(self, action: TrashLocal, now: datetime, *, again: bool) -> None:
         """Move a note that the server has lost to the trash. Raises ActionOutdated.
 
-        `again`: ask the server for the file once more.
+        `again`: ask the server for the file again.
         """
         self._session.read_unchanged(action.path, action.hash)
         # Fault: a server leaves the same file out of two listings.

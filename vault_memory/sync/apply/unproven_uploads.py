@@ -1,4 +1,4 @@
-"""Remembers recent texts on the server until it is proven that they are complete and were read.
+"""Remembers recent texts on the server until they are proven to be complete and read by others.
 
 Some servers report a file as stored and keep half of it. Some clients overwrite a file without a
 precondition. Both faults concern only the latest upload of a path, and only for a short time.
@@ -43,7 +43,7 @@ class Arrival:
 
 @dataclass(frozen=True, slots=True)
 class Delivery:
-    """The last text of a path on the server, while it is so new that others may not have read it."""
+    """The last text of a path on the server, while others may not have read it."""
 
     path: str
     revision: str
@@ -179,20 +179,22 @@ class Deliveries:
             was, entry = base.get(path), entries.get(path)
             is_settled = True
             if isinstance(was, BaseFile) and was.hash == delivery.revision:
-                is_listed = entry is not None and entry.etag == was.tag
-                if entry is not None and is_listed and listed:
-                    delivery = self._observe_size(name, delivery, entry)
+                if listed:
+                    delivery = self._observe_size(name, delivery, was, entry)
                 # Fault: another text has the tag of ours, and its author had not read ours.
-                is_hidden = path in racy or _has_other_bytes(
-                    was, fetched_hashes.get(path)
-                )
-                is_settled = is_listed and delivery.whole and not is_hidden
+                is_hidden = _has_other_bytes(was, fetched_hashes.get(path))
+                is_certain = path not in racy and not is_hidden
+                is_settled = is_certain and _is_proven(delivery, was, entry)
             if is_settled and not delivery.is_recent(now):
                 self._close(name)
 
-    def _observe_size(self, name: str, delivery: Delivery, entry: Entry) -> Delivery:
-        """Record it when the server lists the complete file for the first time."""
-        if delivery.whole or not _is_listed_complete(entry, delivery):
+    def _observe_size(
+        self, name: str, delivery: Delivery, was: BaseFile, entry: Entry | None
+    ) -> Delivery:
+        """Record that the server lists the complete file."""
+        if delivery.whole or entry is None or entry.etag != was.tag:
+            return delivery
+        if not _is_listed_complete(entry, delivery):
             return delivery
         complete = replace(delivery, whole=True, modified=entry.modified)
         with self._state.transaction():
@@ -239,6 +241,11 @@ def _delivery(fact: Mapping[str, Any]) -> Delivery:
     if not arrivals:  # written by a version that did not record texts of others
         arrivals = (Arrival(fact["revision"], "", fact["at"], by_us=True),)
     return Delivery(**{**fact, "arrivals": arrivals})
+
+
+def _is_proven(delivery: Delivery, was: BaseFile, entry: Entry | None) -> bool:
+    """Whether the server still lists a text that it has shown to be complete."""
+    return delivery.whole and entry is not None and entry.etag == was.tag
 
 
 def _is_listed_complete(entry: Entry, delivery: Delivery) -> bool:

@@ -32,7 +32,7 @@ Versions = Mapping[str, bytes]
 
 @dataclass(frozen=True, slots=True)
 class Start:
-    """The version that a program had read; `raw` is None for records, which need none."""
+    """The version that a program had read; `raw` is None for records, which are merged without a base."""
 
     raw: bytes | None
     cut: bytes = b""
@@ -53,17 +53,14 @@ class StartFinder:
     ) -> Start | None:
         """The version that the author of `fetched` had read; None if that is the last one here."""
         delivery = self._session.deliveries.of(path, was)
-        if delivery is None or not path.endswith((*TEXT, *RECORDS)):
-            return None
-        if not self._may_be_unread(delivery, path, fetched, now):
+        if delivery is None or not self._may_be_unread(delivery, path, fetched, now):
             return None
         versions = self._session.versions_here(path)
-        if was.hash not in versions:
+        if was.hash not in versions or self._is_restored(fetched, versions):
             return None
         last = versions[was.hash]
-        torn = b"" if delivery.arrivals[0].by_us else torn_end(last, fetched.raw)
-        has_all_lines = items_of(without_line(last, torn)) <= items_of(fetched.raw)
-        if has_all_lines or self._is_restored(fetched, versions):
+        torn = _torn_line(delivery, last, fetched)
+        if items_of(without_line(last, torn)) <= items_of(fetched.raw):
             return None
         if path.endswith(RECORDS):
             return Start(None)
@@ -78,6 +75,8 @@ class StartFinder:
         self, delivery: Delivery, path: str, fetched: Fetched, now: datetime
     ) -> bool:
         """Whether the program may have written before it could read the last upload."""
+        if not path.endswith((*TEXT, *RECORDS)):
+            return False
         # A device like this one restores the lines of its own upload: only foreign text counts.
         if not delivery.is_ours and not self._is_foreign(fetched):
             return False
@@ -123,6 +122,13 @@ class StartFinder:
             frozenset[bytes]().union(*older),
             arrival.at_once,
         )
+
+
+def _torn_line(delivery: Delivery, last: bytes, fetched: Fetched) -> bytes:
+    """The last line here, if it is the first part of a line that another device was sending."""
+    if delivery.arrivals[0].by_us:
+        return b""
+    return torn_end(last, fetched.raw)
 
 
 def merge_additions(

@@ -14,9 +14,13 @@ from vault_memory.sync.plan.safety_limits import stamp
 from vault_memory.vault.reader import Note
 from vault_memory.vault.version_distance import nearest
 
-JOINED = "another program wrote it on the server at the same moment as this device; both texts are in it now"
-ASIDE = "another program wrote it on the server at the same moment as this device; what that was is `{copy}`"
-LEFT = "this device wrote over a text that another program had just stored; it lies in the server's versions"
+_SAME_MOMENT = "another program stored it at the same moment as this device"
+JOINED = f"{_SAME_MOMENT}; the note has both texts now"
+ASIDE = f"{_SAME_MOMENT}; its text is in `{{copy}}`"
+LEFT = (
+    "this device overwrote a text that another program had just stored; "
+    "the server's versions have it"
+)
 
 
 class UnseenMerge:

@@ -1,6 +1,6 @@
 """Reads the texts that a write of this device replaced unseen, from the versions on the server."""
 
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from dataclasses import asdict, dataclass, replace
 from datetime import datetime
 from operator import itemgetter
@@ -42,26 +42,26 @@ class _Reading:
 class UnseenTexts:
     """For one vault and one remote."""
 
-    def __init__(self, session: SyncSession, known: KnownVersions) -> None:
+    def __init__(self, session: SyncSession, known_versions: KnownVersions) -> None:
         self._session = session
-        self._known = known
+        self._known = known_versions
 
     def look(
         self, write: Overwrite, versions: Sequence[FileVersion], now: datetime
     ) -> tuple[list[bytes], list[FileVersion]]:
         """The unseen texts that our write replaced, the oldest first; the versions that are read.
 
-        The second are those whose bytes are known: not the current content, and not what other
+        The second are those whose bytes this device knows: not the current content, and not what other
         programs have written since.
         """
-        known = self._known.of(write.path, write.base)
+        listed = self._known.of(write.path, write.base)
         passed = now.timestamp() - write.at
-        chosen = candidates(write, versions, known, passed=passed)
-        reading = self._read(write, chosen, known, now)
-        unread = reading.unread | _ids_of_later(write, versions, known, passed)
+        chosen = candidates(write, versions, listed, passed=passed)
+        reading = self._read(write, chosen, listed, now)
+        unread = reading.unread | _ids_of_later(write, versions, listed, passed)
         read = [version for version in versions if version.id not in unread]
         # Without a list or a time, it is unknown which of the versions are older than our base.
-        is_bounded = known is not None or earliest(write) > 0
+        is_bounded = listed is not None or earliest(write) > 0
         is_new_file = write.base == NOTHING.hash
         if not (is_bounded or is_new_file or reading.found_base):
             return [], read
@@ -71,23 +71,23 @@ class UnseenTexts:
         self,
         write: Overwrite,
         chosen: Sequence[FileVersion],
-        known: KnownList | None,
+        listed: KnownList | None,
         now: datetime,
     ) -> _Reading:
         """Read the versions that may have an unseen text, down to the text that we replaced."""
         unseen = self._read_before(write)
-        seen = [revision for revision in self._seen(write) if revision not in unseen]
-        unread = {version.id for version in chosen}
+        seen = self._seen_revisions(write, unseen)
+        unread = _ids(chosen)
         for index, version in enumerate(chosen[:DEEPEST]):
             raw = self._bytes_of(write, version)
             # The current content is listed and cannot be read; an expired version is of no use.
             if raw is not None or is_ours(write, version):
                 unread.discard(version.id)
-            if raw is None or _was_listed_before(write, version, raw, known):
+            if raw is None or _was_listed_before(write, version, raw, listed):
                 continue
-            if known is None and _is_replaced_text(write, raw):
-                older = {version.id for version in chosen[index:]}
-                return _Reading(unseen, unread - older, found_base=True)
+            if listed is None and _is_replaced_text(write, raw):
+                older = chosen[index:]
+                return _Reading(unseen, unread - _ids(older), found_base=True)
             revision = revision_of(raw)
             if revision not in unseen and not self._is_seen(raw, seen):
                 unseen[revision] = (version.modified, raw)
@@ -132,13 +132,14 @@ class UnseenTexts:
         with self._session.state.transaction():
             self._session.state.set_meta(OVERWROTE + write.path, asdict(stored))
 
-    def _seen(self, write: Overwrite) -> list[str]:
-        """Revisions that were here, the latest first."""
+    def _seen_revisions(self, write: Overwrite, unseen: Collection[str]) -> list[str]:
+        """Revisions that were here, the latest first, without the unseen ones."""
         unchecked = [revision for pair in write.writes for revision in pair]
         with self._session.writing() as writer:
             versions = writer.snapshots.chain(write.path)
             chain = [version.revision for version in versions]
-        return list(dict.fromkeys([write.ours, write.base, *unchecked, *chain]))
+        revisions = dict.fromkeys([write.ours, write.base, *unchecked, *chain])
+        return [revision for revision in revisions if revision not in unseen]
 
     def _is_seen(self, raw: bytes, seen: Sequence[str]) -> bool:
         """Whether a text was here, or is the first part of one whose upload was cut off."""
@@ -148,17 +149,21 @@ class UnseenTexts:
         return any(text is not None and text.startswith(raw) for text in texts)
 
 
+def _ids(versions: Sequence[FileVersion]) -> set[str]:
+    return {version.id for version in versions}
+
+
 def _ids_of_later(
     write: Overwrite,
     versions: Sequence[FileVersion],
-    known: KnownList | None,
+    listed: KnownList | None,
     passed: float,
 ) -> set[str]:
     """The ids of the versions that came after our write and were not listed before it."""
     later = [version for version in versions if is_later(write, version, passed)]
-    if known is None:
-        return {version.id for version in later}
-    return {version.id for version in later if not known.has(version)}
+    if listed is None:
+        return _ids(later)
+    return _ids([version for version in later if not listed.has(version)])
 
 
 def _is_replaced_text(write: Overwrite, raw: bytes) -> bool:
@@ -167,13 +172,13 @@ def _is_replaced_text(write: Overwrite, raw: bytes) -> bool:
 
 
 def _was_listed_before(
-    write: Overwrite, version: FileVersion, raw: bytes, known: KnownList | None
+    write: Overwrite, version: FileVersion, raw: bytes, listed: KnownList | None
 ) -> bool:
     """Whether the bytes of a version are those that were listed before our write."""
     # Fault: a later write of that second is listed in their place, with its own size.
-    if known is None or version.modified == write.modified:
+    if listed is None or version.modified == write.modified:
         return False
-    return known.sizes.get(version.id) == len(raw) != version.size
+    return listed.sizes.get(version.id) == len(raw) != version.size
 
 
 def _oldest_first(unseen: dict[str, tuple[int, bytes]]) -> list[bytes]:
