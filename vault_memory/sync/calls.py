@@ -20,6 +20,7 @@ if TYPE_CHECKING:
     from vault_memory.sync import report as sync_report
     from vault_memory.sync.connection import SyncConnection
     from vault_memory.sync.pass_options import PassOptions
+    from vault_memory.sync.pass_report import PassReport
     from vault_memory.sync.report import SyncReport
     from vault_memory.vault.write.writer import Writer
 else:
@@ -63,10 +64,10 @@ class SyncCalls:
         now: datetime | None = None,
         sleep: Callable[[float], None] = time.sleep,
     ) -> "SyncReport":
-        """Bring the vault and its remote in step; with `once` repeat passes until no path settles any more.
+        """Bring the vault and its remote in step; with `once` repeat passes until nothing is left to do.
 
         A server whose notes returned to earlier texts stops the sync: `approve_restore` accepts these texts,
-        `refuse_restore` uploads the texts of this vault again. `approve_deletes` lets deletions happen that a safety
+        `refuse_restore` uploads the texts of this vault again. `approve_deletes` allows the deletions that a safety
         limit stopped.
 
         Raises NoRemote, PasswordUnsafe, AnotherClient, NotTwoWay, Unauthorised and other RemoteErrors, Locked.
@@ -116,9 +117,7 @@ class SyncCalls:
             report = self.connection().run_pass(moment(), options)
             total = sync_report.together(total, report)
             is_late = time.monotonic() - began > PATIENCE_SECONDS
-            is_finished = report.quiet or report.settled
-            is_stuck = report.failed and not report.acted
-            if is_single or is_finished or is_late or is_stuck:
+            if is_single or is_late or _is_last(report):
                 break
             if report.waiting:
                 sleep(pause)
@@ -216,6 +215,12 @@ class SyncCalls:
             errors=report.failed,
             held=report.held,
         )
+
+
+def _is_last(report: "PassReport") -> bool:
+    """Whether another pass has nothing to do, or would fail in the same way."""
+    is_stuck = bool(report.failed) and not report.acted
+    return report.quiet or report.settled or is_stuck
 
 
 def _pauses() -> Iterator[float]:

@@ -1,8 +1,8 @@
 """Synchronises one vault with one remote, pass by pass.
 
-A pass scans both sides, plans, checks the safety limits, executes and records. Whatever fails is found
-again by the next pass. Nothing is deleted unless its absence was seen twice, in complete listings of a
-server that is known to be the same.
+A pass scans both sides, plans, checks the safety limits, executes and records. The next pass repeats
+what failed. A file is deleted only when its absence was seen twice, in complete listings of a server
+that is known to be the same.
 """
 
 from collections.abc import Mapping
@@ -169,7 +169,7 @@ class SyncEngine:
         """Run one pass.
 
         Raises AnotherClient, NotTwoWay, VaultUnreachable, RemoteErrors that concern the whole server,
-        and whatever `options.progress` raises.
+        and the errors of `options.progress`.
         """
         refuse_other_clients(Path(self._vault.folder.root))
         requests_before = self._remote.traffic.requests

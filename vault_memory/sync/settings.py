@@ -1,4 +1,4 @@
-"""The inputs of a plan besides the trees: configuration, approvals, and observations of the engine."""
+"""The inputs of a plan apart from the trees: configuration, approvals, and observations of the engine."""
 
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -29,19 +29,19 @@ class Settings:
     """Settings of one plan."""
 
     mode: Mode = "both"
-    """pull and push write to one side only; read-only writes nothing at all, the record included"""
+    """pull and push write to one side only; read-only writes nothing, not even the sync state"""
     approve_deletes: bool = False
     """a person approved many deletions at once"""
     approve_restore: bool = False
     """a person accepted the earlier texts of the server"""
     gone_back: frozenset[str] = frozenset()
-    """notes whose text on the server is an earlier version, or that B9 held before"""
+    """notes whose text on the server is an earlier version, or that B9 stopped before"""
     restored_before: bool = False
-    """B9 held notes in an earlier pass, and no person has answered since"""
+    """B9 stopped notes in an earlier pass, and no person has answered since"""
     no_deletes: str = ""
     """why nothing may be deleted in this pass; empty: deletions are allowed"""
     must_exist: frozenset[str] = frozenset()
-    """notes whose name is their role, e.g. USER.md: never renamed, and their absence is believed late"""
+    """notes whose name is their role, e.g. USER.md: never renamed, and only a long absence counts"""
     fights: frozenset[str] = frozenset()
     """paths that two writers keep rewriting in turns; see `safety_limits.fights`"""
     include: tuple[str, ...] = ()

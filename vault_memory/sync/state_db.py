@@ -31,8 +31,11 @@ logger = logging.getLogger(__name__)
 
 FILE = "sync.sqlite"
 YOUNG, NEW, UNSIGNED = 1, 2, 3
-"""Why a tag is racy, so that its bytes must be fetched again: another write may get the same tag. The
-others are for a new file of ours, and for one without a checksum on a server that keeps checksums."""
+"""Why a tag is racy, so that its bytes must be fetched again: another write may get the same tag.
+
+NEW is for a file that this device created. UNSIGNED is for such a file without a checksum, on a
+server that keeps checksums.
+"""
 
 STEPS = (
     """
@@ -159,7 +162,7 @@ class SyncState:
         return frozenset(path for (path,) in rows)
 
     def racy_creations(self, *, unsigned: bool = False) -> frozenset[str]:
-        """Those that this device created: no other device knew of them when they got their tag.
+        """The racy paths that this device created: no other device knew them when they got their tag.
 
         `unsigned`: only those without a checksum.
         """
@@ -211,7 +214,7 @@ class SyncState:
         return {path: _entry(path, *row) for path, *row in rows}
 
     def entry_of(self, path: str) -> Entry | None:
-        """One entry of the last listing."""
+        """One entry of the last listing; None when it lacks the path."""
         rows = self._connection.execute(
             "SELECT is_folder, etag, size, modified, fileid, checksum FROM entries WHERE path = ?",
             (path,),
@@ -237,7 +240,7 @@ class SyncState:
         )
 
     def store_entry(self, entry: Entry) -> None:
-        """Store one entry that is known better than the listing has it."""
+        """Store one entry that is newer than the last listing."""
         self._connection.execute(
             "INSERT OR REPLACE INTO entries VALUES (?, ?, ?, ?, ?, ?, ?)", _row(entry)
         )
@@ -247,7 +250,8 @@ class SyncState:
         self._connection.execute("DELETE FROM entries WHERE path = ?", (path,))
 
     def clear_folder_tags(self, path: str) -> None:
-        """Forget the tags of the folders above a path that we wrote to: their next change is our own."""
+        """Forget the tags of the folders above a path that this device wrote to."""
+        # Fault: our own write changes these tags. The change would count as a hidden write.
         rows = [(folder,) for folder in ancestors(path)]
         self._connection.executemany(
             "UPDATE entries SET etag = '' WHERE path = ? AND is_folder", rows
@@ -391,10 +395,9 @@ def open_state(folder: Path) -> SyncState:
 
 
 def quarantine_state(folder: Path) -> None:
-    """Move a damaged sync state aside. The next pass compares both sides, and deletes and reverts nothing.
-
-    Its rows are not salvaged: an old row would name a base that both sides have replaced since.
-    """
+    """Move a damaged sync state aside. The next pass compares both sides, and deletes and reverts nothing."""
+    # Fault: a salvaged old row would name a base that both sides have replaced since. So no row is
+    # salvaged.
     aside = quarantine(folder / FILE)
     logger.warning(
         "`%s` was damaged: what both sides hold is compared again; it is kept as `%s`",

@@ -29,19 +29,24 @@ def find_edited_renames(
     ]
     if not missing or not new:
         return frozenset()
-    texts = _read(new, scanner)
+    new_texts = _read(new, scanner)
     matches: set[tuple[str, str]] = set()
     with writing() as writer:
         for path, revision in missing.items():
             old_text = writer.snapshots.bytes_of(revision)
-            if not old_text:
-                continue
-            matches |= {
-                (path, new_path)
-                for new_path, new_text in texts.items()
-                if _share_kept(old_text, new_text) >= RENAMED_SHARE
-            }
+            if old_text:
+                similar = _similar(old_text, new_texts)
+                matches |= {(path, new_path) for new_path in similar}
     return frozenset(matches)
+
+
+def _similar(old_text: bytes, new_texts: Mapping[str, bytes]) -> list[str]:
+    """The paths of the texts that have enough lines of an old one."""
+    return [
+        path
+        for path, text in new_texts.items()
+        if _share_kept(old_text, text) >= RENAMED_SHARE
+    ]
 
 
 def _read(paths: list[str], scanner: LocalScanner) -> dict[str, bytes]:

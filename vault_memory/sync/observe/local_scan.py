@@ -91,14 +91,20 @@ class LocalScanner:
         if note is None or isinstance(note, Unknown):
             return note
         age = now - note.stat.ctime_ns / 1e9
-        quiet_seconds = QUIET_SECONDS if note.raw else HOLD_SECONDS
-        is_young = 0 <= age < quiet_seconds
-        if not note.stable or (is_young and not self._is_base(path, note)):
-            # Fault: an editor saves in several steps, and the first ones are uploaded.
+        if self._is_being_saved(path, note, age):
             return Unknown(BEING_SAVED)
         if not 0 <= age < YOUNG_SECONDS:
             cache.add(note)
         return File(note.revision, "", str(note.stat.ino), len(note.raw))
+
+    def _is_being_saved(self, path: str, note: Note, age: float) -> bool:
+        """Whether a program may still be saving a file. `age`: seconds since its last change."""
+        # Fault: an editor saves in several steps, and the first ones are uploaded.
+        if not note.stable:
+            return True
+        quiet_seconds = QUIET_SECONDS if note.raw else HOLD_SECONDS
+        is_young = 0 <= age < quiet_seconds
+        return is_young and not self._is_base(path, note)
 
     def _is_base(self, path: str, note: Note) -> bool:
         """Whether a file is as the last pass left it, so that a fresh download does not wait."""

@@ -22,7 +22,7 @@ from vault_memory.sync.trees import Base, BaseFile, File, Tree, View
 from vault_memory.vault.snapshots import revision_of
 
 FACT = "gone back"
-"""Key of the sync state: the notes that B9 holds, each with its earlier text and the base"""
+"""Key of the sync state: the notes that B9 stops, each with its earlier text and the base"""
 NEW_TEXTS = 3
 """With so many new texts, and more of them than reverted notes, the server was not restored"""
 
@@ -36,7 +36,7 @@ class RevertedNotes:
     remote: Tree
     """the server, with the hashes of the fetched texts"""
     before: bool = False
-    """whether B9 held some of them in an earlier pass, and nobody has answered since"""
+    """whether B9 stopped some of them in an earlier pass, and no person has answered since"""
 
 
 class BackupDetector:
@@ -52,26 +52,29 @@ class BackupDetector:
         """Find the reverted notes, unless too few notes differ to matter."""
         changed = safety_limits.changed_there(base, remote)
         vanished = safety_limits.vanished_there(base, local, remote)
-        held = self._held_before(base)
-        held = {path: text for path, text in held.items() if path in changed}
-        is_held = self._state.meta(FACT) is not None
+        stopped = {
+            path: text
+            for path, text in self._stopped_before(base).items()
+            if path in changed
+        }
+        has_stopped = self._state.meta(FACT) is not None
         # In a storm of new tags every file is fetched anyway (B3).
         is_storm = safety_limits.storm(View(base, local, remote))
         may_be_restored = safety_limits.may_be_restored(len(changed), len(vanished))
-        if is_storm or not (is_held or may_be_restored):
-            return RevertedNotes(held, remote, before=is_held)
-        return self._compare_texts(changed, held, base, remote, at)
+        if is_storm or not (has_stopped or may_be_restored):
+            return RevertedNotes(stopped, remote, before=has_stopped)
+        return self._compare_texts(changed, stopped, base, remote, at)
 
     def _compare_texts(
         self,
         changed: list[str],
-        held: dict[str, str],
+        stopped: dict[str, str],
         base: Base,
         remote: Tree,
         at: float,
     ) -> RevertedNotes:
         """Fetch the changed notes until it is clear whether they were reverted."""
-        texts, nodes, new_texts = dict(held), dict(remote.nodes), 0
+        texts, nodes, new_texts = dict(stopped), dict(remote.nodes), 0
         for path in changed:
             if path in texts or new_texts >= max(NEW_TEXTS, len(texts) + 1):
                 continue
@@ -83,14 +86,16 @@ class BackupDetector:
                 texts[path] = node.hash
             elif node.hash != was.hash:
                 new_texts += 1
-        is_held = self._state.meta(FACT) is not None
-        return RevertedNotes(texts, replace(remote, nodes=nodes), before=is_held)
+        has_stopped = self._state.meta(FACT) is not None
+        return RevertedNotes(texts, replace(remote, nodes=nodes), before=has_stopped)
 
     def remember_held(self, reverted: RevertedNotes, base: Base, restored: str) -> None:
-        """Remember which notes B9 holds: an edit of another device must not release them.
+        """Remember which notes B9 stops.
 
-        `restored`: why B9 holds them; empty when it does not.
+        `restored`: why B9 stops them; empty when it does not.
         """
+        # Fault: another device edits one of the notes. Without this record, the next pass would take
+        # over the earlier texts of the others.
         fact: dict[str, list[str]] | None = None
         if restored:
             fact = {}
@@ -122,17 +127,17 @@ class BackupDetector:
                 self._state.set_base(path, earlier)
             self._state.delete_meta(FACT)
 
-    def _held_before(self, base: Base) -> dict[str, str]:
-        """The earlier texts that B9 held in the last pass, for notes whose base is still the same."""
+    def _stopped_before(self, base: Base) -> dict[str, str]:
+        """The earlier texts that B9 stopped in the last pass, for notes whose base is still the same."""
         fact = self._state.meta(FACT)
-        held: dict[str, str] = {}
+        stopped: dict[str, str] = {}
         if not isinstance(fact, dict):
-            return held
+            return stopped
         for path, (text, base_hash) in fact.items():
             was = base.get(path)
             if isinstance(was, BaseFile) and was.hash == base_hash:
-                held[path] = text
-        return held
+                stopped[path] = text
+        return stopped
 
     def _is_earlier(self, path: str, hashed: str, was: BaseFile) -> bool:
         """Whether a text is a version of a note from before its base."""
@@ -147,7 +152,7 @@ class BackupDetector:
         if node.hash is not None:
             return node.hash
         if self._session.may_be_half(path, node.tag, at):
-            # An unfinished upload of another device is fetched once, and not in each pass.
+            # Fault: an unfinished upload of another device would be fetched in each pass.
             return None
         try:
             fetched = self._session.prefetched.get(path) or self._session.remote.get(

@@ -5,7 +5,7 @@ if its author had read the line. Without evidence, the text counts as unread, an
 """
 
 import json
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 
 from vault_memory.vault.jsonl_log import merge_records
@@ -26,19 +26,20 @@ class Step:
 def has_read(raw: bytes, steps: Sequence[Step]) -> bool:
     """Whether the author of a text had read the latest of these, the newest first.
 
-    Only the step that brought a new line, or a later one, can make that line known. A line that was
-    merged in from elsewhere proves nothing. A text of another device may have come in several writes,
-    and one of this device in two parts, of which the author knew the first: then all lines must be
-    known.
+    The latest step with new lines decides. Its lines prove that the author had read that step, or a
+    later one.
     """
     items = items_of(raw)
     for step in steps:
         added = items_of(step.raw) - items_of(step.before)
         if not added:
             continue
+        # Fault: a line was merged in from an older text. It proves nothing.
         proof = added - step.older
         if step.at_once:
             return not items.isdisjoint(proof)
+        # Fault: another device's text came in several writes, or ours in two parts, and the author
+        # had read only the first. So all new lines must be in its text.
         return bool(proof) and added <= items
     return True
 
@@ -62,11 +63,7 @@ def without_torn(raw: bytes, complete: bytes, older: Iterable[bytes]) -> bytes:
             return False
         return any(candidate.startswith(line) for candidate in lines)
 
-    return b"".join(
-        line
-        for line in raw.splitlines(keepends=True)
-        if not is_torn(line.rstrip(b"\r\n"))
-    )
+    return _without(raw, is_torn)
 
 
 def torn_end(raw: bytes, later: bytes) -> bytes:
@@ -79,8 +76,7 @@ def torn_end(raw: bytes, later: bytes) -> bytes:
 
 def without_line(raw: bytes, line: bytes) -> bytes:
     """Remove the lines that are equal to this one."""
-    lines = raw.splitlines(keepends=True)
-    return b"".join(kept for kept in lines if kept.rstrip(b"\r\n") != line)
+    return _without(raw, lambda candidate: candidate == line)
 
 
 def join_records(texts: Sequence[bytes]) -> bytes:
@@ -88,16 +84,19 @@ def join_records(texts: Sequence[bytes]) -> bytes:
     joined = merge_records(texts)
     lines = joined.splitlines()
 
+    # Fault: an upload was cut off in the middle of a record, and another program read that part.
     def is_torn(line: bytes) -> bool:
         if not line.strip() or _is_json(line):
             return False
         return any(record.startswith(line) and record != line for record in lines)
 
-    return b"".join(
-        line
-        for line in joined.splitlines(keepends=True)
-        if not is_torn(line.rstrip(b"\r\n"))
-    )
+    return _without(joined, is_torn)
+
+
+def _without(raw: bytes, is_dropped: Callable[[bytes], bool]) -> bytes:
+    """A text without some lines. `is_dropped` gets each line without its ending."""
+    lines = raw.splitlines(keepends=True)
+    return b"".join(line for line in lines if not is_dropped(line.rstrip(b"\r\n")))
 
 
 def _is_json(line: bytes) -> bool:

@@ -209,9 +209,7 @@ class PathPlanner:
     def _remove(self, path: str, row: str, outcome: Decision) -> Action | None:
         """Delete or forget a path whose absence was seen twice; else it waits."""
         local, remote = self._nodes(path)
-        is_local_certain = local is not None or self.view.local.surely_gone(path)
-        is_remote_certain = remote is not None or self.view.remote.surely_gone(path)
-        if not (is_local_certain and is_remote_certain):
+        if not self._is_absence_certain(path):
             # Fault: a listing that leaves out a file for a moment must not delete it.
             self.waiting[path] = WAITING
             return None
@@ -223,6 +221,13 @@ class PathPlanner:
         if outcome is Decision.TRASH_LOCAL and isinstance(local, File):
             return TrashLocal(path=path, hash=local.hash or "", row=row, note=note)
         return ForgetBase(path=path, row=row, note=note)
+
+    def _is_absence_certain(self, path: str) -> bool:
+        """Whether each side has the path, or has lost it for certain."""
+        for side in (self.view.local, self.view.remote):
+            if side.nodes.get(path) is None and not side.surely_gone(path):
+                return False
+        return True
 
     def _copy_remote(self, path: str, row: str) -> KeepBoth:
         """Rename the server's file to a copy: the vault has a directory of that name."""

@@ -67,13 +67,7 @@ def plan_renames(view: View, settings: Settings, used_names: set[str]) -> Rename
     if undo is not None:
         return Renames((undo,), frozenset({undo.path, undo.to}))
     planner = _MovePlanner(view, settings, used_names)
-    doubles = _moves_of_doubles(local, remote, view, used_names)
-    to_local = planner.plan(_without(remote, local), "local")
-    doubles = _not_below(doubles, {move.to for move in to_local})
-    blocked = _all_ends(doubles)
-    blocked.update(path for move in to_local for path in (move.path, move.to))
-    to_remote = planner.plan(_clear_of(blocked, _without(local, remote)), "remote")
-    moves = (*doubles, *to_local, *to_remote)
+    moves = planner.plan_both(local, remote)
     if not moves:
         return Renames()
     ends = _all_ends(moves)
@@ -205,7 +199,8 @@ def _undo_of_mutual_move(
                 to=src,
                 hash=node.hash if isinstance(node, File) else None,
                 row="5.4",
-                note=f"`{src}` and `{remote_src}` were each moved into the other; it stays as the server has it",
+                note=f"`{src}` and `{remote_src}` were each moved into the other;"
+                " it stays as the server has it",
             )
     return None
 
@@ -230,7 +225,10 @@ def _moves_of_doubles(
                 between = beside(local_name, MOVING, used_names)
                 moves.append(replace(move, to=between, record=""))
             else:
-                note = f"`{src}` was renamed twice, to `{local_name}` here and to `{remote_name}` on the server"
+                note = (
+                    f"`{src}` was renamed twice, to `{local_name}` here"
+                    f" and to `{remote_name}` on the server"
+                )
                 moves.append(replace(move, record=src, note=note))
     return moves
 
@@ -257,6 +255,17 @@ class _MovePlanner:
     view: View
     settings: Settings
     used_names: set[str]
+
+    def plan_both(self, local: Renamed, remote: Renamed) -> tuple[Move | MoveBase, ...]:
+        """The moves of both sides, those of the server first."""
+        doubles = _moves_of_doubles(local, remote, self.view, self.used_names)
+        to_local = self.plan(_without(remote, local), "local")
+        doubles = _not_below(doubles, {move.to for move in to_local})
+        blocked = _all_ends(doubles)
+        blocked.update(path for move in to_local for path in (move.path, move.to))
+        only_local = _clear_of(blocked, _without(local, remote))
+        to_remote = self.plan(only_local, "remote")
+        return (*doubles, *to_local, *to_remote)
 
     def plan(self, renamed: Renamed, to: Side) -> list[Move]:
         """The moves that a side has to make, in order."""
@@ -326,7 +335,7 @@ def _is_possible_dir(path: str, tree: Tree, opposite: Tree) -> bool:
 def _ordered(waiting: list[Pair], used_names: set[str], *, fold: bool) -> list[Pair]:
     """Order moves so that a name is left before it is taken; a temporary name breaks a cycle.
 
-    `fold`: the side takes names that differ in case only for one.
+    `fold`: names that differ only in case are one file on that side.
     """
     ordered: list[Pair] = []
     while waiting:

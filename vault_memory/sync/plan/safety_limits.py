@@ -41,7 +41,7 @@ SECTION = 4
 STORM = 5
 """When all tags of so many files change at once, the server was restored or upgraded (B3)"""
 BACK = 3
-"""So many notes that return to earlier texts, or vanish beside one that does, are no person's edit (B9)"""
+"""So many notes that return to earlier texts, or vanish together with one, are not a person's edit (B9)"""
 OLDER = "as on a server that was restored from a backup"
 """How the reason ends for what B9 holds"""
 REWRITES = 6
@@ -56,6 +56,7 @@ FROM_BACKUP = TrashLocal | RemoveLocalDir | MoveLocal
 
 def halted(view: View, settings: Settings) -> str:
     """B2: the reason to do nothing, since one side is empty and both were in step; or nothing."""
+    # Fault: a disk is not mounted, or the server's folder was replaced by an empty one.
     had_files = any(isinstance(was, BaseFile) for was in view.base.values())
     if settings.approve_deletes or not had_files:
         return ""
@@ -149,11 +150,9 @@ def may_be_restored(changed: int, vanished: int) -> bool:
 
 
 def restored(view: View, settings: Settings) -> str:
-    """B9: the reason why earlier texts and deletions of the server are not taken over, or nothing.
-
-    A person may set one or two notes back. Many at once come from a server that was restored from
-    a backup without a sign of it: taking that over would undo everybody's edits since.
-    """
+    """B9: the reason why earlier texts and deletions of the server are not taken over, or nothing."""
+    # Fault: a server is restored from a backup and does not report it. To take that over would undo
+    # all edits since. A person restores only one or two notes at once.
     if settings.approve_restore:
         return ""
     if not (settings.gone_back or settings.restored_before):
@@ -161,21 +160,29 @@ def restored(view: View, settings: Settings) -> str:
     changed = changed_there(view.base, view.remote)
     reverted = settings.gone_back.intersection(changed)
     vanished = vanished_there(view.base, view.local, view.remote)
-    is_most = 2 * len(reverted) >= len(changed)
-    is_restored = is_most and may_be_restored(len(reverted), len(vanished))
-    is_still_held = settings.restored_before and (reverted or vanished)
-    if not (is_restored or is_still_held):
+    if not _looks_restored(settings, len(changed), len(reverted), len(vanished)):
         return ""
     notes = "1 note" if len(reverted) == 1 else f"{len(reverted)} notes"
     deletions = f" and {len(vanished)} would be deleted here" if vanished else ""
     return f"{notes} would go back to earlier texts{deletions}, {OLDER}"
 
 
+def _looks_restored(
+    settings: Settings, changed: int, reverted: int, vanished: int
+) -> bool:
+    """Whether so many notes were reverted or lost that a person must answer."""
+    # Fault: another device edits one of the notes while they wait. The others must still wait.
+    if settings.restored_before and reverted + vanished > 0:
+        return True
+    is_most = 2 * reverted >= changed
+    return is_most and may_be_restored(reverted, vanished)
+
+
 def is_from_backup(action: Action, settings: Settings) -> bool:
     """Whether B9 holds this action."""
     if isinstance(action, Download) and _is_picture(action):
-        # Fault: no earlier version of a picture is kept. Nobody can tell whether it was set back,
-        # and the local one would be lost.
+        # Fault: pictures have no stored versions. So it is unknown whether this one was reverted, and
+        # the local one would be lost.
         return True
     if isinstance(action, Download | Merge):
         return action.path in settings.gone_back
@@ -215,7 +222,8 @@ def _turns(history: Sequence[Rewrite]) -> int:
 
 
 def stamp(now: datetime, last: datetime | None) -> str:
-    """B7: the date in the names of copies; it never goes back, even if the clock does."""
+    """B7: the date in the names of copies."""
+    # Fault: the clock goes back. A new copy would seem older than the last one.
     return max(now, last or now).strftime("%Y-%m-%d %H%M%S")
 
 
