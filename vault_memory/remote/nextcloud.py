@@ -167,15 +167,16 @@ class Nextcloud(WebDav):
                 "", f"status {answer.status}, and no answer for each file"
             )
         outcomes: dict[str, PutResult | None] = {}
-        if answer.status == 200:
-            # After a damaged part (400), the server does not read the next ones. After 200, the outcome
-            # of a file without a result is unknown.
-            outcomes = {file.path: None for file in sent if file.name not in results}
-        stored = [
-            (file, self._stored_in_bulk(results[file.name], answer))
-            for file in sent
-            if file.name in results and results[file.name].is_stored
-        ]
+        stored: list[tuple[bulk_upload.BulkFile, PutResult]] = []
+        for file in sent:
+            result = results.get(file.name)
+            if result is None:
+                # Fault: the server stored the file and did not report it. After a damaged part (400),
+                # it does not read the next ones.
+                if answer.status == 200:
+                    outcomes[file.path] = None
+            elif result.is_stored:
+                stored.append((file, self._stored_in_bulk(result, answer)))
         return {**outcomes, **self._replaced_in_bulk(stored, modified)}
 
     def _send_bulk(

@@ -21,7 +21,7 @@ class _UnusableLine(Exception):
 
 @dataclass(frozen=True, slots=True)
 class ListingContext:
-    """What it takes to understand the lines of a server."""
+    """What is needed to interpret the lines of a server."""
 
     at: Address
     traits: Capabilities
@@ -103,7 +103,8 @@ def seconds_of(date: str | None) -> int | None:
 
 
 def is_old(modified: int | None, date: int | None) -> bool:
-    """Whether a tag of that moment is reliable: no other write can get the same second any more."""
+    """Whether a tag of that moment is reliable."""
+    # Fault: a second write within the same second gets the same tag.
     if modified is None or date is None:
         return False
     return abs(date - modified) >= YOUNG
@@ -116,7 +117,7 @@ def sha256_of(checksums: str) -> str:
 
 
 def substitute_tag(modified: int, size: int) -> str:
-    """A tag for a server that gives none; it is never sent."""
+    """A tag for a server without tags; it is never sent."""
     return f"~{modified}-{size}"
 
 
@@ -160,12 +161,7 @@ def _is_in(path: str, folder: str, deep: bool) -> bool:
 
 def _entry(line: Line, path: str, context: ListingContext) -> Entry:
     """The entry that a line describes. Raises _UnusableLine."""
-    if line.status and not 200 <= line.status < 300:
-        raise _UnusableLine(f"the server answers {line.status} for it")
-    kind = line.props.get(f"{DAV} resourcetype")
-    if kind is None:
-        raise _UnusableLine("the server does not say whether it is a file")
-    is_folder = kind == "folder"
+    is_folder = _kind(line) == "folder"
     modified = seconds_of(line.props.get(f"{DAV} getlastmodified"))
     size = _size(line, is_folder=is_folder)
     fileid = line.props.get(f"{OWNCLOUD} fileid", "")
@@ -188,6 +184,16 @@ def _entry(line: Line, path: str, context: ListingContext) -> Entry:
     )
 
 
+def _kind(line: Line) -> str:
+    """The kind of a line's path. Raises _UnusableLine."""
+    if line.status and not 200 <= line.status < 300:
+        raise _UnusableLine(f"the server answers {line.status} for it")
+    kind = line.props.get(f"{DAV} resourcetype")
+    if kind is None:
+        raise _UnusableLine("the server does not say whether it is a file")
+    return kind
+
+
 def _size(line: Line, *, is_folder: bool) -> int:
     text = line.props.get(f"{DAV} getcontentlength", "0" if is_folder else "")
     if not (text.isascii() and text.isdigit() and len(text) < 20):
@@ -198,7 +204,7 @@ def _size(line: Line, *, is_folder: bool) -> int:
 def _missing_tag(
     traits: Capabilities, modified: int | None, size: int, *, is_folder: bool
 ) -> str:
-    """What serves as the tag of an entry without one; empty for a folder that needs none."""
+    """The substitute for a missing tag; empty for a folder that needs none. Raises _UnusableLine."""
     if is_folder and not traits.recursive_etags:
         return ""
     if is_folder or traits.etags or modified is None:

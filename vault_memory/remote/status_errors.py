@@ -1,6 +1,7 @@
 """Turns answers without success into errors."""
 
 import re
+from collections.abc import Callable
 from typing import NoReturn
 from urllib.parse import unquote_to_bytes, urlsplit
 
@@ -32,47 +33,53 @@ SUCCESSES = {
 }
 """The successful statuses of each action; 201 for all others"""
 LONGEST_WAIT = 24 * 3600.0
+_PARENT_MISSING = {
+    *((action, status) for action in ("upload", "mkdir") for status in (404, 410)),
+    *((action, 409) for action in WRITES),
+}
+"""Actions and statuses that mean a missing parent folder"""
+_ERRORS_OF_PATH: dict[int, Callable[[str], RemoteError]] = {
+    404: RemoteMissing,
+    410: RemoteMissing,
+    412: RemoteChanged,
+    423: RemoteLocked,
+    507: RemoteFull,
+}
+"""The errors of statuses that mean the same for every other action"""
 
 
 def refuse(action: str, path: str, answer: HttpAnswer) -> NoReturn:
-    """Raise the error that an answer means. `action` is a name of webdavclient3's."""
+    """Raise the error that an answer means. `action` is a name that webdavclient3 uses."""
     raise _error(action, path, answer)
 
 
 def _error(action: str, path: str, answer: HttpAnswer) -> RemoteError:
-    is_write = action in WRITES
-    match answer.status:
+    status = answer.status
+    if (action, status) in _PARENT_MISSING:
+        return ParentMissing(path)
+    if (action, status) == ("mkdir", 405):
+        return RemoteChanged(path)
+    error_of_path = _ERRORS_OF_PATH.get(status)
+    if error_of_path is not None:
+        return error_of_path(path)
+    match status:
         case 401:
             return Unauthorised()
-        case 404 | 410 if action in ("upload", "mkdir"):
-            return ParentMissing(path)
-        case 404 | 410:
-            return RemoteMissing(path)
-        case 405 if action == "mkdir":
-            return RemoteChanged(path)
-        case 409 if is_write:
-            return ParentMissing(path)
-        case 412:
-            return RemoteChanged(path)
-        case 423:
-            return RemoteLocked(path)
         case 429 | 503:
             return _busy(answer)
-        case 507:
-            return RemoteFull(path)
-        case status if is_redirect(status):
+        case _ if is_redirect(status):
             reason = f"it redirects to another address (status {status})"
             hint = _redirect_hint(answer.header("Location"))
             return NotUnderstood(reason, path=path, hint=hint)
-        case status if 400 <= status < 500:
+        case _ if 400 <= status < 500:
             reason = _REFUSALS.get(status, f"status {status}")
             return Refused(path, reason, lasting=status in _LASTING)
-        case status if is_write:
+        case _ if action in WRITES:
             # Fault: the server stored the file, and a proxy lost its answer.
             return OutcomeUnknown(path, f"status {status}")
-        case 502 | 504 as status:
+        case 502 | 504:
             return RemoteUnreachable(f"a server before it answers {status}")
-        case status:
+        case _:
             return NotUnderstood(f"status {status}", path=path)
 
 
@@ -106,7 +113,8 @@ def is_page(answer: HttpAnswer) -> bool:
 
 
 def is_by_proxy(answer: HttpAnswer) -> bool:
-    """Whether a proxy says that a thing is missing or forbidden. The server says so in XML."""
+    """Whether a proxy reports a path as missing or forbidden, in place of the server."""
+    # Fault: taken for the server's answer, it would make files look deleted. The server answers in XML.
     is_xml = "xml" in answer.header("Content-Type").lower()
     return answer.status in (403, 404, 410) and not is_xml
 
