@@ -16,6 +16,8 @@ TYPE_CHECKING = False  # as in `typing`, which would cost each question 10 ms
 if TYPE_CHECKING:
     from typing import Any
 
+    from vault_memory.contract.answers import ContextBlockJson, SearchAnswerJson
+
 SECONDS = 10.0
 """Time for the daemon to answer; the full command, which then asks again, waits for 20 more"""
 MOST_HITS = 1000
@@ -42,7 +44,7 @@ CONTEXT_VALUES = (
 SEARCH_FLAGS = ("json", "quiet", "private", "why")
 CONTEXT_FLAGS = ("json", "quiet", "private", "all")
 
-Daemon = Callable[[str, "dict[str, Any]"], "dict[str, Any]"]
+Daemon = Callable[[str, "dict[str, Any]"], "Any"]
 """Sends a call with its arguments, and returns the answer"""
 
 
@@ -84,7 +86,7 @@ def _search(words: Sequence[str]) -> Output:
     is_closed = arguments.all("channel") and "private" not in arguments.options
     scopes = _scopes(arguments, () if is_closed else users)
     request["scopes"] = scopes or daemon("scopes", {})["scopes"]
-    answer = daemon("search", request)
+    answer: SearchAnswerJson = daemon("search", request)
     remarks: list[str] = []
     if is_closed:
         remarks += map(search_text.closed_text, users)
@@ -123,7 +125,7 @@ def _context(words: Sequence[str]) -> Output:
     request = _context_request(arguments)
     daemon = _daemon(arguments)
     request["scopes"] = _scopes_of_context(arguments, daemon)
-    answer = daemon("context", request)
+    answer: ContextBlockJson = daemon("context", request)
     if "json" in arguments.options:
         return _json_output(arguments, answer, [])
     remarks = list(search_text.cut_texts(answer))
@@ -167,22 +169,22 @@ def _scopes_of_context(arguments: Arguments, daemon: Daemon) -> list[str]:
     return scopes
 
 
-def _json_output(
-    arguments: Arguments, answer: "dict[str, Any]", remarks: list[str]
-) -> Output:
+def _json_output(arguments: Arguments, answer: object, remarks: list[str]) -> Output:
     return Output(arguments, f"{json_text(answer)}\n", remarks)
 
 
 def _daemon(arguments: Arguments) -> Daemon:
     """Return a function that asks the daemon. Raises Unanswered unless it has the same settings."""
+    # Only the full command paints text and escapes what would move the cursor of a terminal.
     if sys.stdout.isatty():
         raise Unanswered
     socket = quick_start.socket_of(arguments) or ""
     if quick_start.ask(arguments, socket, "setup", {}, SECONDS) is None:
         raise Unanswered
 
-    def ask(call: str, request: "dict[str, Any]") -> "dict[str, Any]":
+    def ask(call: str, request: "dict[str, Any]") -> "Any":
         answer: dict[str, Any] = exchange(socket, call, request, SECONDS)
+        # The daemon may have ended, or fallen behind the vault, since it was asked for its settings.
         if "error" in answer:
             raise Unanswered
         return answer

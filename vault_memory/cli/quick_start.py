@@ -266,6 +266,7 @@ def socket_of(arguments: Arguments) -> str | None:
     import json
 
     try:
+        # A marker is short; a longer file is none, and might have no end.
         with open(os.path.join(vault, places.MARKER), "rb") as file:
             id_ = json.loads(file.read(4096))["vault"]
         socket = os.path.join(places.state_root(os.environ), str(id_), places.SOCKET)
@@ -273,6 +274,7 @@ def socket_of(arguments: Arguments) -> str | None:
             return socket
         return None
     except (OSError, ValueError, KeyError, TypeError):
+        # The marker is missing or damaged: the full command reports it.
         return None
 
 
@@ -295,6 +297,7 @@ def ask(
 
     The full command then reports the reason. Raises NotAnswered, OSError.
     """
+    # Two paths may lead to the same vault, and the folder may have been replaced since.
     vault = os.stat(_vault_of(arguments))
     config = _config_of(arguments)
     setup = {
@@ -303,6 +306,7 @@ def ask(
         "config": os.path.realpath(config) if config else "",
     }
     answer = exchange.exchange(socket, call, {**request, "setup": setup}, seconds)
+    # The daemon runs with other settings, or refuses the request.
     if answer is None or "error" in answer:
         return None
     return answer
@@ -310,6 +314,7 @@ def ask(
 
 def _write(text: str) -> None:
     remaining = text.encode("utf-8")
+    # A pipe may accept fewer bytes than it is given.
     while remaining:
         remaining = remaining[os.write(1, remaining) :]
 
@@ -317,33 +322,46 @@ def _write(text: str) -> None:
 def serve_mcp(words: Sequence[str]) -> int | None:
     """Run `mcp`; None when the full command line has to look at the arguments."""
     arguments = plain(words, MCP_VALUES, MCP_FLAGS)
-    if arguments is None or arguments.arguments or os.isatty(0):
+    if arguments is None or arguments.arguments:
         return None
-    user = arguments.last("user")
-    channel = arguments.last("channel")
-    groups = arguments.all("group")
-    if not user or any(_has_broken_text(name) for name in (user, channel, *groups)):
+    # The full command warns a person who starts it on a terminal.
+    if os.isatty(0):
         return None
-    vault = _vault_of(arguments)
-    if not vault:
-        return None
-    if not os.path.isfile(os.path.join(vault, places.MARKER)):
-        return None
-    config = _config_of(arguments)
-    if config and not os.path.isfile(config):
+    if not _names_a_caller(arguments) or not _names_a_vault(arguments):
         return None
 
     def open_vault() -> "VaultMemory":
-        return vault_memory.VaultMemory.open(vault, config or None)
+        vault = _vault_of(arguments)
+        return vault_memory.VaultMemory.open(vault, _config_of(arguments) or None)
 
     def caller() -> "Caller":
-        is_private = "private" in arguments.options
-        return paths_caller.Caller(user, channel, groups, is_private)
+        return paths_caller.Caller(
+            arguments.last("user"),
+            arguments.last("channel"),
+            arguments.all("group"),
+            "private" in arguments.options,
+        )
 
     stdio.serve(open_vault, caller)
     return 0
 
 
+def _names_a_caller(arguments: Arguments) -> bool:
+    """Return whether a person is named, and all names are UTF-8."""
+    user = arguments.last("user")
+    names = (user, arguments.last("channel"), *arguments.all("group"))
+    return bool(user) and not any(map(_has_broken_text, names))
+
+
 def _has_broken_text(name: str) -> bool:
     """Return whether a name holds bytes that are not UTF-8."""
     return any("\ud800" <= letter <= "\udfff" for letter in name)
+
+
+def _names_a_vault(arguments: Arguments) -> bool:
+    """Return whether a vault is named that exists, with the named configuration."""
+    vault = _vault_of(arguments)
+    config = _config_of(arguments)
+    if not vault or not os.path.isfile(os.path.join(vault, places.MARKER)):
+        return False
+    return not config or os.path.isfile(config)

@@ -169,30 +169,46 @@ def run(arguments: Sequence[str]) -> int:
         )
     except (click.exceptions.Abort, KeyboardInterrupt):
         return INTERRUPTED
-    except click.ClickException as error:
-        hint = "run `vault-memory --help` for the list of commands"
-        return context.fail(error.format_message(), hint, "usage", 2)
-    except VaultMemoryError as error:
-        return context.fail(
-            error.message,
-            error.hint,
-            error.code,
-            error.exit_code,
-            error.as_json(),
-        )
-    except OSError as error:
-        if context.verbose and not isinstance(error, BrokenPipeError):
-            raise
-        return fail_for_system(context, error)
     except Exception as error:
-        # Python wraps a Ctrl-C that arrives while it creates a class.
-        if isinstance(error.__cause__, KeyboardInterrupt):
-            return INTERRUPTED
-        if context.verbose:
+        if context.verbose and _is_unexpected(error):
             raise
-        hint = "this is a bug; run the command again with `--verbose` and report the traceback"
-        return context.fail(f"{type(error).__name__}: {error}", hint, "internal", 1)
+        return _fail(context, error)
     return code if isinstance(code, int) else 0
+
+
+def _is_unexpected(error: Exception) -> bool:
+    """Return whether `--verbose` shows a traceback of this error."""
+    expected = (click.ClickException, VaultMemoryError, BrokenPipeError)
+    return not isinstance(error, expected) and not _is_interrupt(error)
+
+
+def _is_interrupt(error: Exception) -> bool:
+    # Python wraps a Ctrl-C that arrives while it creates a class.
+    return isinstance(error.__cause__, KeyboardInterrupt)
+
+
+def _fail(context: Context, error: Exception) -> int:
+    """Report an error, and return its exit code."""
+    match error:
+        case click.ClickException():
+            hint = "run `vault-memory --help` for the list of commands"
+            return context.fail(error.format_message(), hint, "usage", 2)
+        case VaultMemoryError():
+            return context.fail(
+                error.message,
+                error.hint,
+                error.code,
+                error.exit_code,
+                error.as_json(),
+            )
+        case OSError():
+            return fail_for_system(context, error)
+    if _is_interrupt(error):
+        return INTERRUPTED
+    hint = (
+        "this is a bug; run the command again with `--verbose` and report the traceback"
+    )
+    return context.fail(f"{type(error).__name__}: {error}", hint, "internal", 1)
 
 
 def fail_for_system(context: Context, error: OSError) -> int:
@@ -211,8 +227,9 @@ def fail_for_system(context: Context, error: OSError) -> int:
 
 
 def _drop_unwritten() -> None:
-    """Drop output that stdout does not accept; else the interpreter complains when it ends."""
+    """Drop output that stdout does not accept."""
     try:
         sys.stdout.flush()
     except (OSError, ValueError, AttributeError):
+        # The pipe or the disk refuses the text again when the interpreter flushes at its end.
         os.dup2(os.open(os.devnull, os.O_WRONLY), 1)

@@ -4,20 +4,27 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 
 TYPE_CHECKING = False  # as in `typing`, which would cost each question 10 ms
 if TYPE_CHECKING:
-    from typing import Any
+    from vault_memory.contract import FreshnessJson
+    from vault_memory.contract.answers import (
+        ContextBlockJson,
+        HitJson,
+        SearchAnswerJson,
+        WhyJson,
+    )
 
 Paint = Callable[[str, str], str]
 """Returns a text in a style, `bold` or `dim`"""
 
 
-def hits_text(answer: "Mapping[str, Any]", paint: Paint) -> str:
+def hits_text(answer: "SearchAnswerJson", paint: Paint) -> str:
     """Render the hits, and the number of hits that each filter removed."""
     blocks = [_hit_text(hit, paint) for hit in answer["hits"]]
     if not blocks:
         blocks.append("nothing found")
-    for name, count in answer.get("left_out", {}).items():
+    left_out = answer.get("left_out", {})
+    for filter_name, count in left_out.items():
         if count:
-            blocks.append(f"left out by {name}: {count}")
+            blocks.append(f"left out by {filter_name}: {count}")
     return "\n\n".join(blocks)
 
 
@@ -29,59 +36,83 @@ def closed_text(name: str) -> str:
     )
 
 
-def cut_texts(answer: "Mapping[str, Any]") -> Iterator[str]:
+def cut_texts(answer: "ContextBlockJson") -> Iterator[str]:
     """Yield a remark for each part that a prompt does not get."""
     for cut in answer["cut"]:
         yield f"left out ({cut['kind']}): {cut['reason']}"
 
 
-def unknown_scope_texts(answer: "Mapping[str, Any]") -> Iterator[str]:
+def unknown_scope_texts(answer: Mapping[str, object]) -> Iterator[str]:
     """Yield a remark about the scopes of a question that have no note."""
     scopes = answer.get("unknown_scopes")
-    if not scopes:
+    if not isinstance(scopes, list) or not scopes:
         return
+    listed = ", ".join(scopes)
     names = "name" if len(scopes) == 1 else "names"
     yield (
-        f"no note belongs to {', '.join(scopes)}; "
+        f"no note belongs to {listed}; "
         f"check the {names}: `vault-memory stats` lists all"
     )
 
 
-def freshness_texts(freshness: "Mapping[str, Any]") -> Iterator[str]:
+def freshness_texts(freshness: "FreshnessJson") -> Iterator[str]:
     """Yield a remark for each way in which an answer may be out of date."""
-    if freshness["stale_files"]:
-        yield f"not up to date: {', '.join(freshness['stale_files'])}"
-    if freshness["semantic"] != "ready":
-        yield f"semantic: {freshness['semantic']} ({freshness['reason']})"
+    stale_files = freshness["stale_files"]
+    if stale_files:
+        yield f"not up to date: {', '.join(stale_files)}"
+    semantic = freshness["semantic"]
+    if semantic != "ready":
+        yield f"semantic: {semantic} ({freshness['reason']})"
 
 
 def belong_to_one_person(scopes: Sequence[str]) -> bool:
     """Return whether the scopes are those of at most one person, without a channel."""
-    persons = sum(scope.startswith("user:") for scope in scopes)
-    has_channel = any(scope.startswith("channel:") for scope in scopes)
-    return persons <= 1 and not has_channel
+    persons = 0
+    for scope in scopes:
+        kind = scope.partition(":")[0]
+        if kind == "channel":
+            return False
+        if kind == "user":
+            persons += 1
+    return persons <= 1
 
 
-def _hit_text(hit: "Mapping[str, Any]", paint: Paint) -> str:
-    first, last = hit["lines"]
-    place = f"{hit['note']}:{first}"
-    if last != first:
-        place += f"-{last}"
-    details = [hit["heading"], hit["date"], hit["scope"]]
-    if hit.get("pending"):
-        details.append("waits to be written")
-    about = " · ".join(filter(None, details))
-    score = f"{hit['score']:.2f}"
-    lines = [f"{paint(place, 'bold')}  {paint(about, 'dim')}  {score}"]
+def _hit_text(hit: "HitJson", paint: Paint) -> str:
+    """Render a hit: a line with its place, then its text, then how its score came about."""
+    place = paint(_place(hit), "bold")
+    about = paint(_details(hit), "dim")
+    lines = [f"{place}  {about}  {hit['score']:.2f}"]
     lines += [f"  {line}" for line in hit["text"].splitlines()]
     why = hit.get("why")
     if why:
-        lines.append(paint(f"  why: {_score_text(why)}", "dim"))
+        reasons = f"  why: {_score_text(why)}"
+        lines.append(paint(reasons, "dim"))
     return "\n".join(lines)
 
 
-def _score_text(why: "Mapping[str, Any]") -> str:
+def _place(hit: "HitJson") -> str:
+    """Render the note and the line numbers of a hit."""
+    note = hit["note"]
+    first, last = hit["lines"]
+    if first == last:
+        return f"{note}:{first}"
+    return f"{note}:{first}-{last}"
+
+
+def _details(hit: "HitJson") -> str:
+    """Render heading, date and scope of a hit, as far as it has them."""
+    details = [
+        hit["heading"],
+        hit["date"],
+        hit["scope"],
+    ]
+    if hit.get("pending"):
+        details.append("waits to be written")
+    return " · ".join(filter(None, details))
+
+
+def _score_text(why: "WhyJson") -> str:
     """Render the terms of a score, and the rank of the hit in each arm of the search."""
     terms = [f"{name} {value:+.2f}" for name, value in why["terms"].items()]
-    arms = [f"{name} #{rank}" for name, rank in why["arms"].items()]
-    return f"{'  '.join(terms)}  ({', '.join(arms)})"
+    ranks = [f"{name} #{rank}" for name, rank in why["arms"].items()]
+    return f"{'  '.join(terms)}  ({', '.join(ranks)})"

@@ -38,17 +38,13 @@ def forget(
     Example:
       vault-memory forget "allergic to mackerel" --dry-run
     """
-    must_ask = not (yes or dry_run)
-    if must_ask and (text == "-" or not sys.stdin.isatty()):
-        raise CannotAsk(
-            "`forget` asks before it removes anything",
-            "give `--yes` to remove the text, or `--dry-run` to see where it is",
-        )
+    if not (yes or dry_run):
+        _check_can_ask(text)
     if text == "-":
         text = sys.stdin.read()
     names = scopes.names() or None
     with context.open() as memory:
-        if not yes or dry_run:
+        if dry_run or not yes:
             preview = memory.forget(text, scopes=names, now=context.now, dry_run=True)
             if dry_run:
                 return _emit(context, preview)
@@ -56,6 +52,16 @@ def forget(
                 context.say("nothing was forgotten")
                 return 0
         return _emit(context, memory.forget(text, scopes=names, now=context.now))
+
+
+def _check_can_ask(text: str) -> None:
+    """Check that a person can answer. Raises CannotAsk."""
+    # With `-`, standard input is the text, and has no answer.
+    if text == "-" or not sys.stdin.isatty():
+        raise CannotAsk(
+            "`forget` asks before it removes anything",
+            "give `--yes` to remove the text, or `--dry-run` to see where it is",
+        )
 
 
 def _is_confirmed(context: Context, preview: "Forgotten") -> bool:

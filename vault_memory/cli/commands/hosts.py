@@ -2,7 +2,7 @@
 
 import os
 import sys
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from pathlib import Path
@@ -17,7 +17,7 @@ from vault_memory.lazy import lazy_module
 
 if TYPE_CHECKING:
     from vault_memory.api.vault_memory import VaultMemory
-    from vault_memory.contract.setup_answers import HostFileJson, InstallJson
+    from vault_memory.contract.setup_answers import InstallJson
     from vault_memory.hosts import hook_command, install_plan, installer
     from vault_memory.hosts.install_plan import InstallRequest
     from vault_memory.hosts.installer import FileChange
@@ -62,6 +62,47 @@ class InstallOptions:
     allow: bool
     uninstall: bool
     dry_run: bool
+
+
+@dataclass(frozen=True, slots=True)
+class Installation:
+    """A host that was connected or disconnected, or would be in a dry run."""
+
+    host: str
+    request: "InstallRequest"
+    changes: "Sequence[FileChange]"
+    next_steps: Sequence[str]
+    """what remains for the person after something was connected"""
+    dry_run: bool
+
+    def as_json(self) -> "InstallJson":
+        """Return the answer of `install`."""
+        return {
+            "host": self.host,
+            "user": self.request.user,
+            "server": True,
+            "then": list(self.next_steps),
+            "files": [
+                {
+                    "path": change.file,
+                    "changed": change.changed,
+                    "backup": change.backup,
+                    "diff": change.diff,
+                }
+                for change in self.changes
+            ],
+        }
+
+    def lines(self) -> Iterator[str]:
+        """Yield a line for each file, and then what the person has to do."""
+        for change in self.changes:
+            yield from _change_lines(change, dry_run=self.dry_run)
+        if self.next_steps:
+            channel = self.request.channel
+            place = f" in {channel}" if channel else ""
+            yield f"for: {self.request.user}{place}"
+        for step in self.next_steps:
+            yield f"next: {step}"
 
 
 class NothingToAllow(UsageError):
@@ -154,46 +195,29 @@ def install(context: Context, host: str, options: InstallOptions) -> None:
             with context.progress() as progress:
                 # A hook has no time to read a complete vault.
                 memory.refresh(progress)
-        request = _request(context, memory, options)
-        program = programs.host(host)
-        if request.allow and not program.can_allow:
-            raise NothingToAllow(host)
-        plan = program.plan(request, os.environ)
-        changes = installer.Installer(
-            "uninstall" if options.uninstall else "install",
-            memory.vault.state.path,
-            now=context.now or datetime.now(UTC),
-            dry_run=options.dry_run,
-        ).carry_out(plan)
-    is_final = options.uninstall or options.dry_run
-    is_new = any(change.changed for change in changes) and not is_final
-    next_steps = plan.next_steps if is_new else ()
-    files: list[HostFileJson] = [
-        {
-            "path": change.file,
-            "changed": change.changed,
-            "backup": change.backup,
-            "diff": change.diff,
-        }
-        for change in changes
-    ]
-    answer: InstallJson = {
-        "host": host,
-        "user": request.user,
-        "server": True,
-        "then": list(next_steps),
-        "files": files,
-    }
+        installation = _carry_out(context, memory, host, options)
+    context.emit(installation.as_json(), lambda: "\n".join(installation.lines()))
 
-    def human() -> str:
-        lines = _describe(changes, dry_run=options.dry_run)
-        if is_new:
-            place = f" in {request.channel}" if request.channel else ""
-            lines.append(f"for: {request.user}{place}")
-            lines += [f"next: {step}" for step in next_steps]
-        return "\n".join(lines)
 
-    context.emit(answer, human)
+def _carry_out(
+    context: Context, memory: "VaultMemory", host: str, options: InstallOptions
+) -> Installation:
+    """Change the configuration of the host. Raises UsageError, HostFileUnusable."""
+    request = _request(context, memory, options)
+    program = programs.host(host)
+    if request.allow and not program.can_allow:
+        raise NothingToAllow(host)
+    plan = program.plan(request, os.environ)
+    changes = installer.Installer(
+        "uninstall" if options.uninstall else "install",
+        memory.vault.state.path,
+        now=context.now or datetime.now(UTC),
+        dry_run=options.dry_run,
+    ).carry_out(plan)
+    is_connected = not (options.uninstall or options.dry_run)
+    has_changed = any(change.changed for change in changes)
+    next_steps = plan.next_steps if is_connected and has_changed else ()
+    return Installation(host, request, changes, next_steps, options.dry_run)
 
 
 def _request(
@@ -214,19 +238,16 @@ def _request(
     )
 
 
-def _describe(changes: "Sequence[FileChange]", *, dry_run: bool) -> list[str]:
-    lines = []
-    for change in changes:
-        if not change.changed:
-            lines.append(f"as it should be: {change.file}")
-        elif dry_run:
-            lines.append(f"would change: {change.file}")
-            lines.append(change.diff.rstrip("\n"))
-        else:
-            lines.append(f"changed: {change.file}")
-        if change.backup:
-            lines.append(f"backup: {change.backup}")
-    return lines
+def _change_lines(change: "FileChange", *, dry_run: bool) -> Iterator[str]:
+    if not change.changed:
+        yield f"as it should be: {change.file}"
+    elif dry_run:
+        yield f"would change: {change.file}"
+        yield change.diff.rstrip("\n")
+    else:
+        yield f"changed: {change.file}"
+    if change.backup:
+        yield f"backup: {change.backup}"
 
 
 def _vault(memory: "VaultMemory") -> Path:
@@ -234,6 +255,7 @@ def _vault(memory: "VaultMemory") -> Path:
     try:
         os.fspath(vault).encode("utf-8")
     except UnicodeEncodeError:
+        # A configuration is UTF-8: with replaced bytes, the host would open another folder.
         raise UsageError(
             f"`{vault!r}` cannot be written into a configuration: its name is not UTF-8",
             hint="rename the folder",
@@ -259,6 +281,7 @@ def _only_person(memory: "VaultMemory") -> str:
 
 def _program() -> tuple[str, ...]:
     """Return the command that runs this program from any folder."""
+    # A host has its own current folder and PATH, so each path here is absolute.
     started = Path(os.path.abspath(sys.argv[0]))
     if started.name == "vault-memory" and os.access(started, os.X_OK):
         return (str(started),)
