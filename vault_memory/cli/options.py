@@ -64,6 +64,7 @@ class Context:
 
     def text(self, text: str) -> None:
         """Write the text of a note to stdout; only a terminal gets control characters escaped."""
+        # A program that was started with a closed stdout has none.
         if sys.stdout is None:
             return
         ended = text if text.endswith("\n") else f"{text}\n"
@@ -141,6 +142,7 @@ def _store_in_context(
 def _time(text: str) -> datetime:
     try:
         time = datetime.fromisoformat(text)
+        # Times before and after this one are computed, and must be representable, too.
         if not 1900 <= time.year <= 9000:
             raise ValueError
     except ValueError:

@@ -105,6 +105,7 @@ def _daemon(vault: Path) -> Iterator[None]:
     ) as process:
         assert process.stderr is not None
         try:
+            # The daemon says when it watches; an earlier edit would not be noticed.
             line = process.stderr.readline()
             if not line.startswith("watching"):
                 errors = f"{line}{process.stderr.read()}"

@@ -61,6 +61,7 @@ def mcp(
             hint="name the person with `--user NAME`",
         )
     for name in (user, channel, *groups):
+        # Python reads a byte of an argument that is not UTF-8 as half of a surrogate pair.
         if any("\ud800" <= letter <= "\udfff" for letter in name):
             raise UsageError(
                 f"{name!r} is not a name: it is not valid UTF-8",

@@ -41,6 +41,7 @@ def run(context: Context) -> None:
             tell_copy=lambda resolved: _print_copy(context, resolved),
             calls={"hook": hook_command.serve},
         )
+        # A signal only stops the loop: an exception could end a write in its middle.
         for number in (signal.SIGINT, signal.SIGTERM):
             signal.signal(number, lambda *_: daemon.stop())
         _refresh(context, memory, daemon)
@@ -57,6 +58,7 @@ def _refresh(context: Context, memory: "VaultMemory", daemon: "Daemon") -> None:
             if progress:
                 progress(step, completed, total)
 
+        # A signal during the first look ends it early; the loop then stops by itself.
         with suppress(loop.Stopping):
             memory.refresh(advance, renew=False)
 

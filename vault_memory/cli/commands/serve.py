@@ -179,6 +179,7 @@ def _serve(
 ) -> None:
     tokens = http_tokens.Tokens.load(settings.tokens, root=memory.root)
     for row in settings.tokens:
+        # Two names that are one folder on some systems would open each other's notes.
         people.refuse_twin(row.user, memory.root, memory.layout)
     has_other_access = (
         settings.metrics_token_file or memory.vault.config.talk.secret_file
@@ -232,12 +233,14 @@ def _make_token(context: Context, name: str, local: LocalCaller) -> None:
             hint="name the person with `--user NAME`",
         )
     path = Path(os.path.abspath(Path(name).expanduser()))
+    # Sync would upload the token.
     if any((folder / marker.NAME).exists() for folder in path.parents):
         raise UsageError(
             f"`{path}` is in a vault, which is synced",
             hint="name a file outside of the vault",
         )
     try:
+        # The mode is set at the creation: no other user can open the file before the token is in.
         flags = os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC
         fd = os.open(path, flags, 0o600)
     except FileExistsError:
@@ -278,4 +281,5 @@ def _quoted(text: str) -> str:
     """Return a text as a string of TOML."""
     import json
 
+    # JSON allows DEL in a string, TOML does not.
     return json.dumps(text, ensure_ascii=False).replace("\x7f", "\\u007f")

@@ -160,6 +160,7 @@ def _sync_until_stopped(context: Context, memory: "VaultMemory") -> int:
 
 def _sync_in_foreground(context: Context, memory: "VaultMemory") -> None:
     stopped = threading.Event()
+    # A signal only sets a flag: an exception could end a write in its middle.
     for number in (signal.SIGINT, signal.SIGTERM):
         signal.signal(number, lambda *_: stopped.set())
     watch = memory.vault.config.watch
