@@ -14,10 +14,10 @@ NOTES = [f"memory/note-{number}.md" for number in range(4)]
 @pytest.fixture
 def memory(tmp_path: Path) -> VaultMemory:
     (tmp_path / "vault/memory").mkdir(parents=True)
-    return again(tmp_path)
+    return reopened(tmp_path)
 
 
-def again(folder: Path) -> VaultMemory:
+def reopened(folder: Path) -> VaultMemory:
     settings = {
         "VAULT_MEMORY_STATE": str(folder / "state"),
         "VAULT_MEMORY_EMBEDDING_KIND": "off",
@@ -33,7 +33,7 @@ def add(memory: VaultMemory, note: str, line: str) -> None:
     assert edit.changed
 
 
-def said(memory: VaultMemory, name: str) -> list[tuple[str, str]]:
+def findings(memory: VaultMemory, name: str) -> list[tuple[str, str]]:
     return [
         (check.reason, check.fix) for check in memory.doctor() if check.name == name
     ]
@@ -50,13 +50,13 @@ def test_doctor_reports_reverted_notes_and_how_to_recover_the_newer_ones(
         shutil.copytree(tmp_path / "vault", tmp_path / "backup")
         for note in NOTES:
             add(memory, note, "matcha")
-        assert said(memory, "earlier versions") == []
+        assert findings(memory, "earlier versions") == []
 
     shutil.rmtree(tmp_path / "vault")
     shutil.copytree(tmp_path / "backup", tmp_path / "vault")
 
-    with again(tmp_path) as memory:
-        (reason, fix) = said(memory, "earlier versions")[0]
+    with reopened(tmp_path) as memory:
+        (reason, fix) = findings(memory, "earlier versions")[0]
         assert reason.startswith("4 notes went back to earlier versions")
         assert "vault-memory restore NOTE REVISION" in fix
         assert all(
@@ -81,7 +81,7 @@ def test_doctor_reports_an_audit_with_a_gap(
         audit = tmp_path / "vault" / f"{NOTES[0]}.audit.jsonl"
         audit.write_bytes(audit.read_bytes()[:40])
 
-    with again(tmp_path) as memory:
-        assert [reason for reason, _ in said(memory, "audit")] == [
+    with reopened(tmp_path) as memory:
+        assert [reason for reason, _ in findings(memory, "audit")] == [
             f"the audit log of `{NOTES[0]}` has a gap: 1 lines are not records"
         ]

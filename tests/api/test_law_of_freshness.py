@@ -27,7 +27,7 @@ edits = st.lists(
 
 
 @pytest.fixture(autouse=True)
-def no_patience(monkeypatch):
+def no_waiting(monkeypatch):
     """Nothing else writes here, so that the second look need not wait."""
     monkeypatch.setattr(vault_memory.ingest.lifecycle, "PATIENCE_SECONDS", 0)
 

@@ -60,14 +60,14 @@ WORDS = st.text(
 
 
 @pytest.fixture(scope="module")
-def little(tmp_path_factory: pytest.TempPathFactory) -> Outside:
+def small_vault(tmp_path_factory: pytest.TempPathFactory) -> Outside:
     folder = tmp_path_factory.mktemp("little")
     outside = Outside(folder / "vault", folder)
     outside.write("USER.md", "# Me\n\n- tea [topic: drinks]\n- 茶 ☕\n")
     return outside
 
 
-def plain(outside: Outside, arguments: list[str]) -> None:
+def assert_plain_answer(outside: Outside, arguments: list[str]) -> None:
     with tempfile.TemporaryDirectory(dir=outside.home) as folder:
         done = Outside(
             outside.vault,
@@ -102,9 +102,9 @@ def plain(outside: Outside, arguments: list[str]) -> None:
 @example("notes", ["--config", "\ud800"])
 @example("status", ["--now", "99999-01-01"])
 def test_any_arguments_get_a_plain_answer_without_a_traceback(
-    little: Outside, command: str, arguments: list[str]
+    small_vault: Outside, command: str, arguments: list[str]
 ):
-    plain(little, [command, *arguments])
+    assert_plain_answer(small_vault, [command, *arguments])
 
 
 @settings(max_examples=50)
@@ -112,9 +112,9 @@ def test_any_arguments_get_a_plain_answer_without_a_traceback(
     st.lists(WORDS, max_size=4).filter(lambda words: not {"run", "demo"} & set(words))
 )
 def test_an_unknown_command_line_gets_a_plain_error(
-    little: Outside, arguments: list[str]
+    small_vault: Outside, arguments: list[str]
 ):
-    plain(little, arguments)
+    assert_plain_answer(small_vault, arguments)
 
 
 @settings(max_examples=60)
@@ -126,8 +126,8 @@ def test_an_unknown_command_line_gets_a_plain_error(
 @example("👩‍👩‍👧")
 @example("茶")
 @example("word " * 10_000)
-def test_any_text_is_accepted_as_a_query(little: Outside, query: str):
-    done = little.here("search", "--json", "--", query)
+def test_any_text_is_accepted_as_a_query(small_vault: Outside, query: str):
+    done = small_vault.here("search", "--json", "--", query)
 
     assert done.code == 0, done
     assert set(done.json) >= {"hits", "freshness"}

@@ -164,7 +164,7 @@ def test_unprintable_output_gives_the_same_error_with_a_running_daemon(
 ):
     without, beside = filled(tmp_path / "without"), filled(tmp_path / "beside")
 
-    def told(place: Outside) -> tuple[int, bytes]:
+    def error_output(place: Outside) -> tuple[int, bytes]:
         command = [
             *PROGRAM,
             "append",
@@ -187,9 +187,9 @@ def test_unprintable_output_gives_the_same_error_with_a_running_daemon(
         assert b"Traceback" not in done.stderr
         return done.returncode, done.stderr
 
-    expected = told(without)
+    expected = error_output(without)
     with beside.daemon():
-        assert told(beside) == expected
+        assert error_output(beside) == expected
 
 
 def test_a_change_made_by_a_command_is_searchable_when_it_returns(tmp_path: Path):

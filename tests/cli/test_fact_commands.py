@@ -270,12 +270,12 @@ def test_a_past_day_shows_the_value_valid_on_that_day(
     person.ok("add-fact", "ann", "lives_in", "Bergen", "--from", "2020-01-01")
     person.ok("add-fact", "ann", "lives_in", "Oslo", "--from", "2026-05-01")
 
-    def homes(*options: str) -> list[str]:
+    def homes_of_ann(*options: str) -> list[str]:
         listed = person.ok("facts", "--entity", "ann", *options)["facts"]
         return [one["object"] for one in listed if one["predicate"] == "lives_in"]
 
-    assert homes() == ["Oslo"]
-    assert homes("--now", "2025-01-01T12:00+00:00") == ["Bergen"]
-    assert homes("--on", "2025-01-01") == ["Bergen"]
-    assert homes("--on", "2026-05-01") == ["Oslo"]
-    assert homes("--on", "2019-12-31") == []
+    assert homes_of_ann() == ["Oslo"]
+    assert homes_of_ann("--now", "2025-01-01T12:00+00:00") == ["Bergen"]
+    assert homes_of_ann("--on", "2025-01-01") == ["Bergen"]
+    assert homes_of_ann("--on", "2026-05-01") == ["Oslo"]
+    assert homes_of_ann("--on", "2019-12-31") == []

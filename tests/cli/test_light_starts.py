@@ -54,7 +54,7 @@ NO_HOOK = {"click", "dataclasses", "inspect", "logging"}
 SAID = {"session_id": "s", "prompt": "who trimmed the lamp?"}
 
 
-def loaded(
+def loaded_modules(
     outside: Outside,
     *arguments: str,
     said: object = None,
@@ -77,7 +77,7 @@ def loaded(
 
 
 @pytest.fixture
-def lamp(outside: Outside) -> Outside:
+def vault_with_lamp(outside: Outside) -> Outside:
     outside.write("memory/a.md", "- the lamp is trimmed at nine\n")
     for arguments in (
         ["index", "--no-embed"],
@@ -87,9 +87,9 @@ def lamp(outside: Outside) -> Outside:
     return outside
 
 
-def test_recording_a_turn_loads_no_search_code(lamp: Outside):
-    modules = loaded(
-        lamp,
+def test_recording_a_turn_loads_no_search_code(vault_with_lamp: Outside):
+    modules = loaded_modules(
+        vault_with_lamp,
         "record",
         "--session",
         "s",
@@ -103,8 +103,8 @@ def test_recording_a_turn_loads_no_search_code(lamp: Outside):
     assert not modules & (NEVER | ASKING | FACTS)
 
 
-def test_a_search_loads_no_writing_code(lamp: Outside):
-    modules = loaded(lamp, "search", "lamp")
+def test_a_search_loads_no_writing_code(vault_with_lamp: Outside):
+    modules = loaded_modules(vault_with_lamp, "search", "lamp")
 
     assert not modules & (
         NEVER
@@ -113,18 +113,22 @@ def test_a_search_loads_no_writing_code(lamp: Outside):
     )
 
 
-def test_recording_a_hosts_prompt_loads_no_search_code(lamp: Outside):
+def test_recording_a_hosts_prompt_loads_no_search_code(vault_with_lamp: Outside):
     said = {**SAID, "hook_event_name": "UserPromptSubmit"}
-    modules = loaded(lamp, "hook", "claude-code", "--user", "ann", said=said)
+    modules = loaded_modules(
+        vault_with_lamp, "hook", "claude-code", "--user", "ann", said=said
+    )
 
     assert not modules & (NEVER | ASKING | FACTS | NO_HOOK)
 
 
 def test_starting_a_conversation_loads_no_search_code(
-    lamp: Outside,
+    vault_with_lamp: Outside,
 ):
     said = {**SAID, "hook_event_name": "SessionStart"}
-    modules = loaded(lamp, "hook", "claude-code", "--user", "ann", said=said)
+    modules = loaded_modules(
+        vault_with_lamp, "hook", "claude-code", "--user", "ann", said=said
+    )
 
     assert "vault_memory.context.gather" in modules
     assert not modules & (
@@ -135,10 +139,12 @@ def test_starting_a_conversation_loads_no_search_code(
     )
 
 
-def test_a_hook_with_a_running_daemon_loads_almost_nothing(lamp: Outside):
+def test_a_hook_with_a_running_daemon_loads_almost_nothing(vault_with_lamp: Outside):
     said = {**SAID, "hook_event_name": "UserPromptSubmit"}
-    with lamp.daemon():
-        modules = loaded(lamp, "hook", "claude-code", "--user", "ann", said=said)
+    with vault_with_lamp.daemon():
+        modules = loaded_modules(
+            vault_with_lamp, "hook", "claude-code", "--user", "ann", said=said
+        )
 
     assert {name for name in modules if name.startswith("vault_memory.")} == {
         "vault_memory.cli",
@@ -160,11 +166,16 @@ def test_a_hook_with_a_running_daemon_loads_almost_nothing(lamp: Outside):
     }
 
 
-def test_an_op_with_a_running_daemon_loads_almost_nothing(lamp: Outside):
-    lamp.write("memory/b.md", "# B\n\n## Lamps\n\n- one\n")
-    with lamp.daemon():
-        modules = loaded(
-            lamp, "append", "memory/b.md", "Lamps", "the wick is in the tin", "--quiet"
+def test_an_op_with_a_running_daemon_loads_almost_nothing(vault_with_lamp: Outside):
+    vault_with_lamp.write("memory/b.md", "# B\n\n## Lamps\n\n- one\n")
+    with vault_with_lamp.daemon():
+        modules = loaded_modules(
+            vault_with_lamp,
+            "append",
+            "memory/b.md",
+            "Lamps",
+            "the wick is in the tin",
+            "--quiet",
         )
 
     assert {name for name in modules if name.startswith("vault_memory.")} == {
@@ -225,11 +236,11 @@ OF_OPS = OF_QUESTIONS - {
     ],
 )
 def test_queries_and_ops_with_a_running_daemon_load_almost_nothing(
-    lamp: Outside, command: list[str], rooms: set[str]
+    vault_with_lamp: Outside, command: list[str], rooms: set[str]
 ):
-    with lamp.daemon():
-        modules = loaded(
-            lamp,
+    with vault_with_lamp.daemon():
+        modules = loaded_modules(
+            vault_with_lamp,
             *command,
             text='[{"op": "add_heading", "heading": "Wicks", "lines": ["in the tin"]}]',
         )
@@ -247,14 +258,16 @@ def test_queries_and_ops_with_a_running_daemon_load_almost_nothing(
     }
 
 
-def test_a_host_gets_the_tool_list_before_anything_heavy_is_loaded(lamp: Outside):
+def test_a_host_gets_the_tool_list_before_anything_heavy_is_loaded(
+    vault_with_lamp: Outside,
+):
     requests = [
         {"id": 1, "method": "initialize", "params": {"protocolVersion": "2025-06-18"}},
         {"method": "notifications/initialized"},
         {"id": 2, "method": "tools/list"},
     ]
     lines = "".join(json.dumps({"jsonrpc": "2.0", **one}) + "\n" for one in requests)
-    modules = loaded(lamp, "mcp", "--user", "ann", text=lines)
+    modules = loaded_modules(vault_with_lamp, "mcp", "--user", "ann", text=lines)
 
     assert {"vault_memory.mcp.stdio", "msgspec"} <= modules
     assert not modules & (
@@ -269,19 +282,19 @@ def test_a_host_gets_the_tool_list_before_anything_heavy_is_loaded(lamp: Outside
     }
 
 
-def test_settings_from_the_environment_load_no_converter(lamp: Outside):
+def test_settings_from_the_environment_load_no_converter(vault_with_lamp: Outside):
     said = {**SAID, "hook_event_name": "UserPromptSubmit"}
     settings = {"VAULT_MEMORY_MEMORY_SEARCH_AUTO_RECALL": "true"}
-    modules = loaded(
-        lamp, "hook", "claude-code", "--user", "ann", said=said, **settings
+    modules = loaded_modules(
+        vault_with_lamp, "hook", "claude-code", "--user", "ann", said=said, **settings
     )
 
     assert "vault_memory.search.query" in modules
     assert not modules & (NEVER | FACTS | {"click"})
 
 
-def test_the_help_loads_no_other_package(lamp: Outside):
-    modules = loaded(lamp, "--help")
+def test_the_help_loads_no_other_package(vault_with_lamp: Outside):
+    modules = loaded_modules(vault_with_lamp, "--help")
 
     assert {name for name in modules if name.startswith("vault_memory.")} == {
         "vault_memory.command_line",

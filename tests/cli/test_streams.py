@@ -28,38 +28,40 @@ def shell(
 
 
 @pytest.fixture
-def tea(outside: Outside) -> Outside:
+def vault_with_tea(outside: Outside) -> Outside:
     outside.write("USER.md", "# Me\n\n- green tea, naïve café, 茶 ☕\n")
     assert outside.here("index", "--no-embed").code == 0
     return outside
 
 
-def test_hits_go_to_stdout_and_remarks_to_stderr(tea: Outside):
-    done = tea.run("search", "tea")
+def test_hits_go_to_stdout_and_remarks_to_stderr(vault_with_tea: Outside):
+    done = vault_with_tea.run("search", "tea")
 
     assert "green tea" in done.out
     assert "semantic: off (no daemon)" in done.err
     assert "semantic" not in done.out
-    assert tea.run("search", "tea", "--quiet").err == ""
+    assert vault_with_tea.run("search", "tea", "--quiet").err == ""
 
 
-def test_reading_prints_only_the_bytes_of_the_note(tea: Outside):
-    note = tea.write("memory/a.md", b"\xef\xbb\xbf# A\r\n\r\n- one\r\n")
+def test_reading_prints_only_the_bytes_of_the_note(vault_with_tea: Outside):
+    note = vault_with_tea.write("memory/a.md", b"\xef\xbb\xbf# A\r\n\r\n- one\r\n")
     with note.open("rb") as raw:
         done = subprocess.run(
-            tea.command("read", "memory/a.md"), env=tea.environment, capture_output=True
+            vault_with_tea.command("read", "memory/a.md"),
+            env=vault_with_tea.environment,
+            capture_output=True,
         )
 
         assert done.stdout == raw.read()
     assert b"revision" in done.stderr
 
 
-def test_only_terminals_without_no_color_get_colours(tea: Outside):
-    def shown(**environment: str) -> bytes:
+def test_only_terminals_without_no_color_get_colours(vault_with_tea: Outside):
+    def terminal_output(**environment: str) -> bytes:
         leader, follower = pty.openpty()
         process = subprocess.Popen(
-            tea.command("search", "tea"),
-            env={**tea.environment, **environment},
+            vault_with_tea.command("search", "tea"),
+            env={**vault_with_tea.environment, **environment},
             stdout=follower,
             stderr=follower,
         )
@@ -69,23 +71,25 @@ def test_only_terminals_without_no_color_get_colours(tea: Outside):
         os.close(leader)
         return said
 
-    assert b"\x1b[" in shown(NO_COLOR="")
-    assert b"\x1b[" not in shown(NO_COLOR="1")
+    assert b"\x1b[" in terminal_output(NO_COLOR="")
+    assert b"\x1b[" not in terminal_output(NO_COLOR="1")
     assert (
         "\x1b["
-        not in tea.run("search", "tea", env={**tea.environment, "NO_COLOR": ""}).out
+        not in vault_with_tea.run(
+            "search", "tea", env={**vault_with_tea.environment, "NO_COLOR": ""}
+        ).out
     )
 
 
-def test_a_reader_that_closes_the_pipe_causes_no_error(tea: Outside):
+def test_a_reader_that_closes_the_pipe_causes_no_error(vault_with_tea: Outside):
     for number in range(300):
-        tea.write(
+        vault_with_tea.write(
             f"memory/{number}.md",
             f"- note number {number} of many, with some words in it\n",
         )
 
     done = shell(
-        tea,
+        vault_with_tea,
         "vm notes | true; vm search --limit 1000 many words | head -1; exit ${PIPESTATUS[0]}",
     )
 
@@ -94,13 +98,15 @@ def test_a_reader_that_closes_the_pipe_causes_no_error(tea: Outside):
 
 
 @pytest.mark.parametrize("closed", ["<&-", ">&-", "2>&-", "<&- >&- 2>&-"])
-def test_closed_streams_are_no_error(tea: Outside, closed: str):
-    assert shell(tea, f"vm search tea {closed}").returncode == 0
-    assert shell(tea, f"vm search tea --since never {closed}").returncode == 2
+def test_closed_streams_cause_no_error(vault_with_tea: Outside, closed: str):
+    assert shell(vault_with_tea, f"vm search tea {closed}").returncode == 0
+    assert (
+        shell(vault_with_tea, f"vm search tea --since never {closed}").returncode == 2
+    )
 
 
-def test_a_full_disk_behind_stdout_is_reported(tea: Outside):
-    done = shell(tea, "vm search tea > /dev/full")
+def test_a_full_disk_behind_stdout_is_reported(vault_with_tea: Outside):
+    done = shell(vault_with_tea, "vm search tea > /dev/full")
 
     assert done.returncode == 1
     assert "No space left" in done.stderr
@@ -118,35 +124,37 @@ def test_a_full_disk_behind_stdout_is_reported(tea: Outside):
     ids=["C", "unknown", "ascii"],
 )
 def test_a_terminal_without_unicode_still_gets_an_answer(
-    tea: Outside, environment: dict[str, str]
+    vault_with_tea: Outside, environment: dict[str, str]
 ):
-    env = tea.environment | environment
-    in_json = tea.run("search", "茶", "--json", env=env)
+    env = vault_with_tea.environment | environment
+    in_json = vault_with_tea.run("search", "茶", "--json", env=env)
     assert "naïve café, 茶 ☕" in in_json.json["hits"][0]["text"]
 
-    done = tea.run("search", "茶", env=env)
+    done = vault_with_tea.run("search", "茶", env=env)
     assert done.code == 0
     assert "green tea" in done.out
 
 
-def test_a_state_folder_may_be_deeper_than_a_socket_path_allows(tea: Outside):
-    deep = tea.home / "/".join(["a-long-name-of-a-folder"] * 8)
-    tea.settings["VAULT_MEMORY_STATE"] = str(deep)
+def test_a_state_folder_may_be_deeper_than_a_socket_path_allows(
+    vault_with_tea: Outside,
+):
+    deep = vault_with_tea.home / "/".join(["a-long-name-of-a-folder"] * 8)
+    vault_with_tea.settings["VAULT_MEMORY_STATE"] = str(deep)
 
-    with tea.daemon() as daemon:
-        assert len(str(tea.socket)) > 150
-        assert tea.ok("status")["daemon"]["pid"] == daemon.pid
+    with vault_with_tea.daemon() as daemon:
+        assert len(str(vault_with_tea.socket)) > 150
+        assert vault_with_tea.ok("status")["daemon"]["pid"] == daemon.pid
         assert daemon.stop()[0] == 0
-    assert not tea.socket.exists()
+    assert not vault_with_tea.socket.exists()
 
 
-def test_the_vault_is_found_by_the_nearest_marker_above(tea: Outside):
-    tea.write("memory/deep/a.md", "- coffee\n")
+def test_the_vault_is_found_by_the_nearest_marker_above(vault_with_tea: Outside):
+    vault_with_tea.write("memory/deep/a.md", "- coffee\n")
 
     done = subprocess.run(
         [*PROGRAM, "search", "coffee", "--json"],
-        env=tea.environment,
-        cwd=tea.vault / "memory" / "deep",
+        env=vault_with_tea.environment,
+        cwd=vault_with_tea.vault / "memory" / "deep",
         capture_output=True,
         text=True,
     )
@@ -155,64 +163,72 @@ def test_the_vault_is_found_by_the_nearest_marker_above(tea: Outside):
 
 
 def test_the_environment_may_name_the_vault_and_a_flag_overrides_it(
-    tea: Outside,
+    vault_with_tea: Outside,
 ):
-    other = Outside(tea.home / "other", tea.home)
+    other = Outside(vault_with_tea.home / "other", vault_with_tea.home)
     other.write("USER.md", "- cocoa\n")
-    env = tea.environment | {"VAULT_MEMORY_VAULT": str(other.vault)}
+    env = vault_with_tea.environment | {"VAULT_MEMORY_VAULT": str(other.vault)}
 
-    assert "cocoa" in tea.bare("search", "cocoa", env=env).out
+    assert "cocoa" in vault_with_tea.bare("search", "cocoa", env=env).out
     assert (
         "cocoa"
-        not in tea.bare("search", "cocoa", "--vault", str(tea.vault), env=env).out
+        not in vault_with_tea.bare(
+            "search", "cocoa", "--vault", str(vault_with_tea.vault), env=env
+        ).out
     )
 
 
 def test_the_environment_may_name_the_configuration_and_a_flag_overrides_it(
-    tea: Outside,
+    vault_with_tea: Outside,
 ):
-    def own(name: str, limit: int) -> Path:
-        file = tea.home / name
+    def settings_file(name: str, limit: int) -> Path:
+        file = vault_with_tea.home / name
         file.write_text(f"[recall]\nlimit = {limit}\n")
         return file
 
     for number in range(5):
-        tea.write(f"memory/{number}.md", f"- tea number {number}\n")
-    env = tea.settings | {"VAULT_MEMORY_CONFIG": str(own("two.toml", 2))}
+        vault_with_tea.write(f"memory/{number}.md", f"- tea number {number}\n")
+    env = vault_with_tea.settings | {
+        "VAULT_MEMORY_CONFIG": str(settings_file("two.toml", 2))
+    }
 
     def hits(*options: str, **more: str) -> int:
-        tea.settings = {**env, **more}
-        return len(tea.here("search", "tea", "--json", *options).json["hits"])
+        vault_with_tea.settings = {**env, **more}
+        return len(
+            vault_with_tea.here("search", "tea", "--json", *options).json["hits"]
+        )
 
     assert hits() == 2
-    assert hits("--config", str(own("three.toml", 3))) == 3
+    assert hits("--config", str(settings_file("three.toml", 3))) == 3
     assert hits(VAULT_MEMORY_RECALL_LIMIT="4") == 4
     assert hits("--limit", "1", VAULT_MEMORY_RECALL_LIMIT="4") == 1
 
 
-def test_a_custom_layout_is_used(tea: Outside):
-    (tea.state / "vault-memory.toml").write_text(
+def test_a_custom_layout_is_used(vault_with_tea: Outside):
+    (vault_with_tea.state / "vault-memory.toml").write_text(
         "[[layout.patterns]]\npath = 'Journal/{user}/{date}.md'\nkind = 'dated'\nscope = 'user:{user}'\n"
     )
-    tea.write("Journal/ann/2026-02-03.md", "- saw a heron\n")
+    vault_with_tea.write("Journal/ann/2026-02-03.md", "- saw a heron\n")
 
-    [hit] = tea.search("heron", "--user", "ann")["hits"]
+    [hit] = vault_with_tea.search("heron", "--user", "ann")["hits"]
 
     assert (hit["scope"], hit["kind"], hit["date"]) == (
         "user:ann",
         "dated",
         "2026-02-03",
     )
-    assert tea.search("heron", "--user", "anna")["hits"] == []
+    assert vault_with_tea.search("heron", "--user", "anna")["hits"] == []
 
 
 @pytest.mark.parametrize("command", [["index"], ["run"], ["search", "tea"]])
-def test_ctrl_c_ends_a_command_without_a_traceback(tea: Outside, command: list[str]):
+def test_ctrl_c_ends_a_command_without_a_traceback(
+    vault_with_tea: Outside, command: list[str]
+):
     import signal
 
     process = subprocess.Popen(
-        tea.command(*command),
-        env=tea.environment,
+        vault_with_tea.command(*command),
+        env=vault_with_tea.environment,
         stdout=subprocess.PIPE,
         stderr=subprocess.PIPE,
         text=True,
@@ -253,12 +269,12 @@ main()
     "where", ['type("Made", (), {"field": Presses()})', "Presses()"]
 )
 def test_ctrl_c_inside_a_class_body_or_finalizer_still_ends_quietly(
-    tea: Outside, where: str
+    vault_with_tea: Outside, where: str
 ):
     script = INTERRUPTED.replace("{}", where)
     done = subprocess.run(
         [sys.executable, "-c", script],
-        env=tea.environment,
+        env=vault_with_tea.environment,
         capture_output=True,
         text=True,
     )

@@ -29,7 +29,7 @@ def vault(outside: Outside) -> Outside:
     return outside
 
 
-def added(vault: Outside, cloud: Cloud, *options: str) -> dict[str, object]:
+def add_remote(vault: Outside, cloud: Cloud, *options: str) -> dict[str, object]:
     file = cloud.password_file(vault.home)
     command = (
         "remote",
@@ -45,7 +45,7 @@ def added(vault: Outside, cloud: Cloud, *options: str) -> dict[str, object]:
 
 
 def test_sync_reports_its_changes_in_json(vault: Outside, cloud: Cloud):
-    added(vault, cloud)
+    add_remote(vault, cloud)
     vault.write("USER.md", "- tea\n")
 
     report = vault.ok("sync", "--once")
@@ -70,7 +70,7 @@ def test_sync_reports_its_changes_in_json(vault: Outside, cloud: Cloud):
 def test_held_deletes_exit_with_5_and_are_released_by_approval(
     vault: Outside, cloud: Cloud
 ):
-    added(vault, cloud)
+    add_remote(vault, cloud)
     paths = [vault.write(f"n{number}.md", f"- {number}\n") for number in range(12)]
     vault.ok("sync", "--once")
     for path in paths[:11]:
@@ -92,7 +92,7 @@ def test_held_deletes_exit_with_5_and_are_released_by_approval(
 def test_a_restored_server_exits_with_5_until_a_person_chooses_a_side(
     vault: Outside, cloud: Cloud
 ):
-    added(vault, cloud)
+    add_remote(vault, cloud)
     notes = [f"n{number}.md" for number in range(4)]
     for note in notes:
         vault.write(note, f"- {note}\n")
@@ -156,7 +156,7 @@ def test_conflicting_texts_of_one_line_become_a_reported_conflict_copy(
     vault: Outside, cloud: Cloud, tmp_path: Path
 ):
     other = cloud.vault(tmp_path / "other")
-    added(vault, cloud)
+    add_remote(vault, cloud)
     vault.write("picture.png", b"one")
     vault.ok("sync", "--once")
     other.ok("sync", "--once")
@@ -176,7 +176,7 @@ def test_conflicting_texts_of_one_line_become_a_reported_conflict_copy(
 def test_an_open_conflict_exits_with_5_until_it_is_settled(
     vault: Outside, cloud: Cloud
 ):
-    added(vault, cloud)
+    add_remote(vault, cloud)
     vault.write("USER.md", "- tea\n")
     copy = vault.write("USER (conflicted copy 2026-01-01 101010).md", "- coffee\n")
 
@@ -195,7 +195,7 @@ def test_an_open_conflict_exits_with_5_until_it_is_settled(
 def test_a_name_that_can_never_be_uploaded_is_skipped_without_failure(
     vault: Outside, cloud: Cloud, name: str
 ):
-    added(vault, cloud)
+    add_remote(vault, cloud)
     vault.write(name, "- lamp\n")
     vault.write("USER.md", "- tea\n")
 
@@ -209,7 +209,7 @@ def test_a_name_that_can_never_be_uploaded_is_skipped_without_failure(
 def test_a_name_this_server_refuses_is_skipped_and_not_retried(
     vault: Outside, cloud: Cloud
 ):
-    added(vault, cloud)
+    add_remote(vault, cloud)
     cloud.server.refuse_names_with("gull")
     note = vault.write("a gull.md", "- lamp\n")
 
@@ -238,7 +238,7 @@ def test_a_name_this_server_refuses_is_skipped_and_not_retried(
 def test_queue_counts_the_edits_waiting_for_an_unreachable_server(
     vault: Outside, cloud: Cloud
 ):
-    added(vault, cloud)
+    add_remote(vault, cloud)
     vault.write("USER.md", "- tea\n")
     vault.ok("sync", "--once")
     cloud.server.maintenance()
@@ -288,7 +288,7 @@ def test_a_daemons_queue_grows_with_each_save_while_the_server_is_unreachable(
 def test_each_server_problem_has_its_exit_code_and_error_name(
     vault: Outside, cloud: Cloud, trouble: str, code: int, name: str
 ):
-    added(vault, cloud)
+    add_remote(vault, cloud)
     if trouble == "refused":
         cloud.server.revoke(cloud.server.app_password)
     if trouble == "maintenance":
@@ -305,7 +305,7 @@ def test_each_server_problem_has_its_exit_code_and_error_name(
 def test_a_locked_note_waits_and_the_command_exits_with_75(
     vault: Outside, cloud: Cloud
 ):
-    added(vault, cloud)
+    add_remote(vault, cloud)
     vault.write("USER.md", "- tea\n")
     vault.ok("sync", "--once")
     cloud.server.lock("Notes/USER.md")
@@ -318,7 +318,7 @@ def test_a_locked_note_waits_and_the_command_exits_with_75(
 
 
 def test_downloads_continue_when_the_account_is_full(vault: Outside, cloud: Cloud):
-    added(vault, cloud)
+    add_remote(vault, cloud)
     cloud.server.other_client_put("Notes/MEMORY.md", b"- gulls\n")
     cloud.server.quota(10)
     vault.write("USER.md", "- tea, and a good deal of it\n")
@@ -337,7 +337,7 @@ def test_downloads_continue_when_the_account_is_full(vault: Outside, cloud: Clou
 def test_an_overloaded_server_is_reported_and_not_asked_again(
     vault: Outside, cloud: Cloud
 ):
-    added(vault, cloud)
+    add_remote(vault, cloud)
     for _ in range(12):
         cloud.server.door._wrong.setdefault("127.0.0.1", []).append(
             cloud.server.clock()
@@ -357,7 +357,7 @@ def test_remote_add_keeps_the_configuration_and_remote_test_reports_capabilities
     config = vault.state / "vault-memory.toml"
     config.write_bytes(b"# my own\r\n[recall]\r\nlimit = 4\r\n")
 
-    tried = added(vault, cloud)
+    tried = add_remote(vault, cloud)
 
     assert tried["two_way"] is True
     assert config.read_bytes().startswith(
@@ -514,7 +514,7 @@ def test_only_errors_that_are_retried_are_reported_as_retried(
 def test_a_locked_out_address_is_reported_with_its_waiting_time(
     vault: Outside, cloud: Cloud
 ):
-    added(vault, cloud)
+    add_remote(vault, cloud)
     for _ in range(12):
         cloud.server.door._wrong.setdefault("127.0.0.1", []).append(
             cloud.server.clock()
@@ -672,7 +672,7 @@ def test_a_server_that_ignores_preconditions_is_refused_for_two_way_sync(
 
 
 def test_another_server_starts_with_an_empty_sync_state(vault: Outside, cloud: Cloud):
-    added(vault, cloud)
+    add_remote(vault, cloud)
     vault.write("USER.md", "- tea\n")
     vault.ok("sync", "--once")
     cloud.server.other_client_mkcol("Elsewhere")
@@ -740,7 +740,7 @@ def test_doctor_reports_the_sync_state_without_asking_the_server(
         ]
 
     assert checks() == [("ok", "no remote is set up")]
-    added(vault, cloud)
+    add_remote(vault, cloud)
     vault.ok("sync", "--once")
     assert checks()[0][1].startswith(f"{cloud.url}: last in step 20")
 

@@ -85,7 +85,7 @@ def on_terminal(outside: Outside, *arguments: str) -> str:
 
 
 @pytest.fixture
-def nasty(outside: Outside) -> Outside:
+def hostile_vault(outside: Outside) -> Outside:
     """A vault whose notes hold such characters, in a name and in the text."""
     outside.write(f"memory/a{TURNED}dm.exe.md", f"# {NASTY}\n\n- {NASTY}\n")
     outside.write("memory/b.md", f"- {NASTY} and more\n")
@@ -118,21 +118,25 @@ def nasty(outside: Outside) -> Outside:
     ids=lambda command: command[0] if command[0].isalpha() else "no such command",
 )
 def test_no_command_lets_a_note_control_the_terminal(
-    nasty: Outside, command: tuple[str, ...]
+    hostile_vault: Outside, command: tuple[str, ...]
 ) -> None:
-    got = on_terminal(nasty, *command)
+    got = on_terminal(hostile_vault, *command)
 
     assert got
     assert not UNSAFE.search(COLOUR.sub("", got))
     assert HIDDEN not in got
 
 
-def test_a_note_redirected_to_a_file_is_byte_for_byte_the_same(nasty: Outside) -> None:
+def test_a_note_redirected_to_a_file_is_byte_for_byte_the_same(
+    hostile_vault: Outside,
+) -> None:
     done = subprocess.run(
-        nasty.command("read", "memory/b.md"), env=nasty.environment, capture_output=True
+        hostile_vault.command("read", "memory/b.md"),
+        env=hostile_vault.environment,
+        capture_output=True,
     )
 
-    assert done.stdout == (nasty.vault / "memory/b.md").read_bytes()
+    assert done.stdout == (hostile_vault.vault / "memory/b.md").read_bytes()
 
 
 def test_a_file_name_on_the_server_cannot_control_the_terminal(

@@ -171,7 +171,7 @@ def long_memory(lines: int = 3_000) -> str:
 
 
 @pytest.fixture
-def shed(tmp_path: Path) -> Iterator[VaultMemory]:
+def vault_with_long_memory(tmp_path: Path) -> Iterator[VaultMemory]:
     with opened(
         tmp_path, {HOME + "USER.md": "# Ann\n", "MEMORY.md": long_memory()}
     ) as vault:
@@ -186,9 +186,14 @@ def memory_part(found) -> str:
     return str(part)
 
 
-def test_the_relevant_line_of_a_long_memory_is_included_with_its_heading(shed):
+def test_the_relevant_line_of_a_long_memory_is_included_with_its_heading(
+    vault_with_long_memory,
+):
     found = block(
-        shed, "What does the lamp of the lighthouse burn on Sundays?", ANN, MAIN
+        vault_with_long_memory,
+        "What does the lamp of the lighthouse burn on Sundays?",
+        ANN,
+        MAIN,
     )
 
     line = r"\[MEMORY\.md:\d+ person · We › Lighthouse\] - The lamp burns whale oil on Sundays"
@@ -204,9 +209,9 @@ def test_the_relevant_line_of_a_long_memory_is_included_with_its_heading(shed):
 
 
 @pytest.mark.parametrize("budget", [600, 1_000, 2_000, 9_500])
-def test_the_relevant_line_is_not_cut_by_a_budget(shed, budget):
+def test_the_relevant_line_is_not_cut_by_a_budget(vault_with_long_memory, budget):
     found = block(
-        shed,
+        vault_with_long_memory,
         "What does the lamp of the lighthouse burn on Sundays?",
         ANN,
         MAIN,
@@ -232,8 +237,10 @@ def test_a_truncated_memory_keeps_the_relevant_line(tmp_path):
     assert max(len(asked.text), len(greeted.text)) <= 2_000
 
 
-def test_without_a_prompt_the_beginning_of_a_long_memory_is_included(shed):
-    found = block(shed, "", ANN, MAIN)
+def test_without_a_prompt_the_beginning_of_a_long_memory_is_included(
+    vault_with_long_memory,
+):
+    found = block(vault_with_long_memory, "", ANN, MAIN)
 
     assert memory_part(found).startswith("# We\n")
     assert 5_000 < len(memory_part(found)) <= 6_000
@@ -242,8 +249,8 @@ def test_without_a_prompt_the_beginning_of_a_long_memory_is_included(shed):
     ]
 
 
-def test_an_unrelated_prompt_includes_nothing_of_a_long_memory(shed):
-    found = block(shed, "hello", ANN, MAIN)
+def test_an_unrelated_prompt_includes_nothing_of_a_long_memory(vault_with_long_memory):
+    found = block(vault_with_long_memory, "hello", ANN, MAIN)
 
     assert "memory" not in kinds(found)
     assert [cut.reason.rpartition(": ")[2] for cut in found.cut] == [
@@ -431,7 +438,7 @@ def test_recall_has_its_own_budget(tmp_path):
     )
 
 
-def test_an_automatic_call_follows_the_configuration(tmp_path):
+def test_recall_for_an_automatic_call_follows_the_configuration(tmp_path):
     with opened(tmp_path) as memory:
         asked, automatic = block(memory), block(memory, automatic=True)
     with opened(

@@ -154,7 +154,7 @@ def test_each_command_that_answers_in_json_has_a_shape():
     assert shapes == COMMANDS.keys() - without_answer
 
 
-def test_a_golden_with_a_key_too_many_or_too_few_is_a_difference():
+def test_an_extra_or_missing_key_in_a_golden_is_reported():
     night = {
         "scopes": [],
         "night": None,
@@ -166,7 +166,7 @@ def test_a_golden_with_a_key_too_many_or_too_few_is_a_difference():
     assert problems(["sleep"], json.dumps({"scopes": [], "night": None}))
 
 
-def test_a_key_inside_of_an_audit_record_is_compared_too():
+def test_keys_inside_an_audit_record_are_checked_too():
     op = {"op": {"op": "append"}, "outcome": "applied", "removed": {"base64": "/w=="}}
     record = {
         "id": "1",
@@ -188,7 +188,7 @@ def test_a_key_inside_of_an_audit_record_is_compared_too():
 
 
 @pytest.mark.parametrize("remaining", [(), (RetractRemaining("b.md", "it waits"),)])
-def test_the_result_of_taking_back_has_its_shape(
+def test_the_result_of_a_retraction_matches_its_shape(
     remaining: tuple[RetractRemaining, ...],
 ):
     result = TakenBack(

@@ -46,7 +46,7 @@ def texts(memory: VaultMemory, scope: str = "user:alice") -> list[str]:
     return [turn.text for turn in memory.conversations.transcripts.of(scope)]
 
 
-def left(memory: VaultMemory) -> list[str]:
+def remaining_files(memory: VaultMemory) -> list[str]:
     return sorted(
         path.name
         for path in memory.conversations.drop_folder.path.iterdir()
@@ -64,7 +64,7 @@ def test_dropped_lines_are_recorded_once_and_their_file_is_removed(memory):
 
     assert texts(memory) == ["one kettle", "three"]
     assert texts(memory, "channel:kitchen") == ["two"]
-    assert left(memory) == []
+    assert remaining_files(memory) == []
     assert memory.search("kettle", scopes=["user:alice"], refresh=False).hits
 
 
@@ -106,7 +106,7 @@ def test_invalid_lines_are_set_aside_with_the_reason(memory):
     assert memory.conversations.take_dropped() == DropReport(2, 5)
 
     assert texts(memory) == ["good", "good, too"]
-    [aside] = left(memory)
+    [aside] = remaining_files(memory)
     said = [
         json.loads(one)
         for one in (memory.conversations.drop_folder.path / aside)
@@ -123,7 +123,7 @@ def test_incognito_and_silent_lines_are_removed_without_being_recorded(memory):
     memory.conversations.take_dropped()
 
     assert texts(memory) == []
-    assert left(memory) == []
+    assert remaining_files(memory) == []
 
 
 def test_an_unfinished_line_waits_for_its_end(memory):
@@ -152,7 +152,7 @@ def test_an_unfinished_line_waits_for_its_end(memory):
         "into the old file",
         "written in two parts",
     ]
-    assert left(memory) == []
+    assert remaining_files(memory) == []
 
 
 def test_a_last_line_without_newline_is_recorded_once_the_file_is_closed(memory):
@@ -174,7 +174,12 @@ def test_symlinks_folders_and_hidden_files_are_left_alone(memory, tmp_path):
 
     assert memory.conversations.take_dropped() == DropReport()
 
-    assert left(memory) == [".mail.jsonl", "folder.jsonl", "link.jsonl", "pipe.jsonl"]
+    assert remaining_files(memory) == [
+        ".mail.jsonl",
+        "folder.jsonl",
+        "link.jsonl",
+        "pipe.jsonl",
+    ]
 
 
 def test_a_file_of_thousands_of_lines_is_recorded_completely(memory):
@@ -216,16 +221,16 @@ def crashing(step: int) -> Callable[..., None]:
     """Ends the process with SIGKILL at its `step`-th call to the system that changes a file."""
     count = 0
 
-    def maybe(*_: object) -> None:
+    def kill_at_step(*_: object) -> None:
         nonlocal count
         count += 1
         if count == step:
             os.kill(os.getpid(), signal.SIGKILL)
 
-    return maybe
+    return kill_at_step
 
 
-def take_and_die(memory: VaultMemory, step: int) -> bool:
+def record_in_a_killed_process(memory: VaultMemory, step: int) -> bool:
     """In a process of its own, which is killed before a step; False when it came to its end."""
     child = os.fork()
     if child == 0:
@@ -263,7 +268,7 @@ def test_a_kill_before_any_step_loses_and_duplicates_no_line(outside):
             wanted += fresh
             rejected += 1
             drop(memory, *map(line, fresh), "no turn\n", name=f"{step}.jsonl")
-            died = take_and_die(memory, step)
+            died = record_in_a_killed_process(memory, step)
         memory.conversations.take_dropped()
 
         assert step > 10

@@ -243,7 +243,7 @@ def test_a_proposed_rule_does_not_push_an_older_one_into_the_archive(
     assert (memory.root / f"{CONFIG}RULES.md").read_text() == before
 
 
-def test_a_rule_requested_by_a_person_is_recorded_as_their_edit(memory: VaultMemory):
+def test_a_rule_requested_by_a_person_is_written_at_once(memory: VaultMemory):
     assert memory.remember(RULE, scope="user:alice", source="cli").outcome == "added"
 
 

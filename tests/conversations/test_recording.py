@@ -48,7 +48,7 @@ def say(
     return memory.record_turn(text=text, **asked).id  # type: ignore[arg-type]
 
 
-def found(memory: VaultMemory, query: str, *scopes: str) -> list[str]:
+def found_turns(memory: VaultMemory, query: str, *scopes: str) -> list[str]:
     return [
         hit.text
         for hit in memory.search(query, scopes=scopes, limit=50).hits
@@ -129,17 +129,20 @@ def test_a_person_cannot_find_turns_of_another_person(memory):
     say(memory, "alice in the kitchen: kettle", "alice", session="u", channel="kitchen")
     say(memory, "bob in the kitchen: kettle", "bob", session="u", channel="kitchen")
 
-    assert sorted(found(memory, "kettle", "user:alice")) == [
+    assert sorted(found_turns(memory, "kettle", "user:alice")) == [
         "**alice**: alice in the kitchen: kettle",
         "**alice**: alice's kettle",
     ]
-    assert sorted(found(memory, "kettle", "user:bob")) == [
+    assert sorted(found_turns(memory, "kettle", "user:bob")) == [
         "**bob**: bob in the kitchen: kettle",
         "**bob**: bob's kettle",
     ]
-    assert len(found(memory, "kettle", "channel:kitchen")) == 3
-    assert len(found(memory, "kettle", "channel:kitchen", "user:alice")) == 4
-    assert found(memory, "kettle", "user:kitchen", "channel:alice", "group:main") == []
+    assert len(found_turns(memory, "kettle", "channel:kitchen")) == 3
+    assert len(found_turns(memory, "kettle", "channel:kitchen", "user:alice")) == 4
+    assert (
+        found_turns(memory, "kettle", "user:kitchen", "channel:alice", "group:main")
+        == []
+    )
 
 
 def test_all_turns_in_a_channel_go_to_one_file(memory):
@@ -194,7 +197,7 @@ def test_a_session_id_shared_by_two_people_does_not_identify_the_person(memory):
     assert len(memory.end_session("1", user="bob").held) == 1
 
 
-def holding(folder: Path, needle: bytes) -> list[Path]:
+def files_containing(folder: Path, needle: bytes) -> list[Path]:
     return [
         path
         for path in folder.rglob("*")
@@ -215,14 +218,14 @@ def test_an_incognito_session_leaves_no_trace_on_disk(memory, outside):
     later = memory.record_turn(
         session="hush-hush", role="user", user="alice", text="xylophone-again", now=NOON
     )
-    assert found(memory, "xylophone", "user:alice") == []
+    assert found_turns(memory, "xylophone", "user:alice") == []
     memory.end_session("hush-hush")
     memory.close()
 
     assert (answered.id, answered.note, later.id) == (None, None, None)
     for folder in (outside.vault, outside.home):
-        assert not holding(folder, b"xylophone")
-        assert not holding(folder, b"hush-hush")
+        assert not files_containing(folder, b"xylophone")
+        assert not files_containing(folder, b"hush-hush")
     after = {*outside.home.rglob("*"), *outside.vault.rglob("*")}
     assert {path.name for path in after - before} <= {
         "index-1.sqlite-wal",
@@ -312,7 +315,7 @@ def test_valid_lines_of_a_hand_edited_transcript_are_read(memory):
 
     say(memory, "second kettle", minutes=1)
 
-    assert sorted(found(memory, "kettle", "user:alice")) == [
+    assert sorted(found_turns(memory, "kettle", "user:alice")) == [
         "**alice**: first kettle",
         "**alice**: second kettle",
     ]
@@ -331,7 +334,7 @@ def test_a_line_deleted_by_hand_is_no_longer_found(memory):
 
     say(memory, "kettle three", minutes=2)
 
-    assert sorted(found(memory, "kettle", "user:alice")) == [
+    assert sorted(found_turns(memory, "kettle", "user:alice")) == [
         "**alice**: kettle three",
         "**alice**: kettle two",
     ]
@@ -361,7 +364,7 @@ def test_with_a_second_device_each_device_writes_its_own_file(memory, outside):
             "from there",
             "from here again",
         }
-        assert len(found(again, "from", "user:alice")) == 3
+        assert len(found_turns(again, "from", "user:alice")) == 3
 
 
 def test_a_transcript_that_cannot_be_written_is_reported_to_the_caller(memory):
@@ -400,8 +403,8 @@ def test_a_turn_recorded_without_an_index_is_found_once_there_is_one(outside):
         assert memory.vault.indexing.generations.current == 0
 
         assert recorded.note == f"transcripts/{DAY}"
-        assert found(memory, "kettle", "user:main") == ["**main**: kettle"]
-        assert found(memory, "kettle", "group:main") == ["**main**: kettle"]
+        assert found_turns(memory, "kettle", "user:main") == ["**main**: kettle"]
+        assert found_turns(memory, "kettle", "group:main") == ["**main**: kettle"]
 
 
 @settings(max_examples=15, suppress_health_check=[HealthCheck.function_scoped_fixture])

@@ -8,7 +8,7 @@ from tests.scenarios.outside import Outside, until
 NOTE = "# Me\n\n## Tea\n\n- green\n"
 
 
-def kept(outside: Outside) -> int:
+def version_count(outside: Outside) -> int:
     """Versions in the snapshot chains."""
     journal = outside.state / "journal.sqlite"
     if not journal.exists():
@@ -26,9 +26,9 @@ def test_the_daemon_keeps_the_versions_a_person_saves(outside: Outside):
     outside.quick = True
     outside.write("USER.md", NOTE)
     with outside.daemon():
-        until(lambda: kept(outside) == 1)
+        until(lambda: version_count(outside) == 1)
         outside.write("USER.md", NOTE + "- white\n")
-        until(lambda: kept(outside) == 2)
+        until(lambda: version_count(outside) == 2)
 
     oldest = outside.ok("history", "USER.md")["versions"][-1]["revision"]
     assert outside.run("read", "USER.md", "--revision", oldest).out == NOTE

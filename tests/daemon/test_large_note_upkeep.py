@@ -16,7 +16,7 @@ BULLETS = b"".join(b"- b%d\n" % number for number in range(100_000))
 HOSTILE = {"tiny": TINY, "references": REFERENCES, "bullets": BULLETS}
 
 
-def write_beside(outside: Outside, note: str, raw: bytes) -> None:
+def write_by_rename(outside: Outside, note: str, raw: bytes) -> None:
     """Save by rename, so that the daemon sees the whole note at once."""
     path = outside.vault / note
     path.parent.mkdir(parents=True, exist_ok=True)
@@ -33,7 +33,7 @@ def workers(daemon: Running) -> list[int]:
     return found
 
 
-def answer(daemon: Running, query: str) -> dict[str, Any]:
+def search_as_main(daemon: Running, query: str) -> dict[str, Any]:
     return daemon.search(query, scopes=["user:main"])
 
 
@@ -51,23 +51,25 @@ def test_another_note_is_searchable_before_a_hostile_note_is_parsed(
     outside.write("USER.md", "- green tea\n")
     with outside.daemon() as daemon:
         daemon.until_found("green tea")
-        write_beside(outside, "memory/hostile.md", HOSTILE[name])
+        write_by_rename(outside, "memory/hostile.md", HOSTILE[name])
         until(
             lambda: (
-                "memory/hostile.md" in answer(daemon, "tea")["freshness"]["stale_files"]
+                "memory/hostile.md"
+                in search_as_main(daemon, "tea")["freshness"]["stale_files"]
             ),
             pause=0.001,
         )
         outside.write("USER.md", "- white tea\n")
 
         found = until(
-            lambda: (one := answer(daemon, "white"))["hits"] and one, pause=0.001
+            lambda: (one := search_as_main(daemon, "white"))["hits"] and one,
+            pause=0.001,
         )
 
         assert found["freshness"]["stale_files"] == ["memory/hostile.md"], (
             "it was still being read"
         )
-        until(lambda: not answer(daemon, "tea")["freshness"]["stale_files"])
+        until(lambda: not search_as_main(daemon, "tea")["freshness"]["stale_files"])
         (outside.vault / "memory/hostile.md").unlink()
         until(lambda: daemon.ask("status")["index"]["notes"] == 1)
         assert rows(outside.state, "SELECT count(*) FROM chunk") == [(1,)]
@@ -79,7 +81,7 @@ def test_a_hostile_note_that_becomes_small_is_found_with_its_new_text(
     outside.write("memory/hostile.md", BULLETS)
     with outside.daemon() as daemon:
         until(lambda: daemon.ask("status")["index"]["chunks"] > 2000)
-        write_beside(outside, "memory/hostile.md", b"- a stork in the reeds\n")
+        write_by_rename(outside, "memory/hostile.md", b"- a stork in the reeds\n")
         daemon.until_found("stork in the reeds")
         until(lambda: daemon.ask("status")["index"]["chunks"] == 1)
         until(lambda: not daemon.stale())
@@ -90,11 +92,11 @@ def test_a_hostile_note_deleted_while_being_parsed_does_not_come_back(
 ) -> None:
     outside.write("USER.md", "- green tea\n")
     with outside.daemon() as daemon:
-        write_beside(outside, "memory/hostile.md", TINY)
+        write_by_rename(outside, "memory/hostile.md", TINY)
         until(lambda: workers(daemon), pause=0.001)
         (outside.vault / "memory/hostile.md").unlink()
-        until(lambda: not answer(daemon, "tea")["freshness"]["stale_files"])
-        write_beside(
+        until(lambda: not search_as_main(daemon, "tea")["freshness"]["stale_files"])
+        write_by_rename(
             outside, "memory/second.md", REFERENCES
         )  # the worker is done with the first one when this is in
         until(
@@ -112,7 +114,7 @@ def test_the_daemon_stops_soon_while_hostile_notes_are_parsed(outside: Outside) 
     outside.write("USER.md", "- green tea\n")
     with outside.daemon() as daemon:
         for number in range(20):
-            write_beside(
+            write_by_rename(
                 outside, f"memory/hostile{number}.md", TINY + b"- n%d\n" % number
             )
         until(lambda: workers(daemon), pause=0.001)
@@ -150,7 +152,7 @@ def test_memory_is_released_after_hostile_notes(outside: Outside) -> None:
         daemon.until_found("green tea")
         before = memory_of(daemon)
         for number, raw in enumerate(HOSTILE.values()):
-            write_beside(outside, f"memory/hostile{number}.md", raw)
+            write_by_rename(outside, f"memory/hostile{number}.md", raw)
         until(
             lambda: daemon.ask("status")["index"]["notes"] == 4 and not daemon.stale(),
             seconds=60,
@@ -171,7 +173,7 @@ def test_a_note_that_crashes_the_worker_is_parked_with_the_reason_until_it_chang
 ) -> None:
     outside.write("USER.md", "- green tea\n")
     with outside.daemon() as daemon:
-        write_beside(outside, "memory/hostile.md", TINY)
+        write_by_rename(outside, "memory/hostile.md", TINY)
         [worker] = until(lambda: workers(daemon), pause=0.001)
         os.kill(worker, signal.SIGKILL)
         parked = daemon.until_status(lambda status: bool(status["index"]["parked"]))[
@@ -181,7 +183,7 @@ def test_a_note_that_crashes_the_worker_is_parked_with_the_reason_until_it_chang
         outside.write("memory/good.md", "- a stork\n")
         daemon.until_found("stork")
 
-        write_beside(outside, "memory/hostile.md", BULLETS)
+        write_by_rename(outside, "memory/hostile.md", BULLETS)
         daemon.until_status(
             lambda status: (
                 not status["index"]["parked"] and status["index"]["notes"] == 3

@@ -245,13 +245,13 @@ def test_a_daemon_that_ran_out_of_file_descriptors_recovers(outside: Outside):
 def _is_idle(pid: int) -> bool:
     """Hardly any processor time in a fifth of a second."""
 
-    def used() -> int:
+    def cpu_ticks() -> int:
         fields = Path(f"/proc/{pid}/stat").read_text().rpartition(") ")[2].split()
         return int(fields[11]) + int(fields[12])
 
-    before = used()
+    before = cpu_ticks()
     time.sleep(0.2)
-    return used() - before <= 2
+    return cpu_ticks() - before <= 2
 
 
 @pytest.mark.scenario("D70")

@@ -136,7 +136,7 @@ def slowly(change: PathChange) -> None:
 
 
 @pytest.fixture
-def patient(monkeypatch: pytest.MonkeyPatch) -> None:
+def patient_barrier(monkeypatch: pytest.MonkeyPatch) -> None:
     """However slow the machine is, the daemon is waited for."""
     monkeypatch.setattr("vault_memory.daemon.read_barrier.PATIENCE_SECONDS", 30.0)
 
@@ -155,7 +155,7 @@ def search_here(outside: Outside) -> Callable[[str], dict]:
     return search
 
 
-@pytest.mark.usefixtures("patient")
+@pytest.mark.usefixtures("patient_barrier")
 def test_a_search_waits_for_a_busy_daemon(outside: Outside):
     outside.write("USER.md", "- tea\n")
     with daemon_here(outside, slowly):
@@ -178,11 +178,11 @@ def test_a_search_without_a_timely_daemon_reads_the_vault_itself(
     outside.write("USER.md", "- tea\n")
     held, go_on = threading.Event(), threading.Event()
 
-    def hold(change: PathChange) -> None:
+    def block_indexing(change: PathChange) -> None:
         held.set()
         go_on.wait(60)
 
-    with daemon_here(outside, hold):
+    with daemon_here(outside, block_indexing):
         outside.write("memory/a.md", "- a stork\n")
         assert held.wait(30)
         outside.write("memory/b.md", "- a crane\n")

@@ -70,7 +70,7 @@ def work(monkeypatch: pytest.MonkeyPatch) -> Work:
 
 
 @contextmanager
-def watching(outside: Outside, work: Work) -> Iterator[Daemon]:
+def running_daemon(outside: Outside, work: Work) -> Iterator[Daemon]:
     """A daemon in a thread of this process, once it has caught up with the vault."""
     memory = VaultMemory.open(outside.vault, environment=outside.environment)
     daemon = Daemon(memory, tell=lambda change: None)
@@ -112,7 +112,7 @@ def work_of(
     What grows with the vault is in each act. On a busy machine the loop turns more often during some of them.
     """
     with (
-        watching(outside, work) as daemon,
+        running_daemon(outside, work) as daemon,
         VaultMemory.open(outside.vault, environment=outside.environment) as other,
     ):
         act(-1)
@@ -185,7 +185,7 @@ def test_an_idle_daemon_does_not_list_folders_several_times_a_second(
     outside: Outside, work: Work
 ):
     furnish(outside, 5)
-    with watching(outside, work):
+    with running_daemon(outside, work):
         work.counting = True
         threading.Event().wait(4 * LOOK_SECONDS)
         idle = work.calls["scandir"]

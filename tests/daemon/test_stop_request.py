@@ -11,13 +11,13 @@ from vault_memory.daemon.stop_request import StopRequest
 
 
 @pytest.fixture
-def handled() -> Iterator[None]:
+def restored_signal_handler() -> Iterator[None]:
     before = signal.getsignal(signal.SIGUSR1)
     yield
     signal.signal(signal.SIGUSR1, before)
 
 
-def test_a_stop_request_wakes_a_sleeping_loop(handled: None) -> None:
+def test_a_stop_request_wakes_a_sleeping_loop(restored_signal_handler: None) -> None:
     awake = threading.Event()
     request = StopRequest(awake.set)
     signal.signal(signal.SIGUSR1, lambda *_: request.make())
@@ -31,7 +31,7 @@ def test_a_stop_request_wakes_a_sleeping_loop(handled: None) -> None:
 
 
 def test_a_signal_during_the_wake_lock_does_not_deadlock(
-    handled: None,
+    restored_signal_handler: None,
 ) -> None:
     lock = threading.Lock()
     awake = threading.Event()

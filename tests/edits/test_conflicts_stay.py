@@ -56,7 +56,7 @@ def folder(desk: Desk) -> Folder:
 
 @pytest.mark.scenario("D70")
 @pytest.mark.parametrize(
-    "looks", [True, False], ids=["looked at before", "not looked at before"]
+    "looks", [True, False], ids=["seen by the daemon", "not seen by the daemon"]
 )
 @pytest.mark.parametrize(
     "history",

@@ -95,7 +95,7 @@ def test_the_lease_of_a_vanished_device_expires(laptop: Desk, tablet: Desk) -> N
 
 
 @pytest.mark.scenario("A27", "B50")
-def test_a_lease_dated_years_ahead_does_not_block_others_for_years(
+def test_a_lease_dated_years_ahead_does_not_block_other_devices(
     laptop: Desk, tablet: Desk
 ) -> None:
     laptop.append("sencha")

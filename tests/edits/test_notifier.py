@@ -64,7 +64,7 @@ def channel() -> Iterator[Channel]:
     made.server.server_close()
 
 
-def telling(
+def announcing(
     desk: Desk,
     *,
     url: str = "",
@@ -84,7 +84,7 @@ def python(program: str, *arguments: object) -> tuple[str, ...]:
 def test_a_webhook_gets_one_line_per_edit_without_text_of_the_note(
     desk: Desk, channel: Channel
 ):
-    announcer = telling(desk, url=channel.url)
+    announcer = announcing(desk, url=channel.url)
 
     desk.do(
         {"op": "append", "heading": "Tea", "line": SECRET},
@@ -112,7 +112,7 @@ def test_a_command_gets_the_line_on_standard_input_without_a_shell(
 ):
     log = tmp_path / "log $(touch oops); x"
     program = "import sys; open(sys.argv[1], 'a').write(sys.stdin.read())"
-    announcer = telling(desk, command=python(program, log))
+    announcer = announcing(desk, command=python(program, log))
 
     desk.append("white", source="tool")
     announcer.close()
@@ -123,7 +123,7 @@ def test_a_command_gets_the_line_on_standard_input_without_a_shell(
 def test_edits_of_a_person_and_edits_without_effect_are_not_announced(
     desk: Desk, channel: Channel
 ):
-    announcer = telling(desk, url=channel.url)
+    announcer = announcing(desk, url=channel.url)
 
     edit = desk.append("white", source="cli")
     desk.undo(edit.audit_id)
@@ -137,7 +137,7 @@ def test_edits_of_a_person_and_edits_without_effect_are_not_announced(
 def test_a_waiting_write_is_announced_once_when_it_is_done(
     desk: Desk, channel: Channel
 ):
-    announcer = telling(desk, url=channel.url)
+    announcer = announcing(desk, url=channel.url)
     path = desk.vault / "USER.md"
     path.chmod(0o444)
     assert desk.append("white", source="tool").pending
@@ -152,7 +152,7 @@ def test_a_waiting_write_is_announced_once_when_it_is_done(
 
 def test_a_hanging_channel_delays_no_edit(desk: Desk, channel: Channel):
     channel.wait.clear()
-    announcer = telling(desk, url=channel.url)
+    announcer = announcing(desk, url=channel.url)
 
     began = time.monotonic()
     for number in range(3):
@@ -186,7 +186,7 @@ def test_a_failing_channel_is_logged_once_and_the_edits_are_kept(
             if fault == "no such command"
             else python("raise SystemExit(3)")
         )
-    announcer = telling(desk, url=url, command=command)
+    announcer = announcing(desk, url=url, command=command)
 
     with caplog.at_level(logging.WARNING):
         for line in ("white", "black"):
@@ -208,7 +208,7 @@ def test_a_command_that_takes_too_long_is_killed_with_its_children(
     alive = tmp_path / "alive"
     child = f"import time; time.sleep(1.0); open({str(alive)!r}, 'w')"
     program = f"import subprocess, sys, time; subprocess.Popen([sys.executable, '-c', {child!r}]); time.sleep(60)"
-    announcer = telling(desk, command=python(program), timeout=0.5)
+    announcer = announcing(desk, command=python(program), timeout=0.5)
 
     desk.append("white", source="tool")
     announcer.close()
@@ -219,7 +219,7 @@ def test_a_command_that_takes_too_long_is_killed_with_its_children(
 
 def test_the_queue_of_announcements_is_bounded(desk: Desk, channel: Channel):
     channel.wait.clear()
-    announcer = telling(desk, url=channel.url, most=2)
+    announcer = announcing(desk, url=channel.url, most=2)
 
     for number in range(6):
         desk.append(f"tea {number}", source="tool")
@@ -265,7 +265,7 @@ def test_a_daemon_announces_the_waiting_edits_it_applies(
 
 def test_without_a_channel_no_thread_is_started(desk: Desk):
     before = threading.active_count()
-    announcer = telling(desk)
+    announcer = announcing(desk)
 
     desk.append("white", source="tool")
 

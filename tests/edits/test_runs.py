@@ -17,7 +17,7 @@ def sha(raw: bytes) -> str:
     return sha256(raw).hexdigest()
 
 
-def written(path: Path) -> tuple[int, int, int]:
+def file_identity(path: Path) -> tuple[int, int, int]:
     """What any write would change. Reading may change the time of access, and does so once a day."""
     stat = path.stat()
     return stat.st_ino, stat.st_mtime_ns, stat.st_ctime_ns
@@ -53,11 +53,11 @@ def test_an_op_changes_its_line_and_is_recorded_with_a_diff(desk: Desk):
 
 
 def test_a_run_without_effect_leaves_the_file_untouched_and_is_recorded(desk: Desk):
-    before = written(desk.vault / "USER.md")
+    before = file_identity(desk.vault / "USER.md")
 
     edit = desk.append("GREEN")
 
-    assert written(desk.vault / "USER.md") == before
+    assert file_identity(desk.vault / "USER.md") == before
     assert [done.outcome for done in edit.applied] == ["noop_dup"]
     assert len(desk.records()) == 1
     assert desk.learnt == []

@@ -22,7 +22,7 @@ def rewrite(desk: Desk, **asked: Any) -> Any:
 
 
 @pytest.fixture
-def of_both(desk: Desk) -> Desk:
+def mixed_note(desk: Desk) -> Desk:
     """A note with items of a person, and one of the bot."""
     desk.save(TEA)
     desk.append("black", source="tool")
@@ -38,15 +38,15 @@ def of_both(desk: Desk) -> Desk:
 )
 @pytest.mark.parametrize("human_items", ["propose", "edit"])
 def test_of_an_item_changed_by_both_the_persons_line_stays_and_the_bots_is_proposed(
-    of_both: Desk, theirs: str, human_items: str
+    mixed_note: Desk, theirs: str, human_items: str
 ):
-    of_both.options["human_items"] = human_items
+    mixed_note.options["human_items"] = human_items
     saved = WITH_BLACK.replace("- black\n", f"- {theirs}\n")
-    meanwhile(of_both, saved)
+    meanwhile(mixed_note, saved)
 
-    edit = rewrite(of_both, source="tool")
+    edit = rewrite(mixed_note, source="tool")
 
-    assert of_both.text() == saved
+    assert mixed_note.text() == saved
     assert edit.applied == edit.rejected == ()
     [proposal] = edit.proposed
     assert proposal.op == {
@@ -55,105 +55,109 @@ def test_of_an_item_changed_by_both_the_persons_line_stays_and_the_bots_is_propo
         "match": theirs,
         "line": "black, strong",
     }
-    assert f"id {proposal.id}" in of_both.text(PAGE)
+    assert f"id {proposal.id}" in mixed_note.text(PAGE)
 
-    of_both.save(of_both.text(PAGE).replace("- [ ]", "- [x]"), PAGE)
-    of_both.curator.inbox.carry_out(PAGE, of_both.now + timedelta(minutes=1))
-    assert of_both.text() == saved.replace(theirs, "black, strong")
+    mixed_note.save(mixed_note.text(PAGE).replace("- [ ]", "- [x]"), PAGE)
+    mixed_note.curator.inbox.carry_out(PAGE, mixed_note.now + timedelta(minutes=1))
+    assert mixed_note.text() == saved.replace(theirs, "black, strong")
 
 
 @pytest.mark.scenario("A13")
-def test_a_waiting_bot_edit_of_an_item_a_person_changed_is_proposed(of_both: Desk):
-    path = of_both.vault / "USER.md"
+def test_a_waiting_bot_edit_of_an_item_a_person_changed_is_proposed(mixed_note: Desk):
+    path = mixed_note.vault / "USER.md"
     path.chmod(0o444)
-    assert rewrite(of_both, source="tool").pending
-    of_both.close()
+    assert rewrite(mixed_note, source="tool").pending
+    mixed_note.close()
     saved = WITH_BLACK.replace("- black\n", "- oolong\n")
-    of_both.save(saved)
+    mixed_note.save(saved)
 
-    [record] = of_both.curator.tend(of_both.now)
+    [record] = mixed_note.curator.tend(mixed_note.now)
 
-    assert of_both.text() == saved
+    assert mixed_note.text() == saved
     assert [one.op["match"] for one in record.proposed] == ["oolong"]
-    assert '"oolong" to "black, strong"' in of_both.text(PAGE)
+    assert '"oolong" to "black, strong"' in mixed_note.text(PAGE)
 
 
 def test_an_edit_requested_by_a_person_is_applied_to_the_newer_text(
-    of_both: Desk,
+    mixed_note: Desk,
 ):
-    meanwhile(of_both, WITH_BLACK.replace("- black\n", "- black, in the morning\n"))
+    meanwhile(mixed_note, WITH_BLACK.replace("- black\n", "- black, in the morning\n"))
 
-    edit = rewrite(of_both, source="cli")
+    edit = rewrite(mixed_note, source="cli")
 
     assert edit.proposed == ()
-    assert of_both.text() == WITH_BLACK.replace("- black\n", "- black, strong\n")
+    assert mixed_note.text() == WITH_BLACK.replace("- black\n", "- black, strong\n")
 
 
-def test_an_item_deleted_during_the_write_is_not_restored(of_both: Desk):
-    meanwhile(of_both, TEA)
+def test_an_item_deleted_during_the_write_is_not_restored(mixed_note: Desk):
+    meanwhile(mixed_note, TEA)
 
-    edit = rewrite(of_both, source="tool")
+    edit = rewrite(mixed_note, source="tool")
 
-    assert of_both.text() == TEA
+    assert mixed_note.text() == TEA
     assert [done.outcome for done in edit.applied] == ["noop_no_match"]
     assert edit.proposed == ()
 
 
 @pytest.mark.scenario("A17")
-def test_an_item_a_person_duplicated_stays_duplicated(of_both: Desk):
+def test_an_item_a_person_duplicated_stays_duplicated(mixed_note: Desk):
     doubled = WITH_BLACK.replace("- black\n", "- black\n- black\n")
-    meanwhile(of_both, doubled)
+    meanwhile(mixed_note, doubled)
 
-    of_both.append("oolong", source="tool")
+    mixed_note.append("oolong", source="tool")
 
-    assert of_both.text() == doubled.replace(
+    assert mixed_note.text() == doubled.replace(
         "- black\n- black\n", "- black\n- black\n- oolong\n"
     )
-    again = rewrite(of_both, source="tool")
+    again = rewrite(mixed_note, source="tool")
     assert [refused.reason for refused in again.rejected] == ["multiple_matches"]
-    assert of_both.text().count("- black\n") == 2
+    assert mixed_note.text().count("- black\n") == 2
 
 
 @pytest.mark.scenario("A18")
-def test_a_persons_reordering_and_the_bots_rewording_are_both_kept(of_both: Desk):
-    meanwhile(of_both, TEA.replace("- green\n- white\n", "- black\n- white\n- green\n"))
+def test_a_persons_reordering_and_the_bots_rewording_are_both_kept(mixed_note: Desk):
+    meanwhile(
+        mixed_note, TEA.replace("- green\n- white\n", "- black\n- white\n- green\n")
+    )
 
-    edit = rewrite(of_both, source="tool")
+    edit = rewrite(mixed_note, source="tool")
 
     assert [done.outcome for done in edit.applied] == ["applied"]
-    assert of_both.text() == TEA.replace(
+    assert mixed_note.text() == TEA.replace(
         "- green\n- white\n", "- black, strong\n- white\n- green\n"
     )
 
 
-def test_undoing_an_edit_a_person_changed_since_is_proposed_in_the_inbox(of_both: Desk):
-    edit = rewrite(of_both, source="tool")
+def test_undoing_an_edit_a_person_changed_since_is_proposed_in_the_inbox(
+    mixed_note: Desk,
+):
+    edit = rewrite(mixed_note, source="tool")
     saved = WITH_BLACK.replace("- black\n", "- black, strong, in the morning\n")
-    of_both.save(saved)
+    mixed_note.save(saved)
 
-    undone = of_both.undo(edit.audit_id)
+    undone = mixed_note.undo(edit.audit_id)
 
-    assert of_both.text() == saved
+    assert mixed_note.text() == saved
     assert [one.op["line"] for one in undone.proposed] == ["black"]
-    assert f"id {undone.proposed[0].id}" in of_both.text(PAGE)
+    assert f"id {undone.proposed[0].id}" in mixed_note.text(PAGE)
 
 
 def test_undoing_a_restore_proposes_changes_to_lines_a_person_edited_since(
-    of_both: Desk,
+    mixed_note: Desk,
 ):
-    newest = of_both.curator.past.history("USER.md")[0].revision
-    rewrite(of_both, source="cli")
-    run = of_both.curator.new_command(
-        "USER.md", "cli", of_both.now, RestoreVersion(newest)
+    newest = mixed_note.curator.past.history("USER.md")[0].revision
+    rewrite(mixed_note, source="cli")
+    run = mixed_note.curator.new_command(
+        "USER.md", "cli", mixed_note.now, RestoreVersion(newest)
     )
-    back = of_both.curator.run(run, of_both.now)
-    assert of_both.text() == WITH_BLACK
+    back = mixed_note.curator.run(run, mixed_note.now)
+    assert mixed_note.text() == WITH_BLACK
     saved = WITH_BLACK.replace("- black\n", "- black, early\n")
-    of_both.save(saved)
+    mixed_note.save(saved)
 
-    undone = of_both.undo(back.audit_id)
+    undone = mixed_note.undo(back.audit_id)
 
-    assert of_both.text() == saved
+    assert mixed_note.text() == saved
     assert [one.op for one in undone.proposed] == [
         {
             "op": "replace",

@@ -16,7 +16,7 @@ def settle(desk: Desk, after: timedelta = timedelta(minutes=1)) -> None:
     desk.curator.tend(desk.now)
 
 
-def waiting(desk: Desk) -> list[str]:
+def open_proposals(desk: Desk) -> list[str]:
     """What INBOX asks a person about."""
     return [
         str(one.op.get("line", one.op.get("lines")))
@@ -35,7 +35,7 @@ def test_a_line_removed_by_a_stale_buffer_is_proposed_in_the_inbox(desk: Desk):
     settle(desk)
 
     assert desk.text() == saved
-    assert waiting(desk) == ["black"]
+    assert open_proposals(desk) == ["black"]
     assert "black" in desk.text(desk.curator.inbox.page_of("USER.md"))
 
 
@@ -53,7 +53,7 @@ def test_a_possibly_lost_line_does_not_count_as_deleted(desk: Desk):
     assert desk.text() == saved
     again = desk.append("black", source="nightly")
     assert [one.id for one in again.proposed] == [one.id for one in edit.proposed]
-    assert waiting(desk) == ["black"]
+    assert open_proposals(desk) == ["black"]
 
 
 @pytest.mark.scenario("A10")
@@ -77,7 +77,7 @@ def test_a_proposed_line_is_written_on_approval_and_never_after_rejection(
         desk.append("White.", source="nightly").rejected[0].reason
         == "rejected_by_person"
     )
-    assert waiting(desk) == []
+    assert open_proposals(desk) == []
 
 
 @pytest.mark.scenario("A7")
@@ -104,7 +104,7 @@ def test_an_editor_lock_older_than_the_write_proves_a_stale_buffer(desk: Desk):
         "- green",
         "- jasmine",
     ]
-    assert waiting(desk) == []
+    assert open_proposals(desk) == []
 
 
 @pytest.mark.scenario("A8")
@@ -138,7 +138,7 @@ def test_a_note_reverted_to_an_older_version_stays_reverted(desk: Desk):
     settle(desk)
 
     assert desk.text() == older
-    assert waiting(desk) == ["black", "white"]
+    assert open_proposals(desk) == ["black", "white"]
 
 
 @pytest.mark.scenario("A9")
@@ -156,7 +156,7 @@ def test_a_person_who_removes_part_of_the_bots_lines_has_seen_them(
 
     settle(desk)
 
-    assert waiting(desk) == []
+    assert open_proposals(desk) == []
 
 
 def test_a_person_who_rewords_the_bots_line_has_seen_it(desk: Desk):
@@ -167,7 +167,7 @@ def test_a_person_who_rewords_the_bots_line_has_seen_it(desk: Desk):
 
     settle(desk)
 
-    assert waiting(desk) == []
+    assert open_proposals(desk) == []
 
 
 def test_a_replacement_lost_to_a_stale_buffer_is_proposed_again(desk: Desk):
@@ -204,7 +204,7 @@ def test_our_new_line_is_restored_after_a_sync_client_overwrites_it_with_an_olde
     settle(desk)
 
     assert "- bread\n- black\n" in desk.text()
-    assert waiting(desk) == []
+    assert open_proposals(desk) == []
 
 
 def test_the_bots_line_is_restored_after_a_save_too_soon_to_have_seen_it(desk: Desk):
@@ -215,7 +215,7 @@ def test_the_bots_line_is_restored_after_a_save_too_soon_to_have_seen_it(desk: D
     desk.append("white", source="tool")
 
     assert "- jasmine\n- black\n- white\n" in desk.text()
-    assert waiting(desk) == []
+    assert open_proposals(desk) == []
 
 
 def test_the_bots_line_is_restored_after_a_stale_save_that_removed_the_same_line(
@@ -256,7 +256,7 @@ def test_a_quick_deletion_of_a_replaced_line_asks_which_text_was_meant(
     settle(desk, timedelta(seconds=seconds))
 
     assert desk.text() == saved
-    assert waiting(desk) == asked
+    assert open_proposals(desk) == asked
 
 
 def test_a_line_the_bot_wrote_while_the_note_was_missing_does_not_count_as_deleted(
@@ -272,7 +272,7 @@ def test_a_line_the_bot_wrote_while_the_note_was_missing_does_not_count_as_delet
     settle(desk)
 
     assert desk.text() == loaded
-    assert waiting(desk) == ["['rhubarb']"]
+    assert open_proposals(desk) == ["['rhubarb']"]
 
 
 def test_a_person_who_keeps_one_of_the_bots_new_lines_has_seen_all_of_them(desk: Desk):
@@ -303,7 +303,7 @@ def test_an_approved_line_that_already_returned_elsewhere_is_not_written_again(
     desk.curator.inbox.decide(proposal, "approved", desk.now)
 
     assert desk.text().count("- black") == 1
-    assert waiting(desk) == []
+    assert open_proposals(desk) == []
 
 
 def test_a_lost_line_is_proposed_only_once(desk: Desk):

@@ -47,14 +47,14 @@ def text_of(memory: VaultMemory, note: str) -> str:
     return memory.read(note).text
 
 
-def back(memory: VaultMemory, text: str, **options) -> TakenBack:
+def retract(memory: VaultMemory, text: str, **options) -> TakenBack:
     return memory.forgetting.take_back(text, scopes=["user:alice"], **options)
 
 
 def test_an_item_of_the_bot_is_removed_and_undo_restores_it(memory: VaultMemory):
     before = text_of(memory, ALICE)
 
-    done = back(memory, "A  FERRET")
+    done = retract(memory, "A  FERRET")
 
     assert (done.matches, done.proposed, done.remaining) == (1, (), ())
     [removed] = done.removed
@@ -68,7 +68,7 @@ def test_an_item_of_the_bot_is_removed_and_undo_restores_it(memory: VaultMemory)
 
 
 def test_removing_a_persons_item_is_only_proposed(memory: VaultMemory):
-    done = back(memory, "a hen")
+    done = retract(memory, "a hen")
 
     assert done.removed == ()
     [proposed] = done.proposed
@@ -85,11 +85,11 @@ def test_removing_a_persons_item_is_only_proposed(memory: VaultMemory):
 def test_notes_of_others_are_neither_changed_nor_mentioned(memory: VaultMemory):
     before = text_of(memory, BOB)
 
-    done = back(memory, "ferret")
+    done = retract(memory, "ferret")
 
     assert text_of(memory, BOB) == before
     assert "bob" not in json.dumps(done.as_json())
-    assert back(memory, "ferret", note=BOB) == TakenBack(0, (), (), ())
+    assert retract(memory, "ferret", note=BOB) == TakenBack(0, (), (), ())
 
 
 def test_turns_and_prose_are_kept_and_reported(memory: VaultMemory, outside: Outside):
@@ -98,7 +98,7 @@ def test_turns_and_prose_are_kept_and_reported(memory: VaultMemory, outside: Out
         session="s", role="user", user="alice", text="my ferret is called Iris"
     )
 
-    done = back(memory, "ferret")
+    done = retract(memory, "ferret")
 
     assert {one.place: one.why for one in done.remaining} == {
         "Users/alice/memories/letter.md": NO_ITEM,
@@ -118,14 +118,14 @@ def test_a_note_is_changed_only_at_the_expected_revision(
     before = text_of(memory, ALICE)
 
     with pytest.raises(NoteChanged):
-        back(memory, "ferret", note=ALICE, expected=revision)
+        retract(memory, "ferret", note=ALICE, expected=revision)
     assert text_of(memory, ALICE) == before
 
-    assert back(
+    assert retract(
         memory, "ferret", note=ALICE, expected=memory.read(ALICE).revision
     ).removed
     with pytest.raises(UsageError, match="one note"):
-        back(memory, "ferret", expected=revision)
+        retract(memory, "ferret", expected=revision)
 
 
 def test_nested_items_are_removed_with_their_parent_and_count_once(
@@ -136,7 +136,7 @@ def test_nested_items_are_removed_with_their_parent_and_count_once(
         "## Trees\n\n- elm by the gate\n  - this elm is old\n- oak\n",
     )
 
-    done = back(memory, "elm")
+    done = retract(memory, "elm")
 
     assert (done.matches, [one.count for one in done.proposed]) == (1, [1])
 
@@ -148,9 +148,9 @@ def test_a_text_that_is_too_short_or_matches_too_much_is_refused(
     note = outside.write("Users/alice/memories/gulls.md", f"## Gulls\n\n{items}")
 
     with pytest.raises(TextTooShort):
-        back(memory, "a")
+        retract(memory, "a")
     with pytest.raises(TooManyItems, match="30 items"):
-        back(memory, "gull")
+        retract(memory, "gull")
     assert note.read_text().count("gull") == 30
     assert memory.inbox() == ()
 
@@ -161,7 +161,7 @@ def test_an_unreadable_note_is_reported(memory: VaultMemory, outside: Outside):
     note.unlink()
     note.symlink_to(outside.vault / BOB)
 
-    [remaining] = back(memory, "swan").remaining
+    [remaining] = retract(memory, "swan").remaining
 
     assert (remaining.place, remaining.why[:7]) == (
         "Users/alice/memories/letter.md",

@@ -74,7 +74,7 @@ def hook(
     )
 
 
-def given_to(
+def output_for(
     outside: Outside, host: str, said: object, *options: str, **environment: str
 ) -> str:
     """What the host's model is given for an event."""
@@ -99,7 +99,7 @@ def turns(outside: Outside) -> list[dict[str, Any]]:
 
 
 @pytest.fixture
-def lived_in(outside: Outside) -> Outside:
+def filled_vault(outside: Outside) -> Outside:
     outside.write(MINE, "# Mira\n\n- rows the heron boat\n")
     outside.write(
         "Users/mira/memories/boats.md",
@@ -115,20 +115,22 @@ def lived_in(outside: Outside) -> Outside:
 
 @pytest.mark.parametrize("host", HOSTS)
 def test_a_conversation_starts_with_the_memory_of_its_person(
-    lived_in: Outside, host: str
+    filled_vault: Outside, host: str
 ) -> None:
-    text = given_to(lived_in, host, payload(host, "session-start"))
+    text = output_for(filled_vault, host, payload(host, "session-start"))
 
     assert "rows the heron boat" in text
     assert "secret" not in text
     assert "amber" not in text
-    assert turns(lived_in) == []
+    assert turns(filled_vault) == []
 
 
 def test_the_opencode_plugin_gets_the_memory_as_plain_text(
-    lived_in: Outside,
+    filled_vault: Outside,
 ) -> None:
-    given = hook(lived_in, "opencode", payload("claude-code", "session-start")).stdout
+    given = hook(
+        filled_vault, "opencode", payload("claude-code", "session-start")
+    ).stdout
 
     assert given.startswith("What stands between")
     assert "rows the heron boat" in given
@@ -136,12 +138,12 @@ def test_the_opencode_plugin_gets_the_memory_as_plain_text(
 
 @pytest.mark.parametrize("host", HOSTS)
 def test_a_prompt_is_recorded_and_answered_only_if_recall_is_enabled(
-    lived_in: Outside, host: str
+    filled_vault: Outside, host: str
 ) -> None:
     said = payload(host, "user-prompt-submit")
 
-    recalled = given_to(lived_in, host, said, **RECALL)
-    silent = given_to(lived_in, host, said)
+    recalled = output_for(filled_vault, host, said, **RECALL)
+    silent = output_for(filled_vault, host, said)
 
     assert silent == ""
     assert "amber spar varnish" in recalled
@@ -151,30 +153,32 @@ def test_a_prompt_is_recorded_and_answered_only_if_recall_is_enabled(
     assert "Which varnish" not in recalled, "the conversation itself is not recalled"
     assert [
         (turn["role"], turn["text"], turn["source"], turn["session"])
-        for turn in turns(lived_in)
+        for turn in turns(filled_vault)
     ] == [("user", said["prompt"], host, said["session_id"])] * 2
 
 
 @pytest.mark.parametrize("host", HOSTS)
 def test_answers_are_recorded_once_before_compaction_discards_them(
-    lived_in: Outside, host: str
+    filled_vault: Outside, host: str
 ) -> None:
     transcript = str(PAYLOADS / f"{host}.jsonl")
 
     assert (
-        given_to(
-            lived_in, host, payload(host, "pre-compact", transcript_path=transcript)
+        output_for(
+            filled_vault, host, payload(host, "pre-compact", transcript_path=transcript)
         )
         == ""
     )
     assert (
-        given_to(
-            lived_in, host, payload(host, "session-end", transcript_path=transcript)
+        output_for(
+            filled_vault, host, payload(host, "session-end", transcript_path=transcript)
         )
         == ""
     )
 
-    assert [(turn["role"], turn["text"], turn["ts"]) for turn in turns(lived_in)] == [
+    assert [
+        (turn["role"], turn["text"], turn["ts"]) for turn in turns(filled_vault)
+    ] == [
         (
             "assistant",
             "It got amber spar varnish, two coats.",
@@ -186,30 +190,30 @@ def test_answers_are_recorded_once_before_compaction_discards_them(
 
 @pytest.mark.parametrize("host", HOSTS)
 def test_an_answer_survives_a_host_killed_right_after_it(
-    lived_in: Outside, host: str
+    filled_vault: Outside, host: str
 ) -> None:
     """A killed host calls neither PreCompact nor SessionEnd."""
-    given_to(lived_in, host, payload(host, "user-prompt-submit"))
+    output_for(filled_vault, host, payload(host, "user-prompt-submit"))
 
-    assert given_to(lived_in, host, payload(host, "stop")) == ""
+    assert output_for(filled_vault, host, payload(host, "stop")) == ""
 
-    assert [(turn["role"], turn["text"]) for turn in turns(lived_in)] == [
+    assert [(turn["role"], turn["text"]) for turn in turns(filled_vault)] == [
         ("user", payload(host, "user-prompt-submit")["prompt"]),
         ("assistant", "It got amber spar varnish, two coats."),
     ]
-    assert lived_in.finds("amber spar varnish, two coats", "--user", "mira")
+    assert filled_vault.finds("amber spar varnish, two coats", "--user", "mira")
 
 
 @pytest.mark.parametrize("host", HOSTS)
 def test_an_answer_recorded_on_stop_is_not_recorded_again_from_the_transcript(
-    lived_in: Outside, host: str
+    filled_vault: Outside, host: str
 ) -> None:
     transcript = str(PAYLOADS / f"{host}.jsonl")
 
     for event in ("stop", "stop", "pre-compact", "session-end"):
-        given_to(lived_in, host, payload(host, event, transcript_path=transcript))
+        output_for(filled_vault, host, payload(host, event, transcript_path=transcript))
 
-    assert sorted(turn["text"] for turn in turns(lived_in)) == [
+    assert sorted(turn["text"] for turn in turns(filled_vault)) == [
         "Fair winds to the heron boat.",
         "It got amber spar varnish, two coats.",
     ]
@@ -219,7 +223,7 @@ def test_an_answer_recorded_on_stop_is_not_recorded_again_from_the_transcript(
     "named", ["by the hook alone", "by the transcript alone", "by nobody"]
 )
 def test_an_answer_is_recorded_once_however_its_turn_is_identified(
-    lived_in: Outside, tmp_path: Path, named: str
+    filled_vault: Outside, tmp_path: Path, named: str
 ) -> None:
     """Versions of a host differ in what they name."""
     lines = (
@@ -231,21 +235,21 @@ def test_an_answer_is_recorded_once_however_its_turn_is_identified(
     transcript.write_text("".join(lines), encoding="utf-8")
     turn = payload("codex", "stop")["turn_id"] if named == "by the hook alone" else None
 
-    given_to(lived_in, "codex", payload("codex", "stop", turn_id=turn))
-    given_to(
-        lived_in,
+    output_for(filled_vault, "codex", payload("codex", "stop", turn_id=turn))
+    output_for(
+        filled_vault,
         "codex",
         payload("codex", "session-end", transcript_path=str(transcript)),
     )
 
-    assert sorted(turn["text"] for turn in turns(lived_in)) == [
+    assert sorted(turn["text"] for turn in turns(filled_vault)) == [
         "Fair winds to the heron boat.",
         "It got amber spar varnish, two coats.",
     ]
 
 
 def test_identical_answers_in_two_turns_are_both_recorded(
-    lived_in: Outside, tmp_path: Path
+    filled_vault: Outside, tmp_path: Path
 ) -> None:
     """The second answer had no event of its own: the host was killed, and the conversation went on later."""
     text = (PAYLOADS / "codex.jsonl").read_text(encoding="utf-8")
@@ -256,42 +260,44 @@ def test_identical_answers_in_two_turns_are_both_recorded(
         )
     )
 
-    given_to(lived_in, "codex", payload("codex", "stop"))
-    given_to(
-        lived_in,
+    output_for(filled_vault, "codex", payload("codex", "stop"))
+    output_for(
+        filled_vault,
         "codex",
         payload("codex", "session-end", transcript_path=str(transcript)),
     )
 
-    assert [turn["text"] for turn in turns(lived_in)] == [
+    assert [turn["text"] for turn in turns(filled_vault)] == [
         "It got amber spar varnish, two coats."
     ] * 2
 
 
 def test_an_answer_at_midnight_is_recorded_once(
-    lived_in: Outside, tmp_path: Path
+    filled_vault: Outside, tmp_path: Path
 ) -> None:
     """Its transcript has the time of the day before."""
     transcript = str(PAYLOADS / "codex.jsonl")
 
-    given_to(
-        lived_in,
+    output_for(
+        filled_vault,
         "codex",
         payload("codex", "stop"),
         "--now",
         "2026-05-02T00:00:00.100+00:00",
     )
-    given_to(
-        lived_in, "codex", payload("codex", "session-end", transcript_path=transcript)
+    output_for(
+        filled_vault,
+        "codex",
+        payload("codex", "session-end", transcript_path=transcript),
     )
 
-    assert [turn["text"] for turn in turns(lived_in)].count(
+    assert [turn["text"] for turn in turns(filled_vault)].count(
         "It got amber spar varnish, two coats."
     ) == 1
 
 
 def test_a_gemini_cli_conversation_is_recorded_without_text_injected_by_hooks(
-    lived_in: Outside,
+    filled_vault: Outside,
 ) -> None:
     """The payloads are those of Gemini CLI 0.61.0."""
     about = {
@@ -306,22 +312,22 @@ def test_a_gemini_cli_conversation_is_recorded_without_text_injected_by_hooks(
         "stop_hook_active": False,
     }
 
-    assert "rows the heron boat" in given_to(
-        lived_in, "gemini-cli", {**about, "hook_event_name": "SessionStart"}
+    assert "rows the heron boat" in output_for(
+        filled_vault, "gemini-cli", {**about, "hook_event_name": "SessionStart"}
     )
-    given_to(
-        lived_in,
+    output_for(
+        filled_vault,
         "gemini-cli",
         {**about, "hook_event_name": "BeforeAgent", "prompt": prompt},
     )
     for _ in range(2):
-        given_to(
-            lived_in,
+        output_for(
+            filled_vault,
             "gemini-cli",
             {**about, "hook_event_name": "AfterAgent", **answered},
         )
 
-    assert [(turn["role"], turn["text"]) for turn in turns(lived_in)] == [
+    assert [(turn["role"], turn["text"]) for turn in turns(filled_vault)] == [
         ("user", "Good morning"),
         ("assistant", "Good morning, Mira."),
     ]
@@ -329,43 +335,49 @@ def test_a_gemini_cli_conversation_is_recorded_without_text_injected_by_hooks(
 
 @pytest.mark.parametrize("answer", [None, "", " \n"])
 def test_a_turn_without_an_answer_records_nothing(
-    lived_in: Outside, answer: str | None
+    filled_vault: Outside, answer: str | None
 ) -> None:
     assert (
-        given_to(
-            lived_in, "codex", payload("codex", "stop", last_assistant_message=answer)
+        output_for(
+            filled_vault,
+            "codex",
+            payload("codex", "stop", last_assistant_message=answer),
         )
         == ""
     )
-    assert turns(lived_in) == []
+    assert turns(filled_vault) == []
 
 
 def test_an_answer_is_recorded_while_another_process_empties_the_drop_folder(
-    lived_in: Outside,
+    filled_vault: Outside,
 ) -> None:
-    drop = lived_in.state / "drop"
+    drop = filled_vault.state / "drop"
     drop.mkdir(mode=0o700, exist_ok=True)
     with (drop / ".lock").open("w") as lock:
         fcntl.flock(lock, fcntl.LOCK_EX)
-        given_to(lived_in, "codex", payload("codex", "stop"))
-        assert turns(lived_in) == []
+        output_for(filled_vault, "codex", payload("codex", "stop"))
+        assert turns(filled_vault) == []
 
-    given_to(lived_in, "codex", payload("codex", "session-end", transcript_path=None))
+    output_for(
+        filled_vault, "codex", payload("codex", "session-end", transcript_path=None)
+    )
 
-    assert [turn["text"] for turn in turns(lived_in)] == [
+    assert [turn["text"] for turn in turns(filled_vault)] == [
         "It got amber spar varnish, two coats."
     ]
 
 
-def test_ending_a_conversation_ends_its_session(lived_in: Outside) -> None:
-    given_to(lived_in, "codex", payload("codex", "user-prompt-submit"))
-    given_to(lived_in, "codex", payload("codex", "session-end", transcript_path=None))
+def test_ending_a_conversation_ends_its_session(filled_vault: Outside) -> None:
+    output_for(filled_vault, "codex", payload("codex", "user-prompt-submit"))
+    output_for(
+        filled_vault, "codex", payload("codex", "session-end", transcript_path=None)
+    )
 
-    ended = list((lived_in.state / "sessions").rglob("*.ended"))
+    ended = list((filled_vault.state / "sessions").rglob("*.ended"))
     assert [json.loads(file.read_text())["session"] for file in ended] == [
         payload("codex", "session-end")["session_id"]
     ]
-    assert not list((lived_in.state / "sessions").rglob("*.open"))
+    assert not list((filled_vault.state / "sessions").rglob("*.open"))
 
 
 @pytest.mark.parametrize(
@@ -379,50 +391,50 @@ def test_ending_a_conversation_ends_its_session(lived_in: Outside) -> None:
     ],
 )
 def test_a_prompt_not_typed_by_a_person_is_not_recorded(
-    lived_in: Outside, changes: dict[str, Any]
+    filled_vault: Outside, changes: dict[str, Any]
 ) -> None:
     assert (
-        given_to(
-            lived_in,
+        output_for(
+            filled_vault,
             "claude-code",
             payload("claude-code", "user-prompt-submit", **changes),
             **RECALL,
         )
         == ""
     )
-    assert turns(lived_in) == []
+    assert turns(filled_vault) == []
 
 
 def test_a_prompt_that_starts_with_a_path_is_not_a_slash_command(
-    lived_in: Outside,
+    filled_vault: Outside,
 ) -> None:
-    given_to(
-        lived_in,
+    output_for(
+        filled_vault,
         "codex",
         payload(
             "codex", "user-prompt-submit", prompt="/var/log is full of \ud83d halves"
         ),
     )
 
-    assert [turn["text"] for turn in turns(lived_in)] == [
+    assert [turn["text"] for turn in turns(filled_vault)] == [
         "/var/log is full of \ufffd halves"
     ]
 
 
 def test_a_prompt_gets_the_relevant_lines_of_a_long_memory(
-    lived_in: Outside,
+    filled_vault: Outside,
 ) -> None:
     boxes = "".join(f"- Box {number} holds nails and a rope\n" for number in range(400))
-    lived_in.write(
+    filled_vault.write(
         "groups/crew/MEMORY.md",
         f"# Crew\n\n{boxes}\n## Lighthouse\n\n- The lamp burns whale oil on Sundays\n",
     )
     prompt = "What does the lamp of the lighthouse burn on Sundays?"
     event = payload("claude-code", "user-prompt-submit", prompt=prompt)
 
-    text = given_to(lived_in, "claude-code", event, "--group", "crew", **RECALL)
-    start = given_to(
-        lived_in,
+    text = output_for(filled_vault, "claude-code", event, "--group", "crew", **RECALL)
+    start = output_for(
+        filled_vault,
         "claude-code",
         payload("claude-code", "session-start"),
         "--group",
@@ -435,32 +447,37 @@ def test_a_prompt_gets_the_relevant_lines_of_a_long_memory(
     assert length(start) <= MOST_CHARACTERS
 
 
-def test_a_channel_gets_only_the_memory_of_the_channel(lived_in: Outside) -> None:
-    lived_in.write("Channels/harbour/CHANNEL.md", "# Harbour\n\n- the buoy is green\n")
-
-    text = given_to(
-        lived_in, "codex", payload("codex", "session-start"), "--channel", "harbour"
+def test_a_channel_gets_only_the_memory_of_the_channel(filled_vault: Outside) -> None:
+    filled_vault.write(
+        "Channels/harbour/CHANNEL.md", "# Harbour\n\n- the buoy is green\n"
     )
-    given_to(
-        lived_in, "codex", payload("codex", "user-prompt-submit"), "--channel=harbour"
+
+    text = output_for(
+        filled_vault, "codex", payload("codex", "session-start"), "--channel", "harbour"
+    )
+    output_for(
+        filled_vault,
+        "codex",
+        payload("codex", "user-prompt-submit"),
+        "--channel=harbour",
     )
 
     assert "the buoy is green" in text
-    assert [turn["channel"] for turn in turns(lived_in)] == ["harbour"]
+    assert [turn["channel"] for turn in turns(filled_vault)] == ["harbour"]
 
 
 @pytest.mark.parametrize(
     "line", ["- a line of memory, number {}", '- „{}“ "quoted" \\ \U0001f6a3']
 )
 def test_the_answer_fits_the_hosts_limit_and_is_cut_between_lines(
-    lived_in: Outside, line: str
+    filled_vault: Outside, line: str
 ) -> None:
-    lived_in.write(
+    filled_vault.write(
         MINE,
         "# Mira\n\n" + "".join(line.format(number) + "\n" for number in range(2000)),
     )
 
-    done = hook(lived_in, "claude-code", payload("claude-code", "session-start"))
+    done = hook(filled_vault, "claude-code", payload("claude-code", "session-start"))
     text = json.loads(done.stdout)["hookSpecificOutput"]["additionalContext"]
 
     assert 8_000 < length(done.stdout) <= MOST_CHARACTERS
@@ -470,11 +487,11 @@ def test_the_answer_fits_the_hosts_limit_and_is_cut_between_lines(
     assert head[-1] == line.format(len(head) - head.index(line.format(0)) - 1)
 
 
-def test_a_running_daemon_answers_the_hook(lived_in: Outside) -> None:
-    with lived_in.daemon(MEMORY_SEARCH_AUTO_RECALL="true"):
-        text = given_to(lived_in, "codex", payload("codex", "session-start"))
-        recalled = given_to(
-            lived_in, "codex", payload("codex", "user-prompt-submit"), **RECALL
+def test_a_running_daemon_answers_the_hook(filled_vault: Outside) -> None:
+    with filled_vault.daemon(MEMORY_SEARCH_AUTO_RECALL="true"):
+        text = output_for(filled_vault, "codex", payload("codex", "session-start"))
+        recalled = output_for(
+            filled_vault, "codex", payload("codex", "user-prompt-submit"), **RECALL
         )
 
     assert "rows the heron boat" in text
@@ -485,28 +502,29 @@ def test_a_running_daemon_answers_the_hook(lived_in: Outside) -> None:
 
 
 @pytest.fixture
-def broken(
-    lived_in: Outside,
+def failing_hook(
+    filled_vault: Outside,
     monkeypatch: pytest.MonkeyPatch,
     capfd: pytest.CaptureFixture[str],
 ) -> Callable[..., str]:
     """The one line that says why there is no answer. In this process, which saves its start."""
 
-    def run_(host: str, said: object, *options: str, **environment: str) -> str:
-        for name, value in (lived_in.environment | environment).items():
+    def run_hook(host: str, said: object, *options: str, **environment: str) -> str:
+        for name, value in (filled_vault.environment | environment).items():
             monkeypatch.setenv(name, value)
         raw = said if isinstance(said, bytes) else json.dumps(said).encode()
         monkeypatch.setattr(sys, "stdin", io.TextIOWrapper(io.BytesIO(raw)))
         capfd.readouterr()
         assert (
-            run([host, "--vault", str(lived_in.vault), "--user", "mira", *options]) == 0
+            run([host, "--vault", str(filled_vault.vault), "--user", "mira", *options])
+            == 0
         )
         out, err = capfd.readouterr()
         assert out == ""
         assert err.count("\n") == 1
         return err
 
-    return run_
+    return run_hook
 
 
 Broken = Callable[..., str]
@@ -542,10 +560,10 @@ Broken = Callable[..., str]
     ],
 )
 def test_an_invalid_payload_produces_no_output_and_a_logged_reason(
-    lived_in: Outside, broken: Broken, said: object, why: str
+    filled_vault: Outside, failing_hook: Broken, said: object, why: str
 ) -> None:
-    assert why in broken("claude-code", said)
-    assert turns(lived_in) == []
+    assert why in failing_hook("claude-code", said)
+    assert turns(filled_vault) == []
 
 
 @pytest.mark.parametrize(
@@ -563,23 +581,23 @@ def test_an_invalid_payload_produces_no_output_and_a_logged_reason(
     ],
 )
 def test_a_wrong_setup_never_stops_the_host(
-    broken: Broken,
+    failing_hook: Broken,
     host: str,
     options: tuple[str, ...],
     environment: dict[str, str],
     why: str,
 ) -> None:
-    assert why in broken(
+    assert why in failing_hook(
         host, payload("claude-code", "user-prompt-submit"), *options, **environment
     )
 
 
 def test_a_failing_hook_process_exits_quickly_without_output(
-    lived_in: Outside,
+    filled_vault: Outside,
 ) -> None:
     started = time.monotonic()
 
-    done = hook(lived_in, "codex", payload("codex", "session-start"), "--user", "")
+    done = hook(filled_vault, "codex", payload("codex", "session-start"), "--user", "")
 
     assert done.stdout == ""
     assert "whom it serves" in done.stderr
@@ -610,19 +628,19 @@ def test_an_invalid_command_line_still_exits_with_0(
 
 
 def test_a_locked_or_damaged_index_produces_no_output_and_loses_no_prompt(
-    lived_in: Outside,
+    filled_vault: Outside,
 ) -> None:
-    for file in (lived_in.state / "index").iterdir():
+    for file in (filled_vault.state / "index").iterdir():
         file.write_bytes(b"not a database" * 1000)
 
-    hook(lived_in, "codex", payload("codex", "user-prompt-submit"))
+    hook(filled_vault, "codex", payload("codex", "user-prompt-submit"))
 
-    assert [turn["text"] for turn in turns(lived_in)] == [
+    assert [turn["text"] for turn in turns(filled_vault)] == [
         payload("codex", "user-prompt-submit")["prompt"]
     ]
 
 
-def test_a_host_that_sends_no_payload_is_not_waited_for(lived_in: Outside) -> None:
+def test_a_host_that_sends_no_payload_is_not_waited_for(filled_vault: Outside) -> None:
     script = "import sys; from vault_memory.hosts.hook_command import run; run(sys.argv[1:], seconds=0.5)"
     process = subprocess.Popen(
         [
@@ -631,14 +649,14 @@ def test_a_host_that_sends_no_payload_is_not_waited_for(lived_in: Outside) -> No
             script,
             "codex",
             "--vault",
-            str(lived_in.vault),
+            str(filled_vault.vault),
             "--user",
             "mira",
         ],
         stdin=subprocess.PIPE,
         stdout=subprocess.PIPE,
         stderr=subprocess.PIPE,
-        env=lived_in.environment,
+        env=filled_vault.environment,
         text=True,
     )
     with process:
@@ -650,12 +668,12 @@ def test_a_host_that_sends_no_payload_is_not_waited_for(lived_in: Outside) -> No
 
 
 def test_a_prompt_is_recorded_even_if_recall_times_out(
-    lived_in: Outside,
+    filled_vault: Outside,
 ) -> None:
     """A daemon that has been stopped takes the question and never answers."""
     script = "import sys; from vault_memory.hosts.hook_command import run; run(sys.argv[1:], seconds=2)"
     said = payload("codex", "user-prompt-submit")
-    with lived_in.daemon() as running:
+    with filled_vault.daemon() as running:
         os.kill(running.pid, signal.SIGSTOP)
         done = subprocess.run(
             [
@@ -664,12 +682,12 @@ def test_a_prompt_is_recorded_even_if_recall_times_out(
                 script,
                 "codex",
                 "--vault",
-                str(lived_in.vault),
+                str(filled_vault.vault),
                 "--user",
                 "mira",
             ],
             input=json.dumps(said),
-            env=lived_in.environment | RECALL,
+            env=filled_vault.environment | RECALL,
             capture_output=True,
             text=True,
             timeout=60,
@@ -678,23 +696,26 @@ def test_a_prompt_is_recorded_even_if_recall_times_out(
 
     assert (done.returncode, done.stdout) == (0, "")
     assert "no answer within 2 seconds" in done.stderr
-    given_to(
-        lived_in,
+    output_for(
+        filled_vault,
         "codex",
         payload("codex", "session-end", transcript_path=str(PAYLOADS / "codex.jsonl")),
     )
-    assert said["prompt"] in [turn["text"] for turn in turns(lived_in)]
+    assert said["prompt"] in [turn["text"] for turn in turns(filled_vault)]
 
 
 def test_the_state_folder_logs_the_reason_but_never_the_conversation(
-    lived_in: Outside, broken: Broken
+    filled_vault: Outside, failing_hook: Broken
 ) -> None:
-    broken(
+    failing_hook(
         "codex", payload("codex", "user-prompt-submit", prompt="swordfish " * 200_000)
     )
-    broken("codex", b"swordfish")
+    failing_hook("codex", b"swordfish")
 
-    own, common = lived_in.state / "hook.log", lived_in.state.parent / "hook.log"
+    own, common = (
+        filled_vault.state / "hook.log",
+        filled_vault.state.parent / "hook.log",
+    )
     assert (
         "codex UserPromptSubmit: usage_error: a turn of 2,000,000 letters is too long"
         in own.read_text()
@@ -773,7 +794,7 @@ def test_only_the_end_of_a_long_transcript_is_read(tmp_path: Path) -> None:
     assert len(replies("claude-code", str(path))) == MOST_ANSWERS
 
 
-def test_a_hook_loads_no_heavy_modules(lived_in: Outside) -> None:
+def test_a_hook_loads_no_heavy_modules(filled_vault: Outside) -> None:
     """The figure itself is measured by the benchmarks; here only that nothing heavy is loaded."""
     script = (
         "import sys\nfrom vault_memory.hosts.hook_command import run\n"
@@ -787,12 +808,12 @@ def test_a_hook_loads_no_heavy_modules(lived_in: Outside) -> None:
             "hook",
             "codex",
             "--vault",
-            str(lived_in.vault),
+            str(filled_vault.vault),
             "--user",
             "mira",
         ],
         input=json.dumps(payload("codex", "session-start")),
-        env=lived_in.environment,
+        env=filled_vault.environment,
         capture_output=True,
         text=True,
         timeout=60,
@@ -820,32 +841,40 @@ def test_the_hook_command_has_a_help_text(tmp_path: Path) -> None:
     assert "SessionStart" in done.out
 
 
-def test_doctor_reports_a_hook_that_failed(lived_in: Outside, broken: Broken) -> None:
+def test_doctor_reports_a_hook_that_failed(
+    filled_vault: Outside, failing_hook: Broken
+) -> None:
     assert not [
-        check for check in lived_in.ok("doctor")["checks"] if check["name"] == "hooks"
+        check
+        for check in filled_vault.ok("doctor")["checks"]
+        if check["name"] == "hooks"
     ]
-    broken("codex", payload("codex", "user-prompt-submit", prompt="x" * 1_100_000))
+    failing_hook(
+        "codex", payload("codex", "user-prompt-submit", prompt="x" * 1_100_000)
+    )
 
     [check] = [
-        check for check in lived_in.ok("doctor")["checks"] if check["name"] == "hooks"
+        check
+        for check in filled_vault.ok("doctor")["checks"]
+        if check["name"] == "hooks"
     ]
 
     assert check["state"] == "warn"
     assert "a turn of 1,100,000 letters is too long" in check["reason"]
-    assert str(lived_in.state / "hook.log") in check["fix"]
+    assert str(filled_vault.state / "hook.log") in check["fix"]
 
 
 @pytest.mark.parametrize("host", HOSTS)
 def test_an_automated_job_in_a_host_is_not_recorded_as_the_person(
-    lived_in: Outside, host: str
+    filled_vault: Outside, host: str
 ):
     prompt = payload(host, "user-prompt-submit", prompt="I live in Paris")
 
-    hook(lived_in, host, prompt, VAULT_MEMORY_AUTOMATED="1")
-    hook(lived_in, host, prompt, VAULT_MEMORY_AUTOMATED="0")
-    hook(lived_in, host, {**prompt, "automated": True})
+    hook(filled_vault, host, prompt, VAULT_MEMORY_AUTOMATED="1")
+    hook(filled_vault, host, prompt, VAULT_MEMORY_AUTOMATED="0")
+    hook(filled_vault, host, {**prompt, "automated": True})
 
-    assert [turn.get("automated", False) for turn in turns(lived_in)] == [
+    assert [turn.get("automated", False) for turn in turns(filled_vault)] == [
         True,
         False,
         True,

@@ -102,13 +102,13 @@ def install(outside: Outside) -> Install:
 def given_files(outside: Outside, host: str) -> list[Path]:
     files = [outside.home / name for name in FILES[host]]
     if text := BEFORE[host]:
-        for file in theirs(files):
+        for file in shared_files(files):
             file.parent.mkdir(parents=True, exist_ok=True)
             file.write_bytes(text.encode())
     return files
 
 
-def theirs(files: list[Path]) -> list[Path]:
+def shared_files(files: list[Path]) -> list[Path]:
     return [file for file in files if file.suffix not in OURS_ALONE]
 
 
@@ -136,7 +136,7 @@ def test_uninstall_removes_exactly_what_install_added(
     assert all(one["changed"] for one in first["files"])
     assert [
         Path(one["backup"]).read_text() for one in first["files"] if one["backup"]
-    ] == [BEFORE[host] for _ in theirs(files)]
+    ] == [BEFORE[host] for _ in shared_files(files)]
     assert not any(one["changed"] for one in again["files"])
     assert {file: file.read_bytes() for file in files} == installed
     install(host, "--uninstall")
@@ -306,14 +306,14 @@ def says(outside: Outside, host: str, wanted: dict[str, Any]) -> bool:
     said: Any = (
         tomllib.loads(text) if host == "codex" else jsonc_reader.read(text).plain()
     )
-    return holds(said, wanted)
+    return contains(said, wanted)
 
 
-def holds(said: Any, wanted: Any) -> bool:
+def contains(said: Any, wanted: Any) -> bool:
     if not isinstance(wanted, dict):
         return bool(said == wanted)
     return isinstance(said, dict) and all(
-        name in said and holds(said[name], value) for name, value in wanted.items()
+        name in said and contains(said[name], value) for name, value in wanted.items()
     )
 
 

@@ -31,7 +31,7 @@ INDENTS = st.sampled_from([None, 1, 2, 4, "\t"])
 
 
 @st.composite
-def written(draw: st.DrawFn) -> tuple[dict[str, Any], str]:
+def object_and_text(draw: st.DrawFn) -> tuple[dict[str, Any], str]:
     """An object, and how a program or a person could have written it."""
     value = draw(OBJECTS)
     if not isinstance(value.get("hooks", {}), dict):
@@ -45,7 +45,7 @@ def written(draw: st.DrawFn) -> tuple[dict[str, Any], str]:
     ) + draw(st.sampled_from(["", newline]))
 
 
-@given(written())
+@given(object_and_text())
 @settings(max_examples=cases(150))
 def test_the_parser_reads_json_correctly(
     given_: tuple[dict[str, Any], str],
@@ -55,7 +55,7 @@ def test_the_parser_reads_json_correctly(
     assert read(text).plain() == value
 
 
-@given(written(), VALUES)
+@given(object_and_text(), VALUES)
 @settings(max_examples=cases(200))
 @example(({}, "{}"), 1)
 @example(({"hooks": {}}, '{"hooks": {}}'), 1)
@@ -83,7 +83,7 @@ def test_adding_and_removing_an_item_restores_the_same_bytes(
     assert back == text
 
 
-@given(written(), TEXTS, VALUES)
+@given(object_and_text(), TEXTS, VALUES)
 @settings(max_examples=cases(100))
 def test_setting_a_value_leaves_all_others_unchanged(
     given_: tuple[dict[str, Any], str], key: str, new: Any
@@ -93,7 +93,7 @@ def test_setting_a_value_leaves_all_others_unchanged(
     assert read(put(text, (key,), new)).plain() == value | {key: new}
 
 
-@given(written(), st.data())
+@given(object_and_text(), st.data())
 @settings(max_examples=cases(100))
 def test_a_member_can_be_removed_from_any_position(
     given_: tuple[dict[str, Any], str], data: st.DataObject

@@ -17,7 +17,7 @@ from vault_memory.rules.paths.caller import Caller
 Serve = Callable[..., Served]
 
 
-def refused(answer: httpx.Response, status: int, code: str) -> None:
+def assert_refused(answer: httpx.Response, status: int, code: str) -> None:
     assert (answer.status_code, answer.json()["error"]["code"]) == (status, code)
     assert set(answer.json()["error"]) >= {"code", "message", "hint"}
     assert answer.headers["content-type"] == "application/json"
@@ -41,13 +41,13 @@ def refused(answer: httpx.Response, status: int, code: str) -> None:
 def test_a_request_without_a_known_token_is_refused(served: Served, said: list):
     answer = served.client(None).get("/v1/notes", headers=said)
 
-    refused(answer, 401, "unauthorised")
+    assert_refused(answer, 401, "unauthorised")
     assert answer.headers["www-authenticate"].startswith('Bearer realm="vault-memory"')
     assert MIRA not in answer.text
 
 
 def test_a_token_in_the_url_is_not_accepted(served: Served):
-    refused(
+    assert_refused(
         served.client(None).get(
             "/v1/notes", params={"token": MIRA, "access_token": MIRA}
         ),
@@ -79,8 +79,8 @@ def test_the_word_bearer_is_case_insensitive(served: Served):
 def test_without_a_token_a_missing_path_is_unauthorised_not_missing(
     served: Served, path: str
 ):
-    refused(served.client(None).get(path), 401, "unauthorised")
-    refused(served.client().get(path), 404, "not_found")
+    assert_refused(served.client(None).get(path), 401, "unauthorised")
+    assert_refused(served.client().get(path), 404, "not_found")
 
 
 def test_health_and_the_openapi_document_need_no_token_but_the_right_host(
@@ -88,7 +88,7 @@ def test_health_and_the_openapi_document_need_no_token_but_the_right_host(
 ):
     assert served.client(None).get("/healthz").json() == {"ok": True}
     assert served.client(None).get("/openapi.json").json()["openapi"] == "3.1.0"
-    refused(
+    assert_refused(
         served.client(None, host="example.org").get("/openapi.json"), 421, "wrong_host"
     )
 
@@ -104,7 +104,7 @@ def test_health_and_the_openapi_document_need_no_token_but_the_right_host(
     ],
 )
 def test_a_wrong_host_is_refused_even_with_a_token(served: Served, host: str):
-    refused(served.client(host=host).get("/v1/notes"), 421, "wrong_host")
+    assert_refused(served.client(host=host).get("/v1/notes"), 421, "wrong_host")
 
 
 @pytest.mark.parametrize(
@@ -136,11 +136,11 @@ def test_the_host_name_is_parsed_from_the_host_header(header: str, name: str):
 def test_a_browser_page_is_refused_unless_its_origin_is_allowed(
     served: Served, origin: str
 ):
-    refused(served.client(origin=origin).get("/v1/notes"), 403, "wrong_origin")
+    assert_refused(served.client(origin=origin).get("/v1/notes"), 403, "wrong_origin")
     preflight = served.client(None, origin=origin).options(
         "/v1/search", headers={"access-control-request-method": "POST"}
     )
-    refused(preflight, 403, "wrong_origin")
+    assert_refused(preflight, 403, "wrong_origin")
 
 
 def test_an_allowed_origin_and_host_are_served(memory: VaultMemory, serve: Serve):
@@ -159,7 +159,7 @@ def test_an_allowed_origin_and_host_are_served(memory: VaultMemory, serve: Serve
     assert preflight.status_code == 200
     assert preflight.headers["access-control-allow-origin"] == page
     assert browser.get("/v1/notes").headers["access-control-allow-origin"] == page
-    refused(
+    assert_refused(
         server.client(origin="https://example.org").get("/v1/notes"),
         403,
         "wrong_origin",
@@ -175,7 +175,7 @@ def test_a_token_over_its_rate_limit_waits_without_affecting_others(
     assert [mira.get("/v1/facts").status_code for _ in range(3)] == [200] * 3
 
     late = mira.get("/v1/facts")
-    refused(late, 429, "too_often")
+    assert_refused(late, 429, "too_often")
     assert 1 <= int(late.headers["retry-after"]) <= 20
     assert tomas.get("/v1/facts").status_code == 200
     assert mira.get("/healthz").status_code == 200
@@ -201,13 +201,13 @@ def test_a_body_that_is_too_long_is_refused_however_it_is_sent(
     client = server.client(**{"content-type": "application/json"})
     long = b'{"query": "' + b"x" * 1000 + b'"}'
 
-    refused(client.post("/v1/search", content=long), 413, "too_long")
-    refused(
+    assert_refused(client.post("/v1/search", content=long), 413, "too_long")
+    assert_refused(
         client.post("/v1/search", content=iter([long[:600], long[600:]])),
         413,
         "too_long",
     )
-    refused(client.post("/healthz", content=long), 413, "too_long")
+    assert_refused(client.post("/healthz", content=long), 413, "too_long")
     assert (
         client.post("/v1/search", content=b'{"query": "x"}' + b" " * 900).status_code
         == 200
@@ -221,7 +221,7 @@ def test_a_body_that_is_too_long_is_refused_however_it_is_sent(
 def test_a_body_of_another_content_type_is_not_read(served: Served, kind: str | None):
     headers = {"content-type": kind} if kind else {}
 
-    refused(
+    assert_refused(
         served.client().post("/v1/search", content=b'{"query": "x"}', headers=headers),
         415,
         "not_json",
@@ -248,7 +248,7 @@ def test_a_body_of_another_content_type_is_not_read(served: Served, kind: str | 
     ids=range(13),
 )
 def test_an_invalid_body_is_refused_with_the_reason(served: Served, body: bytes):
-    refused(
+    assert_refused(
         served.client().post(
             "/v1/search", content=body, headers={"content-type": "application/json"}
         ),
@@ -260,7 +260,7 @@ def test_an_invalid_body_is_refused_with_the_reason(served: Served, body: bytes)
 def test_a_wrong_method_is_answered_with_the_allowed_one(served: Served):
     answer = served.client().delete("/v1/search")
 
-    refused(answer, 405, "wrong_method")
+    assert_refused(answer, 405, "wrong_method")
     assert answer.headers["allow"] == "POST"
 
 
@@ -279,8 +279,10 @@ def test_the_owner_of_a_unix_socket_needs_no_token(
         server.client(TOMAS).get("/v1/notes").json()
         != server.client(MIRA).get("/v1/notes").json()
     )
-    refused(server.client("wrong" * 8).get("/v1/notes"), 401, "unauthorised")
-    refused(server.client(None, host="example.org").get("/v1/notes"), 421, "wrong_host")
+    assert_refused(server.client("wrong" * 8).get("/v1/notes"), 401, "unauthorised")
+    assert_refused(
+        server.client(None, host="example.org").get("/v1/notes"), 421, "wrong_host"
+    )
 
 
 def test_a_truncated_request_changes_nothing(memory: VaultMemory, serve: Serve):
@@ -346,8 +348,10 @@ def test_a_mounted_app_shares_the_authentication_and_the_lifespan(
             server.client(MIRA).post("/beside/more", content=b"").text
             == "mira /beside/more "
         )
-        refused(server.client(None).post("/beside"), 401, "unauthorised")
-        refused(server.client(host="example.org").post("/beside"), 421, "wrong_host")
-        refused(server.client().get("/besides"), 404, "not_found")
+        assert_refused(server.client(None).post("/beside"), 401, "unauthorised")
+        assert_refused(
+            server.client(host="example.org").post("/beside"), 421, "wrong_host"
+        )
+        assert_refused(server.client().get("/besides"), 404, "not_found")
         assert not beside.stopped
     assert beside.stopped

@@ -74,7 +74,7 @@ def watched(memory: VaultMemory, serve: Callable[..., Served], token: str) -> Se
     return serve(memory, metrics_token_file=token)
 
 
-def asked(served: Served) -> Read:
+def scraped(served: Served) -> Read:
     answer = served.client(TOKEN).get("/metrics")
     assert answer.status_code == 200
     assert answer.headers["content-type"] == "text/plain; version=0.0.4; charset=utf-8"
@@ -82,7 +82,7 @@ def asked(served: Served) -> Read:
 
 
 def test_metrics_report_index_counts_and_pending_work(watched: Served):
-    told = asked(watched)
+    told = scraped(watched)
 
     notes = watched.memory.notes()
     assert told["index_notes"] == {(): len(notes)}
@@ -108,7 +108,7 @@ def test_requests_are_counted_by_route_template_only(watched: Served):
     stranger.get("/v1/../../etc/passwd?mira")
     stranger.request("BREW", "/coffee")
 
-    told = asked(watched)
+    told = scraped(watched)
 
     def count(path: str, method: str, status: int) -> float:
         return told["http_requests_total"][
@@ -122,7 +122,7 @@ def test_requests_are_counted_by_route_template_only(watched: Served):
     assert told["http_request_seconds_count"][(("path", "/v1/search"),)] == 2
     assert 0 < told["http_request_seconds_sum"][(("path", "/v1/search"),)] < 30
     assert (
-        asked(watched)["http_requests_total"][
+        scraped(watched)["http_requests_total"][
             ("method", "GET"), ("path", "/metrics"), ("status", "200")
         ]
         == 1
@@ -223,7 +223,7 @@ def test_a_metrics_token_that_others_can_read_or_guess_is_refused(
 # ---- what it costs, and what it does without -------------------------------------------------------------------------
 
 
-def of(memory: VaultMemory, **more: Callable[[], float]) -> Metrics:
+def metrics_of(memory: VaultMemory, **more: Callable[[], float]) -> Metrics:
     return Metrics(memory, lambda: None, **more)
 
 
@@ -236,7 +236,7 @@ def test_metrics_that_need_a_scan_are_refreshed_periodically(
 ):
     memory.refresh()
     now = [0.0]
-    metrics = of(memory, clock=lambda: now[0])
+    metrics = metrics_of(memory, clock=lambda: now[0])
     assert values(metrics)["conflict_copies"] == 0
     (memory.root / "MEMORY.sync-conflict-20260511-101112-ABCDEFG.md").write_text(
         "- tea\n"
@@ -258,11 +258,11 @@ def test_other_metrics_are_reported_without_an_index_or_a_vault(
         "VAULT_MEMORY_CACHE": str(tmp_path / "cache"),
     }
     with VaultMemory.open(vault, environment=environment) as memory:
-        assert "index_notes" not in values(of(memory))
+        assert "index_notes" not in values(metrics_of(memory))
         memory.index()
         vault.rename(tmp_path / "away")
 
-        told = values(of(memory))
+        told = values(metrics_of(memory))
 
         assert told["index_notes"] == 0
         assert told["daemon_up"] == 0
@@ -338,7 +338,7 @@ def test_the_last_nights_are_reported(memory: VaultMemory):
         said = f'{{"scope": "{scope}", "night": "{night}", "idle": 2, "outcome": {{"state": "{state}"}}}}'
         (folder / f"{scope[5:]}.last.json").write_text(said)
 
-    told = values(of(memory))
+    told = values(metrics_of(memory))
 
     assert told["night_last_timestamp_seconds"] == 1778457600
     assert (told["night_scopes"], told["night_failed_scopes"], told["night_idle"]) == (

@@ -66,7 +66,7 @@ def put_and_fail(index: Index, raw: bytes) -> None:
         raise KeyboardInterrupt
 
 
-def fresh(raw: bytes) -> list[tuple[object, ...]]:
+def contents_of_new_index(raw: bytes) -> list[tuple[object, ...]]:
     index = Index(":memory:")
     put(index, raw)
     try:
@@ -90,7 +90,7 @@ def test_an_incrementally_updated_index_equals_a_new_one(
         at = round(place * len(lines))
         lines[at : at + gone] = more
         put(index, "\n".join(lines).encode())
-    assert list(contents(index)) == fresh("\n".join(lines).encode())
+    assert list(contents(index)) == contents_of_new_index("\n".join(lines).encode())
     index.close()
 
 
@@ -101,7 +101,7 @@ def test_facts_can_always_be_inserted_between_two_others() -> None:
     for number in range(40):
         lines.insert(5, f"- likes_x: number {number}")
         put(index, "\n".join(lines).encode())
-    assert list(contents(index)) == fresh("\n".join(lines).encode())
+    assert list(contents(index)) == contents_of_new_index("\n".join(lines).encode())
     index.close()
 
 
@@ -139,6 +139,6 @@ def test_failed_writes_and_writes_of_other_processes_invalidate_the_cache(
                 put(index, raw)
             case _:
                 put(index, raw)
-        assert list(contents(index)) == fresh(raw)
+        assert list(contents(index)) == contents_of_new_index(raw)
     index.close()
     other.close()

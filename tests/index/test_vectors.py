@@ -75,7 +75,7 @@ def test_vectors_of_another_dimension_are_ignored():
     short = np.ones(4, dtype="<f4").tobytes()
 
     for matrices in (None, Matrices()):
-        assert like(index, short, matrices).best(10, None, scoring.WEIGHTS) == []
+        assert likeness_to(index, short, matrices).best(10, None, scoring.WEIGHTS) == []
 
 
 def test_a_limited_number_of_unused_vectors_is_kept():
@@ -122,7 +122,7 @@ class Toy:
         return [embed(text) for text in texts]
 
 
-def like(index, vector, matrices=None, scopes=SCOPES):
+def likeness_to(index, vector, matrices=None, scopes=SCOPES):
     model, ids = model_of(index), index.scope_ids(scopes)
     if matrices:
         return matrices.like(index, ids, model, vector)
@@ -165,8 +165,8 @@ def test_vectors_in_memory_follow_every_change_and_equal_the_stored_ones(
             embed_all(index)
         for scopes in (SCOPES, SCOPES[:1]):
             resident, plain = (
-                like(index, embed("tea oak"), matrices, scopes),
-                like(index, embed("tea oak"), None, scopes),
+                likeness_to(index, embed("tea oak"), matrices, scopes),
+                likeness_to(index, embed("tea oak"), None, scopes),
             )
 
             assert values(plain, index) == resident.at(values(plain, index))
@@ -178,7 +178,7 @@ def test_vectors_in_memory_follow_every_change_and_equal_the_stored_ones(
 def test_a_set_of_candidates_restricts_the_best_hits():
     index = library({("user:ann", "a.md"): "- tea\n- milk\n- oak\n"})
     for matrices in (None, Matrices()):
-        likeness = like(index, embed("tea"), matrices)
+        likeness = likeness_to(index, embed("tea"), matrices)
         every = likeness.best(10, None, scoring.WEIGHTS)
 
         assert likeness.best(10, {every[1]}, scoring.WEIGHTS) == [every[1]]
@@ -193,8 +193,8 @@ def test_a_very_large_scope_is_stored_as_bits_with_exact_best_hits():
             )
         }
     )
-    exact = like(index, embed("word5 and word35"))
-    bits = like(
+    exact = likeness_to(index, embed("word5 and word35"))
+    bits = likeness_to(
         index, embed("word5 and word35"), Matrices(most_floats=100, rescored=100)
     )
 
@@ -208,9 +208,9 @@ def test_a_very_large_scope_is_stored_as_bits_with_exact_best_hits():
     }
     assert (
         len(
-            like(index, embed("x"), Matrices(most_floats=100, rescored=5_000)).best(
-                500, None, scoring.WEIGHTS
-            )
+            likeness_to(
+                index, embed("x"), Matrices(most_floats=100, rescored=5_000)
+            ).best(500, None, scoring.WEIGHTS)
         )
         == 400
     )
@@ -225,7 +225,7 @@ def test_among_many_chunks_the_best_and_the_keyword_hits_are_exact():
     }
     index = library(notes)
     query = embed("user ann 5 and 35")
-    exact = like(index, query)
+    exact = likeness_to(index, query)
     every = exact.best(400, None, scoring.WEIGHTS)
     matrices = Matrices(most_exact=100, rescored=100)
     model = vectors.find_model(index.connection, MODEL)

@@ -89,7 +89,7 @@ def test_an_emptied_note_keeps_its_text_until_it_is_checked_again(vault, ingest)
     assert scan.index.stale() == []
 
 
-def test_an_empty_note_does_not_stay_ambiguous_for_ever(vault, ingest):
+def test_an_empty_note_does_not_stay_ambiguous(vault, ingest):
     scan, ahead = ingest
     write(vault, "")
     scan.scan()

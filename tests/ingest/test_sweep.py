@@ -31,7 +31,7 @@ def vault_of(tmp_path: Path, notes: int) -> tuple[Path, Ingest]:
     return root, ingest
 
 
-def swept(ingest: Ingest) -> sweeping.Findings:
+def complete_sweep(ingest: Ingest) -> sweeping.Findings:
     findings, sweep = sweeping.Findings(), Sweep()
     while not sweep.is_done:
         findings.add(sweep.slice(ingest))
@@ -67,14 +67,18 @@ def test_a_sweep_detects_every_change(
     monkeypatch.setattr(sweeping, "SLICE", 7)
     draw = random.Random(seed)
     root, ingest = vault_of(tmp_path, 40)
-    assert swept(ingest).suspects == []
+    assert complete_sweep(ingest).suspects == []
 
     for _ in range(draw.randrange(1, 8)):
         change(root, draw)
     plan = plan_ingest(
         ingest.index.files(), ingest.folder.listing(), is_memory=ingest.wants, parked={}
     )
-    assert set(swept(ingest).suspects) == {*plan.changed, *plan.removed, *plan.unseen}
+    assert set(complete_sweep(ingest).suspects) == {
+        *plan.changed,
+        *plan.removed,
+        *plan.unseen,
+    }
 
 
 def test_checking_the_paths_of_a_sweep_brings_the_index_up_to_date(tmp_path: Path):
@@ -85,7 +89,7 @@ def test_checking_the_paths_of_a_sweep_brings_the_index_up_to_date(tmp_path: Pat
     (root / "memory/note-2.md").unlink()
     (root / "memory/new.md").write_text("- new\n")
 
-    report = ingest.scan(within=swept(ingest).suspects)
+    report = ingest.scan(within=complete_sweep(ingest).suspects)
 
     assert set(report.changed) == {"memory/note-1.md", "memory/new.md"}
     assert report.doubtful == ("memory/note-2.md",)
@@ -96,7 +100,7 @@ def test_a_sweep_reports_inbox_pages_and_conflict_copies(tmp_path: Path):
     (root / "INBOX.md").write_text("# Inbox\n")
     (root / "memory/note-1 (conflicted copy 2026-11-21).md").write_text("- other\n")
 
-    findings = swept(ingest)
+    findings = complete_sweep(ingest)
 
     assert (findings.suspects, findings.unread) == ([], ["INBOX.md"])
     assert findings.copies == ["memory/note-1 (conflicted copy 2026-11-21).md"]

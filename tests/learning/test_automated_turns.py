@@ -31,11 +31,11 @@ SIGNS = [
 ]
 
 
-def signs(sign: dict[str, str]) -> str:
+def sign_id(sign: dict[str, str]) -> str:
     return " ".join(filter(None, next(iter(sign.items()))))
 
 
-@pytest.mark.parametrize("sign", SIGNS, ids=signs)
+@pytest.mark.parametrize("sign", SIGNS, ids=sign_id)
 def test_a_statement_of_a_job_does_not_end_a_fact_the_person_stated(bedroom, sign):
     bedroom.say("I moved to Bergen.")
     bedroom.sleep()

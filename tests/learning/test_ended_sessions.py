@@ -29,19 +29,19 @@ def learn(bedroom, now=NOON):
         return memory.learning.learn_from_ended(now=now)
 
 
-def said(bedroom, text, session, at, **more):
+def record_turn(bedroom, text, session, at, **more):
     return bedroom.say(text, session=session, at=at, **more)
 
 
-def end(bedroom, session):
+def end_session(bedroom, session):
     bedroom.seen.ok("end-session", session, "--user", "mira")
 
 
 def test_an_ended_conversation_is_learned_before_the_night_and_not_again(bedroom):
     with model(bedroom, learns) as asked:
         bedroom.sleep(now="2026-05-25T02:05+01:00")
-        said(bedroom, "I am allergic to mackerel.", "tea", "10:00")
-        said(
+        record_turn(bedroom, "I am allergic to mackerel.", "tea", "10:00")
+        record_turn(
             bedroom, "I love sour cherries.", "walk", "11:00"
         )  # which ends the one before
         [done] = learn(bedroom).scopes
@@ -58,7 +58,7 @@ def test_an_ended_conversation_is_learned_before_the_night_and_not_again(bedroom
         assert bedroom.seen.ok("status")["night"]["last"] == "2026-05-25"
         assert learn(bedroom).scopes == ()
 
-        end(bedroom, "walk")
+        end_session(bedroom, "walk")
         [done] = learn(bedroom).scopes
         before = notes_of(bedroom)
         tonight = bedroom.sleep()[SCOPE]
@@ -73,12 +73,12 @@ def test_a_continued_conversation_is_learned_again_with_only_its_new_turns(
     bedroom,
 ):
     with model(bedroom, learns) as asked:
-        said(bedroom, "I am allergic to mackerel.", "tea", "10:00")
-        end(bedroom, "tea")
+        record_turn(bedroom, "I am allergic to mackerel.", "tea", "10:00")
+        end_session(bedroom, "tea")
         learn(bedroom)
-        said(bedroom, "I love sour cherries.", "tea", "11:00")
+        record_turn(bedroom, "I love sour cherries.", "tea", "11:00")
         assert learn(bedroom).scopes == ()
-        end(bedroom, "tea")
+        end_session(bedroom, "tea")
         [done] = learn(bedroom).scopes
         assert done["gathered"] == 1
         assert [text for _, _, text in asked.asked[-1].turns] == [
@@ -98,8 +98,8 @@ def test_a_conversation_too_long_for_one_prompt_is_learned_completely(
         bedroom.sleep(now="2026-05-25T02:05+01:00")
         for number in range(3):
             text = f"I am allergic to fish {number}." + " So it is." * 3000
-            said(bedroom, text, "tea", f"10:0{number}")
-        end(bedroom, "tea")
+            record_turn(bedroom, text, "tea", f"10:0{number}")
+        end_session(bedroom, "tea")
         [done] = learn(bedroom).scopes
 
     assert (done["session"], done["gathered"], done["more"], done["state"]) == (
@@ -119,8 +119,8 @@ def test_nothing_is_pruned_curated_or_reflected_before_the_night(bedroom):
     with model(bedroom, learns, **settings) as asked:
         before = {name for name in bedroom.files() if "/memories/" in name}
         profile = bedroom.text(PROFILE)
-        said(bedroom, "I am allergic to mackerel.", "tea", "10:00")
-        end(bedroom, "tea")
+        record_turn(bedroom, "I am allergic to mackerel.", "tea", "10:00")
+        end_session(bedroom, "tea")
         learn(bedroom)
         assert len(asked.asked) == 1
         assert before <= set(bedroom.files())
@@ -133,22 +133,22 @@ def test_nothing_is_pruned_curated_or_reflected_before_the_night(bedroom):
 
 
 def test_without_a_model_and_in_channels_conversations_wait_for_the_night(bedroom):
-    said(bedroom, "I am allergic to mackerel.", "tea", "10:00")
-    end(bedroom, "tea")
+    record_turn(bedroom, "I am allergic to mackerel.", "tea", "10:00")
+    end_session(bedroom, "tea")
     assert learn(bedroom).scopes == ()
     with model(bedroom, learns):
-        said(
+        record_turn(
             bedroom, "The bell weighs ninety kilos.", "bell", "10:30", channel="fogbell"
         )
-        end(bedroom, "bell")
+        end_session(bedroom, "bell")
         assert [one["session"] for one in learn(bedroom).scopes] == ["tea"]
     assert not bedroom.text("Channels/fogbell/memories/2026-05-25.md")
 
 
 def test_while_the_model_is_down_nothing_is_learned_and_the_night_takes_over(bedroom):
     with model(bedroom, fails(500, "broken", Retry_After="0")):
-        said(bedroom, "I am allergic to mackerel.", "tea", "10:00")
-        end(bedroom, "tea")
+        record_turn(bedroom, "I am allergic to mackerel.", "tea", "10:00")
+        end_session(bedroom, "tea")
         failed = learn(bedroom)
         assert failed.failed
         assert not bedroom.text(NOTE)
@@ -169,8 +169,8 @@ def test_learning_interrupted_by_a_kill_is_completed_by_the_next_run(bedroom):
         pass
 
     with model(bedroom, learns):
-        said(bedroom, "I am allergic to mackerel.", "tea", "10:00")
-        end(bedroom, "tea")
+        record_turn(bedroom, "I am allergic to mackerel.", "tea", "10:00")
+        end_session(bedroom, "tea")
         with VaultMemory.open(
             bedroom.vault, environment=bedroom.seen.environment
         ) as memory:
@@ -184,7 +184,7 @@ def test_learning_interrupted_by_a_kill_is_completed_by_the_next_run(bedroom):
                 CheckpointStore.close = real
             assert shelf.open_cycle(SCOPE).session == "tea"
         assert "mackerel" in bedroom.text(NOTE)
-        said(bedroom, "I love sour cherries.", "walk", "11:00")
+        record_turn(bedroom, "I love sour cherries.", "walk", "11:00")
 
         assert bedroom.sleep()[SCOPE]["gathered"] == 2
         assert bedroom.text(NOTE).count("mackerel") == 1
@@ -195,8 +195,8 @@ def test_the_daemon_backs_off_while_the_model_does_not_answer(bedroom, monkeypat
     monkeypatch.setattr(learning_thread, "FIRST_SECONDS", 1000.0)
     bedroom.sleep(now="2026-05-25T02:05+01:00")
     with model(bedroom, fails(500, "broken", Retry_After="0")) as asked:
-        said(bedroom, "I am allergic to mackerel.", "tea", "10:00")
-        end(bedroom, "tea")
+        record_turn(bedroom, "I am allergic to mackerel.", "tea", "10:00")
+        end_session(bedroom, "tea")
         worker = learning_thread.Nights(
             VaultMemory.open(bedroom.vault, environment=bedroom.seen.environment)
         )

@@ -348,7 +348,7 @@ def test_a_week_is_reflected_on_when_its_news_came_over_several_nights(bedroom):
     )
 
 
-def test_news_of_an_earlier_week_do_not_trigger_a_reflection(bedroom):
+def test_news_of_an_earlier_week_does_not_trigger_a_reflection(bedroom):
     for day, what in ((10, "mackerel"), (18, "walnuts"), (27, "celery")):
         bedroom.say(f"I am allergic to {what}.", day=f"2026-05-{day}")
         out = bedroom.sleep(now=f"2026-05-{day + 1}T02:05+01:00")[SCOPE]

@@ -19,15 +19,16 @@ PEOPLE = [scope for scope in OWNERS if scope.startswith("user:")]
 PAIRS = [(mine, other) for mine in OWNERS for other in OWNERS if mine != other]
 
 
-def word(scope: str) -> str:
+def secret_of(scope: str) -> str:
     return OWNERS[scope][2]
 
 
 def words_in(text: object) -> set[str]:
     return {
-        word(scope)
+        secret_of(scope)
         for scope in OWNERS
-        if word(scope) in json.dumps(text, ensure_ascii=False, default=str).casefold()
+        if secret_of(scope)
+        in json.dumps(text, ensure_ascii=False, default=str).casefold()
     }
 
 
@@ -49,7 +50,7 @@ def answers(asked: Asked) -> Sent:
 
 
 @pytest.fixture
-def asked(bedroom):
+def model_requests(bedroom):
     """The requests to the model during a night of everybody, over pages of every kind."""
     for scope, (pages, notes, secret) in OWNERS.items():
         page = "USER.md" if scope in PEOPLE else "CHANNEL.md"
@@ -89,17 +90,17 @@ def asked(bedroom):
         yield model.asked
 
 
-def test_no_prompt_contains_words_of_two_people(bedroom, asked):
-    held = [words_in(one.body) for one in asked]
+def test_no_prompt_contains_words_of_two_people(bedroom, model_requests):
+    held = [words_in(one.body) for one in model_requests]
 
     assert all(len(found) <= 1 for found in held)
     assert {secret for found in held for secret in found} == {
-        word(scope) for scope in OWNERS
+        secret_of(scope) for scope in OWNERS
     }
-    assert len(asked) > len(OWNERS), "curation and reflection ask, too"
+    assert len(model_requests) > len(OWNERS), "curation and reflection ask, too"
 
 
-def test_learned_text_is_stored_only_with_its_owner(bedroom, asked):
+def test_learned_text_is_stored_only_with_its_owner(bedroom, model_requests):
     for path, raw in bedroom.files().items():
         owner = [
             scope
@@ -107,7 +108,7 @@ def test_learned_text_is_stored_only_with_its_owner(bedroom, asked):
             if path.startswith((pages.removesuffix("/lantern/config"), notes))
         ]
         assert words_in(raw.decode("utf-8", "replace")) <= {
-            word(scope) for scope in owner
+            secret_of(scope) for scope in owner
         }, path
     for scope in PEOPLE:
         assert list(bedroom.vault.glob(f"{OWNERS[scope][1]}/reflections/*.md")), (
@@ -115,9 +116,9 @@ def test_learned_text_is_stored_only_with_its_owner(bedroom, asked):
         )
 
 
-def test_facts_entities_and_turns_do_not_cross_scopes(bedroom, asked):
+def test_facts_entities_and_turns_do_not_cross_scopes(bedroom, model_requests):
     for mine, other in PAIRS:
-        secret, options = word(other), OPTIONS[mine]
+        secret, options = secret_of(other), OPTIONS[mine]
         for command in (
             ["facts"],
             ["timeline", f"{secret} keeper"],
@@ -133,10 +134,12 @@ def test_facts_entities_and_turns_do_not_cross_scopes(bedroom, asked):
             )
     for scope in OWNERS:
         found = bedroom.seen.ok("facts", *OPTIONS[scope])
-        assert words_in(found) == {word(scope)}
+        assert words_in(found) == {secret_of(scope)}
 
 
-def test_an_error_reveals_no_facts_of_others_and_changes_nothing(bedroom, asked):
+def test_an_error_reveals_no_facts_of_others_and_changes_nothing(
+    bedroom, model_requests
+):
     theirs = {
         scope: bedroom.seen.ok("facts", *OPTIONS[scope])["facts"][0]["id"]
         for scope in OWNERS
@@ -155,5 +158,8 @@ def test_an_error_reveals_no_facts_of_others_and_changes_nothing(bedroom, asked)
             )
 
             assert done.code != 0, (mine, other)
-            assert word(other) not in (done.out + done.err).casefold(), (mine, command)
+            assert secret_of(other) not in (done.out + done.err).casefold(), (
+                mine,
+                command,
+            )
     assert bedroom.files() == before

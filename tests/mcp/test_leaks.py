@@ -89,7 +89,7 @@ def calls(tool: Tool, probe: str) -> Iterator[dict[str, Any]]:
         yield base
 
 
-def everything_said(
+def all_answers(
     memory: VaultMemory, caller: Caller, *, changing: bool
 ) -> Iterator[tuple[str, str, str]]:
     """What each call says: the tool, the probe, and the answer."""
@@ -119,7 +119,7 @@ def test_no_reading_tool_reveals_text_or_names_of_others(shelf: VaultMemory, who
     others = {name for name in NAMES if not any(name in scope for scope in scopes)}
     seen: set[str] = set()
 
-    for tool, probe, said in everything_said(shelf, caller, changing=False):
+    for tool, probe, said in all_answers(shelf, caller, changing=False):
         shown = {word for word in WORDS.values() if word in said and word not in probe}
         assert shown <= own, (tool, probe)
         assert not {name for name in others if name in said and name not in probe}, (
@@ -139,7 +139,7 @@ def test_no_writing_tool_reveals_or_changes_anything_of_others(
     own = open_to(memory, caller)
     strange = [scope for scope in WORDS if scope not in caller.scopes(memory.layout)]
     before = contents(filled, strange)
-    several = everything_said(memory, caller, changing=True)
+    several = all_answers(memory, caller, changing=True)
 
     for tool, probe, said in several:
         assert {

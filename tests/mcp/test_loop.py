@@ -58,7 +58,7 @@ class Talk:
 
 
 @contextmanager
-def held_up(
+def blocked_loop(
     memory: VaultMemory,
 ) -> Iterator[tuple[Talk, threading.Event, threading.Semaphore]]:
     """A loop whose calls wait for the event; the semaphore counts those that have begun."""
@@ -84,7 +84,7 @@ def cancellation(id_: object) -> dict[str, Any]:
 def test_a_cancelled_call_gets_no_answer_and_delays_no_other(
     shelf: VaultMemory,
 ):
-    with held_up(shelf) as (talk, go, begun):
+    with blocked_loop(shelf) as (talk, go, begun):
         talk.send(
             request("tools/call", 1, **STATS), request("tools/call", "1", **STATS)
         )
@@ -104,7 +104,7 @@ def test_a_cancelled_call_gets_no_answer_and_delays_no_other(
 def test_a_queued_call_is_not_started_after_its_cancellation(
     shelf: VaultMemory,
 ):
-    with held_up(shelf) as (talk, go, begun):
+    with blocked_loop(shelf) as (talk, go, begun):
         running = range(stdio.MOST_THREADS)
         talk.send(*(request("tools/call", number, **STATS) for number in running))
         for _ in running:
@@ -122,7 +122,7 @@ def test_a_queued_call_is_not_started_after_its_cancellation(
 
 
 def test_a_batch_is_answered_without_its_cancelled_call(shelf: VaultMemory):
-    with held_up(shelf) as (talk, go, begun):
+    with blocked_loop(shelf) as (talk, go, begun):
         talk.send(request("initialize", 0, protocolVersion="2025-03-26"))
         talk.next()
         talk.send(
@@ -146,7 +146,7 @@ def test_a_reused_id_and_too_many_calls_are_refused(
     shelf: VaultMemory, monkeypatch: pytest.MonkeyPatch
 ):
     monkeypatch.setattr(stdio, "MOST_WAITING", 3)
-    with held_up(shelf) as (talk, go, _):
+    with blocked_loop(shelf) as (talk, go, _):
         talk.send(
             *(request("tools/call", number, **STATS) for number in (1, 2, 2, 3, 4))
         )
@@ -162,7 +162,7 @@ def test_a_reused_id_and_too_many_calls_are_refused(
 
 
 def test_a_stop_drops_queued_calls_and_finishes_the_running_one(shelf: VaultMemory):
-    with held_up(shelf) as (talk, go, begun):
+    with blocked_loop(shelf) as (talk, go, begun):
         talk.send(request("tools/call", 1, **STATS))
         assert begun.acquire(timeout=30)
         stopping = threading.Thread(target=talk.loop.stop, daemon=True)

@@ -52,7 +52,7 @@ def test_a_search_returns_hits_and_quotes_them_for_the_model(shelf: VaultMemory)
     assert words(call(shelf, "memory_search", query="a walrus")) == "Nothing was found."
 
 
-def test_a_search_for_many_hits_gives_the_best_that_fit_and_counts_the_others(
+def test_a_search_for_many_hits_returns_the_best_that_fit_and_counts_the_others(
     memory: VaultMemory, filled: Outside
 ):
     for day in range(1, 29):
@@ -252,7 +252,7 @@ def quoted_lines(text: str) -> list[str]:
     return text.split("\n")[1:-1]
 
 
-def said_by_the_bot(memory: VaultMemory, *objects: str) -> list[str]:
+def facts_by_the_bot(memory: VaultMemory, *objects: str) -> list[str]:
     """Facts that the bot stated, on a page that is not mostly about them; their ids."""
     for number in range(2):
         memory.add_fact("alice", "knows", f"somebody {number}", scope="user:alice")
@@ -262,7 +262,7 @@ def said_by_the_bot(memory: VaultMemory, *objects: str) -> list[str]:
 
 
 def test_a_fact_is_found_corrected_and_confirmed_by_its_id(memory: VaultMemory):
-    [id_] = said_by_the_bot(memory, "coffee")
+    [id_] = facts_by_the_bot(memory, "coffee")
     known = answer(memory, "memory_entity", name="alice")
     [fact] = [fact for fact in known["facts"] if fact["id"] == id_]
     assert "alice likes coffee" in fact["text"]
@@ -297,7 +297,7 @@ def test_changing_a_persons_own_fact_is_only_proposed(memory: VaultMemory):
 def test_an_unknown_or_ambiguous_id_changes_nothing_and_lists_candidates(
     memory: VaultMemory,
 ):
-    ids = said_by_the_bot(memory, "coffee", "sailing")
+    ids = facts_by_the_bot(memory, "coffee", "sailing")
     before = memory.read(FACTS).text
 
     for tool, more in (
@@ -349,7 +349,7 @@ def test_a_persons_text_is_not_forgotten_without_their_approval(memory: VaultMem
 
 
 def test_a_fact_can_be_forgotten_by_its_id(memory: VaultMemory):
-    [id_] = said_by_the_bot(memory, "coffee")
+    [id_] = facts_by_the_bot(memory, "coffee")
 
     done = answer(memory, "memory_forget", fact=id_)
 
@@ -377,7 +377,7 @@ def test_forget_requires_exactly_one_way_of_naming_the_text(
 
 def test_an_entity_includes_its_past_facts_on_request(memory: VaultMemory):
     day = "2026-01-01"
-    [id_] = said_by_the_bot(memory, "coffee")
+    [id_] = facts_by_the_bot(memory, "coffee")
     memory.facts.invalidate(id_, scopes=["user:alice"], source="tool")
 
     assert "timeline" not in answer(memory, "memory_entity", name="alice")

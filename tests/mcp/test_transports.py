@@ -319,7 +319,7 @@ def test_an_invalid_request_is_reported_as_invalid(
     assert code is None or answer.json()["error"]["code"] == code
 
 
-def test_an_app_without_authentication_serves_nobody(place: Outside):
+def test_an_app_without_authentication_refuses_every_request(place: Outside):
     async def ask() -> httpx.Response:
         with opened(place) as memory:
             transport = httpx.ASGITransport(application(memory))

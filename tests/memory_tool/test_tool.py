@@ -40,7 +40,7 @@ def ask(tool: MemoryTool, command: str, **said: Any) -> ToolAnswer:
     return tool.execute({"command": command, **said})
 
 
-def make(tool: MemoryTool, **files: str) -> None:
+def create_files(tool: MemoryTool, **files: str) -> None:
     """Files by their names, `__` for the dot and `_S_` for a slash."""
     for name, text in files.items():
         path = "/memories/" + name.replace("_S_", "/").replace("__", ".")
@@ -308,7 +308,7 @@ def test_every_command_answers_in_the_wording_of_the_reference(
         for number, (command, answer, is_error) in enumerate(ANSWERS):
             outside.write(f"Users/u{number}/lantern/config/USER.md", "## Tea\n")
             tool = memory.memory_tool(user=f"u{number}")
-            make(tool, **DRAFT)
+            create_files(tool, **DRAFT)
 
             said = tool.execute(command)
 
@@ -322,7 +322,7 @@ def test_every_command_answers_in_the_wording_of_the_reference(
 
 
 def test_files_are_listed_two_levels_deep_without_hidden_ones(memory, tool, outside):
-    make(tool, a_S_b_S_c_S_deep__md="x" * 1536)
+    create_files(tool, a_S_b_S_c_S_deep__md="x" * 1536)
     for name in (
         "node_modules/x.md",
         ".hidden.md",
@@ -354,7 +354,7 @@ def test_a_file_with_too_many_lines_is_not_shown(tool, outside):
 
 
 def test_a_text_file_is_stored_as_a_note_and_searchable(memory, tool):
-    make(tool, notes__txt="the kettle sings\n")
+    create_files(tool, notes__txt="the kettle sings\n")
 
     [hit] = memory.search("kettle", scopes=["user:alice"]).hits
 
@@ -369,7 +369,7 @@ def test_in_a_workspace_the_memory_folder_is_at_the_root(outside: Outside) -> No
     outside.write("memory/ferry.md", "the ferry leaves at noon\n")
     with VaultMemory.open(outside.vault, environment=outside.environment) as memory:
         tool = memory.memory_tool(user="main")
-        make(tool, tides__txt="high at six\n")
+        create_files(tool, tides__txt="high at six\n")
 
         assert "/memories/ferry.md" in ask(tool, "view", path="/memories")
     assert read(outside, "memory/tides.txt.md") == b"high at six\n"
@@ -420,7 +420,7 @@ def tree(memory: VaultMemory) -> dict[str, bytes]:
 def test_each_edit_is_recorded_as_the_tools_and_can_be_undone(
     memory, tool, command, said
 ):
-    make(tool, **DRAFT)
+    create_files(tool, **DRAFT)
     before, known = tree(memory), {record.id for record in memory.log()}
 
     assert not ask(tool, command, **said).is_error
@@ -435,7 +435,7 @@ def test_each_edit_is_recorded_as_the_tools_and_can_be_undone(
 
 
 def test_deleted_and_replaced_files_are_in_the_trash(memory, tool):
-    make(tool, **DRAFT)
+    create_files(tool, **DRAFT)
 
     ask(tool, "delete", path="/memories/work")
     ask(tool, "delete", path="/memories/draft.txt")
@@ -447,7 +447,7 @@ def test_deleted_and_replaced_files_are_in_the_trash(memory, tool):
 
 
 def test_forgotten_text_is_removed_from_the_records_of_the_tool(memory, tool):
-    make(tool, a__md="## Bank\n\n- the pin of the safe is 4711\n")
+    create_files(tool, a__md="## Bank\n\n- the pin of the safe is 4711\n")
     ask(
         tool,
         "str_replace",
@@ -647,7 +647,7 @@ def test_the_bot_adds_and_changes_its_own_lines_beside_a_persons(memory, tool, o
 
 
 def test_a_directory_with_a_persons_text_is_not_deleted(memory, tool, outside):
-    make(tool, trip_S_a__md="mine\n", trip_S_z__md="mine\n")
+    create_files(tool, trip_S_a__md="mine\n", trip_S_z__md="mine\n")
     outside.write(FOLDER + "trip/m.md", PERSON)
 
     assert "/memories/trip/m.md was not changed" in ask(
@@ -684,7 +684,9 @@ def test_with_human_items_open_the_bot_edits_a_persons_lines_at_once(memory, out
 
 def test_a_line_a_person_deleted_does_not_come_back(memory, tool, outside):
     kept = "".join(f"- cup {number}\n" for number in range(9))
-    make(tool, a__md=f"A long walk by the sea.\n\n## Tea\n\n- likes green tea\n{kept}")
+    create_files(
+        tool, a__md=f"A long walk by the sea.\n\n## Tea\n\n- likes green tea\n{kept}"
+    )
     outside.write(FOLDER + "a.md", f"## Tea\n\n{kept}")
 
     for text in ("- Likes green tea.\n", "A long walk by the sea.\n"):
@@ -709,7 +711,7 @@ def test_a_line_a_person_deleted_does_not_come_back(memory, tool, outside):
     ],
 )
 def test_an_instruction_to_the_assistant_is_not_stored(tool, texts):
-    make(tool, a__md="## Mail\n\n")
+    create_files(tool, a__md="## Mail\n\n")
 
     answers = [
         ask(
@@ -739,7 +741,7 @@ def test_an_instruction_to_the_assistant_is_not_stored(tool, texts):
 def test_a_save_by_a_person_between_two_edits_is_kept_and_gets_the_edit(
     memory, tool, outside, command, said
 ):
-    make(tool, trip__md=PERSON + "- Skua is lent\n")
+    create_files(tool, trip__md=PERSON + "- Skua is lent\n")
     path = memory.root / FOLDER / "trip.md"
     path.write_text(path.read_text() + "- Fulmar needs paint\n")
     answers: list[ToolAnswer] = []
@@ -771,7 +773,7 @@ def edited(memory: VaultMemory, path: Path, said: dict[str, Any]) -> str:
 def test_a_file_open_in_an_editor_delays_the_change_and_the_model_is_told(
     memory, tool, outside
 ):
-    make(tool, trip__md="## Boats\n\n- Skua is lent\n")
+    create_files(tool, trip__md="## Boats\n\n- Skua is lent\n")
     lock = outside.write(FOLDER + ".~lock.trip.md#", "")
 
     said = ask(
@@ -800,7 +802,7 @@ def test_a_file_open_in_an_editor_delays_the_change_and_the_model_is_told(
 def test_a_save_during_the_renaming_of_a_file_is_never_lost(memory, tool):
     for number in range(8):
         name = f"trip{number}.md"
-        make(tool, **{f"trip{number}__md": "- Skua is lent\n"})
+        create_files(tool, **{f"trip{number}__md": "- Skua is lent\n"})
         path = memory.root / FOLDER / name
 
         def save(number: int = number, path: Path = path) -> None:
@@ -818,7 +820,7 @@ def test_a_save_during_the_renaming_of_a_file_is_never_lost(memory, tool):
         )
         saving.join()
 
-    def missing() -> list[int]:
+    def missing_saves() -> list[int]:
         memory.edits.process_due()
         everything = b"".join(tree(memory).values())
         return [
@@ -827,11 +829,13 @@ def test_a_save_during_the_renaming_of_a_file_is_never_lost(memory, tool):
             if f"saved {number}\n".encode() not in everything
         ]
 
-    until(lambda: not missing(), says=missing)
+    until(lambda: not missing_saves(), says=missing_saves)
 
 
 def test_threads_that_edit_one_file_lose_nothing(tool, memory):
-    make(tool, log__md="".join(f"- slot {number} free\n" for number in range(16)))
+    create_files(
+        tool, log__md="".join(f"- slot {number} free\n" for number in range(16))
+    )
     answers: list[ToolAnswer] = []
 
     def work(numbers: range) -> None:

@@ -143,7 +143,7 @@ def test_a_long_overwrite_of_a_changed_note_changes_nothing_and_leaves_nothing(
     assert not nextcloud.account.uploads
 
 
-def test_requests_for_one_edit_are_counted(
+def test_one_edit_takes_the_expected_number_of_requests(
     cloud: Nextcloud, nextcloud: FakeNextcloud, clock: Clock
 ) -> None:
     stored = cloud.put("a.md", b"first", expected=None)

@@ -47,7 +47,7 @@ def test_a_burst_that_overflows_the_queue_is_indexed_to_the_last_file(outside: O
 
 
 @pytest.mark.scenario("C64", "C73")
-def test_thousands_of_files_deleted_and_rewritten_at_once_are_no_deletion(
+def test_thousands_of_files_deleted_and_rewritten_at_once_are_not_removed(
     outside: Outside,
 ):
     notes = [

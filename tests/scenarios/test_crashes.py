@@ -58,7 +58,7 @@ def fill(vault: Path, seed: int, count: int = NOTES) -> None:
 
 
 @pytest.fixture(scope="module")
-def thousand(tmp_path_factory: pytest.TempPathFactory) -> Outside:
+def large_vault(tmp_path_factory: pytest.TempPathFactory) -> Outside:
     outside = at(tmp_path_factory.mktemp("thousand"))
     fill(outside.vault, 1)
     long_ago = time.time() - 1000
@@ -115,7 +115,7 @@ def kill_while_indexing(outside: Outside, chance: random.Random) -> str:
     return f"after {target} bytes"
 
 
-def kills(outside: Outside, times: int, seed: int) -> None:
+def kill_repeatedly(outside: Outside, times: int, seed: int) -> None:
     chance = random.Random(seed)
     expected = fresh(outside)
     known = sorted(expected["notes"])
@@ -143,14 +143,14 @@ def kills(outside: Outside, times: int, seed: int) -> None:
 
 
 @pytest.mark.scenario("G117")
-def test_an_indexing_run_killed_at_random_moments_converges(thousand: Outside):
-    kills(thousand, cases(20), seed=int(time.time()))
+def test_an_indexing_run_killed_at_random_moments_converges(large_vault: Outside):
+    kill_repeatedly(large_vault, cases(20), seed=int(time.time()))
 
 
 @pytest.mark.deep
 @pytest.mark.scenario("G117")
-def test_an_indexing_run_killed_two_hundred_times_converges(thousand: Outside):
-    kills(thousand, 200, seed=int(time.time()))
+def test_an_indexing_run_killed_two_hundred_times_converges(large_vault: Outside):
+    kill_repeatedly(large_vault, 200, seed=int(time.time()))
 
 
 @pytest.mark.scenario("G117")
@@ -207,7 +207,7 @@ def noise(path: Path, chance: random.Random) -> None:
     path.write_bytes(chance.randbytes(path.stat().st_size))
 
 
-def cut(path: Path, chance: random.Random) -> None:
+def truncated(path: Path, chance: random.Random) -> None:
     os.truncate(path, path.stat().st_size // 2)
 
 
@@ -230,7 +230,7 @@ def zeros(path: Path, chance: random.Random) -> None:
         file.write(bytes(path.stat().st_size - 4096 * 2))
 
 
-def gone(path: Path, chance: random.Random) -> None:
+def deleted(path: Path, chance: random.Random) -> None:
     path.unlink()
 
 
@@ -238,11 +238,11 @@ def no_pointer(path: Path, chance: random.Random) -> None:
     (path.parent / "current").write_bytes(b"\x00nonsense")
 
 
-DAMAGES = (noise, cut, empty, pages, zeros, gone, no_pointer)
+DAMAGES = (noise, truncated, empty, pages, zeros, deleted, no_pointer)
 
 
 @pytest.fixture(scope="module")
-def hundred(tmp_path_factory: pytest.TempPathFactory) -> Outside:
+def small_index(tmp_path_factory: pytest.TempPathFactory) -> Outside:
     outside = at(tmp_path_factory.mktemp("hundred"))
     fill(outside.vault, 2, 150)
     outside.ok("index")
@@ -265,18 +265,18 @@ def damaged(
 @pytest.mark.scenario("C45", "G117")
 @pytest.mark.parametrize("damage", DAMAGES, ids=lambda damage: damage.__name__)
 def test_a_search_rebuilds_a_damaged_index(
-    hundred: Outside, damage: Callable[[Path, random.Random], None]
+    small_index: Outside, damage: Callable[[Path, random.Random], None]
 ):
-    expected = fresh(hundred)
-    damaged(hundred, damage, seed=7)
+    expected = fresh(small_index)
+    damaged(small_index, damage, seed=7)
 
     for word in (*WORDS[:6], "n77n"):
-        answer = hundred.here("search", word, "--json")
+        answer = small_index.here("search", word, "--json")
         assert answer.code == 0, answer
         assert answer.json["hits"]
-    hundred.ok("index")
-    assert hundred.here("doctor", "--fix").code == 0
-    assert dump(hundred.state) == expected
+    small_index.ok("index")
+    assert small_index.here("doctor", "--fix").code == 0
+    assert dump(small_index.state) == expected
 
 
 @pytest.mark.scenario("C45", "G117")
@@ -284,16 +284,16 @@ def test_a_search_rebuilds_a_damaged_index(
     "damage", [noise, pages, zeros], ids=lambda damage: damage.__name__
 )
 def test_a_running_daemon_rebuilds_a_damaged_index(
-    hundred: Outside, damage: Callable[[Path, random.Random], None]
+    small_index: Outside, damage: Callable[[Path, random.Random], None]
 ):
-    expected = fresh(hundred)
-    damaged(hundred, damage, seed=8)
+    expected = fresh(small_index)
+    damaged(small_index, damage, seed=8)
 
-    with hundred.daemon() as daemon:
+    with small_index.daemon() as daemon:
         for word in (*WORDS[:6], "n77n"):
             assert daemon.search(word)["hits"]
         until(
-            lambda: dump(hundred.state) == expected,
+            lambda: dump(small_index.state) == expected,
             pause=0.2,
             says="the index differs from the notes",
         )
@@ -315,7 +315,7 @@ def test_a_running_daemon_rebuilds_its_deleted_state(outside: Outside):
 
 
 @pytest.fixture
-def steady(outside: Outside) -> Iterator[Running]:
+def running_daemon(outside: Outside) -> Iterator[Running]:
     fill(outside.vault, 3, 300)
     outside.write("memory/known.md", "- the lantern hangs on the third nail\n")
     with outside.daemon() as daemon:
@@ -324,9 +324,9 @@ def steady(outside: Outside) -> Iterator[Running]:
 
 @pytest.mark.scenario("G118")
 def test_during_repeated_rebuilds_each_search_finds_a_known_line(
-    steady: Running,
+    running_daemon: Running,
 ):
-    outside = steady.outside
+    outside = running_daemon.outside
     builders = [
         subprocess.Popen(
             outside.command("index", "--rebuild"),
@@ -348,7 +348,9 @@ def test_during_repeated_rebuilds_each_search_finds_a_known_line(
                     stdout=subprocess.DEVNULL,
                 )
             )
-        answer = steady.search("where does the lantern hang?", scopes=["group:main"])
+        answer = running_daemon.search(
+            "where does the lantern hang?", scopes=["group:main"]
+        )
         assert "third nail" in answer["hits"][0]["text"]
         assert answer["freshness"]["stale_files"] in ([], ["memory/edited.md"])
         searches += 1
@@ -358,7 +360,7 @@ def test_during_repeated_rebuilds_each_search_finds_a_known_line(
     assert [builder.wait() for builder in builders] == [0] * len(builders)
     assert (outside.state / "index" / "current").read_text() != started
     assert searches > 50
-    steady.until_found(f"e{edits}e", seconds=5)
+    running_daemon.until_found(f"e{edits}e", seconds=5)
     until(
         lambda: dump(outside.state) == fresh(outside),
         pause=0.5,
@@ -368,10 +370,10 @@ def test_during_repeated_rebuilds_each_search_finds_a_known_line(
 
 @pytest.mark.scenario("G118")
 def test_an_edit_during_a_rebuild_by_another_process_is_in_the_new_index(
-    steady: Running,
+    running_daemon: Running,
 ):
     """The daemon hears of the edit while the next generation is nearly done, and puts it into the old one."""
-    outside = steady.outside
+    outside = running_daemon.outside
     environment = {
         "VAULT_MEMORY_STATE": outside.environment["VAULT_MEMORY_STATE"],
         "VAULT_MEMORY_EMBEDDING_KIND": "off",
@@ -382,7 +384,7 @@ def test_an_edit_during_a_rebuild_by_another_process_is_in_the_new_index(
         def build(index: object) -> None:
             indexing.ingest(index).scan()  # type: ignore[arg-type]
             outside.write("memory/edited.md", "- an owl on the gate\n")
-            steady.until_found("owl")
+            running_daemon.until_found("owl")
             until(
                 lambda: states(outside.state)["memory/edited.md"] == 1,
                 says="it never settled",
@@ -390,7 +392,7 @@ def test_an_edit_during_a_rebuild_by_another_process_is_in_the_new_index(
 
         indexing.generations.build(indexing.rules, build).close()
 
-    steady.until_found("owl", seconds=5)
+    running_daemon.until_found("owl", seconds=5)
 
 
 @pytest.mark.scenario("G118")

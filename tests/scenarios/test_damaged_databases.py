@@ -31,7 +31,7 @@ def long_text(number: int) -> str:
 
 
 @pytest.fixture
-def lived_in(outside: Outside) -> Outside:
+def filled_vault(outside: Outside) -> Outside:
     """A vault with a history, long notes, a note in the trash and a write that waits."""
     outside.quick = True
     outside.write(PERSONAL, NOTE)
@@ -69,37 +69,40 @@ def open_memory(outside: Outside) -> VaultMemory:
 
 @pytest.mark.parametrize("pattern", EACH_PATTERN)
 def test_a_damaged_journal_page_blocks_no_write_and_loses_no_other_version(
-    lived_in: Outside, tmp_path: Path, pattern: bytes, caplog: pytest.LogCaptureFixture
+    filled_vault: Outside,
+    tmp_path: Path,
+    pattern: bytes,
+    caplog: pytest.LogCaptureFixture,
 ) -> None:
-    with open_memory(lived_in) as memory:
+    with open_memory(filled_vault) as memory:
         versions = {version.revision for version in memory.history(PERSONAL)}
-    checkpoint(lived_in.state / "journal.sqlite")
+    checkpoint(filled_vault.state / "journal.sqlite")
     state, vault = (
-        copied(lived_in.state, tmp_path / "saved/state"),
-        copied(lived_in.vault, tmp_path / "saved/vault"),
+        copied(filled_vault.state, tmp_path / "saved/state"),
+        copied(filled_vault.vault, tmp_path / "saved/vault"),
     )
     lost_versions, lost_writes, repairs = 0, 0, 0
-    pages = page_count(lived_in.state / "journal.sqlite")
+    pages = page_count(filled_vault.state / "journal.sqlite")
 
     for page in some(range(1, pages + 1)):
-        copied(vault, lived_in.vault)
-        copied(state, lived_in.state)
-        damage_page(lived_in.state / "journal.sqlite", page, pattern)
+        copied(vault, filled_vault.vault)
+        copied(state, filled_vault.state)
+        damage_page(filled_vault.state / "journal.sqlite", page, pattern)
         caplog.clear()
-        with open_memory(lived_in) as memory:
+        with open_memory(filled_vault) as memory:
             edit = memory.apply(
                 PERSONAL,
                 [{"op": "append", "heading": "Tea", "line": "after"}],
                 source="cli",
             )
             assert [done.outcome for done in edit.applied] == ["applied"], page
-            assert "- after\n" in (lived_in.vault / PERSONAL).read_text()
+            assert "- after\n" in (filled_vault.vault / PERSONAL).read_text()
             waiting = memory.edits.waiting()
             lost = versions - {version.revision for version in memory.history(PERSONAL)}
             assert memory.log(PERSONAL)[-1].id == edit.audit_id
             memory.undo(str(edit.audit_id))
-            assert "- after\n" not in (lived_in.vault / PERSONAL).read_text()
-            assert "earlier 19" in (lived_in.vault / PERSONAL).read_text(), (
+            assert "- after\n" not in (filled_vault.vault / PERSONAL).read_text()
+            assert "earlier 19" in (filled_vault.vault / PERSONAL).read_text(), (
                 "what the bot wrote stays"
             )
             for name in ("memory/long1.md", WAITING):
@@ -114,14 +117,14 @@ def test_a_damaged_journal_page_blocks_no_write_and_loses_no_other_version(
             assert f"`{WAITING}`" in caplog.text or "0 writes" in caplog.text
         aside = [
             file
-            for file in lived_in.state.glob("journal.sqlite.damaged-*")
+            for file in filled_vault.state.glob("journal.sqlite.damaged-*")
             if file.suffix != ".lock"
         ]
         assert bool(aside) == ("journal.sqlite.damaged-1" in caplog.text), (
             "the message names the file"
         )
         repairs += bool(aside)
-        with open_memory(lived_in) as memory:
+        with open_memory(filled_vault) as memory:
             assert journal_state(memory.doctor()) == "ok"
 
     assert repairs > pages / 3
@@ -181,20 +184,20 @@ def test_a_damaged_index_page_prevents_no_answer_and_no_write(
 
 @pytest.mark.parametrize("size", [0, 4096, 4096 * 3 + 100])
 def test_a_journal_truncated_under_a_daemon_blocks_no_write(
-    lived_in: Outside, size: int, caplog: pytest.LogCaptureFixture
+    filled_vault: Outside, size: int, caplog: pytest.LogCaptureFixture
 ) -> None:
-    journal = lived_in.state / "journal.sqlite"
-    with lived_in.daemon() as daemon:
+    journal = filled_vault.state / "journal.sqlite"
+    with filled_vault.daemon() as daemon:
         checkpoint(journal)
         with journal.open("r+b") as file:
             file.truncate(size)
 
-        assert lived_in.ok("append", PERSONAL, "Tea", "after the cut")["applied"]
+        assert filled_vault.ok("append", PERSONAL, "Tea", "after the cut")["applied"]
         daemon.until_found("after the cut")
-        lived_in.write("memory/saved.md", "- a person saves\n")
+        filled_vault.write("memory/saved.md", "- a person saves\n")
         daemon.until_found("a person saves")
         until(
-            lambda: lived_in.run("history", "memory/saved.md").code == 0,
+            lambda: filled_vault.run("history", "memory/saved.md").code == 0,
             says=lambda: daemon.errors,
         )
         if size > 4096:  # the row of the write that waits was read, its text not
@@ -205,22 +208,22 @@ def test_a_journal_truncated_under_a_daemon_blocks_no_write(
                 )
             )
     states = {
-        check["name"]: check["state"] for check in lived_in.ok("doctor")["checks"]
+        check["name"]: check["state"] for check in filled_vault.ok("doctor")["checks"]
     }
     assert states["journal"] in ("ok", "warn")
 
 
 @pytest.mark.parametrize("size", [0, 4096, 4096 * 9])
 def test_an_index_truncated_under_a_daemon_is_rebuilt(
-    lived_in: Outside, size: int
+    filled_vault: Outside, size: int
 ) -> None:
-    with lived_in.daemon() as daemon:
-        [index] = lived_in.state.glob("index/index-*.sqlite")
+    with filled_vault.daemon() as daemon:
+        [index] = filled_vault.state.glob("index/index-*.sqlite")
         checkpoint(index)
         with index.open("r+b") as file:
             file.truncate(size)
 
-        lived_in.write("memory/saved.md", "- a person saves\n")
+        filled_vault.write("memory/saved.md", "- a person saves\n")
         daemon.until_found("a person saves")
         # The note that was just saved may be taken in before the others are.
         daemon.until_found("kind 3 77")
@@ -228,13 +231,13 @@ def test_an_index_truncated_under_a_daemon_is_rebuilt(
 
 
 def test_a_journal_without_access_rights_is_not_reported_as_damaged(
-    lived_in: Outside,
+    filled_vault: Outside,
 ) -> None:
-    journal = lived_in.state / "journal.sqlite"
-    journal.rename(lived_in.state / "other")
+    journal = filled_vault.state / "journal.sqlite"
+    journal.rename(filled_vault.state / "other")
     journal.mkdir()
 
-    done = lived_in.run("append", PERSONAL, "Tea", "oolong", "--json")
+    done = filled_vault.run("append", PERSONAL, "Tea", "oolong", "--json")
 
     assert done.code == 1
     assert "keep the file" in done.error["hint"]

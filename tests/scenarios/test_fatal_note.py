@@ -16,20 +16,20 @@ BIG = "memory/big.md"
 WAITING = "the program ended twice while it was read"
 
 
-def big(word: str = "") -> str:
+def large_note(word: str = "") -> str:
     return "".join(
         f"- item {number} says something about tea {word}\n" for number in range(22_000)
     )
 
 
-def crumbs(outside: Outside) -> list[Path]:
+def crash_guard_files(outside: Outside) -> list[Path]:
     return list(outside.state.glob("index/reading/*"))
 
 
-def begun(outside: Outside) -> int:
+def unfinished_reads(outside: Outside) -> int:
     """How often reading was begun and not ended; while it goes on, this time is among them."""
     with suppress(OSError, ValueError, IndexError):
-        return int(json.loads(crumbs(outside)[0].read_bytes())["times"])
+        return int(json.loads(crash_guard_files(outside)[0].read_bytes())["times"])
     return 0
 
 
@@ -40,7 +40,8 @@ def kill_while_it_reads(outside: Outside, begins: int) -> None:
         command, env=outside.environment, cwd=outside.home, stdout=subprocess.DEVNULL
     ) as process:
         until(
-            lambda: process.poll() is not None or begun(outside) == begins, pause=0.0005
+            lambda: process.poll() is not None or unfinished_reads(outside) == begins,
+            pause=0.0005,
         )
         assert process.poll() is None, "it ended by itself"
         os.kill(process.pid, signal.SIGKILL)
@@ -53,7 +54,7 @@ def test_a_note_that_crashes_the_program_twice_is_parked_until_changed_or_reques
     outside.quick = True
     outside.write("USER.md", "- likes sencha\n")
     outside.ok("index", "--no-embed")
-    path = outside.write(BIG, big())
+    path = outside.write(BIG, large_note())
     time.sleep(0.06)  # older than one tick of the file system's clock
 
     for times in (1, 2):
@@ -75,7 +76,7 @@ def test_a_note_that_crashes_the_program_twice_is_parked_until_changed_or_reques
     outside.ok("index", "--no-embed", BIG)
     assert outside.ok("status")["index"]["parked"] == {}
     assert outside.finds("says something")
-    assert crumbs(outside) == []
+    assert crash_guard_files(outside) == []
 
 
 @pytest.mark.scenario("B49")
@@ -85,14 +86,14 @@ def test_a_changed_parked_note_is_read_and_a_single_crash_parks_nothing(
     outside.quick = True
     outside.write("USER.md", "- likes sencha\n")
     outside.ok("index", "--no-embed")
-    outside.write(BIG, big())
+    outside.write(BIG, large_note())
     for times in (1, 2):
         kill_while_it_reads(outside, times)
     assert outside.ok("status")["index"]["parked"] == {BIG: WAITING}
 
-    outside.write(BIG, big("again"))
+    outside.write(BIG, large_note("again"))
     kill_while_it_reads(outside, 1)
 
     assert outside.ok("status")["index"]["parked"] == {}
     assert outside.finds("tea again")
-    assert crumbs(outside) == []
+    assert crash_guard_files(outside) == []

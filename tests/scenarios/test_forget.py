@@ -21,7 +21,7 @@ KIND = "onnx" if installed_minilm() else "off"
 
 
 @pytest.fixture
-def everywhere(outside: Outside) -> Everywhere:
+def vault_with_traces(outside: Outside) -> Everywhere:
     outside.quick = True
     return fill(outside)
 
@@ -70,9 +70,9 @@ def test_a_forgotten_text_is_left_in_no_file_or_row(outside: Outside):
 
 
 def test_unfinished_nights_and_rejected_dropped_lines_forget_the_text_too(
-    everywhere: Everywhere,
+    vault_with_traces: Everywhere,
 ):
-    outside = everywhere.outside
+    outside = vault_with_traces.outside
     (state,) = (path.parent for path in outside.state.rglob("journal.sqlite"))
     for name in ("nights/0123456789.open.json", "drop/bot.rejected"):
         (state / name).parent.mkdir(exist_ok=True)
@@ -112,12 +112,12 @@ def assert_the_rest_is_there(everywhere: Everywhere) -> None:
 
 
 def test_history_undo_and_trash_do_not_bring_a_forgotten_text_back(
-    everywhere: Everywhere,
+    vault_with_traces: Everywhere,
 ):
-    outside = everywhere.outside
+    outside = vault_with_traces.outside
     outside.ok("forget", TEXT, "--yes")
 
-    with everywhere.open() as memory:
+    with vault_with_traces.open() as memory:
         assert len(memory.history("USER.md")) > 1
         for version in memory.history("USER.md"):
             assert not says(
@@ -128,15 +128,15 @@ def test_history_undo_and_trash_do_not_bring_a_forgotten_text_back(
             outside.here("undo", record.id)
         for thrown in memory.edits.editor.writer.thrown():
             memory.edits.editor.writer.untrash(
-                thrown.id, now=everywhere.soon(), op_id=f"back-{thrown.id}"
+                thrown.id, now=vault_with_traces.soon(), op_id=f"back-{thrown.id}"
             )
     assert traces(outside.vault, outside.state) == []
 
 
 def test_audit_records_are_kept_and_one_documents_the_forgetting(
-    everywhere: Everywhere,
+    vault_with_traces: Everywhere,
 ):
-    outside = everywhere.outside
+    outside = vault_with_traces.outside
     ids = [record["id"] for record in outside.ok("log")["records"]]
 
     outside.ok("forget", TEXT, "--yes")
@@ -149,12 +149,12 @@ def test_audit_records_are_kept_and_one_documents_the_forgetting(
         record["redacted"] and not record["diff"] and not record["before"]
         for record in told
     )
-    refused = outside.run("undo", everywhere.note_ids["USER.md"], "--json")
+    refused = outside.run("undo", vault_with_traces.note_ids["USER.md"], "--json")
     assert refused.error["code"] == "not_undoable"
 
 
-def test_the_index_equals_a_rebuilt_one_after_forgetting(everywhere: Everywhere):
-    outside = everywhere.outside
+def test_the_index_equals_a_rebuilt_one_after_forgetting(vault_with_traces: Everywhere):
+    outside = vault_with_traces.outside
     outside.ok("forget", TEXT, "--yes")
     kept = dump(outside.state)
 
@@ -164,8 +164,8 @@ def test_the_index_equals_a_rebuilt_one_after_forgetting(everywhere: Everywhere)
     assert dump(outside.state) == kept
 
 
-def test_a_dry_run_lists_the_places_and_changes_no_byte(everywhere: Everywhere):
-    outside = everywhere.outside
+def test_a_dry_run_lists_the_places_and_changes_no_byte(vault_with_traces: Everywhere):
+    outside = vault_with_traces.outside
     before = tree(outside.vault, outside.state)
 
     found = outside.ok("forget", TEXT, "--dry-run")
@@ -175,20 +175,20 @@ def test_a_dry_run_lists_the_places_and_changes_no_byte(everywhere: Everywhere):
     assert found["matches"] == outside.ok("forget", TEXT, "--yes")["matches"]
 
 
-def test_forgetting_the_same_text_twice_does_nothing(everywhere: Everywhere):
-    everywhere.outside.ok("forget", TEXT, "--yes")
-    before = tree(everywhere.outside.vault)
+def test_forgetting_the_same_text_twice_does_nothing(vault_with_traces: Everywhere):
+    vault_with_traces.outside.ok("forget", TEXT, "--yes")
+    before = tree(vault_with_traces.outside.vault)
 
-    again = everywhere.outside.ok("forget", TEXT, "--yes")
+    again = vault_with_traces.outside.ok("forget", TEXT, "--yes")
 
     assert (again["matches"], again["removed"], again["remaining"]) == (0, [], 0)
-    assert tree(everywhere.outside.vault) == before
+    assert tree(vault_with_traces.outside.vault) == before
 
 
 def test_forget_asks_for_confirmation_and_refuses_without_a_terminal(
-    everywhere: Everywhere,
+    vault_with_traces: Everywhere,
 ):
-    outside = everywhere.outside
+    outside = vault_with_traces.outside
     before = tree(outside.vault, outside.state)
 
     done = outside.run("forget", TEXT, "--json")
@@ -200,9 +200,9 @@ def test_forget_asks_for_confirmation_and_refuses_without_a_terminal(
 
 @pytest.mark.parametrize("answer", ["y", "n"])
 def test_on_a_terminal_forget_shows_the_places_and_asks(
-    everywhere: Everywhere, answer: str
+    vault_with_traces: Everywhere, answer: str
 ):
-    outside = everywhere.outside
+    outside = vault_with_traces.outside
     ours, theirs = os.openpty()
     with subprocess.Popen(
         outside.command("forget", TEXT, "--json"),
@@ -226,9 +226,9 @@ def test_on_a_terminal_forget_shows_the_places_and_asks(
 
 
 def test_the_text_may_come_from_standard_input_to_stay_out_of_shell_history(
-    everywhere: Everywhere,
+    vault_with_traces: Everywhere,
 ):
-    outside = everywhere.outside
+    outside = vault_with_traces.outside
     with subprocess.Popen(
         outside.command("forget", "-", "--yes", "--quiet"),
         env=outside.environment,
@@ -265,9 +265,9 @@ def test_only_the_named_scope_forgets(outside: Outside):
 
 
 def test_places_that_cannot_be_changed_are_listed_and_the_command_fails(
-    everywhere: Everywhere,
+    vault_with_traces: Everywhere,
 ):
-    outside = everywhere.outside
+    outside = vault_with_traces.outside
     outside.write("README.md", f"not memory: {TEXT}\n")
     outside.write("notes/.draft.md.swp", f"\0\0{TEXT}\0")
     outside.write(f"memory/{TEXT}.md", "# nothing\n")
@@ -283,8 +283,8 @@ def test_places_that_cannot_be_changed_are_listed_and_the_command_fails(
     assert not says(done.out.encode())
 
 
-def test_a_note_open_in_an_editor_is_left_and_reported(everywhere: Everywhere):
-    outside = everywhere.outside
+def test_a_note_open_in_an_editor_is_left_and_reported(vault_with_traces: Everywhere):
+    outside = vault_with_traces.outside
     lock = outside.write("memory/.2026-03-01.md.swp", "")
 
     done = outside.run("forget", TEXT, "--yes", "--json")
@@ -297,9 +297,9 @@ def test_a_note_open_in_an_editor_is_left_and_reported(everywhere: Everywhere):
 
 
 def test_a_displaced_file_that_is_still_open_is_kept_until_it_is_closed(
-    everywhere: Everywhere,
+    vault_with_traces: Everywhere,
 ):
-    outside = everywhere.outside
+    outside = vault_with_traces.outside
     with (outside.vault / "USER.md").open("rb"):
         done = outside.run("forget", TEXT, "--yes", "--json")
         assert done.code == 1
@@ -310,8 +310,8 @@ def test_a_displaced_file_that_is_still_open_is_kept_until_it_is_closed(
     assert traces(outside.vault, outside.state) == []
 
 
-def test_a_running_daemon_forgets_too(everywhere: Everywhere):
-    outside = everywhere.outside
+def test_a_running_daemon_forgets_too(vault_with_traces: Everywhere):
+    outside = vault_with_traces.outside
     with outside.daemon() as daemon:
         assert daemon.finds(TEXT)
 
@@ -327,16 +327,16 @@ def test_a_running_daemon_forgets_too(everywhere: Everywhere):
 
 
 def test_an_interrupted_forget_is_completed_by_the_next_run(
-    everywhere: Everywhere, tmp_path: Path
+    vault_with_traces: Everywhere, tmp_path: Path
 ):
-    kills(everywhere, tmp_path, 3)
+    kills(vault_with_traces, tmp_path, 3)
 
 
 @pytest.mark.deep
 def test_a_forget_interrupted_at_very_many_moments_is_completed_by_the_next_run(
-    everywhere: Everywhere, tmp_path: Path
+    vault_with_traces: Everywhere, tmp_path: Path
 ):
-    kills(everywhere, tmp_path, 80)
+    kills(vault_with_traces, tmp_path, 80)
 
 
 def kills(everywhere: Everywhere, aside: Path, times: int) -> None:
@@ -371,7 +371,7 @@ def kills(everywhere: Everywhere, aside: Path, times: int) -> None:
 
 @pytest.mark.parametrize("broken", ["history", "index", "notes", "audit"])
 def test_these_tests_detect_an_eraser_that_skips_a_place(
-    everywhere: Everywhere, monkeypatch: pytest.MonkeyPatch, broken: str
+    vault_with_traces: Everywhere, monkeypatch: pytest.MonkeyPatch, broken: str
 ):
     match broken:
         case "history":
@@ -395,8 +395,8 @@ def test_these_tests_detect_an_eraser_that_skips_a_place(
                 lambda raw, *_: Redacted(raw),
             )
 
-    with everywhere.open() as memory:
+    with vault_with_traces.open() as memory:
         done = memory.forget(TEXT)
 
     assert done.remaining
-    assert traces(everywhere.outside.vault, everywhere.outside.state)
+    assert traces(vault_with_traces.outside.vault, vault_with_traces.outside.state)

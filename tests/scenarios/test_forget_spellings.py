@@ -30,11 +30,11 @@ def opened(folder: Path) -> VaultMemory:
     return VaultMemory.open(folder / "vault", environment=environment)
 
 
-def later(hours: int = 1) -> datetime:
+def hours_later(hours: int = 1) -> datetime:
     return datetime.now(UTC) + timedelta(hours=hours)
 
 
-def readings(folder: Path) -> Iterator[tuple[str, bytes]]:
+def all_contents(folder: Path) -> Iterator[tuple[str, bytes]]:
     """All that any file holds: its name, its bytes, the rows of databases, and what is packed in them."""
     for path in sorted(folder.rglob("*")):
         yield f"name of {path.name}", path.name.encode()
@@ -74,7 +74,7 @@ def _values(path: Path) -> Iterator[bytes]:
 
 
 def places_of(folder: Path) -> list[str]:
-    return sorted({place for place, raw in readings(folder) if READ in reads(raw)})
+    return sorted({place for place, raw in all_contents(folder) if READ in reads(raw)})
 
 
 def append(memory: VaultMemory, note: str, line: str, source: str = "cli") -> None:
@@ -83,7 +83,7 @@ def append(memory: VaultMemory, note: str, line: str, source: str = "cli") -> No
         note,
         [{"op": "append", "heading": "Tea", "line": line}],
         source=source,
-        now=later(),
+        now=hours_later(),
     )
 
 
@@ -114,7 +114,7 @@ def test_no_file_contains_any_spelling_of_a_forgotten_text(spelled: list[str]):
             memory.index(embed=False)
             assert places_of(folder)
 
-            done = memory.forget(TEXT, now=later(2))
+            done = memory.forget(TEXT, now=hours_later(2))
 
         assert places_of(folder) == []
         assert not done.remaining
@@ -131,17 +131,17 @@ def vault(outside: Outside) -> Outside:
     return outside
 
 
-def here(vault: Outside) -> VaultMemory:
+def open_memory(vault: Outside) -> VaultMemory:
     return VaultMemory.open(vault.vault, environment=vault.environment)
 
 
 def fill(vault: Outside) -> None:
     """History, audit, proposals, trash and sessions, all under a name that is to be forgotten."""
-    with here(vault) as memory:
+    with open_memory(vault) as memory:
         memory.index(embed=False)
         append(memory, f"memory/{NAME}.md", "oolong")
         remove = [{"op": "remove", "heading": "Tea", "match": "black"}]
-        memory.apply(f"memory/{NAME}.md", remove, source="tool", now=later())
+        memory.apply(f"memory/{NAME}.md", remove, source="tool", now=hours_later())
         memory.edits.keep_versions([f"memory/{NAME}.md"])
         memory.record_turn(
             session=f"talk of {TEXT}", role="user", user="main", text="hello there"
@@ -172,7 +172,7 @@ def test_an_old_note_name_is_forgotten_once_the_note_is_renamed(
     assert (
         vault.vault / "memory/plan.md"
     ).read_text() == "## Tea\n\n- black\n- oolong\n"
-    with here(vault) as memory:
+    with open_memory(vault) as memory:
         assert memory.search("hello there", scopes=memory.scopes()).hits
         assert [
             one
@@ -182,7 +182,7 @@ def test_an_old_note_name_is_forgotten_once_the_note_is_renamed(
 
 
 def test_the_name_of_a_session_is_forgotten_and_its_turns_stay(vault: Outside):
-    with here(vault) as memory:
+    with open_memory(vault) as memory:
         memory.index(embed=False)
         (vault.vault / f"memory/{NAME}.md").unlink()
         for text in ("one", "two"):
@@ -190,7 +190,7 @@ def test_the_name_of_a_session_is_forgotten_and_its_turns_stay(vault: Outside):
                 session=TEXT, role="user", user="main", text=f"the harbour {text}"
             )
 
-        done = memory.forget(TEXT, now=later())
+        done = memory.forget(TEXT, now=hours_later())
 
         assert not done.remaining
         assert {
@@ -235,14 +235,14 @@ def test_in_a_read_only_vault_only_the_note_keeps_the_text_and_is_reported(
 ):
     (vault.vault / f"memory/{NAME}.md").unlink()
     note = vault.write("MEMORY.md", f"## Tea\n\n- {TEXT}\n- other\n")
-    with here(vault) as memory:
+    with open_memory(vault) as memory:
         memory.index(embed=False)
         append(memory, "MEMORY.md", f"more {TEXT}")
         memory.edits.keep_versions(["MEMORY.md"])
     for path in (note, vault.vault):
         os.chmod(path, path.stat().st_mode & ~0o222)
     try:
-        with here(vault) as memory:
+        with open_memory(vault) as memory:
             append(memory, "MEMORY.md", f"waits {TEXT}")
             assert memory.edits.waiting()
         done = vault.run("forget", TEXT, "--yes", "--json")

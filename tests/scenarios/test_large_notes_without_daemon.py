@@ -20,7 +20,7 @@ LINES = "\n" * (STEPS_OF_A_QUESTION + 1)
 
 
 @pytest.fixture
-def begun(outside: Outside) -> Outside:
+def indexed_vault(outside: Outside) -> Outside:
     """A vault that has an index."""
     outside.write(f"{FOLDER}small.md", "- The ferry leaves at noon\n")
     outside.run("index")
@@ -29,54 +29,62 @@ def begun(outside: Outside) -> Outside:
 
 @pytest.mark.parametrize("command", ["search", "context"])
 def test_a_search_is_answered_before_hostile_notes_are_read(
-    begun: Outside, command: str
+    indexed_vault: Outside, command: str
 ):
     hostile = [f"{FOLDER}hostile {number}.md" for number in range(3)]
     for number, note in enumerate(hostile):
-        begun.write(note, f"{LINES}- the heron {number}\n")
-    begun.write(f"{FOLDER}small.md", "- The ferry leaves at dusk\n")
+        indexed_vault.write(note, f"{LINES}- the heron {number}\n")
+    indexed_vault.write(f"{FOLDER}small.md", "- The ferry leaves at dusk\n")
 
-    done = begun.run(command, "ferry", "--user", "alice", "--json")
+    done = indexed_vault.run(command, "ferry", "--user", "alice", "--json")
 
     assert "at dusk" in done.out
     assert done.json["freshness"]["stale_files"] == hostile
-    begun.run("index")
-    assert begun.run("search", "heron", "--json").json["freshness"]["stale_files"] == []
+    indexed_vault.run("index")
+    assert (
+        indexed_vault.run("search", "heron", "--json").json["freshness"]["stale_files"]
+        == []
+    )
     assert {
-        hit["note"] for hit in begun.run("search", "heron", "--json").json["hits"]
+        hit["note"]
+        for hit in indexed_vault.run("search", "heron", "--json").json["hits"]
     } == set(hostile)
 
 
-def test_an_ordinary_large_note_is_found_at_once(begun: Outside):
+def test_an_ordinary_large_note_is_found_at_once(indexed_vault: Outside):
     lines = "".join(
         f"- The keeper wrote line {number} about the weather and the sea\n"
         for number in range(15_000)
     )
-    begun.write(f"{FOLDER}diary.md", f"{lines}- A heron landed\n")
+    indexed_vault.write(f"{FOLDER}diary.md", f"{lines}- A heron landed\n")
 
-    done = begun.run("search", "heron", "--json")
+    done = indexed_vault.run("search", "heron", "--json")
 
     assert done.json["hits"][0]["note"] == f"{FOLDER}diary.md"
     assert done.json["freshness"]["stale_files"] == []
 
 
-def test_several_large_notes_are_indexed_over_several_searches(begun: Outside):
+def test_several_large_notes_are_indexed_over_several_searches(indexed_vault: Outside):
     notes = [f"{FOLDER}diary {number}.md" for number in range(3)]
     for number, note in enumerate(notes):
-        begun.write(note, f"- heron {number}\n" + "\n" * (STEPS_OF_A_QUESTION * 2 // 3))
+        indexed_vault.write(
+            note, f"- heron {number}\n" + "\n" * (STEPS_OF_A_QUESTION * 2 // 3)
+        )
 
     stale = [
-        begun.run("search", "heron", "--json").json["freshness"]["stale_files"]
+        indexed_vault.run("search", "heron", "--json").json["freshness"]["stale_files"]
         for _ in range(3)
     ]
 
     assert stale == [notes[1:], notes[2:], []]
 
 
-def test_a_server_without_a_daemon_reads_no_hostile_note(begun: Outside):
-    begun.write(f"{FOLDER}hostile.md", LINES)
+def test_a_server_without_a_daemon_reads_no_hostile_note(indexed_vault: Outside):
+    indexed_vault.write(f"{FOLDER}hostile.md", LINES)
 
-    with VaultMemory.open(begun.vault, environment=begun.environment) as memory:
+    with VaultMemory.open(
+        indexed_vault.vault, environment=indexed_vault.environment
+    ) as memory:
         serving = Serving(memory, ALICE)
         answers = [
             read_tools.search(serving, SearchArguments("ferry")),
@@ -88,12 +96,12 @@ def test_a_server_without_a_daemon_reads_no_hostile_note(begun: Outside):
         assert answered.answer["freshness"]["stale_files"] == [f"{FOLDER}hostile.md"]
 
 
-def test_forgetting_in_a_half_indexed_note_is_complete(begun: Outside):
-    begun.run("search", "ferry")
-    begun.write(f"{FOLDER}small.md", "- The ferry leaves at noon\n" + LINES)
-    begun.run("search", "ferry")
+def test_forgetting_in_a_half_indexed_note_is_complete(indexed_vault: Outside):
+    indexed_vault.run("search", "ferry")
+    indexed_vault.write(f"{FOLDER}small.md", "- The ferry leaves at noon\n" + LINES)
+    indexed_vault.run("search", "ferry")
 
-    done = begun.run("forget", "The ferry leaves at noon", "--yes", "--json")
+    done = indexed_vault.run("forget", "The ferry leaves at noon", "--yes", "--json")
 
     assert done.json["remaining"] == 0
-    assert begun.run("search", "ferry", "--json").json["hits"] == []
+    assert indexed_vault.run("search", "ferry", "--json").json["hits"] == []

@@ -92,7 +92,7 @@ DEEDS: tuple[Deed, ...] = (
 )
 
 
-def afresh(outside: Outside) -> dict[str, set[object]]:
+def dump_of_new_index(outside: Outside) -> dict[str, set[object]]:
     environment = {
         "VAULT_MEMORY_STATE": str(outside.home / "afresh"),
         "VAULT_MEMORY_EMBEDDING_KIND": "off",
@@ -104,7 +104,7 @@ def afresh(outside: Outside) -> dict[str, set[object]]:
     return found
 
 
-def deeds(outside: Outside, chance: random.Random, count: int) -> list[str]:
+def random_actions(outside: Outside, chance: random.Random, count: int) -> list[str]:
     done = []
     for _ in range(count):
         path = outside.vault / chance.choice(NAMES)
@@ -122,13 +122,13 @@ def histories(outside: Outside, seed: int, rounds: int) -> None:
     chance = random.Random(seed)
     for _ in range(rounds):
         with outside.daemon() as daemon:
-            done = deeds(outside, chance, 60)
+            done = random_actions(outside, chance, 60)
             if chance.random() < 0.5:
                 daemon.kill()
-                done += ["kill", *deeds(outside, chance, 10)]
+                done += ["kill", *random_actions(outside, chance, 10)]
                 outside.here("search", "owl", "--json")
                 continue
-            expected = afresh(outside)
+            expected = dump_of_new_index(outside)
             until(
                 lambda: dump(outside.state) == expected,  # noqa: B023
                 seconds=20,
@@ -137,7 +137,7 @@ def histories(outside: Outside, seed: int, rounds: int) -> None:
             )
             until(lambda: not daemon.stale(), says=daemon.stale)
     with outside.daemon() as daemon:
-        expected = afresh(outside)
+        expected = dump_of_new_index(outside)
         until(
             lambda: dump(outside.state) == expected,
             seconds=20,

@@ -32,7 +32,7 @@ def memory(outside: Outside) -> Iterator[VaultMemory]:
         yield opened
 
 
-def said_just_now(
+def record_prompt(
     memory: VaultMemory, *, session: str = "s1", ago: timedelta = timedelta()
 ) -> None:
     now = datetime.now(UTC) - ago
@@ -68,7 +68,7 @@ def test_a_search_tool_does_not_return_the_prompt_its_hook_just_recorded(
 def test_a_search_tool_finds_a_conversation_of_an_hour_ago(
     memory: VaultMemory,
 ) -> None:
-    said_just_now(memory, ago=2 * JUST_NOW)
+    record_prompt(memory, ago=2 * JUST_NOW)
 
     assert (
         len(
@@ -81,7 +81,7 @@ def test_a_search_tool_finds_a_conversation_of_an_hour_ago(
 
 
 def test_a_search_tool_finds_a_conversation_that_ended(memory: VaultMemory) -> None:
-    said_just_now(memory)
+    record_prompt(memory)
     memory.end_session("s1", user="mira")
 
     assert (
@@ -103,7 +103,7 @@ def test_a_search_tool_finds_another_conversation_of_the_same_person(
         text="The heron boat needs new varnish in May.",
         user="mira",
     )
-    said_just_now(memory)
+    record_prompt(memory)
 
     texts = str(answer(memory, "memory_search", ME, query="varnish of the heron boat"))
     assert "needs new varnish in May" in texts
@@ -131,7 +131,7 @@ def test_a_search_tool_finds_what_another_person_just_said(
 def test_over_http_the_conversation_named_by_the_bot_is_excluded(
     memory: VaultMemory,
 ) -> None:
-    said_just_now(memory)
+    record_prompt(memory)
     asked = {"query": "varnish of the heron boat"}
     with serving(memory) as served:
         client = served.client(MIRA)
@@ -144,7 +144,7 @@ def test_over_http_the_conversation_named_by_the_bot_is_excluded(
 def test_on_the_command_line_the_named_conversation_is_excluded(
     outside: Outside, memory: VaultMemory
 ) -> None:
-    said_just_now(memory)
+    record_prompt(memory)
     query = "varnish of the heron boat"
 
     assert len(notes(outside.search(query))) == 2
@@ -154,7 +154,7 @@ def test_on_the_command_line_the_named_conversation_is_excluded(
 def test_the_hermes_tool_does_not_find_the_asking_conversation(
     outside: Outside, memory: VaultMemory
 ) -> None:
-    said_just_now(memory, session="hermes-1")
+    record_prompt(memory, session="hermes-1")
     event = {
         "hook_event_name": "Search",
         "session_id": "hermes-1",
@@ -170,7 +170,7 @@ def test_the_hermes_tool_does_not_find_the_asking_conversation(
 def test_a_daemon_not_restarted_after_an_update_blocks_no_search(
     memory: VaultMemory,
 ) -> None:
-    said_just_now(memory)
+    record_prompt(memory)
 
     def refuse(arguments: Mapping[str, object]) -> dict[str, object]:
         raise UsageError(

@@ -80,7 +80,7 @@ def pages(name: str, word: str) -> dict[str, str]:
 
 
 @pytest.fixture(scope="module")
-def room(tmp_path_factory: pytest.TempPathFactory) -> Outside:
+def shared_vault(tmp_path_factory: pytest.TempPathFactory) -> Outside:
     """A vault of two persons, a channel, a group, and the group that everybody reads."""
     folder = tmp_path_factory.mktemp("rooms")
     outside = Outside(folder / "vault", folder / "home", quick=True)
@@ -288,7 +288,7 @@ def every_note() -> list[str]:
     return [note for name, word in WORDS.items() for note in pages(name, word)]
 
 
-def whose(said: str) -> str:
+def owners_of_words(said: str) -> str:
     """The names of those whose words are there, as a cell of the table says it."""
     if said in (REFUSED, NOBODY):
         return said
@@ -318,14 +318,14 @@ def test_the_table_of_the_guide_covers_every_interface_and_caller():
 @pytest.mark.parametrize("face", FACES)
 @pytest.mark.parametrize("asker", ASKERS)
 def test_an_interface_returns_only_words_the_guide_allows_for_the_caller(
-    room, asker, face
+    shared_vault, asker, face
 ):
     try:
-        said = ANSWERS[FACES[face]](room, ASKERS[asker])
+        said = ANSWERS[FACES[face]](shared_vault, ASKERS[asker])
     except UsageError:
         said = REFUSED
 
-    assert whose(said) == table()[asker][face]
+    assert owners_of_words(said) == table()[asker][face]
 
 
 # ---- what a bot changes in a shared room -----------------------------------------------------------------------------
@@ -341,7 +341,7 @@ def written(outside: Outside) -> Outside:
     return outside
 
 
-def called(
+def call_tool(
     room: Outside, caller: Caller, name: str, **arguments: Any
 ) -> tuple[bool, str]:
     """Whether a tool call ended well, and what it said."""
@@ -368,7 +368,7 @@ def test_text_remembered_in_a_channel_goes_to_the_channel_and_can_be_found_there
 ):
     before = persons_notes(written)
 
-    done, said = called(
+    done, said = call_tool(
         written,
         Caller("ann", "quay"),
         "memory_remember",
@@ -404,16 +404,18 @@ def test_a_caller_in_a_channel_cannot_make_the_bot_forget_personal_notes(
         ]
 
     told = [
-        called(written, Caller("ann", "quay"), "memory_forget", text="Paint the ferry"),
-        called(written, Caller("ann", "quay"), "memory_forget", fact=fact.id),
-        called(
+        call_tool(
+            written, Caller("ann", "quay"), "memory_forget", text="Paint the ferry"
+        ),
+        call_tool(written, Caller("ann", "quay"), "memory_forget", fact=fact.id),
+        call_tool(
             written, Caller("ann", "quay"), "memory_correct", fact=fact.id, object="x"
         ),
-        called(written, Caller("ann", "quay"), "memory_confirm", fact=fact.id),
+        call_tool(written, Caller("ann", "quay"), "memory_confirm", fact=fact.id),
     ]
 
     assert persons_notes(written) == before
-    assert whose("".join(said for _, said in told)) in (NOBODY, "quay")
+    assert owners_of_words("".join(said for _, said in told)) in (NOBODY, "quay")
 
 
 def test_a_turn_in_a_channel_is_also_found_by_its_speaker_and_nobody_else(

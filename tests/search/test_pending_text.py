@@ -27,13 +27,13 @@ def memory(outside: Outside) -> Iterator[VaultMemory]:
         yield opened
 
 
-def hold(memory: VaultMemory, note: str = ANN) -> Path:
+def make_read_only(memory: VaultMemory, note: str = ANN) -> Path:
     path = memory.root / note
     path.chmod(READ_ONLY)
     return path
 
 
-def ask(memory: VaultMemory, line: str, note: str = ANN, **op: str) -> str:
+def pending_op(memory: VaultMemory, line: str, note: str = ANN, **op: str) -> str:
     """An op that has to wait; its id."""
     said = {"op": "append", "heading": "Tea", "line": line, **op}
     at = datetime.now(UTC) + timedelta(hours=1)
@@ -48,8 +48,8 @@ def find(
 
 
 def test_a_pending_line_is_found_and_marked(memory: VaultMemory):
-    hold(memory)
-    ask(memory, "smoky lapsang from Ottilie")
+    make_read_only(memory)
+    pending_op(memory, "smoky lapsang from Ottilie")
 
     [hit] = find(memory, "lapsang")
 
@@ -66,8 +66,8 @@ def test_a_pending_line_is_found_and_marked(memory: VaultMemory):
 
 
 def test_a_pending_line_is_ranked_among_the_other_hits(memory: VaultMemory):
-    hold(memory)
-    ask(memory, "black, for the harbour")
+    make_read_only(memory)
+    pending_op(memory, "black, for the harbour")
 
     hits = find(memory, "green tea with the harbour master")
     assert [hit.pending for hit in hits] == [False, False, True]
@@ -78,8 +78,8 @@ def test_a_pending_line_is_ranked_among_the_other_hits(memory: VaultMemory):
 
 
 def test_a_pending_line_is_no_longer_marked_once_it_is_written(memory: VaultMemory):
-    path = hold(memory)
-    ask(memory, "smoky lapsang")
+    path = make_read_only(memory)
+    pending_op(memory, "smoky lapsang")
     assert [hit.pending for hit in find(memory, "lapsang")] == [True]
 
     path.chmod(WRITABLE)
@@ -91,8 +91,8 @@ def test_a_pending_line_is_no_longer_marked_once_it_is_written(memory: VaultMemo
 
 
 def test_a_pending_line_disappears_when_it_is_discarded(memory: VaultMemory):
-    hold(memory)
-    waiting = ask(memory, "smoky lapsang")
+    make_read_only(memory)
+    waiting = pending_op(memory, "smoky lapsang")
     assert find(memory, "lapsang")
 
     memory.edits.editor.writer.discard(waiting)
@@ -101,8 +101,8 @@ def test_a_pending_line_disappears_when_it_is_discarded(memory: VaultMemory):
 
 
 def test_a_pending_line_a_person_also_wrote_is_found_once(memory: VaultMemory):
-    path = hold(memory)
-    ask(memory, "smoky lapsang")
+    path = make_read_only(memory)
+    pending_op(memory, "smoky lapsang")
     path.chmod(WRITABLE)
     path.write_text(NOTE + "- smoky lapsang\n")
 
@@ -113,8 +113,8 @@ def test_a_pending_line_a_person_also_wrote_is_found_once(memory: VaultMemory):
 
 @pytest.mark.scenario("H124")
 def test_a_pending_line_of_one_person_is_not_found_by_another(memory: VaultMemory):
-    hold(memory)
-    ask(memory, "smoky lapsang")
+    make_read_only(memory)
+    pending_op(memory, "smoky lapsang")
 
     assert (
         find(memory, "lapsang", "user:bob", "user:main", "user:an", "user:anna") == ()
@@ -126,13 +126,13 @@ def test_a_pending_line_of_one_person_is_not_found_by_another(memory: VaultMemor
 
 @pytest.mark.scenario("H124")
 @pytest.mark.parametrize(
-    "pending", [False, True], ids=["stands in their note", "waits for their note"]
+    "pending", [False, True], ids=["written in their note", "pending for their note"]
 )
 def test_a_pending_line_is_found_although_another_person_has_the_same_text(
     memory: VaultMemory, pending: bool
 ):
-    hold(memory, BOB)
-    ask(memory, "zqheron at the lake", note=BOB)
+    make_read_only(memory, BOB)
+    pending_op(memory, "zqheron at the lake", note=BOB)
     queries = [
         "zqheron",
         "zqheron at the lake",
@@ -143,8 +143,8 @@ def test_a_pending_line_is_found_although_another_person_has_the_same_text(
     assert alone["zqheron"]
 
     if pending:
-        hold(memory)
-        ask(memory, "zqheron at the lake")
+        make_read_only(memory)
+        pending_op(memory, "zqheron at the lake")
     else:
         (memory.root / ANN).write_text(
             NOTE + "- zqheron at the lake\n- a lake with two zqherons\n"
@@ -157,8 +157,8 @@ def test_a_pending_line_is_found_although_another_person_has_the_same_text(
 def test_a_pending_line_is_found_although_an_excluded_note_has_the_same_text(
     memory: VaultMemory,
 ):
-    hold(memory)
-    ask(memory, "zqheron at the lake")
+    make_read_only(memory)
+    pending_op(memory, "zqheron at the lake")
     dated = memory.root / "Users/ann/memories/2026-11-20.md"
     dated.parent.mkdir(parents=True)
     dated.write_text("- zqheron at the lake\n")
@@ -179,10 +179,10 @@ def scored(
 
 def test_pending_writes_to_several_notes_are_all_found(memory: VaultMemory):
     for note in (ANN, BOB):
-        hold(memory, note)
-    ask(memory, "smoky lapsang")
-    ask(memory, "roasted hojicha")
-    ask(memory, "lapsang for Bob", note=BOB)
+        make_read_only(memory, note)
+    pending_op(memory, "smoky lapsang")
+    pending_op(memory, "roasted hojicha")
+    pending_op(memory, "lapsang for Bob", note=BOB)
 
     assert {hit.text for hit in find(memory, "lapsang hojicha")} == {
         "- smoky lapsang",
@@ -198,9 +198,9 @@ def test_pending_writes_to_several_notes_are_all_found(memory: VaultMemory):
 def test_of_a_note_with_pending_writes_only_the_new_lines_are_marked(
     memory: VaultMemory,
 ):
-    hold(memory)
-    ask(memory, "smoky lapsang")
-    ask(memory, "white, with jasmine", op="replace", match="white")
+    make_read_only(memory)
+    pending_op(memory, "smoky lapsang")
+    pending_op(memory, "white, with jasmine", op="replace", match="white")
 
     hits = find(memory, "green white jasmine lapsang")
 
@@ -215,8 +215,8 @@ def test_of_a_note_with_pending_writes_only_the_new_lines_are_marked(
 
 
 def test_filters_apply_to_pending_lines_too(memory: VaultMemory):
-    hold(memory)
-    ask(memory, "smoky lapsang from Ottilie")
+    make_read_only(memory)
+    pending_op(memory, "smoky lapsang from Ottilie")
 
     assert find(memory, "lapsang", entity="Ottilie", kinds=["user"])
     assert find(memory, "lapsang", entity="Otto") == ()
@@ -229,9 +229,9 @@ def test_filters_apply_to_pending_lines_too(memory: VaultMemory):
 def test_the_index_does_not_contain_pending_lines(
     memory: VaultMemory, outside: Outside
 ):
-    hold(memory)
+    make_read_only(memory)
     before = dump(outside.state)
-    ask(memory, "smoky lapsang")
+    pending_op(memory, "smoky lapsang")
     find(memory, "lapsang")
     assert dump(outside.state) == before
 
@@ -259,8 +259,8 @@ def test_a_scope_with_only_pending_text_is_listed(memory: VaultMemory):
 def test_an_unreadable_journal_does_not_break_search(
     memory: VaultMemory, outside: Outside, damage: str
 ):
-    hold(memory)
-    ask(memory, "smoky lapsang")
+    make_read_only(memory)
+    pending_op(memory, "smoky lapsang")
     assert find(memory, "lapsang")
     memory.edits.editor.close()
     journal = outside.state / "journal.sqlite"

@@ -99,7 +99,7 @@ def by_search(
     return found
 
 
-def everywhere(index: Index) -> list[int]:
+def all_places(index: Index) -> list[int]:
     """Every place there is, as if somebody had guessed it."""
     rows = index.connection.execute("SELECT note, ordinal FROM chunk")
     return [scoring.place(note, ordinal) for note, ordinal in rows]
@@ -113,7 +113,7 @@ def by_vectors(index: Index, ids: Sequence[int], resident: Matrices | None) -> s
     else:
         likeness = vectors.like(index.connection, ids, model, embed("apple"))
     best = likeness.best(1000, None, scoring.WEIGHTS)
-    return of_places(index, [*best, *likeness.at(everywhere(index))])
+    return of_places(index, [*best, *likeness.at(all_places(index))])
 
 
 kept = Matrices()
@@ -140,7 +140,7 @@ FUNCTIONS: dict[str, Callable[[Index, Sequence[str]], set[str]]] = {
     "text.beside": lambda index, asked: of_places(
         index,
         fts_search.beside(
-            index.connection, index.scope_ids(asked), everywhere(index), NONE
+            index.connection, index.scope_ids(asked), all_places(index), NONE
         ),
     ),
     "text.dated": lambda index, asked: of_places(

@@ -43,11 +43,11 @@ def save_all(cloud: Cloud) -> None:
         cloud.laptop.save(path, text)
 
 
-def befall(cloud: Cloud, fault: Fault) -> None:
+def add_bulk_fault(cloud: Cloud, fault: Fault) -> None:
     cloud.script.add(fault, method="POST", path=BULK)
 
 
-def changed(change: Callable[[dict[str, dict[str, object]]], None]) -> Rewrite:
+def changed_results(change: Callable[[dict[str, dict[str, object]]], None]) -> Rewrite:
     """The answer tells something else about some parts."""
 
     def rewrite(answer: Response) -> Response:
@@ -148,7 +148,7 @@ def test_a_note_created_by_another_client_after_the_listing_loses_no_line(
                 mtime=int(cloud.clock.seconds()) - age,
             )
 
-    befall(cloud, Meanwhile(make))
+    add_bulk_fault(cloud, Meanwhile(make))
     cloud.laptop.run_pass()
 
     assert sent_in_bulk(cloud) >= 1
@@ -169,7 +169,7 @@ def test_a_note_created_by_another_client_at_the_same_time_loses_no_line(
             cloud.fake, "tea07.md", b"- its\n", mtime=int(cloud.clock.seconds()) - 22
         )
 
-    befall(cloud, Meanwhile(make))
+    add_bulk_fault(cloud, Meanwhile(make))
     cloud.laptop.run_pass()
 
     assert cloud.fake.tree.file("tea07.md").mtime == int(cloud.clock.seconds()) - 22
@@ -215,7 +215,7 @@ def test_a_connection_lost_during_the_request_loses_and_duplicates_nothing(
     cloud: Cloud, fault: Fault
 ):
     save_all(cloud)
-    befall(cloud, fault)
+    add_bulk_fault(cloud, fault)
 
     report = cloud.laptop.run_pass()
 
@@ -226,7 +226,7 @@ def test_a_connection_lost_during_the_request_loses_and_duplicates_nothing(
 
 def test_a_lost_response_followed_by_another_clients_write_loses_no_line(cloud: Cloud):
     save_all(cloud)
-    befall(cloud, LoseAnswer())
+    add_bulk_fault(cloud, LoseAnswer())
     cloud.laptop.run_pass()
     cloud.clock.pass_by(5)
     bulk_upload(cloud.fake, "tea03.md", b"- its\n")
@@ -244,7 +244,7 @@ def test_a_note_created_after_the_listing_survives_a_lost_response(cloud: Cloud)
         bulk_upload(
             cloud.fake, "tea03.md", b"- its\n", mtime=int(cloud.clock.seconds()) - 900
         )
-        befall(cloud, LoseAnswer())
+        add_bulk_fault(cloud, LoseAnswer())
 
     cloud.script.add(Meanwhile(make), method="PROPFIND")
     report = cloud.laptop.run_pass()
@@ -268,7 +268,7 @@ def test_after_a_damaged_part_the_remaining_notes_are_uploaded_singly(cloud: Clo
             400, {"Content-Type": "application/json"}, json.dumps(results).encode()
         )
 
-    befall(cloud, Rewrite(stop_at_tenth))
+    add_bulk_fault(cloud, Rewrite(stop_at_tenth))
     report = cloud.laptop.run_pass()
 
     assert (report.uploaded, cloud.puts()) == (20, 10)
@@ -280,7 +280,7 @@ def test_a_server_that_advertises_bulk_but_rejects_it_is_used_without_bulk(
     cloud: Cloud, status: int
 ):
     save_all(cloud)
-    befall(cloud, {403: FORBIDDEN, 404: NOT_FOUND}.get(status, Answer(status)))
+    add_bulk_fault(cloud, {403: FORBIDDEN, 404: NOT_FOUND}.get(status, Answer(status)))
 
     report = cloud.laptop.run_pass()
 
@@ -307,7 +307,7 @@ def test_after_an_unusable_response_the_contents_are_compared(
     cloud: Cloud, answer: Answer
 ):
     save_all(cloud)
-    befall(cloud, answer)
+    add_bulk_fault(cloud, answer)
 
     report = cloud.laptop.run_pass()
 
@@ -317,7 +317,7 @@ def test_after_an_unusable_response_the_contents_are_compared(
 
 def test_a_busy_server_gets_no_further_requests(cloud: Cloud):
     save_all(cloud)
-    befall(cloud, Answer(429, {"Retry-After": "7"}))
+    add_bulk_fault(cloud, Answer(429, {"Retry-After": "7"}))
 
     with pytest.raises(RemoteBusy):
         cloud.laptop.run_pass()
@@ -345,7 +345,7 @@ def test_a_note_locked_by_another_client_is_merged_once_unlocked(cloud: Cloud):
         bulk_upload(cloud.fake, "tea04.md", b"- its\n")
         cloud.fake.lock("tea04.md", 300)
 
-    befall(cloud, Meanwhile(make))
+    add_bulk_fault(cloud, Meanwhile(make))
     report = cloud.laptop.run_pass()
     cloud.fake.unlock("tea04.md")
 
@@ -365,9 +365,9 @@ def test_a_part_stored_despite_a_reported_error_is_reconciled(
         bulk_upload(
             cloud.fake, "tea04.md", b"- its\n", mtime=int(cloud.clock.seconds()) - 900
         )
-        befall(
+        add_bulk_fault(
             cloud,
-            changed(
+            changed_results(
                 lambda results: results.update(
                     {"/tea04.md": {"error": True, "message": "no time"}}
                 )

@@ -9,15 +9,15 @@ from vault_memory.remote.in_memory import NEXTCLOUD, PLAIN, RamServer
 
 
 @pytest.fixture(params=["plain", "nextcloud"])
-def two(tmp_path: Path, request: pytest.FixtureRequest) -> tuple[Device, Device]:
+def devices(tmp_path: Path, request: pytest.FixtureRequest) -> tuple[Device, Device]:
     one, other, _ = pair(
         tmp_path, RamServer(traits=NEXTCLOUD if request.param == "nextcloud" else PLAIN)
     )
     return one, other
 
 
-def test_a_local_note_reaches_the_other_device(two: tuple[Device, Device]):
-    one, other = two
+def test_a_local_note_reaches_the_other_device(devices: tuple[Device, Device]):
+    one, other = devices
     one.save("users/ann/USER.md", "## Tea\n\n- green\n")
     one.save("picture.png", b"\x89PNG\x00")
 
@@ -30,8 +30,8 @@ def test_a_local_note_reaches_the_other_device(two: tuple[Device, Device]):
     )
 
 
-def test_an_edit_on_either_side_reaches_the_other(two: tuple[Device, Device]):
-    one, other = two
+def test_an_edit_on_either_side_reaches_the_other(devices: tuple[Device, Device]):
+    one, other = devices
     one.save("USER.md", "## Tea\n\n- green\n")
     one.settle((other,))
 
@@ -42,8 +42,8 @@ def test_an_edit_on_either_side_reaches_the_other(two: tuple[Device, Device]):
 
 
 @pytest.mark.scenario("E83")
-def test_edits_on_both_sides_are_merged(two: tuple[Device, Device]):
-    one, other = two
+def test_edits_on_both_sides_are_merged(devices: tuple[Device, Device]):
+    one, other = devices
     one.save("USER.md", "## Tea\n\n- green\n")
     one.settle((other,))
 
@@ -56,9 +56,9 @@ def test_edits_on_both_sides_are_merged(two: tuple[Device, Device]):
 
 
 def test_a_binary_file_changed_on_both_sides_is_kept_twice(
-    two: tuple[Device, Device],
+    devices: tuple[Device, Device],
 ):
-    one, other = two
+    one, other = devices
     one.save("picture.png", b"one")
     one.settle((other,))
 
@@ -71,9 +71,9 @@ def test_a_binary_file_changed_on_both_sides_is_kept_twice(
 
 
 def test_a_deletion_reaches_the_other_device_and_fills_its_trash(
-    two: tuple[Device, Device],
+    devices: tuple[Device, Device],
 ):
-    one, other = two
+    one, other = devices
     one.save("a.md", "- a\n")
     one.save("b.md", "- b\n")
     one.settle((other,))
@@ -86,8 +86,8 @@ def test_a_deletion_reaches_the_other_device_and_fills_its_trash(
     assert [thrown.path for thrown in other.writer.thrown()] == ["a.md"]
 
 
-def test_an_edit_wins_over_a_deletion(two: tuple[Device, Device]):
-    one, other = two
+def test_an_edit_wins_over_a_deletion(devices: tuple[Device, Device]):
+    one, other = devices
     one.save("a.md", "- a\n")
     one.save("b.md", "- b\n")
     one.settle((other,))
@@ -99,8 +99,8 @@ def test_an_edit_wins_over_a_deletion(two: tuple[Device, Device]):
     assert one.files() == other.files() == {"a.md": b"- a\n- more\n", "b.md": b"- b\n"}
 
 
-def test_a_rename_arrives_as_a_rename(two: tuple[Device, Device]):
-    one, other = two
+def test_a_rename_arrives_as_a_rename(devices: tuple[Device, Device]):
+    one, other = devices
     one.save("notes/a.md", "- a\n")
     one.save("b.md", "- b\n")
     one.settle((other,))
@@ -112,9 +112,9 @@ def test_a_rename_arrives_as_a_rename(two: tuple[Device, Device]):
 
 
 def test_a_note_renamed_back_elsewhere_survives_a_new_note_of_that_name(
-    two: tuple[Device, Device],
+    devices: tuple[Device, Device],
 ):
-    laptop, phone = two
+    laptop, phone = devices
     phone.save("notes/boats.md", "## Tea\n- the old boat\n")
     phone.settle((laptop,))
     (phone.vault / "notes/boats.md").rename(phone.vault / "notes/old.md")
@@ -131,8 +131,10 @@ def test_a_note_renamed_back_elsewhere_survives_a_new_note_of_that_name(
     assert {b"old", b"new"} <= set(b"".join(laptop.files().values()).split())
 
 
-def test_a_second_pass_only_asks_whether_anything_changed(two: tuple[Device, Device]):
-    one, other = two
+def test_a_second_pass_only_asks_whether_anything_changed(
+    devices: tuple[Device, Device],
+):
+    one, other = devices
     for number in range(10):
         one.save(f"notes/{number}.md", f"- {number}\n")
     one.settle((other,))
@@ -142,8 +144,8 @@ def test_a_second_pass_only_asks_whether_anything_changed(two: tuple[Device, Dev
     assert other.run_pass().requests == 1
 
 
-def test_a_dry_run_changes_nothing(two: tuple[Device, Device]):
-    one, other = two
+def test_a_dry_run_changes_nothing(devices: tuple[Device, Device]):
+    one, other = devices
     one.save("a.md", "- a\n")
 
     report = one.run_pass(dry_run=True)
@@ -153,8 +155,8 @@ def test_a_dry_run_changes_nothing(two: tuple[Device, Device]):
     assert other.files() == {}
 
 
-def test_many_deletions_at_once_wait_for_approval(two: tuple[Device, Device]):
-    one, other = two
+def test_many_deletions_at_once_wait_for_approval(devices: tuple[Device, Device]):
+    one, other = devices
     for number in range(30):
         one.save(f"n{number}.md", f"- {number}\n")
     one.settle((other,))

@@ -123,14 +123,14 @@ class Household:
         }
 
 
-def lived_through(
+def run_household(
     base: Path, counting: Counting, who: tuple[str, str, str, str]
 ) -> dict[str, bytes]:
     with closing(Household(base, counting, who)) as home:
-        return _lived_through(home)
+        return _run_household(home)
 
 
-def _lived_through(home: Household) -> dict[str, bytes]:
+def _run_household(home: Household) -> dict[str, bytes]:
     home.finished(
         "laptop"
     )  # what it leaves of its first contact, when killed in it, is not what this is about
@@ -160,7 +160,7 @@ def test_ten_kills_on_a_nextcloud_lose_nothing(base: Path):
     fake = FakeNextcloud()
     counting = Counting(fake)
     with Front(counting) as front:
-        files = lived_through(
+        files = run_household(
             base,
             counting,
             (front.url + fake.dav_path, fake.user, fake.app_password, "nextcloud"),
@@ -177,7 +177,7 @@ def test_ten_kills_on_apache_lose_nothing(
     counting = Counting(Upstream(server.url.rstrip("/")))
     with Front(counting) as front:
         path = url.removeprefix(server.url.rstrip("/"))
-        files = lived_through(
+        files = run_household(
             base, counting, (front.url + path, server.user, server.password, "webdav")
         )
     stored = server.root_dir / f"kills-{base.name}"

@@ -113,7 +113,7 @@ def test_a_line_removed_elsewhere_while_this_device_slept_stays_removed(cloud: C
     assert cloud.together()["USER.md"] == f"{TEXT}- call Bob\n".encode()
 
 
-def overlapping(cloud: Cloud, path: str, raw: bytes, seconds: float) -> None:
+def add_overlapping_upload(cloud: Cloud, path: str, raw: bytes, seconds: float) -> None:
     """Another upload passes the precondition together with our next one, and is stored just before it."""
 
     def other_first() -> None:
@@ -131,7 +131,7 @@ def test_two_uploads_that_pass_the_same_precondition_are_both_kept(
 ):
     cloud.agreed()
     cloud.laptop.save("USER.md", f"{TEXT}- mine\n")
-    overlapping(cloud, "USER.md", f"{TEXT}- its\n".encode(), seconds)
+    add_overlapping_upload(cloud, "USER.md", f"{TEXT}- its\n".encode(), seconds)
 
     report = cloud.laptop.run_pass(ask=ask)
 
@@ -149,7 +149,7 @@ def test_a_merge_does_not_overwrite_an_upload_that_passed_the_same_precondition(
     bulk_upload(cloud.fake, "USER.md", f"- seen\n{TEXT}".encode())
     cloud.clock.pass_by(10)
     cloud.laptop.save("USER.md", f"{TEXT}- mine\n")
-    overlapping(cloud, "USER.md", f"- seen\n{TEXT}- its\n".encode(), seconds)
+    add_overlapping_upload(cloud, "USER.md", f"- seen\n{TEXT}- its\n".encode(), seconds)
 
     cloud.laptop.run_pass()
 
@@ -186,7 +186,7 @@ def test_a_text_read_before_a_failed_version_check_survives_its_pruning(
 def test_a_new_note_does_not_overwrite_one_created_at_the_same_moment(cloud: Cloud):
     cloud.agreed()
     cloud.laptop.save("day.md", "- mine\n")
-    overlapping(cloud, "day.md", b"- its\n", 1)
+    add_overlapping_upload(cloud, "day.md", b"- its\n", 1)
 
     cloud.laptop.run_pass()
 
@@ -286,13 +286,15 @@ def test_an_edit_of_a_truncated_upload_removes_nothing_of_its_missing_part(
     cloud.laptop.save("USER.md", f"{BLACK}- white\n- mine\n")
     cloud.fake.cut_next_put_short_at(len(TEXT))
 
-    def adds() -> None:
+    def add_line() -> None:
         cloud.fake.other_client_put("USER.md", f"- its\n{TEXT}".encode())
 
-    cloud.script.add(Meanwhile(adds, after=True) if answered else LoseAnswer(), "PUT")
+    cloud.script.add(
+        Meanwhile(add_line, after=True) if answered else LoseAnswer(), "PUT"
+    )
     cloud.laptop.run_pass()
     if not answered:
-        adds()
+        add_line()
 
     cloud.clock.pass_by(5)
     cloud.laptop.run_pass()

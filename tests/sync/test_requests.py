@@ -70,25 +70,25 @@ def device(base: Path, kind: str) -> Device:
     device = PLACES[kind](base)
     for path, text in NOTES.items():
         device.save(path, text)
-    settled(device)
+    settle(device)
     return device
 
 
-def settled(device: Device) -> None:
+def settle(device: Device) -> None:
     device.settle()
     device.clock.pass_by(15)
     device.run_pass()
     device.clock.pass_by(15)
 
 
-def asked(device: Device, **how: bool) -> int:
+def requests_of_pass(device: Device, **how: bool) -> int:
     device.clock.pass_by(15)
     return device.run_pass(**how).requests
 
 
 def test_an_idle_pass_makes_one_request_or_one_per_folder(device: Device, kind: str):
-    assert asked(device) == IDLE[kind]
-    assert asked(device) == IDLE[kind]
+    assert requests_of_pass(device) == IDLE[kind]
+    assert requests_of_pass(device) == IDLE[kind]
 
 
 @pytest.mark.parametrize(("size", "most"), [(100, 4), (20_000, 6)])
@@ -96,34 +96,34 @@ def test_an_edited_note_and_its_verification_stay_within_the_request_limit(
     device: Device, kind: str, size: int, most: int
 ):
     device.save("a/0.md", "- text\n" * (size // 7))
-    settled(device)
+    settle(device)
     device.save("a/0.md", "- text\n" * (size // 7) + "- more\n")
 
     first = device.run_pass(ask=False).requests
-    second = asked(device)
+    second = requests_of_pass(device)
 
     assert first + second <= most + IDLE[kind] - 1
-    assert asked(device) == IDLE[kind]
+    assert requests_of_pass(device) == IDLE[kind]
 
 
 def test_an_edit_on_the_server_costs_a_check_a_listing_and_a_download(
     device: Device, kind: str
 ):
-    other = another(device)
+    other = other_device(device)
     other.sync.run_pass(other.clock.now)
-    settled(other)
+    settle(other)
     other.save("a/b/0.md", "- text\n")
     other.run_pass()
-    settled(other)
+    settle(other)
 
     report = device.run_pass()
 
     assert report.downloaded == 1
     assert report.requests <= IDLE[kind] + (2 if kind == "nextcloud" else 1)
-    assert asked(device) == IDLE[kind]
+    assert requests_of_pass(device) == IDLE[kind]
 
 
-def another(device: Device) -> Device:
+def other_device(device: Device) -> Device:
     """Another device on the same server."""
     remote = device.remote
     base = device.vault.parent.parent
@@ -144,7 +144,7 @@ def test_without_deep_listings_an_edit_costs_two_requests_plus_its_depth(
     device = Device(base, "laptop", connected(fake), clock)
     for path, text in NOTES.items():
         device.save(path, text)
-    settled(device)
+    settle(device)
     device.remote.traits = replace(device.remote.traits, infinity=False)
     fake.other_client_put("a/b/0.md", b"- text\n")
     clock.pass_by(15)

@@ -127,7 +127,7 @@ def test_accepting_the_restore_takes_the_earlier_texts_and_keeps_the_local_in_hi
 
 
 @pytest.mark.scenario("E94")
-def test_a_line_written_locally_meanwhile_survives_either_answer(
+def test_a_line_written_locally_while_waiting_survives_either_answer(
     cloud: Cloud,
 ):
     cloud.backed_up_and_written_since()

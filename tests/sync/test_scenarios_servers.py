@@ -498,7 +498,9 @@ def test_another_write_that_passed_the_same_precondition_after_ours_is_merged(
     )
 
 
-def raced(cloud: Cloud, path: str, other: bytes, seconds: float = 1) -> None:
+def add_racing_upload(
+    cloud: Cloud, path: str, other: bytes, seconds: float = 1
+) -> None:
     """While the server takes our next upload, another one that passed the same precondition is stored before it."""
 
     def other_first() -> None:
@@ -521,7 +523,7 @@ def test_a_text_our_upload_overwrote_unseen_is_recovered_from_the_versions(
 ):
     cloud.agreed()
     cloud.laptop.save("USER.md", TEXT + "- mine\n")
-    raced(cloud, "USER.md", f"## Boats\n\n- its\n\n{TEXT}".encode())
+    add_racing_upload(cloud, "USER.md", f"## Boats\n\n- its\n\n{TEXT}".encode())
 
     report = cloud.laptop.run_pass(ask=ask)
 
@@ -566,7 +568,7 @@ def test_raced_logs_are_merged_and_raced_binary_files_are_both_kept(cloud: Cloud
         ("boat.png", b"\x89PNG mine", b"\x89PNG of another"),
     ]:
         cloud.laptop.save(path, mine)
-        raced(cloud, path, its)
+        add_racing_upload(cloud, path, its)
         assert noted(cloud.laptop.run_pass(), path)
         cloud.laptop.settle()
 
@@ -586,7 +588,7 @@ def test_a_failed_check_of_the_versions_is_repeated_later(
 ):
     cloud.agreed()
     cloud.laptop.save("USER.md", TEXT + "- mine\n")
-    raced(cloud, "USER.md", f"{TEXT}- its\n".encode())
+    add_racing_upload(cloud, "USER.md", f"{TEXT}- its\n".encode())
     cloud.script.add(UNAVAILABLE, "PROPFIND")
     assert not cloud.laptop.run_pass(ask=False).quiet
 
@@ -615,7 +617,7 @@ def test_push_mode_reports_where_the_overwritten_text_is_stored(
     pushing.settle()
     cloud.clock.pass_by(60)
     pushing.save("USER.md", TEXT + "- mine\n")
-    raced(cloud, "USER.md", f"{TEXT}- its\n".encode())
+    add_racing_upload(cloud, "USER.md", f"{TEXT}- its\n".encode())
 
     report = pushing.run_pass()
 
@@ -884,7 +886,7 @@ def test_a_move_never_overwrites_a_note_created_during_the_pass(cloud: Cloud):
 
 @pytest.mark.scenario("E101")
 @pytest.mark.parametrize("mtime", [0, -1, 4_294_967_296, 1])
-def test_odd_times_on_the_server_decide_nothing(cloud: Cloud, mtime: int):
+def test_odd_times_on_the_server_are_ignored(cloud: Cloud, mtime: int):
     cloud.agreed()
     cloud.fake.other_client_put("USER.md", f"{TEXT}- black\n".encode(), mtime=mtime)
     cloud.laptop.run_pass()

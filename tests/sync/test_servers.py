@@ -22,7 +22,7 @@ TAGS_AGE = 0.7
 """Seconds between the last passes: a tag is relied on when it is two seconds old"""
 
 
-def on_nextcloud(base: Path, seed: int, steps: int) -> World:
+def run_on_nextcloud(base: Path, seed: int, steps: int) -> World:
     """Of every two runs one is over a line that breaks anywhere; of every four one is on a server that gets killed."""
     clock = Clock()
     fake = FakeNextcloud(clock=clock.seconds)
@@ -50,13 +50,13 @@ def on_nextcloud(base: Path, seed: int, steps: int) -> World:
 
 @pytest.mark.parametrize("seed", range(cases(20)))
 def test_two_vaults_on_a_nextcloud_converge_and_lose_nothing(base: Path, seed: int):
-    on_nextcloud(base, seed, 300)
+    run_on_nextcloud(base, seed, 300)
 
 
 @pytest.mark.deep
 @pytest.mark.parametrize("seed", range(20, 520))
 def test_hundreds_of_runs_on_a_nextcloud_lose_nothing(base: Path, seed: int):
-    on_nextcloud(base, seed, 300)
+    run_on_nextcloud(base, seed, 300)
 
 
 def over_http(
@@ -87,7 +87,7 @@ def assert_idle(device: Device) -> None:
     assert device.run_pass().requests == fewest
 
 
-def on_server(base: Path, server: Server, seed: int, steps: int) -> None:
+def run_on_server(base: Path, server: Server, seed: int, steps: int) -> None:
     url = server.make_folder(f"world{seed}-{base.name}")
     account = Account(server.user, server.password)
     world = over_http(
@@ -107,7 +107,7 @@ def on_server(base: Path, server: Server, seed: int, steps: int) -> None:
 def test_two_vaults_on_a_real_server_converge_and_lose_nothing(
     base: Path, name: str, server_named: Callable[[str], Server]
 ):
-    on_server(base, server_named(name), 7, 40)
+    run_on_server(base, server_named(name), 7, 40)
 
 
 @pytest.mark.deep
@@ -116,10 +116,10 @@ def test_two_vaults_on_a_real_server_converge_and_lose_nothing(
 def test_more_runs_on_real_servers_lose_nothing(
     base: Path, name: str, seed: int, server_named: Callable[[str], Server]
 ):
-    on_server(base, server_named(name), seed, 300)
+    run_on_server(base, server_named(name), seed, 300)
 
 
-def on_a_port(base: Path, seed: int, steps: int) -> None:
+def run_over_tcp(base: Path, seed: int, steps: int) -> None:
     fake = FakeNextcloud()
     with Front(fake) as front:
         account = Account(fake.user, fake.app_password)
@@ -136,10 +136,10 @@ def on_a_port(base: Path, seed: int, steps: int) -> None:
 
 
 def test_two_vaults_on_a_nextcloud_over_tcp_converge_and_lose_nothing(base: Path):
-    on_a_port(base, 7, 40)
+    run_over_tcp(base, 7, 40)
 
 
 @pytest.mark.deep
 @pytest.mark.parametrize("seed", range(10))
 def test_more_runs_on_a_nextcloud_over_tcp_lose_nothing(base: Path, seed: int):
-    on_a_port(base, seed, 300)
+    run_over_tcp(base, seed, 300)

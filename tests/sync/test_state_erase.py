@@ -42,7 +42,7 @@ def entry(path: str) -> Entry:
     )
 
 
-def holds(path: str) -> bool:
+def contains_name(path: str) -> bool:
     return "Zephyrine" in path
 
 
@@ -54,7 +54,7 @@ def test_a_name_absent_from_both_sides_is_erased_to_the_last_byte(tmp_path: Path
     filled(tmp_path, on_server=False)
     assert b"Zephyrine" in bytes_of(tmp_path)
 
-    erased = erase_names(tmp_path, holds, lambda path: path == OTHER)
+    erased = erase_names(tmp_path, contains_name, lambda path: path == OTHER)
 
     assert erased.count
     assert (erased.on_server, erased.compacted) == (0, True)
@@ -71,7 +71,7 @@ def test_a_name_still_on_the_server_is_kept_so_that_its_file_can_be_deleted(
 ):
     filled(tmp_path, on_server=True)
 
-    erased = erase_names(tmp_path, holds, lambda path: path == OTHER)
+    erased = erase_names(tmp_path, contains_name, lambda path: path == OTHER)
 
     assert erased.on_server == 1
     state = open_state(tmp_path)
@@ -83,9 +83,9 @@ def test_a_name_still_on_the_server_is_kept_so_that_its_file_can_be_deleted(
 def test_a_name_still_in_the_vault_is_kept(tmp_path: Path):
     filled(tmp_path, on_server=False)
 
-    assert erase_names(tmp_path, holds, lambda path: True).count == 0
+    assert erase_names(tmp_path, contains_name, lambda path: True).count == 0
 
 
 def test_without_sync_state_there_is_nothing_to_erase(tmp_path: Path):
-    assert erase_names(tmp_path, holds, lambda path: False).count == 0
+    assert erase_names(tmp_path, contains_name, lambda path: False).count == 0
     assert not list(tmp_path.iterdir())

@@ -48,11 +48,11 @@ def memory(tmp_path):
         yield opened
 
 
-def dumped(path):
+def dump_records(path):
     return [json.loads(line) for line in path.read_bytes().split(b"\n") if line]
 
 
-def of(records, kind):
+def records_of(records, kind):
     return [record for record in records if record["type"] == kind]
 
 
@@ -76,18 +76,18 @@ def test_every_file_of_memory_is_exported_byte_for_byte(memory, tmp_path):
         raw == (memory.vault.folder.read(path).raw) for path, raw in copied.items()
     )
     assert (done.files, done.bytes) == (len(copied), sum(map(len, copied.values())))
-    assert done.records == len(dumped(tmp_path / "out/memory.jsonl"))
+    assert done.records == len(dump_records(tmp_path / "out/memory.jsonl"))
     assert done.skipped == ()
 
 
 def test_the_dump_gives_the_place_of_each_fact_and_text(memory, tmp_path):
     memory.transfer.export(tmp_path / "out.jsonl")
 
-    records = dumped(tmp_path / "out.jsonl")
+    records = dump_records(tmp_path / "out.jsonl")
     assert all(
         {"type", "path", "scope", "kind", "date"} <= set(record) for record in records
     )
-    for record in of(records, "item") + of(records, "fact"):
+    for record in records_of(records, "item") + records_of(records, "fact"):
         line = (
             memory.vault.folder.read(record["path"])
             .raw.splitlines()[record["line"] - 1]
@@ -96,13 +96,13 @@ def test_the_dump_gives_the_place_of_each_fact_and_text(memory, tmp_path):
         assert record["text"].split(" ")[0] in line
     assert [
         (one["text"], one["line"])
-        for one in of(records, "item")
+        for one in records_of(records, "item")
         if one["path"] == ALICE
     ] == [
         ("tea", 5),
         ("rain � on", 6),
     ]
-    [fact] = of(records, "fact")
+    [fact] = records_of(records, "fact")
     assert (fact["subject"], fact["predicate"], fact["object"], fact["line"]) == (
         "alice",
         "works_at",
@@ -110,23 +110,23 @@ def test_the_dump_gives_the_place_of_each_fact_and_text(memory, tmp_path):
         3,
     )
     assert fact["id"] == memory.facts(scopes=["user:alice"], now=NOW)[0].id
-    [turn] = of(records, "turn")
+    [turn] = records_of(records, "turn")
     assert (turn["text"], turn["date"], turn["scope"], turn["line"]) == (
         "Hello\nthere ☂",
         "2090-06-01",
         "user:alice",
         1,
     )
-    [proposal] = of(records, "proposal")
+    [proposal] = records_of(records, "proposal")
     assert (proposal["scope"], proposal["state"], proposal["path"]) == (
         "user:bob",
         "open",
         BOB,
     )
-    assert {one["id"] for one in of(records, "audit")} == {
+    assert {one["id"] for one in records_of(records, "audit")} == {
         record.id for record in memory.log()
     }
-    dated = next(one for one in of(records, "note") if one["path"] == DAY)
+    dated = next(one for one in records_of(records, "note") if one["path"] == DAY)
     assert (dated["date"], dated["kind"], dated["text"]) == (
         "2090-05-31",
         "dated",
@@ -150,9 +150,9 @@ def test_only_the_named_scopes_are_exported(memory, tmp_path):
         for path in (tmp_path / "out").rglob("*")
         if path.is_file()
     )
-    assert {record["scope"] for record in dumped(tmp_path / "out/memory.jsonl")} == {
-        "user:alice"
-    }
+    assert {
+        record["scope"] for record in dump_records(tmp_path / "out/memory.jsonl")
+    } == {"user:alice"}
     assert "coffee" not in text
     assert "bob" not in text
     assert "sailing" in text
@@ -163,7 +163,7 @@ def test_only_the_named_scopes_are_exported(memory, tmp_path):
 
 def test_an_empty_list_of_scopes_exports_nothing(memory, tmp_path):
     assert memory.transfer.export(tmp_path / "out", scopes=[]).files == 0
-    assert dumped(tmp_path / "out/memory.jsonl") == []
+    assert dump_records(tmp_path / "out/memory.jsonl") == []
 
 
 def test_an_export_overwrites_no_file(memory, tmp_path):

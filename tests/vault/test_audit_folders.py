@@ -11,7 +11,7 @@ from vault_memory.vault.audit_folders import AuditFolders
 DEVICES = ("", ".laptop-3f9a1c", ".phone-0a1b2c")
 
 
-def truth(vault: Path, note: str) -> list[str]:
+def files_beside(vault: Path, note: str) -> list[str]:
     """What a person sees in the folder."""
     folder = (vault / note).parent
     names = [
@@ -40,7 +40,7 @@ def test_no_audit_file_of_a_device_is_missed(tmp_path: Path, seed: int):
         else:
             file.write_text("{}\n")
         note = draw.choice(notes)
-        assert folders.beside(note, ()) == truth(tmp_path, note)
+        assert folders.beside(note, ()) == files_beside(tmp_path, note)
 
 
 def test_in_a_large_folder_expected_audit_files_appear_at_once_and_others_soon(
@@ -58,8 +58,8 @@ def test_in_a_large_folder_expected_audit_files_appear_at_once_and_others_soon(
     ]
 
     monkeypatch.setattr(audit_folders, "LISTED_AGAIN_SECONDS", 0.0)
-    assert folders.beside("note-1.md", ()) == truth(tmp_path, "note-1.md")
-    assert len(truth(tmp_path, "note-1.md")) == 2
+    assert folders.beside("note-1.md", ()) == files_beside(tmp_path, "note-1.md")
+    assert len(files_beside(tmp_path, "note-1.md")) == 2
 
 
 def test_a_missing_folder_has_no_audit_files(tmp_path: Path):

@@ -67,7 +67,7 @@ def as_bytes(text: str) -> bytes:
     return text.encode("utf-8", "surrogatepass")
 
 
-def disagree(before: str, after: str) -> tuple[object, object] | None:
+def difference(before: str, after: str) -> tuple[object, object] | None:
     """What is read in part, and what should be; None when they are the same, or all is read."""
     old, new = decode(as_bytes(before)), decode(as_bytes(after))
     start = front_matter_end(new)
@@ -93,7 +93,7 @@ def disagree(before: str, after: str) -> tuple[object, object] | None:
 def test_incremental_parsing_gives_the_same_blocks_as_full_parsing(
     before: str, changes: Edits
 ) -> None:
-    assert disagree(before, edited(before, changes)) is None
+    assert difference(before, edited(before, changes)) is None
 
 
 @pytest.mark.parametrize("seed", range(2))
@@ -112,7 +112,7 @@ def test_thousands_of_random_notes_parse_incrementally_to_the_same_blocks(
             "\n"
         )
         after = edited(before, [(random.random(), random.randrange(3), change)])
-        assert disagree(before, after) is None, (before, after)
+        assert difference(before, after) is None, (before, after)
 
 
 def test_an_insertion_into_a_list_is_parsed_incrementally() -> None:

@@ -37,7 +37,7 @@ def differs(text: str) -> bool:
     return read_blocks(lines, 0) != blocks_of("\n".join(lines))
 
 
-def asked_of_markdown_it(text: str) -> tuple[int, int]:
+def handed_over_blocks(text: str) -> tuple[int, int]:
     """How many blocks the scanner hands over, and of how many."""
     lines = decode(text.encode())
     line, asked, blocks = front_matter_end(lines), 0, list[Block]()
@@ -93,7 +93,7 @@ def test_the_scanner_agrees_with_markdown_it_on_a_million_random_notes(
 
 @given(ordinary_notes)
 def test_ordinary_notes_are_parsed_without_markdown_it(note: str) -> None:
-    assert asked_of_markdown_it(note)[0] == 0
+    assert handed_over_blocks(note)[0] == 0
     assert not differs(
         note.removeprefix("\ufeff").replace("---\ntitle: Tea\ntopic: work\n---\n", "")
     )
@@ -145,7 +145,7 @@ def assert_few_are_handed_over(
 def print_handed_over(
     texts: Iterable[str], where: str, capsys: pytest.CaptureFixture[str]
 ) -> float:
-    counts = [asked_of_markdown_it(text) for text in texts]
+    counts = [handed_over_blocks(text) for text in texts]
     asked, blocks = sum(count for count, _ in counts), sum(count for _, count in counts)
     some = sum(1 for count, _ in counts if count)
     with capsys.disabled():

@@ -53,18 +53,18 @@ def forget_notes() -> None:
     outline_module._recent = ()
 
 
-def squeezed(text: str) -> str:
+def without_spaces(text: str) -> str:
     return "".join(text.split())
 
 
-def holders(part: Chunk, chunks: list[Chunk]) -> list[Chunk]:
+def chunks_containing(part: Chunk, chunks: list[Chunk]) -> list[Chunk]:
     """Those of the joined chunks that have the lines and the text of a part."""
     return [
         one
         for one in chunks
         if one.first_line <= part.first_line
         and part.last_line <= one.last_line
-        and squeezed(part.text) in squeezed(one.text)
+        and without_spaces(part.text) in without_spaces(one.text)
     ]
 
 
@@ -78,7 +78,7 @@ def test_each_chunk_keeps_its_lines_after_small_chunks_are_joined(raw: bytes) ->
         one.first_line for one in chunks
     )
     for part in parts:
-        found = holders(part, chunks)
+        found = chunks_containing(part, chunks)
         assert found, part
         assert any(one.heading == part.heading[: len(one.heading)] for one in found), (
             "no heading is invented"

@@ -30,7 +30,7 @@ long_notes = st.lists(st.one_of(notes, long_texts, ordinary_notes), max_size=3).
 )
 
 
-def lines_to_find(raw: bytes) -> list[int]:
+def lines_with_text(raw: bytes) -> list[int]:
     """The lines that say something: all but blank ones, headings, rules, front matter's edges, and bare markers."""
     note = outline(raw)
     silent = {0, note.body - 1} if note.body else set()
@@ -44,7 +44,7 @@ def lines_to_find(raw: bytes) -> list[int]:
     ]
 
 
-def breach(raw: bytes) -> str:
+def violation(raw: bytes) -> str:
     """How the chunks of a note break the law, or nothing."""
     lines, chunks = outline(raw).lines, chunk(raw)
     headings = {
@@ -61,7 +61,9 @@ def breach(raw: bytes) -> str:
             found[number] = found.get(number, 0) + 1
     body = outline(raw).body
     front = set(range(body))
-    if missing := [n for n in lines_to_find(raw) if n not in found and n not in front]:
+    if missing := [
+        n for n in lines_with_text(raw) if n not in found and n not in front
+    ]:
         return f"lines {missing} are in no chunk"
     texts = [one for one in chunks if one.first_line - 1 not in headings]
     said = "".join("".join(one.text.split()) for one in texts)
@@ -85,7 +87,7 @@ def breach(raw: bytes) -> str:
 def test_every_line_is_in_one_chunk_or_split_across_its_pieces(
     note: str, line_end: str
 ) -> None:
-    assert breach(note.replace("\n", line_end).encode()) == ""
+    assert violation(note.replace("\n", line_end).encode()) == ""
 
 
 @settings(max_examples=cases(300))
@@ -93,7 +95,7 @@ def test_every_line_is_in_one_chunk_or_split_across_its_pieces(
 @example(b"\xef\xbb\xbf\xff\0\r")
 @example(b"a\n" + b"\x0b" * 900 + b"\nb")
 def test_chunking_accepts_any_bytes(raw: bytes) -> None:
-    assert breach(raw) == ""
+    assert violation(raw) == ""
 
 
 @settings(max_examples=50)
@@ -290,7 +292,7 @@ def test_a_letter_is_not_split_from_its_combining_marks() -> None:
 )
 def test_hostile_notes_are_chunked_too(raw: bytes) -> None:
     assert render(parse(raw)) == raw
-    assert breach(raw) == ""
+    assert violation(raw) == ""
 
 
 def lose_the_last_line(raw: bytes) -> outline_module.Outline:
@@ -307,7 +309,7 @@ def lose_front_matter(raw: bytes) -> outline_module.Outline:
     return outline(raw)._replace(blocks=outline(raw).blocks[:-1])
 
 
-def count_lines_from_nought(raw: bytes) -> outline_module.Outline:
+def count_lines_from_zero(raw: bytes) -> outline_module.Outline:
     note = outline(raw)
     return note._replace(
         blocks=[block._replace(first=max(block.first - 1, 0)) for block in note.blocks]
@@ -323,7 +325,7 @@ def see_headings_in_fences(raw: bytes) -> outline_module.Outline:
     [
         lose_the_last_line,
         lose_front_matter,
-        count_lines_from_nought,
+        count_lines_from_zero,
         see_headings_in_fences,
     ],
 )
@@ -333,4 +335,4 @@ def test_broken_chunks_are_detected(
     monkeypatch.setattr(chunks_module, "outline", broken)
     random = Random(0)
 
-    assert any(breach(random_note(random).encode()) for _ in range(500))
+    assert any(violation(random_note(random).encode()) for _ in range(500))

@@ -106,7 +106,7 @@ def test_merging_any_bytes_terminates_and_loses_no_line(
 
     assert merged == merge(base, ours, theirs, between_people=people, date=DATE)
     if merged.result is not None:
-        assert not lost(base or b"", ours, theirs, merged)
+        assert not lost_words(base or b"", ours, theirs, merged)
         assert size(merged.result) <= size(ours) + size(theirs) + sum(
             80 + len(c.other) for c in merged.conflicts
         )
@@ -120,17 +120,21 @@ def test_a_note_edited_line_by_line_on_both_sides_loses_nothing() -> None:
         base = "\n".join(random_note(random) for _ in range(2)).split("\n")
         raw, ours, theirs = (
             "\n".join(lines).encode()
-            for lines in (base, scribbled(base, random), scribbled(base, random))
+            for lines in (
+                base,
+                randomly_edited(base, random),
+                randomly_edited(base, random),
+            )
         )
         merged = merge(raw, ours, theirs)
         clean += merged.result is not None
         if merged.result is not None:
-            assert not lost(raw, ours, theirs, merged), (raw, ours, theirs)
+            assert not lost_words(raw, ours, theirs, merged), (raw, ours, theirs)
 
     assert clean > 2000
 
 
-def scribbled(lines: list[str], random: Random) -> list[str]:
+def randomly_edited(lines: list[str], random: Random) -> list[str]:
     changed = list(lines)
     for _ in range(random.randint(0, 3)):
         place = random.randint(0, len(changed))
@@ -161,7 +165,7 @@ def words(raw: bytes) -> Counter[str]:
     )
 
 
-def lost(base: bytes, ours: bytes, theirs: bytes, merged: Merged) -> list[str]:
+def lost_words(base: bytes, ours: bytes, theirs: bytes, merged: Merged) -> list[str]:
     """What either added and what both left as it was, and is nowhere."""
     assert merged.result is not None
     b, o, t = words(base), words(ours), words(theirs)
@@ -188,10 +192,10 @@ def test_a_merge_between_people_does_not_depend_on_the_side(first: int) -> None:
         one, other = by_people(base, ours, theirs), by_people(base, theirs, ours)
 
         assert (one.result is None) == (other.result is None), seed
-        assert everything(one) == everything(other), seed
+        assert all_words(one) == all_words(other), seed
 
 
-def everything(merged: Merged) -> set[str]:
+def all_words(merged: Merged) -> set[str]:
     return set(
         words(
             (merged.result or b"")

@@ -25,7 +25,7 @@ def faults(merging: Merge, made: Triple) -> list[str]:
     )
 
 
-def judge(seeds: range) -> None:
+def assert_no_faults(seeds: range) -> None:
     wrong = {seed: found for seed in seeds if (found := faults(merge, triple(seed)))}
 
     assert not wrong
@@ -33,13 +33,13 @@ def judge(seeds: range) -> None:
 
 @pytest.mark.parametrize("first", range(0, EVERY_DAY, AT_ONCE))
 def test_no_merge_is_silently_wrong(first: int) -> None:
-    judge(range(first, first + AT_ONCE))
+    assert_no_faults(range(first, first + AT_ONCE))
 
 
 @pytest.mark.deep
 @pytest.mark.parametrize("first", range(0, IN_DEPTH, IN_DEPTH // 20))
 def test_none_of_a_million_merges_is_silently_wrong(first: int) -> None:
-    judge(range(first, first + IN_DEPTH // 20))
+    assert_no_faults(range(first, first + IN_DEPTH // 20))
 
 
 PINNED = [364, 737, 944, 718, 1055, 1204, 1418, 2121, 2328, 2541, 6781, 8346]

@@ -151,8 +151,8 @@ def test_a_damaged_cached_file_is_downloaded_again(
         "other port",
         "other host",
         "file",
-        "circle",
-        "nothing comes",
+        "redirect loop",
+        "no data",
     ],
 )
 def test_an_unusable_response_is_reported_in_plain_words(

@@ -39,7 +39,7 @@ def vector_of(text: str) -> list[float]:
     return [float(len(text)) + 1, float(sum(map(ord, text)) % 97), 1.0]
 
 
-def good(server: ScriptedServer) -> Reply:
+def valid_reply(server: ScriptedServer) -> Reply:
     """Answers whatever it is asked, last text first, as the protocol allows."""
 
     def reply(handler: BaseHTTPRequestHandler) -> None:
@@ -63,7 +63,7 @@ def rows(*vectors: Any) -> bytes:
     ).encode()
 
 
-def told(server: ScriptedServer, **more: Any) -> EmbeddingSettings:
+def settings_for(server: ScriptedServer, **more: Any) -> EmbeddingSettings:
     settings: dict[str, Any] = {
         "model": "small",
         "base_url": server.url,
@@ -76,16 +76,16 @@ def told(server: ScriptedServer, **more: Any) -> EmbeddingSettings:
 class TestApiEmbedder(EmbedderContract):
     @pytest.fixture
     def embedder(self, server: ScriptedServer) -> ApiEmbedder:
-        server.script = [good(server)]
-        return ApiEmbedder(told(server))
+        server.script = [valid_reply(server)]
+        return ApiEmbedder(settings_for(server))
 
 
 def test_the_request_names_the_configured_model_and_dimensions(
     server: ScriptedServer,
 ) -> None:
-    server.script = [good(server)]
+    server.script = [valid_reply(server)]
 
-    ApiEmbedder(told(server)).embed(["tea", ""])
+    ApiEmbedder(settings_for(server)).embed(["tea", ""])
 
     path, headers, body = server.asked[0]
     assert path == "/v1/embeddings"
@@ -101,9 +101,9 @@ def test_the_request_names_the_configured_model_and_dimensions(
 def test_an_unknown_dimension_is_learned_from_one_request(
     server: ScriptedServer,
 ) -> None:
-    server.script = [good(server)]
+    server.script = [valid_reply(server)]
 
-    embedder = ApiEmbedder(told(server, dimensions=0))
+    embedder = ApiEmbedder(settings_for(server, dimensions=0))
 
     assert embedder.dimensions == 3
     assert "dimensions" not in json.loads(server.asked[0][2])
@@ -112,10 +112,10 @@ def test_an_unknown_dimension_is_learned_from_one_request(
 def test_many_texts_are_sent_in_batches_and_returned_in_order(
     server: ScriptedServer,
 ) -> None:
-    server.script = [good(server)]
+    server.script = [valid_reply(server)]
     texts = [f"text {number}" for number in range(150)]
 
-    vectors = ApiEmbedder(told(server)).embed(texts)
+    vectors = ApiEmbedder(settings_for(server)).embed(texts)
 
     assert [
         len(json.loads(body)["input"]) for _path, _headers, body in server.asked
@@ -128,7 +128,9 @@ def test_an_answer_without_indices_is_read_in_order(server: ScriptedServer) -> N
         says(200, b'{"data": [{"embedding": [1, 0, 0]}, {"embedding": [0, 1, 0]}]}')
     ]
 
-    assert [numbers(v) for v in ApiEmbedder(told(server)).embed(["a", "b"])] == [
+    assert [
+        numbers(v) for v in ApiEmbedder(settings_for(server)).embed(["a", "b"])
+    ] == [
         (1, 0, 0),
         (0, 1, 0),
     ]
@@ -139,16 +141,16 @@ def test_an_answer_in_base64_is_decoded(server: ScriptedServer) -> None:
         says(200, rows(base64.b64encode(struct.pack("<3f", 0, 2, 0)).decode()))
     ]
 
-    assert numbers(ApiEmbedder(told(server)).embed(["a"])[0]) == (0, 1, 0)
+    assert numbers(ApiEmbedder(settings_for(server)).embed(["a"])[0]) == (0, 1, 0)
 
 
 def test_a_busy_server_is_retried_after_its_waiting_time(
     server: ScriptedServer,
 ) -> None:
-    server.script = [says(429, Retry_After="7"), says(503), good(server)]
+    server.script = [says(429, Retry_After="7"), says(503), valid_reply(server)]
     waited: list[float] = []
 
-    ApiEmbedder(told(server), wait=waited.append).embed(["tea"])
+    ApiEmbedder(settings_for(server), wait=waited.append).embed(["tea"])
 
     assert waited == [7.0, 2.0]
 
@@ -158,7 +160,7 @@ def test_a_query_does_not_wait_for_a_busy_server(server: ScriptedServer) -> None
     waited: list[float] = []
 
     with pytest.raises(EmbedderUnavailable, match="busy") as caught:
-        ApiEmbedder(told(server), wait=waited.append).embed(["tea"], query=True)
+        ApiEmbedder(settings_for(server), wait=waited.append).embed(["tea"], query=True)
 
     assert waited == []
     assert "7 s" in caught.value.hint
@@ -168,12 +170,12 @@ def test_a_waiting_time_that_is_too_long_is_an_error(server: ScriptedServer) -> 
     server.script = [says(429, Retry_After="3600")]
     waited: list[float] = []
     with pytest.raises(EmbedderUnavailable, match="429"):
-        ApiEmbedder(told(server), wait=waited.append).embed(["tea"])
+        ApiEmbedder(settings_for(server), wait=waited.append).embed(["tea"])
     assert waited == []
 
     server.script = [says(500, b'{"error": {"message": "out of memory"}}')]
     with pytest.raises(EmbedderUnavailable, match="out of memory"):
-        ApiEmbedder(told(server), wait=waited.append).embed(["tea"])
+        ApiEmbedder(settings_for(server), wait=waited.append).embed(["tea"])
     assert len(waited) == 3
 
 
@@ -213,7 +215,7 @@ def test_an_invalid_answer_is_reported_in_plain_words(
     server.script = [reply]
 
     with pytest.raises(EmbedderUnavailable, match=words) as caught:
-        ApiEmbedder(told(server), wait=lambda _seconds: None).embed(["tea"])
+        ApiEmbedder(settings_for(server), wait=lambda _seconds: None).embed(["tea"])
 
     assert server.url in caught.value.message
     assert caught.value.hint
@@ -226,7 +228,7 @@ def test_an_endless_answer_is_cut_off(
     server.script = [says(200, b" " * (2 << 20))]
 
     with pytest.raises(EmbedderUnavailable, match="longer than 1 MB"):
-        ApiEmbedder(told(server)).embed(["tea"])
+        ApiEmbedder(settings_for(server)).embed(["tea"])
 
 
 def test_a_silent_server_is_abandoned_at_the_timeout(
@@ -235,13 +237,15 @@ def test_a_silent_server_is_abandoned_at_the_timeout(
     server.script = [lambda _handler: server.released.wait(20) and None]
 
     with pytest.raises(EmbedderUnavailable, match=r"no answer within 0\.2 s"):
-        ApiEmbedder(told(server, timeout_seconds=0.2)).embed(["tea"], query=True)
+        ApiEmbedder(settings_for(server, timeout_seconds=0.2)).embed(
+            ["tea"], query=True
+        )
 
 
 def test_a_slowly_dripping_server_is_abandoned_at_the_timeout(
     server: ScriptedServer,
 ) -> None:
-    def drips(handler: BaseHTTPRequestHandler) -> None:
+    def drip(handler: BaseHTTPRequestHandler) -> None:
         handler.send_response(200)
         handler.send_header("Content-Length", "100000")
         handler.end_headers()
@@ -252,11 +256,11 @@ def test_a_slowly_dripping_server_is_abandoned_at_the_timeout(
         except OSError:
             pass
 
-    server.script = [drips]
+    server.script = [drip]
     started = time.monotonic()
 
     with pytest.raises(EmbedderUnavailable, match=r"no answer within 0\.3 s"):
-        ApiEmbedder(told(server, timeout_seconds=0.3)).embed(["tea"])
+        ApiEmbedder(settings_for(server, timeout_seconds=0.3)).embed(["tea"])
 
     assert time.monotonic() - started < 5
 
@@ -290,7 +294,7 @@ def test_an_unreachable_server_is_reported_in_plain_words(
     server.close()
 
     with pytest.raises(EmbedderUnavailable, match="nothing listens there"):
-        ApiEmbedder(told(server)).embed(["tea"])
+        ApiEmbedder(settings_for(server)).embed(["tea"])
 
 
 def test_with_a_known_dimension_the_embedder_starts_while_the_server_is_down(
@@ -298,9 +302,9 @@ def test_with_a_known_dimension_the_embedder_starts_while_the_server_is_down(
 ) -> None:
     server.close()
 
-    assert ApiEmbedder(told(server)).dimensions == 3
+    assert ApiEmbedder(settings_for(server)).dimensions == 3
     with pytest.raises(EmbedderUnavailable):
-        ApiEmbedder(told(server, dimensions=0))
+        ApiEmbedder(settings_for(server, dimensions=0))
 
 
 @pytest.mark.parametrize(
@@ -326,31 +330,31 @@ def test_another_model_dimension_or_server_changes_the_fingerprint(
 def test_the_key_is_read_from_a_file_only_its_owner_can_read(
     server: ScriptedServer, tmp_path: Path
 ) -> None:
-    server.script = [good(server)]
+    server.script = [valid_reply(server)]
     file = tmp_path / "key"
     file.write_text(f"{KEY}\n")
     file.chmod(0o600)
 
-    ApiEmbedder(told(server, api_key_file=str(file))).embed(["tea"])
+    ApiEmbedder(settings_for(server, api_key_file=str(file))).embed(["tea"])
 
     assert server.asked[0][1]["Authorization"] == f"Bearer {KEY}"
     file.chmod(0o640)
     with pytest.raises(EmbedderUnavailable, match="read by others") as caught:
-        ApiEmbedder(told(server, api_key_file=str(file)))
+        ApiEmbedder(settings_for(server, api_key_file=str(file)))
     assert "chmod 600" in caught.value.hint
     with pytest.raises(EmbedderUnavailable, match="cannot be read"):
-        ApiEmbedder(told(server, api_key_file=str(tmp_path / "nothing")))
+        ApiEmbedder(settings_for(server, api_key_file=str(tmp_path / "nothing")))
 
 
 def test_the_key_may_come_from_the_service_manager_or_the_environment(
     server: ScriptedServer, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    server.script = [good(server)]
+    server.script = [valid_reply(server)]
     monkeypatch.setenv(VARIABLE, "from-environment")
-    ApiEmbedder(told(server)).embed(["tea"])
+    ApiEmbedder(settings_for(server)).embed(["tea"])
     (tmp_path / "embedding_api_key").write_text("from-manager")
     monkeypatch.setenv("CREDENTIALS_DIRECTORY", str(tmp_path))
-    ApiEmbedder(told(server)).embed(["tea"])
+    ApiEmbedder(settings_for(server)).embed(["tea"])
 
     assert [asked[1]["Authorization"] for asked in server.asked] == [
         "Bearer from-environment",
@@ -368,7 +372,7 @@ def test_no_error_repeats_the_key(
     ]
 
     with pytest.raises(EmbedderUnavailable) as caught:
-        ApiEmbedder(told(server), wait=lambda _seconds: None).embed(["tea"])
+        ApiEmbedder(settings_for(server), wait=lambda _seconds: None).embed(["tea"])
 
     assert KEY not in f"{caught.value.as_json()}"
     assert KEY not in repr(caught.value.__context__)
@@ -383,7 +387,7 @@ def test_a_key_that_would_break_the_http_header_is_refused(
     file.chmod(0o600)
 
     with pytest.raises(EmbedderUnavailable, match="no key has"):
-        ApiEmbedder(told(server, api_key_file=str(file)))
+        ApiEmbedder(settings_for(server, api_key_file=str(file)))
 
 
 def test_the_key_is_never_sent_unencrypted(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -444,7 +448,7 @@ def test_retry_after_may_be_a_number_or_a_date(
 def test_a_cloud_metadata_address_is_refused(
     server: ScriptedServer, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    server.script = [good(server)]
+    server.script = [valid_reply(server)]
     monkeypatch.setattr(
         socket.socket,
         "getpeername",
@@ -453,12 +457,12 @@ def test_a_cloud_metadata_address_is_refused(
     )
 
     with pytest.raises(EmbedderUnavailable, match="own network services"):
-        ApiEmbedder(told(server)).embed(["tea"])
+        ApiEmbedder(settings_for(server)).embed(["tea"])
 
     assert server.asked == []
 
 
-def test_the_environment_variable_for_the_key_is_no_unknown_setting() -> None:
+def test_the_environment_variable_for_the_key_is_an_accepted_setting() -> None:
     assert load(None, {VARIABLE: KEY}) == Config()
 
 
@@ -481,9 +485,9 @@ def test_requests_go_through_the_proxy_in_a_tunnel(
     server.script = [says(403)]
 
     with pytest.raises(EmbedderUnavailable, match="403"):
-        ApiEmbedder(told(server, base_url="https://embeddings.example.org/v1")).embed(
-            ["tea"], query=True
-        )
+        ApiEmbedder(
+            settings_for(server, base_url="https://embeddings.example.org/v1")
+        ).embed(["tea"], query=True)
 
     ((path, headers, _body),) = server.asked
     assert path == "embeddings.example.org:443"
@@ -504,11 +508,11 @@ def test_an_untrusted_certificate_is_refused(
         capture_output=True,
     )
     server.encrypt(tmp_path / "cert.pem", pem)
-    server.script = [good(server)]
+    server.script = [valid_reply(server)]
 
     with pytest.raises(EmbedderUnavailable, match="certificate is not valid"):
-        ApiEmbedder(told(server, base_url=server.url.replace("http:", "https:"))).embed(
-            ["tea"]
-        )
+        ApiEmbedder(
+            settings_for(server, base_url=server.url.replace("http:", "https:"))
+        ).embed(["tea"])
 
     assert server.asked == []

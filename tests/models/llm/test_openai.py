@@ -228,7 +228,7 @@ def test_after_two_unusable_answers_the_rules_take_over(
     ]
 
 
-def test_after_a_truncated_answer_less_is_asked_at_once(
+def test_after_a_truncated_answer_smaller_prompts_are_sent(
     model: ScriptedModel,
 ) -> None:
     model.script = [writes_at_most(1)]

@@ -27,7 +27,7 @@ def cases() -> list[tuple[str, str, str]]:
     ]
 
 
-def told(said: str) -> str:
+def extracted(said: str) -> str:
     """What is found in a turn, as the pages of cases write it."""
     found = extract((Excerpt("t1", said, "alice", own=True),))
     memories = [f"{one.text} · {one.type}" for one in found.memories]
@@ -53,7 +53,7 @@ def test_every_language_has_a_page_of_cases() -> None:
 def test_lasting_statements_are_extracted_and_passing_ones_ignored(
     language: str, said: str, expected: str
 ) -> None:
-    assert told(said) == expected
+    assert extracted(said) == expected
 
 
 def test_only_the_persons_own_turns_are_used() -> None:

@@ -36,13 +36,13 @@ def cases(*reasons: str) -> list[tuple[str, str, str]]:
 
 
 @pytest.mark.parametrize("language", LANGUAGES)
-def test_every_language_has_every_list(language: str) -> None:
+def test_every_language_defines_every_list(language: str) -> None:
     table = tomllib.loads((FOLDER / f"{language}.toml").read_text(encoding="utf-8"))
     assert set(table["policy"]) == set(LISTS)
     assert all(table["policy"].values())
 
 
-def test_every_row_is_shown_in_every_language() -> None:
+def test_every_row_has_examples_in_every_language() -> None:
     rows = cases(*CUE_REASONS)
     is_miss = Counter(
         (language, reason, sentence.startswith("not: "))
@@ -55,7 +55,7 @@ def test_every_row_is_shown_in_every_language() -> None:
 
 
 @pytest.mark.parametrize(("language", "reason", "sentence"), cases(*CUE_REASONS))
-def test_a_sentence_is_kept_back_for_its_reason_and_no_other(
+def test_each_example_sentence_is_recognised_as_listed(
     language: str, reason: str, sentence: str
 ) -> None:
     text = sentence.removeprefix("not: ")
@@ -63,7 +63,7 @@ def test_a_sentence_is_kept_back_for_its_reason_and_no_other(
 
 
 @pytest.mark.parametrize(("language", "reason", "sentence"), cases("stable", "other"))
-def test_what_lasts_is_written_at_once_and_the_rest_at_the_end(
+def test_each_example_sentence_gets_the_expected_decision(
     language: str, reason: str, sentence: str
 ) -> None:
     memory = extract((Excerpt("t1", sentence, "alice", own=True),)).memories[0]
@@ -74,7 +74,7 @@ def test_what_lasts_is_written_at_once_and_the_rest_at_the_end(
 
 
 @pytest.mark.parametrize(("language", "reason", "pair"), cases("interpretive"))
-def test_an_interpretation_waits_for_a_second_turn(
+def test_an_interpretation_waits_for_support_by_a_second_turn(
     language: str, reason: str, pair: str
 ) -> None:
     text, turn = pair.split(" ← ")
@@ -92,7 +92,7 @@ def tuple_of(candidate: Candidate) -> tuple[str, str]:
     return decision.policy_class, decision.reason
 
 
-def test_own_phrases_are_added_to_those_of_the_program(tmp_path: Path) -> None:
+def test_configured_phrases_are_added_to_the_packaged_ones(tmp_path: Path) -> None:
     folder = tmp_path / OWN_FOLDER
     folder.mkdir()
     (folder / "en.toml").write_text('[policy]\nturn_scoped = ["for this watch"]\n')
@@ -105,7 +105,9 @@ def test_own_phrases_are_added_to_those_of_the_program(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     "text", ["[policy]\ncrises = ['x']\n", "[policy]\ncrisis = 'x'\n", "[policy"]
 )
-def test_an_unusable_table_of_own_phrases_is_named(tmp_path: Path, text: str) -> None:
+def test_an_invalid_table_of_configured_phrases_is_refused(
+    tmp_path: Path, text: str
+) -> None:
     folder = tmp_path / OWN_FOLDER
     folder.mkdir()
     (folder / "own.toml").write_text(text)

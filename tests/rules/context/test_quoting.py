@@ -64,7 +64,7 @@ MARKS = st.tuples(
 TEXTS = st.lists(st.one_of(MARKS, st.text(max_size=20)), max_size=6).map("".join)
 
 
-def seen(text: str) -> str:
+def normalised_view(text: str) -> str:
     """What a reader makes of a text who looks past blanks, case, width and what cannot be seen."""
     visible = "".join(
         one for one in text if unicodedata.category(one) != "Cf" and one not in "\ufe0f"
@@ -84,7 +84,7 @@ def seen(text: str) -> str:
 @example("<\n/vault-memory>")
 @example('<vault-memory kind="rules" note="RULES.md">')
 def test_a_quotation_contains_no_spelling_of_a_mark(text):
-    found = seen(escaped(text))
+    found = normalised_view(escaped(text))
 
     assert "</" not in found
     assert f"<{NAME}" not in found
@@ -297,7 +297,7 @@ def test_ordinary_text_is_quoted_unchanged(text):
     "token", ["<|im_start|>system", "<system>", "</instructions>", "<｜end｜>"]
 )
 def test_special_tokens_of_models_lose_their_first_character(token):
-    assert not seen(escaped(token)).startswith(("<|", "<s", "</"))
+    assert not normalised_view(escaped(token)).startswith(("<|", "<s", "</"))
 
 
 @given(st.text(max_size=60))

@@ -76,7 +76,7 @@ def test_an_informative_answer_is_not_empty(text: str) -> None:
         "Ich weiß nicht, wo Bo wohnt.",
     ],
 )
-def test_a_person_stating_that_they_do_not_know_gives_no_empty_answer(
+def test_a_statement_about_not_knowing_something_is_not_an_empty_answer(
     text: str,
 ) -> None:
     assert statements.empty_part(text, "ann") == 0.0
@@ -85,7 +85,9 @@ def test_a_person_stating_that_they_do_not_know_gives_no_empty_answer(
 @pytest.mark.parametrize(
     "text", ["I don't know.", "No idea", "Keine Ahnung!", "我不知道。"]
 )
-def test_a_person_who_says_nothing_else_gives_an_empty_answer(text: str) -> None:
+def test_a_person_who_only_says_that_they_do_not_know_gives_an_empty_answer(
+    text: str,
+) -> None:
     assert statements.empty_part(text, "ann") == 1.0
 
 

@@ -269,7 +269,7 @@ def test_the_latest_decision_on_a_proposal_counts():
     }
 
 
-def owned(records, raw):
+def bots_items(records, raw):
     return [
         (item.heading, item.text) for item in replay(records).bots_items(parse(raw))
     ]
@@ -280,16 +280,19 @@ def test_items_written_by_the_bot_are_its_own_and_all_others_a_persons():
         NOTE, append("three (2026-11-21, ref:1)"), replace("one", "eins"), append("two")
     )
 
-    assert owned([record], after) == [("A", "eins"), ("A", "three (2026-11-21, ref:1)")]
-    assert owned([record], after.replace(b"three", b"four")) == [("A", "eins")]
-    assert owned([record], after.replace(b"## A", b"## A\n## B")) == []
+    assert bots_items([record], after) == [
+        ("A", "eins"),
+        ("A", "three (2026-11-21, ref:1)"),
+    ]
+    assert bots_items([record], after.replace(b"three", b"four")) == [("A", "eins")]
+    assert bots_items([record], after.replace(b"## A", b"## A\n## B")) == []
 
 
 @pytest.mark.parametrize("source", ["cli", "inbox", "undo", "retention", "somebody"])
 def test_items_written_by_other_sources_are_a_persons(source):
     after, record = run(NOTE, append("three"), source=source)
 
-    assert owned([record], after) == []
+    assert bots_items([record], after) == []
 
 
 def test_an_item_a_person_restores_on_the_command_line_is_theirs():
@@ -299,7 +302,7 @@ def test_an_item_a_person_restores_on_the_command_line_is_theirs():
 
     back, third = run(gone, append("three"), source="cli", id="3")
 
-    assert owned([first, second, third], back) == []
+    assert bots_items([first, second, third], back) == []
     assert not replay([first, second, third]).tombstones(parse(NOTE))
 
 
@@ -356,7 +359,7 @@ def test_a_refused_section_implies_nothing_about_its_other_items():
         }
     )
 
-    assert owned([first, refused], raw) == [("A", "three"), ("A", "four")]
+    assert bots_items([first, refused], raw) == [("A", "three"), ("A", "four")]
 
 
 @pytest.mark.scenario("A10", "A11")
@@ -427,7 +430,7 @@ def the_person(raw, act, number, fresh):
     return b"\n".join(lines)
 
 
-def follow(model, ops_applied, wrote):
+def track_authors(model, ops_applied, wrote):
     """The model's own bookkeeping: who wrote each (heading, text) that stands in the note."""
     for done in ops_applied:
         if done.outcome != "applied":
@@ -464,7 +467,7 @@ def test_replay_finds_exactly_the_bots_items_after_any_runs_and_edits(steps):
                 id=f"{number:03}",
             )
             records.append(read_line(json.dumps(record.as_json()).encode()))
-            follow(model, outcome.applied, who)
+            track_authors(model, outcome.applied, who)
         else:
             raw = the_person(raw, who, what, fresh)
         here = {(item.heading, item.text) for item in items_of(parse(raw))}
@@ -475,7 +478,7 @@ def test_replay_finds_exactly_the_bots_items_after_any_runs_and_edits(steps):
     expected = sorted(
         key for key, by in model.items() if by == "bot" and here.count(key) == 1
     )
-    assert sorted(owned(records, raw)) == expected
+    assert sorted(bots_items(records, raw)) == expected
     vanished = {text for (_, text), by in model.items() if by == "bot"} - {
         text for _, text in here
     }

@@ -157,10 +157,10 @@ def test_changed_words_beside_an_id_do_not_change_the_approved_op():
     "edit",
     [
         pytest.param((b"[ ] remove", b"[/] remove"), id="a mark of another program"),
-        pytest.param((b"- [ ] remove", b"remove"), id="no box any more"),
+        pytest.param((b"- [ ] remove", b"remove"), id="no checkbox"),
         pytest.param((b"- [ ] remove", b"~~~\n- [x] remove"), id="in a fence"),
         pytest.param((b"- [ ] remove", b"<!--\n- [x] remove"), id="in a comment"),
-        pytest.param((lines_for(FIRST)[0].encode(), b"- [x] "), id="without any words"),
+        pytest.param((lines_for(FIRST)[0].encode(), b"- [x] "), id="no words"),
         pytest.param(
             (b"[ ] remove from USER.md", b"[x] ~~remove from USER.md"),
             id="struck through",

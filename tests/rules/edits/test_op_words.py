@@ -20,7 +20,7 @@ TEXTS = {
 
 
 @pytest.mark.parametrize("name", sorted(OP_NAMES))
-def test_a_person_reads_what_each_op_would_do(name: str):
+def test_each_proposed_op_is_described_with_all_its_fields(name: str):
     op = read_op({"op": name, **TEXTS})
 
     question = describe(propose("memory/b.md", op, ""))
@@ -33,7 +33,7 @@ def test_a_person_reads_what_each_op_would_do(name: str):
 
 
 @pytest.mark.parametrize("name", sorted(OP_NAMES))
-def test_each_op_is_a_sentence_on_the_command_line_and_a_count_in_the_log(name: str):
+def test_each_op_has_a_description_and_a_count_in_the_log(name: str):
     op = read_op({"op": name, **TEXTS})
 
     assert "Pets" in in_words(as_json(op))

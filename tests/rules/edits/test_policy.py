@@ -44,7 +44,7 @@ def rules(**known):
     return Rules(**{"source": "nightly", "note": "USER.md", **known})
 
 
-def wishes(decision):
+def proposed_ops(decision):
     return [dict(proposal.op) for proposal in decision.proposed]
 
 
@@ -72,7 +72,7 @@ def test_a_persons_item_is_changed_only_through_a_proposal():
     )
 
     assert render(decision.outcome.doc) == render(note(*MANY, "new"))
-    assert wishes(decision) == [replace("green tea", "mint tea"), remove("three")]
+    assert proposed_ops(decision) == [replace("green tea", "mint tea"), remove("three")]
     assert {proposal.why for proposal in decision.proposed} == {
         "a person wrote the item"
     }
@@ -103,7 +103,7 @@ def test_no_sequence_of_ops_achieves_what_a_single_op_may_not():
     assert render(decision.outcome.doc) == render(
         note("green tea", "three", "four", "five", "six", "seven")
     )
-    assert wishes(decision) == [remove("green tea")]
+    assert proposed_ops(decision) == [remove("green tea")]
 
 
 def test_a_run_may_change_what_it_wrote_itself():
@@ -129,13 +129,13 @@ def test_a_bots_item_that_contains_a_persons_text_is_not_removed(nested):
     )
 
     assert render(decision.outcome.doc) == raw.replace(b"own", b"mine")
-    assert wishes(decision) == [remove("own")]
+    assert proposed_ops(decision) == [remove("own")]
 
 
 def test_an_item_with_a_twin_may_be_a_persons():
     raw = b"## A\n- tea (2026-01-01)\n- tea (2026-02-02)\n- 1\n- 2\n- 3\n"
 
-    assert wishes(
+    assert proposed_ops(
         decide(parse(raw), [remove("2026-02-02")], rules(ownership=bots("tea")))
     ) == [remove("tea (2026-02-02)")]
 
@@ -210,7 +210,7 @@ def test_a_run_that_would_remove_too_much_of_a_note_must_propose_all_removals():
 
     assert few.proposed == ()
     assert render(many.outcome.doc) == render(note(*MANY, "new"))
-    assert wishes(many) == [remove("three"), remove("four"), remove("five")]
+    assert proposed_ops(many) == [remove("three"), remove("four"), remove("five")]
     assert many.proposed[0].why == "the run would remove 3 of 7 items"
 
 
@@ -228,14 +228,14 @@ def test_in_a_short_note_the_bot_may_remove_its_own_lines_but_not_all_of_them(
     assert decide(note(*lines), ops[:most], own).proposed == ()
     assert (
         most == count
-        or len(wishes(decide(note(*lines), ops[: most + 1], own))) == most + 1
+        or len(proposed_ops(decide(note(*lines), ops[: most + 1], own))) == most + 1
     )
 
 
 def test_the_brake_also_applies_to_a_short_note_of_a_person():
     known = rules(human_items="edit", ownership=bots("mine"))
 
-    assert wishes(decide(note("yours", "mine"), [remove("yours")], known)) == [
+    assert proposed_ops(decide(note("yours", "mine"), [remove("yours")], known)) == [
         remove("yours")
     ]
     assert decide(note("yours", "mine"), [remove("mine")], known).proposed == ()
@@ -247,7 +247,7 @@ def test_a_run_removing_more_than_five_items_of_a_person_must_propose_them_all()
     known = rules(human_items="edit", ownership=bots("item 39"))
 
     assert decide(note(*lines), ops[:5], known).proposed == ()
-    assert wishes(decide(note(*lines), [*ops, remove("item 39")], known)) == [
+    assert proposed_ops(decide(note(*lines), [*ops, remove("item 39")], known)) == [
         *ops,
         remove("item 39"),
     ]
@@ -266,7 +266,7 @@ def test_text_from_others_reaches_a_guarded_note_only_through_the_inbox(kind):
         note("x", "b (2026-01-01, origin:owner)")
     )
     assert decision.proposed[0].why == "it comes from: email"
-    assert wishes(decide(note("x"), ops, rules(kind=kind, origin="web"))) == ops
+    assert proposed_ops(decide(note("x"), ops, rules(kind=kind, origin="web"))) == ops
     assert decide(note("x"), ops, rules(kind="dated", origin="web")).proposed == ()
 
 
@@ -325,7 +325,7 @@ def test_text_shaped_like_an_instruction_is_proposed_and_marked(text):
         "朝はコーヒーを飲む",
     ],
 )
-def test_statements_of_people_about_themselves_are_no_instructions(text):
+def test_statements_of_people_about_themselves_are_not_instructions(text):
     assert not shaped_like_instruction(text)
 
 
@@ -414,10 +414,10 @@ def test_a_deleted_section_returns_with_only_the_new_items_and_a_proposal():
         render(apply_ops(newer, made.ops).doc)
         == b"## B\n- b\n\n## A\n\n- new\n- newer\n"
     )
-    assert wishes(made) == [remove("new"), remove("newer")]
+    assert proposed_ops(made) == [remove("new"), remove("newer")]
 
 
-def test_an_item_the_bot_added_meanwhile_is_not_taken_for_a_persons_rewording():
+def test_an_item_the_bot_added_in_between_is_not_taken_for_a_persons_rewording():
     base, newer = parse(b"## A\n- one\n- two\n"), parse(b"## A\n- one\n- new\n")
 
     taken = rebase_ops([replace("two", "2")], base, newer, "USER.md", by_bot=True)
@@ -430,8 +430,8 @@ def test_an_item_the_bot_added_meanwhile_is_not_taken_for_a_persons_rewording():
         of_bot=items_of(newer)[1:],
     )
 
-    assert wishes(taken) == [replace("new", "2")]
-    assert wishes(made) == []
+    assert proposed_ops(taken) == [replace("new", "2")]
+    assert proposed_ops(made) == []
     assert apply_ops(newer, made.ops).applied[0].outcome == "noop_no_match"
 
 

@@ -123,13 +123,13 @@ def test_an_edit_of_undecodable_bytes_can_be_undone_too():
             [append("six")],
             (b"- one", b"- eins"),
             NOTE.replace(b"- one", b"- eins"),
-            id="an item that was added goes",
+            id="an added item is removed",
         ),
         pytest.param(
             [remove("two")],
             (b"- one", b"- new\n- one"),
             NOTE.replace(b"- one", b"- new\n- one"),
-            id="between others",
+            id="a removed item returns between others",
         ),
         pytest.param(
             [remove("two"), remove("three")],
@@ -137,25 +137,25 @@ def test_an_edit_of_undecodable_bytes_can_be_undone_too():
             NOTE.replace(b"## Home", b"## House").replace(
                 b"\n\n- three\n", b"\n- three\n\n"
             ),
-            id="two that stood together come back in order",
+            id="two adjacent items return in order",
         ),
         pytest.param(
             [replace("two", "2")],
             (b"  - nested", b"  - nested\n  - new"),
             NOTE.replace(b"  - nested", b"  - nested\n  - new"),
-            id="the old words come back over what a person nested",
+            id="the old wording returns above a person's child",
         ),
         pytest.param(
             [add_heading("New", "a")],
             (b"- one\n", b""),
             NOTE.replace(b"- one\n", b"") + b"\n",
-            id="a section goes",
+            id="an added section is removed",
         ),
         pytest.param(
             [append("six")],
             (b"## Work", b"## Job"),
             NOTE.replace(b"## Work", b"## Job"),
-            id="under a new name",
+            id="an item in a renamed section is removed",
         ),
     ],
 )

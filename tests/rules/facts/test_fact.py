@@ -52,7 +52,7 @@ def fact(
     )  # type: ignore[arg-type]
 
 
-def done(page: bytes, change: Change) -> bytes:
+def page_after(page: bytes, change: Change) -> bytes:
     """The page after a change, every op of which is JSON that ops accept."""
     outcome = apply_ops(parse(page), [as_json(op) for op in change.ops])
     assert not outcome.rejected, outcome.rejected
@@ -63,13 +63,13 @@ def done(page: bytes, change: Change) -> bytes:
     )
 
 
-def told(
+def page_with(
     page: bytes, *facts: Fact, rules: FactRules = RULES
 ) -> tuple[bytes, list[str]]:
     outcomes = []
     for one in facts:
         change = add_fact(parse(page), one, rules)
-        page = done(page, change)
+        page = page_after(page, change)
         outcomes.append(change.outcome)
     return page, outcomes
 
@@ -164,7 +164,7 @@ def test_any_other_line_is_kept_and_listed_as_unread(line):
 
     assert len(facts_of(page)) == 1 + (line == "[ ] call: ~~x")
     assert len(unread_lines(parse(page))) == 1 - (line == "[ ] call: ~~x")
-    assert lines(told(page, fact("alice", "likes", "cake"))[0])[0] == line
+    assert lines(page_with(page, fact("alice", "likes", "cake"))[0])[0] == line
 
 
 @given(st.binary(max_size=200))
@@ -191,7 +191,7 @@ SUBJECTS = st.sampled_from(["alice", "Bob", "东京"])
 
 
 @st.composite
-def stated(draw, subjects=SUBJECTS):
+def random_fact(draw, subjects=SUBJECTS):
     first, last = draw(days), draw(days)
     if first and last and first > last:
         first, last = last, first
@@ -210,7 +210,7 @@ def stated(draw, subjects=SUBJECTS):
     )
 
 
-@given(stated(st.just("alice")))
+@given(random_fact(st.just("alice")))
 @example(fact("alice", "uses", "x (2020)"))
 @example(fact("alice", "uses", "(confirmed)"))
 def test_a_written_fact_is_read_back_unchanged(one):
@@ -236,7 +236,7 @@ def test_case_spaces_and_markup_do_not_change_the_id():
 
 
 def test_the_first_fact_creates_the_page_and_later_ones_join_it():
-    page, outcomes = told(
+    page, outcomes = page_with(
         b"",
         fact("alice", "works at", "Acme", "2026-01-28"),
         fact("Alice", "allergic_to", "peanuts"),
@@ -250,7 +250,7 @@ def test_the_first_fact_creates_the_page_and_later_ones_join_it():
 
 
 def test_a_new_value_ends_the_old_one_on_its_day():
-    page, outcomes = told(
+    page, outcomes = page_with(
         b"",
         fact("alice", "works_at", "Initech", "2024-03-01"),
         fact("alice", "works_at", "Acme Corp", "2026-01-28"),
@@ -266,7 +266,7 @@ def test_a_new_value_ends_the_old_one_on_its_day():
 
 
 def test_an_older_fact_never_ends_a_newer_one():
-    page, outcomes = told(
+    page, outcomes = page_with(
         b"",
         fact("alice", "lives_in", "Lima", "2026-01-01"),
         fact("alice", "lives_in", "Oslo", "2020-05-01"),
@@ -280,7 +280,7 @@ def test_an_older_fact_never_ends_a_newer_one():
 
 
 def test_a_future_value_keeps_the_old_one_current_until_then():
-    page, _ = told(
+    page, _ = page_with(
         b"",
         fact("alice", "lives_in", "Lima", "2025-01-01"),
         fact("alice", "lives_in", "Oslo", "2027-01-01"),
@@ -293,7 +293,7 @@ def test_a_future_value_keeps_the_old_one_current_until_then():
 
 
 def test_a_temporary_value_does_not_end_a_permanent_one():
-    page, outcomes = told(
+    page, outcomes = page_with(
         b"",
         fact("alice", "lives_in", "Lima", "2025-01-01"),
         fact("alice", "lives_in", "Oslo", "2026-05-20", "2026-06-20", temporary=True),
@@ -331,7 +331,7 @@ def test_a_temporary_value_does_not_end_a_permanent_one():
 def test_a_rewording_is_a_duplicate_and_a_longer_text_a_refinement(
     before, after, outcome
 ):
-    page, outcomes = told(
+    page, outcomes = page_with(
         b"",
         fact("alice", "uses", before, ref="1"),
         fact("alice", "uses", after, ref="2"),
@@ -347,7 +347,7 @@ def test_a_rewording_is_a_duplicate_and_a_longer_text_a_refinement(
 def test_an_alias_leads_to_the_section_of_its_entity():
     page = b"## acme corp\n- also_known_as: Acme\n\n## bob\n- likes: tea\n"
 
-    after, outcomes = told(page, fact("Acme", "is_a", "organization"))
+    after, outcomes = page_with(page, fact("Acme", "is_a", "organization"))
 
     assert (outcomes, lines(after)[1]) == (["added"], "is_a: organization")
 
@@ -355,13 +355,13 @@ def test_an_alias_leads_to_the_section_of_its_entity():
 def test_a_fact_that_ended_and_is_true_again_is_a_new_fact():
     page = b"## alice\n- ~~lives_in: Oslo~~ (2010-01-01 to 2019-01-01)\n- lives_in: Lima (since 2019-01-01)\n"
 
-    after, outcomes = told(
+    after, outcomes = page_with(
         page, fact("alice", "lives_in", "Oslo"), fact("alice", "lives_in", "Oslo")
     )
 
     assert outcomes == ["superseded", "duplicate"]
     assert [one.object for one in current(facts_of(after), TODAY)] == ["Oslo"]
-    assert told(page, fact("alice", "lives_in", "Oslo", "2010-01-01"))[1] == [
+    assert page_with(page, fact("alice", "lives_in", "Oslo", "2010-01-01"))[1] == [
         "duplicate"
     ]
 
@@ -376,7 +376,7 @@ def test_conflicting_values_are_handled_as_configured(conflicts):
     change = add_fact(
         parse(first), fact("alice", "lives_in", "Oslo", "2026-01-01"), rules
     )
-    page = done(first, change)
+    page = page_after(first, change)
 
     holds = {one.object: one.confidence for one in current(facts_of(page), TODAY)}
     assert holds == {"keep_existing": {"Lima": 1}, "merge": {"Lima, Oslo": 1}}.get(
@@ -384,7 +384,9 @@ def test_conflicting_values_are_handled_as_configured(conflicts):
     )
     assert len(change.asks) == (conflicts == "ask")
     assert {one.confidence for one in facts_of(page) if one.struck} <= {0.3}
-    assert told(page, fact("alice", "lives_in", "Oslo", "2026-01-01"), rules=rules) == (
+    assert page_with(
+        page, fact("alice", "lives_in", "Oslo", "2026-01-01"), rules=rules
+    ) == (
         page,
         ["duplicate"],
     )
@@ -405,7 +407,7 @@ TEA = fact("alice", "likes", "tea", "2020-01-01").id
 
 
 def test_invalidate_strikes_through_only_its_line():
-    after = done(PAGE, invalidate_fact(parse(PAGE), TEA, "user:alice", TODAY))
+    after = page_after(PAGE, invalidate_fact(parse(PAGE), TEA, "user:alice", TODAY))
 
     assert after == PAGE.replace(
         b"likes: tea (since 2020-01-01, ref:1)",
@@ -418,7 +420,7 @@ def test_invalidate_strikes_through_only_its_line():
 
 
 def test_delete_removes_only_its_line():
-    after = done(PAGE, delete_fact(parse(PAGE), TEA, "user:alice"))
+    after = page_after(PAGE, delete_fact(parse(PAGE), TEA, "user:alice"))
 
     assert after == PAGE.replace(
         b"- likes: tea (since 2020-01-01, ref:1) ^b-1\r\n", b""
@@ -426,18 +428,18 @@ def test_delete_removes_only_its_line():
 
 
 def test_confirm_marks_its_line():
-    after = done(PAGE, confirm_fact(parse(PAGE), TEA, "user:alice"))
+    after = page_after(PAGE, confirm_fact(parse(PAGE), TEA, "user:alice"))
 
     assert after == PAGE.replace(b"ref:1)", b"ref:1, confirmed)")
-    assert done(after, confirm_fact(parse(after), TEA, "user:alice")) == after
+    assert page_after(after, confirm_fact(parse(after), TEA, "user:alice")) == after
 
 
 def test_correct_replaces_the_value_in_place():
     right = fact("alice", "likes", "coffee", "2020-01-01", ref="1")
-    after = done(PAGE, correct_fact(parse(PAGE), TEA, right, RULES))
+    after = page_after(PAGE, correct_fact(parse(PAGE), TEA, right, RULES))
 
     assert after == PAGE.replace(b"likes: tea (", b"likes: coffee (")
-    moved = done(
+    moved = page_after(
         after,
         correct_fact(parse(after), right.id, replace(right, subject="bob"), RULES),
     )
@@ -467,13 +469,13 @@ def writable(facts):
 
 
 @settings(max_examples=cases(150))
-@given(st.lists(stated(), max_size=8), days)
+@given(st.lists(random_fact(), max_size=8), days)
 @example(
     [fact("alice", "lives_in", "a", "2021-01-01"), fact("alice", "lives_in", "b")],
     date(2025, 1, 1),
 )
 def test_a_single_valued_predicate_has_one_value_on_any_day(facts, day):
-    page, _ = told(b"", *writable(facts))
+    page, _ = page_with(b"", *writable(facts))
     seen = [
         (folded(one.subject), one.predicate)
         for one in current(facts_of(page), day or TODAY)
@@ -484,27 +486,27 @@ def test_a_single_valued_predicate_has_one_value_on_any_day(facts, day):
 
 
 @settings(max_examples=cases(150))
-@given(st.lists(stated(st.just("alice")), min_size=1, max_size=6), st.data())
+@given(st.lists(random_fact(st.just("alice")), min_size=1, max_size=6), st.data())
 def test_adding_a_fact_twice_stores_it_once(facts, data):
     facts = writable(facts)
-    page, _ = told(b"", *facts)
+    page, _ = page_with(b"", *facts)
     if facts:
         again = data.draw(st.sampled_from(facts))
-        once, first = told(page, again)
-        twice, second = told(once, again)
+        once, first = page_with(page, again)
+        twice, second = page_with(once, again)
         assert second == ["duplicate"], (first, once)
         assert twice == once
 
 
 @settings(max_examples=cases(150))
-@given(st.lists(stated(), max_size=6), stated())
+@given(st.lists(random_fact(), max_size=6), random_fact())
 def test_no_fact_is_ended_by_an_older_one(facts, new):
-    page, _ = told(b"", *writable(facts))
+    page, _ = page_with(b"", *writable(facts))
     if not new.object or not is_writable(new):
         return
     before = {one.id: one for one in facts_of(page)}
     change = add_fact(parse(page), new, RULES)
-    after = facts_of(done(page, change))
+    after = facts_of(page_after(page, change))
 
     since = next((one.valid_from for one in after if one.id == change.id), None)
     for ended in change.ended:
@@ -522,12 +524,12 @@ def test_no_fact_is_ended_by_an_older_one(facts, new):
 
 @settings(max_examples=cases(100))
 @given(
-    st.lists(stated(), min_size=1, max_size=5),
-    stated(),
+    st.lists(random_fact(), min_size=1, max_size=5),
+    random_fact(),
     st.sampled_from([b"\n", b"\r\n"]),
 )
 def test_lines_not_named_by_a_change_stay_unchanged(facts, new, end):
-    made, _ = told(b"", *writable(facts))
+    made, _ = page_with(b"", *writable(facts))
     page = (
         b"\xef\xbb\xbf# Top"
         + end
@@ -549,25 +551,29 @@ def test_lines_not_named_by_a_change_stay_unchanged(facts, new, end):
         if not any(text.encode() in line for text in touched)
     ]
 
-    after = done(page, change).split(end)
+    after = page_after(page, change).split(end)
 
     left = iter(after)
     assert all(line in left for line in kept if line)
 
 
 @settings(max_examples=cases(150))
-@given(st.lists(stated(), max_size=6), stated(), st.dates(date(2020, 1, 1), TODAY))
+@given(
+    st.lists(random_fact(), max_size=6),
+    random_fact(),
+    st.dates(date(2020, 1, 1), TODAY),
+)
 @example(
     [fact("alice", "lives_in", "Bergen")],
     fact("alice", "lives_in", "Oslo", "2026-05-01"),
     date(2026, 4, 30),
 )
 def test_a_new_value_does_not_change_what_was_true_before_it(facts, new, day):
-    page, _ = told(b"", *writable(facts))
+    page, _ = page_with(b"", *writable(facts))
     if not new.object or not is_writable(new):
         return
     change = add_fact(parse(page), new, RULES)
-    after = facts_of(done(page, change))
+    after = facts_of(page_after(page, change))
     since = next((one.valid_from for one in after if one.id == change.id), None)
     if change.outcome != "superseded" or since is None or day >= since:
         return

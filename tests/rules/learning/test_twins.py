@@ -55,7 +55,9 @@ ITEMS = st.builds(str.__add__, STATEMENTS, METADATA)
         ("Straße", "STRASSE"),
     ],
 )
-def test_form_does_not_make_another_statement(first: str, second: str) -> None:
+def test_differences_in_form_keep_the_key_of_a_statement(
+    first: str, second: str
+) -> None:
     assert content_key(ALICE, first) == content_key(ALICE, second)
 
 
@@ -70,11 +72,13 @@ def test_form_does_not_make_another_statement(first: str, second: str) -> None:
         ("!", "?"),
     ],
 )
-def test_a_sign_with_a_meaning_makes_another_statement(first: str, second: str) -> None:
+def test_a_meaningful_character_changes_the_key_of_a_statement(
+    first: str, second: str
+) -> None:
     assert content_key(ALICE, first) != content_key(ALICE, second)
 
 
-def test_keys_of_two_scopes_never_meet() -> None:
+def test_the_same_text_has_different_keys_in_two_scopes() -> None:
     text = "Likes tea"
     assert content_key(ALICE, text) != content_key("channel:alice", text)
 
@@ -141,7 +145,7 @@ PORT = (
         ("Drinks tea", "Never drinks tea", None),
     ],
 )
-def test_similar_texts_in_several_scripts(
+def test_similar_texts_in_several_scripts_have_the_expected_relation(
     old: str, new: str, relation: str | None
 ) -> None:
     match = twin(new, [old])
@@ -172,14 +176,16 @@ LONG = "In the summer house by the lake {} and we cook a big fish soup for all o
         ("we lose -5 points", "we lose 5 points"),
     ],
 )
-def test_one_detail_makes_a_rival_and_both_stay(first: str, second: str) -> None:
+def test_a_text_that_differs_in_one_detail_is_a_rival_not_a_duplicate(
+    first: str, second: str
+) -> None:
     match = twin(LONG.format(first), [LONG.format(second)])
     assert match is not None
     assert match.relation == "rival"
     assert not match.is_duplicate
 
 
-def test_a_text_that_says_more_replaces_the_old_one() -> None:
+def test_a_text_with_more_detail_replaces_the_old_one() -> None:
     old = LONG.format("we meet with Ann")
     new = LONG.format("we meet with Ann and Bo")
 
@@ -191,13 +197,13 @@ def test_a_text_that_says_more_replaces_the_old_one() -> None:
     assert not shorter.replaces
 
 
-def test_what_happened_today_may_happen_again_on_another_day() -> None:
+def test_the_same_event_on_another_day_is_not_a_duplicate() -> None:
     match = twin("I ran today (2026-05-02)", ["I ran today (2026-05-01)"])
     assert match is not None
     assert match.relation == "rival"
 
 
-def test_what_has_ended_can_be_said_again() -> None:
+def test_a_statement_that_ended_can_be_made_again() -> None:
     assert (
         twin("I live in Oslo (2026-05-03)", ["I live in Oslo (until:2026-05-01)"])
         is None
@@ -216,7 +222,7 @@ def test_what_has_ended_can_be_said_again() -> None:
         (0.96, "Her home is Oslo", "rival"),
     ],
 )
-def test_vectors_find_other_words_for_the_same(
+def test_vectors_recognise_a_rewording(
     cosine: float, new: str, relation: str | None
 ) -> None:
     index = TwinIndex(["She lives in Bergen now"])
@@ -228,7 +234,7 @@ def test_vectors_find_other_words_for_the_same(
 
 
 @given(ITEMS, ITEMS, st.none() | st.floats(0, 1))
-def test_same_and_rival_do_not_depend_on_the_order(
+def test_same_and_rival_do_not_depend_on_the_order_of_the_texts(
     first: str, second: str, cosine: float | None
 ) -> None:
     there = relation_of(compared(first), compared(second), cosine=cosine)
@@ -254,7 +260,7 @@ def test_adding_everything_twice_equals_adding_it_once(items: list[str]) -> None
 
 
 @given(st.lists(ITEMS, max_size=20), ITEMS)
-def test_the_index_finds_what_comparing_all_items_finds(
+def test_the_index_gives_the_same_match_as_comparing_all_items(
     items: list[str], new: str
 ) -> None:
     relations = {relation_of(compared(new), compared(item)) for item in items}
@@ -263,7 +269,7 @@ def test_the_index_finds_what_comparing_all_items_finds(
     assert (match.relation if match else None) == (order[0] if order else None)
 
 
-def test_a_new_text_is_compared_with_few_of_many_items(
+def test_a_new_text_is_compared_with_only_a_few_of_many_items(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     chance = random.Random(7)

@@ -50,7 +50,9 @@ CUES = policy_cues()
 
 
 @given(candidates, labels)
-def test_each_candidate_has_one_decision(candidate: Candidate, labels: Labels) -> None:
+def test_each_candidate_gets_one_repeatable_decision(
+    candidate: Candidate, labels: Labels
+) -> None:
     labelled = replace(candidate, labels=labels)
     decision = decide(labelled, CUES)
     assert decision.policy_class in get_args(PolicyClass)
@@ -73,7 +75,7 @@ def test_labels_that_a_model_invents_count_as_missing(
 
 
 @given(candidates)
-def test_what_no_own_turn_says_is_never_written(candidate: Candidate) -> None:
+def test_a_candidate_without_an_own_turn_is_never_written(candidate: Candidate) -> None:
     decision = decide(replace(candidate, turns=()), CUES)
     assert decision.reason == "not_own"
     assert decision.policy_class in ("propose", "drop")
@@ -114,7 +116,9 @@ ROW = {
     ("kind", "reason", "expected"),
     [(kind, row, entry) for kind, rows in TABLE.items() for row, entry in rows.items()],
 )
-def test_the_table_holds(kind: CandidateKind, reason: str, expected: str) -> None:
+def test_each_row_of_the_policy_table_gives_its_decision(
+    kind: CandidateKind, reason: str, expected: str
+) -> None:
     candidate = Candidate(kind, ROW[reason], turns=(ROW[reason],))
     decision = decide(candidate, CUES)
     assert (decision.policy_class, decision.reason) == (expected, reason)
@@ -129,7 +133,9 @@ def test_the_table_holds(kind: CandidateKind, reason: str, expected: str) -> Non
         if first in TABLE[kind] and second in TABLE[kind]
     ],
 )
-def test_the_first_row_wins(kind: CandidateKind, first: str, second: str) -> None:
+def test_of_several_matching_rows_the_first_one_decides(
+    kind: CandidateKind, first: str, second: str
+) -> None:
     order = list(ROW)
     text = f"{ROW[second]} {ROW[first]}"
     decision = decide(Candidate(kind, text, turns=(text,)), CUES)
@@ -162,12 +168,14 @@ def test_only_the_sentences_about_a_candidate_are_judged() -> None:
         "I'm moving to Oslo. Just for this session.",
     ],
 )
-def test_a_sentence_about_the_others_counts_for_the_whole_turn(turn: str) -> None:
+def test_a_sentence_about_the_other_sentences_applies_to_the_entire_turn(
+    turn: str,
+) -> None:
     candidate = Candidate("memory", "I'm moving to Oslo", turns=(turn,), type="plan")
     assert decide(candidate, CUES).policy_class == "drop"
 
 
-def test_a_wish_about_one_thing_does_not_hide_the_next() -> None:
+def test_a_request_about_one_statement_does_not_affect_the_next() -> None:
     turn = "Forget that I live in Oslo. I live in Bergen."
     candidate = Candidate("memory", "I live in Bergen", turns=(turn,), type="identity")
     assert decide(candidate, CUES).policy_class == "commit_now"

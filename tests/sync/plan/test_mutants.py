@@ -150,7 +150,7 @@ WRONG: list[tuple[str, tuple[str, str], Decision]] = [
 
 
 @pytest.mark.parametrize(("was", "cell", "outcome"), WRONG)
-def test_a_wrong_cell_is_caught_by_random_histories(
+def test_a_wrong_table_cell_is_caught_by_random_histories(
     was: str, cell: tuple[str, str], outcome: Decision, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setitem(decision_table.TABLES[was], cell, ("wrong", outcome))  # type: ignore[index]

@@ -249,7 +249,7 @@ def test_a_save_that_truncates_and_then_writes_never_shows_an_empty_note():
 
 
 @pytest.mark.scenario("C23")
-def test_a_vim_save_with_a_missing_and_an_empty_file_is_no_deletion():
+def test_a_vim_save_with_a_missing_and_an_empty_file_is_not_a_deletion():
     world = World()
     world.save(None)
     world.pass_time(0.005)

@@ -586,7 +586,7 @@ def test_a_change_that_already_requested_a_rescan_does_not_count_as_missed(
     assert not watcher.take(0.8)
 
 
-def test_waiting_to_watch_again_is_no_busy_loop(vault, watching):
+def test_waiting_to_watch_again_does_not_busy_loop(vault, watching):
     asked = []
 
     def now() -> float:

@@ -69,7 +69,7 @@ def append_from_many(
     assert done[kills:] == [records] * (processes - kills)
 
 
-def test_ten_processes_append_five_hundred_records_each(tmp_path: Path) -> None:
+def test_concurrent_appends_of_ten_processes_lose_no_record(tmp_path: Path) -> None:
     append_from_many(tmp_path, 10, 500)
 
 

@@ -73,12 +73,12 @@ def as_vim(files: SimulatedFiles) -> Iterator[None]:
 SAVES: dict[str, Save] = {
     "by rename": by_rename,
     "in place": in_place,
-    "into what was open": into_what_was_open,
+    "into the open file": into_what_was_open,
     "as vim": as_vim,
 }
 
 
-def interposed(
+def world_with_save(
     save: Save,
     act: Callable[[World], None],
     at: int,
@@ -123,7 +123,7 @@ def calls(act: Callable[[World], None]) -> int:
 def test_a_save_at_any_moment_of_a_write_is_kept(save: Save, exchanges: bool) -> None:
     for pace in (1, 3, 1000):
         for at in range(1, calls(write) + 3):
-            world = interposed(save, write, at, pace, exchanges=exchanges)
+            world = world_with_save(save, write, at, pace, exchanges=exchanges)
             world.tend_until_quiet()
 
             found = lines(world)
@@ -194,7 +194,7 @@ def test_a_broken_engine_is_detected(engine: Callable[[World], None]) -> None:
     lost = [
         at
         for at in range(1, calls(engine) + 1)
-        if "ann" not in lines(interposed(by_rename, engine, at, 1))
+        if "ann" not in lines(world_with_save(by_rename, engine, at, 1))
     ]
 
     assert lost

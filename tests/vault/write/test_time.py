@@ -15,8 +15,8 @@ from vault_memory.vault.write.writer import Writer
 
 DAY = 86400.0
 LEAPS = {
-    "3 days asleep": 3 * DAY,
-    "10 years on": 3650 * DAY,
+    "3 days ahead": 3 * DAY,
+    "10 years ahead": 3650 * DAY,
     "a year back": -365 * DAY,
     "an hour back": -3600.0,
 }
@@ -31,9 +31,7 @@ def leap(files: SimulatedFiles, seconds: float, *, saves: bool) -> Iterator[None
 
 @pytest.mark.scenario("B50", "B51")
 @pytest.mark.parametrize("seconds", LEAPS.values(), ids=LEAPS)
-@pytest.mark.parametrize(
-    "saves", [False, True], ids=["nobody saves", "somebody saves then"]
-)
+@pytest.mark.parametrize("saves", [False, True], ids=["no save", "with a save"])
 def test_a_clock_jump_at_any_system_call_of_a_write_changes_nothing(
     seconds: float, saves: bool
 ) -> None:

@@ -323,7 +323,7 @@ def test_an_emptied_note_is_accepted_after_a_hold(root: Path, writer: Writer) ->
     assert writer.snapshots.bytes_of(revision_of(OLD)) == OLD
 
 
-def test_a_dead_editors_lock_does_not_block_writes_for_ever(
+def test_a_dead_editors_lock_blocks_writes_only_for_minutes(
     root: Path, writer: Writer
 ) -> None:
     _vim(root / "USER.md")
