@@ -112,7 +112,7 @@ def test_only_changed_chunks_are_written() -> None:
     count = len(chunk(raw))
     before = index.connection.total_changes()
 
-    assert put(index, raw + b"- knows: Bob\n") == Delta(added=1, kept=count)
+    assert put(index, raw + b"- knows: Bob\n") == Delta(added=1, unchanged=count)
     assert index.connection.total_changes() - before < 20
     index.close()
 

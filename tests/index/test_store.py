@@ -40,7 +40,7 @@ def test_a_line_at_the_top_adds_one_chunk_and_moves_the_others(index):
 
     delta = put(index, b"- new\n" + raw)
 
-    assert delta == Delta(added=1, kept=2000)
+    assert delta == Delta(added=1, unchanged=2000)
     assert {text: id_ for id_, _, text in rows(index) if text != "- new"} == before
     assert [line for _, line, _ in rows(index)] == list(range(1, 2002))
 
@@ -48,8 +48,10 @@ def test_a_line_at_the_top_adds_one_chunk_and_moves_the_others(index):
 def test_two_identical_lines_in_one_note_are_two_chunks(index):
     put(index, b"- tea\n- milk\n- tea\n")
 
-    assert put(index, b"- tea\n- milk\n") == Delta(kept=2, removed=1)
-    assert put(index, b"- tea\n- tea\n- tea\n") == Delta(added=2, kept=1, removed=1)
+    assert put(index, b"- tea\n- milk\n") == Delta(unchanged=2, removed=1)
+    assert put(index, b"- tea\n- tea\n- tea\n") == Delta(
+        added=2, unchanged=1, removed=1
+    )
 
 
 def test_a_note_that_changes_its_scope_leaves_nothing_in_the_old_one(index):

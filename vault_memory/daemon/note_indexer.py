@@ -112,7 +112,7 @@ class NoteIndexer:
             "indexed %s: %d added, %d kept, %d removed",
             path,
             delta.added,
-            delta.kept,
+            delta.unchanged,
             delta.removed,
         )
         self._tell(PathChange(path, delta, milliseconds, removed))

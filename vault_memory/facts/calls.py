@@ -2,7 +2,7 @@
 
 from collections.abc import Iterable, Mapping, Sequence
 from datetime import date, datetime
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from vault_memory.contract import Source
 from vault_memory.edits.calls import EditCalls, EditOptions, aware, check_source
@@ -37,6 +37,18 @@ MOST_HITS = 5
 DEFAULT_GROUP = "group:main"
 BOT = EditOptions("tool")
 PERSON = EditOptions("cli")
+
+
+class _FactEdit(NamedTuple):
+    """What to do with a fact on its page."""
+
+    do: str
+    """add, correct, invalidate, delete or confirm"""
+    scope: str
+    id: str = ""
+    """of the fact on the page; empty to add one"""
+    fact: "Fact | None" = None
+    """the new fact, to add or correct one"""
 
 
 class FactCalls:
@@ -145,7 +157,7 @@ class FactCalls:
         if matches:
             candidates = [fact for _, fact in matches.values()]
             raise entity_info.UnclearFact(
-                fact_id, candidates[: entity_info.MOST_CANDIDATES], several=True
+                fact_id, candidates[: entity_info.MOST_CANDIDATES], is_ambiguous=True
             )
         all_facts = [fact for _, fact in rows.all_facts(index.connection, scope_ids)]
         raise entity_info.unclear(fact_id, all_facts)
@@ -188,7 +200,7 @@ class FactCalls:
         """State a fact of a scope; see `VaultMemory.add_fact`."""
         entity_info.check(fact)
         note = self._note_of(fact.scope)
-        return self._change(note, "add", fact.scope, options, fact=fact)
+        return self._change(note, _FactEdit("add", fact.scope, fact=fact), options)
 
     def correct(
         self,
@@ -204,9 +216,8 @@ class FactCalls:
         changes = {name: value for name, value in right.items() if value is not None}
         corrected = entity_info.identified(replace(fact, **changes))
         entity_info.check(corrected)
-        return self._change(
-            note, "correct", fact.scope, options, fact=corrected, id=fact.id
-        )
+        edit = _FactEdit("correct", fact.scope, fact.id, corrected)
+        return self._change(note, edit, options)
 
     def invalidate(
         self,
@@ -220,7 +231,8 @@ class FactCalls:
         """End a fact: its line is struck through and stays in the timeline. Raises UnclearId."""
         note, fact = self.find(fact_id, scopes=scopes)
         options = EditOptions(source, dry_run=dry_run, now=now)
-        return self._change(note, "invalidate", fact.scope, options, id=fact.id)
+        edit = _FactEdit("invalidate", fact.scope, fact.id)
+        return self._change(note, edit, options)
 
     def delete(
         self,
@@ -235,7 +247,8 @@ class FactCalls:
         """Delete the line of a fact that was never true. Raises UnclearId, NoteChanged."""
         note, fact = self.find(fact_id, scopes=scopes)
         options = EditOptions(source, expected=expected, dry_run=dry_run, now=now)
-        return self._change(note, "delete", fact.scope, options, id=fact.id)
+        edit = _FactEdit("delete", fact.scope, fact.id)
+        return self._change(note, edit, options)
 
     def confirm(
         self,
@@ -250,7 +263,8 @@ class FactCalls:
         """Mark a fact as confirmed by a person, so that it does not fade. Raises UnclearId, NoteChanged."""
         note, fact = self.find(fact_id, scopes=scopes)
         options = EditOptions(source, expected=expected, dry_run=dry_run, now=now)
-        return self._change(note, "confirm", fact.scope, options, id=fact.id)
+        edit = _FactEdit("confirm", fact.scope, fact.id)
+        return self._change(note, edit, options)
 
     # ---- steps --------------------------------------------------------------------------------
 
@@ -299,21 +313,17 @@ class FactCalls:
         return path
 
     def _change(
-        self,
-        note: str,
-        do: str,
-        scope: str,
-        options: EditOptions,
-        *,
-        fact: "Fact | None" = None,
-        id: str = "",
+        self, note: str, fact_edit: _FactEdit, options: EditOptions
     ) -> "FactChange":
         source = options.source
         check_source(source, "facts")
         moment = aware(options.now)
         conflicts = self.vault.config.facts.conflicts
         rules = entity_info.FactRules(moment.date(), self._single, conflicts)
-        wish = fact_edits.wish_of(do, scope, rules, id=id, fact=fact)
+        fact = fact_edit.fact
+        wish = fact_edits.wish_of(
+            fact_edit.do, fact_edit.scope, rules, id=fact_edit.id, fact=fact
+        )
         edits = self._edits
         with edits.transaction():
             action = commands.ChangeFacts((wish,))
@@ -327,7 +337,7 @@ class FactCalls:
             edit = edits.execute(
                 command, moment, expected=options.expected, dry_run=options.dry_run
             )
-        return entity_info.told(edit, note, id)
+        return entity_info.change_of(edit, note, fact_edit.id)
 
     def _type_by_mentions(self, name: str, scopes: Sequence[str]) -> str:
         """The type that most mentions of a name have."""

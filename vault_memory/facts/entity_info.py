@@ -45,6 +45,7 @@ __all__ = [
     "about",
     "about_these",
     "by_scope",
+    "change_of",
     "check",
     "folded",
     "held_on",
@@ -52,7 +53,6 @@ __all__ = [
     "identified",
     "in_time",
     "relevant",
-    "told",
     "unclear",
     "with_inverse",
 ]
@@ -65,22 +65,22 @@ class UnclearFact(UnclearId):
 
     def __init__(
         self,
-        given: str,
+        fact_id: str,
         candidates: Sequence[Fact],
         *,
-        several: bool,
+        is_ambiguous: bool,
     ) -> None:
         super().__init__(
             "fact",
-            given,
+            fact_id,
             [fact.id for fact in candidates],
             "`vault-memory facts` lists them with their ids",
         )
         lines = "\n".join(f"  {fact.id}  {in_words(fact)}" for fact in candidates)
-        if several:
-            self.message = f"{given!r} may be any of these facts:\n{lines}"
+        if is_ambiguous:
+            self.message = f"{fact_id!r} may be any of these facts:\n{lines}"
         else:
-            self.message = f"there is no fact {given!r}"
+            self.message = f"there is no fact {fact_id!r}"
             if lines:
                 self.message += f"; there are\n{lines}"
         self.args = (self.message,)
@@ -146,7 +146,7 @@ def held_on(
     day: date,
     single: Iterable[str],
 ) -> list[Fact]:
-    """Returns the facts that were valid on a day, as known today, each scope by itself."""
+    """Returns the facts that were valid on a day, by what is written today, each scope by itself."""
     return [fact for group in by_scope(facts) for fact in valid_on(group, day, single)]
 
 
@@ -184,7 +184,7 @@ def about(
     )
 
 
-def told(
+def change_of(
     edit: "Edit",
     note: str,
     fact_id: str,
@@ -247,12 +247,13 @@ def check(fact: Fact) -> None:
         )
 
 
-def unclear(given: str, everything: Sequence[Fact]) -> UnclearFact:
+def unclear(fact_id: str, all_facts: Sequence[Fact]) -> UnclearFact:
     """Returns the error for an unknown id. It lists facts that its words may mean, else any."""
-    text = PromptWords(given).text
+    text = PromptWords(fact_id).text
     near = [
         fact
-        for fact in everything
+        for fact in all_facts
         if PromptWords(f"{fact.subject} {fact.object}").names(text)
     ]
-    return UnclearFact(given, (near or everything)[:MOST_CANDIDATES], several=False)
+    candidates = (near or all_facts)[:MOST_CANDIDATES]
+    return UnclearFact(fact_id, candidates, is_ambiguous=False)

@@ -49,16 +49,16 @@ class Span(NamedTuple):
 
 
 class Delta(NamedTuple):
-    """How many chunks of a note were added, kept and removed."""
+    """How many chunks of a note were added, unchanged and removed."""
 
     added: int = 0
-    kept: int = 0
+    unchanged: int = 0
     removed: int = 0
 
     def __add__(self, other: "Delta") -> "Delta":  # type: ignore[override]
         return Delta(
             self.added + other.added,
-            self.kept + other.kept,
+            self.unchanged + other.unchanged,
             self.removed + other.removed,
         )
 
@@ -79,57 +79,63 @@ class ChunkChange(NamedTuple):
     """ordinal, first line, last line, id"""
     removed: list[tuple[int]]
     """ids"""
-    kept: int
+    unchanged: int
 
 
-def replace(
-    connection: Connection,
-    note: int,
-    scope: int,
-    chunks: "Sequence[Chunk]",
-    date: str | None,
-    *,
-    also: Sequence[int | None] = (),
-    new: bool = False,
-    span: Span | None = None,
+class NoteChunks(NamedTuple):
+    """The chunks of a note as they are to be written."""
+
+    note: int
+    """The id of the note"""
+    scope: int
+    chunks: "Sequence[Chunk]"
+    date: str | None
+    """The date in the name of the note, for chunks without a date of their own"""
+    also: Sequence[int | None] = ()
+    """The second scope of each chunk; empty when no chunk has one"""
+
+
+def insert(connection: Connection, content: NoteChunks) -> Delta:
+    """Write the chunks of a note that has no rows yet."""
+    return _write_change(connection, content, _compare({}, content))
+
+
+def replace(connection: Connection, content: NoteChunks) -> Delta:
+    """Replace the chunks of a note."""
+    old = _occurrences(connection, content.note, None)
+    return _write_change(connection, content, _compare(old, content))
+
+
+def replace_span(connection: Connection, content: NoteChunks, span: Span) -> Delta:
+    """Replace the chunks of a note, which differ from its rows only within a span."""
+    old = _occurrences(connection, content.note, span)
+    _move_below(connection, content.note, span)
+    in_span = content._replace(chunks=content.chunks[span.first : span.until])
+    delta = _write_change(connection, content, _compare(old, in_span, span.first))
+    outside = span.first + len(content.chunks) - span.until
+    return delta._replace(unchanged=delta.unchanged + outside)
+
+
+def compare(connection: Connection, content: NoteChunks) -> ChunkChange:
+    """Return what has to be written so that the rows of a note are its chunks. Writes nothing."""
+    return _compare(_occurrences(connection, content.note, None), content)
+
+
+def _write_change(
+    connection: Connection, content: NoteChunks, change: ChunkChange
 ) -> Delta:
-    """Replace the chunks of `note`. `date` is that of its name; a `new` note has no chunks yet.
-
-    `also` has the second scope of each chunk, or is empty. `span` is where the chunks differ from the
-    rows, if that is known.
-    """
-    old = {} if new else _occurrences(connection, note, span)
-    if span is None:
-        change = _compare(old, chunks, 0, date, also)
-        kept = change.kept
-    else:
-        _move_below(connection, note, span)
-        change = _compare(old, chunks[span.first : span.until], span.first, date, also)
-        kept = change.kept + span.first + len(chunks) - span.until
-    rows = _with_ids(connection, note, scope, change.added)
+    rows = _with_ids(connection, content.note, content.scope, change.added)
     _write(connection, rows, change.moved, change.removed)
-    return Delta(added=len(rows), kept=kept, removed=len(change.removed))
-
-
-def compare(
-    connection: Connection,
-    note: int,
-    chunks: "Sequence[Chunk]",
-    date: str | None,
-    also: Sequence[int | None],
-) -> ChunkChange:
-    """Return what has to be written so that the rows of `note` are `chunks`. Writes nothing."""
-    return _compare(_occurrences(connection, note, None), chunks, 0, date, also)
+    return Delta(len(rows), change.unchanged, len(change.removed))
 
 
 def _compare(
-    old: dict[_Content, list[_Position]],
-    chunks: "Sequence[Chunk]",
-    start: int,
-    date: str | None,
-    also: Sequence[int | None],
+    old: dict[_Content, list[_Position]], content: NoteChunks, start: int = 0
 ) -> ChunkChange:
     """Compare rows with chunks, whose ordinals begin at `start`. Empties `old` of equal rows."""
+    chunks = content.chunks
+    date = content.date
+    also = content.also
     added: list[Row] = []
     moved: list[_Position] = []
     for ordinal, (text, heading, who, first, last, own_date, topic) in enumerate(
@@ -187,23 +193,16 @@ def last_ids(connection: Connection, note: int, most: int) -> list[tuple[int]]:
     return [(row[0],) for row in rows]
 
 
-def append(
-    connection: Connection,
-    note: int,
-    scope: int,
-    chunks: "Sequence[Chunk]",
-    date: str | None,
-    also: Sequence[int | None],
-) -> Delta:
-    """Add chunks after those of `note`. `also` has the second scope of each of them, or is empty."""
+def append(connection: Connection, content: NoteChunks) -> Delta:
+    """Add chunks after those of a note."""
     row = connection.execute(
-        "SELECT max(ordinal) FROM chunk WHERE note = ?", (note,)
+        "SELECT max(ordinal) FROM chunk WHERE note = ?", (content.note,)
     ).fetchone()
     start = 0 if row is None or row[0] is None else row[0] + 1
     # `_compare` looks up `also` by ordinal.
-    change = _compare({}, chunks, 0, date, also)
+    change = _compare({}, content)
     rows = [(start + row[0], *row[1:]) for row in change.added]
-    _write(connection, _with_ids(connection, note, scope, rows), [], [])
+    add(connection, content.note, content.scope, rows)
     return Delta(added=len(rows))
 
 

@@ -12,7 +12,7 @@ from itertools import count
 from typing import TYPE_CHECKING, TypeVar
 
 from vault_memory.index import chunk_rows
-from vault_memory.index.chunk_rows import Delta
+from vault_memory.index.chunk_rows import Delta, NoteChunks
 from vault_memory.index.store import Index, IndexedFile, IndexEntry, State
 from vault_memory.lazy import lazy_module
 
@@ -43,14 +43,15 @@ def put_in_slices(index: Index, entry: IndexEntry) -> Iterator[Delta]:
     yield Delta()
     try:
         with _note(index, entry.path, mark) as note:
-            change = chunk_rows.compare(
-                index.connection,
+            content = NoteChunks(
                 note,
+                index.scope_id(entry.scope),
                 entry.chunks,
                 entry.date,
                 index.other_scopes(entry),
             )
-        yield Delta(kept=change.kept)
+            change = chunk_rows.compare(index.connection, content)
+        yield Delta(unchanged=change.unchanged)
         for removed in _sliced(change.removed):
             with _note(index, entry.path, mark):
                 chunk_rows.remove(index.connection, removed)

@@ -16,7 +16,7 @@ from vault_memory.database.connection import (
 from vault_memory.database.migrations import migrate, version_of
 from vault_memory.errors import IndexTooNew
 from vault_memory.index import chunk_rows as chunks
-from vault_memory.index.chunk_rows import Delta, chunk_span
+from vault_memory.index.chunk_rows import Delta, NoteChunks, chunk_span
 from vault_memory.index.delta_cache import DeltaCache
 from vault_memory.index.schema import STEPS
 from vault_memory.lazy import lazy_module
@@ -310,9 +310,8 @@ class Index:
         also = self.other_scopes(entry)
         mention_rows.remove_mentions(self.connection, note)
         self._put_graph(note, scope, entry, also)
-        return chunks.replace(
-            self.connection, note, scope, entry.chunks, entry.date, also=also
-        )
+        content = NoteChunks(note, scope, entry.chunks, entry.date, also)
+        return chunks.replace(self.connection, content)
 
     def _put_new(self, scope: int, entry: IndexEntry) -> Delta:
         self.connection.execute(
@@ -322,15 +321,8 @@ class Index:
         note = self.connection.last_insert_rowid()
         also = self.other_scopes(entry)
         self._put_graph(note, scope, entry, also)
-        return chunks.replace(
-            self.connection,
-            note,
-            scope,
-            entry.chunks,
-            entry.date,
-            also=also,
-            new=True,
-        )
+        content = NoteChunks(note, scope, entry.chunks, entry.date, also)
+        return chunks.insert(self.connection, content)
 
     def _update_note(self, note: int, entry: IndexEntry) -> None:
         self.connection.execute(
@@ -392,9 +384,8 @@ class Index:
         added = entry.chunks[span.first : span.until]
         mention_rows.change_mentions(self.connection, note, scope, removed, added)
         facts.change(self.connection, note, scope, before.facts, entry.facts)
-        return chunks.replace(
-            self.connection, note, scope, entry.chunks, entry.date, span=span
-        )
+        content = NoteChunks(note, scope, entry.chunks, entry.date)
+        return chunks.replace_span(self.connection, content, span)
 
     def _put_graph(
         self, note: int, scope: int, entry: IndexEntry, also: Sequence[int | None]
@@ -410,15 +401,15 @@ class Index:
             "SELECT id, scope FROM note WHERE path = ?", (entry.path,)
         ).fetchone()
         assert row is not None, "only an indexed note is extended"
+        note, scope = row
         self.connection.execute(
-            "UPDATE note SET bytes = ? WHERE id = ?", (entry.bytes, row[0])
+            "UPDATE note SET bytes = ? WHERE id = ?", (entry.bytes, note)
         )
         self.touch(entry.path, entry.file)
         also = self.other_scopes(entry)
-        mention_rows.add_mentions(self.connection, row[0], row[1], entry.chunks, also)
-        return chunks.append(
-            self.connection, row[0], row[1], entry.chunks, entry.date, also
-        )
+        mention_rows.add_mentions(self.connection, note, scope, entry.chunks, also)
+        content = NoteChunks(note, scope, entry.chunks, entry.date, also)
+        return chunks.append(self.connection, content)
 
     def remove(self, path: str) -> Delta:
         """Delete everything that was read from `path`. Call it inside a transaction."""
@@ -427,9 +418,11 @@ class Index:
         ).fetchone()
         if row is None:
             return Delta()
-        delta = chunks.replace(self.connection, row[0], 0, (), None)
-        facts.remove(self.connection, row[0])
-        self.connection.execute("DELETE FROM note WHERE id = ?", (row[0],))
+        [note] = row
+        nothing = NoteChunks(note, scope=0, chunks=(), date=None)
+        delta = chunks.replace(self.connection, nothing)
+        facts.remove(self.connection, note)
+        self.connection.execute("DELETE FROM note WHERE id = ?", (note,))
         return delta
 
     # --- Parked ---

@@ -106,7 +106,7 @@ class SearchCalls:
             changed=len(report.changed),
             removed=len(report.removed),
             chunks_added=report.delta.added,
-            chunks_kept=report.delta.kept,
+            chunks_kept=report.delta.unchanged,
             chunks_removed=report.delta.removed,
             embedded=embedded,
             seconds=round(time.perf_counter() - started, 3),
