@@ -108,7 +108,10 @@ class ContextCalls:
         )
 
     def _compose(
-        self, request: "ContextRequest", moment: datetime, why_not: str
+        self,
+        request: "ContextRequest",
+        moment: datetime,
+        why_not: str,
     ) -> "ContextBlock":
         """Compose the block; `why_not` is the reason to recall no lines, empty to recall them."""
         folder = self.vault.folder
@@ -148,7 +151,10 @@ class ContextCalls:
         recall = self.vault.config.recall
 
         def ask(
-            text: str, scopes: Sequence[str], limit: int, kinds: Sequence[str] = ()
+            text: str,
+            scopes: Sequence[str],
+            limit: int,
+            kinds: Sequence[str] = (),
         ) -> "Answer":
             query = search_query.SearchQuery(
                 text,

@@ -300,7 +300,9 @@ class _Gatherer:
             yield from facts_fact.current(group, self._request.today, single)
 
     def _fact_quotations(
-        self, facts: Iterable["Fact"], paths: dict["Fact", str]
+        self,
+        facts: Iterable["Fact"],
+        paths: dict["Fact", str],
     ) -> list[Quotation]:
         """Quotes the facts that are still on their pages, as many as the limit allows."""
         lines: list[tuple[Fact, int]] = []
@@ -350,7 +352,9 @@ class _Gatherer:
         return quotations
 
     def _current_lines(
-        self, hits: Iterable["Hit"], places: set[tuple[str, int]]
+        self,
+        hits: Iterable["Hit"],
+        places: set[tuple[str, int]],
     ) -> tuple[list[RecalledLine], int]:
         """Returns the lines of the hits that may go in, and how many left their notes."""
         lines: list[RecalledLine] = []

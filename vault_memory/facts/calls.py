@@ -86,7 +86,11 @@ class FactCalls:
 
     @rebuild_if_damaged
     def timeline(
-        self, entity: str, *, scopes: Sequence[str], now: datetime | None = None
+        self,
+        entity: str,
+        *,
+        scopes: Sequence[str],
+        now: datetime | None = None,
     ) -> "FactList":
         """List all present and past facts about an entity, oldest first."""
         facts, names = self._facts_about(scopes, entity)
@@ -94,7 +98,11 @@ class FactCalls:
         return self._listed(entity_info.about_these(by_time, names), scopes)
 
     def entity(
-        self, name: str, *, scopes: Sequence[str], now: datetime | None = None
+        self,
+        name: str,
+        *,
+        scopes: Sequence[str],
+        now: datetime | None = None,
     ) -> "About":
         """Resolve a name or an alias in these scopes: its facts, its type, and its mentions."""
         from dataclasses import replace  # here: each start of a hook would load it
@@ -275,7 +283,9 @@ class FactCalls:
         return frozenset(map(facts_fact.snake_case, single_valued))
 
     def _facts_about(
-        self, scopes: Sequence[str], entity: str | None
+        self,
+        scopes: Sequence[str],
+        entity: str | None,
     ) -> "tuple[list[Fact], set[str]]":
         """The facts about an entity, or all, with those that may have ended them; and the entity's names."""
         check_scopes(scopes)
@@ -313,7 +323,10 @@ class FactCalls:
         return path
 
     def _change(
-        self, note: str, fact_edit: _FactEdit, options: EditOptions
+        self,
+        note: str,
+        fact_edit: _FactEdit,
+        options: EditOptions,
     ) -> "FactChange":
         source = options.source
         check_source(source, "facts")
@@ -351,7 +364,10 @@ class FactCalls:
         return max(counts, key=lambda kind: (counts[kind], kind), default="")
 
     def _mentions(
-        self, names: Iterable[str], scopes: Sequence[str], now: datetime | None
+        self,
+        names: Iterable[str],
+        scopes: Sequence[str],
+        now: datetime | None,
     ) -> "tuple[int, tuple[Hit, ...]]":
         """How many chunks mention one of the names, and the best hits for them."""
         names = tuple(names)

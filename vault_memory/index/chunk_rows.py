@@ -122,7 +122,9 @@ def compare(connection: Connection, content: NoteChunks) -> ChunkChange:
 
 
 def _write_change(
-    connection: Connection, content: NoteChunks, change: ChunkChange
+    connection: Connection,
+    content: NoteChunks,
+    change: ChunkChange,
 ) -> Delta:
     rows = _with_ids(connection, content.note, content.scope, change.added)
     _write(connection, rows, change.moved, change.removed)
@@ -130,7 +132,9 @@ def _write_change(
 
 
 def _compare(
-    old: dict[_Content, list[_Position]], content: NoteChunks, start: int = 0
+    old: dict[_Content, list[_Position]],
+    content: NoteChunks,
+    start: int = 0,
 ) -> ChunkChange:
     """Compare rows with chunks, whose ordinals begin at `start`. Empties `old` of equal rows."""
     chunks = content.chunks
@@ -218,7 +222,9 @@ def _move_below(connection: Connection, note: int, span: Span) -> None:
 
 
 def _occurrences(
-    connection: Connection, note: int, span: Span | None
+    connection: Connection,
+    note: int,
+    span: Span | None,
 ) -> dict[_Content, list[_Position]]:
     """Return the positions of the rows of a note, or of a span, by content; the first one last."""
     condition = ""
@@ -238,7 +244,10 @@ def _occurrences(
 
 
 def _with_ids(
-    connection: Connection, note: int, scope: int, rows: Sequence[Row]
+    connection: Connection,
+    note: int,
+    scope: int,
+    rows: Sequence[Row],
 ) -> list[Row]:
     """Return rows with the next ids, the note and the scope in front."""
     row = connection.execute("SELECT max(id) FROM chunk").fetchone()

@@ -57,7 +57,9 @@ def exclusion(
 
 
 def turns_of(
-    connection: Connection, scope_ids: Sequence[int], heading: str
+    connection: Connection,
+    scope_ids: Sequence[int],
+    heading: str,
 ) -> set[int]:
     """Return the ids of the turns of a session, which is named as its chunks are headed."""
     return {id_ for (id_,) in connection.execute(*_turns_headed(scope_ids, heading))}
@@ -74,7 +76,8 @@ def among_turns(connection: Connection, ids: Collection[int]) -> set[int]:
 
 
 def _turns_headed(
-    scope_ids: Sequence[int], heading: str
+    scope_ids: Sequence[int],
+    heading: str,
 ) -> tuple[str, tuple[str, ...]]:
     """The full text finds the heading; the row is compared exactly, since stems may be equal."""
     where = f"n.kind = ? AND c.heading = ? AND {chunks_in(scope_ids)}"

@@ -46,7 +46,9 @@ def all_facts(connection: Connection, scope_ids: Sequence[int]) -> list[FactInNo
 
 
 def facts_about(
-    connection: Connection, scope_ids: Sequence[int], keys: Collection[str]
+    connection: Connection,
+    scope_ids: Sequence[int],
+    keys: Collection[str],
 ) -> list[FactInNote]:
     """Return the facts whose subject or object has one of these folded names.
 
@@ -75,7 +77,9 @@ def _identity(match: FactInNote) -> tuple[str, str, str, bool]:
 
 
 def facts_with_id(
-    connection: Connection, scope_ids: Sequence[int], prefix: str
+    connection: Connection,
+    scope_ids: Sequence[int],
+    prefix: str,
 ) -> list[FactInNote]:
     """Return the facts of these scopes whose ids begin with `prefix`."""
     prefix = prefix.strip().casefold()
@@ -86,7 +90,9 @@ def facts_with_id(
 
 
 def entities_in(
-    connection: Connection, scope_ids: Sequence[int], prompt: "PromptWords"
+    connection: Connection,
+    scope_ids: Sequence[int],
+    prompt: "PromptWords",
 ) -> set[str]:
     """Return the folded names that a prompt contains as whole words, with their entities.
 
@@ -108,7 +114,9 @@ def entities_in(
 
 
 def resolve_entity(
-    connection: Connection, scope_ids: Sequence[int], key: str
+    connection: Connection,
+    scope_ids: Sequence[int],
+    key: str,
 ) -> set[str]:
     """Return a folded name, and the folded names of the entities it is an alias of."""
     rows = connection.execute(
@@ -131,7 +139,9 @@ def aliases(connection: Connection, scope_ids: Sequence[int]) -> list[tuple[str,
 
 
 def mention_counts(
-    connection: Connection, scope_ids: Sequence[int], key: str
+    connection: Connection,
+    scope_ids: Sequence[int],
+    key: str,
 ) -> dict[str, int]:
     """Return how often the notes of these scopes mention a folded name, by type."""
     sql = (

@@ -40,7 +40,10 @@ EntityName = tuple[str, str]
 
 
 def replace(
-    connection: Connection, note: int, scope: int, facts: "Sequence[Fact]"
+    connection: Connection,
+    note: int,
+    scope: int,
+    facts: "Sequence[Fact]",
 ) -> None:
     """Replace the facts of a note. Rows that do not change are not written."""
     aliases = facts_fact.canonical(facts)
@@ -103,7 +106,10 @@ def _ordinal(connection: Connection, note: int, position: int) -> int:
 
 
 def _replace_facts(
-    connection: Connection, note: int, scope: int, rows: set[Row]
+    connection: Connection,
+    note: int,
+    scope: int,
+    rows: set[Row],
 ) -> None:
     ids = {
         row[1:]: row[0]
@@ -121,7 +127,10 @@ def _row_ordinal(row: Row) -> int:
 
 
 def _insert_facts(
-    connection: Connection, note: int, scope: int, rows: Sequence[Row]
+    connection: Connection,
+    note: int,
+    scope: int,
+    rows: Sequence[Row],
 ) -> None:
     placeholders = ",".join("?" * _COLUMN_COUNT)
     sql = f"INSERT INTO fact(note, scope, {_WRITTEN}) VALUES ({placeholders})"
@@ -166,7 +175,10 @@ def _names(rows: Iterable[Row], aliases: Mapping[str, str]) -> set[EntityName]:
 
 
 def _replace_names(
-    connection: Connection, note: int, scope: int, names: set[EntityName]
+    connection: Connection,
+    note: int,
+    scope: int,
+    names: set[EntityName],
 ) -> None:
     sql = "SELECT key, entity FROM entity_name WHERE note = ?"
     previous = set(connection.execute(sql, (note,)))
@@ -196,7 +208,10 @@ def _change_names(
 
 
 def _insert_names(
-    connection: Connection, note: int, scope: int, names: Iterable[EntityName]
+    connection: Connection,
+    note: int,
+    scope: int,
+    names: Iterable[EntityName],
 ) -> None:
     rows = [
         (note, scope, relevance.lead(key), key, entity) for key, entity in sorted(names)
@@ -205,7 +220,10 @@ def _insert_names(
 
 
 def _delete_unused_names(
-    connection: Connection, note: int, scope: int, keys: Iterable[str]
+    connection: Connection,
+    note: int,
+    scope: int,
+    keys: Iterable[str],
 ) -> None:
     for key in keys:
         if not _is_used(connection, note, scope, key):

@@ -122,7 +122,9 @@ def _totals(by_word: Mapping[str, Scores]) -> Scores:
 
 
 def _best(
-    connection: Connection, totals: Mapping[int, float], most: int
+    connection: Connection,
+    totals: Mapping[int, float],
+    most: int,
 ) -> Sequence[int]:
     """Return the ids with the highest totals. Path and line decide between equal ones."""
     if len(totals) <= most:
@@ -303,7 +305,9 @@ def _word_weight(chunk: "apsw.FTS5ExtensionApi", *arguments: Any) -> float:
 
 
 def fetch(
-    connection: Connection, scope_ids: Sequence[int], ids: Sequence[int]
+    connection: Connection,
+    scope_ids: Sequence[int],
+    ids: Sequence[int],
 ) -> list[Row]:
     """Return the rows of the chunks that are in these scopes."""
     cache = cache_of(connection, scope_ids)
@@ -321,7 +325,9 @@ def fetch(
 
 
 def paths(
-    connection: Connection, scope_ids: Sequence[int], notes: Collection[int]
+    connection: Connection,
+    scope_ids: Sequence[int],
+    notes: Collection[int],
 ) -> dict[int, str]:
     """Return the paths of these notes, by id."""
     cached = cache_of(connection, scope_ids).paths
@@ -384,7 +390,9 @@ def dated(
 
 
 def passing(
-    connection: Connection, scope_ids: Sequence[int], filters: Filters
+    connection: Connection,
+    scope_ids: Sequence[int],
+    filters: Filters,
 ) -> set[int]:
     """Return the places of all chunks of these scopes that pass the filters."""
     conditions, values = chunk_conditions(filters)

@@ -9,7 +9,9 @@ from vault_memory.rules.search.tokens import normalise
 
 
 def add(
-    connection: Connection, first_id: int, rows: Sequence[tuple[Scopes, str, str, str]]
+    connection: Connection,
+    first_id: int,
+    rows: Sequence[tuple[Scopes, str, str, str]],
 ) -> None:
     """Make chunks searchable: (scopes, heading path joined by U+001F, who, text).
 

@@ -10,7 +10,8 @@ from vault_memory.index.vectors import SWEPT
 
 
 def notes_holding(
-    index: Index, holds: Callable[[str], bool]
+    index: Index,
+    holds: Callable[[str], bool],
 ) -> dict[str, tuple[str, int]]:
     """Return the notes with chunks that contain a text: path → scope, and number of chunks."""
     rows = index.connection.execute(

@@ -54,7 +54,9 @@ def remove_mentions(connection: Connection, note: int) -> None:
 
 
 def _count_mentions(
-    scope: int, chunks: "Iterable[Chunk]", also: Sequence[int | None] = ()
+    scope: int,
+    chunks: "Iterable[Chunk]",
+    also: Sequence[int | None] = (),
 ) -> Counts:
     counts: Counts = Counter()
     for index, chunk in enumerate(chunks):
@@ -73,7 +75,9 @@ def _count_mentions(
 
 
 def _add(
-    connection: Connection, note: int, counts: Mapping[tuple[int, str, str], int]
+    connection: Connection,
+    note: int,
+    counts: Mapping[tuple[int, str, str], int],
 ) -> None:
     for (scope, key, type_), count in counts.items():
         row = (note, scope, key, type_)

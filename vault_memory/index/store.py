@@ -376,7 +376,11 @@ class Index:
         return row[0] if row else 0
 
     def _put_difference(
-        self, note: int, scope: int, before: IndexEntry, entry: IndexEntry
+        self,
+        note: int,
+        scope: int,
+        before: IndexEntry,
+        entry: IndexEntry,
     ) -> Delta:
         """Write a note whose rows are those of the entry `before`."""
         span = chunk_span(before.chunks, entry.chunks)
@@ -388,7 +392,11 @@ class Index:
         return chunks.replace_span(self.connection, content, span)
 
     def _put_graph(
-        self, note: int, scope: int, entry: IndexEntry, also: Sequence[int | None]
+        self,
+        note: int,
+        scope: int,
+        entry: IndexEntry,
+        also: Sequence[int | None],
     ) -> None:
         """Write the facts and the mentions of a note."""
         if entry.facts or entry.kind == "facts":

@@ -92,7 +92,9 @@ def fill(connection: Connection) -> None:
 
 
 def _change(
-    connection: Connection, chunks: Iterable[tuple[Scopes, bytes]], sign: int
+    connection: Connection,
+    chunks: Iterable[tuple[Scopes, bytes]],
+    sign: int,
 ) -> None:
     counts: dict[tuple[int, int], list[int]] = {}
     total = [0, 0]

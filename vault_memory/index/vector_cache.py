@@ -103,7 +103,11 @@ class Matrices:
         return _Arrays(places, cosines)
 
     def _load(
-        self, index: Index, scope_id: int, model: int, dimensions: int
+        self,
+        index: Index,
+        scope_id: int,
+        model: int,
+        dimensions: int,
     ) -> _ScopeVectors:
         """Return the current vectors of a scope."""
         scope = self._scopes.setdefault(scope_id, _ScopeVectors())
@@ -116,7 +120,11 @@ class Matrices:
         return scope
 
     def _refresh(
-        self, index: Index, scope_id: int, scope: _ScopeVectors, dimensions: int
+        self,
+        index: Index,
+        scope_id: int,
+        scope: _ScopeVectors,
+        dimensions: int,
     ) -> None:
         """Read the chunks of the scope, and the vectors that are not in memory."""
         import numpy as np
@@ -213,7 +221,11 @@ class Matrices:
         return cosines
 
     def _exact_rows(
-        self, index: Index, scope: _ScopeVectors, chunks: "Ints", query: "Floats"
+        self,
+        index: Index,
+        scope: _ScopeVectors,
+        chunks: "Ints",
+        query: "Floats",
     ) -> "Floats":
         """Return the cosines of some chunks of a scope, by their positions in `places`."""
         import numpy as np
@@ -314,7 +326,10 @@ class _Arrays:
         self._beside = _scaled(total / weight)
 
     def best(
-        self, most: int, among: Collection[int] | None, weights: Weights
+        self,
+        most: int,
+        among: Collection[int] | None,
+        weights: Weights,
     ) -> list[int]:
         """Return the `most` best places, the best first; only those `among`, if that is given."""
         import numpy as np

@@ -34,7 +34,10 @@ def find_model(connection: Connection, fingerprint: str) -> int | None:
 
 
 def model_id(
-    connection: Connection, fingerprint: str, name: str, dimensions: int
+    connection: Connection,
+    fingerprint: str,
+    name: str,
+    dimensions: int,
 ) -> int:
     """Return the id of a model, which is added if it is new. Call it inside a transaction."""
     model = find_model(connection, fingerprint)
@@ -85,7 +88,9 @@ def pending(connection: Connection, model: int, limit: int) -> list[tuple[bytes,
 
 
 def put(
-    connection: Connection, model: int, rows: Iterable[tuple[bytes, bytes]]
+    connection: Connection,
+    model: int,
+    rows: Iterable[tuple[bytes, bytes]],
 ) -> None:
     """Store vectors: (identity, float32 little-endian of unit length). Existing ones stay."""
     connection.executemany(
@@ -119,7 +124,10 @@ class Likeness(Protocol):
     """
 
     def best(
-        self, most: int, among: Collection[int] | None, weights: Weights
+        self,
+        most: int,
+        among: Collection[int] | None,
+        weights: Weights,
     ) -> list[int]:
         """Return the places most like the query, best first; only those `among`, if that is given.
 
@@ -151,7 +159,10 @@ class Listed:
         ]
 
     def best(
-        self, most: int, among: Collection[int] | None, weights: Weights
+        self,
+        most: int,
+        among: Collection[int] | None,
+        weights: Weights,
     ) -> list[int]:
         scored = [
             (weights.vector * own + weights.vector_beside * beside, -place)
@@ -177,7 +188,10 @@ class Listed:
 
 
 def like(
-    connection: Connection, scope_ids: Sequence[int], model: int, vector: bytes
+    connection: Connection,
+    scope_ids: Sequence[int],
+    model: int,
+    vector: bytes,
 ) -> Likeness:
     """Compare `vector` (float32 little-endian) with the chunks of these scopes, by sqlite-vec."""
     if not scope_ids:

@@ -146,7 +146,10 @@ class Indexing:
         return self.ingest(self._index if is_open else None)
 
     def build(
-        self, progress: Progress | None = None, *, anyway: bool = True
+        self,
+        progress: Progress | None = None,
+        *,
+        anyway: bool = True,
     ) -> "tuple[Index, ScanReport]":
         """Builds the next generation while the current one stays in use, then switches to it.
 
@@ -194,7 +197,10 @@ class Indexing:
         return report
 
     def refresh(
-        self, progress: Progress | None = None, *, briefly: bool = False
+        self,
+        progress: Progress | None = None,
+        *,
+        briefly: bool = False,
     ) -> None:
         """Brings the text up to date; waits only for notes that are absent or empty.
 

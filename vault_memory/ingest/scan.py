@@ -99,7 +99,10 @@ class Ingest:
         """returns true for a note that the caller reads by itself"""
 
     def scan(
-        self, *, within: Sequence[str] = ("",), progress: Progress | None = None
+        self,
+        *,
+        within: Sequence[str] = ("",),
+        progress: Progress | None = None,
     ) -> ScanReport:
         """Brings the index up to date with the paths `within` ("" is the vault)."""
         indexed = self.index.files_within(within)
@@ -196,7 +199,10 @@ class Ingest:
             raise
 
     def ingest(
-        self, note: Note, state: State, place: Place | None = None
+        self,
+        note: Note,
+        state: State,
+        place: Place | None = None,
     ) -> Delta | None:
         """Indexes one note; None when the index has these bytes already."""
         place = place or self.layout.place(note.path)

@@ -44,7 +44,10 @@ BRAIN = CredentialSpec(
 
 
 def api_key(
-    file: str, lock: CredentialSpec = EMBEDDING, *, vault: Path | None = None
+    file: str,
+    lock: CredentialSpec = EMBEDDING,
+    *,
+    vault: Path | None = None,
 ) -> str:
     """Return the key, or "" when none is set: many local servers need none.
 

@@ -198,7 +198,10 @@ class SearchCalls:
             )
 
     def answer(
-        self, index: "Index", query: "SearchQuery", pending: "Index | None" = None
+        self,
+        index: "Index",
+        query: "SearchQuery",
+        pending: "Index | None" = None,
     ) -> "Answer":
         """Answer a query with vectors when an embedder is loaded, else by keywords."""
         vector_arm = self._vector_arm()

@@ -165,7 +165,8 @@ def _by_words(request: CandidateRequest, candidates: Candidates) -> list[QueryTe
 
 
 def _sentence_terms(
-    request: CandidateRequest, candidates: Candidates
+    request: CandidateRequest,
+    candidates: Candidates,
 ) -> list[QueryTerms]:
     """Returns the terms of each sentence that has a word of some chunk."""
     by_word = candidates.by_word

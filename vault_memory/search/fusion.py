@@ -69,7 +69,8 @@ def _by_sums(request: CandidateRequest, candidates: Candidates) -> list[Ranked]:
 
 
 def _bases(
-    request: CandidateRequest, candidates: Candidates
+    request: CandidateRequest,
+    candidates: Candidates,
 ) -> Iterator[tuple[float, int]]:
     """Yields for each candidate the negative sum of terms that need no text, and its place."""
     weights = request.weights

@@ -60,7 +60,9 @@ def stats(index: Index) -> "StatsJson":
 
 
 def _counts(
-    index: Index, column: str, scopes: Sequence[str] | None = None
+    index: Index,
+    column: str,
+    scopes: Sequence[str] | None = None,
 ) -> "dict[str, NoteCountsJson]":
     within = ""
     if scopes is not None:

@@ -159,7 +159,9 @@ class OpenVault:
 
 
 def _config_file(
-    config: str | Path | None, environment: Mapping[str, str], state: StateFolder
+    config: str | Path | None,
+    environment: Mapping[str, str],
+    state: StateFolder,
 ) -> Path:
     """The file of the call, else of the environment, else of the state folder."""
     path = config or environment.get("VAULT_MEMORY_CONFIG")

@@ -99,7 +99,9 @@ def _check_mode(mode: str) -> None:
 
 
 def _parsed(
-    index: Index, query: SearchQuery, pending: Index | None
+    index: Index,
+    query: SearchQuery,
+    pending: Index | None,
 ) -> CandidateRequest:
     """Returns the query with its words, days and scopes looked up."""
     text = query.text[-LONGEST_QUERY:]

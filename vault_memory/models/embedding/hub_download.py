@@ -102,7 +102,10 @@ def cached_minilm(cache: Path) -> ModelFiles | None:
 
 
 def ensure_minilm(
-    cache: Path, *, hub: Hub | None = None, progress: Progress | None = None
+    cache: Path,
+    *,
+    hub: Hub | None = None,
+    progress: Progress | None = None,
 ) -> ModelFiles:
     """Return the model from the cache after downloading missing or damaged files."""
     weights, tokenizer = (

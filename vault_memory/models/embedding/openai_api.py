@@ -124,7 +124,10 @@ class ApiEmbedder:
             ) from None
 
     def _refused(
-        self, status: int, content: bytes, retry_seconds: float | None
+        self,
+        status: int,
+        content: bytes,
+        retry_seconds: float | None,
     ) -> EmbedderUnavailable:
         match status:
             case 401 | 403:

@@ -108,7 +108,9 @@ class CommandBrain:
 
 
 def _exchange(
-    process: "subprocess.Popen[bytes]", request: bytes, seconds: float
+    process: "subprocess.Popen[bytes]",
+    request: bytes,
+    seconds: float,
 ) -> tuple[bytes, str]:
     """Return the output until the program closes it, and the failure: "", ``late`` or ``long``.
 

@@ -62,7 +62,10 @@ def load_brain(
 
 
 def brain_trouble(
-    settings: "Settings", *, seconds: float = 5.0, vault: "Path | None" = None
+    settings: "Settings",
+    *,
+    seconds: float = 5.0,
+    vault: "Path | None" = None,
 ) -> str:
     """Return why the configured brain cannot answer now, or "". Requests the model list of a server."""
     try:

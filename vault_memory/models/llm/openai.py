@@ -136,7 +136,9 @@ class OpenAIBrain:
         return _PartialAnswer(text, "repair", prompt.turn_ids)
 
     def _request_text(
-        self, messages: list[Message], prompt: "Prompt"
+        self,
+        messages: list[Message],
+        prompt: "Prompt",
     ) -> tuple[str, Rung]:
         """Return the text of an answer in the strictest format that the server supports."""
         format_index = self._format_index
@@ -227,7 +229,10 @@ class OpenAIBrain:
 
 
 def reachable(
-    settings: "Settings", *, seconds: float, vault: "Path | None" = None
+    settings: "Settings",
+    *,
+    seconds: float,
+    vault: "Path | None" = None,
 ) -> str:
     """Return why the server does not list its models, or "".
 

@@ -118,7 +118,12 @@ class Assembled(NamedTuple):
 
 
 def whole_note(
-    kind: str, note: str, text: str, *, worth: float = 0.0, **about: str
+    kind: str,
+    note: str,
+    text: str,
+    *,
+    worth: float = 0.0,
+    **about: str,
 ) -> Quotation | None:
     """Returns a note that can be cut item by item from its end; None for an empty note."""
     # Windows editors put a byte order mark before the first letter.
@@ -157,7 +162,10 @@ def beginning(quotation: Quotation, budget: int) -> Quotation:
 
 
 def recalled(
-    lines: Iterable[RecalledLine], budget: int, kind: str = "recalled", **about: str
+    lines: Iterable[RecalledLine],
+    budget: int,
+    kind: str = "recalled",
+    **about: str,
 ) -> tuple[list[Quotation], int]:
     """Returns the best lines that fit into the budget, by note, and the number of others."""
     by_note: dict[str, list[tuple[int, LineGroup]]] = {}

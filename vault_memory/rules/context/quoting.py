@@ -128,7 +128,9 @@ def _letters_after(text: str, position: int, first: re.Pattern[str]) -> tuple[st
 
 
 def _ascii_letters_after(
-    text: str, position: int, first: re.Pattern[str]
+    text: str,
+    position: int,
+    first: re.Pattern[str],
 ) -> tuple[str, str] | None:
     """Reads plain ASCII without escapes quickly; None for any other text."""
     # A hostile note of 500,000 brackets took 18 seconds letter by letter.
@@ -145,7 +147,9 @@ def _ascii_letters_after(
 
 
 def _decoded_letters_after(
-    text: str, position: int, first: re.Pattern[str]
+    text: str,
+    position: int,
+    first: re.Pattern[str],
 ) -> tuple[str, str]:
     """Reads any text letter by letter, with entities and escapes decoded."""
     letters = ""

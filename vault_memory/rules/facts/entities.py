@@ -178,7 +178,10 @@ def _overlap(first: Mention, second: Mention) -> bool:
 
 
 def _pattern_mentions(
-    pattern: re.Pattern[str], type_: str, confidence: float, text: str
+    pattern: re.Pattern[str],
+    type_: str,
+    confidence: float,
+    text: str,
 ) -> Iterable[Mention]:
     for match in pattern.finditer(text):
         name = match.groupdict().get("name") or match[0]

@@ -135,7 +135,11 @@ def snake_case(predicate: str) -> str:
 
 
 def fact_id(
-    scope: str, subject: str, predicate: str, value: str, since: date | None
+    scope: str,
+    subject: str,
+    predicate: str,
+    value: str,
+    since: date | None,
 ) -> str:
     """Returns the id of a fact, computed from its content; case and blanks do not change it."""
     start = since.isoformat() if since else ""
@@ -336,7 +340,9 @@ def begins(fact: Fact) -> date:
 
 
 def folded_facts(
-    facts: Iterable[Fact], day: date, single: Iterable[str] = SINGLE
+    facts: Iterable[Fact],
+    day: date,
+    single: Iterable[str] = SINGLE,
 ) -> list[Fact]:
     """Returns the facts of one scope as they hold on this day, each once.
 
@@ -356,7 +362,9 @@ def folded_facts(
 
 
 def _rivals(
-    facts: Collection[Fact], day: date, single: frozenset[str]
+    facts: Collection[Fact],
+    day: date,
+    single: frozenset[str],
 ) -> list[list[Fact]]:
     """Groups the facts that hold on this day by subject and single-valued predicate."""
     names = canonical(facts)
@@ -382,7 +390,9 @@ def _unique_facts(facts: Iterable[Fact]) -> dict[str, Fact]:
 
 
 def current(
-    facts: Iterable[Fact], day: date, single: Iterable[str] = SINGLE
+    facts: Iterable[Fact],
+    day: date,
+    single: Iterable[str] = SINGLE,
 ) -> list[Fact]:
     """Returns the facts of one scope that hold on this day, and those that begin later.
 
@@ -413,7 +423,9 @@ def _without_later_strikes(facts: list[Fact], day: date) -> list[Fact]:
 
 
 def valid_on(
-    facts: Iterable[Fact], day: date, single: Iterable[str] = SINGLE
+    facts: Iterable[Fact],
+    day: date,
+    single: Iterable[str] = SINGLE,
 ) -> list[Fact]:
     """Returns the facts of one scope that held on this day, by what the page says today.
 

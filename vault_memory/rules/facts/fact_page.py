@@ -283,7 +283,11 @@ def _is_open_on(fact: Fact, day: date) -> bool:
 
 
 def _supersede(
-    page: _SubjectPage, new: Fact, rivals: list[Fact], since: date, today: date
+    page: _SubjectPage,
+    new: Fact,
+    rivals: list[Fact],
+    since: date,
+    today: date,
 ) -> Change:
     """Ends the rivals on the day on which the new value begins."""
     if not rivals:
@@ -300,7 +304,10 @@ def _supersede(
 
 
 def _resolve(
-    page: _SubjectPage, new: Fact, rivals: list[Fact], rules: FactRules
+    page: _SubjectPage,
+    new: Fact,
+    rivals: list[Fact],
+    rules: FactRules,
 ) -> Change:
     """Resolves a conflict as the setting `conflicts` says."""
     since = new.valid_from or rules.today

@@ -101,7 +101,9 @@ def _numeric_dates(text: str) -> Iterator[Days]:
 
 
 def _range(
-    year: int, month: int | None = None, day: int | None = None
+    year: int,
+    month: int | None = None,
+    day: int | None = None,
 ) -> Iterator[Days]:
     """Yields the day, month or year; nothing for an impossible one."""
     try:
@@ -162,7 +164,8 @@ def _is_year(token: str) -> bool:
 
 
 def _numbers_beside(
-    tokens: list[str], month_index: int
+    tokens: list[str],
+    month_index: int,
 ) -> tuple[int | None, int | None, int]:
     """Returns the day and the year beside the name of a month, and the index of the year."""
     day = year = None

@@ -56,7 +56,11 @@ def names_speaker(who: str, names: frozenset[str]) -> bool:
 
 
 def of_text(
-    text: str, query: QueryFeatures, weights: Weights, *, who: str = ""
+    text: str,
+    query: QueryFeatures,
+    weights: Weights,
+    *,
+    who: str = "",
 ) -> dict[str, float]:
     """Returns the weighted features of a text for a query; `who` is its speaker."""
     scores: dict[str, float] = {}

@@ -92,7 +92,8 @@ class QueryTerms(NamedTuple):
 
 
 def said(
-    by_word: Sequence[Mapping[int, float]], apart: Set[int] = frozenset()
+    by_word: Sequence[Mapping[int, float]],
+    apart: Set[int] = frozenset(),
 ) -> QueryTerms:
     """Returns the scores by words for each place with a word in it or beside it.
 
@@ -118,7 +119,8 @@ def said(
 
 
 def _covered_words(
-    by_word: Sequence[Mapping[int, float]], apart: Set[int]
+    by_word: Sequence[Mapping[int, float]],
+    apart: Set[int],
 ) -> dict[int, float]:
     """Returns for each note the sum of the rarities of its words."""
     notes_by_word = [
@@ -175,7 +177,9 @@ def _divided(values: dict[int, float], divisor: float) -> dict[int, float]:
 
 
 def fused(
-    questions: Sequence[QueryTerms], places: Iterable[int], weights: Weights = WEIGHTS
+    questions: Sequence[QueryTerms],
+    places: Iterable[int],
+    weights: Weights = WEIGHTS,
 ) -> dict[int, TextTerms]:
     """Returns for each place its scores for the question that it answers best."""
     if not questions:
