@@ -170,8 +170,11 @@ class _Gatherer:
         until = (request.today + timedelta(days=1)).isoformat()
         kinds = ", ".join(f"'{kind}'" for kind in ALWAYS)
         cursor = self._index.connection.execute(
-            "SELECT n.kind, s.name, n.date, n.path FROM note n JOIN scope s ON s.id = n.scope"
-            f" WHERE n.scope IN {listed(scope_ids)} AND n.kind IN ({kinds})"
+            "SELECT n.kind, s.name, n.date, n.path"
+            " FROM note n"
+            " JOIN scope s ON s.id = n.scope"
+            f" WHERE n.scope IN {listed(scope_ids)}"
+            f" AND n.kind IN ({kinds})"
             " AND (n.kind <> 'dated' OR n.date BETWEEN ? AND ?)",
             (since, until),
         )

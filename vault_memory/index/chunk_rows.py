@@ -214,9 +214,11 @@ def _move_below(connection: Connection, note: int, span: Span) -> None:
     """Change the positions of the chunks after a span."""
     if span.shift or span.lines:
         connection.execute(
-            "UPDATE chunk SET ordinal = ordinal + ?,"
+            "UPDATE chunk"
+            " SET ordinal = ordinal + ?,"
             " first_line = first_line + ?, last_line = last_line + ?"
-            " WHERE note = ? AND ordinal >= ?",
+            " WHERE note = ?"
+            " AND ordinal >= ?",
             (span.shift, span.lines, span.lines, note, span.last),
         )
 
@@ -234,7 +236,9 @@ def _occurrences(
         bounds = (span.first, span.last)
     rows = connection.execute(
         "SELECT identity, date, topic, text, also, id, ordinal, first_line, last_line"
-        f" FROM chunk WHERE note = ?{condition} ORDER BY ordinal DESC",
+        " FROM chunk"
+        f" WHERE note = ?{condition}"
+        " ORDER BY ordinal DESC",
         (note, *bounds),
     )
     occurrences: dict[_Content, list[_Position]] = {}

@@ -45,8 +45,11 @@ def exclusion(
         return Exclusion()
     sizes = dict(
         connection.execute(
-            "SELECT c.id, d.sz FROM json_each(?) wanted CROSS JOIN chunk c ON c.id = wanted.value"
-            f" JOIN chunk_fts_docsize d ON d.id = c.id WHERE {chunks_in(scope_ids)}",
+            "SELECT c.id, d.sz"
+            " FROM json_each(?) wanted"
+            " CROSS JOIN chunk c ON c.id = wanted.value"
+            " JOIN chunk_fts_docsize d ON d.id = c.id"
+            f" WHERE {chunks_in(scope_ids)}",
             (_as_json(ids),),
         )
     )
@@ -68,8 +71,11 @@ def turns_of(
 def among_turns(connection: Connection, ids: Collection[int]) -> set[int]:
     """Return those of these chunks that are turns of a transcript."""
     rows = connection.execute(
-        "SELECT c.id FROM json_each(?) wanted CROSS JOIN chunk c ON c.id = wanted.value"
-        " JOIN note n ON n.id = c.note WHERE n.kind = ?",
+        "SELECT c.id"
+        " FROM json_each(?) wanted"
+        " CROSS JOIN chunk c ON c.id = wanted.value"
+        " JOIN note n ON n.id = c.note"
+        " WHERE n.kind = ?",
         (_as_json(ids), TRANSCRIPT),
     )
     return {row[0] for row in rows}
@@ -85,12 +91,19 @@ def _turns_headed(
     # A name without letters is not in the full text.
     if not phrase:
         return (
-            f"SELECT c.id FROM note n CROSS JOIN chunk c ON c.note = n.id WHERE {where}",
+            "SELECT c.id"
+            " FROM note n"
+            " CROSS JOIN chunk c ON c.note = n.id"
+            f" WHERE {where}",
             (TRANSCRIPT, heading),
         )
     return (
-        "SELECT c.id FROM chunk_fts f CROSS JOIN chunk c ON c.id = f.rowid"
-        f" JOIN note n ON n.id = c.note WHERE chunk_fts MATCH ? AND {where}",
+        "SELECT c.id"
+        " FROM chunk_fts f"
+        " CROSS JOIN chunk c ON c.id = f.rowid"
+        " JOIN note n ON n.id = c.note"
+        " WHERE chunk_fts MATCH ?"
+        f" AND {where}",
         (f'heading : "{phrase}"', TRANSCRIPT, heading),
     )
 

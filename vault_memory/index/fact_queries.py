@@ -102,8 +102,10 @@ def entities_in(
     if not scope_ids or not leads:
         return set()
     rows = connection.execute(
-        "SELECT DISTINCT e.key, e.entity FROM json_each(?) w"
-        f" CROSS JOIN entity_name e ON e.lead = w.value WHERE e.scope IN {marks(scope_ids)}",
+        "SELECT DISTINCT e.key, e.entity"
+        " FROM json_each(?) w"
+        " CROSS JOIN entity_name e ON e.lead = w.value"
+        f" WHERE e.scope IN {marks(scope_ids)}",
         (json.dumps(leads), *scope_ids),
     )
     names: set[str] = set()
@@ -120,8 +122,11 @@ def resolve_entity(
 ) -> set[str]:
     """Return a folded name, and the folded names of the entities it is an alias of."""
     rows = connection.execute(
-        "SELECT DISTINCT entity FROM entity_name"
-        f" WHERE lead = ? AND key = ? AND scope IN {marks(scope_ids)}",
+        "SELECT DISTINCT entity"
+        " FROM entity_name"
+        " WHERE lead = ?"
+        " AND key = ?"
+        f" AND scope IN {marks(scope_ids)}",
         (relevance.lead(key), key, *scope_ids),
     )
     return {key, *(row[0] for row in rows)}
@@ -132,8 +137,11 @@ def aliases(connection: Connection, scope_ids: Sequence[int]) -> list[tuple[str,
     if not scope_ids:
         return []
     sql = (
-        "SELECT DISTINCT key, entity FROM entity_name"
-        f" WHERE key <> entity AND scope IN {marks(scope_ids)} ORDER BY entity, key"
+        "SELECT DISTINCT key, entity"
+        " FROM entity_name"
+        " WHERE key <> entity"
+        f" AND scope IN {marks(scope_ids)}"
+        " ORDER BY entity, key"
     )
     return list(connection.execute(sql, tuple(scope_ids)))
 
@@ -145,8 +153,11 @@ def mention_counts(
 ) -> dict[str, int]:
     """Return how often the notes of these scopes mention a folded name, by type."""
     sql = (
-        "SELECT type, sum(count) FROM mention"
-        f" WHERE key = ? AND scope IN {marks(scope_ids)} GROUP BY type"
+        "SELECT type, sum(count)"
+        " FROM mention"
+        " WHERE key = ?"
+        f" AND scope IN {marks(scope_ids)}"
+        " GROUP BY type"
     )
     return dict(connection.execute(sql, (key, *scope_ids)))
 
@@ -160,7 +171,9 @@ def _read(
     if not scope_ids:
         return []
     sql = (
-        f"SELECT {_COLUMNS} FROM {_TABLES} WHERE f.scope IN {marks(scope_ids)}{condition}"
+        f"SELECT {_COLUMNS}"
+        f" FROM {_TABLES}"
+        f" WHERE f.scope IN {marks(scope_ids)}{condition}"
         " ORDER BY n.path, f.ordinal"
     )
     rows = connection.execute(sql, (*scope_ids, *values))

@@ -141,9 +141,12 @@ def _best(
 def _first(connection: Connection, ids: Sequence[int], most: int) -> list[int]:
     """Return the first of these chunks by path and line."""
     rows = connection.execute(
-        "SELECT c.id FROM json_each(?) wanted"
-        " CROSS JOIN chunk c ON c.id = wanted.value JOIN note n ON n.id = c.note"
-        " ORDER BY n.path, c.ordinal LIMIT ?",
+        "SELECT c.id"
+        " FROM json_each(?) wanted"
+        " CROSS JOIN chunk c ON c.id = wanted.value"
+        " JOIN note n ON n.id = c.note"
+        " ORDER BY n.path, c.ordinal"
+        " LIMIT ?",
         (_as_json(ids), most),
     )
     return [row[0] for row in rows]
@@ -226,7 +229,8 @@ def _without_frequent(query: _WordQuery, query_words: Sequence[str]) -> list[str
 def _count(query: _WordQuery, word: str) -> int:
     """Return how many chunks have a word. Counting stops at `MOST_ROWS`."""
     row = query.connection.execute(
-        "SELECT count(*) FROM (SELECT 1 FROM chunk_fts WHERE chunk_fts MATCH ? LIMIT ?)",
+        "SELECT count(*)"
+        " FROM (SELECT 1 FROM chunk_fts WHERE chunk_fts MATCH ? LIMIT ?)",
         (query.expression(word), MOST_ROWS),
     ).fetchone()
     return row[0] if row else 0
@@ -260,7 +264,9 @@ def _search_word(query: _WordQuery, expression: str) -> Scores:
     without = query.without
     _register(query.connection)
     weights: list[Any] = query.connection.execute(
-        "SELECT rowid, word_weight(chunk_fts, ?) FROM chunk_fts WHERE chunk_fts MATCH ?",
+        "SELECT rowid, word_weight(chunk_fts, ?)"
+        " FROM chunk_fts"
+        " WHERE chunk_fts MATCH ?",
         (query.volume.average, expression),
     ).fetchall()
     count = len(weights)
@@ -316,7 +322,9 @@ def fetch(
     if not unread:
         return cached
     rows: list[Any] = connection.execute(
-        f"SELECT {FIELDS} FROM json_each(?) wanted CROSS JOIN chunk c ON c.id = wanted.value"
+        f"SELECT {FIELDS}"
+        " FROM json_each(?) wanted"
+        " CROSS JOIN chunk c ON c.id = wanted.value"
         f" WHERE {chunks_in(scope_ids)}",
         (_as_json(unread),),
     ).fetchall()
@@ -334,7 +342,8 @@ def paths(
     unread = [note for note in notes if note not in cached]
     if unread:
         sql = (
-            "SELECT n.id, n.path FROM json_each(?) wanted"
+            "SELECT n.id, n.path"
+            " FROM json_each(?) wanted"
             " CROSS JOIN note n ON n.id = wanted.value"
         )
         cached.update(connection.execute(sql, (_as_json(unread),)))
@@ -356,7 +365,8 @@ def beside(
         return cached
     conditions, values = chunk_conditions(filters)
     rows: list[Any] = connection.execute(
-        f"SELECT {FIELDS} FROM json_each(?) wanted"
+        f"SELECT {FIELDS}"
+        " FROM json_each(?) wanted"
         f" CROSS JOIN chunk c ON c.note = wanted.value / {ranking.ORDINALS}"
         f" AND c.ordinal = wanted.value % {ranking.ORDINALS} - {ranking.BEFORE_FIRST}"
         f" WHERE {chunks_in(scope_ids)}{conditions}",
@@ -377,10 +387,14 @@ def dated(
     """Return chunks of notes of these days (ISO 8601, both ends included), the latest first."""
     conditions, values = chunk_conditions(filters)
     sql = (
-        f"SELECT {FIELDS} FROM note n CROSS JOIN chunk c ON c.note = n.id"
-        f" WHERE {notes_with(scope_ids)} AND n.date BETWEEN ? AND ?"
+        f"SELECT {FIELDS}"
+        " FROM note n"
+        " CROSS JOIN chunk c ON c.note = n.id"
+        f" WHERE {notes_with(scope_ids)}"
+        " AND n.date BETWEEN ? AND ?"
         f" AND {chunks_in(scope_ids)}{conditions}"
-        " ORDER BY n.date DESC, n.path, c.ordinal LIMIT ?"
+        " ORDER BY n.date DESC, n.path, c.ordinal"
+        " LIMIT ?"
     )
     chunks: dict[int, Row] = {}
     for first, last in days:
@@ -397,8 +411,11 @@ def passing(
     """Return the places of all chunks of these scopes that pass the filters."""
     conditions, values = chunk_conditions(filters)
     rows = connection.execute(
-        "SELECT c.note, c.ordinal FROM note n CROSS JOIN chunk c ON c.note = n.id"
-        f" WHERE {notes_with(scope_ids)} AND {chunks_in(scope_ids)}{conditions}",
+        "SELECT c.note, c.ordinal"
+        " FROM note n"
+        " CROSS JOIN chunk c ON c.note = n.id"
+        f" WHERE {notes_with(scope_ids)}"
+        f" AND {chunks_in(scope_ids)}{conditions}",
         tuple(values),
     )
     return {ranking.place(note, ordinal) for note, ordinal in rows}
@@ -432,7 +449,9 @@ def _filtered(
     conditions, values = chunk_conditions(filters)
     ids = list(set().union(*by_word.values()))
     rows = connection.execute(
-        "SELECT c.id FROM json_each(?) wanted CROSS JOIN chunk c ON c.id = wanted.value"
+        "SELECT c.id"
+        " FROM json_each(?) wanted"
+        " CROSS JOIN chunk c ON c.id = wanted.value"
         f" WHERE {chunks_in(scope_ids)}{conditions}",
         (_as_json(ids), *values),
     )

@@ -18,7 +18,8 @@ def add(
     Their ids are consecutive, from `first_id` on.
     """
     connection.executemany(
-        "INSERT INTO chunk_fts(rowid, scope, heading, who, body) VALUES (?, ?, ?, ?, ?)",
+        "INSERT INTO chunk_fts(rowid, scope, heading, who, body)"
+        " VALUES (?, ?, ?, ?, ?)",
         (
             (
                 id_,

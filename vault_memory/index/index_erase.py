@@ -16,7 +16,9 @@ def notes_holding(
     """Return the notes with chunks that contain a text: path → scope, and number of chunks."""
     rows = index.connection.execute(
         "SELECT note.path, scope.name, chunk.heading, chunk.who, chunk.topic, chunk.text"
-        " FROM chunk JOIN note ON note.id = chunk.note JOIN scope ON scope.id = note.scope"
+        " FROM chunk"
+        " JOIN note ON note.id = chunk.note"
+        " JOIN scope ON scope.id = note.scope"
     )
     notes: dict[str, tuple[str, int]] = {}
     for path, scope, *texts in rows:

@@ -82,8 +82,12 @@ def _add(
     for (scope, key, type_), count in counts.items():
         row = (note, scope, key, type_)
         connection.execute(
-            "UPDATE mention SET count = count + ?"
-            " WHERE note = ? AND scope = ? AND key = ? AND type = ?",
+            "UPDATE mention"
+            " SET count = count + ?"
+            " WHERE note = ?"
+            " AND scope = ?"
+            " AND key = ?"
+            " AND type = ?",
             (count, *row),
         )
         if not connection.changes():

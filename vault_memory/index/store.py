@@ -173,8 +173,10 @@ class Index:
     def scopes(self) -> list[str]:
         """Return the names of all scopes that have a note, sorted."""
         rows = self.connection.execute(
-            "SELECT name FROM scope s"
-            " WHERE EXISTS (SELECT 1 FROM note WHERE scope = s.id) ORDER BY name"
+            "SELECT name"
+            " FROM scope s"
+            " WHERE EXISTS (SELECT 1 FROM note WHERE scope = s.id)"
+            " ORDER BY name"
         )
         return [row[0] for row in rows]
 
@@ -185,7 +187,8 @@ class Index:
         """
         rows = self.connection.execute(
             "SELECT DISTINCT scope.name, note.kind = 'transcript'"
-            " FROM note JOIN scope ON scope.id = note.scope"
+            " FROM note"
+            " JOIN scope ON scope.id = note.scope"
         )
         return frozenset((name, bool(is_transcript)) for name, is_transcript in rows)
 
@@ -228,7 +231,11 @@ class Index:
     def files_after(self, path: str, limit: int) -> list[tuple[str, IndexedFile]]:
         """Return the indexed files of the next `limit` notes after a path, in order."""
         rows = self.connection.execute(
-            f"SELECT path, {_FILE_COLUMNS} FROM note WHERE path > ? ORDER BY path LIMIT ?",
+            f"SELECT path, {_FILE_COLUMNS}"
+            " FROM note"
+            " WHERE path > ?"
+            " ORDER BY path"
+            " LIMIT ?",
             (path, limit),
         )
         return [(row[0], IndexedFile._make(row[1:])) for row in rows]
@@ -237,8 +244,12 @@ class Index:
         """Return the paths that have an indexed note, or that are parked."""
         marks = ",".join("?" * len(paths))
         query = (
-            f"SELECT path FROM note WHERE path IN ({marks})"
-            f" UNION ALL SELECT path FROM parked WHERE path IN ({marks})"
+            "SELECT path"
+            " FROM note"
+            f" WHERE path IN ({marks})"
+            " UNION ALL SELECT path"
+            " FROM parked"
+            f" WHERE path IN ({marks})"
         )
         return frozenset(
             row[0] for row in self.connection.execute(query, (*paths, *paths))
@@ -286,7 +297,9 @@ class Index:
     def touch(self, path: str, file: IndexedFile) -> None:
         """Replace the indexed file of a note, whose text has not changed."""
         self.connection.execute(
-            "UPDATE note SET size=?, mtime_ns=?, ctime_ns=?, ino=?, revision=?, state=? WHERE path=?",
+            "UPDATE note"
+            " SET size=?, mtime_ns=?, ctime_ns=?, ino=?, revision=?, state=?"
+            " WHERE path=?",
             (*file, path),
         )
 
@@ -354,7 +367,9 @@ class Index:
     def scope_of(self, path: str) -> str:
         """Return the scope of a note; empty when the note is not indexed."""
         row = self.connection.execute(
-            "SELECT scope.name FROM note JOIN scope ON scope.id = note.scope"
+            "SELECT scope.name"
+            " FROM note"
+            " JOIN scope ON scope.id = note.scope"
             " WHERE path = ?",
             (path,),
         ).fetchone()
@@ -370,7 +385,9 @@ class Index:
     def chunk_count(self, path: str) -> int:
         """Return how many chunks of a note are indexed."""
         row = self.connection.execute(
-            "SELECT count(*) FROM chunk WHERE note = (SELECT id FROM note WHERE path = ?)",
+            "SELECT count(*)"
+            " FROM chunk"
+            " WHERE note = (SELECT id FROM note WHERE path = ?)",
             (path,),
         ).fetchone()
         return row[0] if row else 0

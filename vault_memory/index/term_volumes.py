@@ -49,7 +49,8 @@ def of(connection: Connection, scope_ids: Sequence[int]) -> Volume:
     """Return the size of these scopes."""
     among = listed(scope_ids)
     row = connection.execute(
-        "SELECT total(chunks), total(words) FROM volume"
+        "SELECT total(chunks), total(words)"
+        " FROM volume"
         f" WHERE scope IN {among} OR (also <> 0 AND also IN {among})"
     ).fetchone()
     assert row is not None
@@ -76,8 +77,10 @@ def add(connection: Connection, first_id: int, scopes: Sequence[Scopes]) -> None
 def subtract(connection: Connection, ids: Iterable[tuple[int]]) -> None:
     """Subtract chunks. Call it before they are deleted from the full text."""
     rows = connection.executemany(
-        "SELECT c.scope, c.also, d.sz FROM chunk c"
-        " JOIN chunk_fts_docsize d ON d.id = c.id WHERE c.id = ?",
+        "SELECT c.scope, c.also, d.sz"
+        " FROM chunk c"
+        " JOIN chunk_fts_docsize d ON d.id = c.id"
+        " WHERE c.id = ?",
         ids,
     )
     _change(connection, (((scope, also), size) for scope, also, size in rows), -1)
@@ -86,7 +89,9 @@ def subtract(connection: Connection, ids: Iterable[tuple[int]]) -> None:
 def fill(connection: Connection) -> None:
     """Count all chunks of an index that has no counts yet."""
     rows = connection.execute(
-        "SELECT c.scope, c.also, d.sz FROM chunk c JOIN chunk_fts_docsize d ON d.id = c.id"
+        "SELECT c.scope, c.also, d.sz"
+        " FROM chunk c"
+        " JOIN chunk_fts_docsize d ON d.id = c.id"
     )
     _change(connection, (((scope, also), size) for scope, also, size in rows), 1)
 

@@ -131,8 +131,10 @@ class Matrices:
 
         rows: list[Any] = index.connection.execute(
             "SELECT c.note, c.ordinal, c.identity"
-            " FROM note n CROSS JOIN chunk c ON c.note = n.id"
-            f" WHERE {notes_with([scope_id])} AND {chunks_in([scope_id])}"
+            " FROM note n"
+            " CROSS JOIN chunk c ON c.note = n.id"
+            f" WHERE {notes_with([scope_id])}"
+            f" AND {chunks_in([scope_id])}"
             " ORDER BY c.note, c.ordinal"
         ).fetchall()
         only_bits = len(rows) > self._most_floats
@@ -168,8 +170,11 @@ class Matrices:
 
         # A vector of another length is damaged, or of a model that changed its dimensions.
         vectors: list[Any] = index.connection.executemany(
-            "SELECT identity, embedding FROM vector"
-            " WHERE identity = ? AND model = ? AND length(embedding) = ?",
+            "SELECT identity, embedding"
+            " FROM vector"
+            " WHERE identity = ?"
+            " AND model = ?"
+            " AND length(embedding) = ?",
             [(identity, scope.model, 4 * dimensions) for identity in identities],
         ).fetchall()
         if not vectors:

@@ -109,9 +109,13 @@ def prune(connection: Connection, model: int, *, most: int = MOST_ORPHANS) -> in
     if missing_count(connection, model) == 0:
         connection.execute("DELETE FROM vector WHERE model <> ?", (model,))
     connection.execute(
-        "DELETE FROM vector WHERE id IN ("
-        " SELECT id FROM vector WHERE identity NOT IN (SELECT identity FROM chunk)"
-        " ORDER BY id DESC LIMIT -1 OFFSET ?)",
+        "DELETE FROM vector"
+        " WHERE id IN ("
+        " SELECT id"
+        " FROM vector"
+        " WHERE identity NOT IN (SELECT identity FROM chunk)"
+        " ORDER BY id DESC"
+        " LIMIT -1 OFFSET ?)",
         (most,),
     )
     return connection.total_changes() - before

@@ -18,7 +18,9 @@ def list_notes(index: Index, scopes: Sequence[str] | None) -> "list[NoteInfo]":
     """The notes of `scopes`, or all, sorted by path."""
     rows = index.connection.execute(
         "SELECT note.path, scope.name, note.kind, note.revision, note.bytes"
-        " FROM note JOIN scope ON scope.id = note.scope ORDER BY note.path"
+        " FROM note"
+        " JOIN scope ON scope.id = note.scope"
+        " ORDER BY note.path"
     )
     return [
         note_reports.NoteInfo(*row)
@@ -46,8 +48,10 @@ def stats(index: Index) -> "StatsJson":
     connection = index.connection
     notes, chunks = index.counts()
     vectors = connection.execute(
-        "SELECT model.name, count(*) FROM vector"
-        " JOIN model ON model.id = vector.model GROUP BY model.id"
+        "SELECT model.name, count(*)"
+        " FROM vector"
+        " JOIN model ON model.id = vector.model"
+        " GROUP BY model.id"
     )
     pages, page_size = connection.pragma("page_count"), connection.pragma("page_size")
     return {
@@ -69,9 +73,11 @@ def _counts(
         within = f" WHERE scope.name IN ({', '.join('?' * len(scopes))})"
     rows = index.connection.execute(
         f"SELECT {column}, count(DISTINCT note.id), count(chunk.id)"
-        " FROM note JOIN scope ON scope.id = note.scope"
+        " FROM note"
+        " JOIN scope ON scope.id = note.scope"
         f" LEFT JOIN chunk ON chunk.note = note.id{within}"
-        f" GROUP BY {column} ORDER BY {column}",
+        f" GROUP BY {column}"
+        f" ORDER BY {column}",
         tuple(scopes or ()),
     )
     return {name: {"notes": notes, "chunks": chunks} for name, notes, chunks in rows}
