@@ -19,6 +19,7 @@ from vault_memory.rules.paths.layout import bots
 if TYPE_CHECKING:
     from vault_memory.api.vault_memory import VaultMemory
     from vault_memory.config import remote_password
+    from vault_memory.learning import ledgers
     from vault_memory.markdown import document
     from vault_memory.models.embedding import embedders
     from vault_memory.models.llm import factory
@@ -31,6 +32,7 @@ else:
     document = lazy_module("vault_memory.markdown.document")
     embedders = lazy_module("vault_memory.models.embedding.embedders")
     factory = lazy_module("vault_memory.models.llm.factory")
+    ledgers = lazy_module("vault_memory.learning.ledgers")
     fact = lazy_module("vault_memory.rules.facts.fact")
     other_clients = lazy_module("vault_memory.sync.observe.other_clients")
     status = lazy_module("vault_memory.sync.status")
@@ -246,6 +248,17 @@ def _past(memory: "VaultMemory") -> Iterator[Check]:
         )
 
 
+def _ledgers(memory: "VaultMemory") -> Iterator[Check]:
+    """Which lines of ledgers are no records?"""
+    for path, bad in ledgers.of_vault(memory.vault).bad_lines().items():
+        yield Check(
+            "ledgers",
+            "warn",
+            f"{bad} lines of `{path}` are not records; they are skipped",
+            "a crash or another program left them; they may be deleted",
+        )
+
+
 def _names(memory: "VaultMemory") -> Iterator[Check]:
     listing = memory.vault.folder.listing()
     for group in clashes(listing.entries):
@@ -388,6 +401,7 @@ _CHECKS = (
     _parked,
     _fact_lines,
     _past,
+    _ledgers,
     _names,
     _embedder,
     _brain,

@@ -22,6 +22,7 @@ NoteKind = Literal[
     "inbox",
     "transcript",
     "audit",
+    "ledger",
 ]
 """Kinds of notes that a layout knows"""
 SearchedKind = Literal[

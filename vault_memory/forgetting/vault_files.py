@@ -43,6 +43,7 @@ from vault_memory.rules.forgetting.redact_audit import strings_in
 from vault_memory.rules.forgetting.redact_notes import (
     Redacted,
     cut_audit,
+    cut_ledger,
     cut_note,
     cut_transcript,
 )
@@ -177,6 +178,8 @@ class Forgetter:
             return cached
         if kind == "transcript":
             redacted = cut_transcript(raw, self._matcher)
+        elif kind == "ledger":
+            redacted = cut_ledger(raw, self._matcher)
         else:
             redacted = cut_note(raw, self._matcher, facts=kind == "facts")
         # A text without any match takes no time.

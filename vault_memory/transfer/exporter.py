@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING, Any
 from vault_memory.errors import UsageError, VaultError
 from vault_memory.lazy import lazy_module
 from vault_memory.transfer.import_report import Skipped
+from vault_memory.vault.jsonl_log import read_records
 from vault_memory.vault.reader import LARGEST_STORED
 
 if TYPE_CHECKING:
@@ -228,6 +229,8 @@ def _file_lines(path: str, place: "Place", raw: bytes) -> Iterator[Line]:
             yield from _turn_lines(origin, raw)
         case "audit":
             yield from _audit_lines(origin, raw)
+        case "ledger":
+            yield from _ledger_lines(origin, raw)
         case _:
             day = place.date.isoformat() if place.date else None
             yield {
@@ -313,6 +316,18 @@ def _audit_lines(origin: dict[str, str], raw: bytes) -> Iterator[Line]:
                 "date": record.ts[:10],
             }
             yield place | {"text": record.why} | record.as_json()
+
+
+def _ledger_lines(origin: dict[str, str], raw: bytes) -> Iterator[Line]:
+    for number, line in enumerate(raw.split(b"\n"), 1):
+        for record in read_records(line).records:
+            place = {
+                "type": "ledger",
+                **origin,
+                "line": number,
+                "date": str(record.get("ts", ""))[:10],
+            }
+            yield place | {"text": str(record.get("text", "")), "record": record}
 
 
 def _line_number(raw: bytes, offset: int) -> int:

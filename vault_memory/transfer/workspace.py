@@ -24,8 +24,8 @@ if TYPE_CHECKING:
 else:
     three_way = lazy_module("vault_memory.markdown.merging.three_way")
 
-IMPORTED_KINDS = frozenset(KINDS) - {"inbox", "audit"}
-"""Kinds of files to import; audit logs and proposals belong to the other vault"""
+IMPORTED_KINDS = frozenset(KINDS) - {"inbox", "audit", "ledger"}
+"""Kinds of files to import; audit logs, ledgers and proposals belong to the other vault"""
 FOLDERS = ("memory", "memories", "groups", "transcripts")
 RENAMED = {
     "memories/MEMORY.md": "MEMORY.md",

@@ -185,9 +185,16 @@ def merge_records(logs: Iterable[bytes]) -> bytes:
 
 def _key_and_moment(record: Record, line: bytes) -> tuple[str | bytes, str]:
     """Returns what identifies a line, and its time; a line that is no record identifies itself."""
+    key = id_of_record(record)
+    return key or line, str(record.get("ts", ""))
+
+
+def id_of_record(record: Record) -> str:
+    """Returns the id that only this record of a log has; empty when it has none."""
     record_id = record.get("id")
-    key = record_id if isinstance(record_id, str) else line
-    return key, str(record.get("ts", ""))
+    # A ledger adds lines about one candidate: each of them counts.
+    is_unique = isinstance(record_id, str) and "supports" not in record
+    return str(record_id) if is_unique else ""
 
 
 def _line(record: Record) -> bytes:

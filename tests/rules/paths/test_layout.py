@@ -132,6 +132,16 @@ TABLE = [
     ("FACTS.md", "facts", "group:main", None, "FACTS"),
     ("INBOX.md", "inbox", "group:main", None, "INBOX"),
     ("SOUL.md", "persona", "group:main", None, "SOUL"),
+    ("Users/alice/learning/held.jsonl", "ledger", "user:alice", None, "held"),
+    ("groups/g/learning/counts.jsonl", "ledger", "group:g", None, "counts"),
+    (
+        "Channels/dev/learning/safety/2026-05-25.jsonl",
+        "ledger",
+        "channel:dev",
+        None,
+        "safety/2026-05-25",
+    ),
+    ("learning/held.jsonl", "ledger", "user:main", None, "held"),
     ("MEMORY.md.audit.jsonl", "audit", "group:main", None, "MEMORY"),
     ("memory/projects/boat.md", "note", "group:main", None, "projects/boat"),
     ("memory/2026-01-28.md", "dated", "group:main", date(2026, 1, 28), "2026-01-28"),
@@ -170,7 +180,7 @@ TABLE = [
     ("path", "kind", "scope", "day", "name"), TABLE, ids=[row[0] for row in TABLE]
 )
 def test_each_path_of_the_format_has_its_kind_and_scope(path, kind, scope, day, name):
-    indexed = kind not in ("persona", "inbox", "audit")
+    indexed = kind not in ("persona", "inbox", "audit", "ledger")
 
     assert LAYOUT.place(path) == Place(kind, scope, day, name, indexed)
 

@@ -25,7 +25,7 @@ from vault_memory.markdown.document import parse
 from vault_memory.markdown.merging.similarity import alike
 from vault_memory.markdown.merging.three_way import Conflict, merge
 from vault_memory.rules.edits.audit_record import RecordedOp
-from vault_memory.vault.jsonl_log import read_records
+from vault_memory.vault.jsonl_log import id_of_record, read_records
 
 MOST_GONE = 5
 """Lines that a merge may take out of a note without asking"""
@@ -264,7 +264,7 @@ def _is_fragment(line: bytes, log_lines: Sequence[bytes]) -> bool:
 
 
 def _record_id(record: dict[str, object]) -> object:
-    record_id = record.get("id")
-    if isinstance(record_id, str):
+    record_id = id_of_record(record)
+    if record_id:
         return record_id
     return repr(sorted(record.items(), key=lambda item: item[0]))

@@ -72,6 +72,11 @@ def cut_transcript(raw: bytes, matcher: TextMatcher) -> Redacted:
     return _redact_lines(raw, redact_line, lambda line: _contains(line, matcher))
 
 
+def cut_ledger(raw: bytes, matcher: TextMatcher) -> Redacted:
+    """Returns a ledger without the records that contain the text."""
+    return _redact_lines(raw, lambda line: None, lambda line: _contains(line, matcher))
+
+
 def cut_audit(raw: bytes, matcher: TextMatcher, revisions: Revisions) -> Redacted:
     """Returns an audit file without the text and without the revisions of notes that had it."""
 

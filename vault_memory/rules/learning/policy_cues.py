@@ -103,7 +103,14 @@ def fold(text: str) -> str:
     """Returns a text as phrases are compared: without case, and with plain apostrophes."""
     if not text.isascii():
         text = unicodedata.normalize("NFKC", text)
-        text = text.replace("’", "'").replace("‘", "'").replace("`", "'")
+        text = (
+            text.replace("’", "'")
+            .replace("‘", "'")
+            .replace(
+                "`",
+                "'",
+            )
+        )
         text = text.replace("ё", "е").replace("Ё", "Е")
     return text.lower()
 
@@ -111,7 +118,10 @@ def fold(text: str) -> str:
 class PolicyCues:
     """The phrases of all languages."""
 
-    def __init__(self, tables: Iterable[Mapping[str, Any]]) -> None:
+    def __init__(
+        self,
+        tables: Iterable[Mapping[str, Any]],
+    ) -> None:
         """`tables` are tables `[policy]`. Raises ConfigError for a list that is none."""
         lists: dict[str, list[str]] = {name: [] for name in LISTS}
         for table in tables:
@@ -128,18 +138,28 @@ class PolicyCues:
         self._secrets = SecretWords({name: lists[name] for name in SECRET_LISTS})
         self.find = lru_cache(maxsize=1_000)(self._find)
 
-    def reasons(self, sentence: str) -> frozenset[str]:
+    def reasons(
+        self,
+        sentence: str,
+    ) -> frozenset[str]:
         """Returns the lists with a phrase in the sentence, and `secret` if it tells one."""
         reasons = {cue.reason for cue in self.find(sentence)}
         if self.is_secret(sentence):
             reasons.add("secret")
         return frozenset(reasons)
 
-    def is_secret(self, sentence: str) -> bool:
+    def is_secret(
+        self,
+        sentence: str,
+    ) -> bool:
         """Returns whether a sentence tells a password, a key or a number of a card."""
         return self._secrets.tells(sentence, fold(sentence))
 
-    def stands_alone(self, sentence: str, reason: str) -> bool:
+    def stands_alone(
+        self,
+        sentence: str,
+        reason: str,
+    ) -> bool:
         """Returns whether a sentence says nothing else: "Please don't save this." """
         folded = fold(sentence)
         for cue in self.find(sentence):
@@ -149,7 +169,10 @@ class PolicyCues:
                 return sum(map(_weight, words)) <= 1
         return False
 
-    def _find(self, sentence: str) -> tuple[Cue, ...]:
+    def _find(
+        self,
+        sentence: str,
+    ) -> tuple[Cue, ...]:
         """Returns the phrases in a sentence, the first one of each list."""
         folded = fold(sentence)
         cues: dict[str, Cue] = {}
@@ -159,11 +182,22 @@ class PolicyCues:
                     if group.reason in cues:
                         continue
                     match = group.pattern.match(folded, start)
-                    if match and self._counts(group, folded, start, match.end()):
+                    if match and self._counts(
+                        group,
+                        folded,
+                        start,
+                        match.end(),
+                    ):
                         cues[group.reason] = Cue(group.reason, start, match.end())
         return tuple(cues.values())
 
-    def _counts(self, group: _Group, folded: str, start: int, end: int) -> bool:
+    def _counts(
+        self,
+        group: _Group,
+        folded: str,
+        start: int,
+        end: int,
+    ) -> bool:
         clause = folded[:start]
         for mark in _BREAK.finditer(folded, 0, start):
             clause = folded[mark.end() : start]
@@ -178,7 +212,10 @@ class PolicyCues:
         following = re.match(r"[ \t]+(\w+)", folded[end:])
         return not (following and self._negations.fullmatch(following[1]))
 
-    def _groups_of(self, key: str) -> tuple[_Group, ...]:
+    def _groups_of(
+        self,
+        key: str,
+    ) -> tuple[_Group, ...]:
         groups = self._groups.get(key)
         if groups is not None:
             return groups
@@ -191,13 +228,21 @@ class PolicyCues:
             kind = (phrase.reason, phrase.is_opening)
             patterns.setdefault(kind, []).append(phrase.pattern)
         groups = tuple(
-            _Group(reason, re.compile("|".join(alternatives)), is_opening)
+            _Group(
+                reason,
+                re.compile("|".join(alternatives)),
+                is_opening,
+            )
             for (reason, is_opening), alternatives in patterns.items()
         )
         self._groups[key] = groups
         return groups
 
-    def _add(self, reason: str, phrase: str) -> None:
+    def _add(
+        self,
+        reason: str,
+        phrase: str,
+    ) -> None:
         is_opening = phrase.startswith("^")
         phrase = phrase.removeprefix("^").strip()
         pattern = phrase_pattern(phrase)
@@ -226,7 +271,10 @@ def _folded_phrase(phrase: str) -> str:
     return "…".join(map(fold, phrase.split("…")))
 
 
-def _check(name: str, phrases: object) -> None:
+def _check(
+    name: str,
+    phrases: object,
+) -> None:
     is_list = isinstance(phrases, list) and all(
         isinstance(phrase, str) and phrase.strip() for phrase in phrases
     )
@@ -238,7 +286,11 @@ def _check(name: str, phrases: object) -> None:
     )
 
 
-def _any_of(phrases: Sequence[str], *, closed: bool = False) -> re.Pattern[str]:
+def _any_of(
+    phrases: Sequence[str],
+    *,
+    closed: bool = False,
+) -> re.Pattern[str]:
     """Returns a pattern for any of these words."""
     ordered = sorted(set(phrases), key=len, reverse=True)
     spaced = [re.escape(word) for word in ordered if not is_run(word)]
@@ -258,7 +310,10 @@ def _starts(folded: str) -> Iterable[int]:
                     yield position
 
 
-def _keys_at(folded: str, start: int) -> tuple[str, ...]:
+def _keys_at(
+    folded: str,
+    start: int,
+) -> tuple[str, ...]:
     if is_run(folded[start]):
         return (folded[start],)
     word = _WORD.match(folded, start)

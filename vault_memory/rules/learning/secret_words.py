@@ -31,7 +31,10 @@ _DIGIT = re.compile(r"\d")
 class SecretWords:
     """The words by which secrets are recognized, in all languages."""
 
-    def __init__(self, lists: Mapping[str, Iterable[str]]) -> None:
+    def __init__(
+        self,
+        lists: Mapping[str, Iterable[str]],
+    ) -> None:
         words = _Words(lists["secret"])
         numbers = _Words(lists["secret_numbers"])
         copulas = _Words(lists["copulas"])
@@ -55,9 +58,18 @@ class SecretWords:
         self._not_values = frozenset(lists["not_values"])
         self._run_beginnings = tuple(filter(is_run, self._not_values))
         self._skips = frozenset(lists["skips"])
-        self._run_skips = tuple(filter(is_run, sorted(self._skips, reverse=True)))
+        self._run_skips = tuple(
+            filter(
+                is_run,
+                sorted(self._skips, reverse=True),
+            )
+        )
 
-    def tells(self, sentence: str, folded: str) -> bool:
+    def tells(
+        self,
+        sentence: str,
+        folded: str,
+    ) -> bool:
         """Returns whether a sentence tells a secret. `folded` is the same in lower case."""
         if _TOKEN.search(sentence) or has_card(sentence):
             return True
@@ -73,34 +85,64 @@ class SecretWords:
             )
         )
 
-    def _is_told(self, folded: str, cue: re.Match[str]) -> bool:
+    def _is_told(
+        self,
+        folded: str,
+        cue: re.Match[str],
+    ) -> bool:
         if self._is_compound(folded, cue):
             return False
         values = self._values_after(folded, cue)
         return any(map(self._is_value, values)) or self._has_code(folded, cue)
 
-    def _is_number_told(self, folded: str, cue: re.Match[str]) -> bool:
+    def _is_number_told(
+        self,
+        folded: str,
+        cue: re.Match[str],
+    ) -> bool:
         values = self._values_after(folded, cue)
         return any(map(_begins_with_digit, values)) or self._has_code(folded, cue)
 
-    def _is_compound(self, folded: str, cue: re.Match[str]) -> bool:
+    def _is_compound(
+        self,
+        folded: str,
+        cue: re.Match[str],
+    ) -> bool:
         """Returns whether the cue is a part of a name: "password manager" """
         if self._compound_after.match(folded, cue.end()):
             return True
-        return self._compound_before.search(folded, 0, cue.start()) is not None
+        return (
+            self._compound_before.search(
+                folded,
+                0,
+                cue.start(),
+            )
+            is not None
+        )
 
-    def _values_after(self, folded: str, cue: re.Match[str]) -> list[str]:
+    def _values_after(
+        self,
+        folded: str,
+        cue: re.Match[str],
+    ) -> list[str]:
         pattern = self._run_value if is_run(cue[0]) else self._value
         match = pattern.match(folded, cue.end())
         return [match["value"]] if match else []
 
-    def _has_code(self, folded: str, cue: re.Match[str]) -> bool:
+    def _has_code(
+        self,
+        folded: str,
+        cue: re.Match[str],
+    ) -> bool:
         """Returns whether a word with a digit follows the cue without a verb."""
         pattern = _RUN_CODE if is_run(cue[0]) else _CODE
         match = pattern.match(folded, cue.end())
         return match is not None and _is_code(match["value"])
 
-    def _is_value(self, text: str) -> bool:
+    def _is_value(
+        self,
+        text: str,
+    ) -> bool:
         """Returns whether the words after a copula begin with the secret itself."""
         text = text.strip()
         for skip in self._run_skips:
@@ -154,7 +196,10 @@ def _is_code(word: str) -> bool:
 class _Words:
     """Words as regular expressions: those between spaces, and those of scripts without spaces."""
 
-    def __init__(self, words: Iterable[str]) -> None:
+    def __init__(
+        self,
+        words: Iterable[str],
+    ) -> None:
         ordered = sorted(set(words), key=len, reverse=True)
         spaced = [_escaped(word) for word in ordered if not is_run(word)]
         runs = [_escaped(word) for word in ordered if is_run(word)]

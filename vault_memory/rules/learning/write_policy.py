@@ -91,7 +91,12 @@ class Labels:
     """said or inferred"""
 
     @classmethod
-    def read(cls, care: object, scope: object, basis: object) -> "Labels":
+    def read(
+        cls,
+        care: object,
+        scope: object,
+        basis: object,
+    ) -> "Labels":
         """Returns the labels of an answer, whatever it contains."""
         return cls(
             _choice(care, _CARES),
@@ -143,9 +148,15 @@ class Decision:
         return _STRICTNESS[self.policy_class] + extra
 
 
-def decide(candidate: Candidate, cues: PolicyCues) -> Decision:
+def decide(
+    candidate: Candidate,
+    cues: PolicyCues,
+) -> Decision:
     """Returns what becomes of a candidate. Defined for every candidate, and deterministic."""
-    plain = _decide(replace(candidate, labels=NO_LABELS), cues)
+    plain = _decide(
+        replace(candidate, labels=NO_LABELS),
+        cues,
+    )
     if candidate.labels == NO_LABELS:
         return plain
     labelled = _decide(candidate, cues)
@@ -153,10 +164,16 @@ def decide(candidate: Candidate, cues: PolicyCues) -> Decision:
     return labelled if labelled.strictness >= plain.strictness else plain
 
 
-def _decide(candidate: Candidate, cues: PolicyCues) -> Decision:
+def _decide(
+    candidate: Candidate,
+    cues: PolicyCues,
+) -> Decision:
     if not candidate.turns:
         is_dropped = candidate.automated or candidate.kind in ("rule", "remember")
-        return Decision(DROP if is_dropped else PROPOSE, "not_own")
+        return Decision(
+            DROP if is_dropped else PROPOSE,
+            "not_own",
+        )
     reasons = _reasons(candidate, cues)
     for reason, classes in _ROWS:
         policy_class = classes.get(candidate.kind)
@@ -199,7 +216,10 @@ _ROWS: tuple[tuple[str, dict[CandidateKind, PolicyClass]], ...] = (
 """The table; `not_own` comes before it and `other` after it"""
 
 
-def _reasons(candidate: Candidate, cues: PolicyCues) -> set[str]:
+def _reasons(
+    candidate: Candidate,
+    cues: PolicyCues,
+) -> set[str]:
     """Returns the rows that the words and the labels of a candidate belong to."""
     reasons = set(cues.reasons(_in_words(candidate)))
     for turn in candidate.turns:
@@ -226,7 +246,10 @@ def _in_words(candidate: Candidate) -> str:
     return f"{predicate.replace('_', ' ')}: {object_}"
 
 
-def _reasons_of_whole_turn(turn: str, cues: PolicyCues) -> set[str]:
+def _reasons_of_whole_turn(
+    turn: str,
+    cues: PolicyCues,
+) -> set[str]:
     """Returns the reasons of sentences that speak about the others: "Don't remember this." """
     reasons: set[str] = set()
     for sentence in tokens.split_sentences(turn):
@@ -236,7 +259,10 @@ def _reasons_of_whole_turn(turn: str, cues: PolicyCues) -> set[str]:
     return reasons
 
 
-def sentences_about(text: str, turn: str) -> list[str]:
+def sentences_about(
+    text: str,
+    turn: str,
+) -> list[str]:
     """Returns the sentences of a turn that say a text: those that share most words with it."""
     sentences = tokens.split_sentences(turn)
     if len(sentences) < 2:
@@ -269,7 +295,11 @@ def _is_grounded(candidate: Candidate) -> bool:
     return any(carried(content, turn) >= ENOUGH_WORDS for turn in candidate.turns)
 
 
-def content_words(text: str, *, without: Iterable[str] = ()) -> list[str]:
+def content_words(
+    text: str,
+    *,
+    without: Iterable[str] = (),
+) -> list[str]:
     """Returns the words of a text that are no stop-words, and not its owner."""
     words = tokens.without_last_letters(tokens.words(text))
     omitted = _OWNERS | {word for name in without for word in tokens.words(name)}
@@ -278,7 +308,10 @@ def content_words(text: str, *, without: Iterable[str] = ()) -> list[str]:
     return [word for word in content if word not in stop]
 
 
-def carried(content: Sequence[str], turn: str) -> float:
+def carried(
+    content: Sequence[str],
+    turn: str,
+) -> float:
     """Returns the share of these words that a turn has, other endings included."""
     if not content:
         return 1.0
@@ -294,6 +327,9 @@ def _stem(word: str) -> str:
     return word[: max(SHORTEST_STEM, len(word) - 3)]
 
 
-def _choice(value: object, choices: Sequence[str]) -> str:
+def _choice(
+    value: object,
+    choices: Sequence[str],
+) -> str:
     text = value.strip().casefold() if isinstance(value, str) else ""
     return text if text in choices else choices[0]

@@ -57,6 +57,10 @@ def _notes(folder: str, scope: str) -> list[Pattern]:
     ]
 
 
+def _ledgers(folder: str, scope: str) -> Pattern:
+    return Pattern(f"{folder}learning/{{name}}.jsonl", "ledger", scope)
+
+
 def _built_in() -> list[Pattern]:
     """Returns the patterns of the vault format; the first match wins, fixed names first."""
     return [
@@ -65,6 +69,7 @@ def _built_in() -> list[Pattern]:
         *(Pattern(_CONFIG + name, kind, "user:{user}") for name, kind in _BESIDE),
         *_notes("Users/{user}/memories", "user:{user}"),
         Pattern("Users/{user}/transcripts/{turns}.jsonl", "transcript", "user:{user}"),
+        _ledgers("Users/{user}/", "user:{user}"),
         Pattern("Channels/{channel}/CHANNEL.md", "channel", "channel:{channel}"),
         *(
             Pattern("Channels/{channel}/" + name, kind, "channel:{channel}")
@@ -76,6 +81,7 @@ def _built_in() -> list[Pattern]:
             "transcript",
             "channel:{channel}",
         ),
+        _ledgers("Channels/{channel}/", "channel:{channel}"),
         *(
             Pattern("groups/{group}/" + name, "memory", "group:{group}")
             for name in ("MEMORY.md", "memory.md")
@@ -85,8 +91,10 @@ def _built_in() -> list[Pattern]:
             for name, kind in _BESIDE
         ),
         *_notes("groups/{group}/memory", "group:{group}"),
+        _ledgers("groups/{group}/", "group:{group}"),
         *_notes("memory", "group:main"),
         Pattern("transcripts/{turns}.jsonl", "transcript", "group:main"),
+        _ledgers("", "user:{user}"),
         Pattern("USER.md", "user", "user:{user}"),
         Pattern("RULES.md", "rules", "user:{user}"),
         Pattern("USER.FACTS.md", "facts", "user:{user}"),

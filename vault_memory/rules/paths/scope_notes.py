@@ -28,6 +28,12 @@ class Places:
     """the existing dated notes, the oldest first"""
     transcripts: tuple[tuple[date, str], ...] = ()
 
+    @property
+    def learning(self) -> str:
+        """The folder of the ledgers, with a slash."""
+        parent = self.notes.rstrip("/").rpartition("/")[0]
+        return f"{parent}/learning/" if parent else "learning/"
+
     def note_of(self, day: date) -> str:
         """Returns the dated note of a day."""
         return f"{self.notes}{day}.md"

@@ -1,0 +1,115 @@
+"""Judges the lines of ledgers, which are stored beside the notes in `learning/`. Pure.
+
+A ledger is append-only JSON Lines. A crash may tear a line, and a person or a sync program may
+change one: readers skip what is no record of the ledger.
+"""
+
+from collections.abc import Callable, Mapping
+from datetime import date, datetime
+from typing import Any
+
+Record = Mapping[str, Any]
+
+HELD = "held"
+COUNTS = "counts"
+SAFETY = "safety"
+FEEDBACK = "feedback"
+DAILY = (SAFETY, FEEDBACK)
+"""Ledgers with a file for each day, in a folder of their name"""
+
+
+def ledger_of(name: str) -> str:
+    """Returns which ledger a file belongs to, from its name below `learning/` without suffix."""
+    first, slash, _ = name.partition("/")
+    return first if slash else first.partition(".")[0]
+
+
+def is_record(
+    ledger: str,
+    record: Record,
+) -> bool:
+    """Returns whether a line is a record of its ledger, with values of the right types."""
+    check = _CHECKS.get(ledger)
+    return _has_time(record) and (check is None or check(record))
+
+
+def day_of_record(
+    ts: str,
+    today: date,
+) -> date:
+    """Returns the day of a record. A future day counts as today: a clock may have been wrong."""
+    try:
+        day = datetime.fromisoformat(ts).date()
+    except ValueError:
+        return today
+    return min(day, today)
+
+
+def _has_time(record: Record) -> bool:
+    try:
+        datetime.fromisoformat(record["ts"])
+    except (KeyError, TypeError, ValueError):
+        return False
+    return True
+
+
+def _is_held(record: Record) -> bool:
+    texts = ("id", "state", "class", "reason", "kind", "text")
+    if not all(isinstance(record.get(name), str) for name in texts):
+        return False
+    supports = record.get("supports")
+    withdrawn = record.get("withdrawn", [])
+    return (
+        isinstance(supports, list)
+        and all(map(_is_support, supports))
+        and isinstance(withdrawn, list)
+        and all(isinstance(turn, str) for turn in withdrawn)
+    )
+
+
+def _is_support(support: object) -> bool:
+    if not isinstance(support, dict):
+        return False
+    return all(isinstance(support.get(name), str) for name in ("turn", "session"))
+
+
+def _is_count(record: Record) -> bool:
+    reads = record.get("reads")
+    if not isinstance(record.get("device"), str) or not isinstance(reads, dict):
+        return False
+    return all(map(_is_read, reads.values()))
+
+
+def _is_read(entry: object) -> bool:
+    match entry:
+        case [int() as count, str() as day]:
+            return not isinstance(count, bool) and count >= 0 and _is_day(day)
+        case _:
+            return False
+
+
+def _is_day(text: str) -> bool:
+    try:
+        date.fromisoformat(text)
+    except ValueError:
+        return False
+    return True
+
+
+def _is_safety(record: Record) -> bool:
+    return isinstance(record.get("turn"), str) and isinstance(record.get("reason"), str)
+
+
+def _is_feedback(record: Record) -> bool:
+    texts = (record.get(name, "") for name in ("user", "about", "text"))
+    return record.get("verdict") in ("good", "bad") and all(
+        isinstance(text, str) for text in texts
+    )
+
+
+_CHECKS: dict[str, Callable[[Record], bool]] = {
+    HELD: _is_held,
+    COUNTS: _is_count,
+    SAFETY: _is_safety,
+    FEEDBACK: _is_feedback,
+}
