@@ -90,8 +90,8 @@ def test_evidence_from_a_job_is_rejected_without_asking_anybody(bedroom):
     assert "Paris" not in bedroom.text(FACTS)
     assert out["facts"] == 1
     assert "Paris" not in json.dumps(bedroom.seen.ok("inbox"))
-    assert f"[{own}] mira: I moved to Bergen." in seen[0]
-    assert "- mira (automated): I live in Paris." in seen[0]
+    assert "[t1] (Mon 2026-05-25 18:00) mira: I moved to Bergen." in seen[0]
+    assert "- (Mon 2026-05-25 18:01) mira (automated): I live in Paris." in seen[0]
     assert job not in seen[0]
 
 

@@ -43,4 +43,4 @@ def test_the_daemon_keeps_indexing_while_a_slow_model_answers_for_the_night(
             )
             until(lambda: daemon.ask("status")["night"]["due"] == [])
 
-    assert len(model.asked) == 1
+    assert [question.wants for question in model.asked] == ["memories", "facts"]

@@ -131,9 +131,9 @@ def test_each_own_turn_of_any_day_is_in_exactly_one_prompt_that_fits(said, room,
         outcome = house.night(room, kills)
 
     shown = [
-        one.id for prompt in house.listener.asked for one in prompt.excerpts if one.own
+        one.ts for prompt in house.listener.asked for one in prompt.excerpts if one.own
     ]
-    assert sorted(shown) == sorted(turn.id for turn in turns if not turn.automated)
+    assert sorted(shown) == sorted(turn.ts for turn in turns if not turn.automated)
     assert all(len(prompt.text) <= room for prompt in house.listener.asked)
     assert (outcome["gathered"], outcome["more"]) == (len(turns), 0)
 
@@ -172,7 +172,7 @@ def test_notes_that_would_fill_the_prompt_leave_half_of_it_to_the_turns(tmp_path
 
     house.night(ROOM)
 
-    assert [len(one.excerpts) for one in house.listener.asked] == [60, 40]
+    assert [len(one.excerpts) for one in house.listener.asked] == [57, 43]
     assert all(ROOM * 0.8 < len(one.text) <= ROOM for one in house.listener.asked)
     assert all(
         [name for name, _ in one.known] == ["profile", "facts"]

@@ -16,7 +16,9 @@ from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from types import TracebackType
 from typing import Any
 
-TURN = re.compile(r"^\[([^\]\s]+)\] ([^:\n]+): (.*(?:\n {4}.*)*)", re.MULTILINE)
+TURN = re.compile(
+    r"^\[([^\]\s]+)\] (?:\([^)\n]*\) )?([^:\n]+): (.*(?:\n {4}.*)*)", re.MULTILINE
+)
 
 
 @dataclass(frozen=True, slots=True)
@@ -40,6 +42,14 @@ class Asked:
     def format(self) -> str:
         """``json_schema``, ``json_object``, or nothing"""
         return str(self.body.get("response_format", {}).get("type", ""))
+
+    @property
+    def wants(self) -> str:
+        """What the answer shall hold: ``memories``, ``facts`` or ``ops``"""
+        for key in ("facts", "ops"):
+            if f"key, `{key}`" in self.system or f"the key `{key}`" in self.system:
+                return key
+        return "memories"
 
     @property
     def turns(self) -> list[tuple[str, str, str]]:
@@ -167,16 +177,13 @@ def fails(status: int, message: str = "", **headers: str) -> Reply:
 
 def learned(asked: Asked) -> dict[str, Any]:
     """What a good model makes of a prompt: one memory of each own turn, in the turn's words."""
+    if asked.wants == "facts":
+        return {"facts": []}
     memories = [
-        {"text": text, "type": "context", "topic": "personal", "evidence": [id_]}
+        {"turn": id_, "text": text, "type": "context"}
         for id_, _who, text in asked.turns
     ]
-    return {
-        "memories": memories,
-        "facts": [],
-        "topics": {id_: "personal" for id_, _, _ in asked.turns},
-        "ops": [],
-    }
+    return {"memories": memories}
 
 
 def learns(asked: Asked) -> Sent:

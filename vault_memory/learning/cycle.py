@@ -31,7 +31,7 @@ if TYPE_CHECKING:
     from vault_memory.learning import steps as learning_steps
     from vault_memory.models.base import Brain
     from vault_memory.rules.facts.fact_page import FactRules
-    from vault_memory.rules.learning.model_prompt import Prompt, Role
+    from vault_memory.rules.learning.model_prompt import Excerpt, Prompt, Role
 else:
     learning_steps = lazy_module("vault_memory.learning.steps")
 
@@ -62,6 +62,8 @@ class CycleDeps:
     """moves a file that is no note to the trash; returns whether it is gone"""
     changed: Callable[[str], None] = lambda path: None
     """is called after a note was written, created or deleted"""
+    rules: Callable[[tuple["Excerpt", ...]], Extraction] = lambda excerpts: Extraction()
+    """finds memories and facts by phrases, whatever the brain answers"""
 
 
 @dataclass(frozen=True, slots=True)

@@ -9,12 +9,14 @@ people leave it. Automated turns that do not fit are left out.
 
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
+from datetime import UTC, datetime, tzinfo
 
 from vault_memory.rules.conversations.turn import Turn
 from vault_memory.rules.learning.model_prompt import CUT, Excerpt
 
 JOBS_SHARE = 5
 """Automated turns get one part in so many of the room"""
+WEEKDAYS = ("Mon", "Tue", "Wed", "Thu", "Fri", "Sat", "Sun")
 LEAST = 200
 """Characters that remain of any turn of others"""
 
@@ -38,12 +40,14 @@ class PackedTurn:
         *,
         own: bool,
         room: int,
+        zone: tzinfo = UTC,
     ) -> "PackedTurn":
         """Measures a turn. `own`: the words of the person, which are never cut."""
         who = turn.user if turn.role == "user" and turn.user else turn.role
         if turn.is_automated:
             who += " (automated)"
-        excerpt = Excerpt(turn.id, turn.text, who, own, turn.ts, turn.session)
+        moment = _moment_in_words(turn.at.astimezone(zone))
+        excerpt = Excerpt(turn.id, turn.text, who, own, turn.ts, turn.session, moment)
         label = excerpt.with_text(CUT).size
         if label > room:
             # A transcript edited by hand may have an id or a name of thousands of letters.
@@ -66,6 +70,11 @@ class PackedTurn:
         return max(self.least, min(self.size, limit))
 
 
+def _moment_in_words(moment: datetime) -> str:
+    """Returns ``Mon 2026-05-25 18:40``, in English whatever the locale is."""
+    return f"{WEEKDAYS[moment.weekday()]} {moment:%Y-%m-%d %H:%M}"
+
+
 def is_own(turn: Turn, user: str) -> bool:
     """Whether the turn has the words of `user`; without `user`, of any person in a channel."""
     if turn.role != "user" or turn.origin != "owner" or turn.is_automated:
@@ -77,12 +86,13 @@ def prefix(
     turns: Sequence[Turn],
     user: str,
     room: int,
+    zone: tzinfo = UTC,
 ) -> list[PackedTurn]:
     """Returns the first turns that one question has room for, at least one if there is any."""
     packed_turns: list[PackedTurn] = []
     people = jobs = 0
     for turn in turns:
-        packed_turn = PackedTurn.of(turn, own=is_own(turn, user), room=room)
+        packed_turn = PackedTurn.of(turn, own=is_own(turn, user), room=room, zone=zone)
         if turn.is_automated:
             jobs += packed_turn.size
         else:

@@ -2,6 +2,7 @@
 
 from collections.abc import Iterable, Mapping
 from datetime import date
+from typing import Literal
 
 from vault_memory.rules.learning.answer_schema import TOPICS, TYPES
 from vault_memory.rules.learning.model_prompt import (
@@ -59,7 +60,8 @@ def room_for_turns(
     return max(1, room - TURNS_FRAME - min(room // 2, notes_size))
 
 
-def extraction_prompt(
+def turns_prompt(
+    role: Literal["extraction", "facts"],
     template: str,
     *,
     who: str,
@@ -69,7 +71,7 @@ def extraction_prompt(
     excerpts: Iterable[Excerpt],
     room: int,
 ) -> Prompt:
-    """Asks which memories, facts and topics the turns contain."""
+    """Asks which memories, or which facts, the turns contain."""
     values = {
         "who": who,
         "day": night.isoformat(),
@@ -78,7 +80,7 @@ def extraction_prompt(
         "predicates": ", ".join(PREDICATES),
     }
     prompt = Prompt(
-        "extraction",
+        role,
         filled(template, values),
         _notes_of_person(profile, facts),
         tuple(excerpts),

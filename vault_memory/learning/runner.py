@@ -29,7 +29,7 @@ if TYPE_CHECKING:
     from vault_memory.learning.cycle import CycleDeps, CycleRequest
     from vault_memory.learning.schedule import Schedule
     from vault_memory.learning.unread_turns import Log
-    from vault_memory.models.llm import factory, templates
+    from vault_memory.models.llm import factory, phrase_rules, templates
     from vault_memory.rules.facts import fact_page
     from vault_memory.rules.paths import scope_notes
     from vault_memory.rules.paths.scope_notes import Places
@@ -41,6 +41,7 @@ else:
     learning_schedule = lazy_module("vault_memory.learning.schedule")
     unread_turns = lazy_module("vault_memory.learning.unread_turns")
     factory = lazy_module("vault_memory.models.llm.factory")
+    phrase_rules = lazy_module("vault_memory.models.llm.phrase_rules")
     templates = lazy_module("vault_memory.models.llm.templates")
     fact_page = lazy_module("vault_memory.rules.facts.fact_page")
     scope_notes = lazy_module("vault_memory.rules.paths.scope_notes")
@@ -291,6 +292,7 @@ class LearningRunner:
             ),
             discard,
             self.map.look_at,
+            phrase_rules.extract,
         )
 
     def _store_report(self, night: str) -> Path:

@@ -13,6 +13,7 @@ from vault_memory.edits.commands import RETENTION, ChangeFacts, RetireNote
 from vault_memory.errors import VaultMemoryError
 from vault_memory.lazy import lazy_module
 from vault_memory.learning import prompts
+from vault_memory.learning.asking import ask_the_brain
 from vault_memory.learning.checkpoint import OpenCycle
 from vault_memory.learning.learned_rules import (
     ARCHIVED,
@@ -110,7 +111,7 @@ def gather_turns(cycle: "LearningCycle") -> None:
             facts=cycle.text(cycle.places.facts),
         )
     user = cycle.name if cycle.kind == "user" else ""
-    cycle.gathered = gather(turns, user=user, room=checkpoint.room)
+    cycle.gathered = gather(turns, user=user, room=checkpoint.room, zone=cycle.zone)
     gathered_ids = {turn.id for turn in cycle.gathered.turns}
     remaining = [turn for turn in new_turns if turn.id not in gathered_ids]
     cycle.finished_logs = read_out(logs, remaining)
@@ -139,39 +140,6 @@ def _turns_of(checkpoint: OpenCycle, new_turns: Iterable[Turn]) -> list[Turn]:
     if checkpoint.newest in ids:
         return turns[: ids.index(checkpoint.newest) + 1]
     return turns
-
-
-def ask_the_brain(cycle: "LearningCycle") -> None:
-    """Asks for memories, facts and topics. The answer is saved before it is used."""
-    evidence = cycle.gathered.evidence
-    if not evidence:
-        return
-    places, outcome = cycle.places, cycle.outcome
-    try:
-        prompt = prompts.extraction_prompt(
-            cycle.deps.instructions("extraction"),
-            who=cycle.name,
-            night=cycle.night,
-            profile=cycle.text(places.profile),
-            facts=cycle.text(places.facts),
-            excerpts=cycle.gathered.excerpts,
-            room=cycle.request.room,
-        )
-        text = cycle.ask("extraction", prompt)
-    except VaultMemoryError as error:
-        outcome.state = "failed"
-        outcome.reason = error.message
-        return
-    answer = cycle.checkpoint.answers["extraction"]
-    outcome.rung = answer["rung"]
-    outcome.model = answer["model"]
-    outcome.reason = answer["reason"]
-    cycle.extraction = read_answer(
-        text,
-        evidence,
-        other_turns=cycle.gathered.others,
-        rung=outcome.rung,
-    )
 
 
 def write_notes(cycle: "LearningCycle") -> None:

@@ -62,13 +62,14 @@ def gather(
     *,
     user: str,
     room: int = ROOM,
+    zone: tzinfo = UTC,
 ) -> Gathered:
     """Fits unread turns into one question, grouped by conversation.
 
     `user` is the person of the cycle; empty for a channel, where the words of every member count.
-    `room` is for the lines of turns, in characters.
+    `room` is for the lines of turns, in characters. The model reads their times in `zone`.
     """
-    fitting = prefix(turns, user, room)
+    fitting = prefix(turns, user, room, zone)
     sessions: dict[str, list[PackedTurn]] = {}
     for item in fitting:
         sessions.setdefault(item.turn.session, []).append(item)

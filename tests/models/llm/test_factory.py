@@ -77,7 +77,7 @@ def test_the_fallback_to_the_rules_can_be_disabled(
     assert "nothing listens there" in answer.reason
 
 
-@pytest.mark.parametrize("role", ["extraction", "curation", "reflection"])
+@pytest.mark.parametrize("role", ["extraction", "facts", "curation", "reflection"])
 def test_the_instructions_can_be_replaced_by_a_file(role: Role, tmp_path: Path) -> None:
     mine, other = tmp_path / "mine", tmp_path / "other"
     for folder in (mine, other):
@@ -111,6 +111,7 @@ def test_unusable_instructions_are_an_error_and_not_ignored(
 def test_the_packaged_instructions_have_no_unfilled_placeholder() -> None:
     assert {page.stem for page in PACKAGED_PROMPTS.glob("*.md")} == {
         "extraction",
+        "facts",
         "curation",
         "reflection",
     }
@@ -186,4 +187,4 @@ def test_the_scripted_model_parses_turns_as_they_are_shown(
     ).answer(Prompt("extraction", "", (), tuple(turns)))
 
     assert model.asked[0].turns == [("t1", "alice", "I live in Porto.")]
-    assert [row["evidence"] for row in learned(model.asked[0])["memories"]] == [["t1"]]
+    assert [row["turn"] for row in learned(model.asked[0])["memories"]] == ["t1"]

@@ -12,7 +12,8 @@ from vault_memory.rules.learning.answer_schema import (
     MOST_CHOICES,
     TOPICS,
     TYPES,
-    schema,
+    facts_schema,
+    memories_schema,
 )
 from vault_memory.rules.learning.extraction import (
     LONGEST,
@@ -283,7 +284,7 @@ def test_duplicate_memories_are_merged_with_the_evidence_of_both() -> None:
     ]
 
 
-def test_predicates_become_snake_case_and_invalid_days_are_dropped() -> None:
+def test_predicates_become_snake_case_and_days_stay_as_the_model_wrote_them() -> None:
     row = {
         "subject": "alice",
         "predicate": "Works At",
@@ -296,7 +297,7 @@ def test_predicates_become_snake_case_and_invalid_days_are_dropped() -> None:
 
     assert (fact.predicate, fact.valid_from, fact.valid_until) == (
         "works_at",
-        "",
+        "last May",
         "2026-05-09",
     )
 
@@ -508,22 +509,32 @@ def strict(shape: Any) -> bool:
     return all(map(strict, shape.values()))
 
 
-def test_the_schema_limits_evidence_to_listed_turns_and_has_no_number_fields() -> None:
-    shape = schema(OWN)
+def test_each_row_of_the_schema_begins_with_the_id_of_one_own_turn() -> None:
+    for key, shape in (
+        ("memories", memories_schema(OWN)),
+        ("facts", facts_schema(OWN)),
+    ):
+        rows = shape["properties"][key]
 
-    assert list(shape["properties"]) == list(KEYS)
-    assert shape["properties"]["memories"]["items"]["properties"]["evidence"]["items"][
-        "enum"
-    ] == list(OWN)
-    assert shape["properties"]["memories"]["items"]["properties"]["type"][
-        "enum"
-    ] == list(TYPES)
-    assert list(shape["properties"]["topics"]["properties"]) == list(OWN)
-    assert '"number"' not in json.dumps(shape)
-    assert '"integer"' not in json.dumps(shape)
-    assert strict(shape)
-    assert strict(schema([f"t{number}" for number in range(MOST_CHOICES + 1)]))
-    assert len(json.dumps(schema([f"t{number}" for number in range(2000)]))) < 5000
+        assert list(shape["properties"]) == [key]
+        assert next(iter(rows["items"]["properties"])) == "turn"
+        assert rows["items"]["properties"]["turn"]["enum"] == list(OWN)
+        assert rows["maxItems"] == 3 * len(OWN)
+        assert '"number"' not in json.dumps(shape)
+        assert strict(shape)
+
+
+def test_the_schema_names_the_types_of_memories() -> None:
+    rows = memories_schema(OWN)["properties"]["memories"]
+
+    assert rows["items"]["properties"]["type"]["enum"] == list(TYPES)
+
+
+def test_the_schema_of_a_long_day_stays_short_and_strict() -> None:
+    many = [f"t{number}" for number in range(2000)]
+
+    assert strict(memories_schema(many[: MOST_CHOICES + 1]))
+    assert len(json.dumps(memories_schema(many))) < 5000
 
 
 def prompt_of(*excerpts: Excerpt) -> Prompt:
@@ -541,7 +552,7 @@ def test_only_the_persons_own_turns_are_shown_with_an_id() -> None:
         == "<turns>\n[t1] alice: I live in Porto.\n- assistant: Noted.\n</turns>"
     )
     assert prompt.turn_ids == ("t1",)
-    assert prompt.schema() == schema(("t1",))
+    assert prompt.schema() == memories_schema(("t1",))
 
 
 def test_quoted_text_cannot_imitate_another_turn_or_close_the_data_block() -> None:

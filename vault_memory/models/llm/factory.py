@@ -96,9 +96,8 @@ def _model(
 ) -> Brain:
     if settings.kind == "command":
         return command.CommandBrain(settings, environment)
-    named = (
-        settings.extraction_model if role == "extraction" else settings.curation_model
-    )
+    reads_turns = role in ("extraction", "facts")
+    named = settings.extraction_model if reads_turns else settings.curation_model
     model = named or settings.model
     if not model:
         raise BrainUnavailable(

@@ -2,8 +2,8 @@
 
 The request demands the JSON schema. A server without schemas gets a request for any JSON object,
 and a server without that format a request for text, which may contain a matching JSON object.
-The model gets one request to repair an unusable answer. A truncated answer is not used, and a
-prompt that is too long is split into halves.
+The model gets one request to repair an unusable answer. A prompt that is too long is split into
+halves. Of a truncated answer the complete entries are used, and the turns after them are asked again.
 """
 
 import json
@@ -20,6 +20,7 @@ from vault_memory.models.credentials import BRAIN, api_key, endpoint, require_ht
 from vault_memory.models.embedding.openai_api import BUSY, retry_after
 from vault_memory.models.http_client import Unreachable, answer, read
 from vault_memory.models.llm.openai_errors import (
+    LIMIT,
     FormatRefused,
     Refused,
     TooLong,
@@ -27,7 +28,13 @@ from vault_memory.models.llm.openai_errors import (
     answer_text,
     parse_reply,
 )
-from vault_memory.rules.learning.extraction import merged, problem, stands_alone
+from vault_memory.rules.learning.extraction import (
+    cited_turns,
+    merged,
+    problem,
+    stands_alone,
+)
+from vault_memory.rules.learning.lenient_json import completed, without_thoughts
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -78,8 +85,8 @@ class OpenAIBrain:
         self._breaker = breaker or breaker_of(self._url, model)
         self._format_index = 0
         """Index of the first entry of FORMATS that the server accepts"""
-        self._sends_temperature = True
-        """Whether the server accepts a temperature"""
+        self._refused_options = set[str]()
+        """Options that the server or the model does not accept"""
         self.name = f"openai {model}"
 
     def answer(self, prompt: "Prompt") -> BrainAnswer:
@@ -98,16 +105,34 @@ class OpenAIBrain:
         )
 
     def _solve(self, prompt: "Prompt", depth: int) -> list[_PartialAnswer]:
-        """Answer a prompt; split it into halves when it is too long."""
+        """Answer a prompt; split it into halves when it is too long.
+
+        A division without the person's own turns is not asked: nothing could be learned from it.
+        """
+        if prompt.excerpts and not prompt.turn_ids:
+            return []
         try:
             return [self._answer_or_repair(prompt)]
         except (TooLong, Truncated) as error:
+            if isinstance(error, Truncated) and (entries := completed(error.text)):
+                return self._continued(entries, prompt, depth)
             halves = prompt.halves() if depth else None
             if halves is None:
                 raise self._unavailable(
                     str(error), "choose a model with a larger context"
                 ) from None
         return [partial for half in halves for partial in self._solve(half, depth - 1)]
+
+    def _continued(
+        self, entries: str, prompt: "Prompt", depth: int
+    ) -> list[_PartialAnswer]:
+        """Keep the complete entries of a truncated answer, and ask for the turns after them."""
+        answers = [_PartialAnswer(entries, "text", prompt.turn_ids)]
+        cited = cited_turns(entries, prompt.turn_ids)
+        remaining = prompt.after(cited[-1]) if cited and depth else None
+        if remaining is not None:
+            answers += self._solve(remaining, depth - 1)
+        return answers
 
     def _answer_or_repair(self, prompt: "Prompt") -> _PartialAnswer:
         """Answer a prompt, with one repair request for an unusable answer."""
@@ -147,9 +172,15 @@ class OpenAIBrain:
                 text = answer_text(
                     self._post(self._body(messages, FORMATS[format_index], prompt))
                 )
+            except Truncated as truncated:
+                # A model that thinks aloud spends the limit before it answers.
+                is_thinking = not without_thoughts(truncated.text)
+                if not is_thinking or LIMIT in self._refused_options:
+                    raise
+                self._refused_options.add(LIMIT)
             except FormatRefused as refused:
-                if refused.temperature and self._sends_temperature:
-                    self._sends_temperature = False
+                if refused.option and refused.option not in self._refused_options:
+                    self._refused_options.add(refused.option)
                 elif format_index + 1 < len(FORMATS):
                     format_index += 1
                 else:
@@ -168,8 +199,12 @@ class OpenAIBrain:
             "messages": messages,
             "stream": False,
         }
-        if self._sends_temperature:
-            request["temperature"] = 0
+        options = {"temperature": 0, LIMIT: prompt.answer_tokens}
+        request |= {
+            name: value
+            for name, value in options.items()
+            if name not in self._refused_options
+        }
         if rung == "schema":
             shape = {"name": prompt.role, "strict": True, "schema": prompt.schema()}
             request["response_format"] = {"type": "json_schema", "json_schema": shape}
@@ -199,7 +234,8 @@ class OpenAIBrain:
             self._breaker.record_failure()
         else:
             self._breaker.record_success()
-        return parse_reply(status, content)
+        sends_limit = LIMIT not in self._refused_options
+        return parse_reply(status, content, sends_limit=sends_limit)
 
     def _send(self, body: bytes) -> tuple[int, float | None, bytes]:
         headers = {"Content-Type": "application/json", "Accept": "application/json"}

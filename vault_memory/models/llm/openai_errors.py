@@ -19,6 +19,10 @@ _SHAPE = re.compile(
     re.IGNORECASE,
 )
 _CODE = re.compile(r"[A-Za-z0-9_.-]{1,40}")
+LIMIT = "max_tokens"
+"""The option that limits the length of an answer"""
+OPTIONS = ("temperature", LIMIT)
+"""Options that some servers and models refuse"""
 
 
 class TooLong(Exception):
@@ -29,18 +33,24 @@ class TooLong(Exception):
 
 
 class Truncated(Exception):
-    """The answer exceeds the output limit of the model."""
+    """The answer exceeds the output limit of the request or of the model."""
+
+    def __init__(self, text: str = "") -> None:
+        super().__init__(text)
+        self.text = text
+        """the beginning of the answer"""
 
     def __str__(self) -> str:
         return "its answer was truncated"
 
 
 class FormatRefused(Exception):
-    """The server does not support the requested format or temperature."""
+    """The server does not support the requested format, or an option of the request."""
 
-    def __init__(self, reason: str, *, temperature: bool = False) -> None:
+    def __init__(self, reason: str, *, option: str = "") -> None:
         super().__init__(reason)
-        self.temperature = temperature
+        self.option = option
+        """the option that its answer names"""
 
 
 class Refused(Exception):
@@ -51,10 +61,13 @@ class Refused(Exception):
         self.hint = hint
 
 
-def parse_reply(status: int, content: bytes, *, strict: bool = True) -> dict[str, Any]:
+def parse_reply(
+    status: int, content: bytes, *, strict: bool = True, sends_limit: bool = False
+) -> dict[str, Any]:
     """Return the reply as an object, or raise one of the exceptions above.
 
-    Without `strict`, an error that may be temporary returns an empty object.
+    Without `strict`, an error that may be temporary returns an empty object. `sends_limit`: the
+    request limited the length of the answer.
     """
     if status == 200:
         try:
@@ -68,21 +81,20 @@ def parse_reply(status: int, content: bytes, *, strict: bool = True) -> dict[str
             )
         return reply
     body = content[:10_000].decode("utf-8", "replace")
+    option = next((name for name in OPTIONS if name in body), "")
+    # vLLM names the context when the limit of the answer does not fit beside the prompt.
+    if status in (400, 422) and option == LIMIT and sends_limit:
+        raise FormatRefused(_refusal(status, body), option=LIMIT)
     if status in (400, 413, 422, 500) and _TOO_LONG.search(body):
         raise TooLong
-    if status in (400, 422, 500, 501) and (
-        "temperature" in body or _SHAPE.search(body)
-    ):
-        raise FormatRefused(
-            f"it refuses the request (status {status}{_code(body)})",
-            temperature="temperature" in body,
-        )
+    if status in (400, 422, 500, 501) and (option or _SHAPE.search(body)):
+        raise FormatRefused(_refusal(status, body), option=option)
     if not strict:
         return {}
     if status == 413:
         raise TooLong
     if status in (400, 422, 501):
-        raise FormatRefused(f"it refuses the request (status {status}{_code(body)})")
+        raise FormatRefused(_refusal(status, body))
     raise _refused(status, body)
 
 
@@ -96,15 +108,20 @@ def answer_text(reply: Mapping[str, Any]) -> str:
         if isinstance(choices, list) and choices and isinstance(choices[0], Mapping)
         else {}
     )
-    if choice.get("finish_reason") == "length":
-        raise Truncated
     message = choice.get("message")
     text = message.get("content") if isinstance(message, Mapping) else None
     if isinstance(text, list):
         text = "".join(
             str(block.get("text", "")) for block in text if isinstance(block, Mapping)
         )
-    return text if isinstance(text, str) else ""
+    text = text if isinstance(text, str) else ""
+    if choice.get("finish_reason") == "length":
+        raise Truncated(text)
+    return text
+
+
+def _refusal(status: int, body: str) -> str:
+    return f"it refuses the request (status {status}{_code(body)})"
 
 
 def _was_shortened(reply: Mapping[str, Any]) -> bool:

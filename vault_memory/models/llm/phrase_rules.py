@@ -26,7 +26,8 @@ class RulesBrain:
 
     def answer(self, prompt: "Prompt") -> BrainAnswer:
         """Answer in the format of a model. A prompt for curation gets no edits."""
-        excerpts = prompt.excerpts if prompt.role == "extraction" else ()
+        reads_turns = prompt.role in ("extraction", "facts")
+        excerpts = prompt.excerpts if reads_turns else ()
         extraction = extract(excerpts)
         return BrainAnswer(
             json.dumps(extraction.as_json(), ensure_ascii=False), "rules", "rules"

@@ -18,8 +18,10 @@ TOPICS = ("work", "tech", "personal", "finance", "admin", "learning", "meta")
 
 MOST_CHOICES = 200
 """Servers refuse longer enums; the reader of answers checks every id anyway"""
-MOST_TOPICS = 60
-"""With more turns, only the topics of the memories are asked for"""
+ROWS_OF_A_TURN = 3
+"""Memories or facts of one turn, on average; a model that repeats itself stops there"""
+MOST_OPS = 20
+"""Edits of one note in an answer"""
 
 _TEXT: dict[str, Any] = {"type": "string"}
 _OPS: dict[str, dict[str, Any]] = {
@@ -30,34 +32,27 @@ _OPS: dict[str, dict[str, Any]] = {
 }
 
 
-def schema(turn_ids: Sequence[str] = ()) -> dict[str, Any]:
-    """Returns the strict schema of an answer about these turns."""
-    turn = _TEXT
+def memories_schema(turn_ids: Sequence[str] = ()) -> dict[str, Any]:
+    """Returns the strict schema of an answer with the memories in these turns."""
+    return _rows_of_turns("memories", {"text": _TEXT, "type": _choice(TYPES)}, turn_ids)
+
+
+def facts_schema(turn_ids: Sequence[str] = ()) -> dict[str, Any]:
+    """Returns the strict schema of an answer with the facts in these turns."""
+    names = ("subject", "predicate", "object", "from", "until")
+    return _rows_of_turns("facts", dict.fromkeys(names, _TEXT), turn_ids)
+
+
+def _rows_of_turns(
+    key: str, fields: dict[str, Any], turn_ids: Sequence[str]
+) -> dict[str, Any]:
+    turn: dict[str, Any] = _TEXT
     if 0 < len(turn_ids) <= MOST_CHOICES:
         turn = _choice(turn_ids)
-    evidence = {"type": "array", "items": turn}
-    memory = {
-        "text": _TEXT,
-        "type": _choice(TYPES),
-        "topic": _choice(TOPICS),
-        "evidence": evidence,
-    }
-    fact: dict[str, Any] = dict.fromkeys(
-        ("subject", "predicate", "object", "from", "until"), _TEXT
-    )
-    topic: dict[str, Any] = {"type": ["string", "null"], "enum": [*TOPICS, None]}
-    topics = dict.fromkeys(turn_ids, topic) if len(turn_ids) <= MOST_TOPICS else {}
-    return _object(
-        {
-            "memories": {"type": "array", "items": _object(memory)},
-            "facts": {
-                "type": "array",
-                "items": _object({**fact, "evidence": evidence}),
-            },
-            "topics": _object(topics),
-            "ops": _ops(),
-        }
-    )
+    # The id comes first: a small model then writes about the turn that it chose.
+    row = _object({"turn": turn, **fields})
+    most = ROWS_OF_A_TURN * max(1, len(turn_ids))
+    return _object({key: {"type": "array", "items": row, "maxItems": most}})
 
 
 def ops_schema() -> dict[str, Any]:
@@ -69,7 +64,7 @@ def _ops() -> dict[str, Any]:
     variants = [
         _object({"op": _choice((name,)), **fields}) for name, fields in _OPS.items()
     ]
-    return {"type": "array", "items": {"anyOf": variants}}
+    return {"type": "array", "items": {"anyOf": variants}, "maxItems": MOST_OPS}
 
 
 def _choice(values: Sequence[str]) -> dict[str, Any]:

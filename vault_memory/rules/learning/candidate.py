@@ -16,6 +16,13 @@ class Memory:
     """one of TOPICS, or nothing"""
     evidence: tuple[str, ...] = ()
     """ids of the person's own turns"""
+    doubt: str = ""
+    """why its citation is unusable; another own turn may still say it"""
+
+    @property
+    def statement(self) -> str:
+        """The sentence."""
+        return self.text
 
     def as_json(self) -> dict[str, Any]:
         """Returns the memory in the form that models are asked for."""
@@ -39,6 +46,13 @@ class FoundFact:
     """a day as ``2026-01-28``, or nothing"""
     valid_until: str = ""
     evidence: tuple[str, ...] = ()
+    doubt: str = ""
+    """why its citation is unusable; another own turn may still say it"""
+
+    @property
+    def statement(self) -> str:
+        """The fact as a sentence for a person."""
+        return f"{self.subject} {self.predicate.replace('_', ' ')} {self.object}"
 
     def as_json(self) -> dict[str, Any]:
         """Returns the fact in the form that models are asked for."""
@@ -74,10 +88,17 @@ class Extraction:
     """texts that wait for a person's approval"""
     dropped: tuple[Doubt, ...] = ()
     """texts that were rejected"""
+    uncited: tuple[Memory | FoundFact, ...] = ()
+    """what cites no own turn; each is among the proposals, unless an own turn says it after all"""
     nothing_new: bool = False
     """the model answered that it has nothing to remember"""
     rung: str = ""
     """the way in which the model was asked for its form"""
+
+    @property
+    def has_candidates(self) -> bool:
+        """Whether the answer claims anything, with or without a citation."""
+        return bool(self.memories or self.facts or self.uncited or self.proposals)
 
     def as_json(self) -> dict[str, Any]:
         """Returns the contents in the form that models are asked for."""

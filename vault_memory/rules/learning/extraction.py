@@ -29,10 +29,14 @@ MOST = 100
 """Memories, facts, ops and proposals that are read from an answer, each"""
 LONGEST = 600
 """Characters of one memory"""
+LONGEST_DAY = 40
+"""Characters of a date, or of words for a day"""
 LONGEST_NAME = 200
 """Characters of a subject or predicate; an object may be as long as a memory"""
 NO_ROW = "it is no object with the keys that were asked for"
 NO_CITATION = "it cites no turn of the person's own"
+OTHERS_WORDS = "it was learned from what somebody else said"
+WRONG_CITATION = "it cites turns that are not among the person's own"
 LIKE_NO_WORD = 8
 """Characters from which on an id in a line cannot be a common word"""
 ROWS = ("memories", "facts", "ops")
@@ -97,6 +101,9 @@ def problem(text: str, turn_ids: Sequence[str], *, last: bool = False) -> str:
     extraction = read_answer(plain, turn_ids)
     if not rows or extraction.memories or extraction.facts or extraction.ops:
         return ""
+    # Another own turn may say it; otherwise it waits for a person's approval.
+    if last and extraction.uncited:
+        return ""
     doubts = (*extraction.dropped, *extraction.proposals)
     return "; ".join(dict.fromkeys(doubt.reason for doubt in doubts))
 
@@ -119,6 +126,17 @@ def _shape_problems(answer: Row) -> list[str]:
             shape = "an object" if key == "topics" else "a list of objects"
             problems.append(f"`{key}` must be {shape}")
     return problems
+
+
+def cited_turns(text: str, turn_ids: Sequence[str]) -> list[str]:
+    """Returns the turns that an answer cites, in the order of the question."""
+    extraction = read_answer(text, turn_ids)
+    candidates: tuple[Memory | FoundFact, ...] = (
+        *extraction.memories,
+        *extraction.facts,
+    )
+    cited = {turn_id for candidate in candidates for turn_id in candidate.evidence}
+    return [turn_id for turn_id in turn_ids if turn_id in cited]
 
 
 def stands_alone(text: str) -> bool:
@@ -172,13 +190,16 @@ class _AnswerReader:
         self.facts: list[FoundFact] = []
         self.topics: dict[str, str] = {}
         self.ops: list[Row] = []
+        self.uncited: list[Memory | FoundFact] = []
         self.proposals: list[Doubt] = []
         self.dropped: list[Doubt] = []
 
     def extraction(self, *, nothing_new: bool, rung: str) -> Extraction:
         """Returns what was read, without repetitions and within the limits."""
         memories = _unique_memories(self.memories)[:MOST]
-        proposals = tuple(dict.fromkeys(self.proposals))[:MOST]
+        uncited = tuple(dict.fromkeys(self.uncited))[:MOST]
+        doubts = [*self.proposals, *(doubt_of(candidate) for candidate in uncited)]
+        proposals = tuple(dict.fromkeys(doubts))[:MOST]
         return Extraction(
             memories=() if nothing_new else memories,
             facts=tuple(dict.fromkeys(self.facts))[:MOST],
@@ -186,6 +207,7 @@ class _AnswerReader:
             ops=tuple(self.ops[:MOST]),
             proposals=() if nothing_new else proposals,
             dropped=tuple(dict.fromkeys(self.dropped)),
+            uncited=() if nothing_new else uncited,
             nothing_new=nothing_new,
             rung=rung,
         )
@@ -265,9 +287,8 @@ class _AnswerReader:
             return
         if self._names_a_place(row, text):
             return
-        evidence = self._evidence(text, row.get("evidence"))
-        if evidence:
-            self._add_memory(text, _text(row, "type"), _text(row, "topic"), evidence)
+        kind, topic = _text(row, "type"), _text(row, "topic")
+        self._add_memory(text, kind, topic, *self._citation(row))
 
     def _read_fact(self, row: Row) -> None:
         subject = _text(row, "subject")
@@ -289,11 +310,13 @@ class _AnswerReader:
         if len(value) > LONGEST:
             self._doubt(statement, f"its object is longer than {LONGEST} characters")
             return
-        evidence = self._evidence(statement, row.get("evidence"))
-        if evidence:
-            since = _day(row, "from", "valid_from")
-            until = _day(row, "until", "valid_until")
-            fact = FoundFact(subject, predicate, value, since, until, evidence)
+        evidence, doubt = self._citation(row)
+        since = _day(row, "from", "valid_from")
+        until = _day(row, "until", "valid_until")
+        fact = FoundFact(subject, predicate, value, since, until, evidence, doubt)
+        if doubt:
+            self.uncited.append(fact)
+        else:
             self.facts.append(fact)
 
     def _read_op(self, row: Row) -> None:
@@ -323,20 +346,18 @@ class _AnswerReader:
         self._drop(text, f"it names a place of its own (`{min(places)}`)")
         return True
 
-    def _evidence(self, text: str, value: object) -> tuple[str, ...]:
-        """Returns the own turns among the cited ones; without any, sets the text aside."""
-        values = value if isinstance(value, list) else [value]
+    def _citation(self, row: Row) -> tuple[tuple[str, ...], str]:
+        """Returns the own turns that a row cites; without any, the reason."""
+        values = [*_entries(row.get("turn")), *_entries(row.get("evidence"))]
         cited = [_bare_id(turn) for turn in values if isinstance(turn, str | int)]
         own = tuple(dict.fromkeys(turn for turn in cited if turn in self.own_turns))
         if own:
-            return own
+            return own, ""
         if not any(cited):
-            self._doubt(text, NO_CITATION)
-        elif self.other_turns.issuperset(cited):
-            self._doubt(text, "it was learned from what somebody else said")
-        else:
-            self._drop(text, "it cites turns that are not among the person's own")
-        return ()
+            return (), NO_CITATION
+        if self.other_turns.issuperset(cited):
+            return (), OTHERS_WORDS
+        return (), WRONG_CITATION
 
     def _cited_turns(self, line: str) -> tuple[str, ...]:
         """Returns the own turns that a line cites: in brackets or after ``ref:``.
@@ -352,7 +373,12 @@ class _AnswerReader:
         return tuple(dict.fromkeys(cited))
 
     def _add_memory(
-        self, text: str, kind: str, topic: str, evidence: tuple[str, ...]
+        self,
+        text: str,
+        kind: str,
+        topic: str,
+        evidence: tuple[str, ...],
+        doubt: str = "",
     ) -> None:
         if len(text) > LONGEST:
             self._doubt(text, f"it is longer than {LONGEST} characters")
@@ -364,14 +390,23 @@ class _AnswerReader:
             type=kind if kind in TYPES else "",
             topic=topic if topic in TOPICS else "",
             evidence=evidence,
+            doubt=doubt,
         )
-        self.memories.append(memory)
+        if doubt:
+            self.uncited.append(memory)
+        else:
+            self.memories.append(memory)
 
     def _doubt(self, text: str, reason: str) -> None:
         self.proposals.append(Doubt(shortened(text, LONGEST), reason))
 
     def _drop(self, text: str, reason: str) -> None:
         self.dropped.append(Doubt(shortened(text, LONGEST), reason))
+
+
+def doubt_of(candidate: Memory | FoundFact) -> Doubt:
+    """Returns the proposal for a candidate without a usable citation."""
+    return Doubt(shortened(candidate.statement, LONGEST), candidate.doubt)
 
 
 def _unique_memories(memories: Iterable[Memory]) -> tuple[Memory, ...]:
@@ -423,8 +458,9 @@ def _one_line(text: str) -> str:
 
 
 def _day(row: Row, *names: str) -> str:
+    """Returns a date, or words such as "tomorrow", which the day of the turn resolves."""
     text = _text(row, *names)
-    return text if parse_item(f"x ({text})").date else ""
+    return text if len(text) <= LONGEST_DAY else ""
 
 
 def _bare_id(turn: object) -> str:

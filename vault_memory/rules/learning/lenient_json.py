@@ -63,6 +63,31 @@ def json_in(
     return _search_inside(stripped, keys, lists)
 
 
+def completed(text: str) -> str:
+    """Returns a truncated JSON object up to its last complete entry; empty when there is none."""
+    text = without_thoughts(text)
+    start = text.find("{")
+    open_brackets: list[str] = []
+    in_string = False
+    is_escaped = False
+    end = ""
+    for position in range(max(start, 0), len(text) if start >= 0 else 0):
+        char = text[position]
+        if in_string:
+            in_string = is_escaped or char != '"'
+            is_escaped = char == "\\" and not is_escaped
+        elif char == '"':
+            in_string = True
+        elif char in "{[":
+            open_brackets.append("}" if char == "{" else "]")
+        elif char in "}]" and open_brackets:
+            open_brackets.pop()
+            if char == "}" and open_brackets[-1:] == ["]"]:
+                end = text[start : position + 1] + "".join(reversed(open_brackets))
+    is_json = any(True for _ in _parse(end)) if end else False
+    return end if is_json else ""
+
+
 def _parse(text: str) -> Iterator[Any]:
     """Yields the value of a JSON text; nothing when the text is not JSON."""
     try:

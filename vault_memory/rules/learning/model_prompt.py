@@ -7,13 +7,17 @@ data between tags. A tag inside that text is broken, and a line of it cannot pos
 import re
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, replace
-from typing import Any, Literal
+from typing import Any, Literal, assert_never
 
-from vault_memory.rules.learning.answer_schema import ops_schema, schema
+from vault_memory.rules.learning.answer_schema import (
+    facts_schema,
+    memories_schema,
+    ops_schema,
+)
 from vault_memory.rules.search.tokens import clean
 
-Role = Literal["extraction", "curation", "reflection"]
-"""The task: what to remember, edits of a note, or a review of a week (also as ops)"""
+Role = Literal["extraction", "facts", "curation", "reflection"]
+"""The task: what to remember, which facts hold, edits of a note, or a review of a week (also as ops)"""
 
 CUT = "[…]"
 """Marks the place where text of an excerpt was left out"""
@@ -25,6 +29,10 @@ TURNS_FRAME = len("<turns>\n") + len("\n</turns>")
 """Characters around the turns"""
 SHORTEST = 400
 """Characters of a text that is not halved any more"""
+TOKENS_OF_A_TURN = 120
+"""Of an answer, for each own turn: two memories of a sentence, or two facts"""
+LEAST_TOKENS, MOST_TOKENS = 512, 4_096
+"""Of an answer. Without a limit, a small model that repeats itself never ends"""
 
 
 @dataclass(frozen=True, slots=True)
@@ -39,6 +47,8 @@ class Excerpt:
     """whether the owner of the memory said it, in their own words"""
     ts: str = ""
     session: str = ""
+    said: str = ""
+    """local date and time for the model, e.g. ``Mon 2026-05-25 18:40``"""
 
     @property
     def size(self) -> int:
@@ -104,7 +114,35 @@ class Prompt:
 
     def schema(self) -> dict[str, Any]:
         """Returns the JSON Schema of the answer."""
-        return schema(self.turn_ids) if self.role == "extraction" else ops_schema()
+        match self.role:
+            case "extraction":
+                return memories_schema(self.turn_ids)
+            case "facts":
+                return facts_schema(self.turn_ids)
+            case "curation" | "reflection":
+                return ops_schema()
+            case _:
+                assert_never(self.role)
+
+    @property
+    def answer_tokens(self) -> int:
+        """The limit for the length of the answer."""
+        if not self.excerpts:
+            return MOST_TOKENS
+        tokens = TOKENS_OF_A_TURN * len(self.turn_ids)
+        return max(LEAST_TOKENS, min(MOST_TOKENS, tokens))
+
+    def after(self, turn_id: str) -> "Prompt | None":
+        """Returns the prompt for the own turns after this one; None when there are none."""
+        positions = [
+            position
+            for position, excerpt in enumerate(self.excerpts)
+            if excerpt.id == turn_id
+        ]
+        if not positions:
+            return None
+        remaining = self._with_excerpts(self.excerpts[positions[-1] + 1 :])
+        return remaining if remaining.turn_ids else None
 
     def halves(self) -> "tuple[Prompt, Prompt] | None":
         """Returns the prompt for each half of the turns; None when they are too short."""
@@ -124,6 +162,23 @@ class Prompt:
 
     def _with_excerpts(self, excerpts: tuple[Excerpt, ...]) -> "Prompt":
         return replace(self, excerpts=excerpts)
+
+
+def with_short_ids(
+    excerpts: Iterable[Excerpt],
+) -> tuple[tuple[Excerpt, ...], dict[str, str]]:
+    """Returns the excerpts with ids such as ``t1`` for the own turns, and the turns' ids by those.
+
+    Small models copy a short id without mistakes.
+    """
+    short_ids: dict[str, str] = {}
+    renamed = []
+    for excerpt in excerpts:
+        if excerpt.own:
+            short_id = short_ids.setdefault(excerpt.id, f"t{len(short_ids) + 1}")
+            excerpt = replace(excerpt, id=short_id)
+        renamed.append(excerpt)
+    return tuple(renamed), {short: turn_id for turn_id, short in short_ids.items()}
 
 
 def filled(template: str, values: Mapping[str, str]) -> str:
@@ -186,10 +241,14 @@ def _safe(text: str) -> str:
 
 
 def _line(excerpt: Excerpt) -> str:
-    """Returns ``[id] alice: text`` with further lines indented; only own turns have an id."""
+    """Returns ``[id] (Mon 2026-05-25 18:40) alice: text`` with further lines indented.
+
+    Only own turns have an id.
+    """
     bullet = f"[{excerpt.id}]" if excerpt.own else "-"
+    said = f" ({excerpt.said})" if excerpt.said else ""
     text = "\n    ".join(_safe(excerpt.text).splitlines())
-    return f"{bullet} {_name(excerpt.who)}: {text}"
+    return f"{bullet}{said} {_name(excerpt.who)}: {text}"
 
 
 def _name(who: str) -> str:

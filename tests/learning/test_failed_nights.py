@@ -1,0 +1,41 @@
+"""A night that was killed while the model answered learns from the same day when it runs again."""
+
+import signal
+import subprocess
+import time
+
+import pytest
+
+from tests.models.scripted import ScriptedModel, learns, says
+
+SCOPE = "user:mira"
+
+
+@pytest.mark.parametrize(
+    "repeated",
+    [
+        "2026-05-26T02:05+01:00",
+        "2026-05-26T09:00+01:00",
+        "2026-05-27T02:05+01:00",
+        "2026-05-28T02:05+01:00",
+    ],
+)
+def test_a_night_killed_during_an_answer_learns_from_its_day_later(bedroom, repeated):
+    bedroom.say("I am allergic to mackerel.")
+    with ScriptedModel(says({}, wait=60), learns) as model:
+        bedroom.set(BRAIN_KIND="openai", BRAIN_BASE_URL=model.url, BRAIN_MODEL="small")
+        env = bedroom.seen.environment
+        process = subprocess.Popen(
+            bedroom.seen.command("sleep", "--now", "2026-05-26T02:05+01:00", "--json"),
+            env=env,
+            start_new_session=True,
+        )
+        while not model.asked:
+            time.sleep(0.05)
+            assert process.poll() is None
+        process.send_signal(signal.SIGKILL)
+        process.wait()
+        out = bedroom.sleep(now=repeated)
+    print(out)
+    assert out[SCOPE]["memories"] == 1
+    assert "mackerel" in bedroom.text("Users/mira/memories/2026-05-25.md")

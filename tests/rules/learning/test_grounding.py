@@ -1,0 +1,116 @@
+"""What a model claims is kept only if a turn of the person says it."""
+
+import random
+from datetime import date
+
+import pytest
+
+from vault_memory.rules.learning.candidate import Extraction, FoundFact, Memory
+from vault_memory.rules.learning.combined import combined
+from vault_memory.rules.learning.grounding import OwnTurn, OwnTurns, grounded
+
+DAY = date(2026, 5, 25)
+TURNS = {
+    "t1": "I am allergic to penicillin. The nurse wrote it down.",
+    "t2": "I do not eat meat, but I love cheese from Gruyère.",
+    "t3": "We are moving to Bergen tomorrow with three cats.",
+    "t4": "Ich vertrage keine Milch.",
+    "t5": "我对花生过敏。",
+}
+OWN = OwnTurns({id_: OwnTurn(text, "alice", DAY) for id_, text in TURNS.items()})
+
+SAID = [
+    ("t1", "Allergic to penicillin"),
+    ("t1", "Alice has a penicillin allergy"),
+    ("t2", "Does not eat meat"),
+    ("t2", "Loves cheese from Gruyère"),
+    ("t3", "Moving to Bergen on 2026-05-26"),
+    ("t3", "Is moving to Bergen with 3 cats"),
+    ("t4", "Verträgt keine Milch"),
+    ("t5", "对花生过敏"),
+]
+NOT_SAID = [
+    "My bank PIN is 4417",
+    "You should see a doctor about the rash",
+    "Bob owes Tomas money",
+    "Allergic to peanuts",
+    "Eats meat",
+    "Moving to Bergen on 2026-05-27",
+    "Moving to Oslo with three cats",
+    "Moving to Bergen with five cats",
+    "Verträgt Milch",
+    "对牛奶过敏",
+    "Keeps bees and flies only in the morning",
+]
+
+
+def learned(*memories: Memory) -> Extraction:
+    return grounded(Extraction(memories), OWN)
+
+
+@pytest.mark.parametrize(("turn", "text"), SAID)
+def test_a_memory_in_the_words_of_its_turn_is_kept(turn: str, text: str) -> None:
+    [memory] = learned(Memory(text, evidence=(turn,))).memories
+
+    assert memory.evidence == (turn,)
+
+
+@pytest.mark.parametrize(("turn", "text"), SAID)
+def test_a_wrong_citation_is_replaced_by_the_turn_that_says_it(
+    turn: str, text: str
+) -> None:
+    wrong = next(id_ for id_ in TURNS if id_ != turn)
+
+    [memory] = learned(Memory(text, evidence=(wrong,))).memories
+
+    assert memory.evidence == (turn,)
+
+
+@pytest.mark.parametrize("text", NOT_SAID)
+@pytest.mark.parametrize("turn", TURNS)
+def test_what_no_turn_says_waits_for_a_person(turn: str, text: str) -> None:
+    extraction = learned(Memory(text, evidence=(turn,)))
+
+    assert not extraction.memories
+    assert [doubt.text for doubt in extraction.proposals] == [text]
+
+
+def test_of_two_hundred_answers_that_cite_at_random_nothing_unsaid_is_kept() -> None:
+    chance = random.Random(4417)
+    statements = [text for _, text in SAID] + NOT_SAID
+    for _ in range(200):
+        texts = chance.choices(statements, k=4)
+        memories = [Memory(text, evidence=(chance.choice([*TURNS]),)) for text in texts]
+        facts = [
+            FoundFact("alice", "said", text, evidence=(chance.choice([*TURNS]),))
+            for text in chance.choices(NOT_SAID, k=2)
+        ]
+        extraction = grounded(Extraction(tuple(memories), tuple(facts)), OWN)
+
+        assert not extraction.facts
+        kept = {memory.text for memory in extraction.memories}
+        assert kept.isdisjoint(NOT_SAID)
+        assert len(kept) == len({text for text in texts if text not in NOT_SAID})
+
+
+def test_a_day_that_the_turn_does_not_name_is_left_out_of_a_fact() -> None:
+    fact = FoundFact("alice", "lives_in", "Bergen", "tomorrow", "2031-01-01", ("t3",))
+
+    [dated] = grounded(Extraction(facts=(fact,)), OWN).facts
+
+    assert (dated.valid_from, dated.valid_until) == ("2026-05-26", "")
+
+
+def test_an_empty_answer_of_a_model_does_not_silence_the_rules() -> None:
+    by_rules = Extraction((Memory("I am allergic to penicillin", evidence=("t1",)),))
+
+    assert (
+        combined(Extraction(nothing_new=True), by_rules).memories == by_rules.memories
+    )
+
+
+def test_what_the_model_and_the_rules_found_in_a_turn_is_kept_once() -> None:
+    by_model = Extraction((Memory("Allergic to penicillin", evidence=("t1",)),))
+    by_rules = Extraction((Memory("I am allergic to penicillin", evidence=("t1",)),))
+
+    assert combined(by_model, by_rules).memories == by_model.memories

@@ -1,0 +1,127 @@
+"""The step that asks the brain: what do the turns say that is worth remembering?
+
+The phrase rules always answer, too. What the brain claims is looked up in the turns.
+"""
+
+from collections.abc import Mapping
+from dataclasses import replace
+from typing import TYPE_CHECKING, Literal
+
+from vault_memory.errors import VaultMemoryError
+from vault_memory.learning import prompts
+from vault_memory.learning.unread_turns import day_of
+from vault_memory.rules.learning.candidate import Extraction, FoundFact, Memory
+from vault_memory.rules.learning.combined import combined
+from vault_memory.rules.learning.extraction import read_answer
+from vault_memory.rules.learning.grounding import OwnTurn, OwnTurns, grounded
+from vault_memory.rules.learning.model_prompt import Excerpt, with_short_ids
+
+if TYPE_CHECKING:
+    from vault_memory.learning.cycle import LearningCycle
+
+BY_RULES = "rules"
+"""The rung of an answer by phrase rules alone"""
+
+
+def ask_the_brain(cycle: "LearningCycle") -> None:
+    """Asks for memories and facts. Each answer is saved before it is used."""
+    if not cycle.gathered.evidence:
+        return
+    excerpts, turn_ids = with_short_ids(cycle.gathered.excerpts)
+    outcome = cycle.outcome
+    try:
+        extraction = _ask(cycle, "extraction", excerpts)
+        answer = cycle.checkpoint.answers["extraction"]
+        # Where a model finds nothing to remember, a second question costs more than it finds.
+        if answer["rung"] != BY_RULES and extraction.has_candidates:
+            facts = _ask(cycle, "facts", excerpts)
+            extraction = _with_facts(extraction, facts)
+    except VaultMemoryError as error:
+        outcome.state = "failed"
+        outcome.reason = error.message
+        return
+    outcome.rung = answer["rung"]
+    outcome.model = answer["model"]
+    outcome.reason = answer["reason"]
+    own_turns = _own_turns(cycle, turn_ids)
+    automated = [
+        OwnTurn(turn.text, turn.user, day_of(turn, cycle.zone))
+        for turn in cycle.gathered.turns
+        if turn.is_automated
+    ]
+    by_rules = grounded(cycle.deps.rules(excerpts), own_turns)
+    found = combined(grounded(extraction, own_turns, automated), by_rules)
+    cycle.extraction = _with_turn_ids(found, turn_ids)
+
+
+def _ask(
+    cycle: "LearningCycle",
+    role: Literal["extraction", "facts"],
+    excerpts: tuple[Excerpt, ...],
+) -> Extraction:
+    places = cycle.places
+    prompt = prompts.turns_prompt(
+        role,
+        cycle.deps.instructions(role),
+        who=cycle.name,
+        night=cycle.night,
+        profile=cycle.text(places.profile),
+        facts=cycle.text(places.facts),
+        excerpts=excerpts,
+        room=cycle.request.room,
+    )
+    text = cycle.ask(role, prompt)
+    rung = cycle.checkpoint.answers[role]["rung"]
+    others = {excerpt.id for excerpt in excerpts if not excerpt.own}
+    return read_answer(
+        text,
+        prompt.turn_ids,
+        other_turns=others & cycle.gathered.others,
+        rung=rung,
+    )
+
+
+def _with_facts(extraction: Extraction, facts: Extraction) -> Extraction:
+    """Returns the extraction with the facts of the second question."""
+    return replace(
+        extraction,
+        facts=(*extraction.facts, *facts.facts),
+        uncited=(*extraction.uncited, *filter(_is_fact, facts.uncited)),
+        proposals=(*extraction.proposals, *facts.proposals),
+        dropped=(*extraction.dropped, *facts.dropped),
+    )
+
+
+def _is_fact(candidate: Memory | FoundFact) -> bool:
+    return isinstance(candidate, FoundFact)
+
+
+def _own_turns(cycle: "LearningCycle", turn_ids: Mapping[str, str]) -> OwnTurns:
+    """Returns the own turns by their short ids."""
+    evidence = cycle.gathered.evidence
+    return OwnTurns(
+        {
+            short_id: OwnTurn(turn.text, turn.user, day_of(turn, cycle.zone))
+            for short_id, turn_id in turn_ids.items()
+            if (turn := evidence.get(turn_id)) is not None
+        }
+    )
+
+
+def _with_turn_ids(extraction: Extraction, turn_ids: Mapping[str, str]) -> Extraction:
+    """Returns the extraction with the ids of the transcript in place of the short ones."""
+
+    def cited(candidate: Memory | FoundFact) -> tuple[str, ...]:
+        return tuple(turn_ids[short_id] for short_id in candidate.evidence)
+
+    return replace(
+        extraction,
+        memories=tuple(
+            replace(memory, evidence=cited(memory)) for memory in extraction.memories
+        ),
+        facts=tuple(replace(fact, evidence=cited(fact)) for fact in extraction.facts),
+        topics={
+            turn_ids.get(short_id, short_id): topic
+            for short_id, topic in extraction.topics.items()
+        },
+    )

@@ -1,0 +1,39 @@
+"""Combines what the phrase rules quote with what a model found. Pure.
+
+The rules quote the person, so what they find cannot be invented. A model that overlooks it, or that
+gives an empty answer, must not silence them.
+"""
+
+from dataclasses import replace
+
+from vault_memory.markdown.note_items import folded
+from vault_memory.rules.learning.candidate import Extraction, FoundFact, Memory
+from vault_memory.rules.learning.grounding import says_as_much
+
+
+def combined(model: Extraction, rules: Extraction) -> Extraction:
+    """Returns the model's extraction with what only the rules found."""
+    memories = [
+        memory for memory in rules.memories if not _has_memory(model.memories, memory)
+    ]
+    stated = {_key(fact) for fact in model.facts}
+    facts = [fact for fact in rules.facts if _key(fact) not in stated]
+    return replace(
+        model,
+        memories=(*model.memories, *memories),
+        facts=(*model.facts, *facts),
+        nothing_new=model.nothing_new and not memories,
+    )
+
+
+def _has_memory(memories: tuple[Memory, ...], wanted: Memory) -> bool:
+    """Returns whether a memory of the same turn says as much."""
+    return any(
+        not set(wanted.evidence).isdisjoint(memory.evidence)
+        and says_as_much(memory.text, wanted.text)
+        for memory in memories
+    )
+
+
+def _key(fact: FoundFact) -> tuple[str, str, str]:
+    return folded(fact.subject), fact.predicate, folded(fact.object)

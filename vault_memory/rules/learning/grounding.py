@@ -1,0 +1,304 @@
+"""Checks that a person's turn says what a model claims to have learned from it. Pure.
+
+A model may cite any own turn for anything: for a sentence of the bot, of another person, or for an
+invention. So the words of each memory and fact are looked up in the turn that it cites. Where another
+own turn carries them, that turn is cited instead. Where none does, only a person can approve the text.
+"""
+
+import re
+from collections import defaultdict
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import dataclass, replace
+from datetime import date
+from math import ceil
+
+from vault_memory.rules.learning.candidate import Extraction, FoundFact, Memory
+from vault_memory.rules.learning.extraction import doubt_of
+from vault_memory.rules.learning.number_words import NUMBER_WORDS
+from vault_memory.rules.learning.relative_days import resolve_days
+from vault_memory.rules.search.tokens import clean, is_run, normalise, stop_words, words
+
+CARRIED_SHARE = 0.6
+"""Of the content words of a statement: how many the turn has to carry"""
+SHORTEST_STEM = 3
+STEM_SHARE = 0.6
+"""Two words count as one when they begin alike for this share of the longer one"""
+NOT_SAID = "the turn that it cites does not say this"
+SAID_BY_A_JOB = "only an automated turn says it"
+
+_PERSON = frozenset(
+    "user person speaker benutzer nutzer usuario usuaria utilisateur utilisatrice "
+    "пользователь 用户 用戶".split()
+)
+"""Words by which models refer to the speaker"""
+_NEGATIONS = frozenset(
+    "not no never none nothing cannot without neither nor hardly t "
+    "kein keine keinen keinem keiner keines nicht nie niemals ohne nichts "
+    "nunca jamás sin ninguno ninguna nada tampoco "
+    "ne n pas jamais sans aucun aucune rien "
+    "не нет никогда без ничего нельзя".split()
+)
+"""`t` and `n` are what is left of "don't" and of "n'aime" """
+_NEGATION_SIGNS = re.compile("[不没沒无無别別勿]")
+_CLAUSE_END = re.compile(
+    r"[.!?;,:。！？；，、\n]+|\b(?:but|aber|sondern|mais|pero|sino|но|зато)\b|但是|但|而是",
+    re.IGNORECASE,
+)
+_NUMBER = re.compile(r"\d+")
+
+
+@dataclass(frozen=True, slots=True)
+class OwnTurn:
+    """A turn in the person's own words."""
+
+    text: str
+    who: str
+    day: date
+    """the local day on which it was said"""
+
+
+class OwnTurns:
+    """The person's own turns of one question, by id."""
+
+    def __init__(self, turns: Mapping[str, OwnTurn]) -> None:
+        self._turns = turns
+        self._words: dict[str, _TurnWords] = {}
+
+    def citation(self, statement: str, cited: Iterable[str]) -> tuple[str, ...]:
+        """Returns the turns that say the statement: of the cited ones, else another own turn.
+
+        Empty when none does.
+        """
+        claim = _Claim(statement)
+        known = [turn_id for turn_id in cited if turn_id in self._turns]
+        carriers = [turn_id for turn_id in known if self._carries(turn_id, claim)]
+        if carriers:
+            return tuple(dict.fromkeys(carriers))
+        other = [turn_id for turn_id in self._turns if turn_id not in known]
+        matches = [turn_id for turn_id in other if self._carries(turn_id, claim)]
+        best = max(
+            matches,
+            key=lambda turn_id: self._turn_words(turn_id).share(claim),
+            default=None,
+        )
+        return () if best is None else (best,)
+
+    def dated_memory(self, memory: Memory) -> Memory:
+        """Returns the memory with calendar days in place of words such as "tomorrow"."""
+        return replace(memory, text=self._resolved(memory.text, memory.evidence[0]))
+
+    def dated_fact(self, fact: FoundFact) -> FoundFact:
+        """Returns the fact with calendar days. A date that its turn does not name is left out."""
+        turn_id = fact.evidence[0]
+        first, last = (
+            self._day_said(text, turn_id)
+            for text in (fact.valid_from, fact.valid_until)
+        )
+        object_ = self._resolved(fact.object, turn_id)
+        return replace(fact, object=object_, valid_from=first, valid_until=last)
+
+    def _resolved(self, text: str, turn_id: str) -> str:
+        return resolve_days(text, self._turns[turn_id].day).text
+
+    def _day_said(self, text: str, turn_id: str) -> str:
+        resolved = self._resolved(text, turn_id)
+        is_said = self._turn_words(turn_id).has_numbers(_NUMBER.findall(resolved))
+        return resolved if is_said else ""
+
+    def _carries(self, turn_id: str, claim: "_Claim") -> bool:
+        return self._turn_words(turn_id).carries(claim)
+
+    def _turn_words(self, turn_id: str) -> "_TurnWords":
+        if turn_id not in self._words:
+            self._words[turn_id] = _TurnWords(self._turns[turn_id])
+        return self._words[turn_id]
+
+
+def grounded(
+    extraction: Extraction, turns: OwnTurns, automated: Iterable[OwnTurn] = ()
+) -> Extraction:
+    """Returns the extraction with the citations that hold; what no own turn says is proposed.
+
+    What the text of an automated turn says is dropped: every night would propose the same again.
+    """
+    jobs = [_TurnWords(turn) for turn in automated]
+    dropped = list(extraction.dropped)
+    memories: list[Memory] = []
+    facts: list[FoundFact] = []
+    doubts = dict.fromkeys(extraction.proposals)
+    for candidate in (*extraction.memories, *extraction.facts, *extraction.uncited):
+        citation = turns.citation(_claim_of(candidate), candidate.evidence)
+        if not citation:
+            doubts.pop(doubt_of(candidate), None)
+            claim = _Claim(_claim_of(candidate))
+            if any(job.carries(claim) for job in jobs):
+                dropped.append(doubt_of(replace(candidate, doubt=SAID_BY_A_JOB)))
+            else:
+                unsaid = replace(candidate, doubt=candidate.doubt or NOT_SAID)
+                doubts[doubt_of(unsaid)] = None
+            continue
+        if candidate.doubt:
+            doubts.pop(doubt_of(candidate), None)
+        cited = replace(candidate, evidence=citation, doubt="")
+        if isinstance(cited, Memory):
+            memories.append(turns.dated_memory(cited))
+        else:
+            facts.append(turns.dated_fact(cited))
+    return replace(
+        extraction,
+        memories=tuple(memories),
+        facts=tuple(facts),
+        uncited=(),
+        proposals=tuple(doubts),
+        dropped=tuple(dict.fromkeys(dropped)),
+    )
+
+
+def _claim_of(candidate: Memory | FoundFact) -> str:
+    """Returns the words that a turn has to carry: a predicate is a word of the program."""
+    if isinstance(candidate, Memory):
+        return candidate.text
+    return f"{candidate.subject} {candidate.object}"
+
+
+def says_as_much(text: str, statement: str) -> bool:
+    """Returns whether a text has most content words of a statement, and all its numbers."""
+    claim = _Claim(statement)
+    stems = _stems(words(text))
+    carried = sum(_begins_like_one_of(word, stems) for word in claim.content)
+    has_numbers = claim.numbers <= frozenset(_NUMBER.findall(text))
+    return has_numbers and carried >= CARRIED_SHARE * len(claim.content)
+
+
+class _Claim:
+    """The words of a statement that a turn has to carry."""
+
+    def __init__(self, text: str) -> None:
+        self.tokens = words(text)
+        self.content = _content_words(self.tokens)
+        # "One" and "eine" are mostly articles.
+        spelled = _numbers_in_words(text) - {"0", "1"}
+        self.numbers = frozenset(_NUMBER.findall(text)) | spelled
+        self.names = frozenset(_names(text))
+        self.is_negated = _is_negated(text)
+
+
+class _TurnWords:
+    """The words of one turn, as claims are compared with them."""
+
+    def __init__(self, turn: OwnTurn) -> None:
+        self._who = frozenset(words(turn.who)) | _PERSON
+        self._tokens = f" {' '.join(words(turn.text))} "
+        self._clauses = [_Clause(clause) for clause in _clauses(turn.text)]
+        self._stems = _stems(words(turn.text))
+        # A model may resolve "tomorrow" itself, and it may date a fact by the turn.
+        resolved = resolve_days(turn.text, turn.day)
+        self._numbers = (
+            frozenset(_NUMBER.findall(f"{turn.text} {turn.day}"))
+            | _numbers_in_words(turn.text)
+            | resolved.numbers
+        )
+
+    def carries(self, claim: _Claim) -> bool:
+        """Returns whether the turn says the claim, as far as words can show."""
+        content = self._to_carry(claim)
+        if not content:
+            return False
+        if f" {' '.join(claim.tokens)} " in self._tokens:
+            return True
+        if not self.has_numbers(claim.numbers):
+            return False
+        # A name that the turn lacks is another person or place.
+        if not all(self._has(name) for name in claim.names - self._who):
+            return False
+        if self.share(claim) < CARRIED_SHARE:
+            return False
+        return self._agrees_in_negation(claim, content)
+
+    def has_numbers(self, numbers: Iterable[str]) -> bool:
+        """Returns whether the turn names all these numbers, as digits, as words or in its days."""
+        return self._numbers.issuperset(numbers)
+
+    def share(self, claim: _Claim) -> float:
+        """Returns the share of the content words that the turn carries."""
+        content = self._to_carry(claim)
+        carried = sum(self._has(word) for word in content)
+        return carried / len(content) if content else 0.0
+
+    def _to_carry(self, claim: _Claim) -> list[str]:
+        return [word for word in claim.content if word not in self._who]
+
+    def _has(self, word: str) -> bool:
+        return _begins_like_one_of(word, self._stems)
+
+    def _agrees_in_negation(self, claim: _Claim, content: list[str]) -> bool:
+        """Guards against "I do not eat meat" that became "Eats meat"."""
+        shares = [(clause.count(content), clause) for clause in self._clauses]
+        most = max((count for count, _ in shares), default=0)
+        closest = [clause for count, clause in shares if count == most]
+        return any(clause.is_negated == claim.is_negated for clause in closest)
+
+
+class _Clause:
+    """A clause of a turn: a negation reaches no further."""
+
+    def __init__(self, text: str) -> None:
+        self.is_negated = _is_negated(text)
+        self._stems = _stems(words(text))
+
+    def count(self, content: Iterable[str]) -> int:
+        """Returns how many of the words it has."""
+        return sum(_begins_like_one_of(word, self._stems) for word in content)
+
+
+def _content_words(tokens: list[str]) -> list[str]:
+    stop = stop_words(tokens)
+    content = (token for token in tokens if token not in stop and not token.isdecimal())
+    return list(dict.fromkeys(content))
+
+
+def _names(text: str) -> Iterator[str]:
+    """Yields the words with a capital letter, except the first one of a sentence."""
+    for clause in re.split(r"[.!?。！？\n]+", clean(text)):
+        for word in clause.split()[1:]:
+            bare = word.strip("\"'“”„«»()[],:;*_")
+            if bare[:1].isupper() and bare.lower() not in ("i", "i'm", "i’m"):
+                yield from words(bare)
+
+
+def _clauses(text: str) -> list[str]:
+    return [clause for clause in _CLAUSE_END.split(clean(text)) if clause.strip()]
+
+
+def _is_negated(text: str) -> bool:
+    if _NEGATION_SIGNS.search(text):
+        return True
+    return not _NEGATIONS.isdisjoint(words(text.replace("’", "'")))
+
+
+def _numbers_in_words(text: str) -> frozenset[str]:
+    spaced = normalise(text).lower().split()
+    numbers = {NUMBER_WORDS[word] for word in spaced if word in NUMBER_WORDS}
+    signs = {
+        NUMBER_WORDS[sign] for sign in text if is_run(sign) and sign in NUMBER_WORDS
+    }
+    return frozenset(map(str, numbers | signs))
+
+
+def _stems(tokens: Iterable[str]) -> dict[str, list[str]]:
+    stems: dict[str, list[str]] = defaultdict(list)
+    for token in set(tokens):
+        stems[token[:SHORTEST_STEM]].append(token)
+    return dict(stems)
+
+
+def _begins_like_one_of(word: str, stems: Mapping[str, list[str]]) -> bool:
+    candidates = stems.get(word[:SHORTEST_STEM], ())
+    if is_run(word):
+        return word in candidates
+    return any(_begin_alike(word, candidate) for candidate in candidates)
+
+
+def _begin_alike(first: str, second: str) -> bool:
+    length = max(SHORTEST_STEM, ceil(STEM_SHARE * max(len(first), len(second))))
+    return first == second or first[:length] == second[:length]
