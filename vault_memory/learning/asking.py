@@ -81,7 +81,10 @@ def _ask(
     )
 
 
-def _with_facts(extraction: Extraction, facts: Extraction) -> Extraction:
+def _with_facts(
+    extraction: Extraction,
+    facts: Extraction,
+) -> Extraction:
     """Returns the extraction with the facts of the second question."""
     return replace(
         extraction,
@@ -96,7 +99,10 @@ def _is_fact(candidate: Memory | FoundFact) -> bool:
     return isinstance(candidate, FoundFact)
 
 
-def _own_turns(cycle: "LearningCycle", turn_ids: Mapping[str, str]) -> OwnTurns:
+def _own_turns(
+    cycle: "LearningCycle",
+    turn_ids: Mapping[str, str],
+) -> OwnTurns:
     """Returns the own turns by their short ids."""
     evidence = cycle.gathered.evidence
     return OwnTurns(
@@ -108,7 +114,10 @@ def _own_turns(cycle: "LearningCycle", turn_ids: Mapping[str, str]) -> OwnTurns:
     )
 
 
-def _with_turn_ids(extraction: Extraction, turn_ids: Mapping[str, str]) -> Extraction:
+def _with_turn_ids(
+    extraction: Extraction,
+    turn_ids: Mapping[str, str],
+) -> Extraction:
     """Returns the extraction with the ids of the transcript in place of the short ones."""
 
     def cited(candidate: Memory | FoundFact) -> tuple[str, ...]:

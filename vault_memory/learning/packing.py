@@ -75,7 +75,10 @@ def _moment_in_words(moment: datetime) -> str:
     return f"{WEEKDAYS[moment.weekday()]} {moment:%Y-%m-%d %H:%M}"
 
 
-def is_own(turn: Turn, user: str) -> bool:
+def is_own(
+    turn: Turn,
+    user: str,
+) -> bool:
     """Whether the turn has the words of `user`; without `user`, of any person in a channel."""
     if turn.role != "user" or turn.origin != "owner" or turn.is_automated:
         return False
@@ -103,7 +106,10 @@ def prefix(
     return packed_turns
 
 
-def packed(turns: Sequence[PackedTurn], room: int) -> Iterator[Excerpt]:
+def packed(
+    turns: Sequence[PackedTurn],
+    room: int,
+) -> Iterator[Excerpt]:
     """Yields the lines of the question in the order of the turns. Together they fit."""
     people = [turn for turn in turns if not turn.turn.is_automated]
     jobs = [turn for turn in turns if turn.turn.is_automated]
@@ -123,7 +129,10 @@ def _total(turns: Iterable[PackedTurn]) -> int:
     return sum(turn.size for turn in turns)
 
 
-def _newest(turns: Sequence[PackedTurn], room: int) -> list[PackedTurn]:
+def _newest(
+    turns: Sequence[PackedTurn],
+    room: int,
+) -> list[PackedTurn]:
     """Returns the newest turns whose shortest lines fit."""
     start = len(turns)
     while start > 0 and turns[start - 1].least <= room:
@@ -132,7 +141,10 @@ def _newest(turns: Sequence[PackedTurn], room: int) -> list[PackedTurn]:
     return list(turns[start:])
 
 
-def _sizes(turns: Sequence[PackedTurn], room: int) -> dict[int, int]:
+def _sizes(
+    turns: Sequence[PackedTurn],
+    room: int,
+) -> dict[int, int]:
     """Returns the size of each line, by identity, with the highest common limit that fits."""
     low = 0
     high = max((turn.size for turn in turns), default=0)

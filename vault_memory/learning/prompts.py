@@ -125,7 +125,10 @@ def reflection_prompt(
     return prompt.fitted(room)
 
 
-def recent(days: Mapping[date, str], room: int = MOST_OF_DAYS) -> list[tuple[str, str]]:
+def recent(
+    days: Mapping[date, str],
+    room: int = MOST_OF_DAYS,
+) -> list[tuple[str, str]]:
     """Returns the newest dated notes that fit, in the order of their days. One may be cut."""
     notes: list[tuple[str, str]] = []
     for day in sorted(days, reverse=True):
@@ -136,7 +139,10 @@ def recent(days: Mapping[date, str], room: int = MOST_OF_DAYS) -> list[tuple[str
     return notes[::-1]
 
 
-def _notes_of_person(profile: str, facts: str) -> tuple[tuple[str, str], ...]:
+def _notes_of_person(
+    profile: str,
+    facts: str,
+) -> tuple[tuple[str, str], ...]:
     return _not_empty(
         (("profile", profile[:MOST_OF_A_NOTE]), ("facts", facts[:MOST_OF_A_NOTE]))
     )

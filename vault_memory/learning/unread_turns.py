@@ -98,7 +98,10 @@ def unread(
     return sorted(turns.values(), key=lambda turn: turn.at)
 
 
-def read_out(logs: Mapping[str, Log], remaining: Iterable[Turn]) -> dict[str, str]:
+def read_out(
+    logs: Mapping[str, Log],
+    remaining: Iterable[Turn],
+) -> dict[str, str]:
     """Returns the signatures of the transcripts that have none of the `remaining` turns."""
     waiting = {turn.id for turn in remaining}
     return {
@@ -114,6 +117,9 @@ def moment_of(ts: str) -> datetime:
     return moment.replace(tzinfo=UTC) if moment.tzinfo is None else moment
 
 
-def day_of(turn: Turn, zone: tzinfo) -> date:
+def day_of(
+    turn: Turn,
+    zone: tzinfo,
+) -> date:
     """Returns the local date of a turn."""
     return turn.at.astimezone(zone).date()

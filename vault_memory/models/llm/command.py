@@ -33,7 +33,11 @@ ALLOWED = ("PATH", "LANG", "LC_ALL", "LC_CTYPE", "TZ")
 class CommandBrain:
     """Starts one command for each prompt."""
 
-    def __init__(self, settings: "Settings", environment: Mapping[str, str]) -> None:
+    def __init__(
+        self,
+        settings: "Settings",
+        environment: Mapping[str, str],
+    ) -> None:
         if not settings.command:
             raise BrainUnavailable(
                 "`brain.command` is not set",
@@ -59,7 +63,11 @@ class CommandBrain:
             )
         return BrainAnswer(text, "repair", self.name)
 
-    def _run(self, prompt: "Prompt", reason_unusable: str) -> str:
+    def _run(
+        self,
+        prompt: "Prompt",
+        reason_unusable: str,
+    ) -> str:
         request = {
             "role": prompt.role,
             "system": prompt.system,
@@ -73,7 +81,11 @@ class CommandBrain:
         ) as folder:
             return self._run_process(json.dumps(request).encode() + b"\n", folder)
 
-    def _run_process(self, request: bytes, folder: str) -> str:
+    def _run_process(
+        self,
+        request: bytes,
+        folder: str,
+    ) -> str:
         try:
             process = subprocess.Popen(
                 self._command,
@@ -143,7 +155,10 @@ def _exchange(
     return b"", "late"
 
 
-def _written(input_fd: int, remaining: memoryview) -> int:
+def _written(
+    input_fd: int,
+    remaining: memoryview,
+) -> int:
     """Return the number of bytes written; all of them when the program closed its input."""
     try:
         return os.write(input_fd, remaining[: 1 << 16])

@@ -26,7 +26,11 @@ class BackedBrain:
     The answer names its source and the reason for a fallback.
     """
 
-    def __init__(self, model: Brain, rules: Brain) -> None:
+    def __init__(
+        self,
+        model: Brain,
+        rules: Brain,
+    ) -> None:
         self._model, self._rules = model, rules
         self.name = model.name
 

@@ -104,7 +104,11 @@ class OpenAIBrain:
             self._model,
         )
 
-    def _solve(self, prompt: "Prompt", depth: int) -> list[_PartialAnswer]:
+    def _solve(
+        self,
+        prompt: "Prompt",
+        depth: int,
+    ) -> list[_PartialAnswer]:
         """Answer a prompt; split it into halves when it is too long.
 
         A division without the person's own turns is not asked: nothing could be learned from it.
@@ -124,7 +128,10 @@ class OpenAIBrain:
         return [partial for half in halves for partial in self._solve(half, depth - 1)]
 
     def _continued(
-        self, entries: str, prompt: "Prompt", depth: int
+        self,
+        entries: str,
+        prompt: "Prompt",
+        depth: int,
     ) -> list[_PartialAnswer]:
         """Keep the complete entries of a truncated answer, and ask for the turns after them."""
         answers = [_PartialAnswer(entries, "text", prompt.turn_ids)]
@@ -193,7 +200,12 @@ class OpenAIBrain:
                 self._format_index = format_index
                 return text, FORMATS[format_index]
 
-    def _body(self, messages: list[Message], rung: Rung, prompt: "Prompt") -> bytes:
+    def _body(
+        self,
+        messages: list[Message],
+        rung: Rung,
+        prompt: "Prompt",
+    ) -> bytes:
         request: dict[str, Any] = {
             "model": self._model,
             "messages": messages,
@@ -255,7 +267,11 @@ class OpenAIBrain:
                 read(response, LARGEST),
             )
 
-    def _unavailable(self, reason: str, hint: str = "") -> BrainUnavailable:
+    def _unavailable(
+        self,
+        reason: str,
+        hint: str = "",
+    ) -> BrainUnavailable:
         url = urlsplit(self._url)
         server = f"the language model at {url.scheme}://{url.netloc}"
         return BrainUnavailable(

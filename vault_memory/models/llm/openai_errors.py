@@ -47,7 +47,12 @@ class Truncated(Exception):
 class FormatRefused(Exception):
     """The server does not support the requested format, or an option of the request."""
 
-    def __init__(self, reason: str, *, option: str = "") -> None:
+    def __init__(
+        self,
+        reason: str,
+        *,
+        option: str = "",
+    ) -> None:
         super().__init__(reason)
         self.option = option
         """the option that its answer names"""
@@ -56,13 +61,21 @@ class FormatRefused(Exception):
 class Refused(Exception):
     """The server refuses the request in every format."""
 
-    def __init__(self, reason: str, hint: str) -> None:
+    def __init__(
+        self,
+        reason: str,
+        hint: str,
+    ) -> None:
         super().__init__(reason)
         self.hint = hint
 
 
 def parse_reply(
-    status: int, content: bytes, *, strict: bool = True, sends_limit: bool = False
+    status: int,
+    content: bytes,
+    *,
+    strict: bool = True,
+    sends_limit: bool = False,
 ) -> dict[str, Any]:
     """Return the reply as an object, or raise one of the exceptions above.
 
@@ -120,7 +133,10 @@ def answer_text(reply: Mapping[str, Any]) -> str:
     return text
 
 
-def _refusal(status: int, body: str) -> str:
+def _refusal(
+    status: int,
+    body: str,
+) -> str:
     return f"it refuses the request (status {status}{_code(body)})"
 
 
@@ -135,7 +151,10 @@ def _was_shortened(reply: Mapping[str, Any]) -> bool:
     return isinstance(tokens, int) and tokens > 0 and tokens % 1024 == 0
 
 
-def _refused(status: int, body: str) -> Refused:
+def _refused(
+    status: int,
+    body: str,
+) -> Refused:
     match status:
         case 401 | 403:
             return Refused("it does not accept the key", "check `brain.api_key_file`")

@@ -44,7 +44,9 @@ def facts_schema(turn_ids: Sequence[str] = ()) -> dict[str, Any]:
 
 
 def _rows_of_turns(
-    key: str, fields: dict[str, Any], turn_ids: Sequence[str]
+    key: str,
+    fields: dict[str, Any],
+    turn_ids: Sequence[str],
 ) -> dict[str, Any]:
     turn: dict[str, Any] = _TEXT
     if 0 < len(turn_ids) <= MOST_CHOICES:

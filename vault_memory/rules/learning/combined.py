@@ -11,7 +11,10 @@ from vault_memory.rules.learning.candidate import Extraction, FoundFact, Memory
 from vault_memory.rules.learning.grounding import says_as_much
 
 
-def combined(model: Extraction, rules: Extraction) -> Extraction:
+def combined(
+    model: Extraction,
+    rules: Extraction,
+) -> Extraction:
     """Returns the model's extraction with what only the rules found."""
     memories = [
         memory for memory in rules.memories if not _has_memory(model.memories, memory)
@@ -26,7 +29,10 @@ def combined(model: Extraction, rules: Extraction) -> Extraction:
     )
 
 
-def _has_memory(memories: tuple[Memory, ...], wanted: Memory) -> bool:
+def _has_memory(
+    memories: tuple[Memory, ...],
+    wanted: Memory,
+) -> bool:
     """Returns whether a memory of the same turn says as much."""
     return any(
         not set(wanted.evidence).isdisjoint(memory.evidence)

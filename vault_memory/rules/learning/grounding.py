@@ -64,7 +64,11 @@ class OwnTurns:
         self._turns = turns
         self._words: dict[str, _TurnWords] = {}
 
-    def citation(self, statement: str, cited: Iterable[str]) -> tuple[str, ...]:
+    def citation(
+        self,
+        statement: str,
+        cited: Iterable[str],
+    ) -> tuple[str, ...]:
         """Returns the turns that say the statement: of the cited ones, else another own turn.
 
         Empty when none does.
@@ -97,15 +101,27 @@ class OwnTurns:
         object_ = self._resolved(fact.object, turn_id)
         return replace(fact, object=object_, valid_from=first, valid_until=last)
 
-    def _resolved(self, text: str, turn_id: str) -> str:
+    def _resolved(
+        self,
+        text: str,
+        turn_id: str,
+    ) -> str:
         return resolve_days(text, self._turns[turn_id].day).text
 
-    def _day_said(self, text: str, turn_id: str) -> str:
+    def _day_said(
+        self,
+        text: str,
+        turn_id: str,
+    ) -> str:
         resolved = self._resolved(text, turn_id)
         is_said = self._turn_words(turn_id).has_numbers(_NUMBER.findall(resolved))
         return resolved if is_said else ""
 
-    def _carries(self, turn_id: str, claim: "_Claim") -> bool:
+    def _carries(
+        self,
+        turn_id: str,
+        claim: "_Claim",
+    ) -> bool:
         return self._turn_words(turn_id).carries(claim)
 
     def _turn_words(self, turn_id: str) -> "_TurnWords":
@@ -115,7 +131,9 @@ class OwnTurns:
 
 
 def grounded(
-    extraction: Extraction, turns: OwnTurns, automated: Iterable[OwnTurn] = ()
+    extraction: Extraction,
+    turns: OwnTurns,
+    automated: Iterable[OwnTurn] = (),
 ) -> Extraction:
     """Returns the extraction with the citations that hold; what no own turn says is proposed.
 
@@ -161,7 +179,10 @@ def _claim_of(candidate: Memory | FoundFact) -> str:
     return f"{candidate.subject} {candidate.object}"
 
 
-def says_as_much(text: str, statement: str) -> bool:
+def says_as_much(
+    text: str,
+    statement: str,
+) -> bool:
     """Returns whether a text has most content words of a statement, and all its numbers."""
     claim = _Claim(statement)
     stems = _stems(words(text))
@@ -231,7 +252,11 @@ class _TurnWords:
     def _has(self, word: str) -> bool:
         return _begins_like_one_of(word, self._stems)
 
-    def _agrees_in_negation(self, claim: _Claim, content: list[str]) -> bool:
+    def _agrees_in_negation(
+        self,
+        claim: _Claim,
+        content: list[str],
+    ) -> bool:
         """Guards against "I do not eat meat" that became "Eats meat"."""
         shares = [(clause.count(content), clause) for clause in self._clauses]
         most = max((count for count, _ in shares), default=0)
@@ -292,13 +317,19 @@ def _stems(tokens: Iterable[str]) -> dict[str, list[str]]:
     return dict(stems)
 
 
-def _begins_like_one_of(word: str, stems: Mapping[str, list[str]]) -> bool:
+def _begins_like_one_of(
+    word: str,
+    stems: Mapping[str, list[str]],
+) -> bool:
     candidates = stems.get(word[:SHORTEST_STEM], ())
     if is_run(word):
         return word in candidates
     return any(_begin_alike(word, candidate) for candidate in candidates)
 
 
-def _begin_alike(first: str, second: str) -> bool:
+def _begin_alike(
+    first: str,
+    second: str,
+) -> bool:
     length = max(SHORTEST_STEM, ceil(STEM_SHARE * max(len(first), len(second))))
     return first == second or first[:length] == second[:length]

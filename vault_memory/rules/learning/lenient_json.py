@@ -45,7 +45,10 @@ def without_thoughts(text: str) -> str:
 
 
 def json_in(
-    text: str, keys: Collection[str], *, lists: bool = False
+    text: str,
+    keys: Collection[str],
+    *,
+    lists: bool = False,
 ) -> JsonMatch | None:
     """Returns the first JSON object with one of the keys, or None.
 
@@ -96,7 +99,11 @@ def _parse(text: str) -> Iterator[Any]:
         return
 
 
-def _search_inside(text: str, keys: Collection[str], lists: bool) -> JsonMatch | None:
+def _search_inside(
+    text: str,
+    keys: Collection[str],
+    lists: bool,
+) -> JsonMatch | None:
     """Returns the first fitting JSON value among other words."""
     decoder = json.JSONDecoder()
     opening = re.compile(r"[{\[]" if lists else r"\{")
@@ -119,7 +126,11 @@ def _search_inside(text: str, keys: Collection[str], lists: bool) -> JsonMatch |
     return None
 
 
-def _fits(value: object, keys: Collection[str], lists: bool) -> bool:
+def _fits(
+    value: object,
+    keys: Collection[str],
+    lists: bool,
+) -> bool:
     if isinstance(value, list):
         return lists and (not value or any(isinstance(row, Mapping) for row in value))
     if not isinstance(value, dict):

@@ -181,7 +181,10 @@ def with_short_ids(
     return tuple(renamed), {short: turn_id for turn_id, short in short_ids.items()}
 
 
-def filled(template: str, values: Mapping[str, str]) -> str:
+def filled(
+    template: str,
+    values: Mapping[str, str],
+) -> str:
     """Returns the template with each ``{{name}}`` replaced; unknown names stay.
 
     Names inside of inserted values are not replaced.
@@ -195,7 +198,8 @@ def known_size(known: Iterable[tuple[str, str]]) -> int:
 
 
 def _fitted(
-    known: tuple[tuple[str, str], ...], room: int
+    known: tuple[tuple[str, str], ...],
+    room: int,
 ) -> tuple[tuple[str, str], ...]:
     """Cuts each text to the greatest common length that fits; drops all when the tags do not fit."""
     room += len(SEPARATOR)  # none follows the last note
@@ -213,12 +217,16 @@ def _fitted(
 
 
 def _cut_notes(
-    known: tuple[tuple[str, str], ...], length: int
+    known: tuple[tuple[str, str], ...],
+    length: int,
 ) -> tuple[tuple[str, str], ...]:
     return tuple((name, _beginning(text, length)) for name, text in known)
 
 
-def _beginning(text: str, length: int) -> str:
+def _beginning(
+    text: str,
+    length: int,
+) -> str:
     """Returns complete lines from the top, and a mark for the missing text."""
     if len(text) <= length:
         return text
@@ -231,7 +239,10 @@ _PLACEHOLDER = re.compile(r"\{\{ ?([a-z_]+) ?\}\}")
 _TAG_START = re.compile(r"<(?=/?[A-Za-z])")
 
 
-def _tagged(name: str, inner: str) -> str:
+def _tagged(
+    name: str,
+    inner: str,
+) -> str:
     return f"<{name}>\n{inner.rstrip()}\n</{name}>"
 
 
