@@ -9,9 +9,9 @@ from typing import Any
 
 import pytest
 
-from vault_memory.edits.commands import ApplyOps, UndoRecord
+from vault_memory.edits.commands import ApplyOps, RunOptions, UndoRecord
 from vault_memory.edits.edit_result import Edit
-from vault_memory.edits.editor import NoteEditor
+from vault_memory.edits.editor import EditorSetup, NoteEditor
 from vault_memory.rules.paths.layout import Layout
 from vault_memory.vault.reader import Folder
 
@@ -41,8 +41,9 @@ class Desk:
                 self.reader(self.vault),
                 layout,
                 self.state,
-                learn=lambda path, note: self.learnt.append(path),
-                **self.options,
+                EditorSetup(
+                    learn=lambda path, note: self.learnt.append(path), **self.options
+                ),
             )
         return self._curator
 
@@ -82,7 +83,7 @@ class Desk:
             note, source, now := self.now, ApplyOps(ops), why=asked.get("why", "")
         )
         run = run.with_provenance(asked.get("origin", "owner"))
-        return self.curator.run(run, now, **named)
+        return self.curator.run(run, now, RunOptions(**named))
 
     def append(self, line: str, heading: str = "Tea", **asked: Any) -> Edit:
         return self.do({"op": "append", "heading": heading, "line": line}, **asked)

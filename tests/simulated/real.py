@@ -19,9 +19,9 @@ import apsw
 from tests.simulated.disk import AUDIT, NOTE, PAGE, Disk
 from tests.vault.write.world import EMPTY, TickingJournal
 from vault_memory.edits.audit_log import AuditLog
-from vault_memory.edits.commands import ApplyOps, EditCommand
+from vault_memory.edits.commands import ApplyOps, EditCommand, RunOptions
 from vault_memory.edits.edit_errors import NotRecorded
-from vault_memory.edits.editor import NoteEditor
+from vault_memory.edits.editor import EditorSetup, NoteEditor
 from vault_memory.errors import NoteNotFound, NoteUnreadable, VaultMemoryError
 from vault_memory.rules.edits.audit_reader import read_line
 from vault_memory.rules.edits.audit_record import Record
@@ -144,8 +144,7 @@ class Real:
             folder,  # type: ignore[arg-type]
             _LAYOUT,
             self.state,
-            trail=trail,
-            files=self.disk,
+            EditorSetup(trail=trail, files=self.disk),
         )
         journal = TickingJournal(self.connection, self.disk)
         means = WriteContext(
@@ -170,7 +169,7 @@ class Real:
             user_id="main",
         )
         try:
-            self.curator.run(run, self.now, patient=False)
+            self.curator.run(run, self.now, RunOptions(patient=False))
         except (VaultMemoryError, JournalUnavailable):
             return
 

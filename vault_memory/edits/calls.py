@@ -86,13 +86,14 @@ class EditCalls:
                     settings.summary_command,
                     timeout=settings.summary_timeout_seconds,
                 )
+            setup = edits_editor.EditorSetup(settings.human_items, self.reindex)
+            if self._announcer is not None:
+                setup = setup._replace(tell=self._announcer.tell)
             self._editor = edits_editor.NoteEditor(
                 self.vault.folder,
                 self.vault.layout,
                 self.vault.state.path,
-                human_items=settings.human_items,
-                learn=self.reindex,
-                tell=self._announcer.tell if self._announcer else lambda record: None,
+                setup,
             )
         return self._editor
 
@@ -376,9 +377,8 @@ class EditCalls:
     ) -> "Edit":
         """Execute a command, and log how long it took. The caller holds the transaction."""
         started = time.perf_counter()
-        edit = self.editor.run(
-            command, moment, expected=expected, merge=merge, dry_run=dry_run
-        )
+        options = commands.RunOptions(expected, merge, dry_run)
+        edit = self.editor.run(command, moment, options)
         if not dry_run:
             milliseconds = 1000 * (time.perf_counter() - started)
             logger.info("%s (%.0f ms)", edit.summary, milliseconds)

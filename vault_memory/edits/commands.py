@@ -219,6 +219,22 @@ class EditCommand:
             return None
 
 
+class RunOptions(NamedTuple):
+    """How a command is executed."""
+
+    expected: str | None = None
+    """the revision that the ops were made for: another one raises NoteChanged, unless `merge`"""
+    merge: bool = False
+    dry_run: bool = False
+    patient: bool = True
+    """waits a moment for a note that is in use"""
+    idle: bool = True
+    """records a command, too, that neither changes nor proposes anything"""
+
+
+DEFAULT_RUN = RunOptions()
+
+
 def new_command_id(now: datetime) -> str:
     """Returns an id that sorts by time."""
     milliseconds = max(0, int(now.timestamp() * 1000))

@@ -15,7 +15,7 @@ from dataclasses import dataclass, replace
 from datetime import UTC, datetime
 from typing import TYPE_CHECKING
 
-from vault_memory.edits.commands import MergeCopy, RestoreVersion
+from vault_memory.edits.commands import MergeCopy, RestoreVersion, RunOptions
 from vault_memory.edits.conflict_copy import ConflictCopy, Outcome, ResolvedConflict
 from vault_memory.edits.copy_verdicts import Verdicts
 from vault_memory.edits.edit_errors import UnclearId
@@ -200,7 +200,7 @@ class Conflicts:
         command = self._editor.new_command(
             copy.note, resolution.source, now, resolution.action, why=why
         )
-        edit = self._editor.run(command, now, patient=resolution.patient)
+        edit = self._editor.run(command, now, RunOptions(patient=resolution.patient))
         if edit.pending:
             return ResolvedConflict(copy, "pending", edit.pending[0].explanation, edit)
         if any(op.outcome == "noop_no_match" for op in edit.applied):

@@ -1,7 +1,8 @@
-"""Executes commands: reads the note, plans, writes and records. Every change of a note by a program comes here.
+"""Executes commands: reads the note, plans, writes and records.
 
-When somebody saves a note meanwhile, its newer text gets the ops. A write that is not possible now waits in the
-journal. `note_access` reads, `plans` decides what a command does, and `audit_recorder` writes the records.
+Every change of a note by a program comes here. When a person saves the note meanwhile, the newer text
+gets the ops. A write that is not possible now waits in the journal. `note_access` reads, `plans`
+decides what a command does, and `audit_recorder` writes the records.
 """
 
 import fcntl
@@ -13,16 +14,18 @@ from contextlib import AbstractContextManager, contextmanager
 from dataclasses import replace
 from datetime import datetime, timedelta
 from pathlib import Path
-from typing import TYPE_CHECKING, Literal
+from typing import TYPE_CHECKING, Literal, NamedTuple
 
 from vault_memory.edits.audit_log import AuditLog
 from vault_memory.edits.audit_recorder import AuditRecorder, Listeners
 from vault_memory.edits.backup_detection import adopt_salvaged, after_opening
 from vault_memory.edits.commands import (
+    DEFAULT_RUN,
     DecideProposals,
     EditAction,
     EditCommand,
     ProposalDecision,
+    RunOptions,
     may_change_persona,
     new_command_id,
 )
@@ -72,28 +75,45 @@ PASSING = frozenset({"hot", "truncated", "in_editor", "busy"})
 """Reasons to wait that may pass in a moment"""
 
 
-class NoteEditor:
-    """Edits the notes of one vault, one call at a time.
+class EditorSetup(NamedTuple):
+    """What an editor does after a write, and the parts that replace its own."""
 
-    `learn` gets the path of each note that was written, and the note if nobody saved since; `tell` each new record. `trail` and `files` replace the parts
-    that the editor makes by itself.
-    """
+    human_items: Literal["propose", "edit"] = "propose"
+    """what the bot may do with items of people"""
+    learn: Callable[[str, Note | None], None] = lambda path, note: None
+    """gets the path of each note that was written, and the note unless it was saved since"""
+    tell: Callable[[Record], None] = lambda record: None
+    """gets each new record"""
+    trail: AuditLog | None = None
+    files: Files | None = None
+
+
+class _PlannedEdit(NamedTuple):
+    """A command with its plan, and the state of the note that the plan was made from."""
+
+    command: EditCommand
+    plan: EditPlan
+    state: NoteState
+    base: bytes | None
+    """the text that the ops were made for; None: that of the plan"""
+
+
+DEFAULT_SETUP = EditorSetup()
+
+
+class NoteEditor:
+    """Edits the notes of one vault, one call at a time."""
 
     def __init__(
         self,
         folder: Folder,
         layout: Layout,
         state: Path,
-        *,
-        human_items: Literal["propose", "edit"] = "propose",
-        learn: Callable[[str, Note | None], None] = lambda path, note: None,
-        tell: Callable[[Record], None] = lambda record: None,
-        trail: AuditLog | None = None,
-        files: Files | None = None,
+        setup: EditorSetup = DEFAULT_SETUP,
     ) -> None:
         self.folder = folder
-        self.files = files or RealFiles(folder.root)
-        self.trail = trail or AuditLog(folder, state)
+        self.files = setup.files or RealFiles(folder.root)
+        self.trail = setup.trail or AuditLog(folder, state)
         self.inbox = Inbox(
             folder, layout, self.trail, lambda: self.writer, self._run_decision
         )
@@ -104,8 +124,8 @@ class NoteEditor:
             self.trail,
             self.inbox,
             lambda: self.writer,
-            Listeners(learn, tell),
-            human_items,
+            Listeners(setup.learn, setup.tell),
+            setup.human_items,
         )
         self._stale_saves = StaleSaveDetector(self)
         self._lease = Lease(Path(folder.root), self.trail)
@@ -164,44 +184,27 @@ class NoteEditor:
         return self._access.read(path)
 
     def run(
-        self,
-        command: EditCommand,
-        now: datetime,
-        *,
-        expected: str | None = None,
-        merge: bool = False,
-        dry_run: bool = False,
-        patient: bool = True,
-        idle: bool = True,
+        self, command: EditCommand, now: datetime, options: RunOptions = DEFAULT_RUN
     ) -> Edit:
         """Executes a command.
 
-        A `patient` call waits a moment for a note that is in use. Without `idle`, a command that neither changes nor
-        proposes anything leaves no record. `expected` is the revision that the ops were made for: another one raises
-        NoteChanged, unless `merge`.
-
         Raises NoteChanged, NotUndoable, NotRecorded, NoteUnreadable, JournalUnavailable.
         """
-        waits = patient and command.source not in UNATTENDED
+        waits = options.patient and command.source not in UNATTENDED
         patience = PATIENCE_SECONDS if waits else 0.0
         with self._locked(now):
-            state = self._load(command, now, dry_run=dry_run, patient=waits)
-            current = state.revision
-            expected = _full_revision(expected, current)
-            base: bytes | None = None
-            if expected is not None and expected != current:
-                if not merge:
-                    raise NoteChanged(command.note, expected, current)
-                base = self._recorder.inputs.bytes_of(expected)
+            state = self._load(command, now, dry_run=options.dry_run, patient=waits)
+            base = self._text_of_expected(command, state, options)
             plan = plan_command(command, state.raw, self._recorder.inputs, base=base)
-            if dry_run:
+            if options.dry_run:
                 return edit_of(plan.record(command, plan.after), recorded=False)
             if not plan.changes:
-                if idle or plan.proposed:
+                if options.idle or plan.proposed:
                     return self.record_without_change(command, plan)
                 return edit_of(plan.record(command, plan.after), recorded=False)
             writer = self.writer
-            record, result = self._write(command, plan, state, base, now, patience)
+            planned = _PlannedEdit(command, plan, state, base)
+            record, result = self._write(planned, now, patience)
             if writer.has_new_saves() and writer.snapshots.unjudged():
                 self._stale_saves.look(now)
             if record is None:
@@ -261,26 +264,13 @@ class NoteEditor:
         head = self.writer.snapshots.head(path)
         return head is None or head.revision != revision
 
-    def _run_decision(
-        self,
-        proposal: Proposal,
-        decision: ProposalDecision,
-        now: datetime,
-        patient: bool,
-    ) -> Edit:
-        action = DecideProposals((decision,))
-        command = self.new_command(
-            proposal.note, "inbox", now, action, why=proposal.why
-        )
-        return self.run(command, now, patient=patient)
-
     def carry_out(self, command: EditCommand, note: Note, now: datetime) -> None:
         """Executes a command of the editor itself, inside a transaction, without waiting. Raises as `run`."""
         self.trail.unload()
         plan = plan_command(command, note.raw, self._recorder.inputs)
         if plan.changes:
             state = NoteState(note, self.writer.load(command.note))
-            self._write(command, plan, state, None, now, 0.0)
+            self._write(_PlannedEdit(command, plan, state, None), now, 0.0)
         elif plan.proposed:
             self.record_without_change(command, plan)
 
@@ -308,6 +298,34 @@ class NoteEditor:
         self._recorder.record_unwritten(record)
         return edit_of(record, recorded=True)
 
+    def _run_decision(
+        self,
+        proposal: Proposal,
+        decision: ProposalDecision,
+        now: datetime,
+        patient: bool,
+    ) -> Edit:
+        action = DecideProposals((decision,))
+        command = self.new_command(
+            proposal.note, "inbox", now, action, why=proposal.why
+        )
+        return self.run(command, now, RunOptions(patient=patient))
+
+    def _text_of_expected(
+        self, command: EditCommand, state: NoteState, options: RunOptions
+    ) -> bytes | None:
+        """Returns the text that the ops were made for, where the note has another one now.
+
+        Raises NoteChanged where the two must not be merged.
+        """
+        current = state.revision
+        expected = _full_revision(options.expected, current)
+        if expected is None or expected == current:
+            return None
+        if not options.merge:
+            raise NoteChanged(command.note, expected, current)
+        return self._recorder.inputs.bytes_of(expected)
+
     def _load(
         self, command: EditCommand, now: datetime, *, dry_run: bool, patient: bool
     ) -> NoteState:
@@ -327,13 +345,7 @@ class NoteEditor:
         return complete_version(state, writer.snapshots, now)
 
     def _write(
-        self,
-        command: EditCommand,
-        plan: EditPlan,
-        state: NoteState,
-        base: bytes | None,
-        now: datetime,
-        patience: float,
+        self, planned: _PlannedEdit, now: datetime, patience: float
     ) -> tuple[Record | None, WriteResult]:
         """Writes a plan, for up to `patience` seconds while its note is in use, and records it.
 
@@ -341,9 +353,9 @@ class NoteEditor:
         """
         start = time.monotonic()
         writer = self.writer
-        self._recorder.start(command, plan, state)
-        merge_base = plan.before if base is None else base
-        result = self._start_write(command, plan, state, merge_base, now)
+        command = planned.command
+        self._recorder.start(command, planned.plan, planned.state)
+        result = self._start_write(planned, now)
         records = self._recorder.record_all(writer, writer.newly_finished())
         while command.id not in records and result.reason in PASSING:
             spent = time.monotonic() - start
@@ -364,14 +376,10 @@ class NoteEditor:
                 return pending_of(plan, command, pending.reason, pending.explanation)
         return pending_of(plan, command, result.reason, result.explanation)
 
-    def _start_write(
-        self,
-        command: EditCommand,
-        plan: EditPlan,
-        state: NoteState,
-        base: bytes | None,
-        now: datetime,
-    ) -> WriteResult:
+    def _start_write(self, planned: _PlannedEdit, now: datetime) -> WriteResult:
+        command, plan, state, base = planned
+        if base is None:
+            base = plan.before
         newest = self._recorder.planned_after(command.note)
         record = replace(command, planned_after=newest).as_bytes()
         expected = state.revision

@@ -13,7 +13,7 @@ from datetime import date, datetime, timedelta, tzinfo
 from hashlib import sha256
 from typing import TYPE_CHECKING, Any
 
-from vault_memory.edits.commands import ApplyOps, ChangeFacts, EditAction
+from vault_memory.edits.commands import ApplyOps, ChangeFacts, EditAction, RunOptions
 from vault_memory.errors import VaultMemoryError
 from vault_memory.lazy import lazy_module
 from vault_memory.learning.checkpoint import CheckpointStore, OpenCycle
@@ -289,7 +289,7 @@ class LearningCycle:
         run_id = self._run_id(command.id, step)
         command = replace(command, id=run_id, origin=origin)
         self._save_run(step, run_id)
-        edit = editor.run(command, self.now, dry_run=self.request.dry_run)
+        edit = editor.run(command, self.now, RunOptions(dry_run=self.request.dry_run))
         self.deps.changed(note)
         self._places = None
         if edit.audit_id is None and not edit.pending:
@@ -388,7 +388,7 @@ class LearningCycle:
         editor = self.deps.editor
         action = ApplyOps(tuple(ops))
         command = editor.new_command(note, "nightly", self.now, action)
-        edit = editor.run(command, self.now, dry_run=True)
+        edit = editor.run(command, self.now, RunOptions(dry_run=True))
         return any(item.outcome == "applied" for item in edit.applied)
 
 

@@ -221,7 +221,9 @@ class _DatabaseImporter:
         editor = self._edits.editor
         now = self._request.now
         command = editor.new_command(note, "cli", now, action, why=self._reason)
-        edit = editor.run(command, now, dry_run=self._request.dry_run, idle=False)
+        edit = editor.run(
+            command, now, commands.RunOptions(dry_run=self._request.dry_run, idle=False)
+        )
         if any(op.outcome == "applied" for op in edit.applied):
             self.report.notes.append(note)
         for refused in edit.rejected:

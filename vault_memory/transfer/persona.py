@@ -107,7 +107,9 @@ class _Move:
         reason = REASON.format(target=moves[0].target)
         action = commands.MoveSections(moves)
         command = editor.new_command(note, "cli", now, action, why=reason)
-        edit = editor.run(command, now, dry_run=self._request.dry_run)
+        edit = editor.run(
+            command, now, commands.RunOptions(dry_run=self._request.dry_run)
+        )
         if edit.changed:
             report.notes.append(note)
             report.diff += edit.diff
