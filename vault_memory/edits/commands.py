@@ -1,7 +1,8 @@
 """Commands of the editor: who asks for which change of one note, when and why.
 
-The action of a command is one of a few small classes. A command waits in the journal as JSON until its audit record
-is written, so this module also writes and reads that JSON.
+The action of a command is one of a few small classes. A command waits in the journal as JSON until
+its audit record is written. So each action has its `fields` in that JSON, and `EditCommand` writes
+and reads it.
 """
 
 import json
@@ -9,7 +10,7 @@ import time
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
 from datetime import datetime
-from typing import Any, NamedTuple, assert_never
+from typing import Any, NamedTuple
 
 from vault_memory.rules.edits.ops import Op, as_json
 
@@ -17,6 +18,8 @@ FORGET = "forget"
 """Source of commands that redact a text; no command holds the text itself"""
 RETENTION = "retention"
 """Source of commands that throw a note away because of its age"""
+
+JsonFields = dict[str, object]
 
 
 class ProposalDecision(NamedTuple):
@@ -43,12 +46,20 @@ class ApplyOps:
 
     ops: tuple[object, ...] = ()
 
+    def fields(self) -> JsonFields:
+        """Returns the fields of the action in the journal."""
+        return {"ops": [as_json(op) if isinstance(op, Op) else op for op in self.ops]}
+
 
 @dataclass(frozen=True, slots=True)
 class EditText:
     """Edits the note as a text, for the memory tool; see `rules.edits.text_edits`."""
 
     edit: object
+
+    def fields(self) -> JsonFields:
+        """Returns the fields of the action in the journal."""
+        return {"ops": [self.edit], "as_text": True}
 
 
 @dataclass(frozen=True, slots=True)
@@ -57,6 +68,10 @@ class UndoRecord:
 
     record_id: str
 
+    def fields(self) -> JsonFields:
+        """Returns the fields of the action in the journal."""
+        return {"undoes": self.record_id}
+
 
 @dataclass(frozen=True, slots=True)
 class RestoreVersion:
@@ -64,12 +79,20 @@ class RestoreVersion:
 
     revision: str
 
+    def fields(self) -> JsonFields:
+        """Returns the fields of the action in the journal."""
+        return {"restores": self.revision}
+
 
 @dataclass(frozen=True, slots=True)
 class DecideProposals:
     """Records decisions on proposals, and applies those that were approved."""
 
     decisions: tuple[ProposalDecision, ...]
+
+    def fields(self) -> JsonFields:
+        """Returns the fields of the action in the journal."""
+        return {"decides": self.decisions}
 
 
 @dataclass(frozen=True, slots=True)
@@ -81,6 +104,10 @@ class RestoreLines:
     overwritten: str
     """what the save replaced"""
     saved: str
+
+    def fields(self) -> JsonFields:
+        """Returns the fields of the action in the journal."""
+        return {"rejoins": [self.loaded, self.overwritten, self.saved]}
 
 
 @dataclass(frozen=True, slots=True)
@@ -97,12 +124,21 @@ class MergeCopy:
     keep_both: bool = False
     """keeps both lines where both sides changed one"""
 
+    def fields(self) -> JsonFields:
+        """Returns the fields of the action in the journal."""
+        how = "both" if self.keep_both else "clean"
+        return {"folds": [self.path, self.revision, self.base, self.day, how]}
+
 
 @dataclass(frozen=True, slots=True)
 class MoveSections:
     """Moves sections: puts them into their target, or takes them out of their source."""
 
     moves: tuple[SectionMove, ...]
+
+    def fields(self) -> JsonFields:
+        """Returns the fields of the action in the journal."""
+        return {"moves": self.moves}
 
 
 @dataclass(frozen=True, slots=True)
@@ -111,6 +147,10 @@ class ChangeFacts:
 
     wishes: tuple[Mapping[str, Any], ...]
 
+    def fields(self) -> JsonFields:
+        """Returns the fields of the action in the journal."""
+        return {"facts": self.wishes}
+
 
 @dataclass(frozen=True, slots=True)
 class RedactText:
@@ -118,10 +158,19 @@ class RedactText:
 
     count: int
 
+    def fields(self) -> JsonFields:
+        """Returns the fields of the action in the journal."""
+        return {"ops": [{"op": FORGET}] * self.count}
+
 
 @dataclass(frozen=True, slots=True)
 class RetireNote:
     """Throws the note away because of its age."""
+
+    def fields(self) -> JsonFields:
+        """Returns the fields of the action in the journal."""
+        # The source of the command names the action.
+        return {}
 
 
 EditAction = (
@@ -181,7 +230,7 @@ class EditCommand:
 
     def as_bytes(self) -> bytes:
         """Returns the command as JSON, for the journal."""
-        fields: dict[str, object] = {
+        fields: JsonFields = {
             "id": self.id,
             "ts": self.ts,
             "note": self.note,
@@ -193,7 +242,7 @@ class EditCommand:
             "said": self.owner_words,
             "planned_after": self.planned_after,
         }
-        fields |= _action_fields(self.action)
+        fields |= self.action.fields()
         # An op is whatever the caller sent: `repr` makes a text of a value that JSON lacks.
         return json.dumps(fields, default=repr, skipkeys=True).encode()
 
@@ -246,35 +295,6 @@ def new_command_id(now: datetime) -> str:
 def may_change_persona(action: EditAction) -> bool:
     """Whether the action may change the persona: only a move of sections, and its undo, may."""
     return isinstance(action, MoveSections | UndoRecord)
-
-
-def _action_fields(action: EditAction) -> dict[str, object]:
-    match action:
-        case ApplyOps(ops):
-            return {"ops": [as_json(op) if isinstance(op, Op) else op for op in ops]}
-        case EditText(edit):
-            return {"ops": [edit], "as_text": True}
-        case UndoRecord(record_id):
-            return {"undoes": record_id}
-        case RestoreVersion(revision):
-            return {"restores": revision}
-        case DecideProposals(decisions):
-            return {"decides": decisions}
-        case RestoreLines(loaded, overwritten, saved):
-            return {"rejoins": [loaded, overwritten, saved]}
-        case MergeCopy(path, revision, base, day, keep_both):
-            how = "both" if keep_both else "clean"
-            return {"folds": [path, revision, base, day, how]}
-        case MoveSections(moves):
-            return {"moves": moves}
-        case ChangeFacts(wishes):
-            return {"facts": wishes}
-        case RedactText(count):
-            return {"ops": [{"op": FORGET}] * count}
-        case RetireNote():
-            return {}
-        case _:
-            assert_never(action)
 
 
 def _read_action(fields: Mapping[str, Any]) -> EditAction:
