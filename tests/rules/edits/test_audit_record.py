@@ -30,16 +30,18 @@ def run(raw, *ops, source="nightly", id="1", ts="2026-11-21T03:00:00+01:00"):
     outcome = apply_ops(parse(raw), ops)
     after = render(outcome.doc)
     return after, record_run(
-        id=id,
-        ts=ts,
-        user_id="mira",
-        source=source,
-        note="Users/mira/bot/config/USER.md",
+        Record(
+            id=id,
+            ts=ts,
+            user_id="mira",
+            source=source,
+            note="Users/mira/bot/config/USER.md",
+            why="said on Monday",
+        ),
         before=raw,
         after=after,
         applied=outcome.applied,
         rejected=outcome.rejected,
-        why="said on Monday",
     )
 
 
@@ -238,11 +240,13 @@ def test_the_latest_decision_on_a_proposal_counts():
     first = propose("n.md", Append("A", "x"), "why", suspicious=True)
     records = [
         record_run(
-            id="1",
-            ts="2026-01-01T00:00:00Z",
-            user_id="",
-            source="proposal",
-            note="n.md",
+            Record(
+                id="1",
+                ts="2026-01-01T00:00:00Z",
+                user_id="",
+                source="proposal",
+                note="n.md",
+            ),
             before=b"",
             after=b"",
             proposed=[first],
@@ -333,11 +337,7 @@ def test_an_item_the_bot_removed_itself_leaves_no_tombstone():
 def test_a_deletion_is_remembered_once_the_bot_was_refused():
     _, first = run(NOTE, append("three"))
     refused = record_run(
-        id="2",
-        ts="",
-        user_id="",
-        source="nightly",
-        note="n.md",
+        Record(id="2", ts="", user_id="", source="nightly", note="n.md"),
         before=NOTE,
         after=NOTE,
         rejected=[Rejected(Append("A", "three"), "deleted_by_person")],
@@ -366,11 +366,7 @@ def test_a_refused_section_implies_nothing_about_its_other_items():
 def test_a_line_that_went_to_the_inbox_leaves_no_tombstone():
     _, first = run(NOTE, append("three"))
     back = record_run(
-        id="2",
-        ts="",
-        user_id="",
-        source="proposal",
-        note="n.md",
+        Record(id="2", ts="", user_id="", source="proposal", note="n.md"),
         before=NOTE,
         after=NOTE,
         proposed=[propose("n.md", Append("A", "three"), "an older version came back")],

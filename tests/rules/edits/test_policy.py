@@ -12,7 +12,7 @@ from vault_memory.markdown.document import parse, render
 from vault_memory.markdown.note_items import items_of
 from vault_memory.rules.context.prompt_injection import shaped_like_instruction
 from vault_memory.rules.edits.apply_ops import apply_ops
-from vault_memory.rules.edits.audit_record import propose, record_run
+from vault_memory.rules.edits.audit_record import Record, propose, record_run
 from vault_memory.rules.edits.ops import AddHeading, Append
 from vault_memory.rules.edits.ownership import Ownership, allow_again, replay
 from vault_memory.rules.edits.policy import Rules, decide
@@ -167,11 +167,9 @@ def test_a_deliberate_deletion_holds_every_night_until_it_is_lifted():
         after = render(decision.outcome.doc)
         records.append(
             record_run(
-                id=f"{number}",
-                ts="",
-                user_id="",
-                source="nightly",
-                note="USER.md",
+                Record(
+                    id=f"{number}", ts="", user_id="", source="nightly", note="USER.md"
+                ),
                 before=raw,
                 after=after,
                 applied=decision.outcome.applied,
@@ -189,11 +187,7 @@ def test_a_deliberate_deletion_holds_every_night_until_it_is_lifted():
     assert night(raw, 5) == raw
     records.append(
         record_run(
-            id="6",
-            ts="",
-            user_id="",
-            source="inbox",
-            note="USER.md",
+            Record(id="6", ts="", user_id="", source="inbox", note="USER.md"),
             before=raw,
             after=raw,
             applied=[allow_again("Gone.")],

@@ -11,7 +11,7 @@ from vault_memory.markdown.document import parse, render
 from vault_memory.markdown.note_items import items_of
 from vault_memory.rules.edits.apply_ops import apply_ops
 from vault_memory.rules.edits.audit_reader import read_line
-from vault_memory.rules.edits.audit_record import propose, record_run
+from vault_memory.rules.edits.audit_record import Record, propose, record_run
 from vault_memory.rules.edits.ops import Append
 from vault_memory.rules.edits.undo import NotUndoable, undo
 from vault_memory.rules.edits.unified_diff import taken_back, unified
@@ -23,11 +23,13 @@ def run(raw, *ops, source="nightly", id="1"):
     outcome = apply_ops(parse(raw), ops)
     after = render(outcome.doc)
     record = record_run(
-        id=id,
-        ts="2026-11-21T03:00:00+01:00",
-        user_id="mira",
-        source=source,
-        note="USER.md",
+        Record(
+            id=id,
+            ts="2026-11-21T03:00:00+01:00",
+            user_id="mira",
+            source=source,
+            note="USER.md",
+        ),
         before=raw,
         after=after,
         applied=outcome.applied,
@@ -43,16 +45,18 @@ def through_the_file(record):
 def record_of(undone, before, undoes):
     return through_the_file(
         record_run(
-            id=undoes.id + "u",
-            ts="2026-11-22T03:00:00+01:00",
-            user_id="mira",
-            source="undo",
-            note="USER.md",
+            Record(
+                id=undoes.id + "u",
+                ts="2026-11-22T03:00:00+01:00",
+                user_id="mira",
+                source="undo",
+                note="USER.md",
+                undoes=undoes.id,
+            ),
             before=before,
             after=undone.raw,
             applied=undone.applied,
             proposed=undone.proposed,
-            undoes=undoes.id,
         )
     )
 
@@ -103,11 +107,7 @@ def test_an_edit_of_undecodable_bytes_can_be_undone_too():
     raw, after = b"## Work\n- \xff\n- one\n", b"## Work\n- one\n"
     record = through_the_file(
         record_run(
-            id="1",
-            ts="",
-            user_id="",
-            source="retention",
-            note="n.md",
+            Record(id="1", ts="", user_id="", source="retention", note="n.md"),
             before=raw,
             after=after,
         )

@@ -56,19 +56,22 @@ class EditPlan:
 
     def record(self, command: EditCommand, after: bytes | None) -> Record:
         """Returns the audit record; `after` is what the note really says now."""
+        head = Record(
+            command.id,
+            command.ts,
+            command.user_id,
+            command.source,
+            command.note,
+            why=command.why,
+            undoes=command.undone_record,
+        )
         return record_run(
-            id=command.id,
-            ts=command.ts,
-            user_id=command.user_id,
-            source=command.source,
-            note=command.note,
+            head,
             before=self.before,
             after=after,
             applied=self.applied,
             rejected=self.rejected,
             proposed=self.proposed,
-            why=command.why,
-            undoes=command.undone_record,
         )
 
 

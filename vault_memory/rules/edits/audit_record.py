@@ -167,36 +167,27 @@ def revision(raw: bytes | None) -> str:
 
 
 def record_run(
+    head: Record,
     *,
-    id: str,
-    ts: str,
-    user_id: str,
-    source: str,
-    note: str,
     before: bytes | None,
     after: bytes | None,
     applied: Iterable[Applied | RecordedOp] = (),
     rejected: Iterable[Rejected] = (),
     proposed: Iterable[Proposal] = (),
-    why: str = "",
-    undoes: str = "",
 ) -> Record:
-    """Returns the record of a run that changed a note from `before` to `after`."""
+    """Returns the record of a run that changed a note from `before` to `after`.
+
+    `head` is the record without the ops: who changed which note, when and why.
+    """
     recorded_ops = (op if isinstance(op, RecordedOp) else as_done(op) for op in applied)
-    return Record(
-        id=id,
-        ts=ts,
-        user_id=user_id,
-        source=source,
-        note=note,
+    return replace(
+        head,
         applied=tuple(recorded_ops),
         rejected=tuple(rejected),
-        proposed=tuple(replace(proposal, ts=ts) for proposal in proposed),
+        proposed=tuple(replace(proposal, ts=head.ts) for proposal in proposed),
         before=revision(before),
         after=revision(after),
-        diff=unified(before or b"", after or b"", note),
-        why=why,
-        undoes=undoes,
+        diff=unified(before or b"", after or b"", head.note),
     )
 
 
