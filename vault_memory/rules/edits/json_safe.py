@@ -3,6 +3,7 @@
 import base64
 import binascii
 from collections.abc import Mapping, Sequence
+from math import isfinite
 from typing import TYPE_CHECKING
 
 from vault_memory.rules.edits.ops import Op, as_json
@@ -18,15 +19,18 @@ DEEPEST = 8
 def plain(value: object, *, longest: int = LONGEST, depth: int = 0) -> object:
     """Returns a value that JSON can hold; texts are cut to `longest` characters, 0 cuts none."""
     if isinstance(value, str):
-        # Most texts need no change.
-        is_short = not longest or len(value) <= longest
-        return value if is_short and value.isascii() else _plain_text(value, longest)
+        return _plain_text(value, longest)
     if value is None or isinstance(value, bool):
         return value
     if isinstance(value, int | float):
         return _plain_number(value)
+    return _plain_container(value, longest, depth)
+
+
+def _plain_container(value: object, longest: int, depth: int) -> object:
+    """Returns an op, a mapping or a sequence; of any other value only the name of its type."""
     if isinstance(value, Op):
-        return plain(as_json(value), longest=longest, depth=depth)
+        value = as_json(value)
     # A value that contains itself has no end.
     if depth >= DEEPEST:
         return _plain_text(type(value).__name__, longest)
@@ -43,14 +47,17 @@ def plain(value: object, *, longest: int = LONGEST, depth: int = 0) -> object:
 def _plain_number(value: float) -> object:
     if isinstance(value, int):
         # Many JSON readers lose digits of larger numbers.
-        return value if abs(value) < 2**63 else hex(value)[:80]
+        is_exact = abs(value) < 2**63
+        return value if is_exact else hex(value)[:80]
     # Infinity and NaN have no JSON form.
-    return value if value - value == 0 else repr(value)
+    return value if isfinite(value) else repr(value)
 
 
 def _plain_text(value: str, longest: int) -> str:
-    # Half of a surrogate pair has no UTF-8 form.
-    text = value.encode("utf-8", "replace").decode()
+    text = value
+    # Half of a surrogate pair has no UTF-8 form. Most texts are ASCII, which has none.
+    if not value.isascii():
+        text = value.encode("utf-8", "replace").decode()
     if not longest or len(text) <= longest:
         return text
     return text[:longest] + "…"
