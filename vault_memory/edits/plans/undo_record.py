@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 from vault_memory.edits.commands import EditCommand
 from vault_memory.edits.plans.plan import EditPlan, PlanInputs
 from vault_memory.lazy import lazy_module
-from vault_memory.rules.edits.audit_record import Proposal, Record, RecordedOp
+from vault_memory.rules.edits.audit_record import Record, RecordedOp
 from vault_memory.rules.edits.undo import NotUndoable, Undone, undo
 from vault_memory.vault.snapshots import revision_of
 
@@ -28,30 +28,50 @@ def plan_undo(
     # A note that the record took away and a note that is missing now are both empty.
     if before is None and not record.after:
         record = replace(record, after=EMPTY_NOTE)
-    text = before or b""
     versions = _stored_versions(record, inputs)
-    undone = _undo_or_none(record, text, can_merge=versions is not None)
+    undone = _undo_or_none(record, before or b"", can_merge=versions is not None)
     if undone is not None and undone.exact:
         after = undone.raw if record.before else None
         return EditPlan(before, after, undone.applied or _undone_ops(record, True))
-
-    merged: bytes | None = None
-    conflicts: tuple[Proposal, ...] = ()
-    if versions is not None:
-        older, newer = versions
-        merge = three_way.merge(newer, older, text)
-        merged = merge.result
-        conflicts = rebase.proposals_for_conflicts(
-            merge.conflicts, command.note, f"undo of {record.id}"
-        )
+    merge = _merge(versions, before or b"")
     if undone is None:
-        after = text if merged is None else merged
-        return EditPlan(
-            before, after, _undone_ops(record, after != text), (), conflicts
-        )
-    if merged is None or merged == text:
-        merged = undone.raw
-    after = merged if before is not None or merged else None
+        assert merge is not None, "without stored versions the undo by ops had raised"
+        return _plan_of_merge(record, before, merge)
+    return _plan_by_item(undone, before, merge)
+
+
+def _merge(
+    versions: tuple[bytes, bytes] | None, text: bytes
+) -> "three_way.Merged | None":
+    """Merges the text with what the note was before the record, based on what it was after it."""
+    if versions is None:
+        return None
+    older, newer = versions
+    return three_way.merge(newer, older, text)
+
+
+def _plan_of_merge(
+    record: Record, before: bytes | None, merge: "three_way.Merged"
+) -> EditPlan:
+    """Returns the plan where only a merge is left; what conflicts is proposed."""
+    text = before or b""
+    after = text if merge.result is None else merge.result
+    conflicts = rebase.proposals_for_conflicts(
+        merge.conflicts, record.note, f"undo of {record.id}"
+    )
+    return EditPlan(before, after, _undone_ops(record, after != text), (), conflicts)
+
+
+def _plan_by_item(
+    undone: Undone, before: bytes | None, merge: "three_way.Merged | None"
+) -> EditPlan:
+    """Returns the plan of an undo by ops, with the text of the merge where that changes anything."""
+    after: bytes | None = merge.result if merge is not None else None
+    if after is None or after == (before or b""):
+        after = undone.raw
+    # A note that is absent, and that the undo leaves empty, is not made.
+    if before is None and not after:
+        after = None
     return EditPlan(before, after, undone.applied, (), undone.proposed)
 
 
