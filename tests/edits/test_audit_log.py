@@ -8,7 +8,7 @@ import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st
 
-from vault_memory.edits.audit_log import MOST_KNOWN, AuditLog
+from vault_memory.edits.audit_log import MOST_CACHED, AuditLog
 from vault_memory.rules.edits.audit_record import Record
 from vault_memory.vault import jsonl_log
 from vault_memory.vault.jsonl_log import lines_from_end
@@ -28,7 +28,7 @@ def test_the_audit_log_follows_any_change_of_its_files(tmp_path, seed: int) -> N
     vault.mkdir()
     state.mkdir()
     trail, chance = AuditLog(Folder(vault), state), random.Random(seed)
-    files = [vault / f"n{number}.md.audit.jsonl" for number in range(MOST_KNOWN + 1)]
+    files = [vault / f"n{number}.md.audit.jsonl" for number in range(MOST_CACHED + 1)]
     for number in range(120):
         file = chance.choice(files)
         raw = file.read_bytes() if file.exists() else b""

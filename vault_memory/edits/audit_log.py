@@ -1,7 +1,8 @@
-"""The audit files of a vault: NOTE.md.audit.jsonl beside each note, one record a line, also those of other devices.
+"""The audit files of a vault: NOTE.md.audit.jsonl beside each note, with one record a line.
 
-As soon as a second device is known, each writes files of its own, NOTE.md.audit.DEVICE.jsonl, so that no two share one
-that a sync program carries about. A device is known from a record or a file of its, and is remembered in the state.
+Once a second device is known, each device writes its own files, NOTE.md.audit.DEVICE.jsonl. A sync
+program would make a conflict copy of a file that two devices write. A device is known from its file
+or from a record, and the state folder remembers it.
 """
 
 from collections.abc import Iterable, Iterator
@@ -34,27 +35,27 @@ if TYPE_CHECKING:
     from hashlib import _Hash as Hash
 
 ENDING = ".audit.jsonl"
-MOST_KNOWN = 4
-"""Of so many audit files the records are remembered: such a file grows, and only what came to it is read"""
-LARGEST_KNOWN = 32 << 20
-"""In bytes: the records of a larger audit file are not remembered, since they would stay in memory"""
+MOST_CACHED = 4
+"""How many audit files have their records in memory, so that only their new lines are read"""
+LARGEST_CACHED = 32 << 20
+"""In bytes: the records of a larger audit file are not cached, to save memory"""
 BLOCK = 1 << 20
-"""Bytes of an audit file that are compared together"""
+"""How many bytes of an audit file are hashed at a time"""
 LOG = "`vault-memory log` lists the records with their ids"
 
 
 class ReadLog(NamedTuple):
-    """The whole lines of an audit file as they were when it was read last."""
+    """The complete lines of an audit file, as they were when it was last read."""
 
     length: int
     """in bytes"""
     digest: "Hash"
-    """SHA-256 of these bytes, to be continued"""
+    """SHA-256 of these bytes; new lines are added to it"""
     records: list[Record]
 
 
 class AuditLog(Devices):
-    """Reads and adds to what was recorded. Lines that are no records are passed over."""
+    """The records of all notes. Lines that are no records are skipped."""
 
     def __init__(self, folder: Folder, state: Path) -> None:
         super().__init__(state)
@@ -62,32 +63,35 @@ class AuditLog(Devices):
         self._folders = AuditFolders(folder.root)
         self._read_logs: dict[str, ReadLog] = {}
         self._loaded: dict[str, tuple[Record, ...]] = {}
-        """Records of the notes that were loaded for the command under way"""
+        """Records that were loaded for the current command, by note"""
 
     def of(self, note: str) -> tuple[Record, ...]:
-        """The records of one note, the oldest first."""
+        """Returns the records of one note, the oldest first."""
         return self._union(self._beside(note))
 
     def load(self, note: str) -> tuple[Record, ...]:
-        """The records of one note for a command: read once, until `unload`, or until a record is added."""
+        """Returns the records of one note, which are cached until `unload` or until one is added."""
         records = self._loaded.get(note)
         if records is None:
             paths = self._beside(note)
-            # A device is known by its file, even before that has a record.
+            # The file of a new device may have no record yet.
             self._meet_files(paths)
             self._loaded[note] = records = self._union(paths)
         return records
 
     def unload(self) -> None:
-        """Forgets loaded records: other devices may have brought new ones since."""
+        """Drops the loaded records, because other devices may have added some."""
         self._loaded.clear()
 
     def all(self) -> tuple[Record, ...]:
-        """The records of all notes, the oldest first."""
+        """Returns the records of all notes, the oldest first."""
         return self._union(self._paths())
 
     def latest(self, note: str, limit: int) -> tuple[Record, ...]:
-        """The last records of one note, the oldest of them first; of one device's file only its end is read."""
+        """Returns the last records of one note, the oldest of them first.
+
+        With one device, only the end of its file is read.
+        """
         paths = self._beside(note)
         if self.others or len(paths) != 1:
             return self.of(note)[-limit:]
@@ -103,16 +107,16 @@ class AuditLog(Devices):
             if _note_of(path)
         ]
 
-    def find(self, given: str) -> Record:
-        """The one record whose id begins so. Raises UnclearId."""
+    def find(self, prefix: str) -> Record:
+        """Returns the only record whose id begins so. Raises UnclearId."""
         records = {record.id: record for record in self.all()}
-        found = resolve(given, records)
-        if not found.id:
-            raise UnclearId("record", given, found.candidates, LOG)
-        return records[found.id]
+        match = resolve(prefix, records)
+        if not match.id:
+            raise UnclearId("record", prefix, match.candidates, LOG)
+        return records[match.id]
 
     def add(self, record: Record) -> None:
-        """Add a record to the file beside its note; on the disk when this returns. Raises NotRecorded."""
+        """Adds a record to the file beside its note, and waits for the disk. Raises NotRecorded."""
         self.discover_devices(record.note)
         self._loaded.pop(record.note, None)
         record = replace(record, device=self.device)
@@ -125,7 +129,7 @@ class AuditLog(Devices):
             raise NotRecorded(record.note, error.strerror or str(error)) from None
 
     def fsync_log(self, note: str) -> None:
-        """What stands in the audit of a note is on the disk when this returns. Raises NotRecorded."""
+        """Waits until the records of a note are on the disk. Raises NotRecorded."""
         try:
             for path in self._beside(note):
                 self._sync(path)
@@ -133,11 +137,11 @@ class AuditLog(Devices):
             raise NotRecorded(note, error.strerror or str(error)) from None
 
     def last_of(self, path: str) -> Record | None:
-        """The last record of one audit file, without reading all of it."""
+        """Returns the last record of one audit file, without reading all of it."""
         return next(iter(self._tail(path)), None)
 
     def last_own(self, note: str) -> Record | None:
-        """The last record of this device that changed the note, as far as it is among the last ones."""
+        """Returns the last record with which this device changed the note, if it is a recent one."""
         device = self.device
         for record in self._newest(note, device):
             has_changed = record.after and record.after != record.before
@@ -146,7 +150,7 @@ class AuditLog(Devices):
         return None
 
     def _newest(self, note: str, device: str) -> Iterator[Record]:
-        """The last records of a note, the last first, of this device's own file before others."""
+        """Yields the recent records of a note, the newest first; this device's own file comes first."""
         if note in self._loaded:
             yield from reversed(self._loaded[note])
             return
@@ -154,7 +158,7 @@ class AuditLog(Devices):
         yield from self._tail(note + ENDING)
 
     def bad_lines(self) -> dict[str, int]:
-        """How many lines of each note's audit are no records."""
+        """Returns how many lines of each note's audit are no records."""
         counts: dict[str, int] = {}
         for path in self._paths():
             with self._stream(path) as stream:
@@ -163,30 +167,27 @@ class AuditLog(Devices):
         return counts
 
     def _tail(self, path: str) -> Iterator[Record]:
-        """The last records of one audit file, the last first."""
-        lines = last_lines(self._folder.root, path)
-        yield from (record for line in lines if (record := read_line(line)))
+        """Yields the recent records of one audit file, the newest first."""
+        for line in last_lines(self._folder.root, path):
+            record = read_line(line)
+            if record is not None:
+                yield record
 
     def held(self, record_id: str, note: str) -> Record | None:
-        """The record, when the note's files have it already."""
+        """Returns a record that the files of the note already have, or None."""
         if note in self._loaded:
             loaded = self._loaded[note]
             return next((record for record in loaded if record.id == record_id), None)
-        wanted = f'"id":"{record_id}"'.encode()
         for path in self._beside(note):
             with self._stream(path) as stream:
-                for line in lines_from_end(stream):
-                    if (
-                        wanted in line
-                        and (record := read_line(line)) is not None
-                        and record.id == record_id
-                    ):
-                        return _placed(record, note)
+                record = _find_record(stream, record_id)
+            if record is not None:
+                return _placed(record, note)
         return None
 
     def discover_devices(self, note: str) -> None:
-        """The devices whose files stand beside a note, or who wrote last into the one that all began with."""
-        # Loading the records of a note met their devices.
+        """Remembers the devices that have a file beside a note, or wrote last into the shared file."""
+        # Loading the records of a note has remembered their devices already.
         if note in self._loaded or self.others:
             return
         last = self.last_of(note + ENDING)
@@ -209,7 +210,7 @@ class AuditLog(Devices):
         return union(*files)
 
     def _beside(self, note: str) -> list[str]:
-        """The audit files of a note, by looking into its folder alone."""
+        """Returns the audit files of a note; reads no folder but its own."""
         audit = note.rpartition("/")[2] + ENDING
         return self._folders.beside(note, self.log_names(audit))
 
@@ -220,9 +221,9 @@ class AuditLog(Devices):
                 stream.seek(0)
                 previous = ReadLog(0, sha256(), [])
             log, torn = _read_on(stream, _note_of(path), previous)
-        if log.length <= LARGEST_KNOWN:
+        if log.length <= LARGEST_CACHED:
             self._read_logs[path] = log
-        if len(self._read_logs) > MOST_KNOWN:
+        if len(self._read_logs) > MOST_CACHED:
             self._read_logs.pop(next(iter(self._read_logs)), None)
         return log.records + torn
 
@@ -231,7 +232,7 @@ class AuditLog(Devices):
 
     @contextmanager
     def _stream(self, path: str) -> Iterator[BinaryIO]:
-        """An audit file, opened to be read; an empty one where there is none."""
+        """Opens an audit file for reading; an absent file is empty."""
         with ExitStack() as stack:
             try:
                 stream = stack.enter_context(self._folder.stream(path))
@@ -240,41 +241,60 @@ class AuditLog(Devices):
             yield stream
 
 
+def _find_record(stream: BinaryIO, record_id: str) -> Record | None:
+    # Most lines have another id, and need not be parsed.
+    marker = f'"id":"{record_id}"'.encode()
+    for line in lines_from_end(stream):
+        record = read_line(line) if marker in line else None
+        if record is not None and record.id == record_id:
+            return record
+    return None
+
+
 def _begins_with(stream: BinaryIO, log: ReadLog) -> bool:
-    """Whether a file begins with what was read of it before; if so, it is to be read on from there."""
+    """Whether a file still begins with the cached lines. The stream is then at their end."""
     digest = sha256()
-    left = log.length
-    while left:
-        block = stream.read(min(left, BLOCK))
+    remaining = log.length
+    while remaining:
+        block = stream.read(min(remaining, BLOCK))
         if not block:
             return False
         digest.update(block)
-        left -= len(block)
+        remaining -= len(block)
     return digest.digest() == log.digest.digest()
 
 
 def _read_on(stream: BinaryIO, note: str, log: ReadLog) -> tuple[ReadLog, list[Record]]:
-    """What was read of a log with the lines that follow, and what a last line without its newline records."""
-    length, digest, records = log.length, log.digest.copy(), list(log.records)
+    """Returns the log with its new lines, and the record of a last line without its newline.
+
+    Such a line may still grow, so it is not cached.
+    """
+    length = log.length
+    digest = log.digest.copy()
+    records = list(log.records)
     torn: list[Record] = []
     for line in stream:
         record = read_line(line)
         if not line.endswith(b"\n"):
-            torn = [_placed(record, note)] if record is not None else []
+            if record is not None:
+                torn.append(_placed(record, note))
             break
         length += len(line)
         digest.update(line)
         if record is not None:
-            records.append(record if record.note == note else _placed(record, note))
+            records.append(_placed(record, note))
     return ReadLog(length, digest, records), torn
 
 
 def _placed(record: Record, note: str) -> Record:
-    """The record, of the note beside which it lies: a note that was moved with its audit keeps it."""
+    """Returns the record under the name of the note beside which its file is.
+
+    A person may have moved the note together with its audit file.
+    """
     return record if record.note == note else replace(record, note=note)
 
 
 def _note_of(path: str) -> str:
-    """The note whose audit this is; empty when it is none."""
-    found = AUDIT_NAME.fullmatch(path)
-    return found["note"] if found else ""
+    """Returns the note to which an audit file belongs; empty for any other file."""
+    match = AUDIT_NAME.fullmatch(path)
+    return match["note"] if match else ""
