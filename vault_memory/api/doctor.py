@@ -4,7 +4,6 @@ import os
 import stat
 import time
 from collections.abc import Callable, Iterator, Mapping
-from contextlib import suppress
 from typing import TYPE_CHECKING
 
 from vault_memory.database.connection import DatabaseError, quick_check
@@ -17,6 +16,8 @@ from vault_memory.rules.paths.filenames import awkward, clashes
 from vault_memory.rules.paths.layout import bots
 
 if TYPE_CHECKING:
+    from pathlib import Path
+
     from vault_memory.api.vault_memory import VaultMemory
     from vault_memory.config import remote_password
     from vault_memory.learning import ledgers
@@ -26,6 +27,7 @@ if TYPE_CHECKING:
     from vault_memory.rules.facts import fact
     from vault_memory.sync import status
     from vault_memory.sync.observe import other_clients
+    from vault_memory.vault.listing import Listing
     from vault_memory.vault.watch import mounts
 else:
     remote_password = lazy_module("vault_memory.config.remote_password")
@@ -39,7 +41,7 @@ else:
     mounts = lazy_module("vault_memory.vault.watch.mounts")
 
 REVERTED_NOTES = 3
-"""From so many reverted notes on, a backup may have been restored; a person may revert one or two"""
+"""As many reverted notes suggest a restored backup; a person may revert one or two"""
 MOST_NAMES = 5
 """Names listed in one sentence"""
 RECENT_SECONDS = 7 * 86_400
@@ -47,13 +49,17 @@ JOURNAL_CHECK, SYNC_CHECK = "journal", "sync state"
 _INDEX_CHECKS = {"index", "index equals notes"}
 _REPAIRED = {JOURNAL_CHECK, SYNC_CHECK, *_INDEX_CHECKS}
 """Checks whose failure `doctor --fix` repairs"""
+FIX = "vault-memory doctor --fix"
+
+CheckFunction = Callable[["VaultMemory"], Iterator[Check]]
+"""Yields the results of one check. An error is named after the function."""
 
 
 def examine(memory: "VaultMemory", *, fix: bool) -> list[Check]:
     """Run all checks in order. With `fix`, repair what is damaged, and run them again.
 
-    An index that is damaged or differs from the notes is built again. A damaged journal is read as
-    far as possible, and a damaged sync state starts empty.
+    An index that is damaged or differs from the notes is built again. Of a damaged journal, the
+    readable rows are kept. A damaged sync state starts empty.
     """
     checks = _run_checks(memory)
     failures = {
@@ -81,168 +87,155 @@ def _repair(memory: "VaultMemory", failures: Mapping[str, str]) -> None:
         memory.vault.indexing.update(rebuild=True)
 
 
-def _guarded(
-    look: Callable[["VaultMemory"], Iterator[Check]], memory: "VaultMemory"
-) -> Iterator[Check]:
+def _guarded(run: CheckFunction, memory: "VaultMemory") -> Iterator[Check]:
+    """Run one check. An error is its result, so that the other checks still run."""
+    name = run.__name__.strip("_").replace("_", " ")
     try:
-        yield from look(memory)
+        yield from run(memory)
     except VaultMemoryError as error:
-        yield Check(_name(look), "fail", error.message, error.hint)
+        yield _failed(name, error.message, error.hint)
     except DatabaseError as error:
-        yield Check(
-            _name(look),
-            "fail",
-            f"the database says: {error}",
-            "vault-memory doctor --fix",
-        )
+        yield _failed(name, f"the database says: {error}", FIX)
 
 
-def _name(look: Callable[["VaultMemory"], Iterator[Check]]) -> str:
-    return look.__name__.strip("_").replace("_", " ")
+def _passed(name: str, reason: str) -> Check:
+    return Check(name, "ok", reason, "")
+
+
+def _warned(name: str, reason: str, fix: str) -> Check:
+    return Check(name, "warn", reason, fix)
+
+
+def _failed(name: str, reason: str, fix: str) -> Check:
+    return Check(name, "fail", reason, fix)
 
 
 def _vault(memory: "VaultMemory") -> Iterator[Check]:
     memory.vault.check_identity()
-    yield Check(
-        "vault",
-        "ok",
-        f"{memory.root} is vault {memory.vault.indexing.marker.vault}",
-        "",
-    )
+    vault_id = memory.vault.indexing.marker.vault
+    yield _passed("vault", f"{memory.root} is vault {vault_id}")
 
 
 def _state_folder(memory: "VaultMemory") -> Iterator[Check]:
-    mode = stat.S_IMODE(os.stat(memory.vault.state.path).st_mode)
+    folder = memory.vault.state.path
+    mode = stat.S_IMODE(os.stat(folder).st_mode)
+    # The index in this folder has the text of all notes.
     if mode & 0o077:
-        yield Check(
-            "state folder",
-            "warn",
-            f"{memory.vault.state.path} is open to others",
-            f"chmod 700 {memory.vault.state.path}",
-        )
+        reason = f"{folder} is open to others"
+        yield _warned("state folder", reason, f"chmod 700 {folder}")
     else:
-        yield Check("state folder", "ok", f"{memory.vault.state.path} is private", "")
+        yield _passed("state folder", f"{folder} is private")
 
 
 def _index(memory: "VaultMemory") -> Iterator[Check]:
     index = memory.vault.indexing.index()
     verdict = str(index.connection.pragma("quick_check"))
     if verdict != "ok":
-        yield Check(
-            "index",
-            "fail",
-            f"the database is damaged: {verdict}",
-            "vault-memory doctor --fix",
-        )
+        yield _failed("index", f"the database is damaged: {verdict}", FIX)
         return
     notes, chunks = index.counts()
-    yield Check(
-        "index",
-        "ok",
-        f"{notes} notes, {chunks} chunks, generation {memory.vault.indexing.generations.current}",
-        "",
-    )
+    generation = memory.vault.indexing.generations.current
+    yield _passed("index", f"{notes} notes, {chunks} chunks, generation {generation}")
 
 
 def _other_databases(memory: "VaultMemory") -> Iterator[Check]:
-    """The databases that cannot be rebuilt from the notes, and damaged copies of them."""
+    """Check the databases that cannot be rebuilt from the notes, and look for damaged copies."""
     files = {
         JOURNAL_CHECK: memory.vault.state.journal,
         SYNC_CHECK: memory.vault.state.sync_state,
     }
     for name, file in files.items():
-        if not file.exists():
-            continue
-        verdict = quick_check(file)
-        if verdict == "ok":
-            yield Check(name, "ok", f"every page of `{file.name}` can be read", "")
-        else:
-            yield Check(
-                name,
-                "fail",
-                f"`{file.name}` is damaged: {verdict}",
-                "vault-memory doctor --fix",
-            )
+        if file.exists():
+            yield _readable(name, file)
     for name, file in files.items():
-        for aside in sorted(file.parent.glob(f"{file.name}.damaged-*")):
-            if not aside.name.endswith(("-wal", "-shm")):
-                yield Check(
-                    name,
-                    "warn",
-                    f"it was damaged once; the damaged file is kept: {aside}",
-                    "look through `vault-memory history NOTE`; delete the file when you miss nothing",
-                )
+        for copy in _damaged_copies(file):
+            yield _warned(
+                name,
+                f"it was damaged once; the damaged file is kept: {copy}",
+                "look through `vault-memory history NOTE`; "
+                "delete the file when you miss nothing",
+            )
+
+
+def _readable(name: str, file: "Path") -> Check:
+    verdict = quick_check(file)
+    if verdict != "ok":
+        return _failed(name, f"`{file.name}` is damaged: {verdict}", FIX)
+    return _passed(name, f"every page of `{file.name}` can be read")
+
+
+def _damaged_copies(file: "Path") -> Iterator["Path"]:
+    """Yield the damaged files that a repair set aside, without the files that SQLite adds."""
+    for copy in sorted(file.parent.glob(f"{file.name}.damaged-*")):
+        if not copy.name.endswith(("-wal", "-shm")):
+            yield copy
 
 
 def _index_equals_notes(memory: "VaultMemory") -> Iterator[Check]:
     memory.vault.indexing.refresh()
     index = memory.vault.indexing.index()
-    differing = []
-    for path, indexed in index.files().items():
-        try:
-            if memory.vault.folder.read(path).revision != indexed.revision:
-                differing.append(path)
-        except (NoteNotFound, NoteUnreadable):
-            differing.append(path)
+    name = "index equals notes"
+    differing = [
+        path
+        for path, indexed in index.files().items()
+        if _revision_on_disk(memory, path) != indexed.revision
+    ]
     if differing:
-        yield Check(
-            "index equals notes",
-            "fail",
-            f"differs for {_some(differing)}",
-            "vault-memory doctor --fix",
-        )
+        yield _failed(name, f"differs for {_some(differing)}", FIX)
     else:
-        yield Check(
-            "index equals notes",
-            "ok",
-            "every note was read and compared by its SHA-256",
-            "",
-        )
+        yield _passed(name, "every note was read and compared by its SHA-256")
+
+
+def _revision_on_disk(memory: "VaultMemory", path: str) -> str | None:
+    """Return the revision of a note; None when it cannot be read."""
+    try:
+        return memory.vault.folder.read(path).revision
+    except (NoteNotFound, NoteUnreadable):
+        # A person may delete the note after the index was updated.
+        return None
 
 
 def _parked(memory: "VaultMemory") -> Iterator[Check]:
     for path, (reason, _) in memory.vault.indexing.index().parked().items():
-        fix = (
-            f"vault-memory index {path}"
-            if reason == ENDED_TWICE
-            else "split it into smaller notes"
-        )
-        yield Check("parked", "warn", f"`{path}` is not read: {reason}", fix)
+        fix = "split it into smaller notes"
+        if reason == ENDED_TWICE:
+            fix = f"vault-memory index {path}"
+        yield _warned("parked", f"`{path}` is not read: {reason}", fix)
 
 
 def _fact_lines(memory: "VaultMemory") -> Iterator[Check]:
-    """Lines of fact pages that state no fact: they are kept, but nothing reads them."""
+    """Look for lines of fact pages that state no fact. They stay, but nothing reads them."""
     for path in memory.vault.indexing.index().files():
         place = memory.layout.place(path)
-        if place is not None and place.kind == "facts":
-            odd = fact.unread_lines(document.parse(memory.vault.folder.read(path).raw))
-            if odd:
-                yield Check(
-                    "facts",
-                    "warn",
-                    f"{len(odd)} lines of `{path}` state no fact: {_some(odd)}",
-                    "a fact is written as `- predicate: object (since 2026-01-31)` below a heading with its subject",
-                )
+        if place is None or place.kind != "facts":
+            continue
+        page = document.parse(memory.vault.folder.read(path).raw)
+        unread = fact.unread_lines(page)
+        if unread:
+            yield _warned(
+                "facts",
+                f"{len(unread)} lines of `{path}` state no fact: {_some(unread)}",
+                "a fact is written as `- predicate: object (since 2026-01-31)` "
+                "below a heading with its subject",
+            )
 
 
 def _past(memory: "VaultMemory") -> Iterator[Check]:
-    """Was the vault restored from a backup? Was the audit log edited?"""
+    """Check whether the vault was restored from a backup, or the audit log was edited."""
     older = memory.edits.reverted_notes()
     if len(older) >= REVERTED_NOTES:
-        yield Check(
+        yield _warned(
             "earlier versions",
-            "warn",
             f"{len(older)} notes went back to earlier versions: {_some(sorted(older))}",
-            "the newer ones are kept: `vault-memory history NOTE` lists them, `vault-memory restore NOTE REVISION`"
-            " brings one back",
+            "the newer ones are kept: `vault-memory history NOTE` lists them, "
+            "`vault-memory restore NOTE REVISION` brings one back",
         )
-    for note, bad in memory.edits.audit_gaps().items():
+    for note, bad_lines in memory.edits.audit_gaps().items():
         problem = "records were removed"
-        if bad:
-            problem = f"{bad} lines are not records"
-        yield Check(
+        if bad_lines:
+            problem = f"{bad_lines} lines are not records"
+        yield _warned(
             "audit",
-            "warn",
             f"the audit log of `{note}` has a gap: {problem}",
             "the missing changes cannot be undone; `vault-memory history` shows the versions that are kept",
         )
@@ -261,135 +254,115 @@ def _ledgers(memory: "VaultMemory") -> Iterator[Check]:
 
 def _names(memory: "VaultMemory") -> Iterator[Check]:
     listing = memory.vault.folder.listing()
-    for group in clashes(listing.entries):
-        yield Check(
-            "names",
-            "warn",
-            f"{_some(list(group))} are one name on some systems",
-            "rename all but one",
-        )
-    for people in twins((*people_in(memory.root), *_users(memory))):
-        yield Check(
-            "names",
-            "warn",
-            f"the people {_some(list(people))} cannot be told apart",
-            "rename all but one",
-        )
+    yield from _similar_names(memory, listing)
     for path in listing.entries:
-        if reason := awkward(path.rpartition("/")[2]):
-            yield Check("names", "warn", f"`{path}`: {reason}", "rename it")
+        reason = awkward(path.rpartition("/")[2])
+        if reason:
+            yield _warned("names", f"`{path}`: {reason}", "rename it")
     for path, reason in listing.unknown.items():
-        yield Check("names", "warn", f"`{path}` cannot be looked at: {reason}", "")
+        yield _warned("names", f"`{path}` cannot be looked at: {reason}", "")
     if listing.copies:
-        yield Check(
+        yield _warned(
             "conflict copies",
-            "warn",
             f"{_some(sorted(listing.copies))} wait for you",
             "`vault-memory conflicts` shows and settles them",
         )
     bot_folders = bots(listing.entries)
     if len(bot_folders) > 1 and not memory.vault.config.layout.bot:
-        yield Check(
-            "bots",
-            "warn",
-            f"folders of {_some(sorted(bot_folders))} are all read",
-            "set `bot` in [layout]",
-        )
+        reason = f"folders of {_some(sorted(bot_folders))} are all read"
+        yield _warned("bots", reason, "set `bot` in [layout]")
+
+
+def _similar_names(memory: "VaultMemory", listing: "Listing") -> Iterator[Check]:
+    """Look for notes and people whose names differ only in case or in the form of accents."""
+    for group in clashes(listing.entries):
+        reason = f"{_some(list(group))} are one name on some systems"
+        yield _warned("names", reason, "rename all but one")
+    for people in twins((*people_in(memory.root), *_users(memory))):
+        reason = f"the people {_some(list(people))} cannot be told apart"
+        yield _warned("names", reason, "rename all but one")
 
 
 def _users(memory: "VaultMemory") -> Iterator[str]:
-    """People that tokens name, and the person of the layout if it has notes at the root of the vault."""
+    """Yield the people of tokens, and the person of notes at the root of the vault."""
     yield from (token.user for token in memory.vault.config.serve.tokens)
     if (memory.root / "USER.md").exists():
         yield memory.layout.user
 
 
 def _embedder(memory: "VaultMemory") -> Iterator[Check]:
-    if memory.vault.config.embedding.kind == "off":
-        yield Check("embedder", "ok", "switched off: search works by keywords", "")
-    elif reason := embedders.available(memory.vault.config.embedding):
-        is_local = memory.vault.config.embedding.kind != "api"
+    settings = memory.vault.config.embedding
+    if settings.kind == "off":
+        yield _passed("embedder", "switched off: search works by keywords")
+        return
+    problem = embedders.available(settings)
+    if problem:
+        is_local = settings.kind != "api"
         fix = "pip install 'vault-memory[onnx]'" if is_local else "see [embedding]"
-        yield Check("embedder", "warn", f"search works by keywords only: {reason}", fix)
-    else:
-        embedders.check_files(memory.vault.config.embedding, vault=memory.root)
-        yield Check(
-            "embedder",
-            "ok",
-            f"{memory.vault.config.embedding.kind}, model {memory.vault.config.embedding.model}",
-            "",
-        )
+        yield _warned("embedder", f"search works by keywords only: {problem}", fix)
+        return
+    embedders.check_files(settings, vault=memory.root)
+    yield _passed("embedder", f"{settings.kind}, model {settings.model}")
 
 
 def _brain(memory: "VaultMemory") -> Iterator[Check]:
     settings = memory.vault.config.brain
     if settings.kind == "rules":
-        yield Check(
-            "brain",
-            "ok",
-            "no language model: what is worth remembering is found by phrases",
-            "",
-        )
-    elif reason := factory.brain_trouble(settings, vault=memory.root):
-        yield Check(
-            "brain",
-            "warn",
-            f"phrases stand in for the language model: {reason}",
-            "see [brain]",
-        )
+        reason = "no language model: what is worth remembering is found by phrases"
+        yield _passed("brain", reason)
+        return
+    problem = factory.brain_trouble(settings, vault=memory.root)
+    if problem:
+        reason = f"phrases replace the language model: {problem}"
+        yield _warned("brain", reason, "see [brain]")
     else:
-        yield Check("brain", "ok", f"{settings.kind} answers", "")
+        yield _passed("brain", f"{settings.kind} answers")
 
 
 def _watcher(memory: "VaultMemory") -> Iterator[Check]:
-    if reason := mounts.watchable(memory.root):
-        yield Check("watcher", "warn", f"changes are found by polling: {reason}", "")
+    problem = mounts.watchable(memory.root)
+    if problem:
+        yield _warned("watcher", f"changes are found by polling: {problem}", "")
     else:
-        yield Check("watcher", "ok", "the system tells of changes", "")
+        yield _passed("watcher", "the system reports changes")
 
 
 def _sync(memory: "VaultMemory") -> Iterator[Check]:
-    """The state of sync on this device, without a request to the server."""
+    """Check the state of sync on this device, without a request to the server."""
     remote = memory.vault.config.remote
     if not remote.url:
-        yield Check("sync", "ok", "no remote is set up", "")
+        yield _passed("sync", "no remote is set up")
         return
     other_clients.refuse_other_clients(memory.root)
     remote_password.password_of(remote, memory.vault.environment, memory.root)
-    standing = status.read_status(memory.vault.state.path)
-    for error in standing.errors:
+    state = status.read_status(memory.vault.state.path)
+    for error in state.errors:
         about = f"`{error.path}`: " if error.path else ""
-        yield Check(
-            "sync", "warn", f"{about}{error.reason}", "vault-memory remote test"
-        )
-    if standing.held:
-        yield Check(
-            "sync",
-            "warn",
-            standing.held[0].reason,
-            "look, then `vault-memory sync --approve-deletes`",
-        )
-    if not (standing.errors or standing.held):
-        last = (
-            f"last in step {standing.last_good}"
-            if standing.last_good
-            else "not synced yet"
-        )
-        yield Check("sync", "ok", f"{remote.url}: {last}", "")
+        reason = f"{about}{error.reason}"
+        yield _warned("sync", reason, "vault-memory remote test")
+    if state.held:
+        fix = "look, then `vault-memory sync --approve-deletes`"
+        yield _warned("sync", state.held[0].reason, fix)
+    if state.errors or state.held:
+        return
+    last = "not synced yet"
+    if state.last_good:
+        last = f"last in step {state.last_good}"
+    yield _passed("sync", f"{remote.url}: {last}")
 
 
 def _hooks(memory: "VaultMemory") -> Iterator[Check]:
-    """Whether a hook failed recently. The host of a hook does not show it."""
+    """Check whether a hook failed recently. The host of a hook does not show it."""
     log = memory.vault.state.hook_log
-    with suppress(OSError):
-        if time.time() - log.stat().st_mtime < RECENT_SECONDS:
-            last = log.read_text(encoding="utf-8", errors="replace").splitlines()[-1:]
-            yield Check(
-                "hooks",
-                "warn",
-                f"a hook failed recently: {''.join(last)}",
-                f"see {log}",
-            )
+    try:
+        age = time.time() - log.stat().st_mtime
+        lines = log.read_text(encoding="utf-8", errors="replace").splitlines()
+    except OSError:
+        # No hook has failed yet.
+        return
+    if age < RECENT_SECONDS:
+        error = "".join(lines[-1:])
+        yield _warned("hooks", f"a hook failed recently: {error}", f"see {log}")
 
 
 _CHECKS = (

@@ -1,7 +1,7 @@
 """Turns the results of calls into the answers of the JSON contract.
 
-The functions build plain dictionaries, because a hook cannot wait until msgspec is loaded. Their
-types are those of `vault_memory.contract.answers`: the type checker finds a key that is missing,
+The functions build plain dictionaries, because a hook cannot wait until msgspec is loaded. The
+types of the answers are in `vault_memory.contract`: the type checker finds a key that is missing,
 misspelt or too much.
 """
 
@@ -52,7 +52,7 @@ HEADING_STEP = " › "
 
 
 def of_search(answer: "SearchAnswer") -> "answers.SearchAnswerJson":
-    """`search`; `left_out` only with `--why`."""
+    """Return the answer of `search`; it has `left_out` only with `--why`."""
     payload: answers.SearchAnswerJson = {
         "hits": [of_hit(hit) for hit in answer.hits],
         "freshness": of_freshness(answer.freshness),
@@ -65,7 +65,7 @@ def of_search(answer: "SearchAnswer") -> "answers.SearchAnswerJson":
 
 
 def of_hit(hit: "Hit") -> "answers.HitJson":
-    """One hit."""
+    """Return one hit of an answer."""
     payload: answers.HitJson = {
         "note": hit.note,
         "lines": list(hit.lines),
@@ -85,7 +85,7 @@ def of_hit(hit: "Hit") -> "answers.HitJson":
 
 
 def of_context(block: "ContextBlock") -> "answers.ContextBlockJson":
-    """`context`."""
+    """Return the answer of `context`."""
     payload: answers.ContextBlockJson = {
         "text": block.text,
         "parts": [
@@ -101,7 +101,7 @@ def of_context(block: "ContextBlock") -> "answers.ContextBlockJson":
 
 
 def of_freshness(freshness: "Freshness") -> "FreshnessJson":
-    """How current an answer is."""
+    """Return how current an answer is."""
     return {
         "stale_files": list(freshness.stale_files),
         "semantic": freshness.semantic,
@@ -113,7 +113,7 @@ def of_freshness(freshness: "Freshness") -> "FreshnessJson":
 
 
 def of_index(report: "IndexReport") -> "status_answers.IndexReportJson":
-    """`index`."""
+    """Return the answer of `index`."""
     return {
         "notes": report.notes,
         "changed": report.changed,
@@ -127,7 +127,7 @@ def of_index(report: "IndexReport") -> "status_answers.IndexReportJson":
 
 
 def of_note(note: "NoteText") -> "answers.NoteTextJson":
-    """`read`."""
+    """Return the answer of `read`."""
     return {
         "note": note.note,
         "revision": note.revision,
@@ -158,7 +158,7 @@ def of_notes(
 
 
 def of_doctor(checks: "Sequence[Check]") -> "status_answers.DoctorJson":
-    """`doctor`."""
+    """Return the answer of `doctor`."""
     return {
         "checks": [
             {
@@ -176,7 +176,7 @@ def of_doctor(checks: "Sequence[Check]") -> "status_answers.DoctorJson":
 
 
 def of_edit(edit: "Edit") -> "edit_answers.EditJson":
-    """`append`, `add-heading`, `remove`, `replace`, `apply`, `undo`, `restore`."""
+    """Return the answer of the commands that edit a note, such as `append` and `undo`."""
     return {
         "note": edit.note,
         "before": edit.before,
@@ -217,12 +217,12 @@ def _rejected(op: "RejectedOp") -> "edit_answers.RejectedJson":
 
 
 def of_log(records: "Iterable[Record]") -> "edit_answers.LogJson":
-    """`log`: the records as they are in the audit log."""
+    """Return the answer of `log`: the records as they are in the audit log."""
     return {"records": [record.as_json() for record in records]}
 
 
 def of_inbox(proposals: "Iterable[Proposal]") -> "edit_answers.InboxJson":
-    """`inbox`."""
+    """Return the answer of `inbox`."""
     return {
         "items": [
             {
@@ -238,7 +238,7 @@ def of_inbox(proposals: "Iterable[Proposal]") -> "edit_answers.InboxJson":
 
 
 def of_history(versions: "Sequence[NoteVersion]") -> "edit_answers.HistoryJson":
-    """`history`."""
+    """Return the answer of `history`."""
     return {
         "versions": [
             {
@@ -253,7 +253,7 @@ def of_history(versions: "Sequence[NoteVersion]") -> "edit_answers.HistoryJson":
 
 
 def of_trash(notes: "Iterable[ThrownNote]") -> "edit_answers.TrashJson":
-    """`trash`."""
+    """Return the answer of `trash`."""
     return {
         "items": [
             {
@@ -274,7 +274,7 @@ def of_trash(notes: "Iterable[ThrownNote]") -> "edit_answers.TrashJson":
 
 
 def of_conflicts(copies: "Iterable[ConflictCopy]") -> "edit_answers.ConflictsJson":
-    """`conflicts`: the copies that wait, each with the op that is advised."""
+    """Return the answer of `conflicts`: the copies that wait, each with the advised op."""
     return {
         "items": [
             {**_copy(copy), "diff": copy.diff.decode("utf-8", "replace")}
@@ -286,12 +286,13 @@ def of_conflicts(copies: "Iterable[ConflictCopy]") -> "edit_answers.ConflictsJso
 def of_resolved(
     resolutions: "Iterable[ResolvedConflict]",
 ) -> "edit_answers.ResolvedJson":
-    """`conflicts merge`, `take`, `discard`: what became of each copy."""
+    """Return the answer of `conflicts merge`, `take` and `discard`."""
     return {"items": [_resolved(resolution) for resolution in resolutions]}
 
 
 def _resolved(resolution: "ResolvedConflict") -> "edit_answers.ResolvedCopyJson":
-    copy, edit = _copy(resolution.copy), resolution.edit
+    copy = _copy(resolution.copy)
+    edit = resolution.edit
     if resolution.why:
         copy["why"] = resolution.why
     return {
@@ -330,12 +331,12 @@ def _copy(copy: "ConflictCopy") -> "edit_answers.CopyJson":
 
 
 def of_recorded(recorded: "Recorded") -> "answers.RecordedJson":
-    """`record`."""
+    """Return the answer of `record`."""
     return {"id": recorded.id, "note": recorded.note}
 
 
 def of_ended(ended: "Ended") -> "answers.EndedJson":
-    """`end-session`."""
+    """Return the answer of `end-session`."""
     return {
         "committed": list(ended.committed),
         "held": list(ended.held),
@@ -344,7 +345,7 @@ def of_ended(ended: "Ended") -> "answers.EndedJson":
 
 
 def of_remembered(remembered: "Remembered") -> "answers.RememberedJson":
-    """`remember`."""
+    """Return the answer of `remember`."""
     return {
         "outcome": remembered.outcome,
         "id": remembered.id,
@@ -363,7 +364,7 @@ def of_slept(slept: "Slept") -> "answers.SleepJson":
 
 
 def of_forgotten(forgotten: "Forgotten") -> "answers.ForgottenJson":
-    """`forget`: the receipt says nothing of the text."""
+    """Return the answer of `forget`. The receipt contains nothing of the text."""
     remaining: list[RemainingJson] = [
         {"place": place.place, "why": place.why} for place in forgotten.remaining
     ]
@@ -396,7 +397,7 @@ def of_forgotten(forgotten: "Forgotten") -> "answers.ForgottenJson":
 
 
 def of_sync(report: "SyncReport") -> "status_answers.SyncReportJson":
-    """`sync`."""
+    """Return the answer of `sync`."""
     return {
         "uploaded": report.uploaded,
         "downloaded": report.downloaded,
@@ -457,11 +458,15 @@ def of_export(report: "ExportReport") -> "setup_answers.ExportJson":
 
 
 def read_ops(text: str | bytes) -> list[object]:
-    """The ops in a JSON text: a list, or an object with the list under `ops`. Raises UsageError."""
+    """Read the ops of a JSON text: a list, or an object with the list under `ops`.
+
+    Raises UsageError.
+    """
     import json
 
     try:
         payload = json.loads(text)
+    # Thousands of opening brackets exceed the depth that the parser can nest.
     except (ValueError, RecursionError) as error:
         raise UsageError(
             f"the ops are not JSON: {error}", hint='write [{"op": "append", …}, …]'
@@ -476,5 +481,5 @@ def read_ops(text: str | bytes) -> list[object]:
 
 
 def of_error(error: VaultMemoryError) -> dict[str, object]:
-    """An error of a call."""
+    """Return the answer of a call that failed."""
     return {"error": error.as_json()}

@@ -1,7 +1,7 @@
 """Metrics of a vault: sizes, freshness, what runs and what waits.
 
-They are cheap enough for a request every few seconds: numbers that need a pass through the vault are
-computed every five minutes. No metric has the name of a person, a channel or a note.
+They are cheap enough for a request every few seconds. Numbers that need a pass through the vault
+are counted every five minutes. No metric has the name of a person, a channel or a note.
 """
 
 import math
@@ -53,15 +53,20 @@ class Family:
 
 
 def gauge(name: str, help: str, value: float | None, **labels: str) -> Family:
-    """One number; no sample when it is unknown."""
+    """Return a metric of one number; it has no sample when the number is unknown."""
     samples = () if value is None else (Sample(float(value), labels),)
     return Family(name, "gauge", help, samples)
 
 
 def one_of(name: str, help: str, states: Iterable[str], state: str | None) -> Family:
-    """1 for the present state, 0 for the others; no samples when it is unknown."""
-    samples = [Sample(float(name == state), {"state": name}) for name in states]
-    return Family(name, "gauge", help, tuple(samples) if state else ())
+    """Return a metric that is 1 for the current state and 0 for all others.
+
+    It has no samples when the state is unknown.
+    """
+    if not state:
+        return Family(name, "gauge", help, ())
+    samples = [Sample(float(label == state), {"state": label}) for label in states]
+    return Family(name, "gauge", help, tuple(samples))
 
 
 class Metrics:
@@ -74,12 +79,14 @@ class Metrics:
         *,
         clock: Callable[[], float] = time.monotonic,
     ) -> None:
-        self._memory, self._vitals, self._clock = memory, vitals, clock
+        self._memory = memory
+        self._vitals = vitals
+        self._clock = clock
         self._lock = threading.Lock()
         self._counts: tuple[float, float | None, float | None] = (-math.inf, None, None)
 
     def families(self) -> list[Family]:
-        """All metrics as they are now. A metric that cannot be read is left out."""
+        """Return all metrics as they are now. A metric that cannot be read is left out."""
         vitals = _or_none(self._vitals)
         return [
             gauge(
@@ -96,20 +103,23 @@ class Metrics:
 
     def _of_index(self, vitals: Mapping[str, Any] | None) -> Iterator[Family]:
         indexing = self._memory.vault.indexing
+        # A vault without an index would get one here, for which all notes are read.
         if not indexing.generations.current:
             return
         with self._memory.vault.lock:
             index = indexing.index()
             notes, chunks = index.counts()
-            ask = index.connection.execute
-            kinds: list[Any] = ask(
+            connection = index.connection
+            kinds: list[Any] = connection.execute(
                 "SELECT kind, count(*) FROM note GROUP BY kind ORDER BY kind"
             ).fetchall()
-            vectors: list[Any] = ask("SELECT count(*) FROM vector").fetchall()
-            size: Any = index.connection.pragma("page_count") * index.connection.pragma(
-                "page_size"
-            )
-            parked, stale = len(index.parked()), len(index.stale())
+            vectors: list[Any] = connection.execute(
+                "SELECT count(*) FROM vector"
+            ).fetchall()
+            pages: Any = connection.pragma("page_count")
+            page_size: Any = connection.pragma("page_size")
+            parked = len(index.parked())
+            stale = len(index.stale())
         yield gauge("index_notes", "Notes that search reads", notes)
         by_kind = tuple(Sample(count, {"kind": kind}) for kind, count in kinds)
         yield Family(
@@ -129,10 +139,10 @@ class Metrics:
             "Notes that are newer on disk than in the index",
             stale_count,
         )
-        yield gauge("index_bytes", "Size of the index", size)
+        yield gauge("index_bytes", "Size of the index", pages * page_size)
         yield gauge(
             "index_generation",
-            "Counts up when the index is built anew",
+            "Counts up when the index is built again",
             indexing.generations.current,
         )
 
@@ -158,7 +168,7 @@ class Metrics:
             return
         yield one_of(
             "sync",
-            "How the sync with the server stands",
+            "The state of the sync with the server",
             get_args(SyncState),
             sync["state"],
         )
@@ -166,9 +176,7 @@ class Metrics:
         yield gauge(
             "sync_errors", "Paths that could not be synced", len(sync["errors"])
         )
-        yield gauge(
-            "sync_held", "Deletions that wait for a person's yes", len(sync["held"])
-        )
+        yield gauge("sync_held", "Deletions that wait for approval", len(sync["held"]))
         good = _moment(sync["last_good"])
         yield gauge(
             "sync_last_good_timestamp_seconds",
@@ -214,7 +222,8 @@ class Metrics:
         )
 
     def _count(self) -> tuple[float | None, float | None]:
-        """The proposals and the conflict copies, counted at most some minutes ago."""
+        """Return the number of proposals and of conflict copies, at most five minutes old."""
+        # Without the lock, requests at the same time would each pass through the vault.
         with self._lock:
             counted_at, inbox, conflicts = self._counts
             if self._clock() - counted_at >= RECOUNT_SECONDS:
@@ -225,15 +234,16 @@ class Metrics:
 
 
 def _or_none(get: Callable[[], Value]) -> Value | None:
-    """The value, or None when the vault or its index cannot be read now."""
+    """Return the value, or None when the vault or its index cannot be read now."""
     try:
         return get()
     except (VaultMemoryError, DatabaseError, OSError):
+        # The vault may be unreachable or its index damaged: the other metrics still count.
         return None
 
 
 def _moment(text: str | None) -> float | None:
-    """An ISO 8601 time or date in seconds since 1970."""
+    """Convert an ISO 8601 time or date to seconds since 1970; without an offset it is UTC."""
     if not text:
         return None
     moment = datetime.fromisoformat(text)

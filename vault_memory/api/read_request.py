@@ -14,9 +14,10 @@ Request = TypeVar("Request", bound=msgspec.Struct)
 
 
 def read(arguments: Mapping[str, object], kind: type[Request], call: str) -> Request:
-    """The arguments of a call, checked. Raises UsageError."""
+    """Check the arguments of a call. Raises UsageError."""
     try:
         return msgspec.convert(arguments, kind)
+    # A client may send any JSON, such as a number that exceeds every type of the structs.
     except (msgspec.ValidationError, OverflowError, TypeError) as error:
         raise UsageError(
             f"`{call}` cannot take these arguments: {error}",
@@ -25,7 +26,7 @@ def read(arguments: Mapping[str, object], kind: type[Request], call: str) -> Req
 
 
 def question_options(question: SearchQuestion) -> SearchOptions:
-    """The options of a question."""
+    """Return the options of a question."""
     return SearchOptions(
         limit=question.limit,
         topic=question.topic,
@@ -37,14 +38,14 @@ def question_options(question: SearchQuestion) -> SearchOptions:
 
 
 def search_options(request: SearchRequest) -> SearchOptions:
-    """The options of a search."""
+    """Return the options of a search."""
     return question_options(request)._replace(
         mode=request.mode, why=request.why, session=request.session
     )
 
 
 def context_options(request: ContextBody) -> ContextOptions:
-    """The options of a memory block."""
+    """Return the options of a memory block."""
     return ContextOptions(
         purpose=request.purpose,
         budget=request.budget,

@@ -14,18 +14,22 @@ _PATH = re.compile(r"(?<![\w.:/])/(?:[^\s/`'\",;:]+/)+[^\s`'\",;:]*")
 
 
 def folders_of(memory: "VaultMemory") -> list[str]:
-    """The folders of the machine that an answer could name, the longest name first."""
+    """Return the folders of the machine that an answer could name, the longest name first."""
     folders = {
         str(memory.root),
         os.path.realpath(memory.root),
         str(memory.vault.state.path),
         str(memory.vault.semantic.cache),
+        str(Path.home()),
     }
-    return sorted({*folders, str(Path.home())} - {"/"}, key=len, reverse=True)
+    # The home of a service account may be the root, which is in every path.
+    folders.discard("/")
+    # A folder within another comes first, or its last names would remain.
+    return sorted(folders, key=len, reverse=True)
 
 
 def hidden(value: Any, folders: list[str]) -> Any:
-    """The JSON value without any of these folders."""
+    """Return a JSON value without the names of these folders."""
     if isinstance(value, str):
         for folder in folders:
             value = value.replace(folder, HIDDEN)
@@ -38,5 +42,5 @@ def hidden(value: Any, folders: list[str]) -> Any:
 
 
 def without_paths(text: str, folders: list[str]) -> str:
-    """The text without any absolute path."""
+    """Return a text without any absolute path."""
     return _PATH.sub(HIDDEN, str(hidden(text, folders)))
