@@ -1,6 +1,6 @@
 """Accepts new connections from a listening socket, and recovers when descriptors run out.
 
-Without descriptors, asyncio's own server goes on accepting: a hundred tracebacks a second in the log.
+Without descriptors, asyncio's own server goes on accepting, and logs a hundred tracebacks a second.
 """
 
 import asyncio
@@ -28,7 +28,8 @@ FEWEST = 8
 
 
 def limits_of_process() -> Limits:
-    """The limits of this process: connections get at most half of the descriptors, the others are for files."""
+    """Returns the limits of this process."""
+    # Answers read files, so connections get at most half of the descriptors.
     soft = resource.getrlimit(resource.RLIMIT_NOFILE)[0]
     standard = Limits()
     if soft == resource.RLIM_INFINITY:
@@ -92,12 +93,13 @@ class Acceptor:
     async def _start(self, connection: socket.socket) -> None:
         try:
             await self._loop.connect_accepted_socket(self._make, connection)
-        except OSError as error:  # the client is gone already
+        except OSError as error:
+            # The client closed the connection already.
             connection.close()
             logger.debug("a client went away: %s", error)
 
     def _pause(self, error: OSError) -> None:
-        """Without descriptors: drop connections without a token, accept fewer for a while, and log it once."""
+        """Accepts fewer connections for a while, after descriptors ran out."""
         self._loop.remove_reader(self._listening)
         connections = self._open_connections()
         drop_some(connections, SPARE)

@@ -58,10 +58,11 @@ def application(
     local: Caller | None = None,
     settings: Serve | None = None,
 ) -> ASGIApp:
-    """An ASGI app for one vault. `mounts` get the requests below their path, after the same checks.
+    """Returns an ASGI app for one vault.
 
-    A client without a token is `local`, if that is given: for a socket that only its owner can open.
-    `settings` are those of `[serve]`, unless others are given.
+    `mounts` get the requests below their path, after the same checks. A client without a token is
+    `local`, if that is set: for a socket that only its owner can open. `settings` replace those of
+    `[serve]`.
     """
     serve = settings or memory.vault.config.serve
     mounted = dict(mounts or {})

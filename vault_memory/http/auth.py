@@ -20,23 +20,22 @@ from vault_memory.rules.paths.caller import Caller
 WRONG_PER_MINUTE = 30
 """Wrong tokens from one address; right ones are accepted all the same"""
 PATIENCE_SECONDS = 30.0
-"""For a request to arrive as a whole"""
+"""For a complete request to arrive"""
 MOST_DRAINED = 8
-"""So many times the longest body is read and dropped, so that the client reads the refusal"""
+"""A body that is too long is read up to so many times the limit: the client then sees the refusal"""
 MOST_BUFFERED = 64 << 20
 """Bytes of all bodies that are being read or answered"""
 UNKNOWN_SHARE = 4
 """Requests without a token of ours get a fourth of these bytes"""
 
 Lease = Callable[[int], bool]
-"""Takes room for so many more bytes; False when there is none"""
+"""Reserves room for so many more bytes; False when the buffer is full"""
 
 
 class BodyBuffer:
-    """Counts the bytes of all bodies at once.
+    """Counts the bytes of all bodies at once."""
 
-    Fault this guards against: many bodies, each short enough, fill the memory together.
-    """
+    # Many bodies, each short enough, could fill the memory together.
 
     def __init__(self, capacity: int) -> None:
         self._capacity = capacity
@@ -44,7 +43,7 @@ class BodyBuffer:
 
     @contextmanager
     def lease(self) -> Iterator[Lease]:
-        """Gives a function that takes room; the room is free again at the end."""
+        """Gives a function that reserves room; the end frees it."""
         leased = 0
 
         def take(count: int) -> bool:
@@ -72,13 +71,14 @@ class Doorkeeper:
         *,
         local: Caller | None = None,
         open_paths: Collection[str] = (),
-        clock: Callable[[], float] = time.monotonic,
     ) -> None:
-        self._app, self._tokens, self._local = app, tokens, local
+        self._app = app
+        self._tokens = tokens
+        self._local = local
         self._open_paths = frozenset(open_paths)
         self._longest = settings.max_body_bytes
-        self._requests = RateLimiter(settings.requests_per_minute, clock)
-        self._wrong_tokens = RateLimiter(WRONG_PER_MINUTE, clock)
+        self._requests = RateLimiter(settings.requests_per_minute, time.monotonic)
+        self._wrong_tokens = RateLimiter(WRONG_PER_MINUTE, time.monotonic)
         capacity = max(MOST_BUFFERED, UNKNOWN_SHARE * self._longest)
         self._callers_buffer = BodyBuffer(capacity - capacity // UNKNOWN_SHARE)
         self._others_buffer = BodyBuffer(capacity // UNKNOWN_SHARE)
@@ -107,7 +107,7 @@ class Doorkeeper:
             await self._app({**scope, "state": state}, _replay(body, receive), send)
 
     def _identify(self, scope: Scope) -> Caller | Response:
-        """The caller of a request, or the refusal."""
+        """Returns the caller of a request, or the refusal."""
         headers = Headers(scope=scope).getlist("authorization")
         token = _bearer(headers[0]) if len(headers) == 1 else ""
         caller = None
@@ -122,7 +122,8 @@ class Doorkeeper:
         return caller
 
     def _unknown(self, scope: Scope, *, has_token: bool) -> Response:
-        """Refuse a request without a token, or with an unknown one."""
+        """Returns the refusal of a request without a token, or with an unknown one."""
+        # A client that guesses tokens is slowed down, by its address.
         address = (scope.get("client") or ("socket",))[0]
         if has_token and (wait := self._wrong_tokens.take(address)):
             return _too_often(wait)
@@ -143,7 +144,8 @@ class Doorkeeper:
     async def _read_body(
         self, scope: Scope, receive: Receive, take: Lease
     ) -> bytes | Response:
-        """The whole body, so that no call begins with half of one, or the refusal."""
+        """Returns the complete body, or the refusal."""
+        # A call must not begin with half of its arguments, so the body is read before it.
         announced = Headers(scope=scope).get("content-length", "0")
         longest = self._longest
         is_too_long = announced.isdecimal() and int(announced) > longest
@@ -170,7 +172,7 @@ class Doorkeeper:
 
 
 def _bearer(header: str) -> str:
-    """The token of an Authorization header; empty for another scheme."""
+    """Returns the token of an Authorization header; "" for another scheme."""
     scheme, _, token = header.partition(" ")
     return token.strip() if scheme.lower() == "bearer" else ""
 

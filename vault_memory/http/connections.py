@@ -18,7 +18,7 @@ from uvicorn.protocols.http.h11_impl import H11Protocol
 LONGEST_HEAD = 16 * 1024
 """Bytes of a request line with its headers"""
 LONGEST_READ = 64 * 1024
-"""Bytes that are taken from one connection at once; asyncio takes 256 KiB"""
+"""Bytes of one read of a connection; asyncio reads 256 KiB"""
 
 
 @dataclass(slots=True)
@@ -38,7 +38,7 @@ class Limits:
 
 
 class Connection(H11Protocol):
-    """One connection of a client, which ends when its deadline has passed or when its place is needed."""
+    """One connection of a client. It ends at its deadline, or when its place is needed."""
 
     def __init__(self, *args: Any, limits: Limits, **kwargs: Any) -> None:
         super().__init__(*args, **kwargs)
@@ -54,7 +54,7 @@ class Connection(H11Protocol):
 
     @property
     def open_connections(self) -> "list[Connection]":
-        """The open connections of this server, with this one."""
+        """The open connections of this server, including this one."""
         return [
             connection
             for connection in self.connections
@@ -90,18 +90,18 @@ class Connection(H11Protocol):
         _cancel(self._stall)
 
     def drop(self) -> None:
-        """Close it at once, without the rest of an answer."""
+        """Closes it at once, also in the middle of an answer."""
         self.transport.abort()
 
     def can_be_dropped(self) -> bool:
-        """Whether no client waits for an answer on it: it is idle, or receives a body without a token."""
+        """Whether no client waits for an answer: it is idle, or receives a body without a token."""
         if self.transport.is_closing():
             return False
         state = self.conn.their_state
         return state is h11.IDLE or (state is h11.SEND_BODY and not self.trusted)
 
     def _watch(self) -> None:
-        """Set the deadline for the next part of a request."""
+        """Sets the deadline for the next part of a request."""
         state = self.conn.their_state
         if state is self._awaited:
             return
@@ -124,18 +124,19 @@ class Connection(H11Protocol):
 
     def _has_place(self) -> bool:
         """Whether it may stay. At the limit, another connection is dropped if one can be."""
-        others = [
+        earlier = [
             connection for connection in self.open_connections if connection is not self
         ]
-        same = [
-            connection for connection in others if connection.address == self.address
+        # One address must not occupy the places of all others.
+        of_address = [
+            connection for connection in earlier if connection.address == self.address
         ]
-        if self.address and len(same) >= self._limits.most_of_address:
-            return drop_some(same)
-        return len(others) < self._limits.most or drop_some(others)
+        if self.address and len(of_address) >= self._limits.most_of_address:
+            return drop_some(of_address)
+        return len(earlier) < self._limits.most or drop_some(earlier)
 
     def _refuse(self, status: int, code: str, message: str, hint: str) -> None:
-        """Answer without reading the request."""
+        """Answers without reading the request."""
         body = json.dumps(
             {"error": {"code": code, "message": message, "hint": hint}}
         ).encode()
@@ -154,7 +155,7 @@ class Connection(H11Protocol):
 
 
 def drop_some(connections: Iterable[Connection], most: int = 1) -> bool:
-    """Drop up to `most` connections on which no client waits for an answer; False when there are none.
+    """Drops up to `most` connections on which no client waits for an answer; False without any.
 
     Those without a token go first, then those of the address with the most, then the oldest.
     """

@@ -9,12 +9,12 @@ from starlette.types import ASGIApp
 
 STARTED, STOPPED = "lifespan.startup.complete", "lifespan.shutdown.complete"
 RETURNED = "returned"
-"""What an app without a lifespan answers, which returns at once"""
+"""The answer of an app without a lifespan, which returns at once"""
 
 
 @asynccontextmanager
 async def running(app: ASGIApp) -> AsyncIterator[None]:
-    """Start the app, and stop it at the end. An app without a lifespan is left alone."""
+    """Starts the app, and stops it at the end. An app without a lifespan needs neither."""
     to_app: asyncio.Queue[Any] = asyncio.Queue()
     from_app: asyncio.Queue[Any] = asyncio.Queue()
 
@@ -33,7 +33,8 @@ async def running(app: ASGIApp) -> AsyncIterator[None]:
         await to_app.put({"type": "lifespan.startup"})
         answer = await from_app.get()
         if answer["type"] != STARTED:
-            await task  # raises the error of the app, if it has one
+            # This raises the error of the app, if there was one.
+            await task
             if answer["type"] != RETURNED:
                 raise RuntimeError(
                     answer.get("message") or "a mounted app did not start"

@@ -17,7 +17,7 @@ from vault_memory.http.connections import LONGEST_HEAD, Connection, Limits
 from vault_memory.http.log_filter import quieten
 
 LONGEST_NAME = 107
-"""In bytes: longer names of sockets the system does not take"""
+"""Bytes; the limit of the system for names of sockets"""
 GRACE_SECONDS = 10
 """For open requests when the server ends"""
 
@@ -59,6 +59,7 @@ def at_socket(path: Path) -> socket.socket:
         )
     _make_room(path)
     listening = socket.socket(socket.AF_UNIX, socket.SOCK_STREAM)
+    # Between `bind` and a `chmod`, other users could connect.
     before = os.umask(0o177)
     try:
         listening.bind(str(path))
@@ -74,7 +75,7 @@ def at_socket(path: Path) -> socket.socket:
 
 
 def _make_room(path: Path) -> None:
-    """Remove a socket that has no listener, and nothing else. Raises CannotListen, Locked."""
+    """Removes a socket that has no listener, and nothing else. Raises CannotListen, Locked."""
     try:
         if not stat.S_ISSOCK(path.lstat().st_mode):
             raise CannotListen(
@@ -86,6 +87,7 @@ def _make_room(path: Path) -> None:
         try:
             probe.connect(str(path))
         except OSError:
+            # A server that was killed leaves its socket.
             path.unlink(missing_ok=True)
             return
     raise Locked(
@@ -124,7 +126,8 @@ class Server(uvicorn.Server):
         )
 
     async def startup(self, sockets: list[socket.socket] | None = None) -> None:
-        await super().startup([])  # it starts the app; the sockets are read below
+        # uvicorn starts the app; our acceptors read the sockets.
+        await super().startup([])
         if not self.started:
             return
         for listening in sockets or []:
@@ -152,7 +155,7 @@ class Server(uvicorn.Server):
 
 
 def listen(app: ASGIApp, listening: socket.socket, ready: Callable[[], None]) -> None:
-    """Answer until SIGTERM or SIGINT, and then the open requests."""
+    """Answers requests until SIGTERM or SIGINT, and then the open ones."""
     server = Server(app, ready=ready)
 
     def end(*_: object) -> None:

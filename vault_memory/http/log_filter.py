@@ -1,10 +1,10 @@
-"""A filter for the log of the server: a stranger could cause as many warnings as they like."""
+"""Filters the log of the server, because any client could cause warnings without end."""
 
 import logging
 import time
 
 QUIET_SECONDS = 60.0
-"""Between two lines in the log about the same trouble"""
+"""Time between two lines in the log about the same problem"""
 
 
 class Repeats(logging.Filter):
@@ -17,7 +17,8 @@ class Repeats(logging.Filter):
     def filter(self, record: logging.LogRecord) -> bool:
         if record.levelno != logging.WARNING:
             return True
-        kind = str(record.msg)  # without its arguments, of which there is no end
+        # The arguments are not part of the kind: a client could vary them without end.
+        kind = str(record.msg)
         now = time.monotonic()
         if now < self._next.get(kind, 0.0):
             return False
@@ -29,5 +30,5 @@ OF_SERVER = Repeats()
 
 
 def quieten() -> None:
-    """Set the filter on the server's own log; to do it again changes nothing."""
+    """Adds the filter to the log of the server; a second call changes nothing."""
     logging.getLogger("uvicorn.error").addFilter(OF_SERVER)

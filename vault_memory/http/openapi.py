@@ -27,18 +27,19 @@ REFUSALS = {
     503: "The vault cannot be reached or written now",
 }
 OPEN_REFUSALS = {400, 403, 405, 408, 413, 421, 503}
-"""What a path without a token may answer beside its answer"""
+"""Refusals of a path that needs no token"""
 DESCRIPTION = (
     "The memory of a bot, for the person of the token. Every answer is one JSON object; errors are "
-    '`{"error": {"code", "message", "hint"}}`. The scopes come from the token, never from a request.'
+    '`{"error": {"code", "message", "hint"}}`. '
+    "The scopes come from the token, never from a request."
 )
 SCHEMAS = "#/components/schemas/"
 SUFFIX = "Json"
-"""At the end of the name of an answer's type, and not of its schema"""
+"""Ending of the names of answer types; their schemas have names without it"""
 
 
 def document(endpoints: Sequence[Endpoint]) -> Schema:
-    """OpenAPI 3.1."""
+    """Returns the document in OpenAPI 3.1."""
     bodies = [endpoint.takes for endpoint in endpoints if endpoint.method == "POST"]
     payloads = [endpoint.gives for endpoint in endpoints]
     types = {*bodies, *payloads, answers.ErrorJson, answers.HealthJson}
@@ -78,7 +79,7 @@ def document(endpoints: Sequence[Endpoint]) -> Schema:
 
 
 def _schemas(types: Iterable[type[Any]]) -> Schema:
-    """The schemas of these types and of all that they hold, sorted by name."""
+    """Returns the schemas of these types and of all nested types, sorted by name."""
     _, components = msgspec.json.schema_components(types, ref_template="{name}")
     keys = _keys_in_order(types)
     schemas = {}
@@ -94,21 +95,21 @@ def _schemas(types: Iterable[type[Any]]) -> Schema:
 
 
 def _keys_in_order(types: Iterable[type[Any]]) -> dict[str, tuple[str, ...]]:
-    """The keys of each answer in their order; msgspec sorts them."""
+    """Returns the keys of each answer in their order, because msgspec sorts them."""
     module = vars(answers).values()
     shapes = [shape for shape in (*types, *module) if is_typeddict(shape)]
     return {shape.__name__: tuple(get_type_hints(shape)) for shape in shapes}
 
 
 def _with_full_refs(schema: Any) -> Any:
-    """The schema with references into the document."""
+    """Returns the schema with references into the document."""
     match schema:
         case {"$ref": str(name)}:
             return {**schema, "$ref": SCHEMAS + name.removesuffix(SUFFIX)}
         case dict():
-            return {key: _with_full_refs(part) for key, part in schema.items()}
+            return {key: _with_full_refs(value) for key, value in schema.items()}
         case list():
-            return [_with_full_refs(part) for part in schema]
+            return [_with_full_refs(item) for item in schema]
         case _:
             return schema
 
@@ -131,7 +132,7 @@ def _operation(endpoint: Endpoint) -> Schema:
 
 
 def _parameters(endpoint: Endpoint) -> list[Schema]:
-    """The fields of a GET request, in its path or its query."""
+    """Returns the fields of a GET request, in its path or its query."""
     _, components = msgspec.json.schema_components([endpoint.takes])
     properties = components[endpoint.takes.__name__]["properties"]
     return [_parameter(endpoint, name, field) for name, field in properties.items()]
@@ -153,7 +154,7 @@ def _parameter(endpoint: Endpoint, name: str, field: Schema) -> Schema:
 
 
 def _open_operation(name: str, summary: str, schema: Schema) -> Schema:
-    """An operation without a token."""
+    """Returns an operation that needs no token."""
     return {
         "operationId": name,
         "summary": summary,

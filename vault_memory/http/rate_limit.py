@@ -5,9 +5,9 @@ from collections import OrderedDict
 from collections.abc import Callable, Hashable
 
 ONE_REQUEST = 1 - 1e-9
-"""What a request takes from a bucket, less the rounding error of its refill"""
+"""The cost of a request, less the rounding error of a refill"""
 MOST_KNOWN = 4096
-"""Buckets that are kept; a client whose bucket was dropped starts with a full one"""
+"""Number of buckets; a client whose bucket was dropped starts with a full one"""
 
 
 class RateLimiter:
@@ -18,10 +18,10 @@ class RateLimiter:
         self._per_second = per_minute / 60
         self._clock = clock
         self._buckets: OrderedDict[Hashable, tuple[float, float]] = OrderedDict()
-        """the requests left for each client, and when they were counted; longest unused first"""
+        """Client → requests left, and when they were counted; the longest unused client first"""
 
     def take(self, client: Hashable) -> int:
-        """Count a request. Returns 0 when it is allowed, else the seconds until the next one is."""
+        """Counts a request. Returns 0 when it is allowed, else the seconds to wait."""
         now = self._clock()
         left, counted_at = self._buckets.pop(client, (self._capacity, now))
         refill = (now - counted_at) * self._per_second
@@ -32,7 +32,7 @@ class RateLimiter:
         else:
             wait = max(1, math.ceil((1 - left) / self._per_second))
         self._buckets[client] = (left, now)
-        # Fault this guards against: tokens that are made up fill the memory.
+        # Clients may invent tokens without end: their buckets must not fill the memory.
         if len(self._buckets) > MOST_KNOWN:
             self._buckets.popitem(last=False)
         return wait

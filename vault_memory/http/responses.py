@@ -32,7 +32,8 @@ def reply(
     status: int = 200,
     headers: Mapping[str, str] | None = None,
 ) -> Response:
-    """One JSON object. Letters beyond ASCII are escaped, since the name of a file may not be UTF-8."""
+    """Returns an answer with one JSON object."""
+    # The name of a file may not be UTF-8. As an escape it can be sent nevertheless.
     body = json.dumps(answer, allow_nan=False).encode("ascii")
     return Response(body, status, {**HEADERS, **(headers or {})}, "application/json")
 
@@ -44,19 +45,17 @@ def refusal(
     hint: str = "",
     headers: Mapping[str, str] | None = None,
 ) -> Response:
-    """An error that HTTP alone has."""
+    """Returns an error that only exists over HTTP."""
     return reply(
         {"error": {"code": code, "message": message, "hint": hint}}, status, headers
     )
 
 
 def failure(error: VaultMemoryError, memory: VaultMemory) -> Response:
-    """An error of a call, without folders of the machine."""
-    status = (
-        STATUS.get(error.exit_code, 500)
-        if isinstance(error, client.DaemonRefused)
-        else error.http_status
-    )
+    """Returns an error of a call, without folders of the machine."""
+    status = error.http_status
+    if isinstance(error, client.DaemonRefused):
+        status = STATUS.get(error.exit_code, 500)
     folders = folders_of(memory)
     details = error.as_json() | {"hint": HINTS.get(error.code, error.hint)}
     payload = hidden(details, folders)
@@ -71,7 +70,7 @@ def failure(error: VaultMemoryError, memory: VaultMemory) -> Response:
 
 
 def broken() -> Response:
-    """An error that is a bug; the log has its traceback."""
+    """Returns the error for a bug; the log has its traceback."""
     return refusal(
         500,
         "internal",

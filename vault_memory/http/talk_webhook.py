@@ -1,6 +1,6 @@
-"""`POST /talk`: Nextcloud Talk sends each message of a room. It signs the request with a shared secret.
+"""`POST /talk`: Nextcloud Talk sends each message of a room, signed with a shared secret.
 
-The bot never answers in the room. The signature takes the place of a token.
+The bot never answers in the room. The signature replaces a token.
 """
 
 import hashlib
@@ -38,7 +38,7 @@ class TalkSecretUnsafe(ConfigError):
 
 
 def talk_routes(memory: VaultMemory, settings: Settings) -> list[Route]:
-    """The route, when a secret is configured. Raises TalkSecretUnsafe, RoomUnknown."""
+    """Returns the route, if a secret is configured. Raises TalkSecretUnsafe, RoomUnknown."""
     if not settings.secret_file:
         return []
     secret = _secret(Path(settings.secret_file).expanduser(), memory.root)
@@ -61,7 +61,7 @@ def talk_routes(memory: VaultMemory, settings: Settings) -> list[Route]:
 
 
 def _handle(memory: VaultMemory, talk: Talk, event: Said | Reacted) -> Response:
-    """Record or take back a message."""
+    """Records a message, or takes it back."""
     try:
         if isinstance(event, Said):
             logger.info("a message of Talk: %s", talk.record(event))
@@ -84,12 +84,13 @@ def _handle(memory: VaultMemory, talk: Talk, event: Said | Reacted) -> Response:
 def _refusal(
     headers: Headers, body: bytes, secret: bytes, backend: str
 ) -> Response | None:
-    """None when the secret signed the request, and it names the right server."""
+    """Returns None when the secret signed the request, and it names the right server."""
     random = _single(headers, "x-nextcloud-talk-random")
     signature = _single(headers, "x-nextcloud-talk-signature")
     signed = random.encode("latin-1") + body
     expected = hmac.new(secret, signed, hashlib.sha256).hexdigest().encode()
     actual = signature.strip().lower().encode("latin-1")
+    # The duration of a plain comparison would tell how much of a signature is right.
     if not hmac.compare_digest(expected, actual) or len(random) not in RANDOM:
         return refusal(
             401, "unauthorised", "the secret of `talk.secret_file` did not sign this"
@@ -103,18 +104,19 @@ def _refusal(
 
 
 def _single(headers: Headers, name: str) -> str:
-    """The value of a header that is there once; else an empty text."""
+    """Returns the value of a header; "" unless the request has it exactly once."""
+    # With two of them, a proxy may have checked another one.
     values = headers.getlist(name)
     return values[0] if len(values) == 1 else ""
 
 
 def _normalised(url: str) -> tuple[str, str, str]:
-    """The parts of an address by which two are compared."""
+    """Returns the scheme, the host and the path by which two addresses are compared."""
     try:
-        parts = urlsplit(url.strip())
+        address = urlsplit(url.strip())
     except ValueError:
         return ("", "", url)
-    return (parts.scheme.lower(), parts.netloc.lower(), parts.path.rstrip("/"))
+    return (address.scheme.lower(), address.netloc.lower(), address.path.rstrip("/"))
 
 
 def _secret(path: Path, root: Path) -> bytes:

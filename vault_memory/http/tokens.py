@@ -1,4 +1,4 @@
-"""The tokens of bots, and the caller that each stands for."""
+"""The tokens of bots, and the caller of each."""
 
 import hashlib
 import hmac
@@ -31,7 +31,10 @@ class Tokens:
 
     @classmethod
     def load(cls, tokens: Iterable[ServeToken], *, root: Path) -> Self:
-        """Load those of `[[serve.tokens]]`; no file may be in the vault `root`. Raises TokenUnsafe."""
+        """Loads the tokens of `[[serve.tokens]]`; no file may be in the vault `root`.
+
+        Raises TokenUnsafe.
+        """
         callers: dict[str, Caller] = {}
         for number, row in enumerate(tokens):
             setting = f"serve.tokens[{number}].token_file"
@@ -50,8 +53,9 @@ class Tokens:
         return cls(callers)
 
     def caller(self, bearer: str) -> Caller | None:
-        """The caller of a token, or None."""
-        digest, match = _digest(bearer), None
+        """Returns the caller of a token, or None."""
+        digest = _digest(bearer)
+        match = None
         # Every token is compared, in constant time: the duration must tell nothing about them.
         for own_digest, caller in self._callers:
             if hmac.compare_digest(own_digest, digest):
@@ -74,7 +78,7 @@ def _caller(row: ServeToken, setting: str) -> Caller:
 
 
 def token_in(path: Path, setting: str, root: Path) -> str:
-    """Read a token file, which `setting` names; `root` is the vault. Raises TokenUnsafe."""
+    """Reads a token file, which `setting` names; `root` is the vault. Raises TokenUnsafe."""
     see = f"see `{setting}`, or {MAKE_ONE}"
     text = read_secret(
         path, root, name="token file", setting=setting, error=TokenUnsafe, hint=see
@@ -87,7 +91,8 @@ def token_in(path: Path, setting: str, root: Path) -> str:
         )
     if len(token) < SHORTEST:
         raise TokenUnsafe(
-            f"the token in `{path}` has {len(token)} characters, which can be guessed; it needs {SHORTEST}",
+            f"the token in `{path}` has {len(token)} characters, which can be guessed;"
+            f" it needs {SHORTEST}",
             hint=MAKE_ONE,
         )
     return token
