@@ -77,12 +77,7 @@ class Daemon:
         self._edit_upkeep = EditUpkeep(memory, tell_copy=tell_copy)
         self._sweeping = Sweeping()
         self.notify = Notify(memory.vault.environment)
-        watch = memory.vault.config.watch
-        self.watcher = Watcher(
-            memory.root,
-            poll_seconds=watch.poll_seconds,
-            sweep_seconds=watch.sweep_seconds,
-        )
+        self.watcher = Watcher(memory.root, memory.vault.config.watch)
         self._stop = StopRequest(self.watcher.wake)
         self.barrier = Barrier(self.watcher)
         self._conversation_upkeep = ConversationUpkeep(memory, self.watcher.wake)
@@ -171,7 +166,7 @@ class Daemon:
         )
 
     def _process(self, hints: ChangeHints) -> None:
-        """Takes in hints, reads the notes that are due, and does the upkeep that is due."""
+        """Handles hints, reads the notes that are due, and does the upkeep that is due."""
         self._take_hints(hints)
         ingest = self.memory.vault.indexing.ingest()
         if self._index is not ingest.index:

@@ -1,8 +1,8 @@
-"""Finds the audit files beside notes, and lists a folder again only after something in it came, went or was renamed.
+"""Finds the audit files beside notes. It lists a folder again only after a change of its names.
 
-In a folder of very many files, which changes with every save, the listing of some seconds ago is taken. Meanwhile the
-files that the caller expects are looked for by their names. What the listing misses is a file of a device never met
-before, and that arrives with a sync program, which takes longer than those seconds anyway.
+A large folder changes with every save. So its last listing serves for some seconds, and the audit
+files that the caller expects are looked up by name. Such a listing can only lack the file of a new
+device, which arrives with a sync program and takes longer than those seconds anyway.
 """
 
 import os
@@ -14,13 +14,13 @@ from typing import NamedTuple
 from vault_memory.vault.fs import RealFiles
 
 LARGE = 500
-"""Names in a folder from which an older listing of it is taken"""
+"""Names in a folder above which an older listing of it may serve"""
 LISTED_AGAIN_SECONDS = 10.0
-"""After which a large folder that has changed is listed again"""
+"""Seconds after which a large folder that has changed is listed again"""
 TICK_NS = 50_000_000
-"""A folder that changed so shortly before it was listed may change again within the same tick of its time"""
+"""Resolution of the change time of a folder"""
 MOST_FOLDERS = 64
-"""Of which a listing is remembered"""
+"""Listings that are cached"""
 
 AUDIT_NAME = re.compile(r"(?s)(?P<note>.+\.md)\.audit(?:\.(?P<device>[^/]+))?\.jsonl")
 
@@ -29,12 +29,17 @@ class _Listed(NamedTuple):
     """The audit files of one folder."""
 
     signature: tuple[int, ...]
-    """of the folder when it was listed; empty when its time cannot be trusted"""
+    """Signature of the folder when it was listed; empty when its time proves nothing"""
     at: float
     size: int
-    """how many names of any kind the folder has"""
+    """Number of names of any kind"""
     names: dict[str, tuple[str, ...]]
-    """of each note that has some"""
+    """Note → names of its audit files"""
+
+    def can_serve(self) -> bool:
+        """Whether this listing may serve although the folder has changed since."""
+        age = time.monotonic() - self.at
+        return self.size >= LARGE and age < LISTED_AGAIN_SECONDS
 
 
 class AuditFolders:
@@ -45,7 +50,7 @@ class AuditFolders:
         self._listed: dict[str, _Listed] = {}
 
     def beside(self, note: str, expected: Iterable[str]) -> list[str]:
-        """The paths of a note's audit files, sorted. `expected` are names that it may have in any case."""
+        """Returns the paths of a note's audit files, sorted; `expected` are likely names."""
         folder_path, slash, name = note.rpartition("/")
         try:
             folder = self._files.open_folder(folder_path)
@@ -64,28 +69,26 @@ class AuditFolders:
         listed = self._listed.get(path)
         if listed is not None and listed.signature == signature:
             return listed.names.get(note, ())
-        if (
-            listed is not None
-            and listed.size >= LARGE
-            and time.monotonic() - listed.at < LISTED_AGAIN_SECONDS
-        ):
-            return [
-                audit
-                for audit in {*listed.names.get(note, ()), *expected}
-                if _exists(folder, audit)
-            ]
+        if listed is not None and listed.can_serve():
+            candidates = {*listed.names.get(note, ()), *expected}
+            return [audit for audit in candidates if _exists(folder, audit)]
         return self._list(folder, path, signature).names.get(note, ())
 
     def _list(self, folder: int, path: str, signature: tuple[int, ...]) -> _Listed:
         names = os.listdir(folder)
         notes: dict[str, tuple[str, ...]] = {}
         for audit in names:
-            if ".audit." in audit and (parts := AUDIT_NAME.fullmatch(audit)):
-                notes[parts["note"]] = (*notes.get(parts["note"], ()), audit)
+            if ".audit." not in audit:
+                continue
+            match = AUDIT_NAME.fullmatch(audit)
+            if match is not None:
+                note = match["note"]
+                notes[note] = (*notes.get(note, ()), audit)
+        # The folder may change again within the same tick of its change time.
         is_racy = abs(time.time_ns() - signature[-1]) < TICK_NS
-        listed = _Listed(
-            () if is_racy else signature, time.monotonic(), len(names), notes
-        )
+        if is_racy:
+            signature = ()
+        listed = _Listed(signature, time.monotonic(), len(names), notes)
         if len(self._listed) >= MOST_FOLDERS:
             self._listed.pop(next(iter(self._listed)))
         self._listed[path] = listed

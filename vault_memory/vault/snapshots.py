@@ -1,9 +1,9 @@
-"""Snapshots: every version of a note that was seen, kept for a while for merges and for undo.
+"""Snapshots: the versions of notes that were seen, for merges and for undo.
 
 The bytes of each revision are stored once, compressed. The chain of a path says which revisions
-the note had, when, and who made them. These versions are kept: all of the last day, one an hour
-for 90 days, and for 90 days each that a write of the bot was based on or made. The newest version
-of a path is always kept, unless it was a conflict copy.
+the note had, when, and who made them. The store keeps all versions of the last day, and one an hour
+for 90 days. For 90 days it keeps each version that a write of the bot made or was based on. It
+always keeps the newest version of a path, unless the path was a conflict copy.
 """
 
 import zlib
@@ -135,7 +135,7 @@ class Snapshots:
         """Returns the bytes of a revision; None when they are not stored."""
         query = "SELECT packed FROM blobs WHERE revision = ?"
         row = self._journal.first(query, (revision,))
-        if not row:
+        if row is None:
             return None
         try:
             return zlib.decompress(row[0])
@@ -146,6 +146,7 @@ class Snapshots:
 
     def drop_unused(self) -> None:
         """Deletes bytes that no row names; call it within a transaction."""
+        # Pending writes and displaced files name bytes that are in no chain yet.
         self._journal.change(_DROP_UNUSED)
 
     # --- Adding versions ---
@@ -166,7 +167,7 @@ class Snapshots:
         if kept:
             self._journal.change(_KEEP_HEAD, (path, revision))
         self._journal.change(_ADD, (path, revision, at, by, int(kept)))
-        # An editor that loaded the note before the bot's write may have dropped the bot's lines.
+        # An editor that loaded the note before the bot's write drops the bot's lines by its save.
         if by == "person":
             self._journal.change(_ADD_UNJUDGED, (path,))
 
@@ -174,6 +175,7 @@ class Snapshots:
         """Adds a version that was seen, in a transaction of its own. Returns its revision."""
         revision = revision_of(raw)
         last = self.head(path)
+        # A commit waits for the disk: a version that is stored already must not cause one.
         if last is None or last.revision != revision:
             with self._journal.transaction():
                 self.keep(raw, revision)
@@ -193,13 +195,11 @@ class Snapshots:
                 self.add(path, self.keep(raw), at=at, by=by)
 
     def adopt(self, versions: Iterable[tuple[str, bytes]], *, at: float) -> None:
-        """Adds the versions of a restored vault.
-
-        A backup lacks lines that no person deleted: so these versions are not judged as saves.
-        """
+        """Adds the versions of a restored vault."""
         with self._journal.transaction():
             for path, raw in versions:
                 self.add(path, self.keep(raw), at=at, by="person", kept=True)
+            # A backup lacks lines that no person deleted: these versions are no saves to judge.
             self._journal.change("DELETE FROM unjudged")
 
     # --- Reading versions ---
@@ -214,7 +214,7 @@ class Snapshots:
         return next(iter(self._chain(path, "DESC LIMIT 1")), None)
 
     def chain(self, path: str) -> list[Version]:
-        """Returns all versions of a path that are kept, the newest first."""
+        """Returns all stored versions of a path, the newest first."""
         return self._chain(path, "DESC")
 
     def before(self, path: str, revision: str) -> list[Version]:
@@ -293,23 +293,22 @@ class Snapshots:
 def _outdated(rows: Iterable[tuple[Any, ...]], now: float) -> list[int]:
     """Returns the ids of the versions to delete; the rows are ordered by path, the newest first."""
     outdated = []
-    path, kept_hour = "", -1
-    for version, version_path, at, kept in rows:
+    path = ""
+    covered_hour = -1
+    for version, version_path, at, is_pinned in rows:
         is_head = version_path != path
         if is_head:
-            path, kept_hour = version_path, -1
+            path = version_path
+            covered_hour = -1
         age = now - at
         hour = int(at // AN_HOUR)
         # A conflict copy that was resolved leaves nothing behind.
-        is_spared = is_head and conflict_copy(version_path.rpartition("/")[2]) is None
-        if is_spared or _is_recent(age, kept=kept or hour != kept_hour):
-            if age > ALL_FOR or is_head:
-                kept_hour = hour
-        else:
+        is_copy = conflict_copy(version_path.rpartition("/")[2]) is not None
+        is_first_of_hour = hour != covered_hour
+        longest = KEPT_FOR if is_pinned or is_first_of_hour else ALL_FOR
+        is_spared = is_head and not is_copy
+        if not is_spared and age > longest:
             outdated.append(version)
+        elif is_head or age > ALL_FOR:
+            covered_hour = hour
     return outdated
-
-
-def _is_recent(age: float, *, kept: bool) -> bool:
-    """Whether a version is young enough; `kept` ones may be older."""
-    return age <= (KEPT_FOR if kept else ALL_FOR)

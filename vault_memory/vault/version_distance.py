@@ -9,7 +9,8 @@ from collections.abc import Iterable, Sequence
 
 from vault_memory.lazy import lazy_module
 
-TYPE_CHECKING = False  # as in `typing`, which takes time to load
+# `typing` has the same name, but takes time to load.
+TYPE_CHECKING = False
 if TYPE_CHECKING:
     from vault_memory.markdown.merging import similarity
 else:
@@ -53,14 +54,16 @@ def nearest(saved: bytes, versions: Iterable[tuple[str, bytes]]) -> str | None:
 
 def contains_new_lines(
     saved: bytes,
-    fresh: Iterable[bytes],
+    newer: Iterable[bytes],
     older: Iterable[bytes],
 ) -> bool:
-    """Whether the saved text has a line that only the versions `fresh` have, or an edit of one.
+    """Whether the saved text has a line that only the versions `newer` have, or an edit of one.
 
     If so, the editor had loaded one of those versions.
     """
-    saved_lines, new, old = set(_lines(saved)), _all_lines(fresh), _all_lines(older)
+    saved_lines = set(_lines(saved))
+    new = _all_lines(newer)
+    old = _all_lines(older)
     only_new = new - old
     if not only_new:
         return False

@@ -14,6 +14,7 @@ from pathlib import Path
 
 import pytest
 
+from vault_memory.config.sections import Watch
 from vault_memory.vault.reader import Folder
 from vault_memory.vault.watch.change_queue import ChangeHints, QueueMarker
 from vault_memory.vault.watch.mounts import file_system, watchable
@@ -256,12 +257,13 @@ def test_a_mark_survives_the_end_of_the_watching_thread(vault, watching):
 LIMITED = """
     import sys, time
     from pathlib import Path
+    from vault_memory.config.sections import Watch
     from vault_memory.vault.watch.watcher import Watcher
 
     root, limit = Path(sys.argv[1]), Path("/proc/sys/user") / sys.argv[2]
     before = limit.read_text()
     limit.write_text(sys.argv[3])
-    watcher = Watcher(root, poll_seconds=0.05, sweep_seconds=0.2)
+    watcher = Watcher(root, settings=Watch(poll_seconds=0.05, sweep_seconds=0.2))
     watcher.start()
     first = watcher.take(5)
     print(first.rescan, watcher.mode, watcher.healthy, watcher.reason)
@@ -334,9 +336,10 @@ def test_out_of_inotify_instances_the_watcher_polls_reports_it_and_recovers(
 
 COVERED = """
     import subprocess, sys
+    from vault_memory.config.sections import Watch
     from vault_memory.vault.watch.watcher import Watcher
 
-    watcher = Watcher(sys.argv[1], sweep_seconds=0.2)
+    watcher = Watcher(sys.argv[1], settings=Watch(sweep_seconds=0.2))
     watcher.start()
     watcher.take(5)
     subprocess.run(["mount", "-t", "tmpfs", "none", sys.argv[1]], check=True)
@@ -409,7 +412,7 @@ def test_a_folder_is_watched_only_while_it_is_inside_the_vault(
 
 @pytest.mark.scenario("C56")
 def test_a_replaced_vault_is_watched_again(vault, tmp_path, watching):
-    watcher = watching(vault, poll_seconds=0.05)
+    watcher = watching(vault, settings=Watch(poll_seconds=0.05))
     vault.rename(tmp_path / "old")
     (vault / "memory").mkdir(parents=True)
 
@@ -427,7 +430,7 @@ def test_a_replaced_vault_is_watched_again(vault, tmp_path, watching):
 
 @pytest.mark.scenario("C56", "C57")
 def test_an_unreachable_vault_is_reported_until_it_returns(vault, tmp_path, watching):
-    watcher = watching(vault, poll_seconds=0.05)
+    watcher = watching(vault, settings=Watch(poll_seconds=0.05))
     vault.rename(tmp_path / "old")
 
     hints_until(watcher, lambda hints: hints.rescan and watcher.mode == "polling")
@@ -529,7 +532,7 @@ def test_changes_without_events_are_swept_up_and_the_third_one_starts_polling(
     vault, watching, monkeypatch
 ):
     monkeypatch.setattr("vault_memory.vault.watch.watcher._PATIENCE", 0.05)
-    watcher = watching(vault, sweep_seconds=0.2, poll_seconds=0.1)
+    watcher = watching(vault, settings=Watch(sweep_seconds=0.2, poll_seconds=0.1))
     known = Folder(vault).listing().entries
     rearmed = []
     for step in range(3):
@@ -560,7 +563,7 @@ def test_an_event_just_before_or_after_a_sweep_does_not_count_as_missed(
     vault, watching, monkeypatch
 ):
     monkeypatch.setattr("vault_memory.vault.watch.watcher._PATIENCE", 0.05)
-    watcher = watching(vault, sweep_seconds=0.2)
+    watcher = watching(vault, settings=Watch(sweep_seconds=0.2))
     hints_until(watcher, lambda hints: hints.sweep)
 
     watcher.note_missed("memory/boat.md")
@@ -659,7 +662,7 @@ def test_a_network_mount_is_polled_from_the_start_and_changes_are_found(
     mounts.write_text(
         f"22 1 0:40 / {os.path.realpath(tmp_path)} rw - nfs4 server:/vault rw\n"
     )
-    watcher = watching(vault, poll_seconds=0.05, mounts=str(mounts))
+    watcher = watching(vault, settings=Watch(poll_seconds=0.05), mounts=str(mounts))
 
     assert (watcher.mode, watcher.healthy, watcher.folders) == ("polling", True, 0)
     assert (
@@ -677,7 +680,7 @@ def test_a_polling_watcher_lists_everything_before_it_passes_a_mark(
     mounts.write_text(
         f"22 1 0:40 / {os.path.realpath(tmp_path)} rw - nfs4 server:/vault rw\n"
     )
-    watcher = watching(vault, poll_seconds=60, mounts=str(mounts))
+    watcher = watching(vault, settings=Watch(poll_seconds=60), mounts=str(mounts))
     mark = watcher.mark()
 
     assert watcher.take(PATIENCE) == ChangeHints(

@@ -163,12 +163,7 @@ def _sync_in_foreground(context: Context, memory: "VaultMemory") -> None:
     # A signal only sets a flag: an exception could end a write in its middle.
     for number in (signal.SIGINT, signal.SIGTERM):
         signal.signal(number, lambda *_: stopped.set())
-    watch = memory.vault.config.watch
-    watcher = watch_watcher.Watcher(
-        memory.root,
-        poll_seconds=watch.poll_seconds,
-        sweep_seconds=watch.sweep_seconds,
-    )
+    watcher = watch_watcher.Watcher(memory.root, memory.vault.config.watch)
     watcher.start()
     thread = sync_thread.Syncing(
         memory.fork(),

@@ -14,6 +14,7 @@ import time
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Literal
 
+from vault_memory.config.sections import Watch
 from vault_memory.lazy import lazy_module
 from vault_memory.vault.watch.change_queue import ChangeHints, ChangeQueue, QueueMarker
 from vault_memory.vault.watch.mounts import MOUNTS, watchable
@@ -43,6 +44,8 @@ _LEAST_PAUSE = 0.5
 _MOST_REFUSALS = 6
 """Doublings of the time until watches are tried again"""
 
+_DEFAULTS = Watch()
+
 Mode = Literal["inotify", "polling"]
 
 _WORDS = {
@@ -63,11 +66,10 @@ class Watcher:
     def __init__(
         self,
         root: str | os.PathLike[str],
+        settings: Watch = _DEFAULTS,
         *,
         now: Callable[[], float] = time.monotonic,
         wall: Callable[[], float] = time.time,
-        poll_seconds: float = 5.0,
-        sweep_seconds: float = 60.0,
         mounts: str = MOUNTS,
     ) -> None:
         self.root = os.path.abspath(root)
@@ -78,8 +80,8 @@ class Watcher:
         """False while changes may be found later than promised"""
         self._now = now
         self._wall = wall
-        self._poll_seconds = poll_seconds
-        self._sweep_seconds = sweep_seconds
+        self._poll_seconds = settings.poll_seconds
+        self._sweep_seconds = settings.sweep_seconds
         self._queue = ChangeQueue()
         self._events: FolderEvents | None = None
         self._mounts = mounts

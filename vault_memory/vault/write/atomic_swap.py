@@ -19,7 +19,7 @@ from vault_memory.vault.write.preconditions import CurrentFile
 from vault_memory.vault.write.wait_reasons import Reason
 
 UNFINISHED = "n"
-TAKEN = "t"
+MOVED = "t"
 _LONGEST = 255
 """Bytes of a file name"""
 _SECOND_NS = 10**9
@@ -65,7 +65,7 @@ class Swapped:
 class TargetChanged:
     """The note is not the expected version any more; the new text was not put there."""
 
-    taken: str | None = None
+    moved: str | None = None
     """A file that was moved away and could not return, because a program made a new note"""
 
 
@@ -111,7 +111,7 @@ def _status_of(
     name: str,
     complete: FileStatus | None,
 ) -> FileStatus | None:
-    """Returns the status of the note, if it is the file that was `complete` before it was put there."""
+    """Returns the status of the note; None unless it is the file with the new text."""
     try:
         status = files.look(folder, name)
     except OSError:
@@ -144,7 +144,7 @@ def _undo(
 ) -> TargetChanged | Reason:
     """Removes the temporary of a swap that failed. Raises the error when the outcome is unknown."""
     # The note may still have the ``.t`` name: only recovery can decide what to do with it.
-    if files.look(folder, temp + TAKEN) is not None:
+    if files.look(folder, temp + MOVED) is not None:
         raise error
     if not try_unlink(files, folder, temp):
         raise error
@@ -157,7 +157,7 @@ def _create(files: Files, folder: int, name: str, temp: str) -> Swapped | Target
     try:
         move_new(files, folder, temp, name)
     except FileExistsError:
-        # A person made a note of this name in the meantime.
+        # A person made a note of this name after the read.
         unlink_durably(files, folder, temp)
         return TargetChanged()
     return Swapped(None)
@@ -174,12 +174,12 @@ def _exchange(
         files.exchange(folder, temp, name)
     except OSError as error:
         if error.errno in UNSUPPORTED:
-            return _take_verify_put(files, folder, name, temp, live)
+            return _move_verify_put(files, folder, name, temp, live)
         raise
     return Swapped(temp)
 
 
-def _take_verify_put(
+def _move_verify_put(
     files: Files,
     folder: int,
     name: str,
@@ -191,19 +191,19 @@ def _take_verify_put(
     The temporary keeps its name until it is the note, or until the moved file was compared.
     So the names in the folder are unambiguous after a crash.
     """
-    taken = temp + TAKEN
+    moved = temp + MOVED
     # Without this a power loss could leave the moved note and forget the temporary's name.
     files.fsync(folder)
-    files.rename(folder, name, taken)
+    files.rename(folder, name, moved)
     try:
-        if _holds(files, folder, taken, live.revision):
+        if _holds(files, folder, moved, live.revision):
             move_new(files, folder, temp, name)
-            return Swapped(taken)
+            return Swapped(moved)
         # An editor saved between the read and the move: its version gets the name back.
-        move_new(files, folder, taken, name)
+        move_new(files, folder, moved, name)
     except FileExistsError:
         # An editor created the note again while it was moved away.
-        return TargetChanged(taken)
+        return TargetChanged(moved)
     files.fsync(folder)
     unlink_durably(files, folder, temp)
     return TargetChanged()

@@ -224,9 +224,9 @@ def _swap(
     write = context.plan(named, live, new)
     try:
         result = swap_in(context.files, folder, write.name, write.temp, new, live)
-        if isinstance(result, TargetChanged) and result.taken is not None:
+        if isinstance(result, TargetChanged) and result.moved is not None:
             # The journal must know of the moved file before its temporary disappears.
-            context.watch(write, result.taken, now)
+            context.watch(write, result.moved, now)
             unlink_durably(context.files, folder, write.temp)
     except OSError:
         return _leave_to_recovery(write, "io_error")

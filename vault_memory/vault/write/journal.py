@@ -51,21 +51,50 @@ Outcome = Literal["", "written", "merged", "copied", "unchanged", "trashed"]
 STEPS = (
     """
     CREATE TABLE ops(
-        op_id TEXT PRIMARY KEY, path TEXT NOT NULL, side TEXT NOT NULL, base TEXT, content TEXT NOT NULL,
-        since REAL NOT NULL, stamp TEXT NOT NULL, quiet REAL NOT NULL, record BLOB NOT NULL, entry TEXT NOT NULL,
-        phase TEXT NOT NULL, reason TEXT NOT NULL, expected TEXT, fresh TEXT NOT NULL, temp TEXT NOT NULL,
-        outcome TEXT NOT NULL, after TEXT);
+        op_id TEXT PRIMARY KEY,
+        path TEXT NOT NULL,
+        side TEXT NOT NULL,
+        base TEXT,
+        content TEXT NOT NULL,
+        since REAL NOT NULL,
+        stamp TEXT NOT NULL,
+        quiet REAL NOT NULL,
+        record BLOB NOT NULL,
+        entry TEXT NOT NULL,
+        phase TEXT NOT NULL,
+        reason TEXT NOT NULL,
+        expected TEXT,
+        fresh TEXT NOT NULL,
+        temp TEXT NOT NULL,
+        outcome TEXT NOT NULL,
+        after TEXT
+    );
     CREATE INDEX ops_by_phase ON ops(phase);
     CREATE TABLE displaced(
-        place TEXT PRIMARY KEY, path TEXT NOT NULL, incorporated TEXT NOT NULL, since REAL NOT NULL,
-        seen TEXT NOT NULL, seen_at REAL NOT NULL, looks INTEGER NOT NULL, next_look REAL NOT NULL);
-    CREATE TABLE blobs(revision TEXT PRIMARY KEY, size INTEGER NOT NULL, packed BLOB NOT NULL) WITHOUT ROWID;
+        place TEXT PRIMARY KEY,
+        path TEXT NOT NULL,
+        incorporated TEXT NOT NULL,
+        since REAL NOT NULL,
+        seen TEXT NOT NULL,
+        seen_at REAL NOT NULL,
+        looks INTEGER NOT NULL,
+        next_look REAL NOT NULL
+    );
+    CREATE TABLE blobs(
+        revision TEXT PRIMARY KEY, size INTEGER NOT NULL, packed BLOB NOT NULL
+    ) WITHOUT ROWID;
     CREATE TABLE versions(
-        id INTEGER PRIMARY KEY, path TEXT NOT NULL, revision TEXT NOT NULL, at REAL NOT NULL, by TEXT NOT NULL,
-        kept INTEGER NOT NULL);
+        id INTEGER PRIMARY KEY,
+        path TEXT NOT NULL,
+        revision TEXT NOT NULL,
+        at REAL NOT NULL,
+        by TEXT NOT NULL,
+        kept INTEGER NOT NULL
+    );
     CREATE INDEX versions_by_path ON versions(path, id);
     CREATE TABLE trash(
-        id TEXT PRIMARY KEY, path TEXT NOT NULL, revision TEXT NOT NULL, at REAL NOT NULL);
+        id TEXT PRIMARY KEY, path TEXT NOT NULL, revision TEXT NOT NULL, at REAL NOT NULL
+    );
     CREATE TABLE state(name TEXT PRIMARY KEY, value TEXT NOT NULL) WITHOUT ROWID;
     """,
     "CREATE TABLE unjudged(version INTEGER PRIMARY KEY);",
@@ -207,7 +236,7 @@ class Journal:
     def __init__(self, connection: Connection | RepairingConnection) -> None:
         self.connection = connection
         self._changes: list[Statement] | None = None
-        """Statements of the open transaction that are not executed yet; None between transactions"""
+        """Statements of the open transaction to execute; None between transactions"""
         if not isinstance(connection, RepairingConnection):
             _prepare(connection)
 

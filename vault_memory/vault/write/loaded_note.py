@@ -1,7 +1,7 @@
-"""Reads a note once for all stations of an edit: its real path, its bytes, its attributes, its newest version.
+"""Reads a note once for all stations of an edit: real path, bytes, attributes, newest version.
 
-Nobody is kept from saving after the read. So a write looks at the file again before it replaces it,
-and compares the replaced bytes afterwards.
+An editor may save after the read. So a write looks at the file again before it replaces it, and
+compares the replaced bytes afterwards.
 """
 
 import posixpath

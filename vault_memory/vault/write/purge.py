@@ -253,16 +253,17 @@ def _join_equal_versions(journal: Journal, path: str) -> None:
         "SELECT id, revision, by, kept FROM versions WHERE path = ? ORDER BY id",
         (path,),
     )
-    rows = list(cursor)  # the loop changes the table that is read
+    # The loop changes the table that the cursor reads.
+    rows = list(cursor)
     first, previous = 0, ""
     for row in rows:
-        version, revision, by, kept = int(row[0]), str(row[1]), row[2], row[3]
+        version, revision, by, is_pinned = int(row[0]), str(row[1]), row[2], row[3]
         if revision != previous:
             first, previous = version, revision
             continue
         journal.execute(
             "UPDATE versions SET kept = max(kept, ?), by = ? WHERE id = ?",
-            (kept, by, first),
+            (is_pinned, by, first),
         )
         journal.execute("DELETE FROM versions WHERE id = ?", (version,))
         # A joined version is no save of a person any more, and must not be judged as one.

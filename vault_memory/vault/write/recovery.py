@@ -8,7 +8,7 @@ from contextlib import suppress
 
 from vault_memory.vault.fs import Files
 from vault_memory.vault.snapshots import revision_of
-from vault_memory.vault.write.atomic_swap import TAKEN, UNFINISHED, move_new
+from vault_memory.vault.write.atomic_swap import MOVED, UNFINISHED, move_new
 from vault_memory.vault.write.attempt import finish_swap
 from vault_memory.vault.write.journal import Backlog, PendingWrite
 from vault_memory.vault.write.write_context import WriteContext
@@ -50,11 +50,11 @@ def _recover_in_folder(
     now: float,
 ) -> PendingWrite:
     files = context.files
-    unfinished, taken = write.temp + UNFINISHED, write.temp + TAKEN
+    unfinished, moved = write.temp + UNFINISHED, write.temp + MOVED
     if files.look(folder, unfinished) is not None:
         files.unlink(folder, unfinished)
-    if files.look(folder, taken) is not None:
-        return _recover_taken(context, folder, write, taken, now)
+    if files.look(folder, moved) is not None:
+        return _recover_moved(context, folder, write, moved, now)
     live_revision = _revision(files, folder, write.name)
     temp_revision = _revision(files, folder, write.temp)
     # The temporary was complete before it got this name. Other bytes mean: the two were swapped.
@@ -89,11 +89,11 @@ def _drop_second_name(files: Files, folder: int, name: str) -> None:
     files.unlink(folder, name)
 
 
-def _recover_taken(
+def _recover_moved(
     context: WriteContext,
     folder: int,
     write: PendingWrite,
-    taken: str,
+    moved: str,
     now: float,
 ) -> PendingWrite:
     """Recovers a write that moved the note away, and perhaps put the new text in its place."""
@@ -105,47 +105,47 @@ def _recover_taken(
             _drop_second_name(files, folder, write.temp)
         else:
             context.watch_ours(write, write.temp, now)
-        return _complete(context, folder, write, taken, now)
+        return _complete(context, folder, write, moved, now)
     if write.content:
-        is_done = _was_put(context, folder, write, taken)
+        is_done = _was_put(context, folder, write, moved)
     else:
-        is_done = _revision(files, folder, taken) == write.expected
+        is_done = _revision(files, folder, moved) == write.expected
     if not is_done:
         # This comes before the temporary is removed: its presence says that nothing was put.
-        _restore_taken(context, folder, write, taken, now)
+        _restore_moved(context, folder, write, moved, now)
     with suppress(FileNotFoundError):
         files.unlink(folder, write.temp)
     if is_done:
-        return _complete(context, folder, write, taken, now)
+        return _complete(context, folder, write, moved, now)
     files.fsync(folder)
     return context.postpone(write, "interrupted")
 
 
-def _restore_taken(
+def _restore_moved(
     context: WriteContext,
     folder: int,
     write: PendingWrite,
-    taken: str,
+    moved: str,
     now: float,
 ) -> None:
     """Gives the note its name again, or watches it when an editor made a new note."""
     files = context.files
     if files.look(folder, write.name) is None:
         with suppress(FileExistsError):
-            move_new(files, folder, taken, write.name)
+            move_new(files, folder, moved, write.name)
     files.fsync(folder)
     # A crash between link and unlink left the note with both names.
-    if _is_same_file(files, folder, taken, write.name):
-        _drop_second_name(files, folder, taken)
-    elif files.look(folder, taken) is not None:
-        context.watch(write, taken, now)
+    if _is_same_file(files, folder, moved, write.name):
+        _drop_second_name(files, folder, moved)
+    elif files.look(folder, moved) is not None:
+        context.watch(write, moved, now)
 
 
 def _was_put(
     context: WriteContext,
     folder: int,
     write: PendingWrite,
-    taken: str,
+    moved: str,
 ) -> bool:
     """Whether the temporary became the note.
 
@@ -157,7 +157,7 @@ def _was_put(
     temp = context.files.look(folder, write.temp)
     if temp is not None:
         return note is not None and note.ino == temp.ino
-    place = f"{write.folder}/{taken}" if write.folder else taken
+    place = f"{write.folder}/{moved}" if write.folder else moved
     return context.journal.entry(place) is None
 
 

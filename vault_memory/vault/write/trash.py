@@ -8,7 +8,7 @@ from contextlib import suppress
 from dataclasses import dataclass, replace
 
 from vault_memory.vault.snapshots import revision_of
-from vault_memory.vault.write.atomic_swap import TAKEN, move_new, temporary, why
+from vault_memory.vault.write.atomic_swap import MOVED, move_new, temporary, why
 from vault_memory.vault.write.journal import PendingWrite
 from vault_memory.vault.write.preconditions import CurrentFile, read_live
 from vault_memory.vault.write.write_context import WriteContext
@@ -67,16 +67,16 @@ def _move_away(
 ) -> PendingWrite:
     named = replace(write, temp=temporary(write.name, context.token()))
     write = context.plan(named, live, None)
-    taken = write.temp + TAKEN
+    moved = write.temp + MOVED
     try:
-        context.files.rename(folder, write.name, taken)
+        context.files.rename(folder, write.name, moved)
         # An editor may have saved between the read and the rename.
-        if _revision(context, folder, taken) != write.base:
+        if _revision(context, folder, moved) != write.base:
             with suppress(FileExistsError):
-                move_new(context.files, folder, taken, write.name)
+                move_new(context.files, folder, moved, write.name)
             # The editor made a new note: its late saves may go to the moved file.
-            if context.files.look(folder, taken) is not None:
-                context.watch(write, taken, now)
+            if context.files.look(folder, moved) is not None:
+                context.watch(write, moved, now)
             return context.finish(write, "unchanged", now, after=None)
         context.files.fsync(folder)
     except FileNotFoundError:
@@ -85,7 +85,7 @@ def _move_away(
         # The outcome is unknown. The row stays planned, so that recovery examines the folder.
         return replace(write, phase="pending", reason="io_error")
     context.synced(write.folder)
-    return context.finish(write, "trashed", now, after=None, displaced=taken)
+    return context.finish(write, "trashed", now, after=None, displaced=moved)
 
 
 def _revision(context: WriteContext, folder: int, name: str) -> str:

@@ -52,7 +52,7 @@ class WriteContext:
     done: list[PendingWrite] = field(default_factory=list)
     """Writes with a record that are done since the journal's rows were read"""
     written: dict[str, LoadedNote] = field(default_factory=dict)
-    """Op id → note as this write made it, until somebody asks"""
+    """Op id → note as this write made it, until `Writer.written` returns it"""
     _uncommitted: list[DisplacedFile] = field(default_factory=list)
     """Displaced files to look at as soon as the journal has them: a crash must not forget them"""
     _forgettable: set[str] = field(default_factory=set)

@@ -124,7 +124,7 @@ class Writer:
         return had_new_saves
 
     def written(self, write: PendingWrite) -> Note | None:
-        """Returns the note as a write has just made it; None when somebody saved since."""
+        """Returns the note as a write has just made it; None when a person saved since."""
         loaded = self._context.written.pop(write.op_id, None)
         return loaded.note if loaded else None
 
@@ -219,8 +219,8 @@ class Writer:
     def newly_finished(self) -> list[PendingWrite]:
         """Returns those of the `finished` writes that this process finished since it last asked."""
         context = self._context
-        done, context.done = context.done, []
-        return [write for write in done if write.op_id not in context.acknowledged]
+        writes, context.done = context.done, []
+        return [write for write in writes if write.op_id not in context.acknowledged]
 
     def acknowledge(self, op_ids: Iterable[str], note: str = "") -> None:
         """Notes that the records of these writes are safe in the audit of a note.
