@@ -22,6 +22,7 @@ from vault_memory.database.migrations import migrate, statements
 from vault_memory.database.self_repair import RepairingConnection
 from vault_memory.errors import VaultError
 from vault_memory.lazy import lazy_module
+from vault_memory.vault.write.journal_schema import STEPS
 from vault_memory.vault.write.wait_reasons import Reason
 
 if TYPE_CHECKING:
@@ -47,60 +48,6 @@ Side = Literal["ours", "theirs"]
 By = Literal["person", "bot", "sync"]
 """Author of a version; ``sync`` brought it from the server"""
 Outcome = Literal["", "written", "merged", "copied", "unchanged", "trashed"]
-
-STEPS = (
-    """
-    CREATE TABLE ops(
-        op_id TEXT PRIMARY KEY,
-        path TEXT NOT NULL,
-        side TEXT NOT NULL,
-        base TEXT,
-        content TEXT NOT NULL,
-        since REAL NOT NULL,
-        stamp TEXT NOT NULL,
-        quiet REAL NOT NULL,
-        record BLOB NOT NULL,
-        entry TEXT NOT NULL,
-        phase TEXT NOT NULL,
-        reason TEXT NOT NULL,
-        expected TEXT,
-        fresh TEXT NOT NULL,
-        temp TEXT NOT NULL,
-        outcome TEXT NOT NULL,
-        after TEXT
-    );
-    CREATE INDEX ops_by_phase ON ops(phase);
-    CREATE TABLE displaced(
-        place TEXT PRIMARY KEY,
-        path TEXT NOT NULL,
-        incorporated TEXT NOT NULL,
-        since REAL NOT NULL,
-        seen TEXT NOT NULL,
-        seen_at REAL NOT NULL,
-        looks INTEGER NOT NULL,
-        next_look REAL NOT NULL
-    );
-    CREATE TABLE blobs(
-        revision TEXT PRIMARY KEY, size INTEGER NOT NULL, packed BLOB NOT NULL
-    ) WITHOUT ROWID;
-    CREATE TABLE versions(
-        id INTEGER PRIMARY KEY,
-        path TEXT NOT NULL,
-        revision TEXT NOT NULL,
-        at REAL NOT NULL,
-        by TEXT NOT NULL,
-        kept INTEGER NOT NULL
-    );
-    CREATE INDEX versions_by_path ON versions(path, id);
-    CREATE TABLE trash(
-        id TEXT PRIMARY KEY, path TEXT NOT NULL, revision TEXT NOT NULL, at REAL NOT NULL
-    );
-    CREATE TABLE state(name TEXT PRIMARY KEY, value TEXT NOT NULL) WITHOUT ROWID;
-    """,
-    "CREATE TABLE unjudged(version INTEGER PRIMARY KEY);",
-    "ALTER TABLE ops ADD COLUMN by TEXT NOT NULL DEFAULT 'bot';",
-    "CREATE INDEX versions_by_revision ON versions(revision);",
-)
 
 
 class JournalUnavailable(VaultError):
