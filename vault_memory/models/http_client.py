@@ -14,6 +14,10 @@ CLOUD_METADATA = frozenset({"fd00:ec2::254", "100.100.100.200"})
 """Addresses outside the link-local range at which clouds provide credentials."""
 
 
+PRIVATE_DOMAINS = (".local", ".lan", ".internal", ".home.arpa", ".localhost")
+"""Endings of names that belong to local networks."""
+
+
 class Unreachable(Exception):
     """The server gave no usable answer; the text says why."""
 
@@ -31,15 +35,17 @@ def answer(
     """Send one request and yield its answer.
 
     Read the answer inside the ``with`` block, so that a broken connection raises ``Unreachable`` too.
-    ``timeout``: seconds of silence. ``deadline``: seconds for the complete exchange; a server that
-    sends single bytes does not extend it.
+    ``timeout``: seconds of silence. ``deadline``: seconds for the complete exchange.
     """
-    parts = urlsplit(url)
-    connection = _connection(parts, timeout)
+    address = urlsplit(url)
+    connection = _connection(address, timeout)
+    # A server that sends single bytes never exceeds the timeout of a read.
     late = threading.Event()
     timer = threading.Timer(deadline or timeout, _cut, (connection, late))
     timer.daemon = True
-    target = (parts.path or "/") + (f"?{parts.query}" if parts.query else "")
+    target = address.path or "/"
+    if address.query:
+        target += f"?{address.query}"
     try:
         if deadline is not None:
             timer.start()
@@ -51,12 +57,9 @@ def answer(
         yield connection.getresponse()
     except (OSError, http.client.HTTPException, ValueError, Unreachable) as error:
         # On a busy machine the silence may end the wait before the timer's thread is run.
-        silent = (
-            isinstance(error, TimeoutError)
-            and deadline is not None
-            and timeout >= deadline
-        )
-        if silent or late.is_set():
+        is_silent = isinstance(error, TimeoutError)
+        ends_at_deadline = deadline is not None and timeout >= deadline
+        if late.is_set() or (is_silent and ends_at_deadline):
             raise Unreachable(f"no answer within {deadline:g} s") from None
         raise Unreachable(in_words(error)) from None
     finally:
@@ -69,6 +72,7 @@ def read(response: http.client.HTTPResponse, cap: int) -> bytes:
 
     Raises ``Unreachable`` when it is compressed, incomplete, or longer than ``cap`` bytes.
     """
+    # A small compressed body may expand to gigabytes.
     if response.headers.get("Content-Encoding", "identity").lower() != "identity":
         raise Unreachable("the answer is compressed although that was declined")
     body = response.read(cap + 1)
@@ -85,9 +89,8 @@ def is_private(host: str) -> bool:
     try:
         return ipaddress.ip_address(host).is_private
     except ValueError:
-        return "." not in host or host.endswith(
-            (".local", ".lan", ".internal", ".home.arpa", ".localhost")
-        )
+        # A name without a dot exists in no public DNS.
+        return "." not in host or host.endswith(PRIVATE_DOMAINS)
 
 
 def in_words(error: Exception) -> str:
@@ -116,6 +119,7 @@ def _connection(parts: SplitResult, timeout: float) -> http.client.HTTPConnectio
     if parts.scheme != "https":
         raise Unreachable("its address must begin with https:// or http://")
     context = ssl.create_default_context()
+    # A proxy of the company must not get requests for a server in this network.
     proxy = urllib.request.getproxies().get("https", "")
     if not proxy or is_private(host) or urllib.request.proxy_bypass(host):
         return http.client.HTTPSConnection(
@@ -130,12 +134,11 @@ def _connection(parts: SplitResult, timeout: float) -> http.client.HTTPConnectio
 
 
 def _refuse_metadata(sock: socket.socket) -> None:
-    """Refuse the cloud's metadata services.
-
-    The check follows the connect, because only then the address behind the name is certain.
-    """
+    """Refuse the cloud's metadata services, which hand out credentials of the machine."""
+    # Checked after the connect: a name may resolve to another address at each look-up.
     address = str(sock.getpeername()[0]).partition("%")[0]
     peer = ipaddress.ip_address(address)
+    # `::ffff:169.254.169.254` reaches the same service as the IPv4 address.
     peer = getattr(peer, "ipv4_mapped", None) or peer
     if peer.is_link_local or str(peer) in CLOUD_METADATA:
         raise Unreachable("its address belongs to the machine's own network services")
@@ -145,6 +148,7 @@ def _cut(connection: http.client.HTTPConnection, late: threading.Event) -> None:
     """Shut the socket down, which wakes the thread that reads from it."""
     late.set()
     if (sock := getattr(connection, "sock", None)) is not None:
+        # `SSLSocket.shutdown` would drop the TLS state that the reading thread is using.
         try:
             socket.socket.shutdown(sock, socket.SHUT_RDWR)
         except OSError:

@@ -124,11 +124,12 @@ def fetch(
 ) -> Path:
     """Return the pinned file in ``folder``; download it when it is missing or damaged.
 
-    A file lock admits one process at a time. Raises ``EmbedderUnavailable`` when that fails.
+    Raises ``EmbedderUnavailable`` when that fails.
     """
     target = folder / pin.name
     try:
         folder.mkdir(parents=True, exist_ok=True, mode=0o700)
+        # Two processes that append to one partial file would mix their bytes.
         with state_file.lock(folder / f".{pin.name}.lock"):
             if not (target.is_file() and file_sha256(target) == pin.sha256):
                 _download(
@@ -156,6 +157,7 @@ def _download(pin: Pinned, target: Path, hub: Hub, progress: Progress) -> None:
             if _size(partial) <= before or not tries_left:
                 raise _unavailable(pin, hub, str(error)) from None
     if file_sha256(partial) != pin.sha256:
+        # A damaged part would fail each later try as well.
         partial.unlink()
         raise _unavailable(
             pin,
@@ -168,6 +170,7 @@ def _download(pin: Pinned, target: Path, hub: Hub, progress: Progress) -> None:
 def _continue(pin: Pinned, partial: Path, hub: Hub, progress: Progress) -> None:
     """Download the missing end of the file."""
     start = _size(partial)
+    # A part of an older revision may be longer than the file.
     if start > pin.size:
         partial.unlink()
         start = 0
@@ -194,9 +197,9 @@ def _store(
 ) -> None:
     if response.status not in (200, 206):
         raise Unreachable(f"it answers with status {response.status}")
-    resumed = response.status == 206 and response.headers.get(
-        "Content-Range", ""
-    ).startswith(f"bytes {start}-")
+    content_range = response.headers.get("Content-Range", "")
+    resumed = response.status == 206 and content_range.startswith(f"bytes {start}-")
+    # Some proxies answer a request for a range with another range.
     if response.status == 206 and not resumed:
         partial.unlink(missing_ok=True)
         raise Unreachable("it resumes at the wrong position")
@@ -204,11 +207,13 @@ def _store(
     with partial.open("ab" if resumed else "wb") as file:
         while block := response.read1(BLOCK):
             received += len(block)
+            # A hostile server could fill the disk.
             if received > pin.size:
                 partial.unlink()
                 raise Unreachable("it sends more bytes than the file has")
             file.write(block)
             progress(pin.name, received, pin.size)
+        # After a crash the renamed file must not be empty.
         file.flush()
         os.fsync(file.fileno())
     if received < pin.size:
@@ -221,8 +226,10 @@ def onward(url: str, location: str, hub: Hub) -> str:
     Raises ``Unreachable`` when it leads away from the hub and its domains.
     """
     address = urljoin(url, location)
-    old, new = urlsplit(url), urlsplit(address)
+    old = urlsplit(url)
+    new = urlsplit(address)
     is_same_origin = (old.scheme, old.netloc) == (new.scheme, new.netloc)
+    # In `https://hf.co@evil.example` the domain of the hub is only a user name.
     is_hub_storage = (
         new.username is None
         and new.scheme == "https"

@@ -63,15 +63,14 @@ class ApiEmbedder:
 
         A query is sent once: a user who waits gets keyword results sooner than a retry.
         """
+        # Some servers refuse an empty text, and with it all texts of the request.
         sendable = [plain(text)[:LONGEST].strip() or "." for text in texts]
-        batches = [
-            sendable[start : start + BATCH] for start in range(0, len(sendable), BATCH)
-        ]
-        return [
-            vector
-            for batch in batches
-            for vector in self._batch(batch, tries=1 if query else TRIES)
-        ]
+        tries = 1 if query else TRIES
+        embedded: list[bytes] = []
+        for start in range(0, len(sendable), BATCH):
+            batch = sendable[start : start + BATCH]
+            embedded += self._batch(batch, tries)
+        return embedded
 
     def _batch(self, texts: list[str], tries: int) -> list[bytes]:
         request: dict[str, object] = {
@@ -85,6 +84,7 @@ class ApiEmbedder:
         for attempt in range(1, tries):
             status, retry_seconds, content = self._post(body)
             pause = 0.5 * 2**attempt if retry_seconds is None else retry_seconds
+            # A server may request a pause of hours; search by keywords works meanwhile.
             if status not in BUSY or pause > PATIENCE:
                 break
             self._wait(pause)
@@ -135,11 +135,9 @@ class ApiEmbedder:
                     "it does not accept the key", "check `embedding.api_key_file`"
                 )
             case 429:
-                hint = (
-                    f"try again in {retry_seconds:.0f} s"
-                    if retry_seconds
-                    else "send fewer requests; try again later"
-                )
+                hint = "send fewer requests; try again later"
+                if retry_seconds:
+                    hint = f"try again in {retry_seconds:.0f} s"
                 return self._unavailable("it is busy (status 429)", hint)
             case _ if 300 <= status < 400:
                 return self._unavailable(
@@ -159,14 +157,19 @@ class ApiEmbedder:
             message = str(error["message"] if isinstance(error, dict) else error)
         except (ValueError, KeyError, TypeError, RecursionError):
             return ""
+        # Some servers repeat the key, and this text goes to logs and terminals.
         if self._key:
             message = message.replace(self._key, "***")
-        return ": " + "".join(c if c.isprintable() else " " for c in message)[:200]
+        # Control characters could write anything on a terminal.
+        printable = "".join(c if c.isprintable() else " " for c in message)
+        return f": {printable[:200]}"
 
     def _unavailable(self, reason: str, hint: str) -> EmbedderUnavailable:
-        parts = urlsplit(self._url)
+        address = urlsplit(self._url)
+        server = f"{address.scheme}://{address.netloc}"
         return EmbedderUnavailable(
-            f"the embedding server {parts.scheme}://{parts.netloc}: {reason}", hint=hint
+            f"the embedding server {server}: {reason}",
+            hint=hint,
         )
 
 
@@ -182,12 +185,14 @@ def vectors(content: bytes, count: int, dimensions: int) -> list[bytes]:
     """
     try:
         data = json.loads(content)["data"]
+        # Servers may answer in another order, or without `index`.
         rows = {
             int(row.get("index", place)): row["embedding"]
             for place, row in enumerate(data)
         }
     except (ValueError, KeyError, TypeError, AttributeError, RecursionError):
         raise ValueError("its answer is not a list of embeddings") from None
+    # A vector that is missing or repeated would give other texts a wrong vector.
     if len(data) != count or set(rows) != set(range(count)):
         raise ValueError(f"it returns {len(data)} vectors for {count} texts")
     numbers = [_numbers(rows[place]) for place in range(count)]
@@ -224,4 +229,8 @@ def retry_after(value: str | None) -> float | None:
             seconds = parsedate_to_datetime(value).timestamp() - time.time()
         except (ValueError, TypeError, OverflowError):
             return None
-    return max(0.0, seconds) if math.isfinite(seconds) else None
+    # `float` reads `inf` and `nan`, too.
+    if not math.isfinite(seconds):
+        return None
+    # A date may be in the past when the clocks differ.
+    return max(0.0, seconds)

@@ -91,9 +91,11 @@ class CommandBrain:
                 self._command,
                 stdin=subprocess.PIPE,
                 stdout=subprocess.PIPE,
+                # A program that writes many warnings would block on a full pipe.
                 stderr=subprocess.DEVNULL,
                 cwd=folder,
                 env=self._environment,
+                # A group of its own, so that its children can be killed with it.
                 start_new_session=True,
             )
         except (OSError, ValueError) as error:
@@ -165,19 +167,16 @@ def _written(
     except BlockingIOError:
         return 0
     except OSError:
+        # A program may answer without reading all of its input.
         return len(remaining)
 
 
 def _has_ended(process: "subprocess.Popen[bytes]") -> bool:
-    """Return whether the program exits within a second after it closed its output.
-
-    It is not reaped: its number could otherwise pass to a foreign process group before the kill.
-    """
+    """Return whether the program exits within a second after it closed its output."""
+    # Not reaped: its number could otherwise pass to a foreign process group before the kill.
+    options = os.WEXITED | os.WNOWAIT | os.WNOHANG
     for _ in range(100):
-        if (
-            os.waitid(os.P_PID, process.pid, os.WEXITED | os.WNOWAIT | os.WNOHANG)
-            is not None
-        ):
+        if os.waitid(os.P_PID, process.pid, options) is not None:
             return True
         time.sleep(0.01)
     return False

@@ -150,9 +150,9 @@ class OpenAIBrain:
         text, rung = self._request_text(messages, prompt)
         reason_unusable = problem(text, prompt.turn_ids)
         if not reason_unusable:
-            return _PartialAnswer(
-                text, rung if stands_alone(text) else "text", prompt.turn_ids
-            )
+            # Some servers accept a format and ignore it: the model writes words around the object.
+            real_rung = rung if stands_alone(text) else "text"
+            return _PartialAnswer(text, real_rung, prompt.turn_ids)
         messages += [
             {"role": "assistant", "content": text[:QUOTED]},
             {
@@ -176,9 +176,8 @@ class OpenAIBrain:
         format_index = self._format_index
         while True:
             try:
-                text = answer_text(
-                    self._post(self._body(messages, FORMATS[format_index], prompt))
-                )
+                body = self._body(messages, FORMATS[format_index], prompt)
+                text = answer_text(self._post(body))
             except Truncated as truncated:
                 # A model that thinks aloud spends the limit before it answers.
                 is_thinking = not without_thoughts(truncated.text)
@@ -292,9 +291,9 @@ def reachable(
     """
     url = endpoint(settings.base_url, "models", BRAIN)
     key = api_key(settings.api_key_file, BRAIN, vault=vault)
-    headers = {"Accept": "application/json"} | (
-        {"Authorization": f"Bearer {key}"} if key else {}
-    )
+    headers = {"Accept": "application/json"}
+    if key:
+        headers["Authorization"] = f"Bearer {key}"
     try:
         with answer(
             "GET", url, headers=headers, timeout=seconds, deadline=seconds
@@ -303,13 +302,10 @@ def reachable(
             status = response.status
     except Unreachable as error:
         return f"the language model's server: {error}"
-    refused = (
-        "it does not accept the key"
-        if status in (401, 403)
-        else f"it answers with status {status}"
-    )
-    return (
-        ""
-        if status < 400 or status in (404, 405)
-        else f"the language model's server: {refused}"
-    )
+    # Some servers have no list of models.
+    if status < 400 or status in (404, 405):
+        return ""
+    reason = f"it answers with status {status}"
+    if status in (401, 403):
+        reason = "it does not accept the key"
+    return f"the language model's server: {reason}"

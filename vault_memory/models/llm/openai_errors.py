@@ -83,16 +83,7 @@ def parse_reply(
     request limited the length of the answer.
     """
     if status == 200:
-        try:
-            reply = json.loads(content)
-        except (ValueError, RecursionError):
-            reply = None
-        if not isinstance(reply, dict):
-            raise Refused(
-                "its answer is not JSON",
-                "check that `brain.base_url` is the address of an OpenAI-compatible server",
-            )
-        return reply
+        return _parse_object(content)
     body = content[:10_000].decode("utf-8", "replace")
     option = next((name for name in OPTIONS if name in body), "")
     # vLLM names the context when the limit of the answer does not fit beside the prompt.
@@ -111,18 +102,29 @@ def parse_reply(
     raise _refused(status, body)
 
 
+def _parse_object(content: bytes) -> dict[str, Any]:
+    try:
+        reply = json.loads(content)
+    except (ValueError, RecursionError):
+        # A hostile answer may nest brackets deeper than Python recurses.
+        reply = None
+    # A login page or another service at the address also answers with status 200.
+    if not isinstance(reply, dict):
+        raise Refused(
+            "its answer is not JSON",
+            "check that `brain.base_url` is the address of an OpenAI-compatible server",
+        )
+    return reply
+
+
 def answer_text(reply: Mapping[str, Any]) -> str:
     """Return the text of the first choice, or "". Raises `Truncated`, `TooLong`."""
     if _was_shortened(reply):
         raise TooLong
-    choices = reply.get("choices")
-    choice = (
-        choices[0]
-        if isinstance(choices, list) and choices and isinstance(choices[0], Mapping)
-        else {}
-    )
+    choice = _first_choice(reply)
     message = choice.get("message")
     text = message.get("content") if isinstance(message, Mapping) else None
+    # Some servers answer with a list of text blocks.
     if isinstance(text, list):
         text = "".join(
             str(block.get("text", "")) for block in text if isinstance(block, Mapping)
@@ -140,12 +142,21 @@ def _refusal(
     return f"it refuses the request (status {status}{_code(body)})"
 
 
+def _first_choice(reply: Mapping[str, Any]) -> Mapping[str, Any]:
+    choices = reply.get("choices")
+    if not isinstance(choices, list) or not choices:
+        return {}
+    choice = choices[0]
+    return choice if isinstance(choice, Mapping) else {}
+
+
 def _was_shortened(reply: Mapping[str, Any]) -> bool:
     """Return whether the server probably dropped the end of the prompt.
 
-    Ollama silently drops tokens beyond its context. The token count then equals the context size, a
-    multiple of 1024. One answer in a thousand has such a count by chance and is split needlessly.
+    One answer in a thousand looks so by chance and is split needlessly.
     """
+    # Ollama silently drops tokens beyond its context. The count of tokens is then the size of the
+    # context, a multiple of 1024.
     usage = reply.get("usage")
     tokens = usage.get("prompt_tokens") if isinstance(usage, Mapping) else None
     return isinstance(tokens, int) and tokens > 0 and tokens % 1024 == 0

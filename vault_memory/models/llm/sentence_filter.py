@@ -40,14 +40,16 @@ def sentences(text: str) -> Iterator[str]:
             hidden[span.start() : span.end()] = [True] * (span.end() - span.start())
     for start, end in _sentence_spans(text):
         fragment = text[start:end]
+        if _ASKS.search(fragment):
+            continue
         marker = _POINT.match(fragment)
-        content_start = start + (
-            marker.end() if marker else len(fragment) - len(fragment.lstrip())
-        )
-        if not hidden[content_start] and not _ASKS.search(fragment):
-            sentence = text[content_start:end].strip()
-            if sentence:
-                yield sentence
+        prefix = marker.end() if marker else len(fragment) - len(fragment.lstrip())
+        content_start = start + prefix
+        if hidden[content_start]:
+            continue
+        sentence = text[content_start:end].strip()
+        if sentence:
+            yield sentence
 
 
 def _sentence_spans(text: str) -> Iterator[tuple[int, int]]:
@@ -55,12 +57,16 @@ def _sentence_spans(text: str) -> Iterator[tuple[int, int]]:
     start = 0
     cuts = [cut.start() for cut in _CUT.finditer(text)]
     for end in [*(match.end() for match in _END.finditer(text)), len(text)]:
-        if (
-            end < len(text)
-            and text[end - 1 : end] == "."
-            and _SHORT.search(text[max(start, end - LONGEST_SHORT) : end])
-        ):
+        if end < len(text) and _ends_with_abbreviation(text, start, end):
             continue
         if bisect_left(cuts, start) == bisect_left(cuts, end):
             yield start, end
         start = end
+
+
+def _ends_with_abbreviation(text: str, start: int, end: int) -> bool:
+    """Return whether the point before `end` belongs to a word such as `Dr.`"""
+    if text[end - 1 : end] != ".":
+        return False
+    last_letters = text[max(start, end - LONGEST_SHORT) : end]
+    return _SHORT.search(last_letters) is not None
