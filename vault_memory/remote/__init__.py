@@ -1,1 +1,1 @@
-"""A folder on a server: its listing, and writes that never overwrite a version nobody read."""
+"""A folder on a server: its listing, and conditional writes, so that no edit overwrites an unread version."""

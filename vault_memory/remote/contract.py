@@ -115,7 +115,7 @@ class PutResult:
     checksum: str = ""
     confirmed: bool = False
     modified: int = 0
-    """Unix seconds: the time that the server now lists for the file, where it was told one; 0 when unknown"""
+    """Unix seconds: the time that the server lists for the file, if the request set it; 0 when unknown"""
     date: int = 0
     """Unix seconds: the server's clock when it answered"""
     replaced: bool = False

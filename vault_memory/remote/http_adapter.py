@@ -1,4 +1,7 @@
-"""The connections under the transport: with deadlines, never to a machine's own services, strict about heads."""
+"""The connections below the transport.
+
+They keep a deadline, never reach the network services of a machine, and reject a head that was cut off.
+"""
 
 import http.client
 import ipaddress
@@ -9,9 +12,9 @@ import urllib3
 from requests.adapters import HTTPAdapter
 
 CLOUD_METADATA = frozenset({"fd00:ec2::254", "100.100.100.200"})
-"""Addresses, besides the link-local ones, at which clouds give out credentials"""
-here = threading.local()
-"""its attribute `exchange` is the exchange that this thread waits for"""
+"""Addresses at which clouds give out credentials, in addition to the link-local ones"""
+this_thread = threading.local()
+"""its attribute `exchange` is the exchange that the thread waits for"""
 
 
 class Forbidden(urllib3.exceptions.NewConnectionError):
@@ -19,7 +22,7 @@ class Forbidden(urllib3.exceptions.NewConnectionError):
 
 
 class _Lines:
-    """Remembers whether the last line was complete: the standard library accepts a head that was cut off."""
+    """Remembers the last line that was read."""
 
     def __init__(self, source: Any) -> None:
         self.source = source
@@ -33,7 +36,9 @@ class _Lines:
         self.source.close()
 
 
-class _WholeHead(http.client.HTTPResponse):
+class _CompleteHead(http.client.HTTPResponse):
+    """A response that rejects a head without an end."""
+
     def begin(self) -> None:
         source: Any = self.fp
         if source is None or self.headers is not None:
@@ -45,6 +50,7 @@ class _WholeHead(http.client.HTTPResponse):
         finally:
             if self.fp is lines:
                 self.fp = source
+        # Fault: the line breaks within the head. The standard library takes such a head for complete.
         if not lines.last.endswith(b"\n"):
             raise http.client.HTTPException("the head of the answer broke off")
         return None
@@ -58,26 +64,26 @@ class _Watched:
 
     def connect(self) -> None:
         super().connect()  # type: ignore[misc]
-        self._tell()
+        self._share_socket()
         if self.proxy is None:
             _refuse_metadata(self)
 
     def putrequest(self, *args: Any, **options: Any) -> None:
-        self._tell()
+        self._share_socket()
         super().putrequest(*args, **options)  # type: ignore[misc]
 
-    def _tell(self) -> None:
-        exchange = getattr(here, "exchange", None)
+    def _share_socket(self) -> None:
+        exchange = getattr(this_thread, "exchange", None)
         if self.sock is not None and exchange is not None:
             exchange.sock = self.sock
 
 
 class _Plain(_Watched, urllib3.connection.HTTPConnection):
-    response_class = _WholeHead
+    response_class = _CompleteHead
 
 
 class _Secure(_Watched, urllib3.connection.HTTPSConnection):
-    response_class = _WholeHead
+    response_class = _CompleteHead
 
 
 class _PlainPool(urllib3.HTTPConnectionPool):
@@ -89,7 +95,7 @@ class _SecurePool(urllib3.HTTPSConnectionPool):
 
 
 class Adapter(HTTPAdapter):
-    """Makes such connections, and retries nothing."""
+    """Makes these connections, and retries nothing."""
 
     def init_poolmanager(self, *args: Any, **options: Any) -> None:
         super().init_poolmanager(*args, **options)
@@ -100,7 +106,7 @@ class Adapter(HTTPAdapter):
 
     def close(self) -> None:
         for manager in (self.poolmanager, *self.proxy_manager.values()):
-            # Clearing the pools alone leaves sockets open until garbage is collected.
+            # Fault: clearing the pools alone leaves sockets open until garbage is collected.
             for key in manager.pools.keys():  # noqa: SIM118  # it cannot be iterated itself
                 manager.pools[key].close()
         super().close()
@@ -112,7 +118,9 @@ class Adapter(HTTPAdapter):
 
 
 def _refuse_metadata(connection: Any) -> None:
-    """Raise Forbidden after connecting and before a request: only now it is certain what a name resolved to."""
+    """Raise Forbidden for an address of a machine's own network services."""
+    # Fault: a hostile name resolves to a harmless address at first, and to such an address when the
+    # connection is made. So the address of the open connection is checked, before a request.
     peer = ipaddress.ip_address(str(connection.sock.getpeername()[0]).partition("%")[0])
     peer = getattr(peer, "ipv4_mapped", None) or peer
     if peer.is_link_local or str(peer) in CLOUD_METADATA:

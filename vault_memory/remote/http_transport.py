@@ -20,7 +20,7 @@ from requests.adapters import BaseAdapter
 from webdav3.client import Client
 
 from vault_memory.remote.deadline import Deadlines, HttpExchange
-from vault_memory.remote.http_adapter import Adapter, Forbidden, here
+from vault_memory.remote.http_adapter import Adapter, Forbidden, this_thread
 
 SILENCE = 60.0
 """Seconds without a byte"""
@@ -28,14 +28,14 @@ _CHUNK = 65_536
 _CAP_OF_ERRORS = 2**20
 _ALWAYS = {"Accept-Encoding": "identity", "User-Agent": "vault-memory"}
 METHODS = {"poll": "GET", "post": "POST", "bulk": "POST"}
-"""Methods by names of ours, besides those that webdavclient3 names"""
+"""Methods by our own names, in addition to those of webdavclient3"""
 
 
 class NotSent(Exception):
     """The server was not reached, so nothing was changed there."""
 
     hint = ""
-    """what a person can do about it; empty where only waiting helps"""
+    """what a person can do; empty where only waiting helps"""
 
 
 class NoAnswer(Exception):
@@ -47,7 +47,7 @@ class Request:
     """One request to the server."""
 
     action: str
-    """a name of webdavclient3's for a method, e.g. `upload`, or of `METHODS`"""
+    """the name of a method in webdavclient3, e.g. `upload`, or in `METHODS`"""
     target: str
     """the encoded path of the request line"""
     body: bytes | None = None
@@ -89,13 +89,11 @@ class Account:
 
 
 class _Session(requests.Session):
-    """A session that never follows a redirect.
-
-    Fault: with ``allow_redirects=False`` alone, ``requests`` reads the complete body of a redirect into
-    memory before the caller sees the answer, without any cap.
-    """
+    """A session that never follows a redirect."""
 
     def get_redirect_target(self, resp: requests.Response) -> None:
+        # Fault: with ``allow_redirects=False`` alone, ``requests`` reads the complete body of a
+        # redirect into memory before the caller sees the answer, without any cap.
         return None
 
 
@@ -142,7 +140,7 @@ class Transport(Client):  # type: ignore[misc]  # it comes without types
         headers_ext: list[str] | None = None,
     ) -> requests.Response:
         """Send a request. Returns the answer of any status, with its headers read and its body unread."""
-        here.exchange = exchange = self._deadlines.start()
+        this_thread.exchange = exchange = self._deadlines.start()
         try:
             return self.session.request(
                 self.requests[action],
@@ -168,11 +166,11 @@ class Transport(Client):  # type: ignore[misc]  # it comes without types
         response = self.execute_request(
             request.action, request.target, request.body, list(request.headers)
         )
-        exchange: HttpExchange = here.exchange
+        exchange: HttpExchange = this_thread.exchange
         is_complete = False
         try:
             answer = _read(response, request)
-            # The body of a redirect is left unread, so its connection cannot be used again.
+            # The body of a redirect stays unread, so its connection cannot be used again.
             is_complete = not is_redirect(answer.status)
             return answer
         except (urllib3.exceptions.HTTPError, OSError, ValueError) as error:
@@ -193,6 +191,7 @@ class Transport(Client):  # type: ignore[misc]  # it comes without types
 
     def _new_session(self) -> requests.Session:
         session = _Session()
+        # Fault: a ``.netrc`` or a proxy of the environment would get the password.
         session.trust_env = False
         session.verify = self._account.ca_file or True
         if self._account.proxy:
@@ -263,6 +262,7 @@ class _Chunks:
             self._announced is not None
             or response.headers.get("Transfer-Encoding", "") != ""
         )
+        # Fault: a small compressed answer that expands to gigabytes.
         if encoding.lower() != "identity":
             raise ValueError("the answer is compressed although that was declined")
         if (self._announced or 0) > cap:
@@ -271,6 +271,7 @@ class _Chunks:
     def __iter__(self) -> Iterator[bytes]:
         while chunk := self._raw.read1(_CHUNK, decode_content=False):
             self.total += len(chunk)
+            # Fault: a hostile server announces no length, and sends without end.
             if self.total > self._cap:
                 raise ValueError(f"the answer is longer than {self._cap} bytes")
             yield chunk
@@ -278,7 +279,7 @@ class _Chunks:
         if is_other_length and not self._raw.chunked and not self._is_bare:
             # Fault: a proxy closes the connection early, and half a note counts as the note.
             raise ValueError("the answer broke off")
-        # No byte is left; urllib3 releases the socket only after this read.
+        # All bytes are read; urllib3 releases the socket only after this read.
         self._raw.read(decode_content=False)
 
 

@@ -1,4 +1,4 @@
-"""A remote in memory: the model all others are measured by, and a server for trying things out without one."""
+"""A remote in memory: the model of the contract suite, and a server for experiments."""
 
 import hashlib
 import threading
@@ -48,12 +48,12 @@ class _Node:
     etag: str = ""
     modified: int = 0
     versions: list[tuple[int, bytes]] = field(default_factory=list)
-    """What was written over, and when it had been written, the oldest first"""
+    """the times and bytes of the replaced texts, the oldest first"""
 
 
 @dataclass(slots=True)
 class RamServer:
-    """What several remotes can share, as devices share a server."""
+    """A server that several remotes share, as devices do."""
 
     traits: Capabilities = PLAIN
     clock: Callable[[], float] = time
@@ -193,34 +193,29 @@ class RamRemote:
                 raise Refused(path, "it is the remote's own folder")
             if self._find(key).raw is not None:
                 raise RemoteChanged(path)
-            if any(_parent(other) == key for other in self.server._nodes if other):
+            if any(_parent(child) == key for child in self.server._nodes if child):
                 raise FolderNotEmpty(path)
             del self.server._nodes[key]
             self._touch(_parent(key))
 
     def versions(self, path: str, *, fileid: str = "") -> tuple[FileVersion, ...]:
         with self._request():
-            return tuple(
-                reversed(
-                    [
-                        FileVersion(str(at), *one)
-                        for at, one in enumerate(self._sizes(path))
-                    ]
-                )
-            )
+            contents = self._contents(path)
+            versions = [
+                FileVersion(str(index), modified, len(raw))
+                for index, (modified, raw) in enumerate(contents)
+            ]
+            return tuple(reversed(versions))
 
     def get_version(self, path: str, version: FileVersion, *, max_bytes: int) -> bytes:
         with self._request():
-            kept = self._kept(path)
-            if not version.id.isdecimal() or int(version.id) >= len(kept):
+            contents = self._contents(path)
+            if not version.id.isdecimal() or int(version.id) >= len(contents):
                 raise RemoteMissing(path)
-            return kept[int(version.id)][1]
+            return contents[int(version.id)][1]
 
-    def _sizes(self, path: str) -> Iterator[tuple[int, int]]:
-        return ((modified, len(raw)) for modified, raw in self._kept(path))
-
-    def _kept(self, path: str) -> Sequence[tuple[int, bytes]]:
-        """The bytes of now at the end."""
+    def _contents(self, path: str) -> Sequence[tuple[int, bytes]]:
+        """The times and bytes of a file, the oldest first; empty where no versions are kept."""
         node = self.server._nodes.get(self._key(path))
         if node is None or node.raw is None or not self.traits.versions:
             return ()
@@ -234,10 +229,10 @@ class RamRemote:
             return self.traits
 
     def tidy(self) -> None:
-        """Nothing is ever left here."""
+        """Do nothing: this remote has no scratch folders."""
 
     def close(self) -> None:
-        """Nothing is open."""
+        """Do nothing: this remote has no connection."""
 
     @contextmanager
     def _request(self) -> Iterator[None]:
@@ -301,5 +296,5 @@ def _parent(path: str) -> str:
 
 
 def _is_below(path: str, folder: str) -> bool:
-    """Whether it is that folder, or in it."""
+    """Whether a path is the folder, or anywhere below it."""
     return not folder or path == folder or path.startswith(f"{folder}/")

@@ -87,11 +87,9 @@ class Nextcloud(WebDav):
         return None
 
     def probe(self) -> Capabilities:
-        """Probe as for any server; a Nextcloud always keeps checksums.
-
-        A bulk upload needs versions: only they show what it overwrote.
-        """
+        """Probe as for any server; a Nextcloud always keeps checksums."""
         traits = super().probe()
+        # Fault: a bulk upload overwrites the new file of another client. Only versions show that.
         is_safe = traits.versions and traits.fileids
         self.traits = replace(
             traits, checksums=True, bulk=is_safe and self._announces_bulk()
@@ -99,7 +97,8 @@ class Nextcloud(WebDav):
         return self.traits
 
     def remove_scratch(self, path: str) -> None:
-        """Remove a scratch folder, also from the trash: not every version of Nextcloud obeys the header."""
+        """Remove a scratch folder, also from the trash."""
+        # Fault: some versions of Nextcloud ignore the header.
         self._remove_tree(path, "X-NC-Skip-Trashbin: true")
         trash = f"{self._beside('trashbin')}/trash/"
         if trash == "/trash/":
@@ -161,11 +160,7 @@ class Nextcloud(WebDav):
             return {}
         modified = self.clock - _LEAST_LAG - self._lag if self.clock else 0
         answer = self._send_bulk(target, sent, modified)
-        results = bulk_upload.results(answer.body)
-        if results is None:
-            raise OutcomeUnknown(
-                "", f"status {answer.status}, and no answer for each file"
-            )
+        results = _results_of(answer)
         outcomes: dict[str, PutResult | None] = {}
         stored: list[tuple[bulk_upload.BulkFile, PutResult]] = []
         for file in sent:
@@ -265,7 +260,7 @@ class Nextcloud(WebDav):
         try:
             versions = self.versions(file.path, fileid=result.fileid)
         except RemoteError as error:
-            # The upload is done: an error here must not lose its results.
+            # Fault: an error here would lose the results of the upload, which is done.
             logger.info("%s; all files of the request are checked", error.message)
             return 0
         is_new = len(versions) == 1 and versions[0].size == len(file.raw)
@@ -300,11 +295,7 @@ class Nextcloud(WebDav):
         return tuple(versions)
 
     def get_version(self, path: str, version: FileVersion, *, max_bytes: int) -> bytes:
-        """The bytes of a version.
-
-        They may be shorter or longer than listed: two writes of one second share an entry with the size of
-        the later one.
-        """
+        """The bytes of a version; their length may differ from the listed size."""
         target = f"{self._beside('versions')}/versions/{version.id}"
         request = Request("download", target, cap=max_bytes)
         answer = self.exchange(request, path)
@@ -452,9 +443,9 @@ class Nextcloud(WebDav):
 
         Each device chooses another time. A write of another device that comes between a precondition and our
         write is later than it. Without room for such a time, it is one after both, in the future.
-
-        Fault: another write at the same time shares our entry among the versions, and is lost with it.
         """
+        # Fault: another write at the same time shares our entry among the versions, and is lost with
+        # it.
         if not self.clock:
             return 0
         latest = self.clock - _LEAST_LAG
@@ -478,6 +469,15 @@ class Nextcloud(WebDav):
         except (RemoteError, ValueError):
             return False
         return isinstance(status, dict) and status.get("maintenance") is True
+
+
+def _results_of(answer: HttpAnswer) -> Mapping[str, bulk_upload.BulkResult]:
+    """The results of a bulk upload by name. Raises OutcomeUnknown."""
+    results = bulk_upload.results(answer.body)
+    if results is None:
+        reason = f"status {answer.status}, and no answer for each file"
+        raise OutcomeUnknown("", reason)
+    return results
 
 
 def _bare_id(text: str) -> str:

@@ -77,10 +77,14 @@ def _error(action: str, path: str, answer: HttpAnswer) -> RemoteError:
         case _ if action in WRITES:
             # Fault: the server stored the file, and a proxy lost its answer.
             return OutcomeUnknown(path, f"status {status}")
-        case 502 | 504:
-            return RemoteUnreachable(f"a server before it answers {status}")
         case _:
-            return NotUnderstood(f"status {status}", path=path)
+            return _server_error(path, status)
+
+
+def _server_error(path: str, status: int) -> RemoteError:
+    if status in (502, 504):
+        return RemoteUnreachable(f"a server before it answers {status}")
+    return NotUnderstood(f"status {status}", path=path)
 
 
 def retry_after(answer: HttpAnswer) -> float | None:

@@ -87,7 +87,7 @@ class WebDav:
     props = "<d:resourcetype/><d:getetag/><d:getcontentlength/><d:getlastmodified/>"
 
     root_props = ""
-    """properties of the remote's own folder, besides `props`"""
+    """properties of the remote's own folder, in addition to `props`"""
 
     kind = "WebDAV"
     default_traits = Capabilities()
@@ -162,10 +162,8 @@ class WebDav:
         return self._get_between_looks(path, max_bytes)
 
     def _get_between_looks(self, path: str, max_bytes: int) -> Fetched:
-        """A file's bytes, compared with its entry before and after.
-
-        Fault: the answer has no tag or length, or a login page comes instead of a note.
-        """
+        """A file's bytes, compared with its entry before and after."""
+        # Fault: the answer has no tag or length, or a login page comes instead of a note.
         before = self.look(path)
         answer = self._download(path, max_bytes)
         after = self.look(path)
@@ -241,11 +239,12 @@ class WebDav:
         return self.stored(self.send(Request("mkdir", target), path))
 
     def rmcol(self, path: str) -> None:
-        """Remove an empty folder. No server checks that itself, so the folder is listed first."""
+        """Remove an empty folder."""
+        # Fault: no server checks that itself. A new file of another device would be deleted.
         if not path:
             raise Refused(path, "it is the remote's own folder")
-        seen = self.list(path)
-        if seen.entries or seen.unknown or seen.dropped:
+        listed = self.list(path)
+        if listed.entries or listed.unknown or listed.dropped:
             raise FolderNotEmpty(path)
         self._remove_tree(path)
 
@@ -262,7 +261,7 @@ class WebDav:
         raise RemoteMissing(path)
 
     def refuses(self, path: str) -> str | None:
-        """None: what a plain server refuses is not known beforehand."""
+        """None: it is unknown what a plain server refuses."""
         return None
 
     def probe(self) -> Capabilities:
@@ -328,7 +327,7 @@ class WebDav:
         action = request.action
         answer = self.exchange(request, path)
         if adds_slash(answer, request.target):
-            # A folder has taken the place of a file.
+            # Fault: another device has replaced the file by a folder.
             raise RemoteChanged(path)
         if answer.status not in SUCCESSES.get(action, {201}):
             self.refuse(action, path, answer)
@@ -338,11 +337,9 @@ class WebDav:
         return answer
 
     def exchange(self, request: Request, path: str = "") -> HttpAnswer:
-        """Send a request, and count it. Returns an answer of any status.
-
-        Fault: a server locks an address out after several wrong passwords. An account that was refused
-        once is not tried again.
-        """
+        """Send a request, and count it. Returns an answer of any status."""
+        # Fault: a server locks an address out after several wrong passwords. An account that was
+        # refused once is not tried again.
         if self._stopped:
             raise Unauthorised
         with self._counting:
@@ -380,7 +377,8 @@ class WebDav:
     def _guard(
         self, path: str, expected: str | None, honoured: bool
     ) -> tuple[str, ...]:
-        """The header of a precondition. Where the server ignores it, it is checked right before."""
+        """The header of a precondition. Raises RemoteChanged where it does not hold."""
+        # Fault: the server ignores the header. So the tag is compared right before the request.
         if not honoured:
             try:
                 current = self.look(path).etag
@@ -393,7 +391,8 @@ class WebDav:
         return (f"If-Match: {expected}",) if self.traits.etags else ()
 
     def _insist(self, path: str, expected: str | None, act: Callable[[], T]) -> T:
-        """Act, and try again when the server refused only because it still calls the new tag weak."""
+        """Act; try again when the server refuses only since the tag is still weak."""
+        # Fault: Apache calls a new tag weak for a second, and a weak tag matches no precondition.
         try:
             return act()
         except RemoteChanged:
@@ -464,5 +463,6 @@ def _concerns_whole_server(error: RemoteError) -> bool:
 
 
 def tag_of(answer: HttpAnswer) -> tuple[str, bool]:
-    """The tag, and whether it is weak. No proxy changes `OC-ETag` when it compresses the answer."""
+    """The tag, and whether it is weak."""
+    # Fault: a proxy changes the `ETag` when it compresses the answer. It never changes `OC-ETag`.
     return etag_of(answer.header("OC-ETag") or answer.header("ETag"))

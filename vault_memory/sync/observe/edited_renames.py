@@ -22,11 +22,7 @@ def find_edited_renames(
         for path, was in base.items()
         if isinstance(was, BaseFile) and path not in nodes
     }
-    new = [
-        path
-        for path, node in nodes.items()
-        if isinstance(node, File) and path not in base and path.endswith(".md")
-    ]
+    new = _new_notes(base, nodes)
     if not missing or not new:
         return frozenset()
     new_texts = _read(new, scanner)
@@ -38,6 +34,14 @@ def find_edited_renames(
                 similar = _similar(old_text, new_texts)
                 matches |= {(path, new_path) for new_path in similar}
     return frozenset(matches)
+
+
+def _new_notes(base: Base, nodes: Mapping[str, Node]) -> list[str]:
+    return [
+        path
+        for path, node in nodes.items()
+        if isinstance(node, File) and path not in base and path.endswith(".md")
+    ]
 
 
 def _similar(old_text: bytes, new_texts: Mapping[str, bytes]) -> list[str]:
