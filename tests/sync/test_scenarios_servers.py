@@ -622,7 +622,7 @@ def test_push_mode_reports_where_the_overwritten_text_is_stored(
     report = pushing.run_pass()
 
     assert [
-        path for path, text in report.notes if "lies in the server's versions" in text
+        path for path, text in report.notes if "the server's versions have it" in text
     ] == ["USER.md"]
     assert pushing.text("USER.md") == TEXT + "- mine\n"
 
