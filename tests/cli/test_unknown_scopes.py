@@ -52,7 +52,7 @@ def test_a_program_gets_no_remark_on_stderr(
     assert vault.run(*question, "--user", "anne", option).err == ""
 
 
-def test_beside_a_daemon_a_misspelt_name_is_reported_too(vault: Outside):
+def test_with_a_daemon_a_misspelt_name_is_reported_too(vault: Outside):
     with vault.daemon():
         for question in QUESTIONS[:2]:
             misspelt = vault.run(*question, "--user", "anne")

@@ -72,7 +72,7 @@ def test_each_scope_has_a_folder_of_ledgers(
         assert (place.kind, place.indexed) == ("ledger", False)
 
 
-def test_what_is_appended_is_read_again(memory: VaultMemory) -> None:
+def test_appended_records_are_read_back(memory: VaultMemory) -> None:
     book = ledgers.of_vault(memory.vault)
     book.append(places(), "held", [line_of("t1"), line_of("t2")])
     book.append(places(), "held", [line_of("t1")])
@@ -80,7 +80,7 @@ def test_what_is_appended_is_read_again(memory: VaultMemory) -> None:
     assert book.records(places("user:bob"), "held") == []
 
 
-def test_two_devices_write_files_of_their_own_and_read_both(
+def test_each_device_writes_its_own_file_and_reads_both(
     memory: VaultMemory, tmp_path: Path
 ) -> None:
     other = Ledgers(
@@ -141,7 +141,7 @@ def test_a_record_after_a_torn_line_is_read(memory: VaultMemory) -> None:
     assert book.records(places(), "held") == [line_of("t1")]
 
 
-def test_logs_end_by_the_date_of_their_file(memory: VaultMemory) -> None:
+def test_logs_expire_by_the_date_in_their_names(memory: VaultMemory) -> None:
     book = ledgers.of_vault(memory.vault)
     for day in (date(2026, 5, 1), date(2026, 5, 20)):
         record = {"ts": f"{day}T08:00:00+00:00", "turn": "t1", "reason": "crisis"}
@@ -167,7 +167,7 @@ def test_a_future_day_counts_as_today() -> None:
     assert day_of_record("2026-05-01T00:00:00+00:00", today) == date(2026, 5, 1)
 
 
-def test_a_forgotten_text_leaves_the_ledgers(memory: VaultMemory) -> None:
+def test_a_forgotten_text_is_removed_from_the_ledgers(memory: VaultMemory) -> None:
     book = ledgers.of_vault(memory.vault)
     other = line_of("t2") | {"id": "0000000001", "text": "I am a failure"}
     book.append(places(), "held", [line_of("t1"), other])
@@ -206,7 +206,7 @@ def test_files_of_a_ledger_merge_without_loss(
     assert merge_records([merged, merged]) == merged
 
 
-def test_a_conflict_copy_of_a_ledger_is_no_conflict() -> None:
+def test_a_conflict_copy_of_a_ledger_can_be_merged() -> None:
     ours, theirs = (
         as_file([json.dumps(line_of("t1"))]),
         as_file([json.dumps(line_of("t2"))]),

@@ -564,13 +564,17 @@ def test_the_complete_entries_of_a_truncated_answer_are_kept(
     assert [len(asked.turns) for asked in model.asked] == [3, 2, 1]
 
 
-def test_an_answer_is_limited_by_the_number_of_own_turns(model: ScriptedModel) -> None:
+def test_the_token_limit_follows_from_the_number_of_own_turns(
+    model: ScriptedModel,
+) -> None:
     brain(model).answer(asking(*["I live in Porto."] * 10))
 
     assert model.asked[0].body["max_tokens"] == 1200
 
 
-def test_a_model_that_takes_no_limit_is_asked_without(model: ScriptedModel) -> None:
+def test_a_model_that_rejects_a_token_limit_is_asked_without_it(
+    model: ScriptedModel,
+) -> None:
     refused = fails(400, "Unsupported parameter: 'max_tokens' is not supported")
 
     def picky(asked: Asked) -> Sent:
@@ -581,7 +585,7 @@ def test_a_model_that_takes_no_limit_is_asked_without(model: ScriptedModel) -> N
     assert brain(model).answer(ONE).rung == "schema"
 
 
-def test_a_model_that_thinks_until_the_limit_is_asked_without_one(
+def test_a_model_that_thinks_up_to_the_token_limit_is_asked_without_it(
     model: ScriptedModel,
 ) -> None:
     def thinks(asked: Asked) -> Sent:
@@ -594,7 +598,7 @@ def test_a_model_that_thinks_until_the_limit_is_asked_without_one(
     assert brain(model).answer(ONE).rung == "schema"
 
 
-def test_a_division_without_own_turns_is_not_asked(model: ScriptedModel) -> None:
+def test_a_part_of_a_prompt_without_own_turns_is_not_sent(model: ScriptedModel) -> None:
     model.script = [reads_at_most(3000)]
     excerpts = (
         Excerpt("t1", "I live in Porto.", "alice", own=True),

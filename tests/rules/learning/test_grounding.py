@@ -68,14 +68,14 @@ def test_a_wrong_citation_is_replaced_by_the_turn_that_says_it(
 
 @pytest.mark.parametrize("text", NOT_SAID)
 @pytest.mark.parametrize("turn", TURNS)
-def test_what_no_turn_says_waits_for_a_person(turn: str, text: str) -> None:
+def test_a_memory_that_no_turn_supports_is_only_proposed(turn: str, text: str) -> None:
     extraction = learned(Memory(text, evidence=(turn,)))
 
     assert not extraction.memories
     assert [doubt.text for doubt in extraction.proposals] == [text]
 
 
-def test_of_two_hundred_answers_that_cite_at_random_nothing_unsaid_is_kept() -> None:
+def test_two_hundred_answers_with_random_citations_keep_nothing_unsupported() -> None:
     chance = random.Random(4417)
     statements = [text for _, text in SAID] + NOT_SAID
     for _ in range(200):
@@ -93,7 +93,7 @@ def test_of_two_hundred_answers_that_cite_at_random_nothing_unsaid_is_kept() -> 
         assert len(kept) == len({text for text in texts if text not in NOT_SAID})
 
 
-def test_a_day_that_the_turn_does_not_name_is_left_out_of_a_fact() -> None:
+def test_a_day_the_turn_does_not_name_is_removed_from_a_fact() -> None:
     fact = FoundFact("alice", "lives_in", "Bergen", "tomorrow", "2031-01-01", ("t3",))
 
     [dated] = grounded(Extraction(facts=(fact,)), OWN).facts
@@ -109,7 +109,7 @@ def test_an_empty_answer_of_a_model_does_not_silence_the_rules() -> None:
     )
 
 
-def test_what_the_model_and_the_rules_found_in_a_turn_is_kept_once() -> None:
+def test_a_memory_found_by_the_model_and_the_rules_is_kept_once() -> None:
     by_model = Extraction((Memory("Allergic to penicillin", evidence=("t1",)),))
     by_rules = Extraction((Memory("I am allergic to penicillin", evidence=("t1",)),))
 

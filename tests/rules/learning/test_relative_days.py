@@ -46,20 +46,20 @@ def test_a_relative_day_becomes_a_calendar_day(words: str) -> None:
 
 
 @pytest.mark.parametrize("words", ["Next Friday we marry", "next summer we sail"])
-def test_words_that_mean_two_days_stay_as_they_are(words: str) -> None:
+def test_ambiguous_words_for_a_day_are_left_unchanged(words: str) -> None:
     assert resolve_days(words, MONDAY).text == words
 
 
 @pytest.mark.parametrize(
     "words", ["in 999 years", "in 99999 days", "999 years ago", "через 999 лет"]
 )
-def test_a_day_outside_of_the_calendar_stays_as_it_is(words: str) -> None:
+def test_a_day_outside_the_calendar_is_left_unchanged(words: str) -> None:
     for day in (date.min, date.max):
         assert isinstance(resolve_days(words, day).text, str)
 
 
 @given(st.text(max_size=80), st.dates())
-def test_a_text_that_was_resolved_does_not_change_again(text: str, day: date) -> None:
+def test_resolving_a_text_twice_changes_nothing(text: str, day: date) -> None:
     resolved = resolve_days(text, day)
 
     assert resolve_days(resolved.text, day).text == resolved.text
