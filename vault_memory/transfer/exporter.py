@@ -95,6 +95,7 @@ def export(
     target = Path(os.path.abspath(target))
     _check_target(edits, target)
     target.parent.mkdir(parents=True, exist_ok=True)
+    # Beside the target, since a rename to another disk is not one step.
     folder = Path(tempfile.mkdtemp(prefix=f".{target.name}.", dir=target.parent))
     dump_only = target.suffix == ".jsonl"
     try:
@@ -114,12 +115,14 @@ def _write_dump(path: Path, lines: Iterator[Line]) -> int:
     with open(path, "wb") as dump:
         for line in lines:
             text = json.dumps(line, ensure_ascii=False)
+            # Half of a surrogate pair, as in a file name that is not UTF-8, has no UTF-8 form.
             dump.write(text.encode("utf-8", "backslashreplace") + b"\n")
             count += 1
     return count
 
 
 def _check_target(edits: "EditCalls", target: Path) -> None:
+    # A link may lead into the vault.
     real = Path(os.path.realpath(target))
     root = Path(os.path.realpath(edits.vault.root))
     if real == root or root in real.parents:
@@ -186,6 +189,7 @@ class _Export:
         try:
             raw = self._edits.vault.folder.read(path, max_bytes=largest).raw
         except VaultError as error:
+            # A file may be deleted, locked or too large: all others are still exported.
             self.skipped.append(Skipped(path, error.message))
             return None
         if self._copies is not None:

@@ -134,6 +134,7 @@ class _DatabaseImporter:
         try:
             place = self._edits.vault.layout.place(inside(places.facts))
         except VaultMemoryError as error:
+            # A name of the database may not be possible as the name of a folder.
             return error.message
         if place is None or (place.kind, place.scope) != ("facts", scope):
             return f"there is no place for {scope!r} in this vault"
@@ -161,6 +162,7 @@ class _DatabaseImporter:
             try:
                 entity_info.check(fact)
             except UsageError as error:
+                # A fact of the database may be too long or empty: all others are still added.
                 self.report.skip(page, error.message)
                 continue
             if doc is not None and fact_page.is_said(doc, fact):
@@ -230,6 +232,7 @@ class _DatabaseImporter:
             self.report.skip(note, refused.reason)
         for proposal in edit.proposed:
             self.report.skip(note, f"waits for your decision: {proposal.id}")
+        # All ops of one edit wait for the same reason.
         for op in edit.pending[:1]:
             self.report.skip(note, f"waits until the note is free: {op.reason}")
         return edit

@@ -110,6 +110,7 @@ def _not_istota(path: Path, names: list[str]) -> ForeignDatabase:
 
 def _id(row: Row) -> tuple[int, str]:
     number = row["id"]
+    # SQLite stores any type in any column, and Python cannot compare a text with a number.
     if isinstance(number, int):
         return (number, "")
     return (0, str(number))
@@ -140,6 +141,7 @@ def _fact(row: Row) -> Fact:
 
 
 def _confidence(value: object) -> float:
+    # The column may be empty or hold a text.
     if not isinstance(value, int | float):
         return 1.0
     return min(1.0, max(0.0, float(value)))
@@ -214,6 +216,7 @@ def _text(row: Row, name: str) -> str:
     value = row.get(name)
     if value is None:
         return ""
+    # SQLite stores any type in any column.
     if isinstance(value, bytes):
         return value.decode("utf-8", "replace")
     return str(value)
@@ -232,9 +235,10 @@ def _day(row: Row, name: str) -> date | None:
 
 
 def _parsed_day(text: str) -> date | None:
-    try:
-        if _DAY.fullmatch(text):
-            return date.fromisoformat(text)
+    if not _DAY.fullmatch(text):
         return None
+    try:
+        return date.fromisoformat(text)
     except ValueError:
+        # The digits are no day of the calendar, such as 2026-02-30.
         return None

@@ -35,6 +35,7 @@ def own_persona(edits: "EditCalls", source: Path) -> str:
     try:
         path = named.resolve().relative_to(root).as_posix()
     except (ValueError, OSError):
+        # The source is outside of the vault, or its links lead in a circle.
         return ""
     place = edits.vault.layout.place(path)
     is_persona = place is not None and place.kind == "persona"

@@ -88,6 +88,7 @@ def import_persona(
 def _check_workspace(source: Path, vault: Path) -> None:
     real = source.resolve()
     root = vault.resolve()
+    # The vault would import its own notes, and on each import again.
     if real == root or root in real.parents or real in root.parents:
         raise NoWorkspace(source, "and the vault are inside one another")
     has_typical_file = any((source / name).is_file() for name in TYPICAL_FILES)
@@ -122,9 +123,11 @@ class _Copier:
         try:
             self._add(target, folder.read(path, max_bytes=largest).raw)
         except VaultError as error:
+            # A file may be unreadable or too large: all others are still copied.
             self.report.skip(path, error.message)
 
     def _add(self, path: str, raw: bytes) -> None:
+        # The note may appear between these two calls: then it is compared like any other.
         if self._vault.folder.stat(path) is None and self._create(path, raw):
             self.report.notes.append(path)
         elif self._is_known(path, raw):
