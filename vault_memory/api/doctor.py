@@ -237,7 +237,8 @@ def _past(memory: "VaultMemory") -> Iterator[Check]:
         yield _warned(
             "audit",
             f"the audit log of `{note}` has a gap: {problem}",
-            "the missing changes cannot be undone; `vault-memory history` shows the versions that are kept",
+            "the missing changes cannot be undone; "
+            "`vault-memory history` shows the versions that are kept",
         )
 
 

@@ -48,7 +48,7 @@ HEADING_STEP = " › "
 """Between the names of a heading path"""
 
 
-# ---- search and context ---------------------------------------------------------------------------
+# ---- search and context --------------------------------------------------------------
 
 
 def of_search(answer: "SearchAnswer") -> "answers.SearchAnswerJson":
@@ -109,7 +109,7 @@ def of_freshness(freshness: "Freshness") -> "FreshnessJson":
     }
 
 
-# ---- notes and the index --------------------------------------------------------------------------
+# ---- notes and the index -------------------------------------------------------------
 
 
 def of_index(report: "IndexReport") -> "status_answers.IndexReportJson":
@@ -172,7 +172,7 @@ def of_doctor(checks: "Sequence[Check]") -> "status_answers.DoctorJson":
     }
 
 
-# ---- edits ----------------------------------------------------------------------------------------
+# ---- edits ---------------------------------------------------------------------------
 
 
 def of_edit(edit: "Edit") -> "edit_answers.EditJson":
@@ -270,7 +270,7 @@ def of_trash(notes: "Iterable[ThrownNote]") -> "edit_answers.TrashJson":
     }
 
 
-# ---- conflict copies ------------------------------------------------------------------------------
+# ---- conflict copies -----------------------------------------------------------------
 
 
 def of_conflicts(copies: "Iterable[ConflictCopy]") -> "edit_answers.ConflictsJson":
@@ -327,7 +327,7 @@ def _copy(copy: "ConflictCopy") -> "edit_answers.CopyJson":
     }
 
 
-# ---- conversations and memory ---------------------------------------------------------------------
+# ---- conversations and memory --------------------------------------------------------
 
 
 def of_recorded(recorded: "Recorded") -> "answers.RecordedJson":
@@ -393,7 +393,7 @@ def of_forgotten(forgotten: "Forgotten") -> "answers.ForgottenJson":
     }
 
 
-# ---- sync -----------------------------------------------------------------------------------------
+# ---- sync ----------------------------------------------------------------------------
 
 
 def of_sync(report: "SyncReport") -> "status_answers.SyncReportJson":
@@ -425,7 +425,7 @@ def _remarks(
     return [{"path": remark.path, "reason": remark.reason} for remark in remarks]
 
 
-# ---- import and export ----------------------------------------------------------------------------
+# ---- import and export ---------------------------------------------------------------
 
 
 def of_import(report: "ImportReport") -> "setup_answers.ImportJson":
@@ -454,7 +454,7 @@ def of_export(report: "ExportReport") -> "setup_answers.ExportJson":
     }
 
 
-# ---- what callers pass ----------------------------------------------------------------------------
+# ---- what callers pass ---------------------------------------------------------------
 
 
 def read_ops(text: str | bytes) -> list[object]:

@@ -1,4 +1,4 @@
-"""The state of a vault for `status`: index, sync, night, inbox, conflict copies and pending writes."""
+"""Reports the state of a vault: index, sync, night, inbox, conflict copies, pending writes."""
 
 from typing import TYPE_CHECKING
 

@@ -54,23 +54,25 @@ else:
 class VaultMemory(VaultParts):
     """One vault, opened. Any number of threads may call it; each call is short and takes a lock.
 
-    The methods are the calls that a bot needs. Each of these attributes has further calls of one concept:
+    The methods are the calls that a bot needs. Each of these attributes has further calls of one
+    concept:
 
-    - `facts`: `facts(scopes=[...])` lists the facts that hold now; `facts.delete(...)`, `facts.confirm(...)`, ...
+    - `facts`: `facts(scopes=[...])` lists the facts that hold now; `facts.delete(...)`, ...
     - `sync`: `sync()` brings the vault and its remote in step; `sync.status()`, ...
     - `conflicts`: `conflicts()` lists conflict copies; `conflicts.merge(...)`, the trash, ...
     - `edits`: edits, versions, proposals and pending writes
     - `conversations`: turns, sessions and the drop folder
     - `searcher`: the index, its freshness and statistics
     - `learning`, `forgetting`, `transfer`: the night, taking back, import and export
-    - `vault`: configuration, state folder and index, which all calls share; `root` and `layout` of the folder
+    - `vault`: configuration, state folder and index, which all calls share
+    - `root`, `layout`: the folder, and the places of its notes
     """
 
-    # ---- the state of the vault ---------------------------------------------------------------
+    # ---- the state of the vault ------------------------------------------------------
 
     @rebuild_if_damaged
     def status(self, *, refresh: bool = True) -> "StatusJson":
-        """Report the state of index, sync, night, inbox and daemon, with the keys of the JSON contract."""
+        """Report the state of index, sync, night, inbox and daemon as in the JSON contract."""
         if refresh:
             self.searcher.refresh()
         return status_report.status(self)
@@ -81,7 +83,7 @@ class VaultMemory(VaultParts):
         with self.vault.lock:
             return api_doctor.examine(self, fix=fix)
 
-    # ---- search -------------------------------------------------------------------------------
+    # ---- search ----------------------------------------------------------------------
 
     def index(
         self,
@@ -91,10 +93,10 @@ class VaultMemory(VaultParts):
         embed: bool = True,
         progress: "Progress | None" = None,
     ) -> "IndexReport":
-        """Bring the index up to date with the notes (all, or those under `paths`), and embed new chunks.
+        """Bring the index up to date with all notes or those under `paths`, and embed new chunks.
 
-        Waits up to 0.3 s when notes were saved a moment ago or are absent, and looks again. `progress` is called with a
-        step, and how much of how much is done.
+        Waits up to 0.3 s when notes were saved a moment ago or are absent, and looks again.
+        `progress` is called with a step, the number of completed units, and the number of all.
         """
         return self.searcher.index(
             paths, rebuild=rebuild, embed=embed, progress=progress
@@ -107,10 +109,11 @@ class VaultMemory(VaultParts):
         renew: bool = True,
         briefly: bool = False,
     ) -> None:
-        """Bring the index up to date with the text of the notes, without embedding. `search` does it by itself.
+        """Bring the index up to date with the text of the notes, without embedding.
 
-        Without `renew`, an index of an older program version is left to the daemon. `briefly` spends less than a
-        second on large notes; the freshness of an answer names the others.
+        `search` does it by itself. Without `renew`, an index of an older program version is left
+        to the daemon. `briefly` spends less than a second on large notes; the freshness of an
+        answer names the others.
         """
         self.searcher.refresh(progress, renew=renew, briefly=briefly)
 
@@ -133,10 +136,11 @@ class VaultMemory(VaultParts):
     ) -> "SearchAnswer":
         """Find the chunks that answer `query` best, in the notes of `scopes` and no others.
 
-        `mode` is by default `[recall] mode`. Vectors take part once `warm` was called; without them each mode uses
-        words, and `freshness.semantic` says so. `since` and `until` are inclusive. `why` explains scores. `session`
-        is the open conversation, whose own turns are left out. `refresh` first brings the index up to date; leave
-        that to a daemon where one runs. Scopes without any note are in `unknown_scopes` of the answer.
+        `mode` is by default `[recall] mode`. Vectors take part once `warm` was called. Without
+        them each mode uses words, and `freshness.semantic` says so. `since` and `until` are
+        inclusive. `why` explains scores. `session` is the open conversation, whose own turns are
+        left out. `refresh` first brings the index up to date; leave that to a daemon where one
+        runs. Scopes without any note are in `unknown_scopes` of the answer.
 
         Raises UsageError for an unknown mode or a wrong scope.
         """
@@ -156,7 +160,10 @@ class VaultMemory(VaultParts):
         return self.searcher.search(query, scopes, options)
 
     def warm(self) -> str:
-        """Load the embedder, so that vectors take part in search. Returns the reason when that is impossible."""
+        """Load the embedder, so that vectors take part in search.
+
+        Returns the reason when that is impossible, else an empty text.
+        """
         return self.searcher.warm()
 
     def scopes(self) -> list[str]:
@@ -164,14 +171,14 @@ class VaultMemory(VaultParts):
         return self.searcher.scopes()
 
     def notes(self, scopes: Sequence[str] | None = None) -> "NoteList":
-        """List the notes that search reads, sorted by path; only those of `scopes` when they are named."""
+        """List the notes that search reads, sorted by path; with `scopes` only theirs."""
         return self.searcher.notes(scopes)
 
     def read(self, note: str) -> "NoteText":
         """Read a note from disk. Raises BadPath, NoteNotFound, NoteUnreadable."""
         return self.searcher.read(note)
 
-    # ---- conversations ------------------------------------------------------------------------
+    # ---- conversations ---------------------------------------------------------------
 
     def context(
         self,
@@ -187,13 +194,15 @@ class VaultMemory(VaultParts):
         now: datetime | None = None,
         refresh: bool = True,
     ) -> "ContextBlock":
-        """Compose the memory block for a prompt: quoted data, in a fixed order, from the notes as they are now.
+        """Compose the memory block for a prompt: quotations of the notes as they are now.
 
-        `budget` is the length of the block in characters (else `max_memory_chars`; 0: no limit); user and channel
-        memory are never cut. A `briefing` contains nothing personal. `session` is the conversation whose own turns
-        are left out, `confirmation` the task that the user has just confirmed. With `automatic`, as for a hook,
-        lines are looked up only as `[memory_search]` allows. When `scopes` name a channel, everybody there reads the
-        answer: notes of persons are left out unless `private`. Raises UsageError.
+        `budget` is the maximum length of the block in characters. Its default is
+        `max_memory_chars`, and 0 means no limit. User and channel memory are never cut. A
+        `briefing` contains nothing personal. `session` is the conversation whose own turns are
+        left out. `confirmation` is the task that the user has just confirmed. With `automatic`,
+        as for a hook, lines are looked up only as `[memory_search]` allows. When `scopes` name a
+        channel, all its members read the answer: notes of persons are left out unless `private`.
+        Raises UsageError.
         """
         options = ContextOptions(
             purpose=purpose,
@@ -224,12 +233,13 @@ class VaultMemory(VaultParts):
         chance: int | None = None,
         again: bool = False,
     ) -> "Recorded":
-        """Record one turn in the transcript of its channel, else of its person; search finds it at once.
+        """Record one turn in the transcript of its channel, else of its person.
 
-        Without `user` the session must be known. An `incognito` session leaves no trace, and a `silent` turn is not
-        recorded. Search finds an `automated` turn (of a job, a webhook or a subagent), but the bot learns nothing
-        about the person from it. For a retry after a lost answer pass the same `now`, the same `chance` (30 random
-        bits) and `again`: then no turn is recorded twice.
+        Search finds the turn at once. Without `user` the session must already have turns. An
+        `incognito` session leaves no trace, and a `silent` turn is not recorded. Search finds an
+        `automated` turn (of a job, a webhook or a subagent), but the bot learns nothing about the
+        person from it. A retry after a lost answer passes the same `now`, the same `chance` (30
+        random bits) and `again`, so that no turn is recorded twice.
 
         Raises UsageError, OwnerUnknown, TurnNotRecorded, VaultUnreachable.
         """
@@ -257,9 +267,10 @@ class VaultMemory(VaultParts):
         channel: str | None = None,
         now: datetime | None = None,
     ) -> "Ended":
-        """End a conversation; the bot learns from it at night. An unknown or ended session does no harm.
+        """End a conversation; the bot learns from it at night.
 
-        Raises UsageError when several people have a session of this name.
+        An unknown or ended session changes nothing. Raises UsageError when several people have a
+        session of this name.
         """
         return self.conversations.end_session(
             session, user=user, channel=channel, now=now
@@ -268,15 +279,16 @@ class VaultMemory(VaultParts):
     def memory_tool(
         self, *, user: str, channel: str = "", private: bool = False
     ) -> "MemoryTool":
-        """Make Anthropic's memory tool over the notes of a person: `execute` carries out the model's commands.
+        """Make Anthropic's memory tool over the notes of a person.
 
-        With a `channel`, where everybody reads the answers, it is over the dated notes of the channel, unless
-        `private`. Raises UsageError for a name that no person of this vault can have.
+        Its `execute` carries out the commands of the model. With a `channel`, whose members all
+        read the answers, the tool opens the dated notes of the channel, unless `private`. Raises
+        UsageError for a name that no person of this vault can have.
         """
         who = caller.Caller(user, channel, private=private)
         return tool.MemoryTool(self.edits, who)
 
-    # ---- edits --------------------------------------------------------------------------------
+    # ---- edits -----------------------------------------------------------------------
 
     def apply(
         self,
@@ -291,11 +303,12 @@ class VaultMemory(VaultParts):
         origin: str = "owner",
         now: datetime | None = None,
     ) -> "Edit":
-        """Apply ops to a note; good ops are done while bad ones are refused, each with its reason.
+        """Apply ops to a note. Impossible ops are refused, each with a reason; the others are done.
 
-        `expected` is the revision that the ops were planned for: another one raises NoteChanged, unless `merge`.
-        Policy binds `tool` (the bot) and `nightly`; `cli` is a person's act. The index has the new text when this
-        returns. Raises UsageError, NotCurated, NoteUnreadable, NotRecorded.
+        `expected` is the revision that the ops were planned for: another one raises NoteChanged,
+        unless `merge`. Policy binds `tool` (the bot) and `nightly`; `cli` is a person's act. The
+        index has the new text when this returns. Raises UsageError, NotCurated, NoteUnreadable,
+        NotRecorded.
         """
         options = EditOptions(
             source=source,
@@ -311,7 +324,7 @@ class VaultMemory(VaultParts):
     def undo(
         self, record_id: str, *, dry_run: bool = False, now: datetime | None = None
     ) -> "Edit":
-        """Take back what one audit record did, as a new record, which can be taken back too.
+        """Undo the change of one audit record. The undo is a record, too, and can be undone.
 
         `record_id` may be the beginning of an id. Raises UnclearId, NotUndoable.
         """
@@ -320,7 +333,7 @@ class VaultMemory(VaultParts):
     def log(
         self, note: str | None = None, *, limit: int | None = None
     ) -> "tuple[Record, ...]":
-        """List the audit records of one note, or of all, oldest first; the newest `limit` of them."""
+        """List the newest `limit` audit records of one note, or of all notes, oldest first."""
         return self.edits.log(note, limit=limit)
 
     def history(self, note: str) -> "list[NoteVersion]":
@@ -353,7 +366,7 @@ class VaultMemory(VaultParts):
         """Drop a proposal; the bot does not propose it again. Raises UnclearId."""
         return self.edits.reject(proposal_id, now=now)
 
-    # ---- facts, learning, forgetting ----------------------------------------------------------
+    # ---- facts, learning, forgetting -------------------------------------------------
 
     def timeline(
         self, entity: str, *, scopes: Sequence[str], now: datetime | None = None
@@ -379,7 +392,7 @@ class VaultMemory(VaultParts):
         dry_run: bool = False,
         now: datetime | None = None,
     ) -> "FactChange":
-        """State a fact of a scope. It is added, refines or ends another fact, or exists already.
+        """State a fact of a scope. It is new, refines or ends another fact, or exists already.
 
         Policy binds `tool` (the bot) and `nightly`; `cli` is a person's act.
         Raises UsageError, BadPath, NoteUnreadable, NotRecorded.
@@ -411,9 +424,10 @@ class VaultMemory(VaultParts):
         now: datetime | None = None,
         **right: Any,
     ) -> "FactChange":
-        """Replace a fact that was wrong from the start; `right` are its new fields, such as `object=`.
+        """Replace a fact that was never true; `right` has the correct fields, such as `object=`.
 
-        `expected` is the revision of its note that the correction was planned for. Raises UnclearId, NoteChanged.
+        `expected` is the revision of its note that the correction was planned for. Raises
+        UnclearId, NoteChanged.
         """
         options = EditOptions(source, expected=expected, dry_run=dry_run, now=now)
         return self.facts.correct(fact_id, scopes, right, options)
@@ -428,9 +442,10 @@ class VaultMemory(VaultParts):
         now: datetime | None = None,
         dry_run: bool = False,
     ) -> "Remembered":
-        """Write one sentence into USER.md, CHANNEL.md or MEMORY.md of a scope; a standing rule into RULES.md.
+        """Write one sentence into USER.md, CHANNEL.md or MEMORY.md of a scope.
 
-        `expected` is the revision of that note that the call was planned for. Raises UsageError, NoteChanged.
+        A standing rule goes into RULES.md. `expected` is the revision of that note that the call was planned for. Raises UsageError,
+        NoteChanged.
         """
         return self.learning.remember(
             text,
@@ -450,10 +465,11 @@ class VaultMemory(VaultParts):
         now: datetime | None = None,
         after: Callable[[str, str], None] = lambda scope, step: None,
     ) -> "Slept":
-        """Run the nightly learning cycle for `user:NAME` and `channel:NAME` scopes; for all when `scopes` is None.
+        """Run the nightly learning cycle of `user:NAME` and `channel:NAME` scopes.
 
-        `due`: only scopes whose night has begun and is not done. `after` is called with the scope and the name of
-        each finished step. Raises NightRuns when another process learns, UsageError, ConfigError.
+        `scopes` None means all of them. With `due`, only scopes run whose night has begun and is
+        not done. `after` is called with the scope and the name of each finished step. Raises
+        NightRuns when another process learns, UsageError, ConfigError.
         """
         return self.learning.sleep(
             scopes=scopes, due=due, dry_run=dry_run, now=now, after=after
@@ -467,8 +483,8 @@ class VaultMemory(VaultParts):
         now: datetime | None = None,
         dry_run: bool = False,
     ) -> "Forgotten":
-        """Remove `text` from notes, history, index and state folder, and check that no copy remains.
+        """Remove `text` from notes, history, index and state, and check that no copy remains.
 
-        `scopes` None means the whole vault. Raises TextTooShort, UsageError, JournalUnavailable.
+        `scopes` None means the complete vault. Raises TextTooShort, UsageError, JournalUnavailable.
         """
         return self.forgetting.forget(text, scopes=scopes, now=now, dry_run=dry_run)

@@ -101,13 +101,15 @@ class VaultParts:
         return cls(OpenVault.open(path, config, variables))
 
     def close(self) -> None:
-        """Close files and connections. Any later call raises VaultClosed; a second `close` does nothing."""
-        if not self.vault.is_closed:
-            if "sync" in self.__dict__:
-                self.sync.close()
-            self.conflicts.close()
-            self.edits.close()
-            self.vault.close()
+        """Close files and connections. Any later call raises VaultClosed, except `close`."""
+        if self.vault.is_closed:
+            return
+        # Only an attribute that was used is there; a look at `self.sync` would make it.
+        if "sync" in self.__dict__:
+            self.sync.close()
+        self.conflicts.close()
+        self.edits.close()
+        self.vault.close()
 
     def __enter__(self) -> Self:
         return self
@@ -121,9 +123,10 @@ class VaultParts:
         self.close()
 
     def fork(self, *, resident: bool = False) -> Self:
-        """Open the same vault for another thread, with an index connection of its own and the same embedder.
+        """Open the same vault for another thread.
 
-        `resident` keeps the vectors of searched scopes in memory. Close the fork, too.
+        The fork has an index connection of its own and the same embedder. `resident` keeps the
+        vectors of searched scopes in memory. Close the fork, too.
         """
         vault = self.vault.fork()
         return type(self)(vault, self.searcher.fork(vault, resident=resident))

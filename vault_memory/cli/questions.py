@@ -184,7 +184,7 @@ def _daemon(arguments: Arguments) -> Daemon:
 
     def ask(call: str, request: "dict[str, Any]") -> "Any":
         answer: dict[str, Any] = exchange(socket, call, request, SECONDS)
-        # The daemon may have ended, or fallen behind the vault, since it was asked for its settings.
+        # Since the last question, the daemon may have fallen behind the vault.
         if "error" in answer:
             raise Unanswered
         return answer

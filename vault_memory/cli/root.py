@@ -218,7 +218,10 @@ def fail_for_system(context: Context, error: OSError) -> int:
         return 0
     path = f": `{error.filename}`" if error.filename else ""
     message = f"{error.strerror or error}{path}"
-    hint = "check that the disk is mounted, writable and not full; run `vault-memory doctor` for more"
+    hint = (
+        "check that the disk is mounted, writable and not full; "
+        "run `vault-memory doctor` for more"
+    )
     try:
         return context.fail(message, hint, "system", 1)
     except OSError:

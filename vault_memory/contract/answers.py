@@ -40,7 +40,7 @@ class HealthJson(TypedDict):
     ok: Literal[True]
 
 
-# ---- search and context ---------------------------------------------------------------------------
+# ---- search and context --------------------------------------------------------------
 
 
 class WhyJson(TypedDict):
@@ -104,7 +104,7 @@ class ContextBlockJson(TypedDict):
     unknown_scopes: NotRequired[UnknownScopes]
 
 
-# ---- notes ----------------------------------------------------------------------------------------
+# ---- notes ---------------------------------------------------------------------------
 
 
 class NoteInfoJson(TypedDict):
@@ -133,7 +133,7 @@ class NoteTextJson(TypedDict):
     sections: list[str]
 
 
-# ---- conversations and memory ---------------------------------------------------------------------
+# ---- conversations and memory --------------------------------------------------------
 
 
 class RecordedJson(TypedDict):

@@ -57,7 +57,7 @@ Sentence = Annotated[
 ]
 
 
-# ---- search and context ---------------------------------------------------------------------------
+# ---- search and context --------------------------------------------------------------
 
 
 class SearchQuestion(Struct, frozen=True, forbid_unknown_fields=True):
@@ -163,7 +163,7 @@ class ContextCall(ContextBody, frozen=True, forbid_unknown_fields=True, kw_only=
     now: datetime.datetime | None = None
 
 
-# ---- conversations --------------------------------------------------------------------------------
+# ---- conversations -------------------------------------------------------------------
 
 
 class TurnRequest(Struct, frozen=True, forbid_unknown_fields=True):
@@ -209,7 +209,7 @@ class SessionRequest(Struct, frozen=True, forbid_unknown_fields=True):
     session: Annotated[Line, Meta(description="The conversation that is over")]
 
 
-# ---- notes and edits ------------------------------------------------------------------------------
+# ---- notes and edits -----------------------------------------------------------------
 
 
 class NoteRequest(Struct, frozen=True, forbid_unknown_fields=True):
@@ -252,7 +252,7 @@ class EditCall(Struct, frozen=True):
     now: datetime.datetime | None = None
 
 
-# ---- facts ----------------------------------------------------------------------------------------
+# ---- facts ---------------------------------------------------------------------------
 
 
 class FactsRequest(Struct, frozen=True, forbid_unknown_fields=True):

@@ -26,7 +26,7 @@ class DemoJson(TypedDict):
     learned: list[HitJson]
 
 
-# ---- hosts and services ---------------------------------------------------------------------------
+# ---- hosts and services --------------------------------------------------------------
 
 
 class HostFileJson(TypedDict):
@@ -64,7 +64,7 @@ class TokenJson(TypedDict):
     toml: str
 
 
-# ---- remotes --------------------------------------------------------------------------------------
+# ---- remotes -------------------------------------------------------------------------
 
 
 class CapabilitiesJson(TypedDict):
@@ -109,7 +109,7 @@ class SyncRequestedJson(TypedDict):
     sync: SyncStatusJson | None
 
 
-# ---- import and export ----------------------------------------------------------------------------
+# ---- import and export ---------------------------------------------------------------
 
 
 class ImportJson(TypedDict):

@@ -148,7 +148,7 @@ class _DatabaseImporter:
         except NoteUnreadable as error:
             self.report.skip(note, error.reason)
 
-    # ---- facts ------------------------------------------------------------------------------
+    # ---- facts -----------------------------------------------------------------------
 
     def _add_facts(self, page: str, scope: str, facts: "Sequence[Fact]") -> None:
         """Add all facts of a scope in one edit, oldest first."""
@@ -192,7 +192,7 @@ class _DatabaseImporter:
         note = self._edits.editor.there(page)
         return parse(note.raw) if note else None
 
-    # ---- texts ------------------------------------------------------------------------------
+    # ---- texts -----------------------------------------------------------------------
 
     def _add_texts(
         self, note: str, places: "Places", texts: Iterable[ImportedText]

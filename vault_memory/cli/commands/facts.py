@@ -42,7 +42,8 @@ class CannotAskFor(UsageError):
     def __init__(self, name: str) -> None:
         super().__init__(
             f"the {name} of the fact is missing",
-            hint="give subject, predicate and object, as in `vault-memory add-fact alice works_at Acme`",
+            hint="give subject, predicate and object, as in "
+            "`vault-memory add-fact alice works_at Acme`",
         )
 
 
