@@ -1,4 +1,4 @@
-"""Calls that record turns, end sessions and take in the drop folder."""
+"""Calls that record turns, end sessions and read the drop folder."""
 
 import os
 import threading
@@ -51,7 +51,7 @@ class Recorded(NamedTuple):
 
     id: str | None
     note: str | None
-    """the transcript with the turn"""
+    """The transcript with the turn"""
 
 
 NOTHING = Recorded(None, None)
@@ -63,11 +63,9 @@ class OwnerUnknown(UsageError):
     """The person of a turn is unknown."""
 
     def __init__(self, session: str) -> None:
-        about = (
-            f"nobody knows whose session {session!r} is"
-            if session
-            else "neither a person nor a session is named"
-        )
+        about = "neither a person nor a session is named"
+        if session:
+            about = f"nobody knows whose session {session!r} is"
         super().__init__(about, hint="name the person: there is no default")
 
 
@@ -78,7 +76,7 @@ class ConversationCalls:
         self.vault = vault
         self._lock = threading.RLock()
         self._incognito = set[tuple[str, str]]()
-        """sessions that leave no trace, and their people; known to this process alone"""
+        """Sessions that leave no trace, and their people; only this process knows them"""
         self._transcripts: Transcripts | None = None
         self._turn_ingest: TurnIngest | None = None
 
@@ -107,16 +105,22 @@ class ConversationCalls:
 
     @contextmanager
     def transaction(self) -> Iterator[None]:
-        """One recording at a time, on a vault that is still the same folder. Raises VaultUnreachable, VaultClosed."""
+        """Excludes other recordings of this process, on a vault that is the same folder as before.
+
+        Raises VaultUnreachable, VaultClosed.
+        """
         with self._lock:
             self.vault.check_identity()
             yield
 
     def owner_words(self, note: str, ask: object) -> tuple[str, ...]:
-        """Keys of the sentences that the note's owner said in open sessions; a tool may write a rule from these."""
+        """Returns keys of the sentences that the note's owner said in open sessions.
+
+        A tool may write a standing rule only from these.
+        """
         return owner_words.said_in_session(self, note, ask)
 
-    # ---- turns --------------------------------------------------------------------------------
+    # --- Turns ---
 
     def record(
         self,
@@ -130,8 +134,8 @@ class ConversationCalls:
     ) -> Recorded:
         """Record a turn, whose id and time this call gives; see `VaultMemory.record_turn`.
 
-        `now` and `chance`, 30 random bits of the caller, make the id. With `again`, a retry after a lost answer, a
-        turn whose id is recorded already is skipped.
+        `now` and `chance`, 30 random bits of the caller, make the id. `again` is a retry after a
+        lost answer: it skips a turn whose id is recorded already.
         """
         _check_mode(mode)
         moment = aware(now)
@@ -173,7 +177,7 @@ class ConversationCalls:
             return drop_folder.consume(self._record_lines)
 
     def _record_lines(self, lines: "Sequence[dict[str, str | bool]]") -> list[str]:
-        """Record turns from outside. Returns for each the reason of its refusal, or an empty text."""
+        """Record turns from outside. Returns for each the reason of its refusal, or ""."""
         turns: list[Turn] = []
         reasons = []
         for line in lines:
@@ -191,11 +195,11 @@ class ConversationCalls:
         return reasons
 
     def _read_line(self, line: "dict[str, str | bool]") -> "Turn | None":
-        """The turn of a dropped line; None for a turn that is not recorded."""
+        """Return the turn of a dropped line; None for a turn that is not recorded."""
         mode = str(line.get("mode") or MODES[0])
         _check_mode(mode)
         turn = self._with_owner(conversations_turn.turn_of(line))
-        # Raises for a turn that no transcript can hold, before any turn of the file is written.
+        # This raises for a turn that fits no transcript, before any turn of the file is written.
         self.transcripts.path_of(turn)
         is_hidden = mode == "incognito" or self._is_incognito(turn)
         return None if line.get("silent") or is_hidden else turn
@@ -204,7 +208,10 @@ class ConversationCalls:
         return (turn.session, turn.user) in self._incognito
 
     def _with_owner(self, turn: "Turn") -> "Turn":
-        """The turn, with the person and the channel of its session when it names no person. Raises OwnerUnknown."""
+        """Return the turn with the person and the channel of its session, if it names no person.
+
+        Raises OwnerUnknown.
+        """
         if turn.user:
             return turn
         sessions = []
@@ -217,7 +224,7 @@ class ConversationCalls:
         return turn._replace(user=user, channel=sessions[0].channel)
 
     def _continue_session(self, turn: "Turn") -> None:
-        """Note that the session goes on."""
+        """Record that the session continues."""
         try:
             ended_sessions = self.sessions.record_turn(
                 turn.session,
@@ -229,7 +236,7 @@ class ConversationCalls:
             for ended in ended_sessions:
                 logger.info("a session ended, since another began: %s", ended.scope)
         except OSError as error:
-            # The session is only a note of what the transcript says: without it no turn is lost.
+            # The transcript has the turn: without the file of the session nothing is lost.
             logger.warning("the session cannot be noted: %s", error)
 
     def _index(self, added: "Added") -> None:
@@ -253,14 +260,14 @@ class ConversationCalls:
                 logger.warning("the index did not take in %s: %s", added.path, error)
                 indexing.recover(error)
 
-    # ---- sessions -----------------------------------------------------------------------------
+    # --- Sessions ---
 
     def open_conversation(
         self, user: str, channel: str = "", *, now: datetime | None = None
     ) -> str:
-        """The id of the session in which this person spoke within the last minutes, or an empty text.
+        """Return the id of the session in which this person spoke within the last minutes, or "".
 
-        Stands in for the open conversation where a host does not name it.
+        It replaces the open conversation where a host does not name it.
         """
         session = self.sessions.latest(user, channel)
         if session is None or aware(now) - session.last > JUST_NOW:
@@ -299,7 +306,7 @@ class ConversationCalls:
         return len(self.sessions.end_idle(aware(now), idle))
 
     def _turns_of_people(self, sessions: "Iterable[Session]") -> "list[Turn]":
-        """The turns that people typed or spoke in these sessions, each once."""
+        """Return the turns that people typed or spoke in these sessions, each once."""
         day = timedelta(days=1)
         by_id: dict[str, Turn] = {}
         for session in sessions:

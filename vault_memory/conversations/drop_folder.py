@@ -1,9 +1,10 @@
 """The drop folder: other programs append turns to files there, and each line is recorded once.
 
-A file is first renamed, so that the next line makes a new one. Then it is read in blocks, and the offset is stored after
-the turns of a block are safe. A crash between the two reads some lines again: their turns get the same ids, and are not
-recorded twice. A program may keep its file open: what it still writes is recorded as well, and the file is deleted once
-no program has it open. Lines that are no turns are put aside with the reason.
+A file is first renamed, so that the next line creates a new one. Then it is read in blocks, and the
+offset is stored after the turns of a block are safe. After a crash between the two, some lines are
+read again: their turns get the same ids, and are not recorded twice. A program may keep its file
+open. Its later lines are recorded as well, and the file is deleted when no program has it open.
+Lines without a turn are put aside with the reason.
 """
 
 import errno
@@ -29,14 +30,14 @@ ENDING, TAKEN, AT, REJECTED = ".jsonl", ".taken", ".at", ".rejected"
 BLOCK_BYTES = 4 << 20
 """How much of a file is recorded at a time; a longer line is rejected"""
 QUIET_SECONDS = 10.0
-"""Where the system does not say whether a file is open, it counts as closed after this long without a change"""
+"""Time without a change after which a file counts as closed, if the system does not say"""
 
 _PLAIN = re.compile(r"[^\w.-]")
 
 TurnArguments = dict[str, str | bool]
 """The arguments of a turn"""
 RecordTurns = Callable[[Sequence[TurnArguments]], Sequence[str]]
-"""Records turns durably; returns for each why it was rejected, or an empty text"""
+"""Records turns durably; returns for each why it was rejected, or "" """
 
 
 class DropReport(NamedTuple):
@@ -58,7 +59,7 @@ class DropFolder:
         self.path = state / FOLDER
 
     def make(self) -> Path:
-        """Returns the folder, and makes it where it is missing; only its owner can read it."""
+        """Returns the folder, which it creates if needed; only its owner can read it."""
         self.path.mkdir(parents=True, exist_ok=True, mode=0o700)
         return self.path
 
@@ -102,7 +103,7 @@ class DropFolder:
                 continue
             unique = f"{time.time_ns()}-{os.urandom(4).hex()}"
             with suppress(OSError):
-                # A folder, a link or a pipe is no file of turns.
+                # A link could lead to any file of the user, and a pipe would block the reader.
                 if stat.S_ISREG(file.lstat().st_mode):
                     os.rename(file, file.with_name(f"{file.stem}.{unique}{TAKEN}"))
 
@@ -154,7 +155,7 @@ class DropFolder:
         return DropReport(len(lines) - len(rejected), len(rejected))
 
     def _read(self, file: Path, line: _Line) -> TurnArguments | str:
-        """Returns the arguments of a turn, or why the line is none."""
+        """Returns the arguments of a turn, or why the line has no turn."""
         if len(line.raw) >= BLOCK_BYTES:
             return f"a line of {BLOCK_BYTES:,} bytes or more is too long"
         place = f"{file.name}\0{line.offset}\0".encode("utf-8", "surrogateescape")
@@ -182,7 +183,7 @@ def _is_ours(name: str) -> bool:
 
 
 def _end_of_lines(block: bytes, *, is_closed: bool) -> int:
-    """Returns where the last complete line of a block ends; 0 when its only line may go on."""
+    """Returns where the last complete line of a block ends; 0 when its only line may continue."""
     end = block.rfind(b"\n") + 1
     if end:
         return end
@@ -201,7 +202,7 @@ def _split_lines(raw: bytes, offset: int) -> list[_Line]:
 
 
 def _time_of(file: Path) -> datetime:
-    """Returns when a file was taken, which is in its name; the time of a turn that names none."""
+    """Returns when a file was renamed, from its name: the time of a turn that names none."""
     stamp = file.stem.rpartition(".")[2].partition("-")[0]
     seconds = int(stamp) / 1e9 if stamp.isdecimal() else file.stat().st_mtime
     return datetime.fromtimestamp(seconds, UTC).astimezone()
@@ -219,11 +220,12 @@ def _write_offset(file: Path, offset: int) -> None:
 
 
 def _is_closed(fd: int) -> bool:
-    """Whether no other program has the file open. A program can open it again only under its new name."""
-    import signal  # only here: most looks at the folder find nothing
+    """Whether no other program has the file open. Other programs do not know its new name."""
+    # Most checks of the folder need no signal.
+    import signal
 
     try:
-        # A program that opens the file all the same sends us this signal, which ends no process.
+        # A program that opens the file nevertheless sends us this signal, which ends no process.
         fcntl.fcntl(fd, fcntl.F_SETSIG, signal.SIGURG)
         fcntl.fcntl(fd, fcntl.F_SETLEASE, fcntl.F_WRLCK)
     except (OSError, AttributeError) as error:

@@ -1,4 +1,4 @@
-"""What the owner of a note said in open sessions. A tool may write a standing rule only if the owner said it."""
+"""The words of a note's owner in open sessions: only from these a tool may write a standing rule."""
 
 import logging
 from collections.abc import Iterable, Iterator, Mapping

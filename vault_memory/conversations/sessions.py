@@ -1,7 +1,7 @@
-"""Open and ended sessions, as small files in the state folder, so that a restart forgets none.
+"""Open and ended sessions, as small files in the state folder: they survive a restart.
 
-A file is made when a session begins, and renamed when it ends; its time is that of the last turn. A crash leaves one or
-the other. The words are in the transcripts alone.
+A session begins with a new file, and ends with a rename of it. The time of the file is that of the
+last turn. After a crash the session is either open or ended. Only the transcripts have its words.
 """
 
 import hashlib
@@ -19,7 +19,7 @@ from vault_memory.config.durable import sync_folder
 FOLDER = "sessions"
 OPEN, ENDED, LEARNED = ".open", ".ended", ".learned"
 RETENTION = timedelta(days=30)
-"""How long an ended session is remembered that nothing was done with"""
+"""How long an ended session is remembered when nothing uses it"""
 
 
 class Session(NamedTuple):
@@ -30,7 +30,7 @@ class Session(NamedTuple):
     channel: str
     began: datetime
     last: datetime
-    """time of the last turn"""
+    """Time of the last turn"""
     is_open: bool
 
     @property
@@ -56,25 +56,20 @@ class Sessions:
     ) -> list[Session]:
         """Notes a turn of a session. Returns the sessions that it ends.
 
-        A new session ends the older ones of the same person and channel, unless it is that of a job, which runs
-        beside what the person talks about.
+        A new session ends the older ones of the same person and channel. The session of a job does
+        not: it runs beside the conversation of the person.
         """
         file = self._file(session_id, user, channel)
         if _touch(file, at):
             return []
         ended_file = file.with_suffix(ENDED)
         if ended_file.exists():
-            # The session goes on after all. Another process may have renamed the file already.
+            # The session continues after all. Another process may have renamed the file already.
             with suppress(FileNotFoundError):
                 os.replace(ended_file, file)
             _touch(file, at)
             return []
-        others = self._in_folder(file.parent) if ends_others else ()
-        ended = [
-            session
-            for session in others
-            if session.is_open and session.last <= at and self.end(session)
-        ]
+        ended = self._end_older(file.parent, at) if ends_others else []
         content = {
             "session": session_id,
             "user": user,
@@ -84,6 +79,16 @@ class Sessions:
         _write(file, content, at)
         self._remove_old(at)
         return ended
+
+    def _end_older(self, folder: Path, at: datetime) -> list[Session]:
+        """Ends the sessions of a person and channel without a later turn. Returns them."""
+        older = [
+            session
+            for session in self._in_folder(folder)
+            if session.is_open and session.last <= at
+        ]
+        # Another process may have ended a session since it was read.
+        return [session for session in older if self.end(session)]
 
     def end(self, session: Session) -> bool:
         """Ends a session. False when it had ended already."""
@@ -104,7 +109,7 @@ class Sessions:
         ]
 
     def find(self, session_id: str, user: str = "", channel: str = "") -> list[Session]:
-        """Returns the open and ended sessions with this id; only those of a person or channel that is named."""
+        """Returns the open and ended sessions with this id; `user` and `channel` are filters."""
         name = _key(session_id)
         sessions = (
             self._read(file)
@@ -152,7 +157,7 @@ class Sessions:
         ]
 
     def mark_learned(self, session: Session) -> None:
-        """Notes that all turns so far were learned from. The session stays, since it may go on."""
+        """Notes that all turns so far were learned from. The session stays: it may continue."""
         mark = self._mark_of(session)
         mark.touch()
         os.utime(mark, (session.last.timestamp(), session.last.timestamp()))
@@ -165,7 +170,7 @@ class Sessions:
         return ()
 
     def remove(self, session: Session) -> None:
-        """Removes an ended session with which nothing more is to be done."""
+        """Removes an ended session that nothing needs any more."""
         self._file_of(session).with_suffix(ENDED).unlink(missing_ok=True)
         self._mark_of(session).unlink(missing_ok=True)
 
@@ -215,7 +220,7 @@ def _key(*names: str) -> str:
 
 
 def _modified(file: Path) -> float:
-    """Returns the time of a file; before all others when there is none."""
+    """Returns the time of a file; for a missing file, one before all others."""
     try:
         return file.stat().st_mtime
     except OSError:

@@ -52,12 +52,13 @@ class Transcripts:
         self._layout = layout
         self._devices = devices
         self._searched_for_devices = set[str]()
-        """transcripts beside which files of other devices were looked for"""
+        """Transcripts beside which files of other devices were searched"""
 
     def add(self, turns: Iterable[Turn], *, once: bool = False) -> list[Added]:
         """Appends turns to their transcripts; they are on the disk when this returns.
 
-        With `once`, turns whose ids are there already are left out. Raises UsageError, TurnNotRecorded.
+        With `once`, it omits turns whose ids are recorded already. Raises UsageError,
+        TurnNotRecorded.
         """
         by_path: dict[str, list[Turn]] = defaultdict(list)
         for turn in turns:
@@ -72,19 +73,20 @@ class Transcripts:
     def of(
         self, scope: str, first: date | None = None, last: date | None = None
     ) -> list[Turn]:
-        """Returns the turns of a scope from `first` to `last`, both included, in the order of time."""
+        """Returns the turns of a scope in the order of time; `first` and `last` are included."""
         return union_of_turns(self._read(self._paths(scope, first, last)))
 
     def logs(
         self,
         scope: str,
-        known: Mapping[str, str],
+        signatures: Mapping[str, str],
         entries: Mapping[str, Stat] | None = None,
     ) -> dict[str, tuple[str, tuple[Turn, ...] | None]]:
         """Returns the transcripts of a scope by path: a signature of the present file, and its turns.
 
-        The turns are None where the signature is the one in `known`. A file that cannot be read is left out.
-        `entries` are those of a listing that has at least the files of this scope; else the vault is listed.
+        The turns are None where the signature equals the one in `signatures`. A file that cannot be
+        read is omitted. `entries` come from a listing that has the files of this scope; without
+        them the vault is listed.
         """
         if entries is None:
             entries = self._folder.listing(suffixes=(".jsonl",)).entries
@@ -92,7 +94,7 @@ class Transcripts:
         for path in self._paths(scope, None, None, entries):
             stat = entries[path]
             signature = f"{stat.size}:{stat.mtime_ns}:{stat.ctime_ns}:{stat.ino}"
-            if known.get(path) == signature:
+            if signatures.get(path) == signature:
                 logs[path] = signature, None
                 continue
             try:
@@ -104,7 +106,7 @@ class Transcripts:
         return logs
 
     def in_place(self, user: str, channel: str, first: date, last: date) -> list[Turn]:
-        """Returns the turns of these days in the transcript of a channel, or of a person outside of any."""
+        """Returns the turns of these days in the transcript of a channel, else of a person."""
         place = self._layout.place(self._place_of(user, channel, first))
         return self.of(place.scope, first, last) if place else []
 
@@ -113,9 +115,9 @@ class Transcripts:
     ) -> list[Turn]:
         """Returns the turns after the one with this id, up to a moment, in the order of time.
 
-        Without `after`, or where no turn has this id, from the first turn on.
+        Without `after`, or where no turn has this id, it begins with the first turn.
         """
-        # A day more: the date of a file is that of another time zone.
+        # The date of a file may belong to another time zone: one more day is read.
         turns = self.of(scope, last=until.date() + _DAY if until else None)
         ids = [turn.id for turn in turns]
         start = ids.index(after) + 1 if after in ids else 0
@@ -161,17 +163,18 @@ class Transcripts:
             self._layout, user=user, channel=channel, day=day, workspace=is_workspace
         )
 
-    # ---- files --------------------------------------------------------------------------------
+    # --- Files ---
 
     def _file_of(self, path: str) -> str:
-        """Returns the file to which this device appends. Once another is known, each has files of its own."""
+        """Returns the file to which this device appends."""
+        # Two devices that append to one file make a conflict copy: each gets its own files.
         if path not in self._searched_for_devices and not self._devices.others:
             self._devices.meet(self._devices_beside(path))
             self._searched_for_devices.add(path)
         return own_log(path, self._devices.device) if self._devices.others else path
 
     def _devices_beside(self, path: str) -> list[str]:
-        """Returns the devices in the names of transcripts of the same day, and that of the last turn."""
+        """Returns the devices in the names of transcripts of the same day, and of the last turn."""
         matches = map(_DEVICE.search, self._beside(path))
         devices = [match["device"] for match in matches if match is not None]
         last = self._last(path)
@@ -236,5 +239,5 @@ class Transcripts:
             except NoteUnreadable:
                 raise
             except VaultError:
-                # Deleted since it was listed.
+                # A person deleted the file after the listing.
                 continue

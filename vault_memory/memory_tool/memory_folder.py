@@ -43,11 +43,11 @@ class MemoryPath(NamedTuple):
     """A path below `/memories`."""
 
     path: str
-    """as the model wrote it"""
+    """As the model wrote it"""
     relative: str
-    """below `/memories`; empty for that itself"""
+    """Below `/memories`; empty for that itself"""
     note: str
-    """the note for it, should it be a file"""
+    """The note for it, should it be a file"""
 
     @property
     def is_root(self) -> bool:
@@ -94,7 +94,7 @@ class MemoryFolder:
         return self.path(new.path + below)
 
     def sizes_below(self, path: MemoryPath) -> dict[str, int]:
-        """Return the bytes of each note below a folder, by name; none when it is no folder."""
+        """Return the bytes of each note below a folder, by name; nothing for another path."""
         folder = f"{self._folder}{path.relative}".rstrip("/")
         entries = self._vault.listing(folder, suffixes=(".md",)).entries
         return {
@@ -121,19 +121,20 @@ class MemoryFolder:
             return None
 
     def require(self, path: MemoryPath, absent: str) -> "Note":
-        """Return the note. Raises CommandRefused with the text `absent` when there is none."""
+        """Return the note. Raises CommandRefused with the text `absent` for a missing note."""
         note = self.read(path)
         if note is None:
             raise CommandRefused(absent.format(path=path.path))
         return note
 
-    def check_free(self, path: MemoryPath, taken: str) -> None:
-        """Raise CommandRefused where no new note can be; with the text `taken` where one is."""
+    def check_free(self, path: MemoryPath, exists: str) -> None:
+        """Raise CommandRefused where no new note can be, with the text `exists` for an old one."""
         self._check_name(path)
+        # A disk that folds case would put two names into one file.
         names = {clash_key(name) for name in self.sizes_below(self.path(ROOT))}
-        is_taken = clash_key(note_name(path.relative)) in names
-        if is_taken or self.sizes_below(path):
-            raise CommandRefused(taken.format(path=path.path))
+        is_file = clash_key(note_name(path.relative)) in names
+        if is_file or self.sizes_below(path):
+            raise CommandRefused(exists.format(path=path.path))
         segments = path.relative.split("/")
         for depth in range(1, len(segments)):
             folder = "/".join(segments[:depth])
@@ -165,7 +166,7 @@ class MemoryFolder:
 
 
 def _is_file(folder: str, names: set[str]) -> bool:
-    """Whether a folder of a new note has the name of a file, as the note has it or as it is shown."""
+    """Whether a folder of a new note has the name of a file, its own name or its shown one."""
     if clash_key(folder) in names:
         return True
     note = note_name(folder)

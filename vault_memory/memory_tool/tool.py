@@ -125,13 +125,13 @@ class MemoryTool:
             case _:
                 return self._delete(path, now)
 
-    # ---- the commands ----------------------------------------------------------------------
+    # --- Commands ---
 
     def _view(self, path: MemoryPath, line_range: Sequence[int] | None) -> str:
         sizes = self._folder.sizes_below(path)
         if sizes or path.is_root:
-            shown = {shown_name(name): size for name, size in sizes.items()}
-            return tool_texts.listing(path.path, shown)
+            shown_sizes = {shown_name(name): size for name, size in sizes.items()}
+            return tool_texts.listing(path.path, shown_sizes)
         note = self._folder.require(path, tool_texts.NOT_SEEN)
         lines = text_of(note.raw).split("\n")
         if len(lines) > tool_texts.MOST_LINES:
@@ -155,8 +155,9 @@ class MemoryTool:
         request = {"op": "str_replace", "old_str": old, "new_str": new_text}
         planned = _plan(path, request, note.raw)
         edit = self._edit(path, request, now)
-        text, line = text_of(planned.after or b""), planned.line
-        # Somebody saved the note in between: the edit was made on the newer text.
+        text = text_of(planned.after or b"")
+        line = planned.line
+        # A person saved the note after the plan: the edit was made on the newer text.
         if edit.changed and edit.before != note.revision:
             newer = self._folder.require(path, tool_texts.INVALID)
             text = text_of(newer.raw)
@@ -201,7 +202,7 @@ class MemoryTool:
         if new.is_root:
             raise CommandRefused(tool_texts.TAKEN.format(path=new.path))
         moves = [(file, self._folder.moved(file, old, new)) for file in files]
-        # Everything is checked first: half a renamed folder would help nobody.
+        # All files are checked first: a refused file would leave half a renamed folder.
         self._folder.check_free(new, tool_texts.TAKEN)
         for _file, target in moves:
             self._folder.check_free(target, tool_texts.TAKEN)
@@ -211,11 +212,9 @@ class MemoryTool:
         return pending or tool_texts.RENAMED.format(old=old.path, new=new.path)
 
     def _move(self, old: MemoryPath, new: MemoryPath, now: datetime | None) -> str:
-        """Give one note another name; return what is still to be waited for.
-
-        Fault this guards against: somebody saves the note meanwhile. The new note is written before
-        the old one goes, and the old one stays if it has changed.
-        """
+        """Give one note another name; return why that waits, or ""."""
+        # A person may save the note meanwhile. So the new note is written before the old one goes,
+        # and the old one stays if it has changed.
         note = self._folder.require(old, tool_texts.MISSING)
         try:
             text = note.raw.decode()
@@ -240,7 +239,7 @@ class MemoryTool:
     def _leave(
         self, old: MemoryPath, new: MemoryPath, revision: str, now: datetime | None
     ) -> "Edit | None":
-        """Take a note from its old name; None when somebody saved it meanwhile."""
+        """Remove the note with the old name; None when a person saved it meanwhile."""
         request = {"op": "rename", "to": new.note}
         try:
             edit = self._edit(old, request, now, expected=revision)
@@ -249,7 +248,7 @@ class MemoryTool:
         is_gone = edit.after is None
         return edit if is_gone or edit.pending else None
 
-    # ---- edits -----------------------------------------------------------------------------
+    # --- Edits ---
 
     def _check_all(
         self,
@@ -283,7 +282,7 @@ class MemoryTool:
         success: str,
         request: Mapping[str, object] = _EDIT_OF_CREATE,
     ) -> str:
-        """Return `success`, or what is waited for. Raises CommandRefused if it was not made."""
+        """Return `success`, or why the edit waits. Raises CommandRefused for a refused edit."""
         if edit.pending:
             reason = edit.pending[0].explanation
             return (
@@ -301,7 +300,7 @@ class MemoryTool:
             )
         if any(applied.outcome == "noop_no_match" for applied in edit.applied):
             self._refuse_unfit(path, request)
-        # The trash got the note as it was, and the text that somebody saved meanwhile is there.
+        # The trash got the note as it was, and the text that a person saved meanwhile stays.
         is_changed = edit.before is not None and edit.after is not None
         if request["op"] == "delete" and is_changed:
             raise CommandRefused(
@@ -310,14 +309,14 @@ class MemoryTool:
         return success
 
     def _refuse_unfit(self, path: MemoryPath, request: Mapping[str, object]) -> None:
-        """Raise CommandRefused for an edit that does not fit what somebody has just saved."""
+        """Raise CommandRefused for an edit that does not fit the text that a person just saved."""
         note = self._folder.read(path)
         _plan(path, request, note.raw if note else None)
         raise CommandRefused(f"Error: {path.path} was changed meanwhile. View it again")
 
 
 def _checked(command: Mapping[str, object]) -> dict[str, Any]:
-    """Return a command whose required fields are there. Raises CommandRefused."""
+    """Return a command that has its required fields. Raises CommandRefused."""
     name = command.get("command")
     if not isinstance(name, str) or name not in _FIELDS:
         raise CommandRefused(f"Error: Unknown command: {name}")
