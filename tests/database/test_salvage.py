@@ -9,7 +9,7 @@ from tests.database.damage import PATTERNS, checkpoint, damage_page, page_count
 from vault_memory.database.connection import connect
 from vault_memory.database.salvage import salvage, shapes_of
 from vault_memory.database.self_repair import RepairingConnection
-from vault_memory.vault.write.journal import STEPS
+from vault_memory.vault.write.journal_schema import STEPS
 
 TABLES = """
     CREATE TABLE number(id INTEGER PRIMARY KEY, text TEXT NOT NULL, ratio REAL NOT NULL);

@@ -51,19 +51,19 @@ class Job:
     """The daemon of one vault as a service. All paths are absolute."""
 
     name: str
-    """name of the unit, without its suffix"""
+    """Name of the unit, without its suffix"""
     vault: Path
     program: tuple[str, ...]
-    """the words that start vault-memory"""
+    """The words that start vault-memory"""
     config: Path | None
-    """the configuration file; None for that in the state folder"""
+    """The configuration file; None for that in the state folder"""
     state_root: Path
-    """the folder with the state folders of all vaults"""
+    """The folder with the state folders of all vaults"""
     state: Path
-    """the state folder of this vault"""
+    """The state folder of this vault"""
     cache: Path
     owner: str
-    """the account that the service manager of the machine uses; empty for that of a user"""
+    """The account that the service manager of the machine uses; empty for that of a user"""
 
     @property
     def command(self) -> tuple[str, ...]:

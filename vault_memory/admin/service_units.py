@@ -67,7 +67,7 @@ class Installed:
     state: Literal["written", "unchanged", "removed", "absent"]
     text: str
     next: tuple[str, ...]
-    """commands for the user to run"""
+    """Commands for the user to run"""
 
 
 @dataclass(frozen=True, slots=True)
@@ -78,7 +78,7 @@ class UnitPlace:
     name: str
     folder: Path
     own: bool
-    """for the service manager of the user, not for that of the machine"""
+    """For the service manager of the user, not for that of the machine"""
 
     @property
     def unit(self) -> Path:
@@ -154,7 +154,8 @@ def job_of(
     if not state.is_dir():
         raise VaultUnreachable(
             f"the vault has no state folder `{state}` yet",
-            hint=f"run `vault-memory status --vault {shlex.quote(str(vault))}` once as {owner or 'yourself'}",
+            hint=f"run `vault-memory status --vault {shlex.quote(str(vault))}` once"
+            f" as {owner or 'yourself'}",
         )
     return Job(
         name=place.name,

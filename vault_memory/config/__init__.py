@@ -128,13 +128,17 @@ def load(file: Path | None, environment: Mapping[str, str]) -> Config:
         for reason in remote_problems(config.remote):
             loader.report("remote.url", reason)
     if loader.problems:
-        listing = "\n".join(f"  - {problem}" for problem in loader.problems)
-        raise ConfigError(
-            f"the configuration has problems:\n{listing}",
-            hint="correct them; `docs/reference/configuration.md` lists every key",
-            problems=loader.problems,
-        )
+        raise _config_error(loader.problems)
     return config
+
+
+def _config_error(problems: list[str]) -> ConfigError:
+    listing = "\n".join(f"  - {problem}" for problem in problems)
+    return ConfigError(
+        f"the configuration has problems:\n{listing}",
+        hint="correct them; `docs/reference/configuration.md` lists every key",
+        problems=problems,
+    )
 
 
 def _read(file: Path) -> dict[str, Any]:
@@ -182,7 +186,8 @@ class _Loader:
         section = ALSO_AT_TOP[key]
         table = raw.setdefault(section, {})
         if not isinstance(table, dict):
-            return  # `build` reports it
+            # `build` reports it.
+            return
         if key in table:
             self.problems.append(
                 f"{self._source}: `{key}` is set at the top and under [{section}]; keep one of them"
@@ -348,18 +353,18 @@ def remote_problems(remote: RemoteSettings) -> list[str]:
     from urllib.parse import urlsplit
 
     try:
-        parts = urlsplit(remote.url)
-        host = parts.hostname or ""
+        url = urlsplit(remote.url)
+        host = url.hostname or ""
     except ValueError:
         return ["it is not a URL"]
-    if "@" in parts.netloc:
+    if "@" in url.netloc:
         return [
             "it contains a user or password; put them into `remote.user` and `remote.password_file`"
         ]
-    is_web_url = parts.scheme in REMOTE_SCHEMES and host
-    if not is_web_url or parts.query or parts.fragment:
+    is_web_url = url.scheme in REMOTE_SCHEMES and host
+    if not is_web_url or url.query or url.fragment:
         return ["it is not the URL of a WebDAV folder, which begins with https://"]
-    is_safe = REMOTE_SCHEMES[parts.scheme] or host in LOOPBACK_HOSTS
+    is_safe = REMOTE_SCHEMES[url.scheme] or host in LOOPBACK_HOSTS
     if not is_safe and not remote.allow_http:
         return [
             "http:// would send the password to another machine unencrypted; use https://, or set "

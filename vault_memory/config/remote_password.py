@@ -35,8 +35,8 @@ def password_of(
     if remote.user and not password:
         raise PasswordUnsafe(
             f"no password is set for `{remote.user}` on the remote",
-            hint="store one with `vault-memory remote add`, name its file in `remote.password_file`, "
-            f"or set {VARIABLE}",
+            hint="store one with `vault-memory remote add`,"
+            f" name its file in `remote.password_file`, or set {VARIABLE}",
         )
     return password
 

@@ -126,5 +126,6 @@ def _text(descriptor: int, title: str, see: str, error: type[VaultMemoryError]) 
     try:
         return raw.decode()
     except UnicodeDecodeError:
-        pass  # the message of UnicodeDecodeError would contain the secret
+        # The message of UnicodeDecodeError would contain the secret.
+        pass
     raise error(f"{title} cannot be read: it is not text", hint=see)

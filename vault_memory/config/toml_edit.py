@@ -47,10 +47,8 @@ def without_table(text: str, table: str) -> str:
 
 
 def _split_lines(text: str) -> list[str]:
-    """Return the lines, each with the ``\\r`` that it may end with.
-
-    Fault this guards against: to `str.splitlines`, rare characters within a comment end a line.
-    """
+    """Return the lines, each with the ``\\r`` that it may end with."""
+    # For `str.splitlines`, rare characters within a comment end a line.
     lines = text.split("\n")
     if not lines[-1]:
         return lines[:-1]
@@ -82,7 +80,7 @@ def _set_keys(
 def _find_table(lines: Sequence[str], table: str) -> tuple[int | None, int]:
     """Return the index of the header of a table, and the index after its last line.
 
-    The index of the header is None if there is no such table.
+    The index of the header is None without such a table.
     """
     header = re.compile(rf"^\s*\[\s*{table}\s*\]\s*(#.*)?$")
     start = _first_match(header, lines, 0)

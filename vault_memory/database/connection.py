@@ -24,9 +24,9 @@ class DatabaseUnwritable(VaultMemoryError):
     exit_code = 75
     http_status = 503
 
-    def __init__(self, what: str, reason: str) -> None:
+    def __init__(self, database: str, reason: str) -> None:
         super().__init__(
-            f"{what} cannot be written now: {reason}",
+            f"{database} cannot be written now: {reason}",
             hint=WRITE_HINTS[reason],
             reason=reason,
         )
@@ -107,7 +107,8 @@ def _use_write_ahead_log(connection: Connection) -> None:
     while connection.pragma("journal_mode") != "wal":
         try:
             connection.pragma("journal_mode", "wal")
-            return  # a database in memory has no such log and stays in its mode
+            # A database in memory has no such log, and stays in its mode.
+            return
         except apsw.BusyError:
             if time.monotonic() > deadline:
                 raise

@@ -122,13 +122,15 @@ def _records_on(pages: _Pages, page: bytes, start: int) -> Iterator[StoredRecord
         try:
             yield _record_at(pages, page, cell, kind)
         except (DamagedRecord, IndexError, struct.error, UnicodeDecodeError):
-            continue  # other records on this page may be intact
+            # Other records on this page may be intact.
+            continue
 
 
 def _record_at(pages: _Pages, page: bytes, cell: int, kind: int) -> StoredRecord:
     place = cell
     if kind == INDEX_INTERIOR:
-        place += POINTER  # the number of the child page
+        # The number of the child page comes first.
+        place += POINTER
     length, place = _varint(page, place)
     rowid = None
     if kind == TABLE_LEAF:

@@ -22,7 +22,8 @@ def open_foreign(path: Path) -> Connection:
     if log.exists() and log.stat().st_size:
         raise ForeignDatabase(
             f"`{path}` is in use: recent changes are only in `{log.name}`",
-            hint="stop the program that uses it, or import a copy made with `sqlite3 FILE '.backup COPY'`",
+            hint="stop the program that uses it, or import a copy"
+            " made with `sqlite3 FILE '.backup COPY'`",
         )
     flags = apsw.SQLITE_OPEN_READONLY | apsw.SQLITE_OPEN_URI
     try:

@@ -40,7 +40,9 @@ Copy = Callable[[Path, Connection], None]
 
 
 class Rows(list[Any]):
-    """Rows of a statement, read eagerly: damage appears while the statement can still be repeated."""
+    """The rows of a statement, read at once."""
+
+    # Damage must appear while the statement can still be repeated.
 
     def fetchone(self) -> Any:
         return self.pop(0) if self else None
@@ -58,7 +60,7 @@ class RepairingConnection:
         self._prepare = prepare
         self._copy = copy
         self._statements: list[tuple[str, Any, bool]] = []
-        """SQL, values and `many` of each statement of the open transaction; a repair repeats them"""
+        """SQL, values and `many` of each statement of the transaction, which a repair repeats"""
         self._connection, self._inode = self._open()
 
     @property
@@ -69,7 +71,10 @@ class RepairingConnection:
         self._connection.close()
 
     def execute(self, sql: str, values: Any = (), *, many: bool = False) -> Rows:
-        """Run a statement, for each of the `values` if `many`, and read all its rows. Raises DatabaseError."""
+        """Run a statement, for each of the `values` if `many`, and return all its rows.
+
+        Raises DatabaseError.
+        """
         if not self._connection.in_transaction:
             self._follow_replacement()
             # An error may have ended the transaction.
@@ -104,11 +109,9 @@ class RepairingConnection:
     def pragma(self, name: str, value: object | None = None) -> Any:
         """Read or set a pragma, outside of transactions. The next statement repairs damage."""
         self._follow_replacement()
-        return (
-            self._connection.pragma(name)
-            if value is None
-            else self._connection.pragma(name, value)
-        )
+        if value is None:
+            return self._connection.pragma(name)
+        return self._connection.pragma(name, value)
 
     def repair(self, reason: str) -> None:
         """Copy the readable rows into a new file and continue there, also within a transaction.
@@ -192,7 +195,7 @@ class RepairingConnection:
             except VaultMemoryError:
                 if not _is_empty(self.path):
                     raise
-                # An idle process has the emptied file open, so that no new database can be created in it.
+                # An idle process has the emptied file open: no new database can be created in it.
                 self._replace_unless_replaced(before, EMPTIED)
                 continue
             if _inode(self.path) == before:
@@ -243,7 +246,8 @@ class RepairingConnection:
         quarantined = quarantine(self.path)
         self._finish_replacing()
         logger.warning(
-            "`%s` was damaged (%s): its readable rows are in a new file; the damaged file is kept as `%s`",
+            "`%s` was damaged (%s): its readable rows are in a new file;"
+            " the damaged file is kept as `%s`",
             self.path,
             reason,
             quarantined.name,

@@ -64,7 +64,7 @@ class Proposed:
     place: str
     count: int
     inbox: str
-    """the INBOX page with the proposals"""
+    """The INBOX page with the proposals"""
 
 
 @dataclass(frozen=True, slots=True)

@@ -49,7 +49,7 @@ class HookGroup:
     """A group of one command of ours, in the list of groups of an event."""
 
     path: KeyPath
-    """of the list"""
+    """Of the list"""
     value: Mapping[str, object]
     host: str
 
@@ -88,7 +88,7 @@ class ListedText:
     """A text in a list of texts, such as a permission. The person may have put it there, too."""
 
     path: KeyPath
-    """of the list"""
+    """Of the list"""
     value: str
     is_wanted: bool
     """False: it is not put in, and removed where an earlier `install` put it in"""
@@ -120,7 +120,7 @@ class JsonEdit:
 
     entries: tuple[Member | HookGroup | ListedText, ...]
     strict: bool = True
-    """whether the host reads plain JSON alone, so that it could not read a file with comments"""
+    """Whether the host reads plain JSON alone, so that it could not read a file with comments"""
 
     def put(
         self, text: str, created: CreatedPaths | None = None
@@ -136,8 +136,8 @@ class JsonEdit:
                 if entry.mark in paths:
                     text, paths = _withdraw(text, entry, paths)
                 continue
-            for path in _prefixes(entry.container):
-                if jsonc_edit.node_at(text, path) is None and path not in paths:
+            for path in _missing_prefixes(text, entry.container):
+                if path not in paths:
                     paths.append(path)
             changed = entry.put(text)
             if isinstance(entry, ListedText) and changed != text:
@@ -169,10 +169,8 @@ class JsonEdit:
         return text.strip() in ("", "{}")
 
     def _check(self, text: str) -> str:
-        """Return the text; an empty object for an empty file. Raises NotJson.
-
-        Fault this guards against: the host cannot read its file, and starts with no settings at all.
-        """
+        """Return the text; an empty object for an empty file. Raises NotJson."""
+        # A host that cannot read its file starts without any settings.
         if not text.strip("\ufeff \t\r\n"):
             return "{}\n"
         if self.strict:
@@ -194,7 +192,7 @@ class TomlEdit:
 
     tables: tuple[str, ...]
     values: Mapping[str, Any]
-    """what the tables say"""
+    """What the tables say"""
 
     def put(
         self, text: str, created: CreatedPaths | None = None
@@ -217,7 +215,7 @@ class OwnFile:
 
     text: str
     mark: str
-    """a line that says so; a file without it is not ours any more"""
+    """A line that says so; a file without it is not ours any more"""
 
     def put(
         self, text: str, created: CreatedPaths | None = None
@@ -249,7 +247,7 @@ def is_own_command(command: object, host: str) -> bool:
 
 
 def _items(text: str, path: KeyPath) -> list[object]:
-    """Return the items of the list at a path; none when there is no list."""
+    """Return the items of the list at a path; nothing without a list."""
     node = jsonc_edit.node_at(text, path)
     if node is None or not node.is_list:
         return []
@@ -261,10 +259,7 @@ def _withdraw(
 ) -> tuple[str, list[KeyPath]]:
     """Remove what an earlier `install` listed; return the text, and what remains created."""
     text = _without_empty(entry.remove(text), entry.path, created)
-    removed = [
-        path for path in _prefixes(entry.path) if jsonc_edit.node_at(text, path) is None
-    ]
-    removed.append(entry.mark)
+    removed = [*_missing_prefixes(text, entry.path), entry.mark]
     return text, [path for path in created if path not in removed]
 
 
@@ -278,6 +273,13 @@ def _without_empty(
         if is_empty and (created is None or path in created):
             text = jsonc_edit.remove(text, path)
     return text
+
+
+def _missing_prefixes(text: str, path: KeyPath) -> list[KeyPath]:
+    """Return the paths on the way to this one that the text does not have."""
+    return [
+        prefix for prefix in _prefixes(path) if jsonc_edit.node_at(text, prefix) is None
+    ]
 
 
 def _prefixes(path: KeyPath) -> list[KeyPath]:

@@ -8,7 +8,8 @@ from pathlib import Path
 
 from vault_memory.lazy import lazy_module
 
-TYPE_CHECKING = False  # as in `typing`, which takes time to load
+# `typing` has the same name, but takes time to load.
+TYPE_CHECKING = False
 if TYPE_CHECKING:
     from vault_memory.vault import state_dir
 else:

@@ -44,19 +44,19 @@ else:
     paths_caller = lazy_module("vault_memory.rules.paths.caller")
 
 LAST_SECONDS = 2.0
-"""After the time is up: at most, to keep the prompt and to log why there is no answer"""
+"""At most, after the time is up: to keep the prompt, and to log why there is no answer"""
 ANSWER_SECONDS = 2.0
-"""A daemon assumes after this time that nobody waits for its answer any more"""
+"""Time after which a daemon assumes that the hook has ended without its answer"""
 AUTOMATED = "VAULT_MEMORY_AUTOMATED"
 """Set by a job that runs a host: no person typed what the host then sends as a prompt"""
 NO = ("", "0", "false", "no", "off")
 
 Moment = tuple[float, int]
-"""Seconds since 1970, and 30 random bits: together they are the id of what an event says"""
+"""Seconds since 1970, and 30 random bits: together they are the id of the turn"""
 
 
 class _HookCall:
-    """What one call knows so far: whatever fails, the log gets as much of it as possible."""
+    """The state of one call, from which a failure is logged as exactly as possible."""
 
     def __init__(self, environment: Mapping[str, str]) -> None:
         self.environment = environment
@@ -67,9 +67,9 @@ class _HookCall:
         self.payload: bytes | None = None
         self.moment: Moment | None = None
         self.again = False
-        """whether another process may have recorded the event"""
+        """Whether another process may have recorded the event"""
         self.unrecorded: EventContext | None = None
-        """the event whose prompt is not recorded yet"""
+        """The event whose prompt is not recorded yet"""
 
     def log_failure(self, reason: str) -> None:
         source = f"{self.host_name} {self.event_name or '-'}"
@@ -157,7 +157,7 @@ def _carry_out(
     if event.kind == "prompt":
         call.unrecorded = context
     try:
-        # Before it is recorded: a search would find the prompt itself.
+        # The answer comes before the record: a search would find the prompt itself.
         return hook_events.answer(context)
     finally:
         call.unrecorded = None
@@ -165,9 +165,10 @@ def _carry_out(
 
 
 def _parse_arguments(call: _HookCall, arguments: Sequence[str]) -> Host:
-    """Read host and options without click, which would take as long as all else together."""
+    """Return the host, and note the options."""
+    # click would take as long as everything else together: `parse` replaces it.
     names = programs.names()
-    # For the log, should the rest of the command line be wrong.
+    # The log needs the name of the host, also if the command line is wrong.
     call.host_name = next((word for word in arguments if word in names), "")
     try:
         call.options = parse(arguments, HOOK_VALUES, HOOK_FLAGS)
@@ -214,7 +215,9 @@ def _end_after(seconds: float, call: _HookCall) -> threading.Timer:
 
 
 def _give_up(call: _HookCall, seconds: float) -> None:
-    """End the process, wherever the main thread is: every file it writes may be cut off anywhere."""
+    """End the process, wherever the main thread is."""
+
+    # Every file that the main thread writes survives an end at any moment.
 
     def keep_and_log() -> None:
         call.log_failure(
@@ -226,13 +229,14 @@ def _give_up(call: _HookCall, seconds: float) -> None:
 
     worker = threading.Thread(target=keep_and_log, daemon=True)
     worker.start()
-    # The disk may be what is slow: the host waits no longer for that.
+    # A slow disk may be the cause: then the host must not wait for the log, either.
     worker.join(LAST_SECONDS)
     os._exit(0)
 
 
 def _place_of(error: BaseException) -> str:
-    """Return file and line. The message of an error could repeat what was said."""
+    """Return file and line of an error."""
+    # Its message could repeat what was said, which must not be in a log.
     trace = error.__traceback__
     while trace is not None and trace.tb_next is not None:
         trace = trace.tb_next

@@ -56,7 +56,7 @@ class EventContext(NamedTuple):
     event: Event
     caller: "Caller"
     now: "datetime | None" = None
-    """the time of the event; None: the present"""
+    """The time of the event; None: the present"""
 
     @property
     def channel(self) -> str | None:

@@ -36,18 +36,18 @@ class Event(NamedTuple):
 
     kind: EventKind
     name: str
-    """as the host has it, which the answer repeats"""
+    """As the host has it, which the answer repeats"""
     session: str
     prompt: str = ""
     reply: str = ""
     transcript: str = ""
-    """the host's file with the conversation so far; empty when the payload names none"""
+    """The host's file with the conversation so far; empty when the payload names none"""
     turn: str = ""
-    """the host's own id of a prompt and its answer; empty when the payload names none"""
+    """The host's own id of a prompt and its answer; empty when the payload names none"""
     is_silent: bool = False
-    """said by a subagent or a scheduled job, or by nobody: nothing is recorded"""
+    """Said by a subagent, by a scheduled job, or without words: nothing is recorded"""
     is_automated: bool = False
-    """said by a job in the person's name: it is recorded, and nothing is learned from it"""
+    """Said by a job in the person's name: it is recorded, and nothing is learned from it"""
 
 
 def read_event(host: Host, raw: bytes) -> Event:

@@ -31,23 +31,23 @@ class TranscriptLine(NamedTuple):
     """One line of the transcript that a host writes."""
 
     turn: str = ""
-    """the id of the turn that begins with this line; empty when the line names none"""
+    """The id of the turn that begins with this line; empty when the line names none"""
     role: str = ""
-    """`assistant` or `user`; empty when nobody speaks"""
+    """`assistant` or `user`; "" for a line without words"""
     text: str = ""
     id: str = ""
-    """the host's own id of the line; empty when it has none"""
+    """The host's own id of the line; empty when it has none"""
 
 
 class Host(ABC):
     """A program in which people talk to a bot, and everything that is particular to it."""
 
     name: ClassVar[str]
-    """as `install` and `hook` know it"""
+    """As `install` and `hook` know it"""
     events: ClassVar[Mapping[str, EventKind]] = {}
-    """each event for which it runs a hook, and its meaning; empty when it runs none"""
+    """Each event for which it runs a hook, and its meaning; empty when it runs none"""
     can_allow: ClassVar[bool] = False
-    """whether its configuration says which tools run without asking a person"""
+    """Whether its configuration says which tools run without asking a person"""
 
     @abstractmethod
     def plan(

@@ -33,7 +33,7 @@ class Reply(NamedTuple):
     """The bot's last words before the person spoke again, or before the transcript ends."""
 
     id: str
-    """the same whenever the transcript is read"""
+    """The same whenever the transcript is read"""
     time: str
     """ISO 8601 as the host wrote it; may be empty"""
     text: str

@@ -1,4 +1,4 @@
-"""What `install` writes for a host: the request, the plan, and the parts that plans are made of."""
+"""What `install` writes for a host: the request, the plan, and the functions for plans."""
 
 import shlex
 from collections.abc import Iterable, Mapping
@@ -21,18 +21,18 @@ END_SECONDS = 3
 
 @dataclass(frozen=True, slots=True)
 class InstallRequest:
-    """What a host is to be connected with: a program, a vault, a person."""
+    """The program, the vault and the person with which `install` connects a host."""
 
     program: tuple[str, ...]
-    """the command that runs this program: an absolute path, with what Python needs to run it"""
+    """The command that runs this program: an absolute path, with what Python needs to run it"""
     vault: Path
     user: str
     channel: str = ""
     config: Path | None = None
     private: bool = False
-    """in a channel: open the person's own memory, too"""
+    """In a channel: open the person's own memory, too"""
     allow: bool = False
-    """whether the host may use our tools without asking a person each time"""
+    """Whether the host may use our tools without asking a person each time"""
 
     def command(self, *subcommand: str) -> list[str]:
         """Return the words of a command line.

@@ -48,7 +48,7 @@ class FileChange:
     file: str
     changed: bool
     backup: str = ""
-    """path of the copy of the file as it was; empty when there is none"""
+    """Path of the copy of the file as it was; "" without one"""
     diff: str = ""
 
 
@@ -97,7 +97,7 @@ class Installer:
         )
 
     def _edited(self, file: Path, edit: Edit, before: bytes | None) -> bytes | None:
-        """Return the file's new bytes; None when there is to be no file."""
+        """Return the file's new bytes; None when the file is to disappear."""
         try:
             text = "" if before is None else before.decode("utf-8")
             created = self._record.created_in(file)
@@ -136,11 +136,11 @@ def _is_own(edit: Edit, before: bytes, after: bytes | None) -> bool:
     return isinstance(edit, OwnFile) and edit.mark.encode() in before
 
 
-# ---- files -----------------------------------------------------------------------------------
+# --- Files ---
 
 
 def _read(file: Path) -> bytes | None:
-    """Return the bytes of a file; None when there is none. Raises HostFileUnusable."""
+    """Return the bytes of a file; None for a missing one. Raises HostFileUnusable."""
     try:
         status = os.stat(file)
         # A pipe or a device would be read for ever.
@@ -185,6 +185,7 @@ def _replace(file: Path, before: bytes | None, after: bytes | None) -> bool:
     try:
         if after is not None:
             return _swap_in(real, before, after)
+        # A program may have saved the file since it was read.
         if _read(real) != before:
             return False
         real.unlink()
@@ -202,6 +203,7 @@ def _swap_in(file: Path, before: bytes | None, after: bytes) -> bool:
     )
     try:
         _fill(fd, after, mode)
+        # A program may have saved the file since it was read.
         if _read(file) != before:
             return False
         os.replace(new_file, file)
@@ -243,7 +245,7 @@ def _lines(raw: bytes | None) -> list[str]:
     return (raw or b"").decode("utf-8", "replace").splitlines(keepends=True)
 
 
-# ---- the record ------------------------------------------------------------------------------
+# --- The record ---
 
 
 class _Record:

@@ -45,7 +45,7 @@ class Node:
     start: int
     end: int = 0
     value: object = None
-    """of what is neither object nor list"""
+    """Of what is neither object nor list"""
     bracket: str = ""
     """``{``, ``[``, or empty"""
     children: list["Child"] = field(default_factory=list)
@@ -83,9 +83,9 @@ class Child:
     """A member of an object, or an item of a list."""
 
     start: int
-    """of the key, or of the item"""
+    """Of the key, or of the item"""
     key: str
-    """empty in a list"""
+    """Empty in a list"""
     node: Node
 
 

@@ -52,11 +52,9 @@ def with_block(text: str, tables: Sequence[str]) -> str:
 
 
 def without_block(text: str) -> str:
-    """Return the text without the block. Raises NotToml when only one of its marks is left.
-
-    Fault this guards against: programs write a table beside its like, so a table of the person may
-    be between our marks. It stays.
-    """
+    """Return the text without the block. Raises NotToml when only one of its marks is left."""
+    # Programs write a table beside similar ones. So a table of the person may be between our
+    # marks, and it stays.
     place = _place_of_block(text)
     if place is None:
         return text
@@ -75,10 +73,8 @@ def without_block(text: str) -> str:
 
 
 def without_trust(text: str) -> str:
-    """Return the text without what Codex wrote when a person trusted our hooks. Raises NotToml.
-
-    Fault this guards against: the tables stay, and trust whatever hook gets the same place later.
-    """
+    """Return the text without what Codex wrote when a person trusted our hooks. Raises NotToml."""
+    # Tables that stay would trust any other hook that gets the same place later.
     values = parse(text)
     trusted = values.get("hooks", {}).get("state", {})
     own_places = tuple(_own_places(values))
@@ -154,7 +150,7 @@ def _merge(values: Any, added: Any, path: str) -> Any:
     )
 
 
-# ---- the trust in hooks ----------------------------------------------------------------------
+# --- The trust in hooks ---
 
 
 def _own_places(values: Mapping[str, Any]) -> Iterator[str]:
@@ -177,7 +173,7 @@ def _without_table(text: str, header: str) -> str:
     return table.sub("", text, count=1)
 
 
-# ---- tables of others in the block -----------------------------------------------------------
+# --- Tables of others in the block ---
 
 
 def _foreign_tables(lines: Sequence[str]) -> Iterator[str]:
@@ -210,7 +206,7 @@ def _split_tables(lines: Iterable[str]) -> list[str]:
     return tables
 
 
-# ---- the place of the block ------------------------------------------------------------------
+# --- The place of the block ---
 
 
 def _block_of(text: str) -> str | None:

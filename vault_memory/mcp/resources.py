@@ -31,7 +31,7 @@ class Page:
 
     notes: tuple[NoteInfo, ...]
     next: str | None
-    """the cursor of the next page; None on the last one"""
+    """The cursor of the next page; None on the last one"""
 
 
 def page(serving: Serving, cursor: str | None) -> Page:

@@ -53,7 +53,7 @@ class Actor:
     """users, guests, emails, federated_users, bots, …"""
     id: str
     name: str
-    """the display name"""
+    """The display name"""
 
 
 @dataclass(frozen=True, slots=True)
@@ -61,9 +61,9 @@ class Said:
     """A message in a room."""
 
     room: str
-    """its token"""
+    """Its token"""
     number: int
-    """of the message; numbers count up"""
+    """Of the message; numbers count up"""
     actor: Actor
     text: str
 
@@ -205,7 +205,7 @@ class Talk:
             return False
         return bool(user or channel)
 
-    # ---- recorded messages -------------------------------------------------------------------
+    # --- Recorded messages ---
 
     @contextmanager
     def _locked(self) -> Iterator[None]:

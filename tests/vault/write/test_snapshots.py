@@ -16,7 +16,8 @@ from vault_memory.database.connection import connect
 from vault_memory.database.self_repair import RepairingConnection
 from vault_memory.vault.snapshots import Snapshots, revision_of
 from vault_memory.vault.version_distance import distances, nearest
-from vault_memory.vault.write.journal import STEPS, Journal, open_journal
+from vault_memory.vault.write.journal import Journal, open_journal
+from vault_memory.vault.write.journal_schema import STEPS
 
 HOUR, DAY = 3600.0, 86400.0
 TODAY = 1_800_000_000.0
