@@ -14,7 +14,7 @@ from dataclasses import dataclass, field, replace
 from vault_memory.index.chunk_rows import Delta
 from vault_memory.index.slices import SLICE, put_in_slices, remove_in_slices
 from vault_memory.index.store import Index, State
-from vault_memory.ingest.note import Parts, entry_from, held_of
+from vault_memory.ingest.note import Parts, entry_from, indexed_file
 from vault_memory.ingest.worker import NoteTooSlow, Worker
 from vault_memory.rules.paths.layout import Place
 from vault_memory.vault.reader import Note
@@ -160,7 +160,7 @@ class LargeNotes:
                 self.forget(path)
                 failures.append(Finished(path, failure=answer.message))
                 continue
-            file = held_of(request.note, request.state, read_ns=request.read_ns)
+            file = indexed_file(request.note, request.state, read_ns=request.read_ns)
             entry = entry_from(request.note, request.place, answer, file)
             self._writing[path] = Writing(
                 put_in_slices(index, entry), time.perf_counter(), revision=revision

@@ -1,7 +1,7 @@
 """Excludes chunks from a search: those of the open conversation.
 
-They do not count in statistics either. Otherwise a question that was recorded just now would make its own
-words look frequent, and the note that answers it would seem to say little.
+They do not count in statistics either. Otherwise a question that has just been recorded would make
+its own words look frequent, and the note that answers it would seem to say little.
 """
 
 from collections.abc import Collection, Iterable, Sequence

@@ -35,10 +35,11 @@ class Generations:
 
     @property
     def current(self) -> int:
-        """The number of the generation in use; 0 when there is none yet."""
+        """The number of the generation in use; 0 before the first one."""
         try:
             return int(self._pointer.read_text(encoding="ascii"))
         except (FileNotFoundError, ValueError):
+            # Without a pointer, or with a damaged one, the index is built again.
             return 0
 
     @property
@@ -54,7 +55,7 @@ class Generations:
         return self.folder / f"index-{number}.sqlite"
 
     def ino(self, number: int) -> int:
-        """Return the inode of the file of a generation; 0 when there is none."""
+        """Return the inode of the file of a generation; 0 without a file."""
         try:
             return os.stat(f"{self.folder}/index-{number}.sqlite").st_ino
         except FileNotFoundError:
@@ -64,7 +65,7 @@ class Generations:
         return int(Path(index.path).stem.removeprefix("index-"))
 
     def open(self) -> Index | None:
-        """Open the generation in use; None when there is none that this version can read.
+        """Open the generation in use; None without one that this version can read.
 
         A file that is damaged is moved aside. Raises IndexTooNew.
         """
@@ -101,6 +102,7 @@ class Generations:
             index.set(RULES, rules)
             self._point_to(number)
         except BaseException:
+            # Ctrl-C during a build must not leave a half-filled file behind.
             index.close()
             self._remove(number)
             raise

@@ -45,7 +45,9 @@ def sweep(index: Index) -> bool:
     Return False while another process reads the file.
     """
     with index.transaction():
-        index.set(SWEPT, str(int(index.get(SWEPT) or 0) + 1))
+        # A process that is embedding deleted text sees the new number and stores nothing.
+        sweeps = int(index.get(SWEPT) or 0)
+        index.set(SWEPT, str(sweeps + 1))
         index.connection.execute(
             "DELETE FROM vector WHERE identity NOT IN (SELECT identity FROM chunk)"
         )

@@ -1,4 +1,4 @@
-"""Calls that survive a damaged index: it can always be built anew from the notes."""
+"""Calls that survive a damaged index, which can always be built again from the notes."""
 
 from collections.abc import Callable
 from functools import wraps
@@ -27,10 +27,12 @@ def rebuild_if_damaged(call: Call) -> Call:
             try:
                 return call(self, *args, **kwargs)
             except DatabaseError as error:
+                # A full disk or a read-only folder: a rebuild would fail as well.
                 if reason := reason_unwritable(error):
                     raise DatabaseUnwritable("the index", reason) from None
                 if not is_damage(error):
                     raise
+                # A bad sector or a copied file. The notes have all that the index had.
                 self.vault.indexing.recover(error)
                 return call(self, *args, **kwargs)
 

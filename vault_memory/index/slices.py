@@ -36,6 +36,7 @@ def put_in_slices(index: Index, entry: IndexEntry) -> Iterator[Delta]:
     """Write a note. Yields the changes of each transaction after it."""
     if index.file(entry.path) is not None and index.scope_of(entry.path) != entry.scope:
         yield from remove_in_slices(index, entry.path)
+    # Random, so that a slice of another process does not take this mark for its own.
     mark = MARK + secrets.token_hex(8)
     with index.transaction():
         index.unpark(entry.path)
@@ -85,11 +86,12 @@ def remove_in_slices(index: Index, path: str) -> Iterator[Delta]:
             with _note(index, path, mark) as note:
                 removed = chunk_rows.last_ids(index.connection, note, SLICE)
                 chunk_rows.remove(index.connection, removed)
-                if len(removed) < SLICE:
+                is_last = len(removed) < SLICE
+                if is_last:
                     fact_rows.remove(index.connection, note)
                     index.remove(path)
             yield Delta(removed=len(removed))
-            if len(removed) < SLICE:
+            if is_last:
                 return
     except Overtaken:
         return

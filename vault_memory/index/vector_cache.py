@@ -79,6 +79,7 @@ class Matrices:
         """
         import numpy as np
 
+        # A rebuilt index gives the same ids to other scopes and chunks.
         if index is not self._index:
             self._index = index
             self._scopes = {}
@@ -165,7 +166,7 @@ class Matrices:
         dimensions: int,
         only_bits: bool,
     ) -> None:
-        """Append the vectors of these identities, as far as the index has them."""
+        """Append the vectors of these identities that the index has."""
         import numpy as np
 
         # A vector of another length is damaged, or of a model that changed its dimensions.
@@ -258,11 +259,12 @@ def _matrix(vectors: Sequence[bytes], dimensions: int) -> "NDArray[np.float32]":
 def _products(matrix: "Floats", query: "Floats") -> "Floats":
     """Return the product of each row and the query.
 
-    Each row is summed in the same order, whatever the rows around it are. With `@` the last digits
-    depend on them: an index that was updated step by step would give other answers than a new one.
+    Each row is summed in the same order.
     """
     import numpy as np
 
+    # With `@` the last digits of a row depend on the rows around it: an index that was updated step
+    # by step would give other answers than a new one.
     products: Floats = np.einsum("ij,j->i", matrix, query)
     return products
 

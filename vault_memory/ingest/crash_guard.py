@@ -44,6 +44,7 @@ def reading(index: Index, note: Note) -> Iterator[None]:
         yield
     finally:
         if descriptor is not None:
+            # Unlinked before the lock ends: another process must not find a finished crumb.
             with suppress(OSError):
                 os.unlink(_crumb(index, note.path))
             os.close(descriptor)
@@ -56,10 +57,7 @@ def forget_crumb(index: Index, path: str) -> None:
 
 
 def _leave_crumb(index: Index, note: Note) -> int | None:
-    """Writes the crumb and locks it. Returns its descriptor; None if that is impossible.
-
-    Another process may hold the lock because it parses the note at this moment.
-    """
+    """Writes the crumb and locks it. Returns its descriptor; None if that is impossible."""
     if index.path in ("", ":memory:"):
         return None
     crumb = _crumb(index, note.path)
@@ -75,6 +73,7 @@ def _leave_crumb(index: Index, note: Note) -> int | None:
         if crashes < MOST_CRASHES:
             _write_crumb(descriptor, note, crashes + 1)
     except OSError:
+        # Another process holds the lock, because it parses the note at this moment.
         os.close(descriptor)
         return None
     if crashes >= MOST_CRASHES:

@@ -26,9 +26,8 @@ def embed_pending(
 ) -> int:
     """Embeds chunks of settled notes until none is missing or `go_on` returns false.
 
-    Returns how many were embedded. Embedding runs outside of any transaction; a vector that
-    another process computed meanwhile is kept. At the end the vectors of other models are
-    removed, and the oldest unused vectors beyond a limit.
+    Returns how many were embedded. At the end the vectors of other models are removed, and the
+    oldest unused vectors beyond a limit.
     """
     with index.transaction():
         model = vectors.model_id(
@@ -68,6 +67,7 @@ def _embed_batch(
     sweep: str,
 ) -> bool:
     """Embeds and stores a batch. Returns False, and stores nothing, after a newer `sweep`."""
+    # Outside of any transaction: a slow model must not keep others from writing.
     embeddings = embedder.embed([text for _, text in batch])
     keys = [key for key, _ in batch]
     with index.transaction():

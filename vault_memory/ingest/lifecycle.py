@@ -153,19 +153,20 @@ class Indexing:
     ) -> "tuple[Index, ScanReport]":
         """Builds the next generation while the current one stays in use, then switches to it.
 
-        Of two processes that build at once, the second waits, and uses the index of the first
-        unless `anyway`.
+        Without `anyway`, an index that another process has just built is used.
         """
         self.folder.check_identity(self.marker.vault)
         reports: list[ScanReport] = []
 
         def fill(index: Index) -> None:
             reports.append(self.ingest(index).scan(progress=_scan_progress(progress)))
+            # A build takes minutes; notes that are saved meanwhile would be missing.
             for _ in range(CATCH_UP):
                 if not self.ingest(index).scan().changed:
                     break
 
         self.generations.folder.mkdir(parents=True, exist_ok=True, mode=0o700)
+        # Of two processes that begin at once, the second waits and finds the index of the first.
         with state_file.lock(self.generations.folder / "build.lock"):
             index = None if anyway else self.generations.open()
             if index is not None and index.get(RULES) == self.rules:
@@ -229,6 +230,7 @@ class Indexing:
         self.folder.check_identity(self.marker.vault)
         ingest = self.ingest(leave=self._allowance()) if briefly else self.ingest()
         connection = ingest.index.connection
+        # A query must not wait for a process that writes a large note.
         connection.set_busy_timeout(BUSY_PATIENCE_MILLISECONDS)
         try:
             report = ingest.scan(progress=_scan_progress(progress))

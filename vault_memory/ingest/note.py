@@ -49,7 +49,7 @@ def entry_of(
     read_ns: int,
 ) -> IndexEntry:
     """Parses `note`, read at wall-clock time `read_ns`, into an entry of the index."""
-    file = held_of(note, state, read_ns=read_ns)
+    file = indexed_file(note, state, read_ns=read_ns)
     return entry_from(note, place, parts_of(note.raw, place), file)
 
 
@@ -73,20 +73,29 @@ def parts_of(raw: bytes, place: Place) -> Parts:
 def entry_from(
     note: Note,
     place: Place,
-    parts: Parts,
+    content: Parts,
     file: IndexedFile,
 ) -> IndexEntry:
     """Builds the entry of a parsed note."""
     date = place.date.isoformat() if place.date else None
-    size = len(note.raw)
-    return IndexEntry(note.path, place.scope, place.kind, date, size, file, *parts)
+    return IndexEntry(
+        path=note.path,
+        scope=place.scope,
+        kind=place.kind,
+        date=date,
+        bytes=len(note.raw),
+        file=file,
+        chunks=content.chunks,
+        also=content.also,
+        facts=content.facts,
+    )
 
 
 def _facts_of(raw: bytes, place: Place) -> "Sequence[Fact]":
     return fact.read_facts(document.parse(raw), place.scope)
 
 
-def held_of(
+def indexed_file(
     note: Note,
     state: State,
     *,
@@ -117,7 +126,7 @@ def ingest_note(
     """Brings the index up to date with `note`. None: it had these bytes already."""
     previous = index.file(note.path)
     if previous is not None and previous.revision == note.revision:
-        current = held_of(note, state, read_ns=read_ns)
+        current = indexed_file(note, state, read_ns=read_ns)
         if previous != current:
             index.touch(note.path, current)
         return None

@@ -21,6 +21,9 @@ if TYPE_CHECKING:
 else:
     chunker = lazy_module("vault_memory.markdown.chunking.chunker")
 
+ChunkKey = tuple[tuple[str, ...], str]
+"""The headings above a chunk, and its text"""
+
 _UNKNOWN_FILE = IndexedFile(-1, -1, -1, -1, "", State.HOT)
 
 
@@ -65,13 +68,15 @@ class PendingIndex:
 
     def _build(self, waiting: Iterable[PendingText]) -> Index:
         """Indexes what each text adds to the version it is based on."""
-        new_chunks: dict[str, dict[tuple[tuple[str, ...], str], Chunk]] = {}
+        new_chunks: dict[str, dict[ChunkKey, Chunk]] = {}
         for text in map(self._texts.read, waiting):
-            if text is not None and self._is_memory(text.path):
-                by_words = new_chunks.setdefault(text.path, {})
-                by_words.update(
-                    (_words(chunk), chunk) for chunk in self._new_chunks(text)
-                )
+            # None: the write was merged or given up since it was listed.
+            if text is None or not self._is_memory(text.path):
+                continue
+            # Two writes that wait for one note may add the same chunk.
+            by_key = new_chunks.setdefault(text.path, {})
+            for chunk in self._new_chunks(text):
+                by_key[_key(chunk)] = chunk
         index = Index(":memory:")
         with index.transaction():
             for path, chunks in new_chunks.items():
@@ -83,9 +88,9 @@ class PendingIndex:
         return place is not None and place.indexed
 
     def _new_chunks(self, text: PendingText) -> "list[Chunk]":
-        previous = {_words(chunk) for chunk in chunker.chunk(self._base(text))}
+        previous = {_key(chunk) for chunk in chunker.chunk(self._base(text))}
         chunks = chunker.chunk(text.raw)
-        return [chunk for chunk in chunks if _words(chunk) not in previous]
+        return [chunk for chunk in chunks if _key(chunk) not in previous]
 
     def _base(self, text: PendingText) -> bytes:
         """Returns the version that the text is based on, else the note as it is now."""
@@ -101,8 +106,16 @@ class PendingIndex:
         place = self._layout.place(path)
         assert place is not None, "only notes that search reads are indexed"
         date = place.date.isoformat() if place.date else None
-        return IndexEntry(path, place.scope, place.kind, date, 0, _UNKNOWN_FILE, chunks)
+        return IndexEntry(
+            path=path,
+            scope=place.scope,
+            kind=place.kind,
+            date=date,
+            bytes=0,
+            file=_UNKNOWN_FILE,
+            chunks=chunks,
+        )
 
 
-def _words(chunk: "Chunk") -> tuple[tuple[str, ...], str]:
+def _key(chunk: "Chunk") -> ChunkKey:
     return chunk.heading, chunk.text

@@ -5,7 +5,7 @@ moment ago, and notes that are absent or empty. A daemon passes these to its deb
 command that runs once looks again after a moment (`look_again`).
 """
 
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from typing import NamedTuple
 
 from vault_memory.errors import NoteNotFound, NoteUnreadable
@@ -16,7 +16,7 @@ from vault_memory.ingest.ingest_plan import plan_ingest, stamp
 from vault_memory.ingest.note import (
     entry_of,
     forget_note,
-    held_of,
+    indexed_file,
     ingest_entries,
     ingest_note,
     largest,
@@ -113,6 +113,7 @@ class Ingest:
         for path in (*plan.removed, *plan.unseen):
             self.index.set_state(path, State.MISSING)
         for path in parked:
+            # A folder that cannot be listed is no proof that the file was deleted.
             if path not in listing.entries and listing.covers(path):
                 self.index.unpark(path)
         unread = [
@@ -161,6 +162,7 @@ class Ingest:
             try:
                 note = self.read(path)
             except NoteUnreadable:
+                # The mount may be lost: the index keeps the old text.
                 continue
             if note is not None:
                 delta += self.ingest(note, State.SETTLED) or Delta()
@@ -270,10 +272,7 @@ class Ingest:
         indexed: Mapping[str, IndexedFile],
         ambiguous: _Ambiguous,
     ) -> tuple[int, list[IndexEntry]]:
-        """Reads paths from `start` on; returns the position after the last one, and entries.
-
-        It ends early after long notes, so that the callback of progress can stop the scan.
-        """
+        """Reads paths from `start` on; returns the position after the last one, and entries."""
         entries: list[IndexEntry] = []
         began = self.clock()
         end = min(start + BATCH, len(paths))
@@ -282,6 +281,7 @@ class Ingest:
             entry = self._entry(path, indexed.get(path), ambiguous)
             if entry is not None:
                 entries.append(entry)
+            # A batch of long notes ends early, so that the callback of progress can stop the scan.
             if self.clock() - began > BATCH_NS:
                 return position + 1, entries
         return end, entries
@@ -298,21 +298,20 @@ class Ingest:
             note = self.read(path)
         except NoteUnreadable:
             return None
-        now = self.clock()
         if note is None or place is None:
             return None
-        is_settled = note.stable and now - note.stat.ctime_ns > YOUNG_NS
-        state = State.SETTLED if is_settled else State.HOT
-        is_known = previous is not None and previous.revision == note.revision
-        if previous is not None and not note.raw and not is_known:
+        now = self.clock()
+        is_indexed = previous is not None and previous.revision == note.revision
+        if previous is not None and not note.raw and not is_indexed:
             # An editor that truncates before it writes leaves the note empty for a moment.
             self.index.set_state(path, State.MISSING)
             ambiguous.doubtful.append(path)
             return None
-        if not is_settled:
+        state = _state_of(note, now)
+        if state is not State.SETTLED:
             ambiguous.young.append(path)
-        if is_known:
-            self.index.touch(path, held_of(note, state, read_ns=now))
+        if is_indexed:
+            self.index.touch(path, indexed_file(note, state, read_ns=now))
             return None
         if self.leave(note):
             ambiguous.left.append(path)
@@ -354,5 +353,16 @@ class Ingest:
             self.index.park(path, reason, stamp(stat) if stat else "")
 
 
-def _is_within(path: str, within: Iterable[str]) -> bool:
-    return any(not top or path == top or path.startswith(top + "/") for top in within)
+def _state_of(note: Note, now: int) -> State:
+    """Returns whether a note that was read at `now` is settled, or may still be changing."""
+    is_young = now - note.stat.ctime_ns <= YOUNG_NS
+    # A note that changed while it was read is unstable.
+    if is_young or not note.stable:
+        return State.HOT
+    return State.SETTLED
+
+
+def _is_within(path: str, within: Collection[str]) -> bool:
+    if "" in within:
+        return True
+    return any(path == top or path.startswith(f"{top}/") for top in within)

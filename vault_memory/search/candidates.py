@@ -199,6 +199,7 @@ def _without_repetitions(
     Such a turn is left out of the statistics: it makes the words of the query look frequent. It
     stays among the matches, because its neighbours may answer. Updates `candidates.without`.
     """
+    # Without repetitions among the best, chunks come up that may be further repetitions.
     for _ in range(MOST_ROUNDS):
         without = candidates.without
         matches = fts_search.find(
@@ -347,10 +348,9 @@ def _by_vectors(
 
 
 def in_order(request: CandidateRequest, scored: list[Scored]) -> list[Scored]:
-    """Sorts by negative score, so that the best comes first; then by path and line.
-
-    A place contains the id of its note, which depends on the order in which notes were read.
-    """
+    """Sorts by negative score, so that the best comes first; then by path and line."""
+    # A place contains the id of its note, which depends on the order in which notes were read. So
+    # it must not decide between equal scores.
     scored.sort(key=_SCORE_AND_PLACE)
     tied: set[int] = set()
     for before, after in pairwise(scored):

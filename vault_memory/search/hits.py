@@ -43,6 +43,7 @@ def answer(
 ) -> Answer:
     """Returns the best `limit` of `ranked` as hits; equal scores by note and line."""
     last_score = ranked[limit - 1][0] if len(ranked) > limit else math.inf
+    # Candidates as good as the last one: their place decides, which is not read yet.
     best = [
         candidate
         for candidate in ranked[: limit + MOST_TIES]
@@ -108,10 +109,8 @@ def _hit(
 
 
 def _without_written(hits: list[Hit]) -> list[Hit]:
-    """Drops pending hits whose text is in the note already.
-
-    The write may finish during the search, or a person may write the same line.
-    """
+    """Drops pending hits whose text is in the note already."""
+    # The write may finish during the search, or a person may write the same line.
     written = {(hit.note, hit.heading, hit.text) for hit in hits if not hit.pending}
     return [
         hit
@@ -184,17 +183,25 @@ def excerpt(body: str, terms: Sequence[str]) -> tuple[str, tuple[tuple[int, int]
     Returns the cut text, and the (start, end) of each word in it.
     """
     spans = _spans(body, terms)
-    start = 0
-    if spans and spans[0][1] > SNIPPET:
-        start = max(0, spans[0][0] - SNIPPET // 4)
-        space = body.rfind(" ", 0, start)
-        start = space + 1 or start
+    start = _excerpt_start(body, spans)
     inside = tuple(
         (first - start, last - start)
         for first, last in spans
         if start <= first and last - start <= SNIPPET
     )
     return body[start : start + SNIPPET], inside
+
+
+def _excerpt_start(body: str, spans: Sequence[tuple[int, int]]) -> int:
+    """Returns where to cut a text, so that its first word of the query is in the excerpt."""
+    if not spans or spans[0][1] <= SNIPPET:
+        return 0
+    start = max(0, spans[0][0] - SNIPPET // 4)
+    space = body.rfind(" ", 0, start)
+    # A text in a script without spaces is cut anywhere.
+    if space < 0:
+        return start
+    return space + 1
 
 
 def _spans(body: str, terms: Sequence[str]) -> list[tuple[int, int]]:
