@@ -2,7 +2,7 @@
 
 import difflib
 import re
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 
 CONTEXT = 3
@@ -38,20 +38,21 @@ def unified(before: bytes, after: bytes, name: str) -> bytes:
     """Returns a unified diff; ``b""`` for equal texts."""
     if before == after:
         return b""
-    # Most edits change a few lines of a long note; the equal lines around them cost nothing.
+    # SequenceMatcher takes quadratic time, and most edits change a few lines of a long note.
     head, tail = _equal_bytes(before, after)
     first_line = before.count(b"\n", 0, head)
     old = lines_of(before[head : len(before) - tail])
     new = lines_of(after[head : len(after) - tail])
+    # A line break in the name of a note would begin a line of the diff.
     label = name.encode("utf-8", "replace").replace(b"\n", b" ")
-    blocks = [b"--- " + label + b"\n+++ " + label + b"\n"]
+    blocks = [b"--- ", label, b"\n+++ ", label, b"\n"]
     matcher = difflib.SequenceMatcher(None, old, new)
     for group in matcher.get_grouped_opcodes(CONTEXT):
         blocks.append(_hunk_head(group, first_line))
         for sign, line in _rows(group, old, new):
-            blocks.append(sign + line)
+            blocks += (sign, line)
             if not line.endswith(b"\n"):
-                blocks.append(b"\n" + _NO_END)
+                blocks += (b"\n", _NO_END)
     return b"".join(blocks)
 
 
@@ -62,15 +63,16 @@ def _equal_bytes(before: bytes, after: bytes) -> tuple[int, int]:
     """
     shortest = min(len(before), len(after))
     equal_start = _greatest(shortest, lambda size: before.startswith(after[:size]))
-    head = before.rfind(b"\n", 0, equal_start) + 1
+    head = _line_start(before, equal_start)
     tail = _greatest(
         shortest - head, lambda size: before.endswith(after[len(after) - size :])
     )
     end = len(before) - tail
-    if any(_is_inside_line(text, head, tail) for text in (before, after)):
+    if _is_inside_line(before, head, tail) or _is_inside_line(after, head, tail):
         end = _next_line(before, end)
     for _ in range(CONTEXT):
-        head = before.rfind(b"\n", 0, max(head - 1, 0)) + 1
+        previous_end = max(head - 1, 0)
+        head = _line_start(before, previous_end)
         end = _next_line(before, end)
     return head, len(before) - end
 
@@ -81,8 +83,13 @@ def _is_inside_line(text: bytes, head: int, tail: int) -> bool:
     return start > head and text[start - 1 : start] != b"\n"
 
 
+def _line_start(text: bytes, position: int) -> int:
+    return text.rfind(b"\n", 0, position) + 1
+
+
 def _next_line(text: bytes, position: int) -> int:
-    return text.find(b"\n", position) + 1 or len(text)
+    newline = text.find(b"\n", position)
+    return len(text) if newline < 0 else newline + 1
 
 
 def _greatest(most: int, holds: Callable[[int], bool]) -> int:
@@ -113,11 +120,16 @@ def _rows(
     group: Sequence[_Opcode], old: Sequence[bytes], new: Sequence[bytes]
 ) -> Iterator[Row]:
     for tag, old_start, old_end, new_start, new_end in group:
+        old_lines = old[old_start:old_end]
         if tag == "equal":
-            yield from ((b" ", line) for line in old[old_start:old_end])
-        else:
-            yield from ((b"-", line) for line in old[old_start:old_end])
-            yield from ((b"+", line) for line in new[new_start:new_end])
+            yield from _with_sign(b" ", old_lines)
+            continue
+        yield from _with_sign(b"-", old_lines)
+        yield from _with_sign(b"+", new[new_start:new_end])
+
+
+def _with_sign(sign: bytes, lines: Iterable[bytes]) -> Iterator[Row]:
+    return ((sign, line) for line in lines)
 
 
 # --- Reading and reverting --------------------------------------------------------------------
@@ -136,7 +148,10 @@ def hunks_of(diff: bytes) -> list[Hunk]:
         old_count = int(head[2] or 1)
         new_count = int(head[4] or 1)
         rows, index = _read_rows(lines, index, old_count, new_count)
-        new_start = int(head[3]) - (new_count > 0)
+        # An empty range names the line before it; others count from 1.
+        first_line = int(head[3])
+        new_start = first_line - 1 if new_count else first_line
+        # A person may have written the line number 0 into the audit file.
         hunks.append(Hunk(max(new_start, 0), tuple(rows)))
     return hunks
 
@@ -149,15 +164,19 @@ def _read_rows(
     while index < len(lines):
         sign = lines[index][:1]
         line = lines[index][1:]
+        is_complete = old_count + new_count <= 0
         if sign == b"\\" and rows:
+            # "No newline at end of file" is about the row above it.
             last_sign, last_line = rows[-1]
             rows[-1] = (last_sign, last_line.removesuffix(b"\n"))
-        elif old_count + new_count <= 0 or sign not in (b" ", b"-", b"+"):
+        elif is_complete or sign not in (b" ", b"-", b"+"):
             break
         else:
             rows.append((sign, line))
-            old_count -= sign != b"+"
-            new_count -= sign != b"-"
+            if sign != b"+":
+                old_count -= 1
+            if sign != b"-":
+                new_count -= 1
         index += 1
     return rows, index
 
@@ -168,11 +187,14 @@ def taken_back(now: bytes, diff: bytes) -> bytes | None:
     older: list[bytes] = []
     index = 0
     for hunk in hunks_of(diff):
+        start = hunk.new_start
         new_lines = [line for sign, line in hunk.rows if sign != b"-"]
-        end = hunk.new_start + len(new_lines)
-        if hunk.new_start < index or lines[hunk.new_start : end] != new_lines:
+        old_lines = [line for sign, line in hunk.rows if sign != b"+"]
+        end = start + len(new_lines)
+        # A diff that a person edited may have hunks that overlap.
+        if start < index or lines[start:end] != new_lines:
             return None
-        older += lines[index : hunk.new_start]
-        older += [line for sign, line in hunk.rows if sign != b"+"]
+        older += lines[index:start]
+        older += old_lines
         index = end
     return b"".join(older + lines[index:])
