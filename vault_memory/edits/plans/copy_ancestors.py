@@ -41,29 +41,32 @@ def possible_bases(note: bytes, copy: bytes, versions: Sequence[Version]) -> Bas
     """Returns the possible bases among the stored versions of a note, which are given newest first."""
     history = list(reversed(versions))
     texts = [raw for _, raw in history]
-    was_in_note = copy in texts
-    if was_in_note:
+    foreign = copy
+    if copy in texts:
+        foreign = note
         history = history[: texts.index(copy)]
     candidates = [version for version in history if version[1] not in (note, copy)]
     if not candidates:
         return Bases()
-    foreign = note if was_in_note else copy
     masks = _Masks()
-    sides = masks.of(note), masks.of(copy)
-    visible = _visible([masks.of(raw) for _, raw in candidates], masks.of(foreign))
+    sides = (masks.of(note), masks.of(copy))
+    candidate_masks = [masks.of(raw) for _, raw in candidates]
+    visible = _visible(candidate_masks, masks.of(foreign))
     possible = _not_explained(visible, sides)
+    bases = tuple(candidates[index] for index in possible)
+    if 0 not in possible:
+        return Bases(bases)
     oldest = candidates[0][1]
-    older = _shared(oldest, foreign) if 0 in possible else None
-    return Bases(
-        tuple(candidates[index] for index in possible),
-        None if older == oldest else older,
-    )
+    older = _shared(oldest, foreign)
+    return Bases(bases, None if older == oldest else older)
 
 
 def lines_of(raw: bytes) -> Counter[bytes]:
     """Counts the lines of a text that are not blank, without line ends and trailing blanks."""
-    lines = (line.rstrip() for line in raw.removeprefix(BOM_UTF8).splitlines())
-    return Counter(line for line in lines if line)
+    text = raw.removeprefix(BOM_UTF8)
+    counts = Counter(line.rstrip() for line in text.splitlines())
+    del counts[b""]
+    return counts
 
 
 class _Masks:
@@ -93,9 +96,9 @@ def _visible(masks: Sequence[int], foreign: int) -> dict[int, int]:
 
 def _not_explained(visible: dict[int, int], sides: tuple[int, int]) -> list[int]:
     """Returns the indexes of the versions that no later version rules out as the base."""
-    remaining = []
+    remaining: list[int] = []
     for index, mask in visible.items():
-        later_masks = (other for later, other in visible.items() if later > index)
+        later_masks = [other for later, other in visible.items() if later > index]
         if not any(_explains(later, mask, sides) for later in later_masks):
             remaining.append(index)
     return remaining
@@ -106,7 +109,8 @@ def _explains(later: int, earlier: int, sides: tuple[int, int]) -> bool:
 
     Missing lines prove nothing: a line that the copy's device changed is missing there, too.
     """
-    if later & ~earlier == 0:
+    added = later & ~earlier
+    if not added:
         return False
     return all(_is_between(later, earlier, side) for side in sides)
 
@@ -120,12 +124,12 @@ def _is_between(middle: int, first: int, second: int) -> bool:
 
 def _shared(version: bytes, foreign: bytes) -> bytes:
     """Returns a version without the lines that the foreign text lacks."""
-    left = lines_of(foreign)
-    shared = []
+    remaining = lines_of(foreign)
+    shared: list[bytes] = []
     for line in version.splitlines(keepends=True):
-        key = line.removeprefix(BOM_UTF8).rstrip()
-        if key and not left[key]:
+        text = line.removeprefix(BOM_UTF8).rstrip()
+        if text and not remaining[text]:
             continue
-        left[key] -= 1
+        remaining[text] -= 1
         shared.append(line)
     return b"".join(shared)
