@@ -8,6 +8,7 @@ order. Units without a match were added or deleted.
 import re
 from collections import defaultdict
 from collections.abc import Hashable, Sequence
+from itertools import product
 from typing import NamedTuple
 
 from vault_memory.markdown.items import normalised
@@ -24,10 +25,15 @@ from vault_memory.markdown.merging.similarity import (
 
 NEARER = 1e-6
 """Bonus for each common neighbour, which decides between units that are equally alike"""
-STEPS = sorted(
-    ((old, new) for old in range(5) for new in range(5) if old or new), key=sum
-)
-"""How many units of the base and of a side are skipped at once, the fewest first"""
+MOST_SKIPPED = 4
+"""Units of the base, and of a side, that a match from the beginning skips at once"""
+STEPS = sorted(product(range(MOST_SKIPPED + 1), repeat=2), key=sum)[1:]
+"""How many units of the base and of a side are skipped, the fewest first"""
+
+_PlacedText = tuple[int, bytes]
+"""The section of a unit in the base, and its text"""
+_Position = tuple[int, int]
+"""A unit of the base, and a unit of a side"""
 
 _number = re.compile(rb"[0-9]{1,9}(?=[.)](?:[ \t]|$))").match
 _TEXT_KINDS = frozenset(["item", "paragraph", "quote", "heading"])
@@ -44,9 +50,9 @@ class Matched:
 def unit_key(note: ParsedNote, unit: int) -> bytes:
     """Return the text by which a unit is recognised: of an ordered item without its number."""
     _, _, _, text = note.units[unit]
-    if text[0] in b"0123456789" and (number := _number(text)):
-        return b"0" + text[number.end() :]
-    return text
+    # The pattern costs more than this check, and few units begin with a number.
+    number = _number(text) if text[0] in b"0123456789" else None
+    return b"0" + text[number.end() :] if number else text
 
 
 def normal(text: bytes) -> str:
@@ -94,39 +100,66 @@ def _match_runs(
 ) -> None:
     """Match the equal runs at the beginning and at the end: nearly all units after a small change.
 
-    From the beginning, a few units that were added, deleted or edited are skipped.
+    Most diff programs trim the common prefix and suffix, too, before they search. From the
+    beginning, a few units that were added, deleted or edited are skipped.
     """
-    olds = [unit.text for unit in base.units]
-    news = [unit.text for unit in side.units]
-    base_home = base.home
+    olds = _placed_texts(base, base.home)
+    news = _placed_texts(side, side_home)
+    start = _match_from_start(olds, news, matched)
+    _match_from_end(olds, news, start, matched)
+
+
+def _placed_texts(note: ParsedNote, home: Sequence[int]) -> list[_PlacedText]:
+    texts = (unit.text for unit in note.units)
+    return list(zip(home, texts, strict=True))
+
+
+def _match_from_start(
+    olds: Sequence[_PlacedText], news: Sequence[_PlacedText], matched: list[int]
+) -> _Position:
+    """Match the runs from the beginning, and return where they end."""
     old = new = 0
-    old_end, new_end = len(olds), len(news)
-
-    def is_equal(old: int, new: int) -> bool:
-        if old >= old_end or new >= new_end or olds[old] != news[new]:
-            return False
-        return base_home[old] == side_home[new]
-
-    def next_equal() -> tuple[int, int] | None:
-        for skip_old, skip_new in STEPS:
-            if is_equal(old + skip_old, new + skip_new):
-                return old + skip_old, new + skip_new
-        return None
-
-    while old < old_end and new < new_end:
-        if is_equal(old, new):
+    while old < len(olds) and new < len(news):
+        if olds[old] == news[new]:
             matched[new] = old
             old += 1
             new += 1
             continue
-        position = next_equal()
+        position = _next_equal(olds, news, old, new)
         if position is None:
             break
         old, new = position
-    while old < old_end and new < new_end and is_equal(old_end - 1, new_end - 1):
-        old_end -= 1
-        new_end -= 1
-        matched[new_end] = old_end
+    return old, new
+
+
+def _next_equal(
+    olds: Sequence[_PlacedText], news: Sequence[_PlacedText], old: int, new: int
+) -> _Position | None:
+    """Return the next position at which both units are equal; None where none is near."""
+    for skip_old, skip_new in STEPS:
+        next_old = old + skip_old
+        next_new = new + skip_new
+        if next_old >= len(olds) or next_new >= len(news):
+            continue
+        if olds[next_old] == news[next_new]:
+            return next_old, next_new
+    return None
+
+
+def _match_from_end(
+    olds: Sequence[_PlacedText],
+    news: Sequence[_PlacedText],
+    start: _Position,
+    matched: list[int],
+) -> None:
+    """Match the run at the end, which begins no earlier than `start`."""
+    first_old, first_new = start
+    old = len(olds)
+    new = len(news)
+    while old > first_old and new > first_new and olds[old - 1] == news[new - 1]:
+        old -= 1
+        new -= 1
+        matched[new] = old
 
 
 class _Candidates(NamedTuple):
@@ -181,10 +214,15 @@ def _likes(
 
 def _common_neighbours(matched: Sequence[int], old: int, new: int, count: int) -> int:
     """Return how many neighbours two units have in common: 0 to 2. An edge is a neighbour."""
-    before = matched[new - 1] == old - 1 if new and old else new == old
-    is_last = new + 1 == len(matched)
-    after = old + 1 == count if is_last else matched[new + 1] == old + 1
-    return before + after
+    before_is_common = new == old
+    if new and old:
+        before_is_common = matched[new - 1] == old - 1
+    after = old + 1
+    if new + 1 == len(matched):
+        after_is_common = after == count
+    else:
+        after_is_common = matched[new + 1] == after
+    return before_is_common + after_is_common
 
 
 def _may_be_versions(old_kind: str, new_kind: str) -> bool:

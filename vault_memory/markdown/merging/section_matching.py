@@ -22,9 +22,11 @@ Position = tuple[int, int, int]
 
 def match_sections(base: ParsedNote, side: ParsedNote) -> list[int]:
     """Return for each section of a side the section of the base that it was, or -1."""
-    matched = [0] + [-1] * (len(side.sections) - 1)
+    # The text above the first heading is section 0 of each version.
+    matched = [0, *[-1] * (len(side.sections) - 1)]
     pairing = Pairing(len(base.sections), matched)
-    olds, news = paths(base), paths(side)
+    olds = paths(base)
+    news = paths(side)
     pairing.pair(olds.__getitem__, news.__getitem__, int.__eq__)
     if pairing.base_left and pairing.side_left:
         # Several sections with one path: those that share units belong together.
@@ -42,32 +44,22 @@ def paths(note: ParsedNote) -> list[Hashable]:
     """Return for each section its level and name, with those of the sections around it."""
     result: list[Hashable] = []
     for _, level, name, parent in note.sections:
-        result.append((result[parent] if parent >= 0 else None, level, name))
+        parent_path = result[parent] if parent >= 0 else None
+        result.append((parent_path, level, name))
     return result
 
 
 def _match_renamed(base: ParsedNote, side: ParsedNote, pairing: Pairing) -> None:
     """Match sections by their units, their parents or children, their name, or their position."""
-    matched, olds, news = pairing.side, base.sections, side.sections
     pairing.take(best_pairs(_shared_units(base, side, pairing)))
     pairing.forget()
-    pairing.pair(
-        lambda old: olds[old][1:],
-        lambda new: (*news[new][1:3], matched[news[new].parent]),
-    )
-    parents = _parents_by_children(base, side, matched)
-    pairing.pair(lambda old: old, parents.get)
-    pairing.pair(
-        lambda old: olds[old][1:3], lambda new: news[new][1:3], _are_both_single
-    )
-    pairing.pair(
-        lambda old: olds[old].name.lower() or None,
-        lambda new: news[new].name.lower(),
-        _are_both_single,
-    )
-    old_positions = _positions(base, range(len(olds)))
-    new_positions = _positions(side, matched)
-    old_texts, new_texts = _texts(base), _texts(side)
+    _match_by_parent(base, side, pairing)
+    _match_by_heading(base, side, pairing)
+    old_positions = _positions(base, range(len(base.sections)))
+    new_positions = _positions(side, pairing.side)
+    old_texts = _texts(base)
+    new_texts = _texts(side)
+    # Of empty sections only the position is left to compare.
     pairing.pair(
         lambda old: None if old_texts[old] else old_positions[old],
         lambda new: None if new_texts[new] else new_positions[new],
@@ -82,6 +74,42 @@ def _match_renamed(base: ParsedNote, side: ParsedNote, pairing: Pairing) -> None
         return not set(old_texts[old]).isdisjoint(new_texts[new])
 
     _match_by_name(base, side, pairing, may_match)
+
+
+def _match_by_parent(base: ParsedNote, side: ParsedNote, pairing: Pairing) -> None:
+    """Match equal headings below matched parents, then parents of matched sections."""
+    matched = pairing.side
+
+    def base_key(old: int) -> Hashable:
+        _, level, name, parent = base.sections[old]
+        return level, name, parent
+
+    def side_key(new: int) -> Hashable:
+        _, level, name, parent = side.sections[new]
+        return level, name, matched[parent]
+
+    pairing.pair(base_key, side_key)
+    parents = _parents_by_children(base, side, matched)
+    pairing.pair(lambda old: old, parents.get)
+
+
+def _match_by_heading(base: ParsedNote, side: ParsedNote, pairing: Pairing) -> None:
+    """Match the only sections with a heading, then the only ones with a name in any case."""
+    pairing.pair(
+        lambda old: _heading_of(base, old),
+        lambda new: _heading_of(side, new),
+        _are_both_single,
+    )
+    pairing.pair(
+        lambda old: base.sections[old].name.lower() or None,
+        lambda new: side.sections[new].name.lower(),
+        _are_both_single,
+    )
+
+
+def _heading_of(note: ParsedNote, section: int) -> Hashable:
+    heading = note.sections[section]
+    return heading.level, heading.name
 
 
 def _are_both_single(old_count: int, new_count: int) -> bool:
@@ -108,14 +136,16 @@ def _match_by_name(
 
 
 def _name_words(note: ParsedNote, section: int) -> Counter[str]:
-    return words_in(note.sections[section].name.decode("utf-8", "replace").casefold())
+    name = note.sections[section].name.decode("utf-8", "replace")
+    return words_in(name.casefold())
 
 
 def _shared_units(
     base: ParsedNote, side: ParsedNote, pairing: Pairing
 ) -> list[tuple[float, int, int]]:
     """Return sections that share at least half of their units, with the number of these units."""
-    olds, news = _texts(base), _texts(side)
+    olds = _texts(base)
+    news = _texts(side)
     sections_with: defaultdict[bytes, list[int]] = defaultdict(list)
     for old in pairing.base_left:
         for text in set(olds[old]):
@@ -124,11 +154,12 @@ def _shared_units(
     for new in pairing.side_left:
         counts: Counter[int] = Counter()
         for text in set(news[new]) & sections_with.keys():
-            # A text in many sections tells nothing, and would make this quadratic.
+            # A text in many sections shows nothing, and would make this quadratic.
             if len(sections_with[text]) <= COMMON:
                 counts.update(sections_with[text])
         for old, count in sorted(counts.items()):
-            if count * 2 >= min(len(olds[old]), len(news[new])):
+            smaller = min(len(olds[old]), len(news[new]))
+            if count * 2 >= smaller:
                 likes.append((float(count), old, new))
     return likes
 
@@ -156,8 +187,10 @@ def _parents_by_children(
 def _positions(note: ParsedNote, matched: Sequence[int]) -> list[Position]:
     positions: list[Position] = []
     after = -1
-    for section in range(len(note.sections) - 1, -1, -1):
+    for section in reversed(range(len(note.sections))):
         before = matched[section - 1] if section else -1
-        positions.append((note.sections[section].level, before, after))
+        level = note.sections[section].level
+        positions.append((level, before, after))
         after = matched[section]
-    return positions[::-1]
+    positions.reverse()
+    return positions

@@ -3,7 +3,7 @@
 import re
 from collections import Counter, defaultdict
 from collections.abc import Iterable
-from itertools import pairwise
+from itertools import pairwise, product
 from operator import itemgetter
 
 LIKE = 0.5
@@ -37,7 +37,7 @@ def words_in(text: str) -> Counter[str]:
 
 
 def likeness(left: Counter[str], right: Counter[str]) -> float:
-    """Return the share of words in common, from 0 to 1."""
+    """Return the share of words in common, from 0 to 1: their Sørensen–Dice coefficient."""
     total = left.total() + right.total()
     if not total:
         return 0.0
@@ -63,19 +63,24 @@ def candidates(
 ) -> Iterable[Pair]:
     """Return the pairs of texts that are worth comparing."""
     if len(olds) * len(news) <= MAX_PAIRS:
-        return ((old, new) for old in olds for new in news)
-    texts_with: defaultdict[str, list[int]] = defaultdict(list)
-    for old, words in olds.items():
-        for word in words:
-            texts_with[word].append(old)
+        return product(olds, news)
+    texts_with = _texts_by_word(olds)
     pairs: set[Pair] = set()
     for new, words in news.items():
         shared = [word for word in words if word in texts_with]
-        rarest = sorted(shared, key=lambda word: len(texts_with[word]))[:RARE_WORDS]
-        for word in rarest:
+        shared.sort(key=lambda word: len(texts_with[word]))
+        for word in shared[:RARE_WORDS]:
             if len(texts_with[word]) <= COMMON:
                 pairs.update((old, new) for old in texts_with[word])
     return sorted(pairs)
+
+
+def _texts_by_word(texts: dict[int, Counter[str]]) -> defaultdict[str, list[int]]:
+    texts_with: defaultdict[str, list[int]] = defaultdict(list)
+    for number, words in texts.items():
+        for word in words:
+            texts_with[word].append(number)
+    return texts_with
 
 
 def best_pairs(likes: list[tuple[float, int, int]]) -> list[Pair]:
