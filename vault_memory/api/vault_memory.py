@@ -444,8 +444,8 @@ class VaultMemory(VaultParts):
     ) -> "Remembered":
         """Write one sentence into USER.md, CHANNEL.md or MEMORY.md of a scope.
 
-        A standing rule goes into RULES.md. `expected` is the revision of that note that the call was planned for. Raises UsageError,
-        NoteChanged.
+        A standing rule goes into RULES.md. `expected` is the revision of that note that the call
+        was planned for. Raises UsageError, NoteChanged.
         """
         return self.learning.remember(
             text,

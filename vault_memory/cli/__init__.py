@@ -46,6 +46,7 @@ def _end(code: int) -> "NoReturn":
         try:
             stream.flush()
         except (OSError, ValueError, AttributeError):
+            # The stream is closed, or its reader or disk is gone: the other still flushes.
             continue
     os._exit(code)
 

@@ -105,7 +105,10 @@ class Context:
 
     def progress(self) -> "AbstractContextManager[Progress | None]":
         """Return a progress bar on stderr; an empty one off a terminal."""
-        if self.quiet or self.json or sys.stderr is None or not sys.stderr.isatty():
+        if self.quiet or self.json:
+            return nullcontext()
+        # A program that was started with a closed stderr has none.
+        if sys.stderr is None or not sys.stderr.isatty():
             return nullcontext()
         return progress_bar.bar()
 

@@ -101,6 +101,7 @@ def _search(words: Sequence[str]) -> Output:
 def _search_request(arguments: Arguments) -> "dict[str, Any]":
     """Return the request in the JSON contract. Raises Unanswered, ValueError."""
     if not arguments.arguments:
+        # The query is missing; the full command reports it.
         raise Unanswered
     request: dict[str, Any] = {
         "topic": arguments.last("topic"),
@@ -165,6 +166,7 @@ def _scopes_of_context(arguments: Arguments, daemon: Daemon) -> list[str]:
         return scopes
     scopes = list(daemon("scopes", {})["scopes"])
     if not everything and not search_text.belong_to_one_person(scopes):
+        # It is not clear whose memory to give; the full command reports it.
         raise Unanswered
     return scopes
 

@@ -39,7 +39,9 @@ def closed_text(name: str) -> str:
 def cut_texts(answer: "ContextBlockJson") -> Iterator[str]:
     """Yield a remark for each part that a prompt does not get."""
     for cut in answer["cut"]:
-        yield f"left out ({cut['kind']}): {cut['reason']}"
+        kind = cut["kind"]
+        reason = cut["reason"]
+        yield f"left out ({kind}): {reason}"
 
 
 def unknown_scope_texts(answer: Mapping[str, object]) -> Iterator[str]:
@@ -59,10 +61,12 @@ def freshness_texts(freshness: "FreshnessJson") -> Iterator[str]:
     """Yield a remark for each way in which an answer may be out of date."""
     stale_files = freshness["stale_files"]
     if stale_files:
-        yield f"not up to date: {', '.join(stale_files)}"
+        listed = ", ".join(stale_files)
+        yield f"not up to date: {listed}"
     semantic = freshness["semantic"]
+    reason = freshness["reason"]
     if semantic != "ready":
-        yield f"semantic: {semantic} ({freshness['reason']})"
+        yield f"semantic: {semantic} ({reason})"
 
 
 def belong_to_one_person(scopes: Sequence[str]) -> bool:
@@ -81,7 +85,8 @@ def _hit_text(hit: "HitJson", paint: Paint) -> str:
     """Render a hit: a line with its place, then its text, then how its score came about."""
     place = paint(_place(hit), "bold")
     about = paint(_details(hit), "dim")
-    lines = [f"{place}  {about}  {hit['score']:.2f}"]
+    score = hit["score"]
+    lines = [f"{place}  {about}  {score:.2f}"]
     lines += [f"  {line}" for line in hit["text"].splitlines()]
     why = hit.get("why")
     if why:
@@ -113,6 +118,8 @@ def _details(hit: "HitJson") -> str:
 
 def _score_text(why: "WhyJson") -> str:
     """Render the terms of a score, and the rank of the hit in each arm of the search."""
-    terms = [f"{name} {value:+.2f}" for name, value in why["terms"].items()]
-    ranks = [f"{name} #{rank}" for name, rank in why["arms"].items()]
-    return f"{'  '.join(terms)}  ({', '.join(ranks)})"
+    scores = why["terms"]
+    ranks = why["arms"]
+    terms = "  ".join(f"{name} {score:+.2f}" for name, score in scores.items())
+    arms = ", ".join(f"{name} #{rank}" for name, rank in ranks.items())
+    return f"{terms}  ({arms})"

@@ -20,21 +20,23 @@ _MARK = f"<{os.urandom(12).hex()}>"
 
 def escaped(text: str) -> str:
     """Return the text with visible escapes, such as ``\\x1b`` and ``\\u202e``."""
-    return _UNSAFE.sub(lambda match: _escape(match[0]), text)
+    return _UNSAFE.sub(_visible, text)
 
 
 def escaped_json(text: str) -> str:
     """Return JSON of the same meaning without any of these characters."""
-    return _UNSAFE.sub(lambda match: f"\\u{ord(match[0]):04x}", text)
+    return _UNSAFE.sub(_json_escape, text)
 
 
 def json_text(answer: object) -> str:
     """Return a JSON object on one line, in letters that stdout can encode."""
     import json
 
+    # A closed stdout has no encoding, and that of a C locale lacks most letters.
     encoding = getattr(sys.stdout, "encoding", None) or "ascii"
-    is_utf8 = encoding.lower().replace("-", "") == "utf8"
-    return escaped_json(json.dumps(answer, ensure_ascii=not is_utf8))
+    name = encoding.lower().replace("-", "")
+    text = json.dumps(answer, ensure_ascii=name != "utf8")
+    return escaped_json(text)
 
 
 def styled(
@@ -48,7 +50,9 @@ def styled(
     # Imported here: only coloured output needs it.
     import click
 
-    return click.style(escaped(text), fg=fg, bold=bold, dim=dim).replace("\x1b", _MARK)
+    # ESC in the text itself is escaped by now, so each one left is of the style.
+    painted = click.style(escaped(text), fg=fg, bold=bold, dim=dim)
+    return painted.replace("\x1b", _MARK)
 
 
 def shown(text: str) -> str:
@@ -62,6 +66,7 @@ def guard_streams() -> None:
         stream = getattr(sys, name)
         if not isinstance(stream, io.TextIOWrapper) or isinstance(stream, _Guarded):
             continue
+        # A file or a pipe gets each byte of a note.
         if not stream.isatty():
             continue
         encoding = stream.encoding
@@ -84,11 +89,17 @@ class _Guarded(io.TextIOWrapper):
         for index in range(0, len(segments), 2):
             segments[index] = escaped(segments[index])
         super().write("".join(segments))
+        # A caller compares the result with the length of its own text.
         return len(text)
 
 
-def _escape(letter: str) -> str:
-    code = ord(letter)
+def _visible(match: re.Match[str]) -> str:
+    code = ord(match[0])
     if code < 0x100:
         return f"\\x{code:02x}"
+    return f"\\u{code:04x}"
+
+
+def _json_escape(match: re.Match[str]) -> str:
+    code = ord(match[0])
     return f"\\u{code:04x}"

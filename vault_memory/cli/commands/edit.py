@@ -25,7 +25,8 @@ class OpCommand(click.Command):
     """A command whose arguments may be copied list items, `- such`, which look like options."""
 
     def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
-        return super().parse_args(ctx, [re.sub(r"^-[ \t]+", "", arg) for arg in args])
+        without_markers = [re.sub(r"^-[ \t]+", "", arg) for arg in args]
+        return super().parse_args(ctx, without_markers)
 
 
 def editing(function: Function) -> Function:

@@ -98,6 +98,7 @@ def record(context: Context, text: str, options: TurnOptions) -> None:
       vault-memory record --session s1 --role user --user mira "I moved to Porto"
     """
     if text == "-":
+        # A turn must not get lost because of one byte that is not UTF-8.
         text = sys.stdin.buffer.read().decode("utf-8", errors="replace")
     with context.open() as memory:
         turn = memory.record_turn(text=text, now=context.now, **asdict(options))
