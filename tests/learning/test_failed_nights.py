@@ -39,3 +39,27 @@ def test_a_night_killed_during_an_answer_learns_from_its_day_later(bedroom, repe
     print(out)
     assert out[SCOPE]["memories"] == 1
     assert "mackerel" in bedroom.text("Users/mira/memories/2026-05-25.md")
+
+
+def test_a_day_can_be_read_again_after_a_model_answered_badly(bedroom):
+    bedroom.say("I am allergic to mackerel.")
+    bedroom.say("Kelp grows behind the boathouse.", at="18:05")
+    with ScriptedModel(says("NO_NEW_MEMORIES"), learns) as model:
+        bedroom.set(BRAIN_KIND="openai", BRAIN_BASE_URL=model.url, BRAIN_MODEL="small")
+        first = bedroom.sleep()[SCOPE]
+        shown = bedroom.sleep("--again", "2026-05-25", "--dry-run")[SCOPE]
+        again = bedroom.sleep("--again", "2026-05-25")[SCOPE]
+
+    assert (first["gathered"], shown["gathered"], again["gathered"]) == (2, 2, 2)
+    note = bedroom.text("Users/mira/memories/2026-05-25.md")
+    assert "Kelp grows" in note
+    assert note.count("mackerel") == 1
+
+
+def test_a_day_without_turns_can_be_read_again_without_harm(bedroom):
+    bedroom.say("I am allergic to mackerel.")
+    bedroom.sleep()
+    before = bedroom.files()
+
+    assert bedroom.sleep("--again", "2020-01-01")[SCOPE]["gathered"] == 0
+    assert bedroom.files() == before

@@ -461,6 +461,7 @@ class VaultMemory(VaultParts):
         *,
         scopes: Sequence[str] | None = None,
         due: bool = False,
+        again: date | None = None,
         dry_run: bool = False,
         now: datetime | None = None,
         after: Callable[[str, str], None] = lambda scope, step: None,
@@ -468,11 +469,12 @@ class VaultMemory(VaultParts):
         """Run the nightly learning cycle of `user:NAME` and `channel:NAME` scopes.
 
         `scopes` None means all of them. With `due`, only scopes run whose night has begun and is
-        not done. `after` is called with the scope and the name of each finished step. Raises
-        NightRuns when another process learns, UsageError, ConfigError.
+        not done. `again` is a local day whose turns are read once more. `after` is called with
+        the scope and the name of each finished step. Raises NightRuns when another process
+        learns, UsageError, ConfigError.
         """
         return self.learning.sleep(
-            scopes=scopes, due=due, dry_run=dry_run, now=now, after=after
+            scopes=scopes, due=due, again=again, dry_run=dry_run, now=now, after=after
         )
 
     def forget(

@@ -2,7 +2,7 @@
 
 from collections.abc import Callable, Sequence
 from contextlib import AbstractContextManager
-from datetime import datetime
+from datetime import date, datetime
 from typing import TYPE_CHECKING
 
 from vault_memory.contract import Source
@@ -43,12 +43,15 @@ class LearningCalls:
         *,
         scopes: Sequence[str] | None = None,
         due: bool = False,
+        again: date | None = None,
         dry_run: bool = False,
         now: datetime | None = None,
         after: Callable[[str, str], None] = lambda scope, step: None,
     ) -> "Slept":
         """Run the nightly learning cycle; see `VaultMemory.sleep`. `after` is called with each finished step."""
-        return self._runner(now, dry_run=dry_run, after=after).run(scopes, due=due)
+        return self._runner(now, dry_run=dry_run, after=after).run(
+            scopes, due=due, again=again
+        )
 
     def learn_from_ended(self, *, now: datetime | None = None) -> "Slept":
         """Learn from ended conversations of persons now, when a language model is configured.

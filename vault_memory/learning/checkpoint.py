@@ -21,6 +21,8 @@ from vault_memory.markdown.note_items import short_hash
 FOLDER = "nights"
 LOCK = "nights.lock"
 READ = "read"
+UNREAD = "unread"
+"""Begins the marks of turns that are read again"""
 LAST = "last.json"
 OPEN = "open.json"
 
@@ -132,9 +134,22 @@ class CheckpointStore:
         for line in text.splitlines():
             number, *line_marks = line.split() or ["none"]
             # A line of a later number belongs to a cycle that was killed.
-            if number.isdecimal() and int(number) <= serial:
+            if not number.isdecimal() or int(number) > serial:
+                continue
+            if line_marks[:1] == [UNREAD]:
+                marks.difference_update(line_marks)
+            else:
                 marks.update(line_marks)
         return marks
+
+    def mark_unread(
+        self,
+        scope: str,
+        serial: int,
+        marks: Iterable[str],
+    ) -> None:
+        """Takes marks back, so that the next cycle reads these turns again."""
+        self.add_read(scope, serial, [UNREAD, *marks])
 
     def add_read(
         self,

@@ -29,6 +29,7 @@ if TYPE_CHECKING:
     from vault_memory.contract.answers import ScopeNightJson
     from vault_memory.edits.editor import NoteEditor
     from vault_memory.learning import steps as learning_steps
+    from vault_memory.learning.read_again import DayAgain
     from vault_memory.models.base import Brain
     from vault_memory.rules.facts.fact_page import FactRules
     from vault_memory.rules.learning.model_prompt import Excerpt, Prompt, Role
@@ -83,6 +84,8 @@ class CycleRequest:
     """only this conversation, which has ended; the night follows later"""
     room: int = ROOM
     """characters of one question to the brain, without its instructions"""
+    again: "DayAgain | None" = None
+    """turns to read once more; for a dry run, which may not mark them as unread"""
 
 
 @dataclass(slots=True)

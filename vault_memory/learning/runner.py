@@ -3,7 +3,7 @@
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import AbstractContextManager, nullcontext
 from dataclasses import dataclass, replace
-from datetime import UTC, datetime, timedelta, tzinfo
+from datetime import UTC, date, datetime, timedelta, tzinfo
 from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple
 
@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     from vault_memory.conversations.calls import ConversationCalls
     from vault_memory.conversations.sessions import Session
     from vault_memory.edits.calls import EditCalls
-    from vault_memory.learning import checkpoint, unread_turns
+    from vault_memory.learning import checkpoint, read_again, unread_turns
     from vault_memory.learning import cycle as learning_cycle
     from vault_memory.learning import report as learning_report
     from vault_memory.learning import schedule as learning_schedule
@@ -39,6 +39,7 @@ else:
     learning_cycle = lazy_module("vault_memory.learning.cycle")
     learning_report = lazy_module("vault_memory.learning.report")
     learning_schedule = lazy_module("vault_memory.learning.schedule")
+    read_again = lazy_module("vault_memory.learning.read_again")
     unread_turns = lazy_module("vault_memory.learning.unread_turns")
     factory = lazy_module("vault_memory.models.llm.factory")
     phrase_rules = lazy_module("vault_memory.models.llm.phrase_rules")
@@ -100,8 +101,17 @@ class LearningRunner:
         self._searcher = searcher
         self._open_vault = open_vault
 
-    def run(self, named: Sequence[str] | None, *, due: bool) -> Slept:
-        """Run the nights of the named scopes, else of all; with `due` only those that are due."""
+    def run(
+        self,
+        named: Sequence[str] | None,
+        *,
+        due: bool,
+        again: date | None = None,
+    ) -> Slept:
+        """Run the nights of the named scopes, else of all; with `due` only those that are due.
+
+        `again`: the turns of this local day are read once more.
+        """
         outcomes: list[ScopeNightJson] = []
         scopes = self._chosen_scopes(named, due=due)
         if scopes:
@@ -110,7 +120,7 @@ class LearningRunner:
                 deps = self._deps(opened)
                 # Another process may have run a night while the lock was awaited.
                 outcomes += [
-                    self._run_rounds(deps, scope)
+                    self._run_rounds(deps, scope, again)
                     for scope in scopes
                     if not due or self._is_due(scope)
                 ]
@@ -215,9 +225,16 @@ class LearningRunner:
         schedule = _schedule(cycle.cron)
         return schedule.due(self.now, self._zone(scope), done=day) is not None
 
-    def _run_rounds(self, deps: "CycleDeps", scope: str) -> "ScopeNightJson":
+    def _run_rounds(
+        self,
+        deps: "CycleDeps",
+        scope: str,
+        again: date | None = None,
+    ) -> "ScopeNightJson":
         """Run rounds until all turns are read, and a cycle that was killed is finished."""
         request = self._request(scope)
+        if again is not None:
+            request = self._reading_again(deps, request, again)
         total: ScopeNightJson | None = None
         for _ in range(1 if self.dry_run else MOST_ROUNDS):
             cycle = learning_cycle.LearningCycle(
@@ -247,6 +264,20 @@ class LearningRunner:
             curate=is_curated and scope.startswith("user:"),
             dry_run=self.dry_run,
         )
+
+    def _reading_again(
+        self,
+        deps: "CycleDeps",
+        request: "CycleRequest",
+        day: date,
+    ) -> "CycleRequest":
+        """Return the request for a cycle that reads the turns of a day once more."""
+        logs = deps.logs(request.scope, {})
+        again = read_again.DayAgain.of(logs, day, request.zone)
+        if self.dry_run:
+            return replace(request, again=again)
+        again.mark_unread(self.checkpoints, request.scope)
+        return request
 
     def _cycle(
         self, scope: str

@@ -79,6 +79,9 @@ def load_checkpoint(cycle: "LearningCycle") -> None:
         since = moment_of(checkpoint.began) - cycle.request.lookback
         last.since = since.isoformat()
     cycle.read_marks |= store.read(cycle.scope, last.serial)
+    if cycle.request.again is not None:
+        cycle.request.again.reopen(last)
+        cycle.read_marks -= cycle.request.again.marks
 
 
 def _import_newest(cycle: "LearningCycle") -> None:

@@ -1,6 +1,7 @@
 """`sleep` and `remember`: what the bot learns at night, and what it stores at once."""
 
 from collections.abc import Sequence
+from datetime import date
 from typing import TYPE_CHECKING
 
 import click
@@ -10,6 +11,7 @@ from vault_memory.cli.options import (
     NamedScopes,
     common,
     dry_run,
+    iso_day,
     named_scopes,
     scoped,
 )
@@ -48,6 +50,12 @@ EXIT_CODES = {"pending": TRY_LATER, "refused": 1}
     help="Only nights that have begun and are not done; for cron and timers.",
 )
 @click.option(
+    "--again",
+    metavar="DATE",
+    callback=iso_day,
+    help="Read the turns of this day once more.",
+)
+@click.option(
     "--dry-run",
     is_flag=True,
     help="Show what would be learned; write nothing.",
@@ -59,6 +67,7 @@ def sleep(
     users: Sequence[str],
     channels: Sequence[str],
     due: bool,
+    again: str | None,
     dry_run: bool,
 ) -> None:
     """Learn from the conversations since the last night: write dated notes, facts and rules.
@@ -73,7 +82,13 @@ def sleep(
     with context.open() as memory:
         if not dry_run:
             memory.conversations.take_dropped()
-        report = memory.sleep(scopes=scopes, due=due, dry_run=dry_run, now=context.now)
+        report = memory.sleep(
+            scopes=scopes,
+            due=due,
+            again=date.fromisoformat(again) if again else None,
+            dry_run=dry_run,
+            now=context.now,
+        )
     context.emit(json_contract.of_slept(report), lambda: report.report.rstrip())
     if report.failed:
         raise click.exceptions.Exit(TRY_LATER)
