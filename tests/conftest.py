@@ -78,7 +78,8 @@ def own_home(
     """State and cache lie in a folder of this test, and no setting of the person who runs it leaks in."""
     home = tmp_path_factory.mktemp("home")
     for name in list(os.environ):
-        if name.startswith("VAULT_MEMORY_"):
+        is_for_tests = name.startswith("VAULT_MEMORY_TEST_")
+        if name.startswith("VAULT_MEMORY_") and not is_for_tests:
             monkeypatch.delenv(name)
     monkeypatch.setenv("HOME", str(home))
     monkeypatch.setenv("XDG_STATE_HOME", str(home / "state"))

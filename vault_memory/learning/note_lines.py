@@ -9,6 +9,7 @@ from datetime import date, tzinfo
 from vault_memory.learning.unread_turns import day_of
 from vault_memory.markdown.document import SectionedDoc
 from vault_memory.markdown.note_items import folded
+from vault_memory.models.llm.sentence_filter import split_sentences
 from vault_memory.rules.conversations.turn import Turn
 from vault_memory.rules.learning.candidate import Extraction, Memory
 from vault_memory.rules.search.tokens import clean
@@ -16,7 +17,6 @@ from vault_memory.rules.search.tokens import clean
 LEARNED = "Learned"
 """The section of a dated note that learning writes"""
 LONGEST_QUOTE = 160
-_SENTENCE = re.compile(r"[^.!?。！？\n]+[.!?。！？]*")
 _QUOTES = str.maketrans(dict.fromkeys('"“”„', "'"))
 _WORD = re.compile(r"\w+")
 
@@ -70,14 +70,15 @@ def line_of(
 def quoted(text: str, source: str) -> str:
     """Returns the sentence of `source` with most words of `text`; empty when it is `text`."""
     words = _words(text)
-    sentences = [" ".join(part.split()) for part in _SENTENCE.findall(clean(source))]
+    sentences = [" ".join(part.split()) for part in split_sentences(clean(source))]
     best = max(
         filter(None, sentences),
         key=lambda sentence: len(words & _words(sentence)),
         default="",
     )
     best = best.translate(_QUOTES)
-    if _bare(best) == _bare(text.translate(_QUOTES)):
+    # A quote that adds no word would only repeat the line.
+    if _words(best) <= words:
         return ""
     if len(best) <= LONGEST_QUOTE:
         return best
@@ -86,10 +87,6 @@ def quoted(text: str, source: str) -> str:
 
 def _words(text: str) -> set[str]:
     return set(_WORD.findall(folded(text)))
-
-
-def _bare(text: str) -> str:
-    return folded(text).strip(".! ")
 
 
 def dominant(extraction: Extraction) -> str:

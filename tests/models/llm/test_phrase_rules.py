@@ -31,7 +31,10 @@ def extracted(said: str) -> str:
     """What is found in a turn, as the pages of cases write it."""
     found = extract((Excerpt("t1", said, "alice", own=True),))
     memories = [f"{one.text} · {one.type}" for one in found.memories]
-    facts = [f"{one.predicate} {one.object}" for one in found.facts]
+    facts = [
+        f"{'' if one.subject == 'alice' else one.subject + ' '}{one.predicate} {one.object}"
+        for one in found.facts
+    ]
     return " · ".join([*memories, *facts]) or "nothing"
 
 

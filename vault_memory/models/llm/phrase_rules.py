@@ -48,7 +48,7 @@ def extract(excerpts: "tuple[Excerpt, ...]") -> Extraction:
                     if match.predicate and match.object:
                         facts.append(
                             FoundFact(
-                                excerpt.who,
+                                match.subject or excerpt.who,
                                 match.predicate,
                                 match.object,
                                 evidence=(excerpt.id,),

@@ -1,7 +1,7 @@
 """Tables of phrases that announce memories, one TOML file for each language in `phrases/`.
 
-In a phrase `*` matches one to three words, `(a|b)` either alternative, and `{}` the object of the
-fact, by default at the end. Case and the kind of apostrophe are ignored.
+In a phrase `*` matches one to three words, `(a|b)` either alternative, `{name}` the name of somebody
+else, and `{}` the object of the fact, by default at the end. Case and the kind of apostrophe are ignored.
 """
 
 import re
@@ -28,6 +28,8 @@ class Match:
     predicate: str = ""
     object: str = ""
     """A quotation, too"""
+    subject: str = ""
+    """The name of whom the sentence is about; empty for the speaker"""
 
 
 @dataclass(frozen=True, slots=True)
@@ -35,6 +37,8 @@ class _Kind:
     pattern: re.Pattern[str]
     type: str
     predicate: str
+    negated: bool
+    """The phrase has a negation, which is a doubt elsewhere"""
 
 
 class Phrases:
@@ -42,6 +46,7 @@ class Phrases:
 
     def __init__(self, table: Mapping[str, Any]) -> None:
         self._spaced = bool(table.get("spaces", True))
+        self._pronouns = "|".join(map(re.escape, table["pronouns"]))
         self._filler = re.compile(
             rf"(?:{self._any(table['fillers'])}[\s,，:：]*)+"
             if table["fillers"]
@@ -65,13 +70,14 @@ class Phrases:
                 re.compile(self._phrase(phrase), _I),
                 row["type"],
                 row.get("predicate", ""),
+                bool(row.get("negated")),
             )
             for row in table["said"]
             for phrase in row["phrases"]
         ]
         self._any_kind = re.compile(
             "|".join(
-                kind.pattern.pattern.replace("?P<object>", "?:") for kind in self._kinds
+                re.sub(r"\?P<\w+>", "?:", kind.pattern.pattern) for kind in self._kinds
             ),
             _I,
         )
@@ -103,23 +109,36 @@ class Phrases:
         )
 
     def _match_statement(self, statement: str) -> Match | None:
-        if not self._any_kind.match(statement) or self._doubt.search(statement):
+        if not self._any_kind.match(statement):
             return None
         text = statement.strip(_TRIMMED)
+        if not self._is_long_enough(text):
+            return None
+        is_doubtful = self._doubt.search(statement) is not None
         for kind in self._kinds:
-            if match := kind.pattern.match(statement):
-                fact_object = self._object(match, statement) if kind.predicate else ""
-                return (
-                    Match(
-                        text,
-                        kind.type,
-                        kind.predicate if fact_object else "",
-                        fact_object,
-                    )
-                    if self._is_long_enough(text)
-                    else None
-                )
+            match = kind.pattern.match(statement)
+            if match is None or (is_doubtful and not kind.negated):
+                continue
+            if self._doubt.search(statement, match.end()):
+                return None
+            # "I don't like it" says nothing without the turn before.
+            if kind.negated and self._is_about_pronoun(statement[match.end() :]):
+                return None
+            return self._match_of(kind, match, statement)
         return None
+
+    def _is_about_pronoun(self, remainder: str) -> bool:
+        edge = r"(?!\w)" if self._spaced else ""
+        pattern = rf"\s*(?:{self._pronouns}){edge}"
+        return re.match(pattern, remainder, _I) is not None
+
+    def _match_of(self, kind: _Kind, match: re.Match[str], statement: str) -> Match:
+        text = statement.strip(_TRIMMED)
+        fact_object = self._object(match, statement) if kind.predicate else ""
+        if not fact_object:
+            return Match(text, kind.type)
+        subject = match.groupdict().get("name") or ""
+        return Match(text, kind.type, kind.predicate, fact_object, subject)
 
     def _object(self, match: re.Match[str], statement: str) -> str:
         if "object" in match.re.groupindex:
@@ -150,10 +169,17 @@ class Phrases:
     def _edge(self) -> str:
         return r"(?<!\w)" if self._spaced else ""
 
+    @property
+    def _name(self) -> str:
+        """A name of up to three words. "He is allergic" says nothing about a known person."""
+        if self._spaced:
+            return rf"(?!(?:{self._pronouns})(?!\w))(?P<name>{_WORDS})"
+        return rf"(?!{self._pronouns})(?P<name>[^\s,，。]{{1,8}}?)"
+
     def _phrase(self, phrase: str) -> str:
         pattern = "".join(
-            _PIECES.get(token, re.escape(token))
-            for token in re.split(r"(\{\}|[*()|'’ ])", phrase)
+            self._name if token == "{name}" else _PIECES.get(token, re.escape(token))
+            for token in re.split(r"(\{name\}|\{\}|[*()|'’ ])", phrase)
         )
         return pattern + (r"(?!\w)" if self._spaced and phrase[-1:].isalnum() else "")
 

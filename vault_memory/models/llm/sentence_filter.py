@@ -52,6 +52,12 @@ def sentences(text: str) -> Iterator[str]:
             yield sentence
 
 
+def split_sentences(text: str) -> list[str]:
+    """Return all sentences of a text. "Dr." and other short forms end none."""
+    spans = (text[start:end].strip() for start, end in _sentence_spans(text))
+    return [sentence for sentence in spans if sentence]
+
+
 def _sentence_spans(text: str) -> Iterator[tuple[int, int]]:
     """Yield start and end of each sentence; sentences with a `[…]` are incomplete and left out."""
     start = 0
