@@ -20,6 +20,8 @@ from vault_memory.rules.context.quoting import (
 Answer = Mapping[str, Any]
 SHORT_REVISION = 12
 """Digits of a shortened revision"""
+_HIT_FIELDS = ("note", "lines", "date", "scope", "kind")
+"""The fields of a hit beside its text, where they have a value"""
 
 
 class Answered(NamedTuple):
@@ -72,10 +74,12 @@ def _hits_that_fit(hits: Sequence[Answer], longest: int) -> Sequence[Answer]:
 def of_context(answer: Answer) -> Answered:
     """Returns the answer with the block for a prompt, which is quoted already."""
     block = Quoted(answer["text"])
-    cut = [dict(left_out) for left_out in answer["cut"]]
-    return answered(
-        block, {"text": block, "cut": cut, "freshness": dict(answer["freshness"])}
-    )
+    data = {
+        "text": block,
+        "cut": [dict(left_out) for left_out in answer["cut"]],
+        "freshness": dict(answer["freshness"]),
+    }
+    return answered(block, data)
 
 
 def of_note(answer: Answer) -> Answered:
@@ -125,11 +129,13 @@ def of_entity(name: str, answer: Answer) -> Answered:
     title = f"{answer['name']} ({answer['type']})"
     if answer["aliases"]:
         title += f", also {', '.join(answer['aliases'])}"
-    profile = "\n".join(map(one_line, filter(None, (title, answer["summary"]))))
-    lines = [
+    profile_lines = [one_line(line) for line in (title, answer["summary"]) if line]
+    profile = "\n".join(profile_lines)
+    fact_lines = [
         f"{fact['id'] or 'follows'}  {_fact(fact)}" for fact in (*facts, *timeline)
     ]
-    entity = quotation("entity", {"name": answer["name"]}, "\n".join([profile, *lines]))
+    text = "\n".join([profile, *fact_lines])
+    entity = quotation("entity", {"name": answer["name"]}, text)
     data = _with_notice(profile) | {
         "name": name,
         "mentions": answer["mentions"],
@@ -144,9 +150,8 @@ def of_entity(name: str, answer: Answer) -> Answered:
 
 def answered(text: str, answer: Mapping[str, Any]) -> Answered:
     """Returns an answer that is safe in each of its fields."""
-    return Answered(
-        {name: _safe_data(value) for name, value in answer.items()}, safe(text)
-    )
+    data = {name: _safe_data(value) for name, value in answer.items()}
+    return Answered(data, safe(text))
 
 
 def safe(text: str) -> str:
@@ -155,8 +160,10 @@ def safe(text: str) -> str:
 
 
 def _safe_data(value: Any) -> Any:
+    if isinstance(value, Quoted):
+        return value
     if isinstance(value, str):
-        return value if isinstance(value, Quoted) else _name(value)
+        return _name(value)
     if isinstance(value, Mapping):
         return {_name(name): _safe_data(item) for name, item in value.items()}
     if isinstance(value, list | tuple):
@@ -171,7 +178,8 @@ def in_marks(quotations: Iterable[str]) -> Quoted:
 
 def quotation(kind: str, about: Mapping[str, str], text: str) -> Quoted:
     """Returns lines between tags that name their source."""
-    return Quoted("\n".join([opening(kind, **about), *quoted(lines_of(text)), CLOSING]))
+    lines = quoted(lines_of(text))
+    return Quoted("\n".join([opening(kind, **about), *lines, CLOSING]))
 
 
 def lines_of(text: str) -> list[str]:
@@ -204,19 +212,15 @@ def _hit(hit: Answer) -> Quoted:
 
 def _hit_as_data(hit: Answer) -> dict[str, Any]:
     """Returns a hit without its score. The heading is text of a note, so it goes into the tag."""
-    data = {
-        name: hit[name]
-        for name in ("note", "lines", "date", "scope", "kind")
-        if hit[name]
-    }
-    heading = {"heading": hit["heading"]} if hit["heading"] else {}
-    return data | {"text": quotation(hit["kind"], heading, hit["text"])}
+    data = {name: hit[name] for name in _HIT_FIELDS if hit[name]}
+    about = {"heading": hit["heading"]} if hit["heading"] else {}
+    data["text"] = quotation(hit["kind"], about, hit["text"])
+    return data
 
 
 def _fact(fact: Answer) -> str:
-    return one_line(
-        f"{fact['subject']} {fact['predicate']} {fact['object']}{_days(fact)}"
-    )
+    statement = f"{fact['subject']} {fact['predicate']} {fact['object']}"
+    return one_line(statement + _days(fact))
 
 
 def _fact_as_data(fact: Answer) -> dict[str, Any]:

@@ -75,9 +75,12 @@ CLOSING = f"</{NAME}>"
 
 def _attribute(value: str) -> str:
     """Returns a name or heading as an attribute. It is text of people, too, and may give orders."""
-    flag = FLAG if _gives_orders(one_line(value)) else ""
+    # A quotation mark would end the attribute, and `>` the tag.
     text = escaped(value).replace("<", "‹").replace(">", "›").replace('"', "'")
-    return flag + " ".join(text.split())
+    line = " ".join(text.split())
+    if _gives_orders(one_line(value)):
+        return FLAG + line
+    return line
 
 
 @lru_cache(maxsize=512)
@@ -101,15 +104,19 @@ def _harmless(text: str, sign: re.Match[str]) -> str:
     less, bracket = HARMLESS
     if _is_bracket(sign[0]):
         letters, _ = _letters_after(text, sign.end(), _FIRST_AFTER_OPEN)
-        begins_tag = _AFTER_OPEN.match(_without_hyphens(letters))
-        return bracket if begins_tag else sign[0]
+        if _AFTER_OPEN.match(_without_hyphens(letters)):
+            return bracket
+        return sign[0]
     letters, gap = _letters_after(text, sign.end(), _FIRST_AFTER_LESS)
     # At the end of a line: the next line may be cut away, so that another one follows.
     if not letters or _BREAKS.search(gap):
         return less
     if not gap and _NEXT_TO_LESS.match(letters):
         return less
-    return less if _AFTER_LESS.match(_without_hyphens(letters)) else sign[0]
+    # Behind a blank only the names of tags count: `a < b` stays as it is.
+    if _AFTER_LESS.match(_without_hyphens(letters)):
+        return less
+    return sign[0]
 
 
 @lru_cache(maxsize=1024)
@@ -141,9 +148,12 @@ def _ascii_letters_after(
     is_complete = len(letters) >= _FARTHEST or position + _WINDOW >= len(text)
     if not is_complete or not letters.isprintable():
         return None
-    gap = window[: len(window) - len(window.lstrip())]
+    gap_length = len(window) - len(window.lstrip())
+    gap = window[:gap_length]
     letters = letters[:_FARTHEST].lower().replace("`", "'")
-    return (letters if first.match(letters) else letters[:1]), gap
+    if not first.match(letters):
+        letters = letters[:1]
+    return letters, gap
 
 
 def _decoded_letters_after(
@@ -178,6 +188,7 @@ def _next_character(text: str, position: int) -> tuple[str, int]:
 def _decoded(entity: str) -> str:
     """Returns the text of an entity or a JSON escape, which may be escaped twice."""
     if entity.startswith("\\"):
+        # JSON within JSON doubles each backslash.
         escape = re.sub(r"\\+", r"\\", entity)
         return str(json.loads(f'"{escape.lower()}"'))
     if not entity.startswith("&"):
@@ -227,6 +238,7 @@ def with_flags(lines: Sequence[str]) -> list[str]:
     Lines that pose as a tag of this program are flagged, too. Such a tag may span two lines.
     """
     suspicious = set(_suspicious(lines))
+    # The sign that begins a tag may be the last letter of the line before.
     last_letter = ""
     for index, line in enumerate(lines):
         letters = _without_hyphens(skeleton(line).replace(" ", ""))

@@ -22,11 +22,8 @@ def without_archive(text: str) -> str:
     if ARCHIVED.casefold() not in text.casefold():
         return text
     lines = text.split("\n")
-    headings = [
-        block
-        for block in outline.outline(text.encode()).blocks
-        if block.kind == "heading"
-    ]
+    blocks = outline.outline(text.encode()).blocks
+    headings = [block for block in blocks if block.kind == "heading"]
     edges = [*(block.first for block in headings), len(lines)]
     active = lines[: edges[0]]
     archive_level = 0

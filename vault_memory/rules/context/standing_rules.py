@@ -141,7 +141,9 @@ def reads_like_rule(text: str) -> bool:
         return True
     if text.isascii():
         return False
-    return _reads_like_rule("\n".join(map(skeleton, plain.splitlines())))
+    # A Cyrillic or a mathematical letter may look like a Latin one.
+    look_alike = "\n".join(map(skeleton, plain.splitlines()))
+    return _reads_like_rule(look_alike)
 
 
 def _reads_like_rule(plain: str) -> bool:
@@ -166,23 +168,32 @@ def sentence_keys(turn: str) -> frozenset[str]:
     """Returns keys of the sentences that the owner says in a turn in their own name.
 
     Quotations, text after a line break or a colon, and questions do not count: they are words of
-    others, or no requests. A long turn does not count, because it is a pasted document.
+    others, or no requests.
     """
-    if len(turn) > LONGEST_TURN:
-        return frozenset()
-    lines = [line for line in turn.strip().splitlines() if line.strip()]
-    if not lines or lines[0].lstrip().startswith(">"):
-        return frozenset()
-    keys = set()
-    for sentence in _sentences(_QUOTED.sub(" \0 ", _plain(lines[0]))):
+    keys: set[str] = set()
+    without_quotations = _QUOTED.sub(" \0 ", _plain(_own_line(turn)))
+    for sentence in _sentences(without_quotations):
         head, colon, tail = _split_at_colon(sentence)
         # The text after "please save:" is pasted or cited.
         if colon and _words(head):
             break
         spoken = tail if colon else head
-        if "\0" not in spoken and not spoken.rstrip().endswith(("?", "？", "؟")):
+        has_quotation = "\0" in spoken
+        is_question = spoken.rstrip().endswith(("?", "？", "؟"))
+        if not has_quotation and not is_question:
             keys.add(_key(spoken))
     return frozenset(key for key in keys if key)
+
+
+def _own_line(turn: str) -> str:
+    """Returns the first line of a turn; empty when the turn is pasted or quoted."""
+    # A long turn is a pasted document.
+    if len(turn) > LONGEST_TURN:
+        return ""
+    lines = [line for line in turn.strip().splitlines() if line.strip()]
+    if not lines or lines[0].lstrip().startswith(">"):
+        return ""
+    return lines[0]
 
 
 def was_said(line: str, keys: Collection[str]) -> bool:
