@@ -26,11 +26,11 @@ from vault_memory.learning.steps import STEPS
 
 NOW = datetime.fromisoformat("2026-05-26T03:05:00+00:00")
 SAID = (
-    ("mira", "", "I am allergic to mackerel."),
+    ("mira", "", "I am allergic to mackerel since I was a child."),
     ("mira", "", "I moved to Ostervik last week."),
     ("mira", "", "From now on, give me the wind in Beaufort."),
     ("mira", "", "My sister Anneke works at the harbour."),
-    ("tomas", "", "I love sour cherries."),
+    ("tomas", "", "I love sour cherries since that summer."),
     ("tomas", "fogbell", "The bell weighs ninety kilos."),
     ("mira", "fogbell", "Greta rings in the fog."),
 )

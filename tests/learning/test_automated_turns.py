@@ -39,7 +39,11 @@ def sign_id(sign: dict[str, str]) -> str:
 def test_a_statement_of_a_job_does_not_end_a_fact_the_person_stated(bedroom, sign):
     bedroom.say("I moved to Bergen.")
     bedroom.sleep()
-    bedroom.say("I live in Paris. I love sour cherries.", day="2026-05-26", **sign)
+    bedroom.say(
+        "I live in Paris. I love sour cherries since that summer.",
+        day="2026-05-26",
+        **sign,
+    )
     bedroom.say("From now on, answer in French.", day="2026-05-26", at="18:05", **sign)
     before = bedroom.files()
 

@@ -73,7 +73,7 @@ def test_however_the_model_answers_the_night_learns_and_the_audit_records_how(
     bedroom, mood
 ):
     script, rung, reason = MOODS[mood]
-    said = bedroom.say("I am allergic to mackerel.")
+    said = bedroom.say("I am allergic to mackerel since I was a child.")
     others = {
         name: raw
         for name, raw in bedroom.files().items()
@@ -111,7 +111,7 @@ def test_an_attempt_of_the_model_to_write_elsewhere_is_refused_and_recorded(
         said["memories"] += learned(asked)["memories"] if and_learns else []
         return Sent(200, completion(json.dumps(said)))
 
-    bedroom.say("I am allergic to mackerel.")
+    bedroom.say("I am allergic to mackerel since I was a child.")
     others = {
         name: raw
         for name, raw in bedroom.files().items()
@@ -148,7 +148,7 @@ def test_a_memory_without_evidence_is_only_proposed(bedroom):
         )
         return Sent(200, completion(json.dumps(said)))
 
-    bedroom.say("I am allergic to mackerel.")
+    bedroom.say("I am allergic to mackerel since I was a child.")
     with model(bedroom, answers):
         out = bedroom.sleep()[SCOPE]
 
@@ -211,7 +211,7 @@ def test_the_model_may_edit_the_profile_within_the_policy(bedroom):
         said = {"ops": ops} if "You keep the note" in asked.system else learned(asked)
         return Sent(200, completion(json.dumps(said)))
 
-    bedroom.say("I am allergic to mackerel.")
+    bedroom.say("I am allergic to mackerel since I was a child.")
     with model(bedroom, answers, SLEEP_CYCLE_CURATE_USER_MEMORY="true"):
         out = bedroom.sleep()[SCOPE]
 
@@ -228,7 +228,7 @@ def test_the_model_may_edit_the_profile_within_the_policy(bedroom):
 def test_saves_during_the_models_answer_are_kept_and_the_night_still_completes(
     bedroom,
 ):
-    bedroom.say("I am allergic to mackerel.")
+    bedroom.say("I am allergic to mackerel since I was a child.")
     bedroom.seen.write(NOTE, "## Mine\n\n- before\n")
     edited = threading.Event()
 
@@ -293,7 +293,7 @@ def test_a_note_saved_just_now_gets_its_new_lines_a_moment_later(bedroom):
         "mira",
         "--now",
         f"{now:%Y-%m-%dT00:00:01}+00:00",
-        "I am allergic to mackerel.",
+        "I am allergic to mackerel since I was a child.",
     )
 
     def answers(asked: Asked) -> Sent:
@@ -351,7 +351,7 @@ def test_a_week_with_news_is_reflected_on_once(bedroom):
 )
 def test_a_real_model_gives_valid_supported_and_repeatable_answers(bedroom, request):
     said = [
-        bedroom.say("I am allergic to mackerel."),
+        bedroom.say("I am allergic to mackerel since I was a child."),
         bedroom.say("I moved to Ostervik in May.", at="18:05"),
     ]
     bedroom.set(
@@ -383,7 +383,7 @@ def test_one_invalid_entry_in_an_answer_costs_no_fact_and_is_recorded(bedroom):
         said["facts"] = ["mira avoids fish", fact | {"evidence": [asked.turns[0][0]]}]
         return Sent(200, completion(json.dumps(said)))
 
-    bedroom.say("I am allergic to mackerel.")
+    bedroom.say("I am allergic to mackerel since I was a child.")
     with model(bedroom, answers) as asked:
         out = bedroom.sleep()[SCOPE]
 

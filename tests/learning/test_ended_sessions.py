@@ -40,9 +40,11 @@ def end_session(bedroom, session):
 def test_an_ended_conversation_is_learned_before_the_night_and_not_again(bedroom):
     with model(bedroom, learns) as asked:
         bedroom.sleep(now="2026-05-25T02:05+01:00")
-        record_turn(bedroom, "I am allergic to mackerel.", "tea", "10:00")
         record_turn(
-            bedroom, "I love sour cherries.", "walk", "11:00"
+            bedroom, "I am allergic to mackerel since I was a child.", "tea", "10:00"
+        )
+        record_turn(
+            bedroom, "I love sour cherries since that summer.", "walk", "11:00"
         )  # which ends the one before
         [done] = learn(bedroom).scopes
         assert (done["session"], done["gathered"], done["memories"], done["state"]) == (
@@ -73,16 +75,18 @@ def test_a_continued_conversation_is_learned_again_with_only_its_new_turns(
     bedroom,
 ):
     with model(bedroom, learns) as asked:
-        record_turn(bedroom, "I am allergic to mackerel.", "tea", "10:00")
+        record_turn(
+            bedroom, "I am allergic to mackerel since I was a child.", "tea", "10:00"
+        )
         end_session(bedroom, "tea")
         learn(bedroom)
-        record_turn(bedroom, "I love sour cherries.", "tea", "11:00")
+        record_turn(bedroom, "I love sour cherries since that summer.", "tea", "11:00")
         assert learn(bedroom).scopes == ()
         end_session(bedroom, "tea")
         [done] = learn(bedroom).scopes
         assert done["gathered"] == 1
         assert [text for _, _, text in asked.asked[-1].turns] == [
-            "I love sour cherries."
+            "I love sour cherries since that summer."
         ]
         assert (
             bedroom.text(NOTE).count("mackerel")
@@ -119,7 +123,9 @@ def test_nothing_is_pruned_curated_or_reflected_before_the_night(bedroom):
     with model(bedroom, learns, **settings) as asked:
         before = {name for name in bedroom.files() if "/memories/" in name}
         profile = bedroom.text(PROFILE)
-        record_turn(bedroom, "I am allergic to mackerel.", "tea", "10:00")
+        record_turn(
+            bedroom, "I am allergic to mackerel since I was a child.", "tea", "10:00"
+        )
         end_session(bedroom, "tea")
         learn(bedroom)
         assert [question.wants for question in asked.asked] == ["memories", "facts"]
@@ -133,7 +139,9 @@ def test_nothing_is_pruned_curated_or_reflected_before_the_night(bedroom):
 
 
 def test_without_a_model_and_in_channels_conversations_wait_for_the_night(bedroom):
-    record_turn(bedroom, "I am allergic to mackerel.", "tea", "10:00")
+    record_turn(
+        bedroom, "I am allergic to mackerel since I was a child.", "tea", "10:00"
+    )
     end_session(bedroom, "tea")
     assert learn(bedroom).scopes == ()
     with model(bedroom, learns):
@@ -147,7 +155,9 @@ def test_without_a_model_and_in_channels_conversations_wait_for_the_night(bedroo
 
 def test_while_the_model_is_down_nothing_is_learned_and_the_night_takes_over(bedroom):
     with model(bedroom, fails(500, "broken", Retry_After="0")):
-        record_turn(bedroom, "I am allergic to mackerel.", "tea", "10:00")
+        record_turn(
+            bedroom, "I am allergic to mackerel since I was a child.", "tea", "10:00"
+        )
         end_session(bedroom, "tea")
         failed = learn(bedroom)
         assert failed.failed
@@ -169,7 +179,9 @@ def test_learning_interrupted_by_a_kill_is_completed_by_the_next_run(bedroom):
         pass
 
     with model(bedroom, learns):
-        record_turn(bedroom, "I am allergic to mackerel.", "tea", "10:00")
+        record_turn(
+            bedroom, "I am allergic to mackerel since I was a child.", "tea", "10:00"
+        )
         end_session(bedroom, "tea")
         with VaultMemory.open(
             bedroom.vault, environment=bedroom.seen.environment
@@ -184,7 +196,7 @@ def test_learning_interrupted_by_a_kill_is_completed_by_the_next_run(bedroom):
                 CheckpointStore.close = real
             assert shelf.open_cycle(SCOPE).session == "tea"
         assert "mackerel" in bedroom.text(NOTE)
-        record_turn(bedroom, "I love sour cherries.", "walk", "11:00")
+        record_turn(bedroom, "I love sour cherries since that summer.", "walk", "11:00")
 
         assert bedroom.sleep()[SCOPE]["gathered"] == 2
         assert bedroom.text(NOTE).count("mackerel") == 1
@@ -195,7 +207,9 @@ def test_the_daemon_backs_off_while_the_model_does_not_answer(bedroom, monkeypat
     monkeypatch.setattr(learning_thread, "FIRST_SECONDS", 1000.0)
     bedroom.sleep(now="2026-05-25T02:05+01:00")
     with model(bedroom, fails(500, "broken", Retry_After="0")) as asked:
-        record_turn(bedroom, "I am allergic to mackerel.", "tea", "10:00")
+        record_turn(
+            bedroom, "I am allergic to mackerel since I was a child.", "tea", "10:00"
+        )
         end_session(bedroom, "tea")
         worker = learning_thread.Nights(
             VaultMemory.open(bedroom.vault, environment=bedroom.seen.environment)
@@ -237,7 +251,7 @@ def test_a_daemon_learns_an_ended_conversation_within_seconds_and_the_night_adds
                 "user",
                 "--user",
                 "mira",
-                "I am allergic to mackerel.",
+                "I am allergic to mackerel since I was a child.",
             )
             seen.ok("end-session", "tea", "--user", "mira")
             notes = bedroom.vault / "Users/mira/memories"

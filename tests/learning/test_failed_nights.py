@@ -21,7 +21,7 @@ SCOPE = "user:mira"
     ],
 )
 def test_a_night_killed_during_an_answer_learns_from_its_day_later(bedroom, repeated):
-    bedroom.say("I am allergic to mackerel.")
+    bedroom.say("I am allergic to mackerel since I was a child.")
     with ScriptedModel(says({}, wait=60), learns) as model:
         bedroom.set(BRAIN_KIND="openai", BRAIN_BASE_URL=model.url, BRAIN_MODEL="small")
         env = bedroom.seen.environment

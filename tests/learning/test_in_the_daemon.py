@@ -25,7 +25,7 @@ def test_the_daemon_keeps_indexing_while_a_slow_model_answers_for_the_night(
         "user",
         "--user",
         "mira",
-        "I am allergic to mackerel.",
+        "I am allergic to mackerel since I was a child.",
     )
     with ScriptedModel(answers) as model:
         bedroom.set(BRAIN_KIND="openai", BRAIN_BASE_URL=model.url, BRAIN_MODEL="small")

@@ -191,7 +191,7 @@ def test_a_transcript_already_read_is_not_opened_again_until_it_changes(tmp_path
 
 
 def test_a_late_turn_of_another_device_is_learned_into_the_note_of_its_day(bedroom):
-    bedroom.say("I am allergic to mackerel.", day="2026-05-24")
+    bedroom.say("I am allergic to mackerel since I was a child.", day="2026-05-24")
     bedroom.sleep(now="2026-05-25T02:05+01:00")
     turn = Turn(
         "p1",
@@ -200,7 +200,7 @@ def test_a_late_turn_of_another_device_is_learned_into_the_note_of_its_day(bedro
         "user",
         "mira",
         "",
-        "I love sour cherries.",
+        "I love sour cherries since that summer.",
         device="phone",
     )
     late = bedroom.vault / "Users/mira/transcripts/2026-05-24.phone.jsonl"
@@ -211,7 +211,7 @@ def test_a_late_turn_of_another_device_is_learned_into_the_note_of_its_day(bedro
     assert (out["gathered"], out["memories"]) == (1, 1)
     note = bedroom.text("Users/mira/memories/2026-05-24.md")
     assert "mackerel" in note
-    assert "sour cherries (2026-05-24, ref:p1)" in note
+    assert "sour cherries since that summer (2026-05-24, ref:p1)" in note
     assert bedroom.sleep()[SCOPE]["gathered"] == 0
 
 
@@ -224,7 +224,7 @@ def test_a_turn_that_arrives_during_an_interrupted_night_is_learned_too(bedroom)
         if step == "write_notes":
             raise Stopped
 
-    bedroom.say("I am allergic to mackerel.")
+    bedroom.say("I am allergic to mackerel since I was a child.")
     with (
         VaultMemory.open(bedroom.vault, environment=bedroom.seen.environment) as memory,
         suppress(Stopped),
@@ -232,7 +232,7 @@ def test_a_turn_that_arrives_during_an_interrupted_night_is_learned_too(bedroom)
         memory.sleep(
             scopes=[SCOPE], now=datetime(2026, 5, 26, 1, 5, tzinfo=UTC), after=stop
         )
-    bedroom.say("I love sour cherries.", at="17:00")
+    bedroom.say("I love sour cherries since that summer.", at="17:00")
 
     assert bedroom.sleep()[SCOPE]["gathered"] == 2
     note = bedroom.text("Users/mira/memories/2026-05-25.md")

@@ -9,7 +9,7 @@ SCOPE = "user:mira"
 
 
 def test_a_conversation_becomes_notes_and_facts_that_search_finds(bedroom):
-    said = bedroom.say("I am allergic to mackerel.")
+    said = bedroom.say("I am allergic to mackerel since I was a child.")
     bedroom.say("Noted!", role="assistant", at="18:01")
 
     out = bedroom.sleep()[SCOPE]
@@ -21,14 +21,17 @@ def test_a_conversation_becomes_notes_and_facts_that_search_finds(bedroom):
         out["rung"],
         out["state"],
     ) == (2, 1, 1, "rules", "done")
-    assert f"I am allergic to mackerel (2026-05-25, ref:{said})" in bedroom.text(NOTE)
+    assert (
+        f"I am allergic to mackerel since I was a child (2026-05-25, ref:{said})"
+        in bedroom.text(NOTE)
+    )
     assert f"- allergic_to: mackerel (ref:{said})" in bedroom.text(FACTS)
     hits = bedroom.seen.search("mackerel", "--kind", "dated", "--kind", "facts")["hits"]
     assert {NOTE, FACTS} == {hit["note"] for hit in hits}
 
 
 def test_the_next_night_adds_nothing_again(bedroom):
-    bedroom.say("I am allergic to mackerel.")
+    bedroom.say("I am allergic to mackerel since I was a child.")
     bedroom.sleep()
     before = bedroom.files()
 
@@ -44,7 +47,7 @@ def test_the_next_night_adds_nothing_again(bedroom):
 
 
 def test_after_losing_its_state_a_night_still_adds_nothing_again(bedroom):
-    bedroom.say("I am allergic to mackerel.")
+    bedroom.say("I am allergic to mackerel since I was a child.")
     bedroom.sleep()
     before = bedroom.text(NOTE), bedroom.text(FACTS)
     for file in (bedroom.seen.state / "nights").glob("*.json"):
@@ -59,8 +62,8 @@ def test_after_losing_its_state_a_night_still_adds_nothing_again(bedroom):
 def test_after_a_gap_each_day_is_learned_into_its_own_note(bedroom):
     bedroom.say("I moved to Ostervik.", day="2026-05-20")
     bedroom.sleep(now="2026-05-21T02:05+01:00")
-    bedroom.say("I am allergic to mackerel.", day="2026-05-22")
-    bedroom.say("I love sour cherries.", day="2026-05-24")
+    bedroom.say("I am allergic to mackerel since I was a child.", day="2026-05-22")
+    bedroom.say("I love sour cherries since that summer.", day="2026-05-24")
 
     out = bedroom.sleep(now="2026-05-30T09:00+01:00")[SCOPE]
 
@@ -70,8 +73,8 @@ def test_after_a_gap_each_day_is_learned_into_its_own_note(bedroom):
 
 
 def test_the_first_night_looks_back_only_one_day(bedroom):
-    bedroom.say("I am allergic to mackerel.", day="2026-05-10")
-    bedroom.say("I love sour cherries.", day="2026-05-25")
+    bedroom.say("I am allergic to mackerel since I was a child.", day="2026-05-10")
+    bedroom.say("I love sour cherries since that summer.", day="2026-05-25")
 
     assert bedroom.sleep()[SCOPE]["gathered"] == 1
     assert "mackerel" not in bedroom.text(FACTS)
@@ -80,7 +83,7 @@ def test_the_first_night_looks_back_only_one_day(bedroom):
 def test_an_existing_note_keeps_every_line(bedroom):
     before = "# A day of mine\r\n\r\nI wrote this.\r\n\r\n## Boats\r\n\r\n- Petrel\r\n"
     (bedroom.vault / NOTE).write_bytes(before.encode())
-    bedroom.say("I am allergic to mackerel.")
+    bedroom.say("I am allergic to mackerel since I was a child.")
 
     bedroom.sleep()
 
@@ -91,7 +94,7 @@ def test_an_existing_note_keeps_every_line(bedroom):
 
 
 def test_statements_of_others_are_not_learned(bedroom):
-    bedroom.say("I am allergic to mackerel.", role="assistant")
+    bedroom.say("I am allergic to mackerel since I was a child.", role="assistant")
     bedroom.say("I live in Faro.", origin="email")
     before = bedroom.files()
 
@@ -102,8 +105,10 @@ def test_statements_of_others_are_not_learned(bedroom):
 def test_a_channel_note_names_the_speakers_and_nothing_of_it_becomes_personal(
     bedroom,
 ):
-    bedroom.say("I am allergic to mackerel.", channel="fogbell")
-    bedroom.say("I love sour cherries.", user="tomas", channel="fogbell")
+    bedroom.say("I am allergic to mackerel since I was a child.", channel="fogbell")
+    bedroom.say(
+        "I love sour cherries since that summer.", user="tomas", channel="fogbell"
+    )
     mine = {
         name: raw for name, raw in bedroom.files().items() if name.startswith("Users/")
     }
@@ -120,9 +125,9 @@ def test_a_channel_note_names_the_speakers_and_nothing_of_it_becomes_personal(
 
 
 def test_only_due_nights_are_done(bedroom):
-    bedroom.say("I am allergic to mackerel.")
+    bedroom.say("I am allergic to mackerel since I was a child.")
     bedroom.sleep("--due", now="2026-05-25T23:00+01:00")
-    bedroom.say("I love sour cherries.", at="23:30")
+    bedroom.say("I love sour cherries since that summer.", at="23:30")
 
     assert bedroom.sleep("--due", now="2026-05-26T01:59+01:00") == {}
     assert bedroom.sleep("--due", now="2026-05-26T02:00+01:00")[SCOPE]["gathered"] == 1
@@ -130,7 +135,7 @@ def test_only_due_nights_are_done(bedroom):
 
 
 def test_a_dry_run_reports_the_results_and_changes_nothing(bedroom):
-    bedroom.say("I am allergic to mackerel.")
+    bedroom.say("I am allergic to mackerel since I was a child.")
     before = bedroom.files()
 
     out = bedroom.sleep("--dry-run")[SCOPE]
@@ -143,7 +148,7 @@ def test_a_dry_run_reports_the_results_and_changes_nothing(bedroom):
 def test_the_printed_report_quotes_memories_but_its_stored_copy_does_not(
     bedroom,
 ):
-    bedroom.say("I am allergic to mackerel.")
+    bedroom.say("I am allergic to mackerel since I was a child.")
 
     done = bedroom.seen.run(
         "sleep", "--user", "mira", "--now", "2026-05-26T02:05+01:00"
@@ -154,14 +159,14 @@ def test_the_printed_report_quotes_memories_but_its_stored_copy_does_not(
     )
     assert "> [identity] I am allergic to mackerel" in done.out
     kept = (bedroom.seen.state / "nights" / "reports" / "2026-05-26.md").read_text()
-    assert f"written: {NOTE}" in kept
+    assert f"written: {FACTS}, {NOTE}" in kept
     assert "mackerel" not in kept
     for file in (bedroom.seen.state / "nights").rglob("*.json"):
         assert "mackerel" not in file.read_text()
 
 
 def test_status_reports_the_last_and_the_next_night(bedroom):
-    bedroom.say("I am allergic to mackerel.")
+    bedroom.say("I am allergic to mackerel since I was a child.")
     bedroom.sleep()
 
     night = bedroom.seen.ok("status", "--now", "2026-05-26T12:00+01:00")["night"]
@@ -252,9 +257,9 @@ def test_an_expired_note_is_in_the_audit_and_can_be_restored(bedroom):
 
 def test_transcripts_expire_only_after_a_night_has_learned_from_them(bedroom):
     bedroom.set(RETENTION_TRANSCRIPT_DAYS="3")
-    bedroom.say("I love sour cherries.", day="2026-05-20")
+    bedroom.say("I love sour cherries since that summer.", day="2026-05-20")
     first = bedroom.sleep("--user", "mira", now="2026-05-26T02:05+01:00")[SCOPE]
-    bedroom.say("I am allergic to mackerel.", day="2026-05-26")
+    bedroom.say("I am allergic to mackerel since I was a child.", day="2026-05-26")
 
     last = bedroom.sleep("--user", "mira", now="2026-05-27T02:05+01:00")[SCOPE]
 

@@ -106,8 +106,8 @@ TEXTS = st.one_of(
     st.just("ok"),
     st.integers(1, 900).map("x".__mul__),
     st.integers(1, 90).map("a\n".__mul__),
-    st.just("I love sour cherries."),
-    st.just("I am allergic to mackerel."),
+    st.just("I love sour cherries since that summer."),
+    st.just("I am allergic to mackerel since I was a child."),
 )
 
 
@@ -120,7 +120,8 @@ TEXTS = st.one_of(
     kills=st.lists(st.integers(0, len(STEPS) - 1), max_size=6),
 )
 @example(
-    [("I love sour cherries.", "a", False)] + [("x" * 400, "b", False)] * 8,
+    [("I love sour cherries since that summer.", "a", False)]
+    + [("x" * 400, "b", False)] * 8,
     900,
     list(range(len(STEPS))),
 )

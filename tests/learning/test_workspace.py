@@ -25,7 +25,7 @@ def test_in_a_workspace_the_night_writes_beside_the_existing_notes(outside: Outs
         "main",
         "--now",
         "2026-05-25T18:00+00:00",
-        "I am allergic to mackerel.",
+        "I am allergic to mackerel since I was a child.",
     )
 
     [out] = outside.ok("sleep", "--now", "2026-05-26T02:05+00:00")["scopes"]
@@ -54,7 +54,7 @@ def test_a_new_person_gets_notes_where_others_have_theirs(
         "user",
         "--user",
         "李",
-        "I am allergic to mackerel.",
+        "I am allergic to mackerel since I was a child.",
     )
 
     out = {one["scope"]: one for one in outside.ok("sleep")["scopes"]}

@@ -169,6 +169,7 @@ class ScopeNightJson(TypedDict):
     memories: Count
     facts: Count
     rules: Count
+    duplicates: Annotated[Count, Meta(description="Texts that the notes say already")]
     curated: Count
     proposed: Count
     refused: Count

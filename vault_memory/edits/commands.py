@@ -164,6 +164,17 @@ class RedactText:
 
 
 @dataclass(frozen=True, slots=True)
+class RecordDuplicates:
+    """Records texts that items of the note say already; see `rules.edits.skipped_duplicates`."""
+
+    skips: tuple[Mapping[str, Any], ...]
+
+    def fields(self) -> JsonFields:
+        """Returns the fields of the action in the journal."""
+        return {"skips": self.skips}
+
+
+@dataclass(frozen=True, slots=True)
 class RetireNote:
     """Throws the note away because of its age."""
 
@@ -184,6 +195,7 @@ EditAction = (
     | MoveSections
     | ChangeFacts
     | RedactText
+    | RecordDuplicates
     | RetireNote
 )
 
@@ -334,4 +346,5 @@ _ACTION_READERS: dict[str, Callable[[Any], EditAction]] = {
     "folds": _read_merge,
     "moves": _read_moves,
     "facts": lambda wishes: ChangeFacts(tuple(wishes)),
+    "skips": lambda skips: RecordDuplicates(tuple(skips)),
 }

@@ -22,6 +22,7 @@ from vault_memory.edits.commands import (
     EditText,
     MergeCopy,
     MoveSections,
+    RecordDuplicates,
     RedactText,
     RestoreLines,
     RestoreVersion,
@@ -383,6 +384,9 @@ class Forgetter:
                 return self._redact_moves(action)
             case ChangeFacts():
                 return self._redact_wishes(action)
+            case RecordDuplicates(skips):
+                kept = tuple(skip for skip in skips if not self._is_in_op(skip))
+                return RecordDuplicates(kept) if kept else None
             case (
                 UndoRecord()
                 | RestoreVersion()

@@ -13,7 +13,13 @@ from datetime import date, datetime, timedelta, tzinfo
 from hashlib import sha256
 from typing import TYPE_CHECKING, Any
 
-from vault_memory.edits.commands import ApplyOps, ChangeFacts, EditAction, RunOptions
+from vault_memory.edits.commands import (
+    ApplyOps,
+    ChangeFacts,
+    EditAction,
+    RecordDuplicates,
+    RunOptions,
+)
 from vault_memory.errors import VaultMemoryError
 from vault_memory.lazy import lazy_module
 from vault_memory.learning.checkpoint import CheckpointStore, OpenCycle
@@ -22,6 +28,7 @@ from vault_memory.learning.unread_turns import ROOM, Gathered, Log
 from vault_memory.markdown.document import SectionedDoc, parse
 from vault_memory.markdown.note_items import short_hash
 from vault_memory.rules.learning.candidate import Extraction
+from vault_memory.rules.learning.twins import JACCARD
 from vault_memory.rules.paths.scope_notes import Places
 
 if TYPE_CHECKING:
@@ -86,6 +93,8 @@ class CycleRequest:
     """characters of one question to the brain, without its instructions"""
     again: "DayAgain | None" = None
     """turns to read once more; for a dry run, which may not mark them as unread"""
+    jaccard: float = JACCARD
+    """the similarity of words from which two texts say the same"""
 
 
 @dataclass(slots=True)
@@ -98,6 +107,8 @@ class CycleOutcome:
     memories: int = 0
     facts: int = 0
     rules: int = 0
+    duplicates: int = 0
+    """texts that the notes say already"""
     curated: int = 0
     proposed: int = 0
     refused: int = 0
@@ -133,6 +144,7 @@ class CycleOutcome:
             "memories": self.memories,
             "facts": self.facts,
             "rules": self.rules,
+            "duplicates": self.duplicates,
             "curated": self.curated,
             "proposed": self.proposed,
             "refused": self.refused,
@@ -281,7 +293,7 @@ class LearningCycle:
     ) -> RunOutcome:
         """Edits a note once, even when the cycle runs again. `action` replaces `ops`."""
         action = action or ApplyOps(tuple(ops))
-        if action in (ApplyOps(), ChangeFacts(())):
+        if action in (ApplyOps(), ChangeFacts(()), RecordDuplicates(())):
             return RunOutcome()
         previous = self._previous_run(step, note)
         if previous is not None:

@@ -9,6 +9,7 @@ COUNTS = (
     ("memories", "remembered", "remembered"),
     ("facts", "fact", "facts"),
     ("rules", "rule", "rules"),
+    ("duplicates", "said before", "said before"),
     ("curated", "edit of USER.md", "edits of USER.md"),
     ("reflected", "line of reflection", "lines of reflection"),
     ("pruned", "file aged out", "files aged out"),

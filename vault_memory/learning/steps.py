@@ -11,10 +11,11 @@ from typing import TYPE_CHECKING, Any
 
 from vault_memory.edits.commands import RETENTION, ChangeFacts, RetireNote
 from vault_memory.errors import VaultMemoryError
-from vault_memory.lazy import lazy_module
 from vault_memory.learning import prompts
 from vault_memory.learning.asking import ask_the_brain
+from vault_memory.learning.attributes import fact_wishes, without_attributes
 from vault_memory.learning.checkpoint import OpenCycle
+from vault_memory.learning.duplicates import without_duplicates
 from vault_memory.learning.learned_rules import (
     ARCHIVED,
     archive_ops,
@@ -32,17 +33,12 @@ from vault_memory.learning.unread_turns import (
     unread,
 )
 from vault_memory.learning.weekly_reflection import reflect
-from vault_memory.markdown.items import day as parse_day
 from vault_memory.rules.conversations.turn import Turn
-from vault_memory.rules.facts.fact import Fact
 from vault_memory.rules.learning.extraction import read_answer
 
 if TYPE_CHECKING:
     from vault_memory.contract import NightState
-    from vault_memory.edits.plans import fact_edits
     from vault_memory.learning.cycle import LearningCycle
-else:
-    fact_edits = lazy_module("vault_memory.edits.plans.fact_edits")
 
 logger = logging.getLogger(__name__)
 
@@ -149,7 +145,7 @@ def write_notes(cycle: "LearningCycle") -> None:
     """Appends memories to the dated note of their day. Refused ones go into the audit log."""
     places, outcome = cycle.places, cycle.outcome
     by_day = lines_by_day(
-        cycle.extraction,
+        without_attributes(cycle),
         cycle.gathered.evidence,
         cycle.zone,
         attributed=cycle.kind == "channel",
@@ -158,9 +154,12 @@ def write_notes(cycle: "LearningCycle") -> None:
         {"op": "memory", "line": memory.text, "reason": memory.reason}
         for memory in cycle.extraction.dropped
     ]
-    for day, lines in by_day.items():
+    by_note = without_duplicates(cycle, by_day, LEARNED)
+    for day in by_day:
         note = places.note_of(day)
-        ordered = cycle.first_lines(note, lines)
+        if note not in by_note:
+            continue
+        ordered = cycle.first_lines(note, by_note[note])
         ops = ops_for(cycle.doc(note), LEARNED, ordered)
         result = cycle.edit(f"note {day}", note, [*ops, *dropped])
         dropped = []
@@ -182,26 +181,7 @@ def propose_doubts(cycle: "LearningCycle") -> None:
 
 def state_facts(cycle: "LearningCycle") -> None:
     """Writes facts into FACTS.md, also when there are no memories."""
-    evidence = cycle.gathered.evidence
-    wishes = []
-    for candidate in cycle.extraction.facts:
-        turn_ids = [turn_id for turn_id in candidate.evidence if turn_id in evidence]
-        if not turn_ids:
-            continue
-        turn = evidence[turn_ids[0]]
-        fact = Fact(
-            "",
-            candidate.subject,
-            candidate.predicate,
-            candidate.object,
-            parse_day(candidate.valid_from),
-            parse_day(candidate.valid_until),
-            ref=turn.id,
-            scope=cycle.scope,
-        )
-        rules = cycle.deps.fact_rules(day_of(turn, cycle.zone))
-        wishes.append(fact_edits.wish_of("add", cycle.scope, rules, fact=fact))
-    action = ChangeFacts(tuple(wishes))
+    action = ChangeFacts(fact_wishes(cycle))
     result = cycle.edit("facts", cycle.places.facts, action=action)
     cycle.outcome.facts = sum(
         remark.startswith(FACT_REMARK) and remark.split()[-1] in NEW_FACT
@@ -395,8 +375,8 @@ STEPS: tuple[Callable[["LearningCycle"], None], ...] = (
     load_checkpoint,
     gather_turns,
     ask_the_brain,
-    write_notes,
     state_facts,
+    write_notes,
     keep_rules,
     propose_doubts,
     prune,

@@ -15,6 +15,7 @@ from vault_memory.edits.commands import (
     EditText,
     MergeCopy,
     MoveSections,
+    RecordDuplicates,
     RedactText,
     RestoreLines,
     RestoreVersion,
@@ -32,6 +33,7 @@ from vault_memory.markdown.document import parse, render
 from vault_memory.markdown.note_items import items_of
 from vault_memory.rules.edits.audit_record import BOT_SOURCES, Proposal, RecordedOp
 from vault_memory.rules.edits.ownership import replay
+from vault_memory.rules.edits.skipped_duplicates import skipped_op
 
 if TYPE_CHECKING:
     from vault_memory.edits.plans import (
@@ -88,6 +90,8 @@ def plan_command(
         case RedactText(count):
             op = RecordedOp({"op": FORGET}, "applied")
             return RedactionPlan(before, before, (op,) * count)
+        case RecordDuplicates(skips):
+            return EditPlan(before, before, tuple(map(skipped_op, skips)))
         case RetireNote():
             return _plan_retirement(before)
         case _ as unknown:

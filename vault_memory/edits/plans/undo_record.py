@@ -7,6 +7,7 @@ from vault_memory.edits.commands import EditCommand
 from vault_memory.edits.plans.plan import EditPlan, PlanInputs
 from vault_memory.lazy import lazy_module
 from vault_memory.rules.edits.audit_record import Record, RecordedOp
+from vault_memory.rules.edits.skipped_duplicates import undone_skips
 from vault_memory.rules.edits.undo import NotUndoable, Undone, undo
 from vault_memory.vault.snapshots import revision_of
 
@@ -25,6 +26,9 @@ def plan_undo(
 ) -> EditPlan:
     """Returns the plan. Raises NotUndoable."""
     record = _find_record(command.note, record_id, inputs)
+    skips = undone_skips(record)
+    if skips and not record.diff:
+        return EditPlan(before, before, skips)
     # A note that the record took away and a note that is missing now are both empty.
     if before is None and not record.after:
         record = replace(record, after=EMPTY_NOTE)

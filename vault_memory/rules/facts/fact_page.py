@@ -102,14 +102,19 @@ def is_said(doc: SectionedDoc, statement: Fact) -> bool:
 
     A statement without a first day is equal to a fact of any time.
     """
+    return bool(equal_facts(doc, statement))
+
+
+def equal_facts(doc: SectionedDoc, statement: Fact) -> list[Fact]:
+    """Returns the facts of the page for which `is_said` is true."""
     words = words_of(statement.object)
+    equal: list[Fact] = []
     for fact in _SubjectPage.of(doc, statement).same:
-        if _ends_before(fact, statement):
-            continue
         fact_words = words_of(fact.object)
-        if words <= fact_words or _are_alike(words, fact_words):
-            return True
-    return False
+        is_equal = words <= fact_words or _are_alike(words, fact_words)
+        if is_equal and not _ends_before(fact, statement):
+            equal.append(fact)
+    return equal
 
 
 def _ends_before(fact: Fact, statement: Fact) -> bool:

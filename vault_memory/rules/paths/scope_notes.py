@@ -27,6 +27,8 @@ class Places:
     dated: tuple[tuple[date, str], ...] = ()
     """the existing dated notes, the oldest first"""
     transcripts: tuple[tuple[date, str], ...] = ()
+    undated: tuple[str, ...] = ()
+    """the other notes beside the dated ones"""
 
     @property
     def learning(self) -> str:
@@ -157,6 +159,7 @@ def _with_dates(places: Places, placed: Sequence[Placed]) -> Places:
         places,
         dated=_dated(placed, "dated"),
         transcripts=_dated(placed, "transcript"),
+        undated=tuple(sorted(path for place, path in placed if place.kind == "note")),
     )
 
 

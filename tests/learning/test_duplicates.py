@@ -1,0 +1,208 @@
+"""What was said before is not written again, and supports the item that says it."""
+
+from datetime import date
+
+import pytest
+
+from tests.learning.conftest import Bedroom
+from vault_memory.rules.edits.audit_reader import read_record
+from vault_memory.rules.edits.skipped_duplicates import supports
+from vault_memory.rules.learning.content_key import content_key
+
+SCOPE = "user:mira"
+FACTS = "Users/mira/lantern/config/FACTS.md"
+PROFILE = "Users/mira/lantern/config/USER.md"
+
+
+def note_of(day: int) -> str:
+    return f"Users/mira/memories/2026-05-{day}.md"
+
+
+def night_after(bedroom: Bedroom, day: int) -> dict[str, object]:
+    return bedroom.sleep(now=f"2026-05-{day + 1}T02:05+01:00")[SCOPE]
+
+
+def say_by_day(
+    bedroom: Bedroom, *texts: str
+) -> tuple[list[str], list[dict[str, object]]]:
+    """Says a text each day, with a night after it. Returns the turns and the nights."""
+    turns: list[str] = []
+    nights: list[dict[str, object]] = []
+    for day, text in enumerate(texts, start=25):
+        turns.append(bedroom.say(text, day=f"2026-05-{day}"))
+        nights.append(night_after(bedroom, day))
+    return turns, nights
+
+
+def support(bedroom: Bedroom, note: str, key: str) -> frozenset[str]:
+    """Returns the turns that repeated an item, as the audit of its note says."""
+    records = [read_record(record) for record in bedroom.records(note)]
+    by_key = supports(record for record in records if record is not None)
+    return by_key.get(key, frozenset())
+
+
+def all_notes(bedroom: Bedroom) -> str:
+    files = (bedroom.vault / "Users/mira/memories").glob("2026-05-*.md")
+    return "".join(file.read_text() for file in files)
+
+
+def test_one_sentence_on_three_days_is_one_item_with_three_turns(
+    bedroom: Bedroom,
+) -> None:
+    text = "I always drink my coffee black in the old harbour cafe"
+    turns, nights = say_by_day(bedroom, text, f"{text}.", f"{text}!")
+
+    assert [night["memories"] for night in nights] == [1, 0, 0]
+    assert [night["duplicates"] for night in nights] == [0, 1, 1]
+    assert all_notes(bedroom).count(text) == 1
+    key = content_key(SCOPE, text)
+    assert support(bedroom, note_of(25), key) == {turns[1], turns[2]}
+    assert turns[0] in bedroom.text(note_of(25))
+
+
+NEAR = {
+    "English": (
+        "My favourite place in town is the small bakery behind the old red lighthouse.",
+        "My favourite place in town is the bakery behind the old red lighthouse.",
+    ),
+    "Russian": (
+        "Я всегда пью чёрный чай с лимоном каждое утро перед работой на кухне у окна.",
+        "Я всегда пью чёрный чай с лимоном каждое утро перед работой у окна.",
+    ),
+    "Chinese": (
+        "请记住，我住在上海，周末常常和朋友们一起去公园散步，也很喜欢喝热的绿茶。",
+        "请记住，我住在上海，周末常常和朋友们一起去公园散步，也很喜欢喝热绿茶。",
+    ),
+}
+
+
+@pytest.mark.parametrize("language", NEAR)
+def test_a_sentence_in_almost_the_same_words_is_not_written_again(
+    bedroom: Bedroom, language: str
+) -> None:
+    first, second = NEAR[language]
+
+    _, nights = say_by_day(bedroom, first, second)
+
+    assert [night["memories"] for night in nights] == [1, 0]
+    assert nights[1]["duplicates"] == 1
+
+
+def test_two_ports_in_one_sentence_are_both_kept(bedroom: Bedroom) -> None:
+    sentence = (
+        "Remember that the staging database of the billing service listens on port {} "
+        "of the host behind the old firewall."
+    )
+
+    _, nights = say_by_day(bedroom, sentence.format(5433), sentence.format(5434))
+
+    assert [night["memories"] for night in nights] == [1, 1]
+    assert "5433" in bedroom.text(note_of(25))
+    assert "5434" in bedroom.text(note_of(26))
+
+
+def test_an_attribute_of_a_person_is_in_the_facts_alone(bedroom: Bedroom) -> None:
+    turn = bedroom.say("I live in Bergen.")
+
+    night = bedroom.sleep()[SCOPE]
+
+    assert (night["facts"], night["memories"], night["duplicates"]) == (1, 0, 0)
+    assert "- lives_in: Bergen (" in bedroom.text(FACTS)
+    assert "Bergen" not in all_notes(bedroom)
+    [skip] = bedroom.records(FACTS)[-1]["applied"]
+    assert (skip["outcome"], skip["op"]["turn"]) == ("noop_dup", turn)
+
+
+def test_a_sentence_that_says_more_than_its_fact_is_kept(bedroom: Bedroom) -> None:
+    bedroom.say("I live in Bergen because of the rain and the seven mountains.")
+
+    night = bedroom.sleep()[SCOPE]
+
+    assert (night["facts"], night["memories"]) == (1, 1)
+    assert "seven mountains" in bedroom.text(note_of(25))
+
+
+def test_a_longer_sentence_replaces_the_line_of_the_bot(bedroom: Bedroom) -> None:
+    old = "My favourite place in town is the bakery behind the old red lighthouse."
+    new = old.replace("bakery", "small bakery")
+
+    (first, second), nights = say_by_day(bedroom, old, new)
+
+    assert [night["memories"] for night in nights] == [1, 1]
+    assert all_notes(bedroom).count("favourite place") == 1
+    assert f"{new[:-1]} (2026-05-26, ref:{second}" in bedroom.text(note_of(25))
+    assert support(bedroom, note_of(25), content_key(SCOPE, new)) == {first}
+    [replacement] = [
+        record
+        for record in bedroom.records(note_of(25))
+        if any(op["op"]["op"] == "replace" for op in record["applied"])
+    ]
+    bedroom.seen.ok("undo", str(replacement["id"]))
+    assert f"{old[:-1]} (2026-05-25, ref:{first}" in bedroom.text(note_of(25))
+
+
+@pytest.mark.parametrize("title", ["# Mira", "# Mira\n\n## Places"])
+def test_a_line_of_a_person_is_never_replaced(bedroom: Bedroom, title: str) -> None:
+    mine = "My favourite place in town is the bakery behind the old red lighthouse"
+    bedroom.seen.write(PROFILE, f"{title}\n\n- {mine}\n")
+    turn = bedroom.say(mine.replace("bakery", "small bakery") + ".")
+
+    night = bedroom.sleep()[SCOPE]
+
+    assert (night["memories"], night["duplicates"]) == (0, 1)
+    assert bedroom.text(PROFILE) == f"{title}\n\n- {mine}\n"
+    assert support(bedroom, PROFILE, content_key(SCOPE, mine)) == {turn}
+
+
+def test_undoing_a_skip_takes_its_support_and_undoing_that_gives_it_back(
+    bedroom: Bedroom,
+) -> None:
+    text = "I always drink my coffee black in the old harbour cafe"
+    (_, turn), _ = say_by_day(bedroom, text, text)
+    key = content_key(SCOPE, text)
+    before = bedroom.text(note_of(25))
+    skip = bedroom.records(note_of(25))[-1]
+
+    assert skip["applied"][0]["outcome"] == "noop_dup"
+    assert skip["applied"][0]["op"]["twin"] == key
+    assert support(bedroom, note_of(25), key) == {turn}
+
+    bedroom.seen.ok("undo", str(skip["id"]))
+    assert support(bedroom, note_of(25), key) == frozenset()
+
+    bedroom.seen.ok("undo", str(bedroom.records(note_of(25))[-1]["id"]))
+    assert support(bedroom, note_of(25), key) == {turn}
+    assert bedroom.text(note_of(25)) == before
+
+
+def test_a_turn_that_is_read_twice_supports_once(bedroom: Bedroom) -> None:
+    text = "I always drink my coffee black in the old harbour cafe."
+    bedroom.say(text, day="2026-05-25")
+    bedroom.say(text, day="2026-05-25", at="19:00")
+    night_after(bedroom, 25)
+    before = bedroom.files()
+    for file in (bedroom.seen.state / "nights").glob("*.json"):
+        file.unlink()
+
+    again = night_after(bedroom, 25)
+
+    assert again["gathered"] == 2
+    assert bedroom.files() == before
+
+
+def test_what_is_said_about_one_day_is_kept_on_each_day(bedroom: Bedroom) -> None:
+    text = "Remember that we ate fish soup with the neighbours today."
+    for day in (25, 26):
+        bedroom.say(text, day=str(date(2026, 5, day)))
+        assert night_after(bedroom, day)["memories"] == 1
+
+
+def test_nothing_is_compared_across_people(bedroom: Bedroom) -> None:
+    text = "I always drink my coffee black in the old harbour cafe."
+    bedroom.say(text, user="mira")
+    bedroom.say(text, user="tomas")
+
+    nights = bedroom.sleep()
+
+    assert nights[SCOPE]["memories"] == 1
+    assert nights["user:tomas"]["memories"] == 1

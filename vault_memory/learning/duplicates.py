@@ -1,0 +1,154 @@
+"""Keeps a cycle from writing what the notes of the scope already say."""
+
+from collections.abc import Iterable, Iterator, Mapping
+from datetime import date
+from typing import TYPE_CHECKING
+
+from vault_memory.edits.commands import RecordDuplicates
+from vault_memory.markdown.document import Section, SectionedDoc
+from vault_memory.markdown.items import parse_item
+from vault_memory.markdown.note_items import items_of, section_items
+from vault_memory.rules.edits.ops import Replace, as_json
+from vault_memory.rules.edits.ownership import replay
+from vault_memory.rules.edits.skipped_duplicates import (
+    SkippedDuplicate,
+    supports,
+    turns_of,
+)
+from vault_memory.rules.learning.content_key import content_key
+from vault_memory.rules.learning.duplicate_filter import (
+    DuplicateFilter,
+    ExistingItem,
+    NewLine,
+)
+
+if TYPE_CHECKING:
+    from vault_memory.learning.cycle import LearningCycle
+
+REPLACE = "replace "
+SKIP = "skip "
+"""Beginnings of the names of steps, each followed by a note"""
+
+
+def without_duplicates(
+    cycle: "LearningCycle",
+    lines_by_day: Mapping[date, Iterable[str]],
+    heading: str,
+) -> dict[str, list[str]]:
+    """Returns the lines to append, by note.
+
+    Records the texts that an item says already, and replaces the bot's items that say less.
+    """
+    lines = [
+        NewLine(cycle.places.note_of(day), heading, text, parse_item(text).ref)
+        for day, texts in lines_by_day.items()
+        for text in texts
+    ]
+    if not lines:
+        return {}
+    sorter = DuplicateFilter(
+        existing_items(cycle),
+        is_replaceable=lambda item: _is_replaceable(cycle, item),
+        jaccard=cycle.request.jaccard,
+        written_before=_notes_written_before(cycle),
+    )
+    for line in lines:
+        sorter.take(line)
+    # A skip names its twin by the text that it will have, so it can be recorded first.
+    for note, skips in sorter.skipped(lambda path: _scope_of(cycle, path)).items():
+        cycle.outcome.duplicates += len(skips)
+        record_skips(cycle, note, skips)
+    for note, pairs in sorter.replaced.items():
+        _replace(cycle, note, pairs)
+    return sorter.written
+
+
+def existing_items(cycle: "LearningCycle") -> Iterator[ExistingItem]:
+    """Yields the items of the profile and of the notes of the scope.
+
+    A nested item may mean something only below its parent.
+    """
+    places = cycle.places
+    dated = (note for _, note in places.dated)
+    for note in (places.profile, *places.undated, *dated):
+        doc = cycle.doc(note)
+        for text in _texts_above_sections(doc):
+            yield ExistingItem(note, "", text)
+        for item in items_of(doc):
+            if item.depth == 1:
+                yield ExistingItem(note, item.heading, item.text)
+
+
+def _texts_above_sections(doc: SectionedDoc) -> list[str]:
+    """Returns the items above the first section, which no op can address."""
+    lines = doc.preamble.splitlines(keepends=True)
+    body = b"".join(line for line in lines if not line.startswith(b"#"))
+    items = section_items(SectionedDoc(b"", (Section("", b"", body),)), 0)
+    return [item.text for item in items if item.depth == 1]
+
+
+def _notes_written_before(cycle: "LearningCycle") -> frozenset[str]:
+    """Returns the notes to which the cycle added memories before it was killed."""
+    places = cycle.places
+    notes: set[str] = set()
+    for step in cycle.checkpoint.runs:
+        kind, _, name = step.partition(" ")
+        if kind == "replace":
+            notes.add(name)
+        elif kind == "note":
+            notes.add(places.note_of(date.fromisoformat(name)))
+    return frozenset(notes)
+
+
+def record_skips(
+    cycle: "LearningCycle", note: str, skips: Iterable[SkippedDuplicate]
+) -> None:
+    """Records texts that were not written in the audit of a note, each turn of an item once."""
+    supported = supports(cycle.deps.editor.trail.of(note))
+    cited = _turns_cited_in(cycle, note)
+    new_skips: dict[tuple[str, str], SkippedDuplicate] = {}
+    for skip in skips:
+        turns = supported.get(skip.twin, frozenset()) | cited.get(
+            skip.twin, frozenset()
+        )
+        if skip.turn not in turns:
+            new_skips[skip.twin, skip.turn] = skip
+    ops = tuple(skip.as_op() for skip in new_skips.values())
+    cycle.edit(SKIP + note, note, action=RecordDuplicates(ops))
+
+
+def _turns_cited_in(cycle: "LearningCycle", note: str) -> dict[str, frozenset[str]]:
+    """Returns the turns that items of a note cite, by the items' keys."""
+    scope = _scope_of(cycle, note)
+    keys = {
+        item.text: content_key(scope, item.text) for item in items_of(cycle.doc(note))
+    }
+    return {key: turns_of(text, key, {}) for text, key in keys.items()}
+
+
+def _replace(
+    cycle: "LearningCycle", note: str, pairs: Iterable[tuple[ExistingItem, str]]
+) -> None:
+    ops = [
+        as_json(Replace(item.heading, item.text, line, exact=True))
+        for item, line in pairs
+    ]
+    result = cycle.edit(REPLACE + note, note, ops)
+    cycle.outcome.memories += len(result.applied)
+    cycle.outcome.learned += [str(op.get("line", "")) for op in result.applied]
+
+
+def _is_replaceable(cycle: "LearningCycle", item: ExistingItem) -> bool:
+    """Returns whether the bot wrote an item, and no person confirmed it."""
+    if parse_item(item.text).confirmed:
+        return False
+    owners = replay(cycle.deps.editor.trail.of(item.note))
+    own_items = owners.bots_items(cycle.doc(item.note))
+    return any(
+        (own.heading, own.text) == (item.heading, item.text) for own in own_items
+    )
+
+
+def _scope_of(cycle: "LearningCycle", note: str) -> str:
+    """Returns the scope of a note; the notes of a workspace belong to its main group."""
+    return cycle.deps.editor.place(note).scope
