@@ -42,7 +42,7 @@ def test_a_night_killed_during_an_answer_learns_from_its_day_later(bedroom, repe
 
 
 def test_a_day_can_be_read_again_after_a_model_answered_badly(bedroom):
-    bedroom.say("I am allergic to mackerel.")
+    bedroom.say("I am allergic to mackerel since I was a child.")
     bedroom.say("Kelp grows behind the boathouse.", at="18:05")
     with ScriptedModel(says("NO_NEW_MEMORIES"), learns) as model:
         bedroom.set(BRAIN_KIND="openai", BRAIN_BASE_URL=model.url, BRAIN_MODEL="small")
@@ -56,7 +56,7 @@ def test_a_day_can_be_read_again_after_a_model_answered_badly(bedroom):
 
 
 def test_a_day_without_turns_can_be_read_again_without_harm(bedroom):
-    bedroom.say("I am allergic to mackerel.")
+    bedroom.say("I am allergic to mackerel since I was a child.")
     bedroom.sleep()
     before = bedroom.files()
 

@@ -18,7 +18,7 @@ from vault_memory.api.vault_memory import VaultMemory
 from vault_memory.learning import runner
 from vault_memory.learning.cycle import LearningCycle
 from vault_memory.learning.runner import LearningRunner, LearningVault
-from vault_memory.learning.steps import STEPS
+from vault_memory.learning.steps import STEPS, run_steps
 from vault_memory.learning.unread_turns import ROOM
 from vault_memory.models.base import BrainAnswer
 from vault_memory.models.llm.phrase_rules import RulesBrain
@@ -98,7 +98,7 @@ class House:
                         raise Killed
 
                 with suppress(Killed):
-                    done = not LearningCycle(deps, request, after).run().more
+                    done = not run_steps(LearningCycle(deps, request), after).more
             return runner.checkpoints.last(SCOPE).outcome
 
 

@@ -1,6 +1,6 @@
-"""Runs one learning cycle of a scope: reads new turns, writes what they teach, prunes.
+"""One learning cycle of a scope: what its steps share.
 
-The steps are in `STEPS`. A cycle may be killed at any moment and run again: the brain's answer is
+The steps are in `steps.STEPS`. A cycle may be killed at any moment and run again: the brain's answer is
 saved before it is used, the id of each edit is saved before the edit, and the end of the cycle is
 saved last.
 """
@@ -21,7 +21,6 @@ from vault_memory.edits.commands import (
     RunOptions,
 )
 from vault_memory.errors import VaultMemoryError
-from vault_memory.lazy import lazy_module
 from vault_memory.learning.checkpoint import CheckpointStore, OpenCycle
 from vault_memory.learning.note_lines import LEARNED, ops_for
 from vault_memory.learning.unread_turns import ROOM, Gathered, Log
@@ -35,13 +34,10 @@ if TYPE_CHECKING:
     from vault_memory.contract import NightState
     from vault_memory.contract.answers import ScopeNightJson
     from vault_memory.edits.editor import NoteEditor
-    from vault_memory.learning import steps as learning_steps
     from vault_memory.learning.read_again import DayAgain
     from vault_memory.models.base import Brain
     from vault_memory.rules.facts.fact_page import FactRules
     from vault_memory.rules.learning.model_prompt import Excerpt, Prompt, Role
-else:
-    learning_steps = lazy_module("vault_memory.learning.steps")
 
 logger = logging.getLogger(__name__)
 
@@ -177,17 +173,11 @@ class RunOutcome:
 
 
 class LearningCycle:
-    """Runs the steps. Calls `after` with the name of each finished step."""
+    """The state of one cycle, its look-ups and its edits; `steps.run_steps` runs it."""
 
-    def __init__(
-        self,
-        deps: CycleDeps,
-        request: CycleRequest,
-        after: Callable[[str], None] = lambda step: None,
-    ) -> None:
+    def __init__(self, deps: CycleDeps, request: CycleRequest) -> None:
         self.deps = deps
         self.request = request
-        self._after = after
         self.scope = request.scope
         self.zone = request.zone
         self.now = request.now
@@ -208,15 +198,6 @@ class LearningCycle:
     def night(self) -> date:
         """The local date of the cycle. A cycle that was killed keeps its date."""
         return date.fromisoformat(self.checkpoint.night)
-
-    def run(self) -> CycleOutcome:
-        """Runs all steps. The outcome names a failure, and the next cycle tries again."""
-        for step in learning_steps.STEPS:
-            is_skipped = step in learning_steps.OF_THE_NIGHT and self.checkpoint.session
-            if not is_skipped:
-                step(self)
-                self._after(step.__name__)
-        return self.outcome
 
     # ---- notes -------------------------------------------------------------------------------
 

@@ -26,6 +26,7 @@ if TYPE_CHECKING:
     from vault_memory.learning import cycle as learning_cycle
     from vault_memory.learning import report as learning_report
     from vault_memory.learning import schedule as learning_schedule
+    from vault_memory.learning import steps as learning_steps
     from vault_memory.learning.cycle import CycleDeps, CycleRequest
     from vault_memory.learning.schedule import Schedule
     from vault_memory.learning.unread_turns import Log
@@ -40,6 +41,7 @@ else:
     learning_report = lazy_module("vault_memory.learning.report")
     learning_schedule = lazy_module("vault_memory.learning.schedule")
     read_again = lazy_module("vault_memory.learning.read_again")
+    learning_steps = lazy_module("vault_memory.learning.steps")
     unread_turns = lazy_module("vault_memory.learning.unread_turns")
     factory = lazy_module("vault_memory.models.llm.factory")
     phrase_rules = lazy_module("vault_memory.models.llm.phrase_rules")
@@ -171,7 +173,8 @@ class LearningRunner:
         request = replace(request, night=self.now.astimezone(request.zone).date())
         total: ScopeNightJson | None = None
         for _ in range(MOST_ROUNDS):
-            result = learning_cycle.LearningCycle(deps, request).run()
+            cycle = learning_cycle.LearningCycle(deps, request)
+            result = learning_steps.run_steps(cycle)
             is_this = result.session == session.id
             total = learning_report.joined(total if is_this else None, result.as_json())
             if result.state == "failed" or (is_this and not result.more):
@@ -237,10 +240,10 @@ class LearningRunner:
             request = self._reading_again(deps, request, again)
         total: ScopeNightJson | None = None
         for _ in range(1 if self.dry_run else MOST_ROUNDS):
-            cycle = learning_cycle.LearningCycle(
-                deps, request, lambda step: self.after(scope, step)
+            cycle = learning_cycle.LearningCycle(deps, request)
+            result = learning_steps.run_steps(
+                cycle, lambda step: self.after(scope, step)
             )
-            result = cycle.run()
             total = learning_report.joined(total, result.as_json())
             has_more = result.session or result.more
             is_done = not has_more and result.night >= request.night.isoformat()

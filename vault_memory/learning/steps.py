@@ -38,7 +38,7 @@ from vault_memory.rules.learning.extraction import read_answer
 
 if TYPE_CHECKING:
     from vault_memory.contract import NightState
-    from vault_memory.learning.cycle import LearningCycle
+    from vault_memory.learning.cycle import CycleOutcome, LearningCycle
 
 logger = logging.getLogger(__name__)
 
@@ -389,4 +389,20 @@ STEPS: tuple[Callable[["LearningCycle"], None], ...] = (
 OF_THE_NIGHT = frozenset({prune, curate, reflect})
 """Steps that a cycle of a single conversation leaves to the night"""
 
-__all__ = ["OF_THE_NIGHT", "STEPS"]
+
+def run_steps(
+    cycle: "LearningCycle", after: Callable[[str], None] = lambda step: None
+) -> "CycleOutcome":
+    """Runs a cycle. Calls `after` with the name of each finished step.
+
+    The outcome names a failure, and the next cycle tries again.
+    """
+    for step in STEPS:
+        if step in OF_THE_NIGHT and cycle.checkpoint.session:
+            continue
+        step(cycle)
+        after(step.__name__)
+    return cycle.outcome
+
+
+__all__ = ["OF_THE_NIGHT", "STEPS", "run_steps"]
