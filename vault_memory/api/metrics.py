@@ -20,6 +20,7 @@ from vault_memory.lazy import lazy_module
 
 if TYPE_CHECKING:
     from vault_memory.api.vault_memory import VaultMemory
+    from vault_memory.contract.status_answers import VitalsJson
     from vault_memory.learning import checkpoint
     from vault_memory.sync import status
 else:
@@ -75,7 +76,7 @@ class Metrics:
     def __init__(
         self,
         memory: "VaultMemory",
-        vitals: Callable[[], Mapping[str, Any] | None],
+        vitals: "Callable[[], VitalsJson | None]",
         *,
         clock: Callable[[], float] = time.monotonic,
     ) -> None:
@@ -101,7 +102,7 @@ class Metrics:
             *self._of_pending(),
         ]
 
-    def _of_index(self, vitals: Mapping[str, Any] | None) -> Iterator[Family]:
+    def _of_index(self, vitals: "VitalsJson | None") -> Iterator[Family]:
         indexing = self._memory.vault.indexing
         # A vault without an index would get one here, for which all notes are read.
         if not indexing.generations.current:
@@ -146,7 +147,7 @@ class Metrics:
             indexing.generations.current,
         )
 
-    def _of_daemon(self, vitals: Mapping[str, Any] | None) -> Iterator[Family]:
+    def _of_daemon(self, vitals: "VitalsJson | None") -> Iterator[Family]:
         yield gauge(
             "daemon_up", "Whether `vault-memory run` answers", vitals is not None
         )

@@ -4,7 +4,7 @@ from typing import Annotated, Literal, NotRequired, TypedDict
 
 from msgspec import Meta
 
-from vault_memory.contract import SyncState
+from vault_memory.contract import SemanticState, SyncState
 from vault_memory.contract.fields import Count
 
 
@@ -172,3 +172,18 @@ class StatusJson(TypedDict):
     daemon: DaemonJson
     state_folder: str
     drop_folder: str
+
+
+class VitalsJson(TypedDict):
+    """The parts of the status that a daemon has at hand, for metrics."""
+
+    stale_files: Count
+    semantic: SemanticState
+    watcher: WatcherJson
+    sync: SyncStatusJson | None
+
+
+class ScopesJson(TypedDict):
+    """The scopes that have a note, as the daemon answers them to a command."""
+
+    scopes: list[str]

@@ -13,7 +13,7 @@ from vault_memory.daemon.socket_server import Call
 if TYPE_CHECKING:
     from vault_memory.contract import FreshnessJson
     from vault_memory.contract.answers import ContextBlockJson, SearchAnswerJson
-    from vault_memory.contract.status_answers import StatusJson
+    from vault_memory.contract.status_answers import ScopesJson, StatusJson, VitalsJson
     from vault_memory.daemon.loop import Daemon
 
 
@@ -79,12 +79,12 @@ class Calls:
         self._mark_stale(answer["freshness"], notes)
         return answer
 
-    def _scopes(self, arguments: Mapping[str, Any]) -> dict[str, Any]:
+    def _scopes(self, arguments: Mapping[str, Any]) -> "ScopesJson":
         self._catch_up()
         with self._lock:
             return {"scopes": self._memory.scopes()}
 
-    def _vitals(self, arguments: Mapping[str, Any]) -> dict[str, Any]:
+    def _vitals(self, arguments: Mapping[str, Any]) -> "VitalsJson":
         """Returns the parts of the status that cost nothing."""
         with self._lock:
             freshness = self._memory.searcher.freshness()

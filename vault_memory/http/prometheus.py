@@ -9,7 +9,7 @@ import time
 from collections import defaultdict
 from collections.abc import Collection
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, cast
 
 import anyio
 from starlette.requests import Request
@@ -24,6 +24,7 @@ from vault_memory.http.tokens import token_in
 from vault_memory.lazy import lazy_module
 
 if TYPE_CHECKING:
+    from vault_memory.contract.status_answers import VitalsJson
     from vault_memory.daemon import client
     from vault_memory.http import metrics_text
 else:
@@ -173,5 +174,6 @@ def _may_read(credentials: list[str], token: str, *, for_local: bool) -> bool:
     return is_right and len(credentials) == 1 and scheme.lower() == "bearer"
 
 
-def _vitals(memory: VaultMemory) -> dict[str, object] | None:
-    return client.ask(memory.vault.state.socket, "vitals", {})
+def _vitals(memory: VaultMemory) -> "VitalsJson | None":
+    answer = client.ask(memory.vault.state.socket, "vitals", {})
+    return cast("VitalsJson | None", answer)
