@@ -1,6 +1,6 @@
 """The address of the remote's folder: encodes its paths for requests, and decodes the hrefs of the server.
 
-The origin (scheme, host, port) is pinned: an href to another origin, or out of the folder, is rejected.
+It rejects an href to another origin (scheme, host, port), or to a path outside of the folder.
 """
 
 import re
@@ -30,27 +30,35 @@ class Address:
     def target(self, path: str, *, folder: bool = False) -> str:
         """The encoded path for the request line; with a slash at its end for a folder. Raises Refused."""
         try:
+            # Fault: a name that the encoding changes would read or write another file.
             if path and inside(quote(inside(path)), encoded=True) != path:
                 raise BadPath(path, "it would not come back as the same name")
             full = f"{self.base}/{path}" if path else self.base
-            return quote(full, safe="/") + ("/" if folder else "")
+            slash = "/" if folder else ""
+            return quote(full, safe="/") + slash
         except (BadPath, UnicodeEncodeError) as error:
-            raise Refused(path, getattr(error, "reason", "it is no text")) from None
+            raise Refused(path, getattr(error, "reason", "it is not text")) from None
 
     def inside(self, href: str) -> str:
         """The path of the remote that an ``href`` of a listing names. Raises BadPath for any other address."""
-        if re.match(r"(?i)https?://", href):
-            if _origin(href) != self.origin:
-                raise BadPath(href, "it leads to another server")
-            href = re.sub(r"(?i)^https?://[^/?#]*", "", href) or "/"
+        href = self._without_origin(href)
         if "?" in href or "#" in href or not href.startswith("/"):
-            raise BadPath(href, "it is no plain path")
+            raise BadPath(href, "it is not a plain path")
         href = href.removesuffix("/")
         if unquote_to_bytes(href) == self.base.encode():
             return ""
         if not self.base:
             return inside(href[1:], encoded=True)
         return inside(href, base=quote(self.base), encoded=True)
+
+    def _without_origin(self, href: str) -> str:
+        """The path of an ``href``. Raises BadPath for another server."""
+        if not re.match(r"(?i)https?://", href):
+            return href
+        # Fault: a hostile server names another one, which would get the password.
+        if _origin(href) != self.origin:
+            raise BadPath(href, "it leads to another server")
+        return re.sub(r"(?i)^https?://[^/?#]*", "", href) or "/"
 
     def readable(self, href: str) -> str | None:
         """The name in an ``href`` that `inside` rejected; None when it leads out of the folder."""
@@ -73,13 +81,13 @@ def address(url: str) -> Address:
     split = urlsplit(url)
     if "@" in split.netloc:
         raise ConfigError(
-            "`remote.url` holds a user or password",
+            "`remote.url` contains a user or password",
             hint="put them into `remote.user` and `remote.password_file`",
         )
     is_http = split.scheme in _PORTS and split.hostname
     if not is_http or split.query or split.fragment:
         raise ConfigError(
-            "`remote.url` is no address of a WebDAV folder",
+            "`remote.url` is not the address of a WebDAV folder",
             hint="it begins with https:// or http://",
         )
     try:
@@ -91,8 +99,8 @@ def address(url: str) -> Address:
             inside(base[1:])
     except (UnicodeDecodeError, ValueError, BadPath):
         raise ConfigError(
-            "`remote.url` is no address of a WebDAV folder",
-            hint="look at its path and port",
+            "`remote.url` is not the address of a WebDAV folder",
+            hint="check its path and port",
         ) from None
     return Address(origin, base)
 

@@ -78,7 +78,7 @@ def local_vault(folder: Folder, layout: Layout, writing: Writing) -> LocalVault:
 
 
 class SyncConnection:
-    """A remote and a vault. Not for several threads at once."""
+    """A remote and a vault, for one thread at a time."""
 
     def __init__(
         self,
@@ -87,7 +87,7 @@ class SyncConnection:
         state_folder: Path,
         environment: Mapping[str, str],
     ) -> None:
-        """Raise NoRemote, AnotherClient, PasswordUnsafe. Nothing is asked of the server yet."""
+        """Open both sides without a request. Raises NoRemote, AnotherClient, PasswordUnsafe."""
         if not config.url:
             raise NoRemote
         root = Path(vault.folder.root)
@@ -124,10 +124,7 @@ class SyncConnection:
     def run_pass(
         self, now: datetime, options: PassOptions = DEFAULT_OPTIONS
     ) -> PassReport:
-        """Run one pass. Raises what `SyncEngine.run_pass` raises.
-
-        A password that the server refused is not tried again and again.
-        """
+        """Run one pass. Raises the errors of `SyncEngine.run_pass`."""
         status = read_status(self._state_folder)
         self._check_refusals(status, now)
 
@@ -167,6 +164,8 @@ class SyncConnection:
         except DatabaseError as error:
             if not is_damage(error):
                 raise
+            # Fault: a crash or the disk has damaged the sync state. The vault and the server still
+            # have all texts.
             self._engine.close()
             quarantine_state(self._state_folder)
             self._engine = self._open_engine()
@@ -177,20 +176,20 @@ class SyncConnection:
         return mark_of(self._config.url, self._config.user, self._password)
 
     def _check_refusals(self, status: SyncStatus, now: datetime) -> None:
-        """Raise Unauthorised instead of asking again with a refused password.
-
-        Fault: a server locks an account after too many requests with a wrong password.
-        """
+        """Raise Unauthorised for a password that the server has refused."""
+        # Fault: a server locks an account after too many requests with a wrong password.
         if not status.refused or status.refused_mark != self._mark():
             return
         age = now.timestamp() - status.refused_at
         if status.refused >= TRIES:
             raise Unauthorised(
-                f"the server refused this user and password {status.refused} times; it is not asked again with them"
+                f"the server refused this user and password {status.refused} times; "
+                "it is not asked again with them"
             )
         if 0 <= age < PAUSE_SECONDS:
             raise Unauthorised(
-                "the server refused this user and password; it is not asked again with them for an hour"
+                "the server refused this user and password; "
+                "it is not asked again with them for an hour"
             )
 
 
@@ -220,14 +219,14 @@ def _check_authority(file: str) -> None:
     """Raise ConfigError when no certificates can be read from a file or folder."""
     import ssl  # only here: few servers need it, and it comes with the connection in any case
 
+    source = "capath" if os.path.isdir(file) else "cafile"
+    context = ssl.SSLContext(ssl.PROTOCOL_TLS_CLIENT)
     try:
-        is_folder = os.path.isdir(file)
-        ssl.SSLContext(ssl.PROTOCOL_TLS_CLIENT).load_verify_locations(
-            **{"capath" if is_folder else "cafile": file}
-        )
+        context.load_verify_locations(**{source: file})
     except (OSError, ssl.SSLError) as error:
+        reason = getattr(error, "strerror", "") or "it contains none"
         raise ConfigError(
-            f"no certificate can be read from `{file}`: {getattr(error, 'strerror', '') or 'it holds none'}",
+            f"no certificate can be read from `{file}`: {reason}",
             hint="name a file in PEM form with `--ca-file`, or as `ca_file` in [remote]",
         ) from None
 

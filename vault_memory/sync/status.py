@@ -1,7 +1,7 @@
 """The status of the sync, stored in the state folder: any process can report it without asking the server.
 
-It also counts refused passwords, so that no process repeats one. It holds no secret: of a refused
-password only a slow hash is stored.
+It also counts refused passwords, so that no process repeats one. It contains no secret: of a refused
+password, it has only a slow hash.
 """
 
 import hashlib
@@ -63,7 +63,8 @@ def read_status(state_folder: Path) -> SyncStatus:
 
 
 def update_status(state_folder: Path, **changes: Any) -> None:
-    """Change fields of the stored status. The file is replaced as a whole."""
+    """Change fields of the stored status."""
+    # Fault: a crash in the middle of a write, or a reader at that moment. So the file is replaced.
     status = replace(read_status(state_folder), **changes)
     temporary = state_folder / f"{FILE}.{os.urandom(6).hex()}"
     flags = os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC

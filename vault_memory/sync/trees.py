@@ -54,7 +54,7 @@ Node = File | Dir | Link | Special | Unknown
 
 @dataclass(frozen=True, slots=True)
 class BaseFile:
-    """A file as it was when both sides held the same bytes."""
+    """A file as it was when both sides had the same bytes."""
 
     hash: str
     tag: str = ""

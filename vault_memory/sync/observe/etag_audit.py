@@ -1,4 +1,4 @@
-"""Fetches files whose tag may hide other bytes: servers keep a tag for other bytes now and then."""
+"""Fetches files whose tag may hide other bytes: servers sometimes keep a tag for other bytes."""
 
 from collections.abc import Set
 
@@ -27,10 +27,8 @@ def recheck_racy(
     *,
     keeps_checksums: bool,
 ) -> tuple[Refetch, ...]:
-    """Check tags that were recorded so early that another write could hide behind them.
-
-    Tags that are proven right are marked as safe. The others are fetched, unless their path is `busy`.
-    """
+    """Check racy tags: mark the proven ones as safe, and fetch the other files, except `busy` ones."""
+    # Fault: a tag was recorded within the second of its write. A second write may have the same tag.
     own_files = state.racy_creations(unsigned=keeps_checksums)
     proven, refetches = [], []
     for path in sorted(state.racy()):
@@ -56,6 +54,8 @@ def _is_proven(
     """Whether the server's file has the bytes of the base, judged by checksum or by size."""
     if entry.checksum == was.hash:
         return True
+    # Fault: another client stored other bytes of the same size. So the size proves only a file that
+    # this device created, and of which the server keeps no checksum.
     if not is_own or entry.checksum or not isinstance(local, File):
         return False
     return local.hash == was.hash and local.size == entry.size
@@ -68,6 +68,7 @@ def sweep(
 
     The sample is due each hour, or each day while the tag of the whole tree stays the same.
     """
+    # Fault: a write with the time of the one before keeps the tag, and nothing else shows it.
     every = EVERY_SECONDS if remote_scan.listed else QUIET_SECONDS
     suspects = set(remote_scan.resized)
     if _is_due(state, at, every):

@@ -1,6 +1,7 @@
 """Checks that the server is the same as before.
 
-Nothing is done with another server. One that was restored from a backup gets back what it lost.
+Sync does nothing with another server. To a server that was restored from a backup, it uploads what
+the server lost.
 """
 
 import logging
@@ -14,7 +15,7 @@ from vault_memory.sync.plan.planner import SyncPlan
 from vault_memory.sync.settings import Mode
 from vault_memory.sync.state_db import SyncState
 from vault_memory.sync.sync_errors import NotTwoWay
-from vault_memory.sync.trees import BaseFile
+from vault_memory.sync.trees import BaseFile, BaseNode
 
 logger = logging.getLogger(__name__)
 
@@ -86,6 +87,7 @@ class ServerIdentityCheck:
 
     def must_ask_again(self, at: float, plan: SyncPlan) -> bool:
         """Whether a plan takes over so much that the server's identity is asked again; forgets the last answer."""
+        # Fault: the server is replaced or restored between the question and the listing.
         deletes = [action for action in plan.actions if isinstance(action, TrashLocal)]
         downloads = [action for action in plan.actions if isinstance(action, Download)]
         is_much = bool(plan.restored or deletes) or len(downloads) > MANY
@@ -116,6 +118,7 @@ class ServerIdentityCheck:
             name for name, value in identity.items() if previous.get(name) != value
         ]
         if self._changed == [RESTORED]:
+            # Fault: files that the restored server lost would count as deleted.
             logger.warning(
                 "the server was restored from a backup: nothing is deleted, what it lost is uploaded"
             )
@@ -133,10 +136,9 @@ class ServerIdentityCheck:
         with self._state.transaction():
             for path, was in self._state.base().items():
                 entry = entries.get(path)
-                is_edited = (
-                    entry is not None
-                    and isinstance(was, BaseFile)
-                    and entry.etag != was.tag
-                )
-                if entry is None or is_edited:
+                if entry is None or _is_edited(was, entry):
                     self._state.forget(path)
+
+
+def _is_edited(was: BaseNode, entry: Entry) -> bool:
+    return isinstance(was, BaseFile) and entry.etag != was.tag

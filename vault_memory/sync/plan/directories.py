@@ -27,7 +27,7 @@ PARENT_MISSING = "its directory cannot be made yet"
 
 
 def remove_emptied(planner: PathPlanner, busy: Collection[str]) -> list[Action]:
-    """Remove directories whose whole content goes, the deepest first. All others stay."""
+    """Remove directories whose complete content is deleted, the deepest first. All others stay."""
     deleted: dict[Side, set[str]] = {
         "remote": _paths_of(planner, DeleteRemote),
         "local": _paths_of(planner, TrashLocal),

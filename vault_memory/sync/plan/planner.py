@@ -39,7 +39,7 @@ class PlanRemark:
 
 @dataclass(frozen=True, slots=True)
 class SyncPlan:
-    """What to do in this pass, and what not and why."""
+    """The actions of one pass, and the reasons for what is not done."""
 
     actions: tuple[Action, ...] = ()
     """in an order in which they can be done; `action_order.batches` groups independent ones"""
@@ -105,24 +105,23 @@ def plan(
 
 
 def _decide(planner: PathPlanner) -> list[Action]:
-    """All actions that the trees call for. Paths that have to wait are noted in the planner."""
+    """All actions that the trees need. The planner collects the paths that have to wait."""
     view, settings = planner.view, planner.settings
     forms = same_form(view, settings)
     renames, clashes = Renames(), Clashes()
     if not forms:
         renames = plan_renames(view, settings, planner.used_names)
         clashes = find_clashes(view, settings, planner.used_names)
-    asides = [aside for aside in clashes.renames if not renames.holds(aside.path)]
-    planner.actions += asides
-    busy = {
-        *clashes.waiting,
-        *(path for move in forms for path in (move.path, move.to)),
-    }
+    copies = [copy for copy in clashes.renames if not renames.holds(copy.path)]
+    planner.actions += copies
+    busy = set(clashes.waiting)
+    for move in forms:
+        busy |= {move.path, move.to}
     untouchable = busy | view.passive
     for path in view.paths:
         if path not in untouchable and not renames.holds(path):
             planner.decide(path)
-    for path in sorted(clashes.waiting - {aside.path for aside in asides}):
+    for path in sorted(clashes.waiting - {copy.path for copy in copies}):
         planner.waiting[path] = "its name clashes with another"
     actions = with_parents(planner, (*forms, *renames.moves))
     return actions + remove_emptied(planner, busy | renames.busy)
@@ -176,7 +175,7 @@ def _forbidden_by_mode(action: Action, settings: Settings) -> str:
 
 def _notes(base: Base, exclusions: Exclusions) -> tuple[PlanRemark, ...]:
     return tuple(
-        PlanRemark(path, "20", f"`{path}` was a note and is none now: {reason}")
+        PlanRemark(path, "20", f"`{path}` was a note and is not one now: {reason}")
         for path, reason in sorted(exclusions.links.items())
         if isinstance(base.get(path), BaseFile)
     )

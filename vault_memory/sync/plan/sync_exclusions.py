@@ -109,7 +109,7 @@ def exclude(
         elif isinstance(local_node, Link):
             exclusions.links[path] = "a link is never followed"
         elif isinstance(local_node, Special):
-            exclusions.links[path] = "it is no regular file"
+            exclusions.links[path] = "it is not a regular file"
         else:
             unclear = _why_unclear(path, base, local, remote, settings)
             if unclear:
@@ -191,26 +191,30 @@ def _without(
 ) -> View:
     """The trees without the paths of `roots` and everything below them."""
 
-    def is_kept(path: str) -> bool:
+    def is_included(path: str) -> bool:
         if not roots:
             return True
         return path not in roots and roots.isdisjoint(("", *ancestors(path)))
 
-    kept_base = {path: was for path, was in base.items() if is_kept(path)}
-    kept_local = {path: node for path, node in local.nodes.items() if is_kept(path)}
-    kept_remote = {path: node for path, node in remote.nodes.items() if is_kept(path)}
-    paths = {*kept_base, *kept_local, *kept_remote}
+    base = {path: was for path, was in base.items() if is_included(path)}
+    local_nodes = {
+        path: node for path, node in local.nodes.items() if is_included(path)
+    }
+    remote_nodes = {
+        path: node for path, node in remote.nodes.items() if is_included(path)
+    }
+    paths = {*base, *local_nodes, *remote_nodes}
     return View(
-        base=kept_base,
-        local=Tree(kept_local, local.confirmed, local.long_gone),
-        remote=Tree(kept_remote, remote.confirmed, remote.long_gone),
+        base=base,
+        local=Tree(local_nodes, local.confirmed, local.long_gone),
+        remote=Tree(remote_nodes, remote.confirmed, remote.long_gone),
         passive=passive,
         paths=tuple(sorted(paths, key=lambda path: path.split("/"))),
     )
 
 
 def forgotten(base: Base, exclusions: Exclusions) -> list[str]:
-    """The paths of the base that are excluded now, or lie below an excluded directory."""
+    """The paths of the base that are excluded now, or are below an excluded directory."""
     excluded_paths = exclusions.excluded
     if not excluded_paths:
         return []
