@@ -5,15 +5,20 @@ and a vector, so such a note would delay the indexing of all others. The result 
 chunks alone, so a note that was edited step by step has the same chunks as one that is read again.
 """
 
-from itertools import takewhile
+from operator import itemgetter
+from typing import TypeVar
 
 from vault_memory.markdown.chunking.chunk_text import Chunk
 from vault_memory.markdown.chunking.splitter import CAP
+
+T = TypeVar("T")
 
 MOST_CHUNKS = 4000
 """The chunks of one note, where no chunk needs more than `CAP` characters for that"""
 _SIZES = (CAP // 4, CAP // 2, CAP)
 """Characters up to which neighbours are joined; the next size is tried if too many chunks remain"""
+_fields_of = itemgetter(1, 2, 5, 6)
+"""Heading, speaker, date and topic of a chunk"""
 
 
 def capped(chunks: list[Chunk]) -> list[Chunk]:
@@ -27,7 +32,8 @@ def capped(chunks: list[Chunk]) -> list[Chunk]:
         joined = _join_neighbours(chunks, size)
         if len(joined) <= MOST_CHUNKS:
             return joined
-    return _join_neighbours(list(map(_with_heading, chunks)), CAP, mixed=True)
+    with_headings = [_with_heading(chunk) for chunk in chunks]
+    return _join_neighbours(with_headings, CAP, mixed=True)
 
 
 def _join_neighbours(
@@ -55,35 +61,39 @@ def _may_join(left: Chunk, right: Chunk, *, mixed: bool) -> bool:
     # A blank between two parts of one word would make two words of it.
     if right.first_line <= left.last_line and " " not in left.text:
         return False
-    return mixed or (left[1:3] == right[1:3] and left[5:] == right[5:])
+    return mixed or _fields_of(left) == _fields_of(right)
 
 
 def _with_heading(chunk: Chunk) -> Chunk:
     """Return the chunk with the name of its deepest heading in its text, if that fits."""
-    name = chunk.heading[-1] if chunk.heading else ""
-    if not name or len(name) + 1 + len(chunk.text) > CAP:
+    if not chunk.heading or not chunk.heading[-1]:
         return chunk
-    return chunk._replace(text=f"{name}\n{chunk.text}")
+    text = f"{chunk.heading[-1]}\n{chunk.text}"
+    return chunk if len(text) > CAP else chunk._replace(text=text)
 
 
 def _join(group: list[Chunk]) -> Chunk:
     """Return one chunk for a group. It has the fields that are equal in all of them."""
+    first = group[0]
     if len(group) == 1:
-        return group[0]
-    first, last = group[0], group[-1]
-    headings = {chunk.heading for chunk in group}
+        return first
     speakers = {chunk.who for chunk in group}
     dates = {chunk.date for chunk in group}
     topics = {chunk.topic for chunk in group}
     return Chunk(
         text=_joined_text(group),
-        heading=_common_path(headings) if len(headings) > 1 else first.heading,
-        who="" if len(speakers) > 1 else first.who,
+        heading=_common_path({chunk.heading for chunk in group}),
+        who=_only(speakers, ""),
         first_line=first.first_line,
-        last_line=max(first.last_line, last.last_line),
-        date=None if len(dates) > 1 else first.date,
-        topic="" if len(topics) > 1 else first.topic,
+        last_line=max(first.last_line, group[-1].last_line),
+        date=_only(dates, None),
+        topic=_only(topics, ""),
     )
+
+
+def _only(values: set[T], default: T) -> T:
+    """Return the only value of a set, or the default where there are several."""
+    return next(iter(values)) if len(values) == 1 else default
 
 
 def _joined_text(group: list[Chunk]) -> str:
@@ -99,6 +109,11 @@ def _joined_text(group: list[Chunk]) -> str:
 
 def _common_path(paths: set[tuple[str, ...]]) -> tuple[str, ...]:
     """Return the headings that all paths begin with."""
-    levels = zip(*paths, strict=False)
-    common = takewhile(lambda names: len(set(names)) == 1, levels)
-    return tuple(names[0] for names in common)
+    if len(paths) == 1:
+        return next(iter(paths))
+    common: list[str] = []
+    for names in zip(*paths, strict=False):
+        if len(set(names)) > 1:
+            break
+        common.append(names[0])
+    return tuple(common)

@@ -45,23 +45,41 @@ def read_front(lines: list[bytes]) -> Front | None:
     """Return the front matter at the top; None where there is none, or it is not keys and values."""
     if not lines or not _edge(lines[0]):
         return None
-    values: dict[bytes, list[bytes]] = {}
-    key = b""
+    reader = _ValueReader()
     for number in range(1, len(lines)):
         line = lines[number]
         if _end_edge(line):
-            joined = {name: b"\n".join(rows) for name, rows in values.items()}
-            return Front(number + 1, (lines[0], line), joined)
+            return Front(number + 1, (lines[0], line), reader.values())
+        if not reader.add(line):
+            return None
+    return None
+
+
+class _ValueReader:
+    """Collects the lines of each key."""
+
+    def __init__(self) -> None:
+        self._key = b""
+        self._rows: dict[bytes, list[bytes]] = {}
+
+    def add(self, line: bytes) -> bool:
+        """Add a line; False where it is not front matter that can be merged by key."""
         match = _key(line)
         if match:
-            key = match[1]
+            self._key = match[1]
             # Merging by key would lose one of two lines with the same key.
-            if key in values:
-                return None
-        elif line.strip() and not line.startswith(_CONTINUATION if key else _LEADING):
-            return None
-        values.setdefault(key, []).append(line)
-    return None
+            if self._key in self._rows:
+                return False
+        elif line.strip():
+            allowed = _CONTINUATION if self._key else _LEADING
+            if not line.startswith(allowed):
+                return False
+        self._rows.setdefault(self._key, []).append(line)
+        return True
+
+    def values(self) -> dict[bytes, bytes]:
+        """Return the lines of each key as one text."""
+        return {key: b"\n".join(rows) for key, rows in self._rows.items()}
 
 
 def merge_front(
@@ -77,18 +95,15 @@ def merge_front(
     merged: dict[bytes, bytes] = {}
     conflicts: list[FrontConflict] = []
     for key in {**their_values, **our_values}:
-        old, mine, yours = (
-            base_values.get(key),
-            our_values.get(key),
-            their_values.get(key),
-        )
-        value = _merge_value(old, mine, yours)
+        versions = (base_values.get(key), our_values.get(key), their_values.get(key))
+        value = _merge_value(*versions)
         if value is None:
             continue
-        if mine is not None and yours is not None and _is_conflict(old, mine, yours):
-            conflicts.append(FrontConflict(yours, mine))
+        conflict = _conflict(*versions)
+        if conflict is not None:
+            conflicts.append(conflict)
             if mark is not None:
-                value += _commented(mine, mark)
+                value += _commented(conflict.dropped, mark)
         merged[key] = value
     edges = _edges(base, ours, theirs, is_empty=not merged)
     if edges is None:
@@ -108,17 +123,26 @@ def _merge_value(
     """Return the value of a key: the one that changed; theirs where both did."""
     if ours in (base, theirs):
         return theirs
+    # What they deleted and we changed stays.
     if theirs in (base, None):
         return ours
     return theirs
 
 
-def _is_conflict(base: bytes | None, ours: bytes, theirs: bytes) -> bool:
-    return ours not in (base, theirs) and theirs != base
+def _conflict(
+    base: bytes | None, ours: bytes | None, theirs: bytes | None
+) -> FrontConflict | None:
+    """Return the conflict of two values that both sides wrote."""
+    if ours is None or theirs is None:
+        return None
+    if ours in (base, theirs) or theirs == base:
+        return None
+    return FrontConflict(theirs, ours)
 
 
 def _commented(value: bytes, mark: bytes) -> bytes:
-    return b"".join(b"\n# %s%s" % (line, mark) for line in value.split(b"\n"))
+    lines = value.split(b"\n")
+    return b"".join(b"\n# %s%s" % (line, mark) for line in lines)
 
 
 def _edges(
