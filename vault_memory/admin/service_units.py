@@ -243,7 +243,7 @@ def _program() -> tuple[str, ...]:
 
 
 def _read_own_unit(place: UnitPlace, vault_id: str) -> str | None:
-    """Return the text of the unit; None if there is none. Raises UnitNotOurs."""
+    """Return the text of the unit; None without a unit. Raises UnitNotOurs."""
     unit = place.unit
     if not os.path.lexists(unit):
         return None

@@ -116,13 +116,9 @@ def load(file: Path | None, environment: Mapping[str, str]) -> Config:
 
     Raises ConfigError, which lists every problem with its place.
     """
-    raw = _read(file) if file is not None else {}
     loader = _Loader("configuration" if file is None else str(file))
-    for key in ALSO_AT_TOP.keys() & raw.keys():
-        loader.move_from_top(raw, key)
-    for name, value in sorted(environment.items()):
-        if name.startswith(ENVIRONMENT_PREFIX):
-            loader.overlay(raw, name, value)
+    raw = _read(file) if file is not None else {}
+    loader.merge(raw, environment)
     config: Config = loader.build(Config, raw, "") if raw else Config()
     if not loader.problems and config.remote.url:
         for reason in remote_problems(config.remote):
@@ -179,6 +175,14 @@ class _Loader:
     def report(self, place: str, reason: str) -> None:
         """Add a problem with the key at `place`."""
         self.problems.append(f"{self._source}: `{place}`: {reason}")
+
+    def merge(self, raw: dict[str, Any], environment: Mapping[str, str]) -> None:
+        """Move each key into its table, and set the values of environment variables."""
+        for key in ALSO_AT_TOP.keys() & raw.keys():
+            self.move_from_top(raw, key)
+        for name, value in sorted(environment.items()):
+            if name.startswith(ENVIRONMENT_PREFIX):
+                self.overlay(raw, name, value)
 
     def move_from_top(self, raw: dict[str, Any], key: str) -> None:
         """Move a key from the top of the file into its table."""
@@ -364,13 +368,18 @@ def remote_problems(remote: RemoteSettings) -> list[str]:
     is_web_url = url.scheme in REMOTE_SCHEMES and host
     if not is_web_url or url.query or url.fragment:
         return ["it is not the URL of a WebDAV folder, which begins with https://"]
-    is_safe = REMOTE_SCHEMES[url.scheme] or host in LOOPBACK_HOSTS
-    if not is_safe and not remote.allow_http:
+    if not _is_safe(url.scheme, host, remote):
         return [
             "http:// would send the password to another machine unencrypted; use https://, or set "
             "`allow_http = true` if the network itself is private"
         ]
     return []
+
+
+def _is_safe(scheme: str, host: str, remote: RemoteSettings) -> bool:
+    """Whether a password may be sent to this host."""
+    is_encrypted = REMOTE_SCHEMES[scheme]
+    return is_encrypted or host in LOOPBACK_HOSTS or remote.allow_http
 
 
 def _guess(name: str, names: Mapping[str, object]) -> str:

@@ -127,6 +127,7 @@ def _parsed(text: str) -> dict[str, Any]:
     try:
         return tomllib.loads(text)
     except tomllib.TOMLDecodeError:
+        # The edit broke the file: the comparison notices it, and nothing is written.
         return {}
 
 

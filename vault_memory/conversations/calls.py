@@ -166,7 +166,7 @@ class ConversationCalls:
         return additions
 
     def take_dropped(self) -> "DropReport":
-        """Record the turns in the drop folder: each line once, even when the process crashes meanwhile.
+        """Record the turns in the drop folder: each line once, also after a crash.
 
         Raises TurnNotRecorded, VaultUnreachable.
         """
@@ -254,9 +254,10 @@ class ConversationCalls:
                         index, added.path, added.appended, read_ns=time.time_ns()
                     )
             except NoteUnreadable as error:
+                # The turn is written: an index without it must not fail the call.
                 logger.warning("%s", error)
             except DatabaseError as error:
-                # The turn is written: a damaged index must not fail the call, since it can be rebuilt.
+                # The turn is written: an index that can be rebuilt must not fail the call.
                 logger.warning("the index did not take in %s: %s", added.path, error)
                 indexing.recover(error)
 
@@ -301,7 +302,7 @@ class ConversationCalls:
             return reports.Ended(committed=(), held=turn_ids, dropped=())
 
     def end_idle_sessions(self, *, now: datetime | None = None) -> int:
-        """End the sessions without a turn for `idle_minutes` of `[sessions]`, and return how many ended."""
+        """End the sessions without a turn for `[sessions] idle_minutes`; return how many ended."""
         idle = timedelta(minutes=self.vault.config.sessions.idle_minutes)
         return len(self.sessions.end_idle(aware(now), idle))
 

@@ -93,6 +93,7 @@ class DropFolder:
             try:
                 stack.enter_context(state_file.lock(self.path / ".lock", patience=0))
             except state_file.LockTaken:
+                # Two processes would record the same lines twice.
                 yield False
                 return
             yield True
@@ -212,6 +213,7 @@ def _read_offset(file: Path) -> int:
     try:
         return int(file.with_suffix(AT).read_text(encoding="ascii"))
     except (OSError, ValueError):
+        # Without its offset a file is read again: its turns have the same ids, and are skipped.
         return 0
 
 

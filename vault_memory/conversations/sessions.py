@@ -96,6 +96,7 @@ class Sessions:
         try:
             os.replace(file, file.with_suffix(ENDED))
         except FileNotFoundError:
+            # Another process ended the session first.
             return False
         sync_folder(file.parent)
         return True
@@ -210,6 +211,7 @@ class Sessions:
                 file.suffix == OPEN,
             )
         except (OSError, ValueError, KeyError, TypeError):
+            # Another process renamed or removed the file, or a crash cut it off.
             return None
 
 

@@ -100,6 +100,7 @@ class Transcripts:
             try:
                 raw = self._folder.read(path, max_bytes=LARGEST).raw
             except VaultError as error:
+                # One damaged transcript must not hide the others.
                 logger.warning("%s", error)
                 continue
             logs[path] = signature, tuple(read_turns(raw))

@@ -43,6 +43,7 @@ def ask(path: Path, call: str, arguments: Mapping[str, Any]) -> dict[str, Any] |
             str(path), call, arguments, PATIENCE_SECONDS
         )
     except NotAnswered:
+        # A question changes nothing: its caller can answer it again.
         return None
     if answer is not None and "error" in answer:
         raise DaemonRefused(answer["error"])

@@ -61,6 +61,7 @@ class ConversationUpkeep:
                 self._next_idle = now + IDLE_SECONDS
                 self._memory.conversations.end_idle_sessions()
         except (VaultMemoryError, DatabaseError, OSError) as error:
+            # A full disk must not stop the index. The turns stay in the drop folder.
             logger.warning("dropped turns cannot be recorded: %s", error)
             self._next_look = now + RETRY_SECONDS
             self._not_before = self._next_look

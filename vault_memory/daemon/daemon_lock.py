@@ -69,6 +69,7 @@ def pid_of(lock: Path) -> int | None:
     try:
         return int(_pid_file(lock).read_text(encoding="ascii"))
     except (OSError, ValueError):
+        # The file is only a hint: it may be missing, or cut off by a crash.
         return None
 
 

@@ -106,6 +106,7 @@ class EditUpkeep:
         try:
             return not self._memory.edits.is_ours(path, revision)
         except (VaultMemoryError, DatabaseError, OSError):
+            # The journal cannot say it now: a save of a person must not go unreported.
             return True
 
     def wait(self) -> float:
@@ -135,6 +136,7 @@ class EditUpkeep:
                 # Some proposals may have expired.
                 self._are_all_pages_due = True
         except (VaultMemoryError, DatabaseError, OSError) as error:
+            # A damaged journal or a full disk must not stop the index.
             logger.warning(
                 "versions cannot be stored, or writes not be finished: %s", error
             )

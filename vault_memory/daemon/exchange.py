@@ -38,6 +38,7 @@ def exchange(
         if not S_ISSOCK(os.stat(path).st_mode):
             return None
     except (OSError, ValueError):
+        # No daemon has made a socket there, or the path cannot be one.
         return None
     request = json.dumps({"call": call, "arguments": arguments}).encode() + b"\n"
     if len(request) > LONGEST_REQUEST:
@@ -51,6 +52,7 @@ def exchange(
         try:
             _connect(connection, path)
         except OSError:
+            # A daemon that was killed leaves its socket, and nothing listens.
             return None
         return _answer_to(connection, request)
     finally:

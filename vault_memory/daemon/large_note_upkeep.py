@@ -173,6 +173,7 @@ class LargeNotes:
             try:
                 request = self._waiting.get(timeout=IDLE_SECONDS)
             except queue.Empty:
+                # A worker process without work would occupy memory for days.
                 self._worker.stop()
                 request = self._waiting.get()
             if request is None:

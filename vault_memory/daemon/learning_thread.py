@@ -87,11 +87,13 @@ class Nights:
                 next_night = self._memory.learning.next_night(now)
             self._none_before = next_night
         except NightRuns:
+            # Another process runs the night at this moment.
             return LOOK_SECONDS
         except TROUBLE as error:
             logger.warning("the night failed: %s", error)
             return RETRY_SECONDS
         except Exception:
+            # A bug must not end the thread: the next night may succeed.
             logger.exception("the night failed")
             return RETRY_SECONDS
         for outcome in slept.scopes:
@@ -130,11 +132,13 @@ class Nights:
         try:
             slept = self._memory.learning.learn_from_ended()
         except NightRuns:
+            # A night in another process may learn from the same conversations.
             return AGAIN_SECONDS
         except TROUBLE as error:
             logger.warning("nothing was learned from conversations: %s", error)
             return RETRY_SECONDS
         except Exception:
+            # A bug must not end the thread: nights still have to run.
             logger.exception("nothing was learned from conversations")
             return RETRY_SECONDS
         for outcome in slept.scopes:

@@ -149,6 +149,7 @@ class Daemon:
             self._process(self.watcher.take(seconds))
             self.trouble = ""
         except (VaultMemoryError, DatabaseError, OSError) as error:
+            # The disk may be unmounted or full: the daemon waits for it, and must not end.
             self._note_trouble(error)
             self._stop.wait(RETRY_SECONDS)
         self.notify.turn(self._doing())

@@ -157,10 +157,12 @@ class NoteIndexer:
         try:
             note = ingest.read(path, event.place)
         except NoteTooLarge as error:
+            # Another read before the next save would find the same size.
             logger.warning("%s", error)
             self._finish(path)
             return
         except NoteUnreadable as error:
+            # Permissions may change, and a program may lock the file only for a moment.
             logger.warning("%s", error)
             self._debounce.unreadable(path, now=time.monotonic())
             return

@@ -71,6 +71,7 @@ def all_scopes(memory: "VaultMemory", progress: "Progress | None" = None) -> lis
     try:
         answer = ask(memory.vault.state.socket, "scopes", {})
     except DaemonRefused as refused:
+        # The index of the daemon is behind the vault: this process reads the vault.
         if refused.code != BEHIND:
             raise
         answer = None

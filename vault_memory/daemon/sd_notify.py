@@ -85,6 +85,7 @@ class Notify:
                 sender.settimeout(PATIENCE_SECONDS)
                 sender.sendto("\n".join(lines).encode(), self._address)
         except OSError as error:
+            # The daemon works also without its service manager, which may be restarting.
             logger.info("the service manager does not take a message: %s", error)
 
 

@@ -90,6 +90,7 @@ class SocketServer:
                 connection.settimeout(PATIENCE_SECONDS)
                 connection.sendall(json.dumps(self._answer(line)).encode() + b"\n")
         except OSError as error:
+            # A client that stops waiting must not end the thread with a traceback.
             logger.info("a client went away: %s", error)
         finally:
             self._places.release()

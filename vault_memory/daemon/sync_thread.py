@@ -154,6 +154,7 @@ class Syncing:
         try:
             report = self._pass(pace, path_backoff, lists_server)
         except Locked:
+            # Another process syncs this vault at this moment.
             return TURN_SECONDS
         except (VaultMemoryError, DatabaseError, OSError) as error:
             self._note_failure(error, pace)
@@ -276,6 +277,7 @@ class Syncing:
                     datetime.now(UTC).astimezone()
                 )
         except Locked:
+            # Another process syncs: the number changes while it is counted.
             waiting = None
         return self._standing.queue if waiting is None else waiting
 
@@ -302,6 +304,7 @@ class Syncing:
                 next_try=status.next_try,
             )
         except OSError as error:
+            # A full disk of the state folder must not stop the sync.
             logger.warning("how the sync stands cannot be written down: %s", error)
 
     def _signature(self) -> Signature:
@@ -323,6 +326,7 @@ def _file_signature(path: str) -> tuple[int, int, int] | None:
     try:
         stat = os.stat(os.path.expanduser(path))
     except OSError:
+        # The file does not exist yet, or not any more: that is a state, too.
         return None
     return stat.st_mtime_ns, stat.st_ino, stat.st_size
 

@@ -17,6 +17,7 @@ def compact(connection: Connection | RepairingConnection) -> bool:
         connection.execute("VACUUM")
         [(busy, _, _)] = connection.execute("PRAGMA wal_checkpoint(TRUNCATE)")
     except DatabaseError:
+        # A reader in another process keeps the old pages, or the disk has no room for a copy.
         return False
     return not busy
 

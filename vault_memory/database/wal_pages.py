@@ -58,6 +58,7 @@ def committed_pages(path: Path) -> LogPages:
     try:
         raw = path.read_bytes()
     except OSError:
+        # A database that was closed properly has no log.
         return LogPages()
     if len(raw) < HEADER.size:
         return LogPages()

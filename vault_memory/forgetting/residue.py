@@ -93,5 +93,6 @@ def _is_in_value(value: str | bytes, matcher: TextMatcher) -> bool:
     try:
         unpacked = zlib.decompress(value)
     except zlib.error:
+        # Most blobs are not compressed.
         return matcher.is_in_bytes(value)
     return matcher.is_in_bytes(unpacked, escaped=False)

@@ -231,6 +231,7 @@ def _read(edits: "EditCalls", note: str) -> bytes | str:
     try:
         return edits.vault.folder.read(note, max_bytes=reader.LARGEST_STORED).raw
     except NoteNotFound:
+        # A person deleted the note after the listing.
         return b""
     except NoteUnreadable as error:
         return error.reason

@@ -227,6 +227,7 @@ class Forgetter:
             except NoteNotFound:
                 continue
             except VaultMemoryError as error:
+                # A file that cannot be read may contain the text: the report must name it.
                 report.remaining[path] = error.message
 
     def _notes_with_text(self, report: RedactionReport) -> list[tuple[str, Note]]:

@@ -133,8 +133,7 @@ class JsonEdit:
         paths = list(created or ())
         for entry in self.entries:
             if isinstance(entry, ListedText) and not entry.is_wanted:
-                if entry.mark in paths:
-                    text, paths = _withdraw(text, entry, paths)
+                text, paths = _withdraw(text, entry, paths)
                 continue
             for path in _missing_prefixes(text, entry.container):
                 if path not in paths:
@@ -239,6 +238,7 @@ def is_own_command(command: object, host: str) -> bool:
     try:
         words = shlex.split(command)
     except ValueError:
+        # A person's command may have an open quote.
         return False
     # Python and `-m` may stand before the name of the program.
     programs = [word.rpartition("/")[2] for word in words[:3]]
@@ -258,9 +258,13 @@ def _withdraw(
     text: str, entry: ListedText, created: Sequence[KeyPath]
 ) -> tuple[str, list[KeyPath]]:
     """Remove what an earlier `install` listed; return the text, and what remains created."""
+    created_paths = list(created)
+    # The person may have listed the same text: it stays.
+    if entry.mark not in created_paths:
+        return text, created_paths
     text = _without_empty(entry.remove(text), entry.path, created)
     removed = [*_missing_prefixes(text, entry.path), entry.mark]
-    return text, [path for path in created if path not in removed]
+    return text, [path for path in created_paths if path not in removed]
 
 
 def _without_empty(

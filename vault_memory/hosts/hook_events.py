@@ -136,7 +136,7 @@ def drop_prompt(context: EventContext) -> None:
 
 
 def drop(context: EventContext, turns: Sequence[DroppedTurn]) -> None:
-    """Put turns into the drop folder, from which a turn is taken once, however often it is put in."""
+    """Put turns into the drop folder, which records each of them once, also after a second call."""
     if not turns:
         return
     common = {
@@ -166,11 +166,9 @@ def _reply_of_event(context: EventContext) -> list[DroppedTurn]:
 
 
 def _unrecorded_replies(context: EventContext) -> list[DroppedTurn]:
-    """Return the answers of the transcript that are not recorded yet.
-
-    Fault this guards against: a host names its turns in only one of event and transcript. Such an
-    answer has two ids, so it is compared by its words.
-    """
+    """Return the answers of the transcript that are not recorded yet."""
+    # Some hosts name their turns only in the event, or only in the transcript. Such an answer has
+    # two ids, so it is compared by its words.
     event = context.event
     replies = host_transcripts.read_replies(
         context.host, event.transcript, event.session

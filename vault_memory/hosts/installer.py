@@ -98,20 +98,19 @@ class Installer:
 
     def _edited(self, file: Path, edit: Edit, before: bytes | None) -> bytes | None:
         """Return the file's new bytes; None when the file is to disappear."""
+        text = _decode(file, before)
+        created = self._record.created_in(file)
         try:
-            text = "" if before is None else before.decode("utf-8")
-            created = self._record.created_in(file)
             match self._direction:
                 case "install":
-                    return edit.put(text, created)[0].encode("utf-8")
+                    after, _ = edit.put(text, created)
+                    return after.encode("utf-8")
                 case "uninstall":
                     if before is None:
                         return None
                     after = edit.remove(text, created)
                 case _:
                     assert_never(self._direction)
-        except UnicodeDecodeError:
-            raise HostFileUnusable(file, "it is not UTF-8") from None
         except ConfigError as error:
             raise HostFileUnusable(file, error.message, error.hint) from None
         is_our_file = isinstance(edit, OwnFile) or self._record.is_created(file)
@@ -124,7 +123,7 @@ class Installer:
         if self._direction == "uninstall":
             self._record.forget(file)
             return
-        text = "" if before is None else before.decode("utf-8")
+        text = _decode(file, before)
         _, created = edit.put(text, self._record.created_in(file))
         self._record.note(file, created, is_new=before is None)
 
@@ -157,6 +156,16 @@ def _read(file: Path) -> bytes | None:
         raise HostFileUnusable(file, error.strerror or str(error)) from None
 
 
+def _decode(file: Path, raw: bytes | None) -> str:
+    """Return the text of a file; "" for a missing one. Raises HostFileUnusable."""
+    if raw is None:
+        return ""
+    try:
+        return raw.decode("utf-8")
+    except UnicodeDecodeError:
+        raise HostFileUnusable(file, "it is not UTF-8") from None
+
+
 def _back_up(file: Path, raw: bytes, now: datetime) -> Path:
     """Write a copy beside the file, with its mode. It never replaces another file."""
     real = Path(os.path.realpath(file))
@@ -169,6 +178,7 @@ def _back_up(file: Path, raw: bytes, now: datetime) -> Path:
         try:
             fd = os.open(copy, flags, 0o600)
         except FileExistsError:
+            # A backup of the same second must not be overwritten.
             continue
         except OSError as error:
             raise HostFileUnusable(

@@ -81,6 +81,7 @@ class Acceptor:
             try:
                 connection, _ = self._listening.accept()
             except (BlockingIOError, InterruptedError, ConnectionAbortedError):
+                # All waiting clients are accepted, or one gave up before its turn.
                 return
             except OSError as error:
                 self._pause(error)

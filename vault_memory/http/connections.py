@@ -1,8 +1,8 @@
 """Limits of connections: deadlines for incomplete requests, and places for clients with a token.
 
-uvicorn has no deadline for an incomplete head, and none for a body after its answer. It reads from as
-many connections as the system lets it open. Without these limits a client that opens connections and
-sends nothing keeps all others out.
+uvicorn has no deadline for an incomplete head, and none for a body after its answer. It reads from
+as many connections as the system lets it open. Without these limits a client that opens connections
+and sends nothing keeps all others out.
 """
 
 import asyncio

@@ -42,6 +42,7 @@ def at_address(host: str, port: int) -> socket.socket:
         listening.bind(address)
         listening.listen(128)
     except OSError as error:
+        # The port is in use, or only root may open it.
         listening.close()
         raise CannotListen(
             f"nothing can listen on {host}:{port}: {error.strerror}",

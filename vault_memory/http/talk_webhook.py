@@ -115,6 +115,7 @@ def _normalised(url: str) -> tuple[str, str, str]:
     try:
         address = urlsplit(url.strip())
     except ValueError:
+        # A header may contain anything. Such a text only equals itself.
         return ("", "", url)
     return (address.scheme.lower(), address.netloc.lower(), address.path.rstrip("/"))
 

@@ -99,6 +99,7 @@ class LineWriter:
                     # Some hosts give a pipe that does not block.
                     select.select([], [self._sink], [])
                 except OSError:
+                    # The host closed the pipe: later answers have no reader.
                     self.gone = True
 
 

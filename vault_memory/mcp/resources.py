@@ -1,4 +1,7 @@
-"""The notes as resources: listed page by page, and read by a URI such as `vault:///Users/alice/memories/garden.md`."""
+"""Lists the notes as resources, and reads a note by its URI.
+
+An example of a URI is `vault:///Users/alice/memories/garden.md`.
+"""
 
 from bisect import bisect_right
 from dataclasses import dataclass, replace
@@ -35,7 +38,7 @@ class Page:
 
 
 def page(serving: Serving, cursor: str | None) -> Page:
-    """The notes of the caller after `cursor`, the last note of the page before."""
+    """Returns the notes of the caller after `cursor`, the last note of the previous page."""
     notes = serving.memory.notes(serving.reads)
     start = bisect_right(notes, cursor, key=lambda note: note.note) if cursor else 0
     notes_of_page = tuple(notes[start : start + ON_A_PAGE])
@@ -44,7 +47,7 @@ def page(serving: Serving, cursor: str | None) -> Page:
 
 
 def read(serving: Serving, uri: str) -> NoteText:
-    """The note of a URI, with its text between marks. Raises ResourceUnknown."""
+    """Returns the note of a URI, with its text between tags. Raises ResourceUnknown."""
     if not uri.startswith(SCHEME):
         raise ResourceUnknown(uri)
     try:
@@ -63,7 +66,7 @@ def read(serving: Serving, uri: str) -> NoteText:
 
 
 def listed(note: NoteInfo) -> dict[str, Any]:
-    """A note in a list of resources, as the protocol writes it."""
+    """Returns the entry of a note in a list of resources."""
     return {
         "uri": uri_of(note.note),
         "name": quotations.shown_name(note.note),

@@ -18,7 +18,7 @@ from vault_memory.rules.paths.caller import Caller
 
 
 def server(memory: VaultMemory, caller: Caller) -> Server[Any]:
-    """A server that speaks for one caller. To make one is cheap: over HTTP each request gets its own."""
+    """Returns a server for one caller. It is cheap: over HTTP each request gets its own."""
     handlers = _Handlers(Serving(memory, caller))
     return Server(
         tools.NAME,
@@ -74,7 +74,7 @@ class _Handlers:
     async def _in_thread(
         self, call: Callable[..., dict[str, Any]], *arguments: object
     ) -> dict[str, Any]:
-        """What the call gives; an error becomes one of the protocol."""
+        """Returns the result of the call; an error becomes one of the protocol."""
         try:
             return await anyio.to_thread.run_sync(call, self._serving, *arguments)
         except ToolUnknown as error:

@@ -21,10 +21,10 @@ App = Callable[[Scope, Receive, Send], Awaitable[None]]
 
 
 def application(memory: VaultMemory) -> App:
-    """An ASGI app for streamable HTTP: it answers each request by itself, in JSON.
+    """Returns an ASGI app for streamable HTTP, which answers each request by itself, in JSON.
 
-    The check of the token puts the caller into `scope["state"]["caller"]`. A request without a caller
-    is refused.
+    The check of the token puts the caller into `scope["state"]["caller"]`. The app refuses a
+    request without a caller.
     """
 
     async def serve(scope: Scope, receive: Receive, send: Send) -> None:
@@ -59,7 +59,7 @@ async def _answer(
 
 
 async def _live(receive: Receive, send: Send) -> None:
-    """Start and stop nothing: each request has everything that it needs."""
+    """Answers the events of the lifespan. Nothing has to be started or stopped."""
     while True:
         event = (await receive())["type"]
         await send({"type": f"{event}.complete"})

@@ -1,4 +1,4 @@
-"""The tools that change something. The bot acts: policy binds it, and a person can undo it."""
+"""The tools that change notes. Policy limits what the bot does, and a person can undo it."""
 
 from collections.abc import Iterable, Mapping
 from typing import TYPE_CHECKING, Any
@@ -153,7 +153,7 @@ def _forget_fact(
 
 
 def _changed(change: "FactChange") -> Answered:
-    """What became of a fact, without the text of its page."""
+    """Returns the outcome of a change of a fact, without the text of its page."""
     edit = change.edit
     reasons = [_explained(op.reason) for op in edit.rejected]
     reasons += [proposal.why for proposal in edit.proposed]
@@ -178,7 +178,7 @@ def _forgotten(
     proposed: "list[ToolProposedRemoval]",
     remaining: "list[RemainingJson]",
 ) -> Answered:
-    """How many items were removed, and where others remain."""
+    """Returns how many items were removed, and where others remain."""
     lines = _lines_about(removed, proposed, remaining)
     answer: ToolForgotten = {
         "message": "\n".join(lines) or "nothing says that",
@@ -195,7 +195,7 @@ def _lines_about(
     proposed: "Iterable[ToolProposedRemoval]",
     remaining: "Iterable[RemainingJson]",
 ) -> list[str]:
-    """One line for each place."""
+    """Returns one line for each place."""
     lines = [f"removed {place['count']} from {place['place']}" for place in removed]
     lines += [
         f"proposed to remove {place['count']} from {place['place']}: "
@@ -207,7 +207,7 @@ def _lines_about(
 
 
 def _explained(reason: str) -> str:
-    """A code as a sentence; any other reason is a sentence already."""
+    """Returns a code as a sentence; any other reason is a sentence already."""
     words: Mapping[Any, str] = wait_reasons.WORDS
     explained = REASONS.get(reason) or words.get(reason, reason)
     return explained if " " in explained else explained.replace("_", " ")

@@ -118,6 +118,7 @@ class MemoryFolder:
         try:
             return self._vault.read(path.note)
         except NoteNotFound:
+            # A person may delete the note at any moment.
             return None
 
     def require(self, path: MemoryPath, absent: str) -> "Note":

@@ -244,6 +244,7 @@ class MemoryTool:
         try:
             edit = self._edit(old, request, now, expected=revision)
         except edit_errors.NoteChanged:
+            # A person saved the note between the two halves of the rename.
             return None
         is_gone = edit.after is None
         return edit if is_gone or edit.pending else None

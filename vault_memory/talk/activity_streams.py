@@ -8,7 +8,7 @@ from typing import Any, NoReturn
 from vault_memory.talk.recorder import Actor, Reacted, Said
 
 MESSAGE = ("message", "")
-"""Names of messages of people; before Talk 23 those with a file had none. Others are of the system"""
+"""Names of messages of people: before Talk 23 those with a file had none. The system has others."""
 _NUMBER = re.compile(r"[0-9]{1,18}")
 _TOKEN = re.compile(r"[A-Za-z0-9]{2,64}")
 _PLACE = re.compile(r"\{([^{}\s]+)\}")

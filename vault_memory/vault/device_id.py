@@ -72,4 +72,5 @@ def _machine() -> str:
     try:
         return Path("/etc/machine-id").read_text(encoding="ascii").strip()
     except (OSError, ValueError):
+        # Containers often have no machine id.
         return os.uname().nodename

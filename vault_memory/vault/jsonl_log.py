@@ -210,6 +210,7 @@ def _record(line: bytes) -> dict[str, object] | None:
     try:
         payload = json.loads(line)
     except (ValueError, RecursionError):
+        # A crash tore the line, or a person edited it.
         return None
     return payload if isinstance(payload, dict) else None
 

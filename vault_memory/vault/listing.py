@@ -112,6 +112,7 @@ class _Walk:
         try:
             return os.open(name, _OPEN, dir_fd=parent)
         except FileNotFoundError:
+            # A program removed the folder after its parent was listed.
             return None
         except NotADirectoryError:
             self._add_if_link(parent, name, path)
@@ -186,6 +187,7 @@ class _Walk:
         try:
             status = entry.stat(follow_symlinks=False)
         except FileNotFoundError:
+            # A program removed the file during the listing.
             return None
         except OSError as error:
             self._add_unknown(prefix + entry.name, error)

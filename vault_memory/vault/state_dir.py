@@ -194,6 +194,7 @@ def _registered_root(place: Path) -> str | None:
     try:
         return str(json.loads(place.read_text(encoding="utf-8"))["path"])
     except (OSError, ValueError, KeyError, TypeError):
+        # A damaged file names no folder: the vault registers itself again.
         return None
 
 

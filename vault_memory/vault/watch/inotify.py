@@ -100,6 +100,7 @@ class FolderEvents(InotifyFD):
                     if entry.is_dir(follow_symlinks=False) and entry.name[0] != "."
                 ]
         except OSError:
+            # The folder was removed: the event of its removal follows.
             return []
 
     def _watch(self, prefix: str) -> bool:
@@ -160,6 +161,7 @@ class FolderEvents(InotifyFD):
         try:
             super().run()
         except Exception as error:
+            # Without its thread a watcher would be deaf, and say that all is well.
             if self.should_keep_running():
                 self._receiver.lose(
                     f"the thread that watches ended ({type(error).__name__}: {error})"

@@ -229,6 +229,7 @@ class Watcher:
         try:
             return self._events is not None and _identity(self.root) != self._root_id
         except OSError:
+            # The folder disappeared: its disk was unmounted, or a program replaces it.
             return True
 
     def _judge_missed(self, now: float) -> None:

@@ -117,6 +117,7 @@ def make_folders(files: Files, path: str) -> int:
     parent = make_folders(files, above)
     try:
         with suppress(FileExistsError):
+            # Another program may create the folder at the same moment.
             files.make_folder(parent, name)
             files.fsync(parent)
     finally:
@@ -229,6 +230,7 @@ def _swap(
             context.watch(write, result.moved, now)
             unlink_durably(context.files, folder, write.temp)
     except OSError:
+        # The note may have the old or the new text: only the names in the folder tell.
         return _leave_to_recovery(write, "io_error")
     match result:
         case Swapped(displaced, status):

@@ -47,11 +47,13 @@ def poll_displaced(
     try:
         folder = context.files.open_folder(folder_path)
     except OSError:
+        # A folder that is not mounted now may still contain the file.
         context.put_off(_next_look(entry, now))
         return None
     try:
         return _poll_in_folder(context, folder, name, entry, stamp, now)
     except OSError:
+        # A file that cannot be read now may still contain late text.
         context.put_off(_next_look(entry, now))
     finally:
         context.files.close(folder)

@@ -52,6 +52,7 @@ class PendingTexts:
                 return ()
             return tuple(PendingText(*row) for row in connection.execute(_WAITING))
         except (DatabaseError, VaultMemoryError):
+            # A damaged or locked journal must not fail a search.
             self.close()
             return ()
 
@@ -63,6 +64,7 @@ class PendingTexts:
                 return None
             return replace(text, raw=raw, before=self._bytes(text.base))
         except (DatabaseError, VaultMemoryError, zlib.error):
+            # The write may have ended since `listed`, and damage must not fail a search.
             return None
 
     def close(self) -> None:

@@ -67,6 +67,7 @@ def read_live(
     try:
         fd = files.open(folder, name)
     except FileNotFoundError:
+        # The name existed a moment ago: an editor is saving by rename.
         return "hot"
     except OSError:
         return "unreadable"
@@ -151,6 +152,7 @@ def _is_open_for_writing(files: Files, folder: int, name: str) -> bool:
     try:
         fd = files.open(folder, name)
     except OSError:
+        # An editor may be replacing the file: its save must end first.
         return True
     try:
         return files.alone(fd, readers_too=False) is False

@@ -222,6 +222,7 @@ def _exists(context: WriteContext, path: str) -> bool:
     except (FileNotFoundError, NotADirectoryError):
         return False
     except OSError:
+        # Unknown is not absent: the name of a note that exists must not change.
         return True
     try:
         context.files.close(context.files.open(folder, name))
@@ -229,6 +230,7 @@ def _exists(context: WriteContext, path: str) -> bool:
     except FileNotFoundError:
         return False
     except OSError:
+        # The same holds for a file that cannot be opened.
         return True
     finally:
         context.files.close(folder)
@@ -306,6 +308,7 @@ def _purge(context: WriteContext, entry: DisplacedFile, eraser: Eraser) -> bool:
     try:
         folder = files.open_folder(folder_path)
     except FileNotFoundError:
+        # A person removed the folder, and the file with it.
         return True
     except OSError:
         return False

@@ -32,12 +32,15 @@ def _recover(context: WriteContext, write: PendingWrite, now: float) -> PendingW
     try:
         folder = context.files.open_folder(write.folder)
     except (FileNotFoundError, NotADirectoryError):
+        # A person removed the folder after the crash.
         return context.postpone(write, "absent")
     except OSError:
+        # The folder cannot be opened now: the row stays planned, and a later recovery tries again.
         return write
     try:
         return _recover_in_folder(context, folder, write, now)
     except OSError:
+        # The disk failed: the row stays planned, and the names still say how far the write came.
         return write
     finally:
         context.files.close(folder)
@@ -113,6 +116,7 @@ def _recover_moved(
     if not is_done:
         # This comes before the temporary is removed: its presence says that nothing was put.
         _restore_moved(context, folder, write, moved, now)
+    # The temporary has no name of its own any more if it became the note.
     with suppress(FileNotFoundError):
         files.unlink(folder, write.temp)
     if is_done:
@@ -131,6 +135,7 @@ def _restore_moved(
     """Gives the note its name again, or watches it when an editor made a new note."""
     files = context.files
     if files.look(folder, write.name) is None:
+        # An editor may create the note between the look and the move.
         with suppress(FileExistsError):
             move_new(files, folder, moved, write.name)
     files.fsync(folder)

@@ -72,6 +72,7 @@ def _move_away(
         context.files.rename(folder, write.name, moved)
         # An editor may have saved between the read and the rename.
         if _revision(context, folder, moved) != write.base:
+            # An editor may have created the note again while it was moved away.
             with suppress(FileExistsError):
                 move_new(context.files, folder, moved, write.name)
             # The editor made a new note: its late saves may go to the moved file.
@@ -80,6 +81,7 @@ def _move_away(
             return context.finish(write, "unchanged", now, after=None)
         context.files.fsync(folder)
     except FileNotFoundError:
+        # A person deleted the note after the read.
         return context.finish(write, "unchanged", now, after=None)
     except OSError:
         # The outcome is unknown. The row stays planned, so that recovery examines the folder.
