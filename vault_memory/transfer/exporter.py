@@ -28,6 +28,7 @@ if TYPE_CHECKING:
     from vault_memory.rules.facts import fact as facts_fact
     from vault_memory.rules.facts.fact import Fact
     from vault_memory.rules.paths.layout import Place
+    from vault_memory.vault.listing import Listing
 else:
     document = lazy_module("vault_memory.markdown.document")
     note_items = lazy_module("vault_memory.markdown.note_items")
@@ -162,18 +163,25 @@ class _Export:
         folder = self._edits.vault.folder
         with folder.held():
             listing = folder.listing(suffixes=(".md", ".jsonl"))
-            for path, reason in sorted(listing.unknown.items()):
-                if self._scopes is None or self._place(path):
-                    self.skipped.append(Skipped(path, reason))
-            if listing.truncated:
-                count = len(listing.entries)
-                self.skipped.append(Skipped("", f"there are more than {count:,} files"))
+            self._skip_unlisted(listing)
             for path in sorted(listing.entries):
                 place = self._place(path)
-                raw = self._read(path) if place else None
-                if place is not None and raw is not None:
+                if place is None:
+                    continue
+                raw = self._read(path)
+                if raw is not None:
                     yield from _file_lines(path, place, raw)
         yield from self._proposals()
+
+    def _skip_unlisted(self, listing: "Listing") -> None:
+        """Report what could not be listed: an export must not look complete without it."""
+        for path, reason in sorted(listing.unknown.items()):
+            # The scope of an unreadable folder follows from its path alone.
+            if self._scopes is None or self._place(path):
+                self.skipped.append(Skipped(path, reason))
+        if listing.truncated:
+            count = len(listing.entries)
+            self.skipped.append(Skipped("", f"there are more than {count:,} files"))
 
     def _place(self, path: str) -> "Place | None":
         """Return what the layout says about a path; None if it is not exported."""

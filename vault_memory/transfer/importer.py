@@ -121,10 +121,7 @@ class _DatabaseImporter:
         if facts:
             with self._skipping_unreadable(places.facts):
                 self._add_facts(places.facts, scope, facts)
-        texts_by_note: dict[str, list[ImportedText]] = {}
-        for text in memory.texts:
-            if text.scope == scope:
-                texts_by_note.setdefault(_note_of(places, text), []).append(text)
+        texts_by_note = _texts_by_note(places, memory.texts)
         for note, texts in sorted(texts_by_note.items()):
             with self._skipping_unreadable(note):
                 self._add_texts(note, places, texts)
@@ -253,6 +250,18 @@ def _known_texts(raws: Collection[bytes]) -> Callable[[ImportedText], bool]:
         return False
 
     return is_known
+
+
+def _texts_by_note(
+    places: "Places", texts: Iterable[ImportedText]
+) -> dict[str, list[ImportedText]]:
+    """Return the texts of a scope by the note to which they are added."""
+    texts_by_note: dict[str, list[ImportedText]] = {}
+    for text in texts:
+        if text.scope == places.scope:
+            note = _note_of(places, text)
+            texts_by_note.setdefault(note, []).append(text)
+    return texts_by_note
 
 
 def _note_of(places: "Places", text: ImportedText) -> str:
