@@ -68,23 +68,23 @@ def of_text(
         scores["when"] = weights.when
     if query.how_many and weights.number and has_number(_without_block_id(text)):
         scores["number"] = weights.number
-    question = _question_score(text, query, weights)
-    if question:
-        scores["question"] = question
-    empty = _empty_share(text, who) if weights.empty else 0.0
+    if weights.question:
+        asking = _asking_share(text)
+        if asking:
+            scores["question"] = asking * _question_weight(text, query, weights)
+    empty = weights.empty * _empty_share(text, who)
     if empty:
-        scores["empty"] = weights.empty * empty
+        scores["empty"] = empty
     return scores
 
 
-def _question_score(text: str, query: QueryFeatures, weights: Weights) -> float:
-    """Returns the score of the questions in a text, which answer little."""
-    asking = _asking_share(text) if weights.question else 0.0
-    if not asking:
-        return 0.0
-    # A question that repeats the query answers nothing.
-    weight = weights.question + weights.asked_again * _similarity(text, query)
-    return asking * weight
+def _question_weight(
+    text: str,
+    query: QueryFeatures,
+    weights: Weights,
+) -> float:
+    """Returns the weight of a question: one that repeats the query answers nothing."""
+    return weights.question + weights.asked_again * _similarity(text, query)
 
 
 @lru_cache(CACHED_TEXTS)
