@@ -206,3 +206,107 @@ def test_nothing_is_compared_across_people(bedroom: Bedroom) -> None:
 
     assert nights[SCOPE]["memories"] == 1
     assert nights["user:tomas"]["memories"] == 1
+
+
+# --- Rules ------------------------------------------------------------------------------------
+
+RULES = "Users/mira/lantern/config/RULES.md"
+RULE = "From now on, give me the wind in Beaufort"
+
+
+def test_a_rule_that_is_asked_for_again_is_one_rule_with_two_turns(
+    bedroom: Bedroom,
+) -> None:
+    (_, turn), nights = say_by_day(bedroom, f"{RULE}.", f"{RULE}!")
+
+    assert [night["rules"] for night in nights] == [1, 0]
+    assert bedroom.text(RULES).count("Beaufort") == 1
+    assert support(bedroom, RULES, content_key(SCOPE, RULE)) == {turn}
+
+
+def test_a_rule_of_the_archive_that_is_asked_for_again_moves_back(
+    bedroom: Bedroom,
+) -> None:
+    bedroom.seen.write(RULES, f"# Rules\n\n## Archived\n\n- {RULE} (2026-01-01)\n")
+    turn = bedroom.say(f"{RULE}.")
+
+    night = bedroom.sleep()[SCOPE]
+
+    assert night["rules"] == 1
+    assert bedroom.text(RULES).count("Beaufort") == 1
+    assert f"- {RULE} (2026-05-25, ref:{turn})" in bedroom.text(RULES)
+    bedroom.seen.ok("undo", str(bedroom.records(RULES)[-1]["id"]))
+    assert f"- {RULE} (2026-01-01)" in bedroom.text(RULES)
+
+
+# --- Requests to remember ---------------------------------------------------------------------
+
+PLACE = "My favourite place in town is the bakery behind the old red lighthouse"
+
+
+def remember(bedroom: Bedroom, text: str, source: str = "tool") -> dict[str, object]:
+    options = ("--user", "mira", "--source", source, "--now", "2026-05-27T12:00+01:00")
+    return bedroom.seen.ok("remember", text, *options)
+
+
+def test_what_a_dated_note_says_is_not_remembered_again(bedroom: Bedroom) -> None:
+    say_by_day(bedroom, f"{PLACE}.")
+    profile = bedroom.text(PROFILE)
+
+    answer = remember(bedroom, f"{PLACE}!")
+
+    assert (answer["outcome"], answer["note"]) == ("duplicate", note_of(25))
+    assert bedroom.text(PROFILE) == profile
+    [skip] = bedroom.records(note_of(25))[-1]["applied"]
+    assert skip["op"]["twin"] == content_key(SCOPE, PLACE)
+
+
+def test_a_longer_text_to_remember_replaces_the_line_of_the_bot(
+    bedroom: Bedroom,
+) -> None:
+    say_by_day(bedroom, f"{PLACE}.")
+
+    answer = remember(bedroom, PLACE.replace("bakery", "small bakery"))
+
+    assert (answer["outcome"], answer["note"]) == ("added", note_of(25))
+    assert "small bakery" in bedroom.text(note_of(25))
+    assert all_notes(bedroom).count("favourite place") == 1
+
+
+@pytest.mark.parametrize(
+    ("source", "outcome"), [("tool", "duplicate"), ("cli", "added")]
+)
+def test_a_persons_line_stays_when_a_longer_text_is_remembered(
+    bedroom: Bedroom, source: str, outcome: str
+) -> None:
+    bedroom.seen.write(PROFILE, f"# Mira\n\n## Places\n\n- {PLACE}\n")
+
+    answer = remember(bedroom, PLACE.replace("bakery", "small bakery"), source)
+
+    assert answer["outcome"] == outcome
+    assert f"- {PLACE}\n" in bedroom.text(PROFILE)
+
+
+def test_a_text_to_remember_in_a_dry_run_changes_nothing(bedroom: Bedroom) -> None:
+    say_by_day(bedroom, f"{PLACE}.")
+    before = bedroom.files()
+
+    for text in (PLACE, PLACE.replace("bakery", "small bakery")):
+        bedroom.seen.ok("remember", text, "--user", "mira", "--dry-run")
+
+    assert bedroom.files() == before
+
+
+@pytest.mark.parametrize("share", ["0.4", "1.1"])
+def test_a_share_of_common_words_outside_its_bounds_is_a_config_error(
+    bedroom: Bedroom, share: str
+) -> None:
+    bedroom.set(LEARNING_JACCARD=share)
+    done = bedroom.seen.run("sleep", "--json")
+    assert done.json["error"]["code"] == "config_error"
+
+
+def test_the_configured_share_decides_what_says_the_same(bedroom: Bedroom) -> None:
+    bedroom.set(LEARNING_JACCARD="1.0")
+    _, nights = say_by_day(bedroom, *NEAR["English"])
+    assert [night["memories"] for night in nights] == [1, 1]

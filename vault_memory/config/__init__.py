@@ -17,6 +17,7 @@ from vault_memory.config.sections import (
     Facts,
     LayoutPattern,
     LayoutSettings,
+    Learning,
     MemorySearch,
     PersonZone,
     Recall,
@@ -48,6 +49,7 @@ __all__ = [
     "Facts",
     "LayoutPattern",
     "LayoutSettings",
+    "Learning",
     "MemorySearch",
     "PersonZone",
     "Recall",
@@ -98,6 +100,9 @@ MAY_BE_ZERO = frozenset(
     }
 )
 """Numbers for which 0 means none or no limit; every other number is above 0"""
+
+RANGES = {"jaccard": (0.5, 1.0)}
+"""Numbers between two bounds, which are allowed, too"""
 
 LOOPBACK_HOSTS = frozenset({"localhost", "127.0.0.1", "::1"})
 """Names of this machine, for which http:// is as safe as https://"""
@@ -297,6 +302,10 @@ def _check_value(name: str, value: object) -> str:
     """Return what is wrong with the value of a key; empty when it is valid."""
     if isinstance(value, bool):
         return ""
+    if isinstance(value, int | float) and name in RANGES:
+        lowest, highest = RANGES[name]
+        is_valid = lowest <= value <= highest
+        return "" if is_valid else f"Expected a number from {lowest} to {highest}"
     if isinstance(value, int | float):
         is_valid = name in MAY_BE_ZERO or 0 < value < 1e9
         return "" if is_valid else "Expected a number above 0"

@@ -184,6 +184,13 @@ class ChannelSleepCycle(NamedTuple):
     """Dated notes older than this go to the trash; 0: never"""
 
 
+class Learning(NamedTuple):
+    """What the bot keeps of what is said, and when."""
+
+    jaccard: float = 0.85
+    """The share of common words, 0.5 to 1, from which two texts say the same"""
+
+
 class Retention(NamedTuple):
     """What expires, in addition to dated notes."""
 
@@ -334,6 +341,7 @@ class Config(NamedTuple):
     facts: Facts = Facts()
     sleep_cycle: SleepCycle = SleepCycle()
     channel_sleep_cycle: ChannelSleepCycle = ChannelSleepCycle()
+    learning: Learning = Learning()
     retention: Retention = Retention()
     sessions: SessionSettings = SessionSettings()
     remote: RemoteSettings = RemoteSettings()

@@ -29,6 +29,7 @@ if TYPE_CHECKING:
     from vault_memory.markdown import document
     from vault_memory.rules.edits.audit_record import Proposal, Record
     from vault_memory.rules.edits.ops import Op
+    from vault_memory.rules.edits.skipped_duplicates import SkippedDuplicate
     from vault_memory.search import note_reports
     from vault_memory.search.note_reports import NoteText
 else:
@@ -140,6 +141,22 @@ class EditCalls:
                 merge=options.merge,
                 dry_run=options.dry_run,
             )
+
+    def record_duplicates(
+        self,
+        note: str,
+        skips: "Sequence[SkippedDuplicate]",
+        options: "EditOptions",
+    ) -> "Edit":
+        """Record texts that were not written, because items of the note say the same."""
+        moment = aware(options.now)
+        with self.transaction():
+            action = commands.RecordDuplicates(tuple(skip.as_op() for skip in skips))
+            command = self.editor.new_command(
+                note, options.source, moment, action, why=options.why
+            )
+            self.check_owner(command)
+            return self.execute(command, moment, dry_run=options.dry_run)
 
     def edit_text(
         self,

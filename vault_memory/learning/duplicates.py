@@ -5,11 +5,10 @@ from datetime import date
 from typing import TYPE_CHECKING
 
 from vault_memory.edits.commands import RecordDuplicates
-from vault_memory.markdown.document import Section, SectionedDoc
+from vault_memory.learning.known_items import is_replaceable, items_in, memory_notes
 from vault_memory.markdown.items import parse_item
-from vault_memory.markdown.note_items import items_of, section_items
+from vault_memory.markdown.note_items import items_of
 from vault_memory.rules.edits.ops import Replace, as_json
-from vault_memory.rules.edits.ownership import replay
 from vault_memory.rules.edits.skipped_duplicates import (
     SkippedDuplicate,
     supports,
@@ -64,27 +63,9 @@ def without_duplicates(
 
 
 def existing_items(cycle: "LearningCycle") -> Iterator[ExistingItem]:
-    """Yields the items of the profile and of the notes of the scope.
-
-    A nested item may mean something only below its parent.
-    """
-    places = cycle.places
-    dated = (note for _, note in places.dated)
-    for note in (places.profile, *places.undated, *dated):
-        doc = cycle.doc(note)
-        for text in _texts_above_sections(doc):
-            yield ExistingItem(note, "", text)
-        for item in items_of(doc):
-            if item.depth == 1:
-                yield ExistingItem(note, item.heading, item.text)
-
-
-def _texts_above_sections(doc: SectionedDoc) -> list[str]:
-    """Returns the items above the first section, which no op can address."""
-    lines = doc.preamble.splitlines(keepends=True)
-    body = b"".join(line for line in lines if not line.startswith(b"#"))
-    items = section_items(SectionedDoc(b"", (Section("", b"", body),)), 0)
-    return [item.text for item in items if item.depth == 1]
+    """Yields the items of the profile and of the notes of the scope."""
+    for note in memory_notes(cycle.places):
+        yield from items_in(note, cycle.doc(note))
 
 
 def _notes_written_before(cycle: "LearningCycle") -> frozenset[str]:
@@ -139,14 +120,8 @@ def _replace(
 
 
 def _is_replaceable(cycle: "LearningCycle", item: ExistingItem) -> bool:
-    """Returns whether the bot wrote an item, and no person confirmed it."""
-    if parse_item(item.text).confirmed:
-        return False
-    owners = replay(cycle.deps.editor.trail.of(item.note))
-    own_items = owners.bots_items(cycle.doc(item.note))
-    return any(
-        (own.heading, own.text) == (item.heading, item.text) for own in own_items
-    )
+    records = cycle.deps.editor.trail.of(item.note)
+    return is_replaceable(item, cycle.doc(item.note), records)
 
 
 def _scope_of(cycle: "LearningCycle", note: str) -> str:

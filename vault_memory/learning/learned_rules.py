@@ -11,11 +11,14 @@ from datetime import date
 from vault_memory.learning.note_lines import ops_for
 from vault_memory.markdown.document import SectionedDoc
 from vault_memory.markdown.items import parse_item
-from vault_memory.markdown.note_items import folded, items_of
+from vault_memory.markdown.note_items import NoteItem, folded, items_of
 from vault_memory.rules.context.rule_archive import ARCHIVED, is_archive
 from vault_memory.rules.conversations.turn import Turn
 from vault_memory.rules.edits.apply_ops import apply_ops
+from vault_memory.rules.edits.skipped_duplicates import SkippedDuplicate
+from vault_memory.rules.learning.content_key import content_key
 from vault_memory.rules.learning.rule_cap import MOST_ACTIVE, surplus_rules
+from vault_memory.rules.learning.twins import TwinIndex
 from vault_memory.rules.search.tokens import clean
 
 ACTIVE = "Asked for"
@@ -68,25 +71,88 @@ def rule_lines(turns: Iterable[tuple[Turn, date]]) -> list[str]:
     ]
 
 
-def rule_ops(doc: SectionedDoc, lines: Iterable[str]) -> list[dict[str, object]]:
+def rule_ops(
+    doc: SectionedDoc, lines: Iterable[str], *, restores: bool = True
+) -> list[dict[str, object]]:
     """Returns ops that add the rules, and move the oldest surplus rules to the archive.
 
     A rule of the archive becomes active when the person asks again. The same turn, read twice,
-    does not bring it back.
+    does not bring it back. Without `restores` the archived line stays where it is, too.
     """
-    items = items_of(doc)
-    active = {folded_rule(item.text) for item in items if not is_archive(item.heading)}
-    archived = {folded(item.text) for item in items if is_archive(item.heading)}
-    unknown = [
-        line
-        for line in lines
-        if folded_rule(line) not in active and folded(line) not in archived
-    ]
-    new = list({folded_rule(line): line for line in unknown}.values())
-    ops = ops_for(doc, ACTIVE, new)
-    if not ops:
+    page = _RulePage(doc)
+    for line in lines:
+        page.take(line)
+    if not page.new_lines:
         return []
+    removals = page.removals if restores else []
+    ops = [*removals, *ops_for(doc, ACTIVE, page.new_lines)]
     return [*ops, *archive_ops(apply_ops(doc, ops).doc)]
+
+
+def rule_skips(
+    doc: SectionedDoc, lines: Iterable[str], scope: str
+) -> list[SkippedDuplicate]:
+    """Returns the rules that active rules of the page say already."""
+    page = _RulePage(doc)
+    return [
+        SkippedDuplicate(
+            twin.heading, line, content_key(scope, twin.text), parse_item(line).ref
+        )
+        for line in lines
+        if isinstance(twin := page.take(line), NoteItem)
+    ]
+
+
+class _RulePage:
+    """The rules of a page, to which new ones are added one by one."""
+
+    def __init__(self, doc: SectionedDoc) -> None:
+        items = items_of(doc)
+        self._active = [item for item in items if not is_archive(item.heading)]
+        self._archived = [item for item in items if is_archive(item.heading)]
+        self._active_index = TwinIndex(item.text for item in self._active)
+        self._archive_index = TwinIndex(item.text for item in self._archived)
+        self.new_lines: list[str] = []
+        self.removals: list[dict[str, object]] = []
+        """ops that take restored rules out of the archive"""
+
+    def take(self, line: str) -> NoteItem | None:
+        """Adds a rule, unless an active one says the same. Returns the rule of the page that does."""
+        position = _position_of_twin(self._active_index, line)
+        if position is not None:
+            is_on_page = position < len(self._active)
+            return self._active[position] if is_on_page else None
+        position = _position_of_twin(self._archive_index, line)
+        if position is not None:
+            archived = self._archived[position]
+            # The night that archived this rule may read its turn again.
+            if _is_from_same_turn(archived.text, line):
+                return None
+            self.removals.append(_removal_of(archived))
+        self.new_lines.append(line)
+        self._active_index.add(line)
+        return None
+
+
+def _position_of_twin(index: TwinIndex, line: str) -> int | None:
+    """Returns the position of a rule that says the same.
+
+    A rule that says more is a new one: both are a person's own words.
+    """
+    twin = index.find(line)
+    is_said = twin is not None and twin.is_duplicate and not twin.replaces
+    return twin.position if twin is not None and is_said else None
+
+
+def _is_from_same_turn(archived: str, line: str) -> bool:
+    ref = parse_item(line).ref
+    if ref:
+        return parse_item(archived).ref == ref
+    return folded(archived) == folded(line)
+
+
+def _removal_of(item: NoteItem) -> dict[str, object]:
+    return {"op": "remove", "heading": item.heading, "match": item.text, "exact": True}
 
 
 def archive_ops(doc: SectionedDoc) -> list[dict[str, object]]:
@@ -97,21 +163,18 @@ def archive_ops(doc: SectionedDoc) -> list[dict[str, object]]:
     ops: list[dict[str, object]] = []
     after = doc
     for item in surplus_rules(after):
-        removal = {
-            "op": "remove",
-            "heading": item.heading,
-            "match": item.text,
-            "exact": True,
-        }
-        move = [removal, *ops_for(after, ARCHIVED, [item.text])]
+        move = [_removal_of(item), *ops_for(after, ARCHIVED, [item.text])]
         after = apply_ops(after, move).doc
         ops += move
     return ops
 
 
-def folded_rule(text: str) -> str:
-    """Returns the form in which equal rules are equal."""
-    return parse_item(text).text.casefold().strip(" .")
-
-
-__all__ = ["ACTIVE", "ARCHIVED", "MOST_ACTIVE", "rule_lines", "rule_ops", "rules_in"]
+__all__ = [
+    "ACTIVE",
+    "ARCHIVED",
+    "MOST_ACTIVE",
+    "rule_lines",
+    "rule_ops",
+    "rule_skips",
+    "rules_in",
+]

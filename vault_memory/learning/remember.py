@@ -10,18 +10,25 @@ from vault_memory.edits.calls import EditOptions
 from vault_memory.errors import UsageError
 from vault_memory.lazy import lazy_module
 from vault_memory.learning.runner import zone_of
+from vault_memory.rules.edits.ops import Replace
 from vault_memory.rules.paths.scopes import check_scope
 
 if TYPE_CHECKING:
     from vault_memory.edits.calls import EditCalls
     from vault_memory.edits.edit_result import Edit
-    from vault_memory.learning import learned_rules, note_lines
+    from vault_memory.learning import known_items, learned_rules, note_lines
+    from vault_memory.learning.known_items import KnownItem
     from vault_memory.markdown import document, editable_region, note_items
     from vault_memory.markdown.document import SectionedDoc
     from vault_memory.rules.context import prompt_injection, standing_rules
+    from vault_memory.rules.edits import skipped_duplicates
+    from vault_memory.rules.learning import content_key
     from vault_memory.rules.paths import scope_notes
     from vault_memory.rules.paths.scope_notes import Places
 else:
+    known_items = lazy_module("vault_memory.learning.known_items")
+    skipped_duplicates = lazy_module("vault_memory.rules.edits.skipped_duplicates")
+    content_key = lazy_module("vault_memory.rules.learning.content_key")
     learned_rules = lazy_module("vault_memory.learning.learned_rules")
     note_lines = lazy_module("vault_memory.learning.note_lines")
     document = lazy_module("vault_memory.markdown.document")
@@ -75,6 +82,9 @@ def remember(
         place = edits.vault.layout.place(note)
         kind = place.kind if place else ""
         make_ops = _item_ops(REMEMBERED, line)
+        known = _known(edits, places, line, source)
+        if known is not None:
+            return _meet(edits, known, line, scope, options)
     id_ = note_items.item_id(scope, kind, words)
     edit = _apply(
         edits,
@@ -83,6 +93,40 @@ def remember(
         options._replace(why="asked to remember"),
     )
     return _result(edit, id_, note)
+
+
+def _known(
+    edits: "EditCalls", places: "Places", line: str, source: Source
+) -> "KnownItem | None":
+    """Returns the item that says the text already; None when the text is written beside it."""
+    jaccard = edits.vault.config.learning.jaccard
+    known = known_items.find_known(edits, places, line, jaccard)
+    # A person's longer text is kept beside a shorter one that a person wrote.
+    if known and known.is_shorter and not known.is_replaceable and source != "tool":
+        return None
+    return known
+
+
+def _meet(
+    edits: "EditCalls",
+    known: "KnownItem",
+    line: str,
+    scope: str,
+    options: EditOptions,
+) -> Remembered:
+    """Replaces an item of the bot that says less, or records that an item says the text."""
+    note, heading, text = known.item.note, known.item.heading, known.item.text
+    place = edits.vault.layout.place(note)
+    assert place is not None, "items are read from notes of the scope"
+    if known.is_shorter and known.is_replaceable:
+        op = Replace(heading, text, line, exact=True)
+        options = options._replace(why="asked to remember", expected=None)
+        edit = edits.apply(note, [op], options)
+        return _result(edit, note_items.item_id(scope, place.kind, line), note)
+    key = content_key.content_key(place.scope, text)
+    skip = skipped_duplicates.SkippedDuplicate(heading, line, key, "")
+    edits.record_duplicates(note, [skip], options._replace(why="asked to remember"))
+    return Remembered("duplicate", note_items.item_id(scope, place.kind, text), note)
 
 
 def _check(words: str, scope: str) -> None:
@@ -130,7 +174,9 @@ def _rule_ops(
         if not standing_rules.was_said(line, session_words):
             # A rule that waits for approval must not push an older one into the archive.
             return _item_ops(learned_rules.ACTIVE, line)
-    return lambda doc: learned_rules.rule_ops(doc, [line])
+    # A rule leaves the archive by a person alone.
+    restores = source != "tool"
+    return lambda doc: learned_rules.rule_ops(doc, [line], restores=restores)
 
 
 def _result(

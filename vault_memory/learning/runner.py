@@ -266,6 +266,7 @@ class LearningRunner:
             transcript_days=self.config.retention.transcript_days,
             curate=is_curated and scope.startswith("user:"),
             dry_run=self.dry_run,
+            jaccard=self.config.learning.jaccard,
         )
 
     def _reading_again(

@@ -15,12 +15,13 @@ from vault_memory.learning import prompts
 from vault_memory.learning.asking import ask_the_brain
 from vault_memory.learning.attributes import fact_wishes, without_attributes
 from vault_memory.learning.checkpoint import OpenCycle
-from vault_memory.learning.duplicates import without_duplicates
+from vault_memory.learning.duplicates import record_skips, without_duplicates
 from vault_memory.learning.learned_rules import (
     ARCHIVED,
     archive_ops,
     rule_lines,
     rule_ops,
+    rule_skips,
 )
 from vault_memory.learning.note_lines import LEARNED, lines_by_day, ops_for
 from vault_memory.learning.report import joined
@@ -197,6 +198,7 @@ def keep_rules(cycle: "LearningCycle") -> None:
     turns = cycle.gathered.evidence.values()
     lines = rule_lines((turn, day_of(turn, cycle.zone)) for turn in turns)
     doc = cycle.doc(note)
+    record_skips(cycle, note, rule_skips(doc, lines, cycle.scope))
     ops = rule_ops(doc, lines) or archive_ops(doc)
     why = f"asked for; night of {cycle.checkpoint.night}"
     result = cycle.edit("rules", note, ops, source="talk", why=why)

@@ -24,7 +24,7 @@ class SkippedDuplicate:
     twin: str
     """the content key of the item that says the same; of a fact its id"""
     turn: str
-    """the id of the turn that says it"""
+    """the id of the turn that says it; empty when a tool or a person asked without a turn"""
 
     def as_op(self) -> dict[str, object]:
         """Returns its op in the audit."""
@@ -65,7 +65,7 @@ def supports(records: Iterable[Record]) -> dict[str, frozenset[str]]:
             continue
         for op in record.applied:
             match _twin_and_turn(op):
-                case twin, turn:
+                case twin, turn if turn:
                     turns[twin].add(turn)
     return {twin: frozenset(ids) for twin, ids in turns.items()}
 

@@ -5,6 +5,7 @@ item finds the few to compare: two sets of words with a similarity of 0.85 share
 words of each. The order of rarity must be the same for all items of an index.
 """
 
+import unicodedata
 from collections import Counter, defaultdict
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
@@ -146,6 +147,18 @@ def compared(text: str) -> Compared:
         fields.until,
         fields.conf <= LOST,
     )
+
+
+def may_have_twin(new: Compared, note: str, jaccard: float = JACCARD) -> bool:
+    """Returns whether a note has enough words of a text for an item that says the same."""
+    if not new.words:
+        return True
+    if not note.isascii():
+        note = unicodedata.normalize("NFKC", note)
+    # Apostrophes do not count: `don't` is one word.
+    note = note.casefold().replace("'", "").replace("’", "")
+    common = new.words.intersection(words(note))
+    return len(common) >= jaccard * len(new.words) - _ROUNDING
 
 
 def relation_of(
