@@ -24,6 +24,9 @@ class _Position(NamedTuple):
     theirs: int
 
 
+_AT_START = _Position("start", START, START, START)
+
+
 class _Writer:
     """Writes one result. `style` is the version whose line ends and final newline are used."""
 
@@ -47,10 +50,10 @@ class _Writer:
                 _, first, end, _ = unit.source.units[unit.unit]
                 self._copy(unit.source, first, end)
             previous = unit
-        counts = [
-            len(version.units) for version in (merge.base, merge.ours, merge.theirs)
-        ]
-        self._write_gap(self._position(previous), _Position("end", *counts))
+        versions = (merge.base, merge.ours, merge.theirs)
+        counts = [len(version.units) for version in versions]
+        at_end = _Position("end", *counts)
+        self._write_gap(self._position(previous), at_end)
         raw = self._with_final_newline(b"".join(self.lines))
         bom = _merge_flags(merge.base.bom, merge.ours.bom, merge.theirs.bom)
         return BOM + raw if bom else raw
@@ -62,8 +65,10 @@ class _Writer:
         if "heading" in (before.kind, after.kind):
             return False
         merge = self.merge
-        our_numbers, their_numbers = merge.units.ours, merge.units.theirs
-        ours, theirs = our_numbers[after.thread], their_numbers[after.thread]
+        our_numbers = merge.units.ours
+        their_numbers = merge.units.theirs
+        ours = our_numbers[after.thread]
+        theirs = their_numbers[after.thread]
         if ours != our_numbers[before.thread] + 1:
             return False
         if theirs != their_numbers[before.thread] + 1:
@@ -72,20 +77,10 @@ class _Writer:
 
     def _position(self, unit: MergedUnit | None) -> _Position:
         if unit is None:
-            return _Position(
-                kind="start",
-                base=START,
-                ours=START,
-                theirs=START,
-            )
+            return _AT_START
         thread = unit.thread
         if thread < 0:
-            return _Position(
-                kind=unit.kind,
-                base=NONE,
-                ours=NONE,
-                theirs=NONE,
-            )
+            return _Position(unit.kind, NONE, NONE, NONE)
         merge = self.merge
         if unit.kind != "heading":
             threads = merge.units
@@ -135,31 +130,34 @@ class _Writer:
     def _write_gap(self, before: _Position, after: _Position) -> None:
         """Write the gap that a version has between these units: theirs, or ours if only we changed it."""
         merge = self.merge
-        ours = theirs = None
-        if before.ours + 1 == after.ours:
-            ours = merge.ours.gap(after.ours)
-        if before.theirs + 1 == after.theirs:
-            theirs = merge.theirs.gap(after.theirs)
+        ours = _gap_between(merge.ours, before.ours, after.ours)
+        theirs = _gap_between(merge.theirs, before.theirs, after.theirs)
         if theirs is None:
             if ours is None:
                 self._write_new_gap(before, after)
             else:
                 self._write_blank(merge.ours, ours)
-            return
-        if ours is not None and before.base + 1 == after.base:
-            base = merge.base.gap(after.base)
-            if _with_newlines(base, b"") == _with_newlines(theirs, b""):
-                self._write_blank(merge.ours, ours)
-                return
-        self._write_blank(merge.theirs, theirs)
+        elif ours is not None and self._is_gap_of_base(before, after, theirs):
+            self._write_blank(merge.ours, ours)
+        else:
+            self._write_blank(merge.theirs, theirs)
+
+    def _is_gap_of_base(
+        self, before: _Position, after: _Position, gap: list[bytes]
+    ) -> bool:
+        """Return whether the base has the same gap between these units, apart from line ends."""
+        base = _gap_between(self.merge.base, before.base, after.base)
+        if base is None:
+            return False
+        return _with_newlines(base, b"") == _with_newlines(gap, b"")
 
     def _write_new_gap(self, before: _Position, after: _Position) -> None:
         """Write a gap between units that no version has together."""
         gap = self._similar_gap(before, after)
         if gap is None:
-            is_list = before.kind == after.kind == "item"
-            is_edge = before.kind == "start" or after.kind == "end"
-            gap = [] if is_list or is_edge else [self.newline]
+            is_in_list = before.kind == after.kind == "item"
+            is_at_edge = before.kind == "start" or after.kind == "end"
+            gap = [] if is_in_list or is_at_edge else [self.newline]
         # Without a blank line two paragraphs would be read as one.
         if not gap and not _may_touch(before.kind, after.kind):
             gap = [self.newline]
@@ -197,7 +195,8 @@ class _Writer:
             return raw + self.newline if raw and has_newline else raw
         if has_newline or has_newline is None:
             return raw
-        return raw[: -2 if raw.endswith(b"\r\n") else -1]
+        last_newline = 2 if raw.endswith(b"\r\n") else 1
+        return raw[:-last_newline]
 
 
 def write(
@@ -217,7 +216,9 @@ def write(
 
 def _uses_our_newline(merge: MergeState) -> bool:
     """Return whether the line ends are ours: they have none, or only we changed them."""
-    base, ours, theirs = merge.base.newline, merge.ours.newline, merge.theirs.newline
+    base = merge.base.newline
+    ours = merge.ours.newline
+    theirs = merge.theirs.newline
     if not ours:
         return False
     return not theirs or (theirs == base and ours != base)
@@ -230,6 +231,11 @@ def _merge_flags(
     if theirs is None or (theirs == base and ours is not None):
         return ours if ours is not None else base
     return theirs
+
+
+def _gap_between(version: ParsedNote, before: int, after: int) -> list[bytes] | None:
+    """Return the gap between two units; None where the version does not have them together."""
+    return version.gap(after) if before + 1 == after else None
 
 
 def _heading_unit(version: ParsedNote, section: int) -> int:
