@@ -1,7 +1,8 @@
 """Plans a command on the present text of its note.
 
-The editor asks three times: before the write, for the text that somebody saved meanwhile, and after a crash for the
-record that was not yet written. Because it is the same function, the record always tells what was done.
+The editor plans a command up to three times: before the write, on a text that a person saved
+meanwhile, and after a crash for the record that was not yet written. The same function plans each
+time, so the record always shows what was done.
 """
 
 from typing import TYPE_CHECKING, assert_never
