@@ -73,6 +73,11 @@ class _Entry:
         """Whether the entry has no words, or they are struck through."""
         return self.action[:2] in (b"", _STRUCK)
 
+    @property
+    def valid_mark(self) -> str:
+        """The mark in lower case; empty where the entry is struck through"""
+        return "" if self.is_struck else self.mark.lower()
+
 
 # --- Writing ----------------------------------------------------------------------------------
 
@@ -98,15 +103,14 @@ def lines_for(proposal: Proposal) -> tuple[str, str]:
 def add_to_inbox(raw: bytes, proposals: Iterable[Proposal]) -> bytes:
     """Returns the page with these proposals at its end, except those that it has already."""
     existing_ids = {entry.id for entry in _entries(raw)}
-    new = {
-        proposal.id: proposal
-        for proposal in proposals
-        if proposal.id not in existing_ids
-    }
-    if not new:
+    new = {proposal.id: proposal for proposal in proposals}
+    lines: list[bytes] = []
+    for proposal in new.values():
+        if proposal.id not in existing_ids:
+            lines += map(_encode, lines_for(proposal))
+    if not lines:
         return raw
     eol = line_end(raw)
-    lines = [_encode(line) for proposal in new.values() for line in lines_for(proposal)]
     if not raw.strip():
         title = [line.encode() for line in TITLE]
         return raw + eol.join([*title, *lines]) + eol
@@ -210,7 +214,7 @@ def _state(entries: list[_Entry], proposal: Proposal, raw: bytes) -> _State:
     has_words = _encode(describe(proposal)) in raw
     if not entries:
         return "undecided" if has_words or proposal_id in raw else "rejected"
-    marks = {"" if entry.is_struck else entry.mark.lower() for entry in entries}
+    marks = {entry.valid_mark for entry in entries}
     if marks == {"x"}:
         return "approved"
     if marks == {"-"}:

@@ -157,12 +157,16 @@ def renamed(heading: str, base: SectionedDoc, newer: SectionedDoc) -> str | None
     for new_index, section in enumerate(newer.sections):
         if section.name in old_names:
             continue
-        if body and section.body.strip() == body:
-            return section.name
-        shared = texts & {item.text for item in section_items(newer, new_index)}
-        if texts and len(shared) > SAME_SECTION * len(texts):
+        has_same_body = bool(body) and section.body.strip() == body
+        if has_same_body or _has_most_items(newer, new_index, texts):
             return section.name
     return None
+
+
+def _has_most_items(doc: SectionedDoc, index: int, texts: set[str]) -> bool:
+    """Returns whether a section has most of these items."""
+    shared = texts & {item.text for item in section_items(doc, index)}
+    return bool(texts) and len(shared) > SAME_SECTION * len(texts)
 
 
 def _find_rewritten(
@@ -182,16 +186,20 @@ def _find_rewritten(
     new_items = [
         item for item in items if item.text not in old_texts and item not in of_bot
     ]
-    in_section = [item for item in new_items if item.heading == heading]
-    candidates = in_section or new_items
+    candidates = _items_below(heading, new_items) or new_items
     target_text = folded(target.text)
-    similar = [item for item in candidates if alike(target_text, folded(item.text))]
-    if not similar:
-        section = [item for item in items if item.heading == heading]
-        similar = _in_same_position(target, old_items, section)
-    if len(similar) != 1 or similar[0] not in candidates:
+    versions = [item for item in candidates if alike(target_text, folded(item.text))]
+    if not versions:
+        section = _items_below(heading, items)
+        versions = _in_same_position(target, old_items, section)
+    # With several candidates it is unclear which one the person made of the item.
+    if len(versions) != 1 or versions[0] not in candidates:
         return None
-    return similar[0]
+    return versions[0]
+
+
+def _items_below(heading: str | None, items: Sequence[NoteItem]) -> list[NoteItem]:
+    return [item for item in items if item.heading == heading]
 
 
 def _only_match(op: Replace, items: Sequence[NoteItem]) -> NoteItem | None:
