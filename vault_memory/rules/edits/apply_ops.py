@@ -133,11 +133,8 @@ def _apply_all(
 def _edit_section(
     doc: SectionedDoc, op: Append | Remove | Replace, ops: list[Op]
 ) -> tuple[SectionedDoc, list[Applied]]:
-    names = [section.name for section in doc.sections]
     raw = _text_of_note(doc)
-    if op.heading not in names:
-        raise OpRefused("heading_missing", tuple(dict.fromkeys(names)))
-    index = names.index(op.heading)
+    index = _section_named(doc, op.heading)
     section = doc.sections[index]
     region = top_region(section.body)
     # Appended lines that together would swallow the next block are tried line by line.
@@ -163,6 +160,14 @@ def _edit_section(
     new_doc = _with_body(doc, index, edit)
     _verify(new_doc, index, edit.expected)
     return new_doc, applied
+
+
+def _section_named(doc: SectionedDoc, heading: str) -> int:
+    """Returns the index of the first section of that name. Raises OpRefused."""
+    names = [section.name for section in doc.sections]
+    if heading not in names:
+        raise OpRefused("heading_missing", tuple(dict.fromkeys(names)))
+    return names.index(heading)
 
 
 def _remark_on_twins(doc: SectionedDoc, name: str) -> str:

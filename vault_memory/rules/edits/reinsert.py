@@ -279,23 +279,28 @@ def _insert(
         lead = eol + lead
     elif not ended:
         heading += eol
+    # A note without a line end at its end keeps it so.
     end = eol if after or ended else b""
     core = block.rstrip(b"\r\n")
     new_doc = _with_body(doc, index, before + lead + core + end + after, heading)
-    start = len(before + lead)
-    core_end = start + len(core)
     if new_doc is None:
         return None
+    start = len(before + lead)
+    core_end = start + len(core)
     if not _others_are_unchanged(new_doc, doc, index, start, core_end):
         return None
-    inserted = tuple(
-        item.text
-        for item in section_items(new_doc, index)
-        if start <= item.start < core_end
-    )
+    inserted = _texts_between(new_doc, index, start, core_end)
     if not inserted or inserted != texts_in(block):
         return None
     return ReinsertStep(new_doc, added=core + eol)
+
+
+def _texts_between(
+    doc: SectionedDoc, index: int, start: int, end: int
+) -> tuple[str, ...]:
+    """Returns the texts of a section's items that begin in `start:end` of its body."""
+    items = section_items(doc, index)
+    return tuple(item.text for item in items if start <= item.start < end)
 
 
 # --- Finding the place ------------------------------------------------------------------------
