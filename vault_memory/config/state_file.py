@@ -14,7 +14,7 @@ from pathlib import Path
 from typing import Any
 
 POLL_SECONDS = 0.05
-"""Between two looks at a lock that another process holds"""
+"""Time between two tries of a lock that another process holds"""
 
 
 class LockTaken(Exception):
@@ -26,6 +26,7 @@ def read_json(file: Path) -> Any:
     try:
         return json.loads(file.read_bytes())
     except (OSError, ValueError):
+        # A person may edit or delete any file of the state folder.
         return None
 
 
@@ -42,8 +43,8 @@ def write(
     With `durable`, the text is on disk before the file has its name: a power failure leaves no
     empty file. `modified` is the time that the file gets, in seconds since 1970.
     """
-    # Hidden, so that nobody who lists the folder takes it for a complete file. The name is random:
-    # two processes may write the same file at once.
+    # The name is hidden: a program that lists the folder must not take it for a complete file.
+    # And it is random: two processes may write the same file at once.
     new_file = file.with_name(f".{file.name}.{os.urandom(6).hex()}.new")
     flags = os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC
     fd = os.open(new_file, flags, mode)
@@ -57,6 +58,7 @@ def write(
             os.utime(new_file, (modified, modified))
         os.replace(new_file, file)
     except BaseException:
+        # On a full disk, each attempt would leave another file.
         with suppress(OSError):
             new_file.unlink()
         raise
@@ -64,9 +66,9 @@ def write(
 
 @contextmanager
 def lock(file: Path, *, patience: float | None = None) -> Iterator[None]:
-    """Keep all others who lock this file out, in this process and in others.
+    """Exclude all others that lock this file, in this process and in others.
 
-    `patience` is how many seconds to wait; None: as long as it takes. Raises LockTaken.
+    `patience` is how many seconds to wait; None waits without end. Raises LockTaken.
     """
     fd = _lock(file, patience)
     try:

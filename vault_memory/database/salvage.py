@@ -89,6 +89,7 @@ def salvage(
                     counts[shape.table] += _insert(target, shape.table, row)
         target.execute("COMMIT")
     except BaseException:
+        # A full disk must not leave half of the rows, which would look like all of them.
         target.execute("ROLLBACK")
         raise
     return counts

@@ -50,13 +50,14 @@ def orphaned_audits(root: Path, matcher: "TextMatcher") -> Iterator[tuple[str, s
     """
     for path, file in files_below(root):
         stem, mark, _ = file.name.partition(AUDIT)
-        if not mark or not file.name.endswith(".jsonl"):
+        is_audit = bool(mark) and file.name.endswith(".jsonl")
+        if not is_audit or not _is_only_in_name(path, matcher):
             continue
         masked = matcher.masked(path)
-        if masked == path or not _is_only_in_name(path, matcher):
-            continue
-        has_note = (file.parent / stem).exists()
-        if not has_note and not (root / masked).exists():
+        note = file.parent / stem
+        # A rename must not replace another audit file.
+        is_free = masked != path and not (root / masked).exists()
+        if is_free and not note.exists():
             yield path, masked
 
 
@@ -74,6 +75,7 @@ def running_daemon(state: Path) -> int | None:
         # The process belongs to another user.
         return pid
     except (OSError, ValueError, OverflowError):
+        # A daemon that was killed leaves its file, with the id of no process.
         return None
     return None if pid == os.getpid() else pid
 

@@ -31,6 +31,7 @@ def log_failure(
     """
     time = datetime.now().astimezone().isoformat(timespec="seconds")
     line = f"{time} {source}: {' '.join(reason.split())}"[:MOST_CHARACTERS]
+    # The host may have closed standard error.
     with suppress(OSError, ValueError):
         os.write(2, f"vault-memory: {line}\n".encode("utf-8", "replace"))
     # A log that cannot be written must not end the hook with an error: that would stop the bot.
@@ -42,6 +43,7 @@ def log_failure(
 
 
 def _append(log: Path, line: str) -> None:
+    # Another hook may have moved the log at the same moment.
     with suppress(FileNotFoundError):
         if log.stat().st_size > LARGEST_LOG:
             os.replace(log, log.with_name(f"{log.name}.1"))

@@ -18,11 +18,11 @@ from vault_memory.hosts.host import Host, TranscriptLine
 TAIL_BYTES = 2 << 20
 """The end of the file that is read"""
 MOST_ANSWERS = 200
-"""The newest answers that are taken from it"""
+"""The newest answers that are read from it"""
 MOST_CHARACTERS = 20_000
 """Of one answer"""
 TURN_PREFIX = "turn-"
-"""Begins the id of an answer whose turn the host named: event and transcript give it the same id"""
+"""Prefix of the id of an answer whose turn the host named: the same in event and transcript"""
 
 _ID = re.compile(r"[A-Za-z0-9][A-Za-z0-9._:@-]{7,79}")
 _TEXT_KINDS = ("text", "output_text", "input_text")
@@ -96,18 +96,20 @@ def _digest(*fields: str) -> str:
 
 
 def _words(content: object) -> str:
-    """Return the words of a message, whose content is a text or a list of parts."""
+    """Return the words of a message, whose content is a text or a list of blocks."""
     if isinstance(content, str):
         return whole_characters(content).strip()
     if not isinstance(content, list):
         return ""
-    texts = []
-    for block in content:
-        if isinstance(block, dict) and block.get("type") in _TEXT_KINDS:
-            text = text_in(block, "text")
-            if text.strip():
-                texts.append(text)
-    return whole_characters("\n\n".join(texts)).strip()
+    texts = [_words_of_block(block) for block in content]
+    words = "\n\n".join(text for text in texts if text.strip())
+    return whole_characters(words).strip()
+
+
+def _words_of_block(block: object) -> str:
+    if not isinstance(block, dict) or block.get("type") not in _TEXT_KINDS:
+        return ""
+    return text_in(block, "text")
 
 
 def _read_records(path: str) -> Iterator[Mapping[str, Any]]:
@@ -132,10 +134,12 @@ def _read_tail(path: str) -> bytes:
     try:
         fd = os.open(path, flags)
     except (OSError, UnicodeError):
+        # The host has not written the file yet, or has deleted it.
         return b""
     try:
         status = os.fstat(fd)
-        if not stat.S_ISREG(status.st_mode) or status.st_uid != os.geteuid():
+        is_own = status.st_uid == os.geteuid()
+        if not is_own or not stat.S_ISREG(status.st_mode):
             return b""
         start = max(0, status.st_size - TAIL_BYTES)
         raw = os.pread(fd, TAIL_BYTES, start)
@@ -145,5 +149,6 @@ def _read_tail(path: str) -> bytes:
         os.close(fd)
     if start == 0:
         return raw
+    # The tail begins in the middle of a line.
     end_of_cut_line = raw.find(b"\n") + 1
     return raw[end_of_cut_line:]

@@ -156,13 +156,21 @@ def _merge(values: Any, added: Any, path: str) -> Any:
 def _own_places(values: Mapping[str, Any]) -> Iterator[str]:
     """Yield how the keys of trust in our hooks end: file, event, index of group and of hook."""
     for event, groups in values.get("hooks", {}).items():
+        # The table `hooks.state` is not an event.
         if not isinstance(groups, list):
             continue
         name = re.sub(r"(?<!^)(?=[A-Z])", "_", event).lower()
         for group_index, group in enumerate(groups):
-            for hook_index, hook in enumerate(group.get("hooks", ())):
-                if _OWN_COMMAND.search(str(hook.get("command"))):
-                    yield f"config.toml:{name}:{group_index}:{hook_index}"
+            for hook_index in _own_hooks(group):
+                yield f"config.toml:{name}:{group_index}:{hook_index}"
+
+
+def _own_hooks(group: Mapping[str, Any]) -> list[int]:
+    """Return the indexes of our hooks in a group."""
+    commands = [str(hook.get("command")) for hook in group.get("hooks", ())]
+    return [
+        index for index, command in enumerate(commands) if _OWN_COMMAND.search(command)
+    ]
 
 
 def _without_table(text: str, header: str) -> str:

@@ -20,6 +20,7 @@ class Garbled(ValueError):
 
 def read_event(body: bytes) -> Said | Reacted | None:
     """Parses an event; None for one without content, such as a bot that joins. Raises Garbled."""
+    # A server of another version may send other fields: each surprise counts as garbled.
     try:
         return _read_event(json.loads(body))
     except (ValueError, KeyError, TypeError, AttributeError, RecursionError) as error:
@@ -27,16 +28,22 @@ def read_event(body: bytes) -> Said | Reacted | None:
 
 
 def _read_event(event: Mapping[str, Any]) -> Said | Reacted | None:
-    match event["type"]:
+    kind = event["type"]
+    if not isinstance(kind, str):
+        _reject()
+    match kind:
         case "Create" if event["object"].get("name", "") in MESSAGE:
             return _message(event)
         case "Like":
-            room, number = _place(event)
-            actor = _actor(event["actor"])
-            return Reacted(room, number, actor, emoji=_text(event["content"]))
-    if not isinstance(event["type"], str):
-        _reject()
-    return None
+            return _reaction(event)
+        case _:
+            return None
+
+
+def _reaction(event: Mapping[str, Any]) -> Reacted:
+    room, number = _place(event)
+    actor = _actor(event["actor"])
+    return Reacted(room, number, actor, emoji=_text(event["content"]))
 
 
 def _message(event: Mapping[str, Any]) -> Said | None:
@@ -100,7 +107,9 @@ def _is_file(parameter: object) -> bool:
 
 def _name(parameter: object) -> str:
     name = parameter.get("name") if isinstance(parameter, Mapping) else ""
-    return " ".join(name.split()) if isinstance(name, str) else ""
+    if not isinstance(name, str):
+        return ""
+    return " ".join(name.split())
 
 
 def _text(value: object) -> str:
