@@ -24,7 +24,11 @@ class Bedroom:
             PROJECT / "sample_vault", seen.vault, dirs_exist_ok=True, ignore=few
         )
         seen.quick = True
-        seen.settings |= {"VAULT_MEMORY_SLEEP_CYCLE_ZONE": "Europe/Lisbon"}
+        seen.settings |= {
+            "VAULT_MEMORY_SLEEP_CYCLE_ZONE": "Europe/Lisbon",
+            # A scripted model answers from its first question on, without a self-test.
+            "VAULT_MEMORY_BRAIN_MODE": "full",
+        }
 
     @property
     def vault(self) -> Path:

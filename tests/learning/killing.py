@@ -91,6 +91,7 @@ class Evening:
             "VAULT_MEMORY_CACHE": str(folder / "cache"),
             "VAULT_MEMORY_EMBEDDING_KIND": "off",
             "VAULT_MEMORY_BRAIN_KIND": "openai",
+            "VAULT_MEMORY_BRAIN_MODE": "full",
             "VAULT_MEMORY_BRAIN_BASE_URL": url,
             "VAULT_MEMORY_BRAIN_MODEL": "small",
             "VAULT_MEMORY_SLEEP_CYCLE_ZONE": "UTC",

@@ -9,7 +9,12 @@ from typing import TYPE_CHECKING
 from vault_memory.database.connection import DatabaseError, quick_check
 from vault_memory.edits.people import people_in, twins
 from vault_memory.edits.reports import Check
-from vault_memory.errors import NoteNotFound, NoteUnreadable, VaultMemoryError
+from vault_memory.errors import (
+    BrainUnavailable,
+    NoteNotFound,
+    NoteUnreadable,
+    VaultMemoryError,
+)
 from vault_memory.ingest.crash_guard import ENDED_TWICE
 from vault_memory.lazy import lazy_module
 from vault_memory.rules.paths.filenames import awkward, clashes
@@ -316,8 +321,15 @@ def _brain(memory: "VaultMemory") -> Iterator[Check]:
     if problem:
         reason = f"phrases replace the language model: {problem}"
         yield _warned("brain", reason, "see [brain]")
-    else:
-        yield _passed("brain", f"{settings.kind} answers")
+        return
+    try:
+        way = factory.chosen_way(settings, memory.vault.state.path, vault=memory.root)
+    except BrainUnavailable as error:
+        reason = f"phrases replace the language model: {error.message}"
+        yield _warned("brain", reason, error.hint or "see [brain]")
+        return
+    asked = "with whole answers" if way == "full" else "with one word for each turn"
+    yield _passed("brain", f"{settings.kind} answers, {asked}")
 
 
 def _watcher(memory: "VaultMemory") -> Iterator[Check]:

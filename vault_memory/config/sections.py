@@ -68,6 +68,9 @@ class BrainSettings(NamedTuple):
     """For `command`: the program and its arguments, run without a shell; reads and writes JSON"""
     environment: tuple[str, ...] = ()
     """For `command`: environment variables to pass on, in addition to PATH and the language"""
+    mode: Literal["auto", "full", "labels"] = "auto"
+    """full: the model answers with JSON; labels: with one word for each turn, for models below
+    about 2 billion parameters; auto: a test on a few fixed turns decides"""
     timeout_seconds: float = 120.0
     """How long to wait for a response"""
     prompts: str = ""

@@ -319,7 +319,7 @@ class LearningRunner:
                 opened.conversations, places(scope), known, self.map
             ),
             lambda role: factory.load_brain(
-                brain, role, backed=backed, vault=vault.root
+                brain, role, backed=backed, vault=vault.root, state=vault.state.path
             ),
             lambda role: templates.instructions(role, prompts),
             lambda day: fact_page.FactRules(

@@ -13,9 +13,10 @@ from typing import TYPE_CHECKING, Literal, Protocol
 if TYPE_CHECKING:
     from vault_memory.rules.learning.model_prompt import Prompt
 
-Rung = Literal["schema", "json", "text", "repair", "command", "rules"]
+Rung = Literal["schema", "json", "text", "repair", "command", "labels", "rules"]
 """How a brain produced an answer, the most reliable way first: by a JSON schema, as a JSON object,
-extracted from a text, repaired after the brain read what was wrong, by a program, by phrases."""
+extracted from a text, repaired after the brain read what was wrong, by a program, by one word for
+each turn, by phrases."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -19,6 +19,7 @@ from typing import TYPE_CHECKING
 
 from vault_memory.errors import BrainUnavailable
 from vault_memory.models.base import BrainAnswer
+from vault_memory.models.llm.yes_no import begins_with_yes
 from vault_memory.rules.learning.extraction import problem
 
 if TYPE_CHECKING:
@@ -63,19 +64,37 @@ class CommandBrain:
             )
         return BrainAnswer(text, "repair", self.name)
 
+    def probability_of_yes(self, question: str, text: str) -> float:
+        """Ask the program for one word: 0 or 1."""
+        output = self._run_request(
+            {
+                "role": "label",
+                "system": question,
+                "text": text,
+                "schema": {"type": "string", "enum": ["yes", "no"]},
+                "turn_ids": [],
+                "problem": "",
+            }
+        )
+        return float(begins_with_yes(output.strip("\"' \n")))
+
     def _run(
         self,
         prompt: "Prompt",
         reason_unusable: str,
     ) -> str:
-        request = {
-            "role": prompt.role,
-            "system": prompt.system,
-            "text": prompt.text,
-            "schema": prompt.schema(),
-            "turn_ids": list(prompt.turn_ids),
-            "problem": reason_unusable,
-        }
+        return self._run_request(
+            {
+                "role": prompt.role,
+                "system": prompt.system,
+                "text": prompt.text,
+                "schema": prompt.schema(),
+                "turn_ids": list(prompt.turn_ids),
+                "problem": reason_unusable,
+            }
+        )
+
+    def _run_request(self, request: Mapping[str, object]) -> str:
         with tempfile.TemporaryDirectory(
             prefix="vault-memory-brain-", ignore_cleanup_errors=True
         ) as folder:

@@ -2,7 +2,7 @@
 
 import os
 from collections.abc import Mapping
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, assert_never
 
 from vault_memory.errors import BrainUnavailable
 from vault_memory.lazy import lazy_module
@@ -13,11 +13,16 @@ if TYPE_CHECKING:
     from pathlib import Path
 
     from vault_memory.config.sections import BrainSettings as Settings
-    from vault_memory.models.llm import command, openai
+    from vault_memory.models.llm import command, labels, openai, self_test
+    from vault_memory.models.llm.command import CommandBrain
+    from vault_memory.models.llm.openai import OpenAIBrain
+    from vault_memory.models.llm.self_test import Way
     from vault_memory.rules.learning.model_prompt import Prompt, Role
 else:
     command = lazy_module("vault_memory.models.llm.command")
+    labels = lazy_module("vault_memory.models.llm.labels")
     openai = lazy_module("vault_memory.models.llm.openai")
+    self_test = lazy_module("vault_memory.models.llm.self_test")
 
 
 class BackedBrain:
@@ -51,18 +56,58 @@ def load_brain(
     backed: bool = True,
     environment: Mapping[str, str] | None = None,
     vault: "Path | None" = None,
+    state: "Path | None" = None,
 ) -> Brain:
     """Return the brain for a role. Without `backed`, a failing model raises `BrainUnavailable`.
 
     Raises `BrainUnavailable` at once when the configuration is incomplete. `vault` is the folder
-    that must not contain the key's file.
+    that must not contain the key's file. `state` is the state folder of the vault, with the verdict
+    whether the model fills JSON objects; without it, every model is asked for one.
     """
     if settings.kind == "rules":
         return RulesBrain()
     model = _model(
         settings, role, os.environ if environment is None else environment, vault
     )
-    return BackedBrain(model, RulesBrain()) if backed else model
+    brain: Brain = model if state is None else AdaptedBrain(settings, model, state)
+    return BackedBrain(brain, RulesBrain()) if backed else brain
+
+
+def chosen_way(
+    settings: "Settings",
+    state: "Path",
+    *,
+    vault: "Path | None" = None,
+) -> "Way":
+    """Return how the configured model is asked; tests it when there is no verdict.
+
+    Raises `BrainUnavailable`.
+    """
+    model = _model(settings, "extraction", os.environ, vault)
+    return self_test.way_of(settings, state, lambda: model)
+
+
+class AdaptedBrain:
+    """Asks a model in the way that it can answer. The first answer may wait for its test."""
+
+    def __init__(
+        self,
+        settings: "Settings",
+        model: "CommandBrain | OpenAIBrain",
+        state: "Path",
+    ) -> None:
+        self._settings, self._model, self._state = settings, model, state
+        self.name = model.name
+
+    def answer(self, prompt: "Prompt") -> BrainAnswer:
+        way = self_test.way_of(self._settings, self._state, lambda: self._model)
+        match way:
+            case "full":
+                return self._model.answer(prompt)
+            case "labels":
+                return labels.LabelBrain(self._model).answer(prompt)
+            case _:
+                assert_never(way)
 
 
 def brain_trouble(
@@ -97,7 +142,7 @@ def _model(
     role: "Role",
     environment: Mapping[str, str],
     vault: "Path | None",
-) -> Brain:
+) -> "CommandBrain | OpenAIBrain":
     if settings.kind == "command":
         return command.CommandBrain(settings, environment)
     reads_turns = role in ("extraction", "facts")

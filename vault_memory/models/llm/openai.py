@@ -8,7 +8,7 @@ halves. Of a truncated answer the complete entries are used, and the turns after
 
 import json
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 from urllib.parse import urlsplit
@@ -27,6 +27,7 @@ from vault_memory.models.llm.openai_errors import (
     Truncated,
     answer_text,
     parse_reply,
+    yes_share,
 )
 from vault_memory.rules.learning.extraction import (
     cited_turns,
@@ -51,6 +52,8 @@ DEEPEST = 4
 """How often a prompt is halved at most: into 16 prompts"""
 QUOTED = 6_000
 """Characters of an unusable answer that the repair request repeats"""
+
+LABEL_OPTIONS = {"temperature": 0, LIMIT: 1, "logprobs": True, "top_logprobs": 10}
 
 Message = dict[str, str]
 FORMATS: tuple[Rung, ...] = ("schema", "json", "text")
@@ -103,6 +106,42 @@ class OpenAIBrain:
             rung,
             self._model,
         )
+
+    def probability_of_yes(self, question: str, text: str) -> float:
+        """Ask for one word; its probability where the server gives it, else 0 or 1."""
+        messages = [
+            {"role": "system", "content": question},
+            {"role": "user", "content": text},
+        ]
+        while True:
+            request: dict[str, Any] = {
+                "model": self._model,
+                "messages": messages,
+                "stream": False,
+                **self._accepted(LABEL_OPTIONS),
+            }
+            try:
+                return yes_share(self._post(json.dumps(request).encode()))
+            except FormatRefused as refused:
+                if not refused.option or refused.option in self._refused_options:
+                    raise self._unavailable(
+                        str(refused), "read the log of the server"
+                    ) from None
+                self._refused_options.add(refused.option)
+            except Refused as error:
+                raise self._unavailable(str(error), error.hint) from None
+            except TooLong as error:
+                raise self._unavailable(
+                    str(error), "choose a model with a larger context"
+                ) from None
+
+    def _accepted(self, options: Mapping[str, object]) -> dict[str, object]:
+        """Return the options that the server did not refuse."""
+        return {
+            name: value
+            for name, value in options.items()
+            if name not in self._refused_options
+        }
 
     def _solve(
         self,
@@ -210,12 +249,7 @@ class OpenAIBrain:
             "messages": messages,
             "stream": False,
         }
-        options = {"temperature": 0, LIMIT: prompt.answer_tokens}
-        request |= {
-            name: value
-            for name, value in options.items()
-            if name not in self._refused_options
-        }
+        request |= self._accepted({"temperature": 0, LIMIT: prompt.answer_tokens})
         if rung == "schema":
             shape = {"name": prompt.role, "strict": True, "schema": prompt.schema()}
             request["response_format"] = {"type": "json_schema", "json_schema": shape}

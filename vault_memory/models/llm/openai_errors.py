@@ -6,7 +6,10 @@ Error texts of a server are never quoted, because they may repeat a prompt.
 import json
 import re
 from collections.abc import Mapping
+from math import exp
 from typing import Any
+
+from vault_memory.models.llm.yes_no import begins_with_no, begins_with_yes
 
 _TOO_LONG = re.compile(
     r"context.{0,20}(?:length|size|window|limit)|maximum context|too (?:long|many tokens)"
@@ -21,7 +24,7 @@ _SHAPE = re.compile(
 _CODE = re.compile(r"[A-Za-z0-9_.-]{1,40}")
 LIMIT = "max_tokens"
 """The option that limits the length of an answer"""
-OPTIONS = ("temperature", LIMIT)
+OPTIONS = ("temperature", "top_logprobs", "logprobs", LIMIT)
 """Options that some servers and models refuse"""
 
 
@@ -133,6 +136,30 @@ def answer_text(reply: Mapping[str, Any]) -> str:
     if choice.get("finish_reason") == "length":
         raise Truncated(text)
     return text
+
+
+def yes_share(reply: Mapping[str, Any]) -> float:
+    """Return the share of "yes" among the answers "yes" and "no" that the model weighed.
+
+    Without probabilities in the reply, its text decides. Raises `TooLong`.
+    """
+    if _was_shortened(reply):
+        raise TooLong
+    try:
+        tokens = reply["choices"][0]["logprobs"]["content"][0]["top_logprobs"]
+        weights = [(str(token["token"]), exp(token["logprob"])) for token in tokens]
+    except (KeyError, IndexError, TypeError, ValueError, OverflowError):
+        weights = []
+    yes = sum(weight for token, weight in weights if begins_with_yes(token))
+    no = sum(weight for token, weight in weights if begins_with_no(token))
+    if yes + no > 0:
+        return yes / (yes + no)
+    try:
+        text = answer_text(reply)
+    except Truncated as truncated:
+        # One token is all that was asked for.
+        text = truncated.text
+    return float(begins_with_yes(text))
 
 
 def _refusal(
