@@ -48,7 +48,7 @@ _TO_FORGET = (
 
 
 @dataclass(frozen=True, slots=True)
-class Verdict:
+class SelfTestResult:
     """How a model did."""
 
     model: str
@@ -83,18 +83,18 @@ def way_of(settings: "Settings", state: Path, load: Callable[[], Brain]) -> Way:
     return verdict.way
 
 
-def stored_verdict(state: Path, model: str) -> Verdict | None:
+def stored_verdict(state: Path, model: str) -> SelfTestResult | None:
     """Return the verdict on this model; None when it was not tested by this version."""
     fields = state_file.read_json(state / FILE)
     try:
-        verdict = Verdict(**fields)
+        verdict = SelfTestResult(**fields)
     except TypeError:
         return None
     is_current = verdict.model == model and verdict.version == VERSION
     return verdict if is_current else None
 
 
-def judge(brain: Brain, model: str) -> Verdict:
+def judge(brain: Brain, model: str) -> SelfTestResult:
     """Ask the brain about the fixed turns. Raises ``BrainUnavailable``."""
     texts = [
         text for pair in zip(_TO_REMEMBER, _TO_FORGET, strict=True) for text in pair
@@ -112,7 +112,7 @@ def judge(brain: Brain, model: str) -> Verdict:
     cited = {
         turns[turn_id] for memory in extraction.memories for turn_id in memory.evidence
     }
-    return Verdict(
+    return SelfTestResult(
         model,
         right=len(cited.intersection(_TO_REMEMBER)),
         wrong=len(cited.intersection(_TO_FORGET)),
@@ -129,4 +129,4 @@ def _model_digest(settings: "Settings") -> str:
     return sha256("\n".join(named).encode()).hexdigest()[:16]
 
 
-__all__ = ["Verdict", "Way", "judge", "stored_verdict", "way_of"]
+__all__ = ["SelfTestResult", "Way", "judge", "stored_verdict", "way_of"]
