@@ -310,3 +310,60 @@ def test_the_configured_share_decides_what_says_the_same(bedroom: Bedroom) -> No
     bedroom.set(LEARNING_JACCARD="1.0")
     _, nights = say_by_day(bedroom, *NEAR["English"])
     assert [night["memories"] for night in nights] == [1, 1]
+
+
+# --- Copies that two devices wrote ------------------------------------------------------------
+
+
+def append(bedroom: Bedroom, note: str, line: str, source: str = "tool") -> None:
+    if "## Learned" not in bedroom.text(note):
+        bedroom.seen.ok("add-heading", note, "Learned", line, "--source", source)
+    else:
+        bedroom.seen.ok("append", note, "Learned", line, "--source", source)
+
+
+def test_the_night_removes_copies_of_the_bot_and_keeps_the_oldest(
+    bedroom: Bedroom,
+) -> None:
+    for day in (21, 24, 25):
+        append(bedroom, note_of(day), f"{PLACE} (2026-05-{day}, ref:t{day})")
+
+    bedroom.sleep("--user", "mira")
+
+    assert PLACE in bedroom.text(note_of(21))
+    assert all_notes(bedroom).count(PLACE) == 1
+    key = content_key(SCOPE, PLACE)
+    assert support(bedroom, note_of(21), key) == {"t24", "t25"}
+    assert not bedroom.seen.ok("inbox")["items"]
+    removal = bedroom.records(note_of(25))[-1]
+    bedroom.seen.ok("undo", str(removal["id"]))
+    assert PLACE in bedroom.text(note_of(25))
+
+
+def test_the_night_leaves_copies_of_a_person(bedroom: Bedroom) -> None:
+    append(bedroom, note_of(21), f"{PLACE} (2026-05-21)", "cli")
+    append(bedroom, note_of(24), f"{PLACE} (2026-05-24)", "cli")
+    append(bedroom, note_of(25), f"{PLACE} (2026-05-25)")
+
+    bedroom.sleep("--user", "mira")
+
+    assert all_notes(bedroom).count(PLACE) == 3
+
+
+def test_a_second_night_removes_nothing_more(bedroom: Bedroom) -> None:
+    for day in (21, 24):
+        append(bedroom, note_of(day), f"{PLACE} (2026-05-{day}, ref:t{day})")
+    bedroom.sleep("--user", "mira")
+    before = bedroom.files()
+
+    bedroom.sleep("--user", "mira", now="2026-05-27T02:05+01:00")
+
+    assert bedroom.files() == before
+
+
+def test_a_fact_that_is_said_again_is_supported_by_the_turn(bedroom: Bedroom) -> None:
+    (_, turn), _ = say_by_day(bedroom, "I live in Bergen.", "I live in Bergen.")
+
+    records = [read_record(record) for record in bedroom.records(FACTS)]
+    by_key = supports(record for record in records if record is not None)
+    assert [turns for turns in by_key.values() if turn in turns]

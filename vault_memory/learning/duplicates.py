@@ -82,9 +82,16 @@ def _notes_written_before(cycle: "LearningCycle") -> frozenset[str]:
 
 
 def record_skips(
-    cycle: "LearningCycle", note: str, skips: Iterable[SkippedDuplicate]
+    cycle: "LearningCycle",
+    note: str,
+    skips: Iterable[SkippedDuplicate],
+    *,
+    step: str = "",
 ) -> None:
-    """Records texts that were not written in the audit of a note, each turn of an item once."""
+    """Records texts that were not written in the audit of a note, each turn of an item once.
+
+    `step` is the name for a second record on the same note.
+    """
     supported = supports(cycle.deps.editor.trail.of(note))
     cited = _turns_cited_in(cycle, note)
     new_skips: dict[tuple[str, str], SkippedDuplicate] = {}
@@ -95,7 +102,7 @@ def record_skips(
         if skip.turn not in turns:
             new_skips[skip.twin, skip.turn] = skip
     ops = tuple(skip.as_op() for skip in new_skips.values())
-    cycle.edit(SKIP + note, note, action=RecordDuplicates(ops))
+    cycle.edit(step or SKIP + note, note, action=RecordDuplicates(ops))
 
 
 def _turns_cited_in(cycle: "LearningCycle", note: str) -> dict[str, frozenset[str]]:

@@ -15,6 +15,7 @@ from vault_memory.learning import prompts
 from vault_memory.learning.asking import ask_the_brain
 from vault_memory.learning.attributes import fact_wishes, without_attributes
 from vault_memory.learning.checkpoint import OpenCycle
+from vault_memory.learning.duplicate_items import duplicates
 from vault_memory.learning.duplicates import record_skips, without_duplicates
 from vault_memory.learning.learned_rules import (
     ARCHIVED,
@@ -381,6 +382,7 @@ STEPS: tuple[Callable[["LearningCycle"], None], ...] = (
     write_notes,
     keep_rules,
     propose_doubts,
+    duplicates,
     prune,
     curate,
     reflect,
@@ -388,7 +390,7 @@ STEPS: tuple[Callable[["LearningCycle"], None], ...] = (
     save_checkpoint,
 )
 
-OF_THE_NIGHT = frozenset({prune, curate, reflect})
+OF_THE_NIGHT = frozenset({duplicates, prune, curate, reflect})
 """Steps that a cycle of a single conversation leaves to the night"""
 
 

@@ -4,6 +4,7 @@ A wish is JSON, because it waits in the journal like any command: `{"do": "add",
 "conflicts", …}` with the fields of a fact, or `{"do": "invalidate" | "delete" | "confirm" | "correct", "id", …}`.
 """
 
+from collections import defaultdict
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from datetime import date
@@ -21,6 +22,7 @@ from vault_memory.rules.edits.apply_ops import apply_ops
 from vault_memory.rules.edits.audit_record import (
     BOT_SOURCES,
     Proposal,
+    RecordedOp,
     proposals_of,
     propose,
 )
@@ -119,6 +121,7 @@ def plan_facts(
     doc = start
     deleted = _statements_deleted_by_people(command, wishes, start, inputs)
     changes: list[Change] = []
+    turns: list[str] = []
     refused: list[Rejected] = []
     outcomes: list[Outcome] = []
     for index, wish in enumerate(wishes):
@@ -127,6 +130,7 @@ def plan_facts(
             refused += _reject_last_op(change)
             continue
         changes.append(change)
+        turns.append(wish.get("fact", {}).get("ref", ""))
         # The next wish is worked out on the text that this one makes.
         is_last = index == len(wishes) - 1
         if not is_bot or not is_last:
@@ -137,7 +141,7 @@ def plan_facts(
         outcome, proposed = apply_by_policy(command, before, ops, inputs)
     else:
         outcome, proposed = _join_outcomes(doc, outcomes), ()
-    applied = _add_remarks(outcome.applied, changes)
+    applied = _add_turns(_add_remarks(outcome.applied, changes), changes, turns)
     questions = tuple(
         propose(command.note, op, f"another value was stated (fact {change.id})")
         for change in changes
@@ -184,6 +188,25 @@ def _add_remarks(
         remark = f"{ABOUT} {change.id} {change.outcome}" if change else op.remark
         with_remarks.append(replace(op, remark=remark))
     return tuple(with_remarks)
+
+
+def _add_turns(
+    applied: tuple[Applied, ...], changes: Sequence[Change], turns: Sequence[str]
+) -> tuple[Applied | RecordedOp, ...]:
+    """Adds the turn to each op of a statement that the page has already: it supports the fact."""
+    repeats: dict[Op, list[tuple[str, str]]] = defaultdict(list)
+    for change, turn in zip(changes, turns, strict=True):
+        if change.outcome == "duplicate" and turn:
+            repeats[change.ops[-1]].append((change.id, turn))
+    recorded: list[Applied | RecordedOp] = []
+    for op in applied:
+        if not repeats.get(op.op):
+            recorded.append(op)
+            continue
+        twin, turn = repeats[op.op].pop(0)
+        fields = {**as_json(op.op), "twin": twin, "turn": turn}
+        recorded.append(RecordedOp(fields, op.outcome, remark=op.remark))
+    return tuple(recorded)
 
 
 def _statements_deleted_by_people(

@@ -159,6 +159,12 @@ def decide(doc: SectionedDoc, ops: Iterable[object], rules: Rules) -> Decision:
     return Decision(outcome, tuple(run.do), tuple(run.proposed))
 
 
+def most_removable(count: int) -> int:
+    """Returns how many of its own items the bot may remove from a note with `count` items."""
+    share = int(MOST_OF_A_NOTE * count)
+    return max(share, 1, min(ALWAYS_REMOVABLE, count - 1))
+
+
 class _PolicyRun:
     """A pass over the ops of a run."""
 
@@ -246,7 +252,7 @@ class _PolicyRun:
         """
         limit = MOST_OF_A_NOTE * count
         if not self.removed_of_person:
-            limit = max(limit, 1, min(ALWAYS_REMOVABLE, count - 1))
+            limit = most_removable(count)
         if self.removed > limit:
             return f"the run would remove {self.removed} of {count} items"
         if self.removed_of_person > MOST_OF_A_PERSON:

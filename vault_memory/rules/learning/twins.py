@@ -49,6 +49,8 @@ class Compared(NamedTuple):
     until: date | None = None
     lost: bool = False
     """a rival replaced it"""
+    confirmed: bool = False
+    """by a person"""
 
 
 @dataclass(frozen=True, slots=True)
@@ -146,6 +148,7 @@ def compared(text: str) -> Compared:
         fields.date,
         fields.until,
         fields.conf <= LOST,
+        fields.confirmed,
     )
 
 
