@@ -70,22 +70,22 @@ def merge(
     if between_people:
         mark = b" \xe2\x9a\xa0 (other device, %s)" % date.encode("utf-8", "replace")
     base_note = parse_note(base or b"")
-    our_note, their_note = parse_note(ours), parse_note(theirs)
+    our_note = parse_note(ours)
+    their_note = parse_note(theirs)
     if not base_note or not our_note or not their_note:
         return _merge_by_lines(base, ours, theirs)
     outcome = _merge_by_structure(base_note, our_note, their_note, mark)
     if outcome.result is None:
         return outcome
-    is_safe = invariants.nothing_is_lost(
-        base or b"",
-        ours,
-        theirs,
-        outcome.result,
-        (conflict.other for conflict in outcome.conflicts),
-    ) and invariants.is_no_larger(
-        ours, theirs, outcome.result, _mark_size(outcome.conflicts, mark)
-    )
-    return outcome if is_safe else NO_RESULT
+    result = outcome.result
+    dropped_texts = (conflict.other for conflict in outcome.conflicts)
+    # A fault of the merge must end in a conflict copy, and not in lost or doubled lines.
+    if not invariants.nothing_is_lost(base or b"", ours, theirs, result, dropped_texts):
+        return NO_RESULT
+    mark_size = _mark_size(outcome.conflicts, mark)
+    if not invariants.is_no_larger(ours, theirs, result, mark_size):
+        return NO_RESULT
+    return outcome
 
 
 def _merge_by_structure(
@@ -133,11 +133,8 @@ def _merge_by_lines(base: bytes | None, ours: bytes, theirs: bytes) -> Merged:
     if stretches is None:
         return NO_RESULT
     their_lines = theirs.splitlines(keepends=True)
-    newline = (
-        majority_newline(their_lines)
-        or majority_newline(ours.splitlines(keepends=True))
-        or b"\n"
-    )
+    our_newline = majority_newline(ours.splitlines(keepends=True))
+    newline = majority_newline(their_lines) or our_newline or b"\n"
     lines: list[bytes] = []
     for is_ours, first, end in stretches:
         if is_ours:
