@@ -379,15 +379,14 @@ class Forgetter:
         match action:
             case ApplyOps():
                 return self._redact_ops(action)
-            case EditText(edit):
-                return None if self._is_in_op(edit) else action
+            case EditText():
+                return self._redact_text(action)
             case MoveSections():
                 return self._redact_moves(action)
             case ChangeFacts():
                 return self._redact_wishes(action)
-            case RecordDuplicates(skips):
-                kept = tuple(skip for skip in skips if not self._is_in_op(skip))
-                return RecordDuplicates(kept) if kept else None
+            case RecordDuplicates():
+                return self._redact_duplicates(action)
             case (
                 UndoRecord()
                 | RestoreVersion()
@@ -408,6 +407,13 @@ class Forgetter:
             return action
         ops = tuple(op for op in action.ops if not self._is_in_op(op))
         return ApplyOps(ops) if ops else None
+
+    def _redact_text(self, action: EditText) -> EditText | None:
+        return None if self._is_in_op(action.edit) else action
+
+    def _redact_duplicates(self, action: RecordDuplicates) -> RecordDuplicates | None:
+        skips = tuple(skip for skip in action.skips if not self._is_in_op(skip))
+        return RecordDuplicates(skips) if skips else None
 
     def _redact_moves(self, action: MoveSections) -> MoveSections | None:
         hides = self._matcher.hides
