@@ -82,9 +82,9 @@ def test_a_damaged_journal_page_blocks_no_write_and_loses_no_other_version(
         copied(filled_vault.vault, tmp_path / "saved/vault"),
     )
     lost_versions, lost_writes, repairs = 0, 0, 0
-    pages = page_count(filled_vault.state / "journal.sqlite")
+    pages = some(range(1, page_count(filled_vault.state / "journal.sqlite") + 1))
 
-    for page in some(range(1, pages + 1)):
+    for page in pages:
         copied(vault, filled_vault.vault)
         copied(state, filled_vault.state)
         damage_page(filled_vault.state / "journal.sqlite", page, pattern)
@@ -127,7 +127,7 @@ def test_a_damaged_journal_page_blocks_no_write_and_loses_no_other_version(
         with open_memory(filled_vault) as memory:
             assert journal_state(memory.doctor()) == "ok"
 
-    assert repairs > pages / 3
+    assert repairs > len(pages) / 3
     assert lost_writes <= 2, "the page with the write, and that with its text"
     assert lost_versions <= 3 * len(versions), (
         "each version stands on one page, and its text on another"
