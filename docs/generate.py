@@ -149,13 +149,29 @@ def configuration() -> str:
     ]
     nested = []
     for name, section in tables.items():
-        out += [f"## [{name}]", _prose(inspect.getdoc(section)), _keys(section)]
+        out += [
+            f"## [{name}]",
+            _prose(inspect.getdoc(section)),
+            _keys(section, _tables_of(section)),
+        ]
+        for key, table in _tables_of(section).items():
+            out += [
+                f"## [{name}.{key}]",
+                _prose(inspect.getdoc(table)),
+                _keys(table),
+            ]
         nested += [
             inner for kind in get_type_hints(section).values() if (inner := _item(kind))
         ]
     for table in nested:
         out += [f"## {table.__name__}", _prose(inspect.getdoc(table)), _keys(table)]
     return _page(out)
+
+
+def _tables_of(section: Any) -> dict[str, Any]:
+    """The tables inside a table, by key."""
+    hints = get_type_hints(section)
+    return {key: kind for key, kind in hints.items() if config.is_table(kind)}
 
 
 def _item(kind: object) -> Any:

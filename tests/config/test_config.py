@@ -137,3 +137,32 @@ def test_the_environment_overrides_a_top_level_key(tmp_path):
 def test_a_key_given_at_the_top_level_and_in_its_table_is_refused(tmp_path):
     with pytest.raises(ConfigError, match="keep one of them"):
         load(tmp_path, "max_knowledge_facts = 12\n[facts]\nmax_knowledge_facts = 12\n")
+
+
+def test_what_fades_is_set_by_type(tmp_path):
+    loaded = load(
+        tmp_path, "[lifecycle]\nstale = 0.4\n[lifecycle.stability]\nplan = 7\n"
+    )
+
+    assert loaded.lifecycle.stale == 0.4
+    assert loaded.lifecycle.stability.plan == 7
+    assert loaded.lifecycle.stability.identity == 365
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "stale = 0.05",
+        "archived = 0.3",
+        "deleted = 0.5",
+        "stale = 1.0",
+        "growth = -1",
+        "purge_days = -1",
+        "stale_days = 0",
+        "stability.plan = 0",
+        "stability.plans = 3",
+    ],
+)
+def test_settings_that_would_lose_items_at_once_are_refused(tmp_path, text):
+    with pytest.raises(ConfigError, match="lifecycle"):
+        load(tmp_path, f"[lifecycle]\n{text}\n")

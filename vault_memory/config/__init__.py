@@ -4,6 +4,7 @@ Every key has a default, so no file is needed. One error reports all problems, e
 """
 
 from collections.abc import Mapping
+from itertools import pairwise
 from pathlib import Path
 from typing import Any, Literal, get_args, get_origin
 
@@ -18,6 +19,7 @@ from vault_memory.config.sections import (
     LayoutPattern,
     LayoutSettings,
     Learning,
+    LifecycleSettings,
     MemorySearch,
     PersonZone,
     Recall,
@@ -93,9 +95,11 @@ MAY_BE_ZERO = frozenset(
     {
         "auto_load_dated_days",
         "dimensions",
+        "growth",
         "max_knowledge_facts",
         "max_memory_chars",
         "memory_retention_days",
+        "purge_days",
         "transcript_days",
     }
 )
@@ -128,6 +132,9 @@ def load(file: Path | None, environment: Mapping[str, str]) -> Config:
     if not loader.problems and config.remote.url:
         for reason in remote_problems(config.remote):
             loader.report("remote.url", reason)
+    if not loader.problems:
+        for reason in lifecycle_problems(config.lifecycle):
+            loader.report("lifecycle", reason)
     if loader.problems:
         raise _config_error(loader.problems)
     return config
@@ -389,6 +396,24 @@ def _is_safe(scheme: str, host: str, remote: RemoteSettings) -> bool:
     """Whether a password may be sent to this host."""
     is_encrypted = REMOTE_SCHEMES[scheme]
     return is_encrypted or host in LOOPBACK_HOSTS or remote.allow_http
+
+
+def lifecycle_problems(lifecycle: LifecycleSettings) -> list[str]:
+    """Return what is wrong with the settings of fading; empty when they are valid."""
+    problems = []
+    thresholds = (lifecycle.stale, lifecycle.archived, lifecycle.deleted)
+    steps = pairwise((1.0, *thresholds, 0.0))
+    if not all(higher > lower for higher, lower in steps):
+        values = ", ".join(f"{threshold:g}" for threshold in thresholds)
+        problems.append(
+            "`stale`, `archived` and `deleted` must fall between 1 and 0; "
+            f"they are {values}"
+        )
+    if lifecycle.growth < 0:
+        problems.append("`growth` is not below 0: reads would make items fade faster")
+    if lifecycle.purge_days < 0:
+        problems.append("`purge_days` is a number of days; 0 keeps all items")
+    return problems
 
 
 def _guess(name: str, names: Mapping[str, object]) -> str:

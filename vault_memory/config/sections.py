@@ -201,6 +201,53 @@ class Retention(NamedTuple):
     """Transcripts older than this go to the trash after a night has learned from them; 0: never"""
 
 
+class StabilitySettings(NamedTuple):
+    """Days after which the retention of an unread item of each type is 1/e."""
+
+    identity: float = 365
+    """Who the user is"""
+    preference: float = 270
+    """What the user likes"""
+    relationship: float = 270
+    """Who is who to the user"""
+    event: float = 120
+    """What happened, or will"""
+    activity: float = 90
+    """What the user does"""
+    plan: float = 60
+    """What the user intends"""
+    context: float = 21
+    """What matters just now"""
+    ephemeral: float = 3
+    """What matters for a day or two, such as a code"""
+    others: float = 120
+    """Items of another type, or of none"""
+
+
+class LifecycleSettings(NamedTuple):
+    """How the bot's own unconfirmed items fade. What a person wrote or confirmed never does, nor do
+    USER.md, CHANNEL.md, MEMORY.md and RULES.md."""
+
+    enabled: bool = True
+    """Rank fading items lower, and leave out faded ones"""
+    facts: bool = False
+    """Let the bot's unconfirmed facts fade, too"""
+    growth: float = 0.5
+    """How much the days on which an item is found slow its fading; 0: not at all"""
+    stale: float = 0.3
+    """Retention below which an item ranks lower; 1 is the day on which it was learned"""
+    archived: float = 0.1
+    """Retention below which an item is left out, except with `--archived`"""
+    deleted: float = 0.01
+    """Retention below which modes that include archived items leave an item out, too"""
+    stale_days: int = 30
+    """Days after which a stale item is archived"""
+    purge_days: int = 0
+    """Days after which a deleted item is removed from its note; 0: never"""
+    stability: StabilitySettings = StabilitySettings()
+    """Days after which the retention of an unread item of each type is 1/e"""
+
+
 class SessionSettings(NamedTuple):
     """When a conversation ends."""
 
@@ -346,6 +393,7 @@ class Config(NamedTuple):
     channel_sleep_cycle: ChannelSleepCycle = ChannelSleepCycle()
     learning: Learning = Learning()
     retention: Retention = Retention()
+    lifecycle: LifecycleSettings = LifecycleSettings()
     sessions: SessionSettings = SessionSettings()
     remote: RemoteSettings = RemoteSettings()
     watch: Watch = Watch()
