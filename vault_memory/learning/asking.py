@@ -62,13 +62,10 @@ def _ask(
     places = cycle.places
     prompt = prompts.turns_prompt(
         role,
-        cycle.deps.instructions(role),
-        who=cycle.name,
-        night=cycle.night,
+        cycle.question(role, cycle.name),
+        excerpts,
         profile=cycle.text(places.profile),
         facts=cycle.text(places.facts),
-        excerpts=excerpts,
-        room=cycle.request.room,
     )
     text = cycle.ask(role, prompt)
     rung = cycle.checkpoint.answers[role]["rung"]

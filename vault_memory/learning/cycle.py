@@ -23,6 +23,7 @@ from vault_memory.edits.commands import (
 from vault_memory.errors import VaultMemoryError
 from vault_memory.learning.checkpoint import CheckpointStore, OpenCycle
 from vault_memory.learning.note_lines import LEARNED, ops_for
+from vault_memory.learning.prompts import Question
 from vault_memory.learning.unread_turns import ROOM, Gathered, Log
 from vault_memory.markdown.document import SectionedDoc, parse
 from vault_memory.markdown.note_items import short_hash
@@ -236,6 +237,11 @@ class LearningCycle:
         return note.raw if note else b""
 
     # ---- the brain ---------------------------------------------------------------------------
+
+    def question(self, role: "Role", about: str) -> Question:
+        """Returns the instructions and limits of a question about a person or a note."""
+        template = self.deps.instructions(role)
+        return Question(template, about, self.night, self.request.room)
 
     def ask(self, step: str, prompt: "Prompt") -> str:
         """Returns the brain's answer, and saves it: a model would answer differently again."""

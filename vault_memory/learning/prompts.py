@@ -2,7 +2,7 @@
 
 from collections.abc import Iterable, Mapping
 from datetime import date
-from typing import Literal
+from typing import Literal, NamedTuple
 
 from vault_memory.rules.learning.answer_schema import TOPICS, TYPES
 from vault_memory.rules.learning.model_prompt import (
@@ -60,69 +60,68 @@ def room_for_turns(
     return max(1, room - TURNS_FRAME - min(room // 2, notes_size))
 
 
+class Question(NamedTuple):
+    """What all questions of a cycle have."""
+
+    template: str
+    """the instructions, with names in double braces"""
+    about: str
+    """the person or channel, or the note"""
+    night: date
+    room: int
+    """characters without the instructions"""
+
+    def system(self, **values: str) -> str:
+        """Returns the instructions with their values."""
+        common = {"who": self.about, "note": self.about, "day": self.night.isoformat()}
+        return filled(self.template, common | values)
+
+
 def turns_prompt(
     role: Literal["extraction", "facts"],
-    template: str,
+    question: Question,
+    excerpts: Iterable[Excerpt],
     *,
-    who: str,
-    night: date,
     profile: str,
     facts: str,
-    excerpts: Iterable[Excerpt],
-    room: int,
 ) -> Prompt:
     """Asks which memories, or which facts, the turns contain."""
-    values = {
-        "who": who,
-        "day": night.isoformat(),
-        "types": ", ".join(TYPES),
-        "topics": ", ".join(TOPICS),
-        "predicates": ", ".join(PREDICATES),
-    }
-    prompt = Prompt(
-        role,
-        filled(template, values),
-        _notes_of_person(profile, facts),
-        tuple(excerpts),
+    system = question.system(
+        types=", ".join(TYPES),
+        topics=", ".join(TOPICS),
+        predicates=", ".join(PREDICATES),
     )
-    return prompt.fitted(room)
+    notes = _notes_of_person(profile, facts)
+    return Prompt(role, system, notes, tuple(excerpts)).fitted(question.room)
 
 
 def curation_prompt(
-    template: str,
+    question: Question,
     *,
-    note: str,
-    night: date,
     text: str,
     days: Mapping[date, str],
     facts: str,
-    room: int,
 ) -> Prompt:
     """Asks which small edits would correct or improve the note."""
-    values = {"note": note, "day": night.isoformat()}
     notes = (
         ("note", text[:MOST_OF_A_NOTE]),
         *recent(days),
         ("facts", facts[:MOST_OF_A_NOTE]),
     )
-    prompt = Prompt("curation", filled(template, values), _not_empty(notes))
-    return prompt.fitted(room)
+    prompt = Prompt("curation", question.system(), _not_empty(notes))
+    return prompt.fitted(question.room)
 
 
 def reflection_prompt(
-    template: str,
+    question: Question,
     *,
-    who: str,
-    night: date,
     days: Mapping[date, str],
     facts: str,
-    room: int,
 ) -> Prompt:
     """Asks what the week as such says about the person."""
-    values = {"who": who, "day": night.isoformat()}
     notes = (*recent(days), ("facts", facts[:MOST_OF_A_NOTE]))
-    prompt = Prompt("curation", filled(template, values), _not_empty(notes))
-    return prompt.fitted(room)
+    prompt = Prompt("curation", question.system(), _not_empty(notes))
+    return prompt.fitted(question.room)
 
 
 def recent(

@@ -272,13 +272,10 @@ def curate(cycle: "LearningCycle") -> None:
     since = cycle.night - timedelta(days=RECENT_DAYS)
     try:
         prompt = prompts.curation_prompt(
-            cycle.deps.instructions("curation"),
-            note=places.profile.rpartition("/")[2],
-            night=cycle.night,
+            cycle.question("curation", places.profile.rpartition("/")[2]),
             text=cycle.text(places.profile),
             days=cycle.days(since, cycle.night),
             facts=cycle.text(places.facts),
-            room=cycle.request.room,
         )
         answer = cycle.ask("curation", prompt)
     except VaultMemoryError as error:

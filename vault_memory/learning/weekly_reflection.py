@@ -98,12 +98,9 @@ def _ask_model(cycle: "LearningCycle") -> list[str]:
     first_day = cycle.night - timedelta(days=WEEK_DAYS - 1)
     try:
         prompt = prompts.reflection_prompt(
-            cycle.deps.instructions("reflection"),
-            who=cycle.name,
-            night=cycle.night,
+            cycle.question("reflection", cycle.name),
             days=cycle.days(first_day, cycle.night),
             facts=cycle.text(cycle.places.facts),
-            room=cycle.request.room,
         )
         answer = cycle.ask("reflection", prompt)
     except VaultMemoryError:
