@@ -299,4 +299,4 @@ def test_an_automated_turn_is_searchable_but_not_queued_for_learning(
         for turn in memory.conversations.transcripts.of("user:alice")
     ] == [("kettle report", True), ("the kettle sings", False)]
     assert len(memory.search("kettle", scopes=["user:alice"], refresh=False).hits) == 2
-    assert len(memory.end_session("s").held) == 1
+    assert len(memory.end_session("s").waiting) == 1

@@ -14,6 +14,7 @@ from tests.scenarios.index_dump import dump
 from tests.scenarios.outside import Outside
 from vault_memory.api.vault_memory import VaultMemory
 from vault_memory.edits.edit_errors import TurnNotRecorded
+from vault_memory.edits.reports import Ended
 from vault_memory.errors import UsageError, VaultUnreachable
 from vault_memory.rules.conversations.turn import read_turns
 
@@ -194,7 +195,7 @@ def test_a_session_id_shared_by_two_people_does_not_identify_the_person(memory):
         memory.end_session("1")
 
     assert not any(name in str(error.value.as_json()) for name in ("alice", "bob"))
-    assert len(memory.end_session("1", user="bob").held) == 1
+    assert len(memory.end_session("1", user="bob").waiting) == 1
 
 
 def files_containing(folder: Path, needle: bytes) -> list[Path]:
@@ -289,9 +290,9 @@ def test_ending_a_session_twice_is_harmless_and_an_unknown_one_is_no_error(memor
 
     ended = memory.end_session("s")
 
-    assert (ended.committed, ended.held, ended.dropped) == ((), (first, second), ())
+    assert ended == Ended(waiting=(first, second))
     assert memory.end_session("s") == ended
-    assert memory.end_session("never heard of").held == ()
+    assert memory.end_session("never heard of") == Ended()
 
 
 def test_turns_after_a_given_one_are_returned_in_order_of_time(memory):

@@ -97,8 +97,8 @@ def test_two_ports_in_one_sentence_are_both_kept(bedroom: Bedroom) -> None:
     _, nights = say_by_day(bedroom, sentence.format(5433), sentence.format(5434))
 
     assert [night["memories"] for night in nights] == [1, 1]
-    assert "5433" in bedroom.text(note_of(25))
-    assert "5434" in bedroom.text(note_of(26))
+    assert "5433" in bedroom.text(PROFILE)
+    assert "5434" in bedroom.text(PROFILE)
 
 
 def test_an_attribute_of_a_person_is_in_the_facts_alone(bedroom: Bedroom) -> None:

@@ -12,6 +12,7 @@ from vault_memory.conversations.sessions import Sessions
 from vault_memory.daemon import learning_thread
 from vault_memory.learning.checkpoint import CheckpointStore
 
+FACTS = PROFILE.replace("USER.md", "FACTS.md")
 NOON = datetime(2026, 5, 25, 12, 30, tzinfo=UTC)
 
 
@@ -34,7 +35,8 @@ def record_turn(bedroom, text, session, at, **more):
 
 
 def end_session(bedroom, session):
-    bedroom.seen.ok("end-session", session, "--user", "mira")
+    now = "2026-05-25T13:00+01:00"
+    bedroom.seen.ok("end-session", session, "--user", "mira", "--now", now)
 
 
 def test_an_ended_conversation_is_learned_before_the_night_and_not_again(bedroom):
@@ -138,18 +140,21 @@ def test_nothing_is_pruned_curated_or_reflected_before_the_night(bedroom):
         )
 
 
-def test_without_a_model_and_in_channels_conversations_wait_for_the_night(bedroom):
+def test_without_a_model_a_conversation_is_learned_at_its_end_and_a_channel_waits(
+    bedroom,
+):
     record_turn(
         bedroom, "I am allergic to mackerel since I was a child.", "tea", "10:00"
     )
     end_session(bedroom, "tea")
+    assert "mackerel" in bedroom.text(FACTS)
     assert learn(bedroom).scopes == ()
     with model(bedroom, learns):
         record_turn(
             bedroom, "The bell weighs ninety kilos.", "bell", "10:30", channel="fogbell"
         )
         end_session(bedroom, "bell")
-        assert [one["session"] for one in learn(bedroom).scopes] == ["tea"]
+        assert [one["session"] for one in learn(bedroom).scopes] == []
     assert not bedroom.text("Channels/fogbell/memories/2026-05-25.md")
 
 

@@ -29,6 +29,7 @@ def test_the_daemon_keeps_indexing_while_a_slow_model_answers_for_the_night(
     )
     with ScriptedModel(answers) as model:
         bedroom.set(BRAIN_KIND="openai", BRAIN_BASE_URL=model.url, BRAIN_MODEL="small")
+        seen.ok("end-session", "s", "--user", "mira")
         with seen.daemon() as daemon:
             assert asked.wait(30)
             seen.write(

@@ -341,6 +341,7 @@ def of_ended(ended: "Ended") -> "answers.EndedJson":
         "committed": list(ended.committed),
         "held": list(ended.held),
         "dropped": list(ended.dropped),
+        "waiting": list(ended.waiting),
     }
 
 

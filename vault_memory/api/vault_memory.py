@@ -25,6 +25,7 @@ if TYPE_CHECKING:
     )
     from vault_memory.contract.status_answers import StatusJson
     from vault_memory.conversations.calls import Recorded
+    from vault_memory.edits import reports
     from vault_memory.edits.edit_result import Edit
     from vault_memory.edits.reports import Check, Ended
     from vault_memory.edits.versions import NoteVersion
@@ -45,6 +46,7 @@ if TYPE_CHECKING:
 else:
     api_doctor = lazy_module("vault_memory.api.doctor")
     status_report = lazy_module("vault_memory.api.status_report")
+    reports = lazy_module("vault_memory.edits.reports")
     tool = lazy_module("vault_memory.memory_tool.tool")
     conversations_turn = lazy_module("vault_memory.rules.conversations.turn")
     facts_fact = lazy_module("vault_memory.rules.facts.fact")
@@ -267,14 +269,18 @@ class VaultMemory(VaultParts):
         channel: str | None = None,
         now: datetime | None = None,
     ) -> "Ended":
-        """End a conversation; the bot learns from it at night.
+        """End a conversation, and decide what is kept of it.
 
-        An unknown or ended session changes nothing. Raises UsageError when several people have a
-        session of this name.
+        Without a language model the bot learns from it now, else soon. A channel waits for its
+        night. An unknown or ended session changes nothing. Raises UsageError when several people
+        have a session of this name.
         """
-        return self.conversations.end_session(
+        ended = self.conversations.end_session(
             session, user=user, channel=channel, now=now
         )
+        if not ended.sessions:
+            return reports.Ended()
+        return self.learning.end_sessions(ended.sessions, ended.turn_ids, now=now)
 
     def memory_tool(
         self, *, user: str, channel: str = "", private: bool = False

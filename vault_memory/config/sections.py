@@ -190,6 +190,18 @@ class ChannelSleepCycle(NamedTuple):
 class Learning(NamedTuple):
     """What the bot keeps of what is said, and when."""
 
+    at_once: bool = True
+    """Whether `run` writes what needs no second thought within seconds, such as a rule or a
+    request to remember something"""
+    held_days: int = 90
+    """Days after its last support when a held candidate is given up"""
+    remembered: int = 50
+    """Lines under `Remembered` in USER.md; older ones that you said move to
+    `memories/remembered.md`"""
+    safety_log_days: int = 90
+    """Days after which the log of what was left out for safety is deleted"""
+    feedback_log_days: int = 180
+    """Days after which the log of feedback is deleted"""
     jaccard: float = 0.85
     """The share of common words, 0.5 to 1, from which two texts say the same"""
 

@@ -143,12 +143,38 @@ class RecordedJson(TypedDict):
     note: str | None
 
 
-class EndedJson(TypedDict):
-    """Ids of turns: remembered at once, waiting for the night, and left out."""
+class CommittedJson(TypedDict):
+    """An item that was written."""
 
-    committed: list[str]
-    held: list[str]
-    dropped: list[str]
+    id: str
+    note: str
+    kind: Annotated[str, Meta(description="memory, fact, rule or remember")]
+
+
+class HeldReasonJson(TypedDict):
+    """A candidate that waits."""
+
+    id: str
+    reason: str
+    needs: Annotated[str, Meta(description="What is missing until it is written")]
+
+
+class DroppedJson(TypedDict):
+    """A candidate that is not kept."""
+
+    ref: Annotated[str, Meta(description="Id of the turn")]
+    reason: str
+
+
+class EndedJson(TypedDict):
+    """What became of what a session told."""
+
+    committed: list[CommittedJson]
+    held: list[HeldReasonJson]
+    dropped: list[DroppedJson]
+    waiting: Annotated[
+        list[str], Meta(description="Ids of own turns that the model has not read")
+    ]
 
 
 class RememberedJson(TypedDict):
@@ -196,6 +222,9 @@ class ScopeNightJson(TypedDict):
     ]
     learned: list[str]
     notes: list[str]
+    committed: list[CommittedJson]
+    held: list[HeldReasonJson]
+    dropped: list[DroppedJson]
 
 
 class SleepJson(TypedDict):

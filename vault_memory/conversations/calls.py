@@ -24,8 +24,6 @@ if TYPE_CHECKING:
     from vault_memory.conversations.drop_folder import DropFolder, DropReport
     from vault_memory.conversations.sessions import Session, Sessions
     from vault_memory.conversations.transcripts import Added, Transcripts
-    from vault_memory.edits import reports
-    from vault_memory.edits.reports import Ended
     from vault_memory.ingest import turn_ingest
     from vault_memory.ingest.turn_ingest import TurnIngest
     from vault_memory.rules.conversations import turn as conversations_turn
@@ -36,7 +34,6 @@ else:
     owner_words = lazy_module("vault_memory.conversations.owner_words")
     conversations_sessions = lazy_module("vault_memory.conversations.sessions")
     conversations_transcripts = lazy_module("vault_memory.conversations.transcripts")
-    reports = lazy_module("vault_memory.edits.reports")
     turn_ingest = lazy_module("vault_memory.ingest.turn_ingest")
     conversations_turn = lazy_module("vault_memory.rules.conversations.turn")
     devices = lazy_module("vault_memory.vault.devices")
@@ -52,6 +49,14 @@ class Recorded(NamedTuple):
     id: str | None
     note: str | None
     """The transcript with the turn"""
+
+
+class EndedSessions(NamedTuple):
+    """Sessions that were ended by one call."""
+
+    sessions: "tuple[Session, ...]"
+    turn_ids: tuple[str, ...]
+    """ids of the turns that people typed or spoke in them"""
 
 
 NOTHING = Recorded(None, None)
@@ -282,8 +287,8 @@ class ConversationCalls:
         user: str | None = None,
         channel: str | None = None,
         now: datetime | None = None,
-    ) -> "Ended":
-        """End a conversation; see `VaultMemory.end_session`."""
+    ) -> "EndedSessions":
+        """End a conversation. Returns its sessions, and the turns that people typed or spoke."""
         with self.transaction():
             self._incognito -= {
                 (session_id, person)
@@ -299,7 +304,7 @@ class ConversationCalls:
             for match in sessions:
                 self.sessions.end(match)
             turn_ids = tuple(turn.id for turn in self._turns_of_people(sessions))
-            return reports.Ended(committed=(), held=turn_ids, dropped=())
+            return EndedSessions(tuple(sessions), turn_ids)
 
     def end_idle_sessions(self, *, now: datetime | None = None) -> int:
         """End the sessions without a turn for `[sessions] idle_minutes`; return how many ended."""

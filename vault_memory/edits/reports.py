@@ -1,19 +1,28 @@
 """Results of the calls about sessions, trash and `doctor`, with the names of the JSON contract."""
 
 from dataclasses import dataclass
-from typing import Literal
+from typing import TYPE_CHECKING, Literal
+
+if TYPE_CHECKING:
+    from vault_memory.contract.answers import (
+        CommittedJson,
+        DroppedJson,
+        HeldReasonJson,
+    )
 
 
 @dataclass(frozen=True, slots=True)
 class Ended:
     """What became of what a session told."""
 
-    committed: tuple[str, ...]
-    """ids of what was remembered at once"""
-    held: tuple[str, ...]
-    """ids of what the person said, which waits for the night"""
-    dropped: tuple[str, ...]
-    """ids of what is not to be remembered"""
+    committed: "tuple[CommittedJson, ...]" = ()
+    """`id`, `note` and `kind` of what was written"""
+    held: "tuple[HeldReasonJson, ...]" = ()
+    """`id`, `reason` and `needs` of what waits for more turns"""
+    dropped: "tuple[DroppedJson, ...]" = ()
+    """`ref`, the id of the turn, and `reason` of what is not kept"""
+    waiting: tuple[str, ...] = ()
+    """ids of own turns that the model, or the night, has not read"""
 
 
 @dataclass(frozen=True, slots=True)

@@ -49,7 +49,8 @@ def ask_the_brain(cycle: "LearningCycle") -> None:
         for turn in cycle.gathered.turns
         if turn.is_automated
     ]
-    by_rules = grounded(cycle.deps.rules(excerpts), own_turns)
+    # What phrases quote is never invented: a doubt about it is no question for a person.
+    by_rules = replace(grounded(cycle.deps.rules(excerpts), own_turns), proposals=())
     found = combined(grounded(extraction, own_turns, automated), by_rules)
     cycle.extraction = _with_turn_ids(found, turn_ids)
 

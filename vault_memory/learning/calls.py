@@ -12,15 +12,24 @@ from vault_memory.rules.paths.scopes import check_scope
 from vault_memory.search.calls import SearchCalls
 
 if TYPE_CHECKING:
+    from vault_memory.contract.answers import ScopeNightJson
     from vault_memory.contract.status_answers import NightJson
+    from vault_memory.conversations.sessions import Session
+    from vault_memory.edits import reports
     from vault_memory.edits.edit_result import Edit
+    from vault_memory.edits.reports import Ended
+    from vault_memory.learning import checkpoint, runner
     from vault_memory.learning import remember as learning_remember
-    from vault_memory.learning import runner
     from vault_memory.learning.remember import Remembered
     from vault_memory.learning.runner import LearningRunner, LearningVault, Slept
 else:
+    reports = lazy_module("vault_memory.edits.reports")
+    checkpoint = lazy_module("vault_memory.learning.checkpoint")
     learning_remember = lazy_module("vault_memory.learning.remember")
     runner = lazy_module("vault_memory.learning.runner")
+
+
+MOST_MARKS = 100_000
 
 
 class LearningCalls:
@@ -37,6 +46,8 @@ class LearningCalls:
         self._edits = edits
         self._searcher = searcher
         self._open_vault = open_vault
+        self._judged: set[str] = set()
+        """marks of the turns from which everything was written that needs no waiting"""
 
     def sleep(
         self,
@@ -63,6 +74,49 @@ class LearningCalls:
         if config.brain.kind == "rules" or not config.sleep_cycle.enabled:
             return runner.Slept((), "", "", "")
         return self._runner(now).learn_from_ended()
+
+    def commit_at_once(self, sessions: "Sequence[Session]") -> "list[ScopeNightJson]":
+        """Write what the open conversations of persons ask for, without a model and without waiting.
+
+        With a model configured only rules and requests: it reads the turns later.
+        """
+        config = self.vault.config
+        if not (config.learning.at_once and config.sleep_cycle.enabled):
+            return []
+        if len(self._judged) > MOST_MARKS:
+            self._judged.clear()
+        return self._runner(None).commit_at_once(sessions, self._judged)
+
+    def end_sessions(
+        self,
+        sessions: "Sequence[Session]",
+        turn_ids: Sequence[str],
+        *,
+        now: datetime | None = None,
+    ) -> "Ended":
+        """Decide what becomes of what ended conversations told; see `VaultMemory.end_session`."""
+        people = [
+            session for session in sessions if session.user and not session.channel
+        ]
+        if not people or not self.vault.config.sleep_cycle.enabled:
+            return reports.Ended(waiting=tuple(turn_ids))
+        run = self._runner(now)
+        outcomes: list[ScopeNightJson]
+        if self.vault.config.brain.kind == "rules":
+            try:
+                outcomes = run.learn_from_sessions(people)
+            except checkpoint.NightRuns:
+                # A night in another process reads these turns as well.
+                outcomes = []
+        else:
+            outcomes = run.commit_at_once(people, set())
+        waiting = run.unread_of(people[0].scope, turn_ids)
+        return reports.Ended(
+            tuple(entry for outcome in outcomes for entry in outcome["committed"]),
+            tuple(entry for outcome in outcomes for entry in outcome["held"]),
+            tuple(entry for outcome in outcomes for entry in outcome["dropped"]),
+            waiting,
+        )
 
     def next_night(self, now: datetime | None = None) -> datetime:
         """When the next night of any scope begins."""

@@ -23,18 +23,25 @@ from vault_memory.edits.commands import (
 from vault_memory.errors import VaultMemoryError
 from vault_memory.learning.checkpoint import CheckpointStore, OpenCycle
 from vault_memory.learning.note_lines import LEARNED, ops_for
+from vault_memory.learning.policy.judged import Judged
 from vault_memory.learning.prompts import Question
 from vault_memory.learning.unread_turns import ROOM, Gathered, Log
 from vault_memory.markdown.document import SectionedDoc, parse
-from vault_memory.markdown.note_items import short_hash
+from vault_memory.markdown.note_items import item_id, short_hash
 from vault_memory.rules.learning.candidate import Extraction
 from vault_memory.rules.learning.twins import JACCARD
 from vault_memory.rules.paths.scope_notes import Places
 
 if TYPE_CHECKING:
     from vault_memory.contract import NightState
-    from vault_memory.contract.answers import ScopeNightJson
+    from vault_memory.contract.answers import (
+        CommittedJson,
+        DroppedJson,
+        HeldReasonJson,
+        ScopeNightJson,
+    )
     from vault_memory.edits.editor import NoteEditor
+    from vault_memory.learning.policy.judged import PolicyDeps
     from vault_memory.learning.read_again import DayAgain
     from vault_memory.models.base import Brain
     from vault_memory.rules.facts.fact_page import FactRules
@@ -67,6 +74,8 @@ class CycleDeps:
     """moves a file that is no note to the trash; returns whether it is gone"""
     changed: Callable[[str], None] = lambda path: None
     """is called after a note was written, created or deleted"""
+    policy: "PolicyDeps | None" = None
+    """None: every candidate is written"""
     rules: Callable[[tuple["Excerpt", ...]], Extraction] = lambda excerpts: Extraction()
     """finds memories and facts by phrases, whatever the brain answers"""
 
@@ -86,6 +95,10 @@ class CycleRequest:
     dry_run: bool = False
     session: str = ""
     """only this conversation, which has ended; the night follows later"""
+    at_once: bool = False
+    """only what needs no second thought; the turns stay unread"""
+    explicit_only: bool = False
+    """only rules and requests: a model reads the turns later"""
     room: int = ROOM
     """characters of one question to the brain, without its instructions"""
     again: "DayAgain | None" = None
@@ -131,6 +144,12 @@ class CycleOutcome:
     """the written lines, for the report; they are in the notes, too"""
     notes: list[str] = field(default_factory=list)
     """the written notes"""
+    committed: "list[CommittedJson]" = field(default_factory=list)
+    """`id`, `note` and `kind` of each written candidate"""
+    held: "list[HeldReasonJson]" = field(default_factory=list)
+    """`id`, `reason` and `needs` of each candidate that waits"""
+    dropped: "list[DroppedJson]" = field(default_factory=list)
+    """`ref` (a turn) and `reason` of each candidate that is not kept"""
 
     def as_json(self) -> "ScopeNightJson":
         """Returns the entry of this scope in the answer of `sleep`."""
@@ -158,6 +177,9 @@ class CycleOutcome:
             "heard": self.heard,
             "learned": list(self.learned),
             "notes": list(self.notes),
+            "committed": list(self.committed),
+            "held": list(self.held),
+            "dropped": list(self.dropped),
         }
 
 
@@ -192,6 +214,7 @@ class LearningCycle:
         """signatures of the transcripts without unread turns after this cycle"""
         self.gathered = Gathered()
         self.extraction = Extraction()
+        self.judged = Judged()
         self._patience = PATIENCE_SECONDS
         self._places: Places | None = None
 
@@ -362,6 +385,22 @@ class LearningCycle:
         if run.applied and note not in self.outcome.notes:
             self.outcome.notes.append(note)
         return run
+
+    def commit(
+        self,
+        kind: str,
+        note: str,
+        applied: Iterable[Mapping[str, Any]],
+    ) -> None:
+        """Tells which items an edit wrote."""
+        policy = self.deps.policy
+        note_kind = policy.kind_of(note) if policy else ""
+        for op in applied:
+            lines = op.get("lines") or [op.get("line", "")]
+            is_addition = op.get("op") in ("append", "add_heading")
+            for line in lines if is_addition else ():
+                id_ = item_id(self.scope, note_kind, line)
+                self.outcome.committed.append({"id": id_, "note": note, "kind": kind})
 
     def _why(self) -> str:
         """Explains an edit in the audit log: which night, which model, why no better one."""

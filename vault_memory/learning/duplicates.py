@@ -33,8 +33,9 @@ def without_duplicates(
     cycle: "LearningCycle",
     lines_by_day: Mapping[date, Iterable[str]],
     heading: str,
+    others: Iterable[NewLine] = (),
 ) -> dict[str, list[str]]:
-    """Returns the lines to append, by note.
+    """Returns the lines to append, by note. `others` are lines for other notes.
 
     Records the texts that an item says already, and replaces the bot's items that say less.
     """
@@ -43,6 +44,7 @@ def without_duplicates(
         for day, texts in lines_by_day.items()
         for text in texts
     ]
+    lines += others
     if not lines:
         return {}
     sorter = DuplicateFilter(
@@ -78,6 +80,8 @@ def _notes_written_before(cycle: "LearningCycle") -> frozenset[str]:
             notes.add(name)
         elif kind == "note":
             notes.add(places.note_of(date.fromisoformat(name)))
+        elif kind == "requests":
+            notes.add(places.profile)
     return frozenset(notes)
 
 

@@ -22,15 +22,24 @@ if TYPE_CHECKING:
     from vault_memory.conversations.calls import ConversationCalls
     from vault_memory.conversations.sessions import Session
     from vault_memory.edits.calls import EditCalls
-    from vault_memory.learning import checkpoint, read_again, unread_turns
+    from vault_memory.learning import (
+        checkpoint,
+        read_again,
+        unread_turns,
+    )
     from vault_memory.learning import cycle as learning_cycle
     from vault_memory.learning import report as learning_report
     from vault_memory.learning import schedule as learning_schedule
     from vault_memory.learning import steps as learning_steps
     from vault_memory.learning.cycle import CycleDeps, CycleRequest
+    from vault_memory.learning.policy import at_once, policy_deps
     from vault_memory.learning.schedule import Schedule
     from vault_memory.learning.unread_turns import Log
-    from vault_memory.models.llm import factory, phrase_rules, templates
+    from vault_memory.models.llm import (
+        factory,
+        phrase_rules,
+        templates,
+    )
     from vault_memory.rules.facts import fact_page
     from vault_memory.rules.paths import scope_notes
     from vault_memory.rules.paths.scope_notes import Places
@@ -43,6 +52,8 @@ else:
     read_again = lazy_module("vault_memory.learning.read_again")
     learning_steps = lazy_module("vault_memory.learning.steps")
     unread_turns = lazy_module("vault_memory.learning.unread_turns")
+    at_once = lazy_module("vault_memory.learning.policy.at_once")
+    policy_deps = lazy_module("vault_memory.learning.policy.policy_deps")
     factory = lazy_module("vault_memory.models.llm.factory")
     phrase_rules = lazy_module("vault_memory.models.llm.phrase_rules")
     templates = lazy_module("vault_memory.models.llm.templates")
@@ -164,6 +175,79 @@ class LearningRunner:
                     sessions.mark_learned(session)
             self._refresh_index()
         return Slept(tuple(outcomes), "", "", "")
+
+    def commit_at_once(
+        self,
+        sessions: "Sequence[Session]",
+        judged_marks: set[str],
+    ) -> "list[ScopeNightJson]":
+        """Write what the policy allows at once. `judged_marks` gets the marks of the turns."""
+        own = [session for session in sessions if _is_of_person(session)]
+        if not own:
+            return []
+        outcomes = []
+        has_model = self.config.brain.kind != "rules"
+        with self._open_vault() as opened:
+            deps = self._deps(opened, backed=False)
+            for session in own:
+                conversation = self._conversation(opened, session)
+                if conversation.marks <= judged_marks:
+                    continue
+                outcome = at_once.commit_at_once(
+                    deps,
+                    self._request(session.scope),
+                    conversation,
+                    judged_marks,
+                    explicit_only=has_model,
+                )
+                judged_marks |= conversation.marks
+                outcomes.append(outcome)
+        return outcomes
+
+    def _conversation(
+        self,
+        opened: LearningVault,
+        session: "Session",
+    ) -> "at_once.SessionTurns":
+        """Read the turns of a session on its days."""
+        day = timedelta(days=1)
+        turns = opened.conversations.transcripts.in_place(
+            session.user,
+            session.channel,
+            session.began.date() - day,
+            session.last.date() + day,
+        )
+        own = (turn for turn in turns if turn.session == session.id)
+        return at_once.SessionTurns(session.scope, session.id, tuple(own))
+
+    def learn_from_sessions(
+        self, chosen: "Sequence[Session]"
+    ) -> "list[ScopeNightJson]":
+        """Learn from ended conversations by phrases, each once. Raises NightRuns."""
+        sessions = conversation_sessions.Sessions(self.vault.state.path)
+        wanted = {(session.user, session.id) for session in chosen}
+        unlearned = [
+            session
+            for session in sessions.unlearned()
+            if (session.user, session.id) in wanted and _is_of_person(session)
+        ]
+        if not unlearned:
+            return []
+        outcomes = []
+        with self.checkpoints.held(), self._open_vault() as opened:
+            deps = self._deps(opened)
+            for session in unlearned:
+                outcome = self._run_conversation(deps, session)
+                outcomes.append(outcome)
+                if outcome["state"] != "failed":
+                    sessions.mark_learned(session)
+        return outcomes
+
+    def unread_of(self, scope: str, turn_ids: Sequence[str]) -> tuple[str, ...]:
+        """Return the turns that no finished cycle has read."""
+        last = self.checkpoints.last(scope)
+        marks = self.checkpoints.read(scope, last.serial)
+        return tuple(id_ for id_ in turn_ids if unread_turns.mark_of(id_) not in marks)
 
     def _run_conversation(
         self, deps: "CycleDeps", session: "Session"
@@ -327,7 +411,8 @@ class LearningRunner:
             ),
             discard,
             self.map.look_at,
-            phrase_rules.extract,
+            rules=phrase_rules.extract,
+            policy=policy_deps.of_vault(self.vault, self.now),
         )
 
     def _store_report(self, night: str) -> Path:
@@ -339,6 +424,11 @@ class LearningRunner:
         ]
         text = learning_report.morning_report(night, outcomes)
         return self.checkpoints.report(night, text)
+
+
+def _is_of_person(session: "Session") -> bool:
+    """Whether a conversation is outside of channels."""
+    return bool(session.user) and not session.channel
 
 
 def _logs(

@@ -20,14 +20,20 @@ from vault_memory.learning.duplicates import record_skips, without_duplicates
 from vault_memory.learning.learned_rules import (
     ARCHIVED,
     archive_ops,
-    rule_lines,
     rule_ops,
     rule_skips,
 )
 from vault_memory.learning.note_lines import LEARNED, lines_by_day, ops_for
+from vault_memory.learning.policy.committing import (
+    end_logs,
+    hold_candidates,
+    request_lines,
+    take_back,
+    write_requests,
+)
+from vault_memory.learning.policy.judging import judge
 from vault_memory.learning.report import joined
 from vault_memory.learning.unread_turns import (
-    day_of,
     gather,
     mark_of,
     moment_of,
@@ -52,6 +58,8 @@ RECENT_DAYS = 3
 FACT_REMARK = "fact "
 """Begins the remark of an op that states a fact"""
 NEW_FACT = frozenset({"added", "refined", "superseded"})
+UNSTORED = ("learned", "committed")
+"""What an outcome tells at once, and the notes tell later"""
 RULE_OPS = frozenset({"append", "add_heading"})
 
 
@@ -152,11 +160,16 @@ def write_notes(cycle: "LearningCycle") -> None:
         cycle.zone,
         attributed=cycle.kind == "channel",
     )
-    dropped = [
+    dropped: list[Mapping[str, Any]] = [
         {"op": "memory", "line": memory.text, "reason": memory.reason}
         for memory in cycle.extraction.dropped
     ]
-    by_note = without_duplicates(cycle, by_day, LEARNED)
+    if not cycle.request.at_once:
+        # The text of what policy drops must not be stored: the turn names it.
+        dropped += [{"op": "memory", **drop} for drop in cycle.judged.dropped]
+    requests = request_lines(cycle)
+    by_note = without_duplicates(cycle, by_day, LEARNED, requests)
+    cycle.judged.new_requests = by_note.get(places.profile, [])
     for day in by_day:
         note = places.note_of(day)
         if note not in by_note:
@@ -164,6 +177,7 @@ def write_notes(cycle: "LearningCycle") -> None:
         ordered = cycle.first_lines(note, by_note[note])
         ops = ops_for(cycle.doc(note), LEARNED, ordered)
         result = cycle.edit(f"note {day}", note, [*ops, *dropped])
+        cycle.commit("memory", note, result.applied)
         dropped = []
         outcome.memories += len(result.applied)
         for op in result.applied:
@@ -185,10 +199,21 @@ def state_facts(cycle: "LearningCycle") -> None:
     """Writes facts into FACTS.md, also when there are no memories."""
     action = ChangeFacts(fact_wishes(cycle))
     result = cycle.edit("facts", cycle.places.facts, action=action)
+    _commit_facts(cycle, result.remarks)
     cycle.outcome.facts = sum(
         remark.startswith(FACT_REMARK) and remark.split()[-1] in NEW_FACT
         for remark in result.remarks
     )
+
+
+def _commit_facts(cycle: "LearningCycle", remarks: Iterable[str]) -> None:
+    """Tells which facts were written."""
+    for remark in remarks:
+        words = remark.split()
+        if remark.startswith(FACT_REMARK) and words[-1] in NEW_FACT:
+            cycle.outcome.committed.append(
+                {"id": words[1], "note": cycle.places.facts, "kind": "fact"}
+            )
 
 
 def keep_rules(cycle: "LearningCycle") -> None:
@@ -196,13 +221,13 @@ def keep_rules(cycle: "LearningCycle") -> None:
     note = cycle.places.rules
     if not note:
         return
-    turns = cycle.gathered.evidence.values()
-    lines = rule_lines((turn, day_of(turn, cycle.zone)) for turn in turns)
+    lines = [rule.line for rule in cycle.judged.rules]
     doc = cycle.doc(note)
     record_skips(cycle, note, rule_skips(doc, lines, cycle.scope))
     ops = rule_ops(doc, lines) or archive_ops(doc)
     why = f"asked for; night of {cycle.checkpoint.night}"
     result = cycle.edit("rules", note, ops, source="talk", why=why)
+    cycle.commit("rule", note, result.applied)
     cycle.outcome.rules = sum(
         op.get("op") in RULE_OPS and op.get("heading") != ARCHIVED
         for op in result.applied
@@ -329,7 +354,8 @@ def save_checkpoint(cycle: "LearningCycle") -> None:
     checkpoint, last = cycle.checkpoint, cycle.last
     cycle.deps.store.add_read(cycle.scope, checkpoint.serial, checkpoint.taken)
     outcome = asdict(cycle.outcome)
-    del outcome["learned"]
+    for name in UNSTORED:
+        del outcome[name]
     if checkpoint.session:
         last.by_day = joined(last.by_day, outcome)
         last.heard = [*last.heard, *cycle.gathered.evidence]
@@ -375,20 +401,40 @@ STEPS: tuple[Callable[["LearningCycle"], None], ...] = (
     load_checkpoint,
     gather_turns,
     ask_the_brain,
+    judge,
+    take_back,
     state_facts,
     write_notes,
     keep_rules,
+    write_requests,
+    hold_candidates,
     propose_doubts,
     duplicates,
     prune,
     curate,
     reflect,
+    end_logs,
     count_idle,
     save_checkpoint,
 )
 
-OF_THE_NIGHT = frozenset({duplicates, prune, curate, reflect})
+OF_THE_NIGHT = frozenset({duplicates, prune, curate, reflect, end_logs})
 """Steps that a cycle of a single conversation leaves to the night"""
+
+AT_ONCE = frozenset(
+    {
+        load_checkpoint,
+        gather_turns,
+        ask_the_brain,
+        judge,
+        take_back,
+        state_facts,
+        write_notes,
+        keep_rules,
+        write_requests,
+    }
+)
+"""Steps of a pass over turns that stay unread"""
 
 
 def run_steps(
@@ -400,6 +446,8 @@ def run_steps(
     """
     for step in STEPS:
         if step in OF_THE_NIGHT and cycle.checkpoint.session:
+            continue
+        if cycle.request.at_once and step not in AT_ONCE:
             continue
         step(cycle)
         after(step.__name__)

@@ -12,7 +12,10 @@ from vault_memory.lazy import lazy_module
 if TYPE_CHECKING:
     from vault_memory.api import json_contract
     from vault_memory.contract import Origin, RecordMode, Role
+    from vault_memory.edits.reports import Ended
+    from vault_memory.rules.learning import write_policy
 else:
+    write_policy = lazy_module("vault_memory.rules.learning.write_policy")
     json_contract = lazy_module("vault_memory.api.json_contract")
 
 
@@ -128,17 +131,29 @@ def record(context: Context, text: str, options: TurnOptions) -> None:
 def end_session(
     context: Context, session: str, user: str | None, channel: str | None
 ) -> None:
-    """End the conversation SESSION, so that the next night learns from it.
+    """End the conversation SESSION, and decide what is kept of it.
 
     To end a conversation twice changes nothing.
     """
     with context.open() as memory:
         memory.conversations.take_dropped()
         ended = memory.end_session(session, user=user, channel=channel, now=context.now)
-    count = len(ended.held)
-    context.emit(
-        json_contract.of_ended(ended),
-        lambda: (
-            f"ended; {count} turns wait for the night" if count else "nothing waits"
-        ),
-    )
+    context.emit(json_contract.of_ended(ended), lambda: _ended_text(ended))
+
+
+def _ended_text(ended: "Ended") -> str:
+    """What became of the conversation, for a person."""
+    lines = [f"kept in {entry['note']}: {entry['kind']}" for entry in ended.committed]
+    lines += [
+        f"held back ({entry['reason']}): {entry['id']} needs {entry['needs']}"
+        for entry in ended.held
+    ]
+    lines += [
+        f"left out ({entry['reason']}): turn {entry['ref']}"
+        for entry in ended.dropped
+        if entry["reason"] not in write_policy.UNTOLD
+    ]
+    count = len(ended.waiting)
+    if count:
+        lines.append(f"ended; {count} turns wait for the night")
+    return "\n".join(lines) or "nothing waits"

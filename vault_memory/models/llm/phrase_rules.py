@@ -34,6 +34,17 @@ class RulesBrain:
         )
 
 
+def requests_in(text: str) -> list[str]:
+    """Return what the speaker asks to remember, in the words of the turn."""
+    return [request for sentence in sentences(text) if (request := _request(sentence))]
+
+
+def _request(sentence: str) -> str:
+    if len(sentence) > LONGEST:
+        return ""
+    return next(filter(None, (table.request(sentence) for table in tables())), "")
+
+
 def extract(excerpts: "tuple[Excerpt, ...]") -> Extraction:
     """Return the memories and facts that the phrases match in the user's own turns."""
     memories: list[Memory] = []

@@ -56,7 +56,6 @@ class Phrases:
         self._request = re.compile(rf"{self._any(table['requests'])}[\s,，:：]*", _I)
         self._no_request = re.compile(self._any(table["no_requests"]), _I)
         self._doubt = re.compile(self._any(table["doubts"], inside=True), _I)
-        self._secret = re.compile(self._any(table["secrets"], inside=True), _I)
         self._end = re.compile(
             rf"[,;.!?()，。；！？、—–:]|\s(?:{self._any(table['ends'])})(?=\s+(?:[^\W\d_A-ZÀ-ÞА-Я]|I\b))"
         )
@@ -84,20 +83,29 @@ class Phrases:
 
     def match(self, sentence: str) -> Match | None:
         """Return the memory in a sentence; None for most sentences."""
-        filler = self._filler.match(sentence)
-        statement = sentence[filler.end() :] if filler else sentence
-        if not statement or self._secret.search(statement):
+        statement = self._without_filler(sentence)
+        if not statement:
             return None
-        if not self._no_request.match(statement) and (
-            request := self._request.match(statement)
-        ):
-            request_text = statement[request.end() :].strip(_TRIMMED)
-            return (
-                self._match_request(request_text)
-                if self._is_long_enough(request_text)
-                else None
-            )
-        return self._match_statement(statement)
+        request = self._request_in(statement)
+        if request is None:
+            return self._match_statement(statement)
+        return self._match_request(request) if request else None
+
+    def request(self, sentence: str) -> str:
+        """Return the text that a sentence asks to remember; empty when it asks for nothing."""
+        return self._request_in(self._without_filler(sentence)) or ""
+
+    def _without_filler(self, sentence: str) -> str:
+        filler = self._filler.match(sentence)
+        return sentence[filler.end() :] if filler else sentence
+
+    def _request_in(self, statement: str) -> str | None:
+        """Return the text of a request; None for another sentence, and empty for a short text."""
+        request = self._request.match(statement)
+        if request is None or self._no_request.match(statement):
+            return None
+        text = statement[request.end() :].strip(_TRIMMED)
+        return text if self._is_long_enough(text) else ""
 
     def _match_request(self, statement: str) -> Match:
         """Return the memory of an explicit request; any content is accepted."""

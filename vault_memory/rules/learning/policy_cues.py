@@ -12,7 +12,7 @@ from functools import lru_cache
 from typing import Any, NamedTuple
 
 from vault_memory.errors import ConfigError
-from vault_memory.rules.learning.secret_words import SecretWords
+from vault_memory.rules.learning.policy.secret_words import SecretWords
 from vault_memory.rules.search.tokens import is_run
 
 REASONS = (

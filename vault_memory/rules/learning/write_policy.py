@@ -125,6 +125,8 @@ class Candidate:
     """the name of the person"""
     automated: bool = False
     """whether only automated turns say it"""
+    is_asked: bool = False
+    """whether the person plainly asks for it, as the words of a rule or a request tell"""
 
 
 @dataclass(frozen=True, slots=True)
@@ -235,6 +237,8 @@ def _reasons(
         reasons.add("interpretive")
     if _is_stable(candidate):
         reasons.add("stable")
+    if candidate.is_asked:
+        reasons.add("explicit")
     return reasons
 
 

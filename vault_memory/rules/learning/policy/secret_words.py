@@ -35,10 +35,10 @@ class SecretWords:
         self,
         lists: Mapping[str, Iterable[str]],
     ) -> None:
-        words = _Words(lists["secret"])
-        numbers = _Words(lists["secret_numbers"])
-        copulas = _Words(lists["copulas"])
-        compounds = _Words(lists["not_secrets"])
+        words = _WordPatterns(lists["secret"])
+        numbers = _WordPatterns(lists["secret_numbers"])
+        copulas = _WordPatterns(lists["copulas"])
+        compounds = _WordPatterns(lists["not_secrets"])
         self._word_cue = re.compile(words.pattern)
         self._number_cue = re.compile(numbers.pattern)
         gap = rf"(?:[ \t]+[\w'’\"/.-]+){{0,{LONGEST_GAP}}}?"
@@ -193,7 +193,7 @@ def _is_code(word: str) -> bool:
     return len(word) >= SHORTEST_CODE and _DIGIT.search(word) is not None
 
 
-class _Words:
+class _WordPatterns:
     """Words as regular expressions: those between spaces, and those of scripts without spaces."""
 
     def __init__(

@@ -1,0 +1,1 @@
+"""The write policy within a learning cycle: judging, holding back, committing."""

@@ -1,0 +1,239 @@
+"""The steps that carry out the decisions of the write policy: requests, held candidates, withdrawals."""
+
+from collections.abc import Iterable, Mapping
+from datetime import date, timedelta
+from typing import TYPE_CHECKING, Any
+
+from vault_memory.edits.commands import ChangeFacts
+from vault_memory.lazy import lazy_module
+from vault_memory.learning.duplicates import existing_items
+from vault_memory.learning.learned_rules import rule_ops
+from vault_memory.learning.note_lines import LEARNED, ops_for
+from vault_memory.learning.unread_turns import day_of
+from vault_memory.markdown.document import SectionedDoc
+from vault_memory.markdown.items import day as parse_day
+from vault_memory.markdown.items import parse_item
+from vault_memory.markdown.note_items import NoteItem, items_of
+from vault_memory.rules.conversations.turn import Turn
+from vault_memory.rules.facts.fact import Fact
+from vault_memory.rules.learning.content_key import content_key
+from vault_memory.rules.learning.duplicate_filter import NewLine
+from vault_memory.rules.learning.ledger_lines import FEEDBACK, HELD, SAFETY
+from vault_memory.rules.learning.policy.held_candidates import HeldCandidate
+
+if TYPE_CHECKING:
+    from vault_memory.edits.plans import fact_edits
+    from vault_memory.learning.cycle import LearningCycle
+    from vault_memory.learning.policy.judged import PolicyDeps
+else:
+    fact_edits = lazy_module("vault_memory.edits.plans.fact_edits")
+
+REMEMBERED = "Remembered"
+"""The section for texts that someone asked to remember"""
+OVERFLOW = "remembered.md"
+"""The note for the oldest of them"""
+ASKED = "asked to remember"
+_REF = "ref:"
+
+Ops = list[dict[str, object]]
+
+
+def request_lines(cycle: "LearningCycle") -> list[NewLine]:
+    """Returns what the person asked to remember, as lines for the profile."""
+    note = cycle.places.profile
+    return [
+        NewLine(note, REMEMBERED, request.line, request.turn.id)
+        for request in cycle.judged.requests
+    ]
+
+
+def write_requests(cycle: "LearningCycle") -> None:
+    """Writes what the person asked to remember into the profile, in the words of the person."""
+    lines = cycle.judged.new_requests
+    if not lines:
+        return
+    note = cycle.places.profile
+    ops = ops_for(cycle.doc(note), REMEMBERED, lines)
+    result = cycle.edit("requests", note, ops, source="talk", why=ASKED)
+    cycle.outcome.memories += len(result.applied)
+    cycle.commit("remember", note, result.applied)
+    _move_oldest(cycle, note)
+
+
+def _move_oldest(cycle: "LearningCycle", note: str) -> None:
+    """Moves the oldest lines that the person said to a note, so that the profile stays short."""
+    policy = cycle.deps.policy
+    items = _remembered(cycle.doc(note))
+    surplus = len(items) - (policy.remembered if policy else len(items))
+    if surplus <= 0:
+        return
+    spoken = [item.text for item in items if _REF in item.text]
+    oldest = sorted(spoken, key=_day_of_line)[:surplus]
+    target = f"{cycle.places.notes}{OVERFLOW}"
+    ops = ops_for(cycle.doc(target), REMEMBERED, oldest)
+    why = f"{note} has more than {len(items) - surplus} lines to remember"
+    cycle.edit("overflow", target, ops, source="talk", why=why)
+    # A line that is in both notes after a crash moves again in the next cycle.
+    removals = [_removal(REMEMBERED, text) for text in oldest]
+    cycle.edit("moved", note, removals, source="talk", why=why)
+
+
+def _remembered(doc: SectionedDoc) -> list[NoteItem]:
+    return [item for item in items_of(doc) if item.heading == REMEMBERED]
+
+
+def _day_of_line(text: str) -> date:
+    return parse_item(text).date or date.min
+
+
+def _removal(heading: str, text: str) -> dict[str, object]:
+    return {"op": "remove", "heading": heading, "match": text, "exact": True}
+
+
+def hold_candidates(cycle: "LearningCycle") -> None:
+    """Writes held candidates that enough turns say by now, and stores those that wait."""
+    policy = cycle.deps.policy
+    if policy is None or cycle.request.at_once:
+        return
+    _store(cycle, policy, cycle.judged.held)
+    for candidate in cycle.judged.due:
+        result = _promote(cycle, candidate)
+        record_id = cycle.checkpoint.runs.get(_step_of(candidate), "")
+        promoted = {"state": "promoted", "audit": record_id}
+        if not result:
+            promoted["audit"] = ""
+        _append(cycle, policy, [candidate.as_record() | promoted])
+
+
+def _store(
+    cycle: "LearningCycle",
+    policy: "PolicyDeps",
+    candidates: Iterable[HeldCandidate],
+) -> None:
+    new_lines = [candidate.as_record() for candidate in candidates]
+    if not new_lines:
+        return
+    # A cycle that was killed has stored some of them.
+    stored = policy.ledgers.records(cycle.places, HELD)
+    _append(cycle, policy, [line for line in new_lines if line not in stored])
+
+
+def _append(
+    cycle: "LearningCycle",
+    policy: "PolicyDeps",
+    lines: list[dict[str, Any]],
+) -> None:
+    if lines and not cycle.request.dry_run:
+        policy.ledgers.append(cycle.places, HELD, lines)
+
+
+def _step_of(candidate: HeldCandidate) -> str:
+    return f"held {candidate.id}"
+
+
+def _promote(cycle: "LearningCycle", candidate: HeldCandidate) -> bool:
+    """Writes a held candidate where its kind belongs. Returns whether it changed a note."""
+    turns = ", ".join(sorted(support.turn for support in candidate.active))
+    why = (
+        f"held back: {candidate.policy_class}, {candidate.reason}; "
+        f"said in the turns {turns}"
+    )
+    step = _step_of(candidate)
+    places = cycle.places
+    if candidate.kind == "fact":
+        action = ChangeFacts((_wish(cycle, candidate),))
+        result = cycle.edit(step, places.facts, action=action, why=why)
+        note = places.facts
+        cycle.outcome.facts += bool(result.applied)
+    else:
+        note, ops = _place(cycle, candidate)
+        # A cycle that was killed may have written the line already.
+        if step not in cycle.checkpoint.runs and _is_present(cycle, candidate):
+            return False
+        is_spoken = candidate.kind in ("rule", "remember")
+        source = "talk" if is_spoken else "nightly"
+        result = cycle.edit(step, note, ops, source=source, why=why)
+        if candidate.kind == "rule":
+            cycle.outcome.rules += bool(result.applied)
+        else:
+            cycle.outcome.memories += bool(result.applied)
+    cycle.commit(candidate.kind, note, result.applied)
+    return bool(result.applied)
+
+
+def _is_present(cycle: "LearningCycle", candidate: HeldCandidate) -> bool:
+    key = content_key(cycle.scope, candidate.text)
+    items = existing_items(cycle)
+    return any(content_key(cycle.scope, item.text) == key for item in items)
+
+
+def _place(cycle: "LearningCycle", candidate: HeldCandidate) -> tuple[str, Ops]:
+    places = cycle.places
+    match candidate.kind:
+        case "rule":
+            return places.rules, rule_ops(cycle.doc(places.rules), [candidate.line])
+        case "remember":
+            note, heading = places.profile, REMEMBERED
+        case _:
+            day = parse_day(candidate.day) or cycle.night
+            note, heading = places.note_of(day), LEARNED
+    return note, ops_for(cycle.doc(note), heading, [candidate.line])
+
+
+def _wish(cycle: "LearningCycle", candidate: HeldCandidate) -> Mapping[str, object]:
+    fields = dict(candidate.fact)
+    turn = min(support.turn for support in candidate.active)
+    day = parse_day(candidate.day) or cycle.night
+    fact = Fact(
+        "",
+        fields.get("subject", cycle.name),
+        fields.get("predicate", ""),
+        fields.get("object", candidate.text),
+        parse_day(fields.get("from", "")),
+        parse_day(fields.get("until", "")),
+        ref=turn,
+        scope=cycle.scope,
+    )
+    return fact_edits.wish_of("add", cycle.scope, cycle.deps.fact_rules(day), fact=fact)
+
+
+def take_back(cycle: "LearningCycle") -> None:
+    """Removes what earlier cycles wrote from turns that the person took back since."""
+    turns = cycle.judged.withdrawn_turns
+    if not turns:
+        return
+    notes: dict[str, set[str]] = {}
+    for turn in turns:
+        for note in _notes_of(cycle, turn):
+            notes.setdefault(note, set()).add(turn.id)
+    for note, refs in notes.items():
+        items = items_of(cycle.doc(note))
+        ops = [
+            _removal(item.heading, item.text)
+            for item in items
+            if parse_item(item.text).ref in refs
+        ]
+        why = f"taken back after the turns {', '.join(sorted(refs))}"
+        cycle.edit(f"taken back {note}", note, ops, source="talk", why=why)
+
+
+def _notes_of(cycle: "LearningCycle", turn: Turn) -> list[str]:
+    places = cycle.places
+    notes = [
+        places.note_of(day_of(turn, cycle.zone)),
+        places.profile,
+        places.facts,
+        places.rules,
+    ]
+    return [note for note in notes if note]
+
+
+def end_logs(cycle: "LearningCycle") -> None:
+    """Deletes logs of safety and feedback that are too old, by the dates of their files."""
+    policy = cycle.deps.policy
+    if policy is None or cycle.request.dry_run:
+        return
+    limits = {SAFETY: policy.safety_log_days, FEEDBACK: policy.feedback_log_days}
+    for name, days in limits.items():
+        first = cycle.night - timedelta(days=days)
+        policy.ledgers.remove_before(cycle.places, name, first)

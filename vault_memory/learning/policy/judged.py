@@ -1,0 +1,75 @@
+"""What the write policy made of the candidates of a cycle, and what it needs from the program."""
+
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from datetime import date, datetime
+from typing import TYPE_CHECKING, NamedTuple
+
+from vault_memory.rules.conversations.turn import Turn
+from vault_memory.rules.learning.policy.held_candidates import HeldCandidate
+
+if TYPE_CHECKING:
+    from vault_memory.contract.answers import DroppedJson
+    from vault_memory.learning.ledgers import Ledgers
+    from vault_memory.rules.learning.policy.withdrawn_turns import Sentences
+    from vault_memory.rules.learning.policy_cues import PolicyCues
+
+
+@dataclass(frozen=True, slots=True)
+class PolicyDeps:
+    """The dependencies of the write policy."""
+
+    cues: "Callable[[], PolicyCues]"
+    """reads the phrases; raises ConfigError for a table that cannot be read"""
+    sentences: Callable[[str], list[str]]
+    """returns the speaker's own statements in a turn, without questions and quotations"""
+    requests: Callable[[str], list[str]]
+    """returns what a turn asks to remember"""
+    is_open: Callable[[str, datetime], bool]
+    """whether a session goes on, with the time of a turn in it"""
+    kind_of: Callable[[str], str]
+    """returns the kind of a note"""
+    ledgers: "Ledgers"
+    held_days: int = 90
+    remembered: int = 50
+    safety_log_days: int = 90
+    feedback_log_days: int = 180
+
+
+class SpokenLine(NamedTuple):
+    """A rule or a request in the person's words, to be written."""
+
+    text: str
+    turn: Turn
+    day: date
+
+    @property
+    def line(self) -> str:
+        """The item with its day and its turn."""
+        return f"{self.text.rstrip('.。 ')} ({self.day}, ref:{self.turn.id})"
+
+
+@dataclass(slots=True)
+class Judged:
+    """The decisions of a cycle."""
+
+    rules: list[SpokenLine] = field(default_factory=list)
+    requests: list[SpokenLine] = field(default_factory=list)
+    new_requests: list[str] = field(default_factory=list)
+    """the lines of requests that no item says already"""
+    held: list[HeldCandidate] = field(default_factory=list)
+    """new lines for the ledger"""
+    due: list[HeldCandidate] = field(default_factory=list)
+    """held candidates with enough supports"""
+    withdrawn: "dict[str, Sentences]" = field(default_factory=dict)
+    """sentences that the person took back, by turn"""
+    withdrawn_turns: list[Turn] = field(default_factory=list)
+    """those that were taken back as a whole"""
+    dropped: "list[DroppedJson]" = field(default_factory=list)
+    """`ref` and `reason` of each dropped candidate"""
+
+    def drop(self, refs: tuple[str, ...], reason: str) -> None:
+        """Names a dropped candidate by its turn."""
+        entry: DroppedJson = {"ref": refs[0] if refs else "", "reason": reason}
+        if entry not in self.dropped:
+            self.dropped.append(entry)

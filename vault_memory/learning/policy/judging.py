@@ -1,0 +1,425 @@
+"""The step that judges candidates: written now, held back, proposed or dropped, each with a reason.
+
+Memories and facts come from the brain. Rules and requests come word for word from the person's
+turns. When the policy fails, nothing is written and the turns stay unread.
+"""
+
+import logging
+from collections.abc import Callable, Iterable
+from dataclasses import replace
+from typing import TYPE_CHECKING
+
+from vault_memory.errors import VaultMemoryError
+from vault_memory.learning.learned_rules import LONGEST_RULE, LONGEST_TURN, rules_in
+from vault_memory.learning.note_lines import line_of
+from vault_memory.learning.policy.judged import Judged, PolicyDeps, SpokenLine
+from vault_memory.learning.unread_turns import day_of, moment_of
+from vault_memory.rules.conversations.turn import Turn
+from vault_memory.rules.learning.candidate import Doubt, Extraction, FoundFact, Memory
+from vault_memory.rules.learning.content_key import content_key
+from vault_memory.rules.learning.extraction import NO_CITATION
+from vault_memory.rules.learning.ledger_lines import HELD, SAFETY
+from vault_memory.rules.learning.policy.held_candidates import (
+    HeldCandidate,
+    Support,
+    held_id,
+    is_due,
+    is_waiting,
+    merged,
+    union,
+)
+from vault_memory.rules.learning.policy.withdrawn_turns import (
+    WITHDRAWN,
+    is_withdrawn,
+    opens_with_withdrawal,
+    withdrawn_sentences,
+)
+from vault_memory.rules.learning.write_policy import (
+    DROP,
+    LOGGED,
+    NO_LABELS,
+    NOW,
+    PROPOSE,
+    SESSION_END,
+    UNTOLD,
+    Candidate,
+    CandidateKind,
+    Decision,
+    decide,
+)
+from vault_memory.rules.search.tokens import clean, is_question, split_sentences
+
+if TYPE_CHECKING:
+    from vault_memory.learning.cycle import LearningCycle
+    from vault_memory.rules.learning.policy_cues import PolicyCues
+
+logger = logging.getLogger(__name__)
+
+NOT_SHOWN = "…"
+"""In place of a text that must not be stored anywhere"""
+
+
+def judge(cycle: "LearningCycle") -> None:
+    """Decides about each candidate. The extraction keeps what is written now."""
+    policy = cycle.deps.policy
+    if policy is None or cycle.outcome.state == "failed":
+        return
+    try:
+        _Judge(cycle, policy).run()
+    except VaultMemoryError as error:
+        _fail(cycle, error.message)
+    except Exception as error:
+        # A fault in the policy must not let through what it should hold back.
+        logger.exception("the write policy failed")
+        _fail(cycle, f"the write policy failed: {error}")
+
+
+def _fail(cycle: "LearningCycle", reason: str) -> None:
+    cycle.outcome.state = "failed"
+    cycle.outcome.reason = reason
+    cycle.extraction = Extraction()
+    cycle.judged = Judged()
+
+
+class _Judge:
+    """Judges the candidates of one cycle."""
+
+    def __init__(self, cycle: "LearningCycle", policy: PolicyDeps) -> None:
+        self._cycle = cycle
+        self._policy = policy
+        self._cues: PolicyCues = policy.cues()
+        self._turns = cycle.gathered.evidence
+        self._judged = Judged()
+        self._doubts: list[Doubt] = []
+        self._ledger: dict[str, HeldCandidate] = {}
+        if not cycle.request.at_once:
+            records = policy.ledgers.records(cycle.places, HELD)
+            self._ledger = merged(records)
+
+    def run(self) -> None:
+        """Judges all candidates, and those that wait since earlier cycles."""
+        self._find_withdrawn()
+        spoken = self._judge_spoken() if self._cycle.kind == "user" else frozenset()
+        self._judge_extraction(spoken)
+        if not self._cycle.request.at_once:
+            self._find_due()
+        self._cycle.judged = self._judged
+        self._tell()
+
+    # ---- what was taken back -----------------------------------------------------------------
+
+    def _find_withdrawn(self) -> None:
+        own = list(self._turns.values())
+        first_of_session = {turn.session: turn for turn in reversed(own)}
+        if any(
+            opens_with_withdrawal(turn, self._cues)
+            for turn in first_of_session.values()
+        ):
+            own = self._with_earlier_turns(own)
+        withdrawn = withdrawn_sentences(own, self._cues)
+        self._judged.withdrawn = withdrawn
+        self._judged.withdrawn_turns = [
+            turn
+            for turn in own
+            if withdrawn.get(turn.id) == frozenset(split_sentences(turn.text))
+        ]
+
+    def _with_earlier_turns(self, own: list[Turn]) -> list[Turn]:
+        """Returns the own turns with those of their sessions that earlier cycles read."""
+        sessions = {turn.session for turn in own}
+        logs = self._cycle.deps.logs(self._cycle.scope, {})
+        ids = {turn.id for turn in own}
+        users = {turn.user for turn in own}
+        earlier = [
+            turn
+            for log in logs.values()
+            for turn in log.turns or ()
+            if turn.session in sessions
+            and turn.id not in ids
+            and turn.role == "user"
+            and turn.user in users
+            and turn.at <= own[-1].at
+        ]
+        return sorted([*earlier, *own], key=lambda turn: turn.at)
+
+    # ---- rules and requests ------------------------------------------------------------------
+
+    def _judge_spoken(self) -> frozenset[str]:
+        """Judges rules and requests. Returns the keys of the requests."""
+        keys = set()
+        for turn in self._turns.values():
+            for text in self._policy.requests(turn.text):
+                keys.add(self._key(text))
+                self._judge_line("remember", text, turn, is_asked=True)
+            for text, is_asked in self._rules_of(turn):
+                self._judge_line("rule", text, turn, is_asked=is_asked)
+        return frozenset(keys)
+
+    def _rules_of(self, turn: Turn) -> Iterable[tuple[str, bool]]:
+        """Yields the sentences that ask the bot for something, and whether they say it plainly."""
+        if len(turn.text) > LONGEST_TURN:
+            return
+        asked = dict.fromkeys(rules_in(turn.text), True)
+        for sentence in split_sentences(clean(turn.text)):
+            reasons = {cue.reason for cue in self._cues.find(sentence)}
+            is_wish = not reasons.isdisjoint({"explicit", "implicit"})
+            if is_wish and self._is_own_statement(sentence, turn):
+                text = " ".join(sentence.split())
+                asked.setdefault(text, "explicit" in reasons)
+        yield from asked.items()
+
+    def _is_own_statement(self, sentence: str, turn: Turn) -> bool:
+        if len(sentence) > LONGEST_RULE or is_question(sentence):
+            return False
+        core = sentence.strip(" .!。！")
+        return any(core in own for own in self._policy.sentences(turn.text))
+
+    def _judge_line(
+        self,
+        kind: CandidateKind,
+        text: str,
+        turn: Turn,
+        *,
+        is_asked: bool,
+    ) -> None:
+        candidate = Candidate(
+            kind,
+            text,
+            turns=(turn.text,),
+            who=self._cycle.name,
+            is_asked=is_asked,
+        )
+        if is_withdrawn(text, turn, self._judged.withdrawn):
+            self._judged.drop((turn.id,), WITHDRAWN)
+            return
+        spoken = SpokenLine(text, turn, day_of(turn, self._cycle.zone))
+        decision = decide(candidate, self._cues)
+        if self._is_written(decision, candidate, (turn,), spoken.line, None):
+            lines = self._judged.rules if kind == "rule" else self._judged.requests
+            lines.append(spoken)
+
+    # ---- memories and facts ------------------------------------------------------------------
+
+    def _judge_extraction(self, requested: frozenset[str]) -> None:
+        extraction = self._cycle.extraction
+        is_explicit_only = self._cycle.request.explicit_only
+        memories = [
+            memory
+            for memory in extraction.memories
+            if self._key(memory.text) not in requested
+            and not is_explicit_only
+            and self._judge_memory(memory)
+        ]
+        facts = [
+            fact
+            for fact in extraction.facts
+            if not is_explicit_only and self._judge_fact(fact)
+        ]
+        doubts = [doubt for doubt in extraction.proposals if self._may_show(doubt)]
+        self._cycle.extraction = replace(
+            extraction,
+            memories=tuple(memories),
+            facts=tuple(facts),
+            proposals=(*doubts, *self._doubts),
+            dropped=tuple(map(self._without_secret, extraction.dropped)),
+        )
+
+    def _judge_memory(self, memory: Memory) -> bool:
+        turns = self._evidence(memory)
+        candidate = Candidate(
+            "memory",
+            memory.text,
+            turns=tuple(turn.text for turn in turns),
+            labels=getattr(memory, "labels", NO_LABELS),
+            type=memory.type,
+            who=self._cycle.name,
+        )
+        line = ""
+        if turns:
+            day = day_of(turns[0], self._cycle.zone)
+            is_attributed = self._cycle.kind == "channel"
+            line = line_of(memory, turns[0], day, attributed=is_attributed)
+        return self._judge_candidate(candidate, turns, line, None)
+
+    def _judge_fact(self, fact: FoundFact) -> bool:
+        turns = self._evidence(fact)
+        candidate = Candidate(
+            "fact",
+            f"{fact.subject} {fact.predicate}: {fact.object}",
+            triple=(fact.subject, fact.predicate, fact.object),
+            turns=tuple(turn.text for turn in turns),
+            labels=getattr(fact, "labels", NO_LABELS),
+            who=self._cycle.name,
+        )
+        return self._judge_candidate(candidate, turns, "", fact)
+
+    def _evidence(self, candidate: Memory | FoundFact) -> tuple[Turn, ...]:
+        ids = (turn_id for turn_id in candidate.evidence if turn_id in self._turns)
+        return tuple(self._turns[turn_id] for turn_id in ids)
+
+    def _judge_candidate(
+        self,
+        candidate: Candidate,
+        turns: tuple[Turn, ...],
+        line: str,
+        fact: FoundFact | None,
+    ) -> bool:
+        text = candidate.triple[2] if candidate.triple else candidate.text
+        standing = tuple(
+            turn
+            for turn in turns
+            if not is_withdrawn(text, turn, self._judged.withdrawn)
+        )
+        if turns and not standing:
+            self._judged.drop(tuple(turn.id for turn in turns), WITHDRAWN)
+            return False
+        texts = tuple(turn.text for turn in standing)
+        candidate = replace(candidate, turns=texts)
+        decision = decide(candidate, self._cues)
+        if decision.policy_class == PROPOSE:
+            self._doubts.append(Doubt(candidate.text, NO_CITATION))
+            return False
+        return self._is_written(decision, candidate, standing, line, fact)
+
+    # ---- decisions ---------------------------------------------------------------------------
+
+    def _is_written(
+        self,
+        decision: Decision,
+        candidate: Candidate,
+        turns: tuple[Turn, ...],
+        line: str,
+        fact: FoundFact | None,
+    ) -> bool:
+        """Returns whether this cycle writes a candidate; else it is held or dropped."""
+        if decision.policy_class == DROP:
+            self._drop(decision, turns)
+            return False
+        if decision.policy_class == NOW:
+            return True
+        if self._cycle.request.at_once:
+            return False
+        held = self._held(decision, candidate, turns, line, fact)
+        earlier = self._ledger.get(held.id)
+        if earlier is not None and earlier.state == "rejected":
+            self._judged.drop(tuple(turn.id for turn in turns), "rejected")
+            return False
+        if earlier is not None and earlier.state == "promoted":
+            return True
+        is_first = earlier is None and decision.supports == 1
+        is_late = is_first and decision.policy_class == SESSION_END
+        if is_late and not all(map(self._is_open, turns)):
+            return True
+        self._ledger[held.id] = held if earlier is None else union(earlier, held)
+        self._judged.held.append(held)
+        return False
+
+    def _held(
+        self,
+        decision: Decision,
+        candidate: Candidate,
+        turns: tuple[Turn, ...],
+        line: str,
+        fact: FoundFact | None,
+    ) -> HeldCandidate:
+        fields = fact.as_json() if fact else {}
+        fields.pop("evidence", None)
+        ts = max(turn.ts for turn in turns)
+        return HeldCandidate(
+            id=held_id(self._cycle.scope, candidate.kind, candidate.text),
+            ts=ts,
+            state="held",
+            policy_class=decision.policy_class,
+            reason=decision.reason,
+            kind=candidate.kind,
+            text=candidate.text,
+            day=day_of(turns[0], self._cycle.zone).isoformat(),
+            line=line,
+            fact=tuple(sorted(fields.items())),
+            supports=frozenset(Support(turn.id, turn.session) for turn in turns),
+            newest=ts,
+        )
+
+    def _drop(self, decision: Decision, turns: tuple[Turn, ...]) -> None:
+        refs = tuple(turn.id for turn in turns)
+        count = len(self._judged.dropped)
+        self._judged.drop(refs, decision.reason)
+        is_known = len(self._judged.dropped) == count
+        is_logged = decision.reason in LOGGED and not is_known
+        if not is_logged or self._cycle.request.at_once or self._cycle.request.dry_run:
+            return
+        # The time of the turn: a cycle that runs again writes the same line.
+        record = {"ts": turns[0].ts, "turn": refs[0], "reason": decision.reason}
+        day = self._cycle.now.astimezone(self._cycle.zone).date()
+        self._policy.ledgers.append_by_day(self._cycle.places, SAFETY, day, record)
+
+    def _is_open(self, turn: Turn) -> bool:
+        if self._cycle.checkpoint.session == turn.session:
+            return False
+        return self._policy.is_open(turn.session, turn.at)
+
+    def _find_due(self) -> None:
+        """Finds held candidates that enough turns say by now."""
+        today = self._cycle.now.astimezone(self._cycle.zone).date()
+        withdrawn = frozenset(
+            turn.id
+            for turn in self._judged.withdrawn_turns
+            if turn.id not in self._turns
+        )
+        for candidate in self._ledger.values():
+            turns = {support.turn for support in candidate.supports}
+            taken_back = withdrawn & turns - candidate.withdrawn
+            if taken_back:
+                candidate = replace(
+                    candidate, withdrawn=candidate.withdrawn | taken_back
+                )
+                self._judged.held.append(candidate)
+            if not is_waiting(candidate, today, self._policy.held_days):
+                continue
+            if is_due(candidate, self._is_ended(candidate)):
+                self._judged.due.append(candidate)
+
+    def _is_ended(self, candidate: HeldCandidate) -> Callable[[str], bool]:
+        last = moment_of(candidate.newest)
+
+        def is_ended(session: str) -> bool:
+            if session == self._cycle.checkpoint.session:
+                return True
+            return not self._policy.is_open(session, last)
+
+        return is_ended
+
+    # ---- what is told ------------------------------------------------------------------------
+
+    def _tell(self) -> None:
+        outcome = self._cycle.outcome
+        due = {candidate.id for candidate in self._judged.due}
+        waiting = {
+            candidate.id: candidate
+            for candidate in self._judged.held
+            if candidate.id not in due and not candidate.withdrawn
+        }
+        outcome.dropped = list(self._judged.dropped)
+        outcome.held = [
+            {
+                "id": candidate.id,
+                "reason": candidate.reason,
+                "needs": candidate.needs,
+            }
+            for candidate in waiting.values()
+        ]
+
+    def _may_show(self, doubt: Doubt) -> bool:
+        """Returns whether a text may wait in INBOX for a person."""
+        reasons = self._cues.reasons(doubt.text) & {*UNTOLD, *LOGGED}
+        for reason in sorted(reasons):
+            self._judged.drop((), reason)
+        return not reasons
+
+    def _without_secret(self, doubt: Doubt) -> Doubt:
+        if self._cues.reasons(doubt.text) & UNTOLD:
+            return replace(doubt, text=NOT_SHOWN)
+        return doubt
+
+    def _key(self, text: str) -> str:
+        return content_key(self._cycle.scope, text)

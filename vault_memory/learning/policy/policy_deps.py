@@ -1,0 +1,43 @@
+"""Connects the write policy with the sessions, the phrases and the ledgers of a vault."""
+
+from datetime import datetime, timedelta
+
+from vault_memory.conversations.sessions import Sessions
+from vault_memory.learning import ledgers
+from vault_memory.learning.policy.judged import PolicyDeps
+from vault_memory.models.llm import phrase_rules
+from vault_memory.models.llm.policy_tables import policy_cues
+from vault_memory.models.llm.sentence_filter import sentences
+from vault_memory.search.open_vault import OpenVault
+
+
+def of_vault(vault: OpenVault, now: datetime) -> PolicyDeps:
+    """Returns what the policy needs from a vault."""
+    settings = vault.config.learning
+    sessions = Sessions(vault.state.path)
+    idle = timedelta(minutes=vault.config.sessions.idle_minutes)
+
+    def is_open(session: str, last: datetime) -> bool:
+        matches = sessions.find(session)
+        # A session of another device is known by its turns alone.
+        if matches and not any(match.is_open for match in matches):
+            return False
+        newest = max([last, *(match.last for match in matches)])
+        return now - newest < idle
+
+    def kind_of(note: str) -> str:
+        place = vault.layout.place(note)
+        return place.kind if place else ""
+
+    return PolicyDeps(
+        cues=lambda: policy_cues(vault.state.path),
+        sentences=lambda text: list(sentences(text)),
+        requests=phrase_rules.requests_in,
+        is_open=is_open,
+        kind_of=kind_of,
+        ledgers=ledgers.of_vault(vault),
+        held_days=settings.held_days,
+        remembered=settings.remembered,
+        safety_log_days=settings.safety_log_days,
+        feedback_log_days=settings.feedback_log_days,
+    )

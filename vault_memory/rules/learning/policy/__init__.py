@@ -1,0 +1,1 @@
+"""Rules of the write policy: secrets, withdrawals and held candidates. Pure."""

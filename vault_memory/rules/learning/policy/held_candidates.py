@@ -1,0 +1,204 @@
+"""Candidates that wait for more turns: how ledger lines merge, and when one is written. Pure.
+
+The lines about a candidate form a union: each adds supports, turns that were withdrawn, or a state.
+So all devices come to the same result, in whatever order their lines arrive.
+"""
+
+from collections.abc import Callable, Iterable, Mapping
+from dataclasses import dataclass, replace
+from datetime import date, timedelta
+from functools import reduce
+from typing import Any, NamedTuple
+
+from vault_memory.markdown.note_items import short_hash
+from vault_memory.rules.learning.content_key import content_key
+from vault_memory.rules.learning.ledger_lines import day_of_record
+from vault_memory.rules.learning.write_policy import REPETITION, TWICE
+
+STATES = ("held", "promoted", "rejected")
+"""Of two states the later one wins"""
+NEEDS_REPETITION = "a second turn in another session"
+NEEDS_SECOND = "a second turn"
+NEEDS_END = "the end of its session"
+
+
+class Support(NamedTuple):
+    """An own turn that says a candidate."""
+
+    turn: str
+    session: str
+
+
+@dataclass(frozen=True, slots=True)
+class HeldCandidate:
+    """A candidate with all its supports."""
+
+    id: str
+    ts: str
+    """the time of its first support"""
+    state: str
+    policy_class: str
+    reason: str
+    kind: str
+    text: str
+    day: str = ""
+    """of the first support, in the time zone of the person"""
+    line: str = ""
+    """the item to write; empty for a fact"""
+    fact: tuple[tuple[str, str], ...] = ()
+    """the fields of a fact"""
+    supports: frozenset[Support] = frozenset()
+    withdrawn: frozenset[str] = frozenset()
+    newest: str = ""
+    """the time of its last support"""
+    audit: str = ""
+    """the audit record of its promotion"""
+
+    @classmethod
+    def read(cls, record: Mapping[str, Any]) -> "HeldCandidate":
+        """Returns the candidate of one line, which `is_record` has checked."""
+        fact = record.get("fact")
+        fields = fact.items() if isinstance(fact, dict) else ()
+        state = str(record["state"])
+        return cls(
+            id=record["id"],
+            ts=record["ts"],
+            state=state if state in STATES else STATES[0],
+            policy_class=record["class"],
+            reason=record["reason"],
+            kind=record["kind"],
+            text=record["text"],
+            day=str(record.get("day", "")),
+            line=str(record.get("line", "")),
+            fact=tuple(sorted((str(name), str(value)) for name, value in fields)),
+            supports=frozenset(
+                Support(support["turn"], support["session"])
+                for support in record["supports"]
+            ),
+            withdrawn=frozenset(record.get("withdrawn", ())),
+            newest=record["ts"],
+            audit=str(record.get("audit", "")),
+        )
+
+    @property
+    def active(self) -> frozenset[Support]:
+        """The supports that the person did not withdraw."""
+        return frozenset(
+            support for support in self.supports if support.turn not in self.withdrawn
+        )
+
+    @property
+    def needs(self) -> str:
+        """What is missing until it is written, for a person."""
+        if self.policy_class == REPETITION:
+            return NEEDS_REPETITION
+        return NEEDS_SECOND if self.reason in TWICE else NEEDS_END
+
+    def as_record(self) -> dict[str, Any]:
+        """Returns a ledger line with all that is known of the candidate."""
+        record: dict[str, Any] = {
+            "id": self.id,
+            "ts": self.ts,
+            "state": self.state,
+            "class": self.policy_class,
+            "reason": self.reason,
+            "kind": self.kind,
+            "text": self.text,
+            "supports": [support._asdict() for support in sorted(self.supports)],
+        }
+        if self.withdrawn:
+            record["withdrawn"] = sorted(self.withdrawn)
+        if self.fact:
+            record["fact"] = dict(self.fact)
+        for name in ("day", "line", "audit"):
+            value = getattr(self, name)
+            if value:
+                record[name] = value
+        return record
+
+
+def held_id(
+    scope: str,
+    kind: str,
+    text: str,
+) -> str:
+    """Returns the id of a candidate: the same on each device."""
+    return short_hash(scope, kind, content_key(scope, text))
+
+
+def union(one: HeldCandidate, other: HeldCandidate) -> HeldCandidate:
+    """Returns one candidate from two lines about it. The order of lines does not matter."""
+    return replace(
+        min(one, other, key=_order),
+        state=max(one.state, other.state, key=STATES.index),
+        supports=one.supports | other.supports,
+        withdrawn=one.withdrawn | other.withdrawn,
+        newest=max(one.newest, other.newest),
+        audit=max(one.audit, other.audit),
+        day=_first(one.day, other.day),
+        line=_first(one.line, other.line),
+        fact=min(filter(None, (one.fact, other.fact)), default=()),
+    )
+
+
+def merged(records: Iterable[Mapping[str, Any]]) -> dict[str, HeldCandidate]:
+    """Returns the candidates of all lines, by id, the oldest first."""
+    by_id: dict[str, list[HeldCandidate]] = {}
+    for record in records:
+        candidate = HeldCandidate.read(record)
+        by_id.setdefault(candidate.id, []).append(candidate)
+    candidates = [reduce(union, sorted(lines, key=_order)) for lines in by_id.values()]
+    ordered = sorted(candidates, key=lambda candidate: (candidate.ts, candidate.id))
+    return {candidate.id: candidate for candidate in ordered}
+
+
+def is_waiting(
+    candidate: HeldCandidate,
+    today: date,
+    held_days: int,
+) -> bool:
+    """Returns whether a candidate still waits: a support is not withdrawn, and not too old."""
+    if candidate.state != "held" or not candidate.active:
+        return False
+    age = today - day_of_record(candidate.newest, today)
+    return age <= timedelta(days=held_days)
+
+
+def is_due(
+    candidate: HeldCandidate,
+    is_ended: Callable[[str], bool],
+    *,
+    has_episode: bool = False,
+) -> bool:
+    """Returns whether enough turns say a candidate.
+
+    `is_ended` tells whether a session has ended. `has_episode`: the episode of another session
+    says it, too.
+    """
+    supports = candidate.active
+    turns = {support.turn for support in supports}
+    sessions = {support.session for support in supports}
+    if candidate.policy_class == REPETITION:
+        # One bad evening is no pattern.
+        return len(turns) > 1 and len(sessions) > 1
+    if not any(map(is_ended, sessions)):
+        return False
+    if candidate.reason in TWICE:
+        return len(turns) > 1 or (bool(turns) and has_episode)
+    return bool(turns)
+
+
+def _first(*texts: str) -> str:
+    """Returns the least text that is not empty, so that devices agree."""
+    return min(filter(None, texts), default="")
+
+
+def _order(candidate: HeldCandidate) -> tuple[str, ...]:
+    """Returns a key by which all devices take the same line as the first one."""
+    return (
+        candidate.ts,
+        candidate.policy_class,
+        candidate.reason,
+        candidate.kind,
+        candidate.text,
+    )
