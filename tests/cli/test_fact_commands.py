@@ -279,3 +279,39 @@ def test_a_past_day_shows_the_value_valid_on_that_day(
     assert homes_of_ann("--on", "2025-01-01") == ["Bergen"]
     assert homes_of_ann("--on", "2026-05-01") == ["Oslo"]
     assert homes_of_ann("--on", "2019-12-31") == []
+
+
+def test_weak_facts_are_listed_before_they_are_forgotten(person: Outside):
+    person.ok("add-fact", "ann", "likes", "jazz", "--confidence", "0.4")
+    # A turn of 23 May 2026 taught this one; a person wrote the others.
+    person.ok("add-fact", "ann", "likes", "tea", "--ref", "mpiaqo00aaaaaa")
+    person.ok("add-fact", "ann", "lives_in", "Oslo")
+
+    def weak(*options: str) -> list[tuple[str, float]]:
+        listed = person.ok("facts", "--entity", "ann", *options)["facts"]
+        return [(entry["object"], entry["strength"]) for entry in listed]
+
+    assert weak("--below", "0.5", "--now", "2026-05-24T12:00+00:00") == [("jazz", 0.4)]
+    later = weak("--below", "0.5", "--now", "2028-05-23T12:00+00:00")
+    assert [name for name, _ in later] == ["tea", "jazz"]
+    assert weak("--below", "0") == []
+
+
+def test_a_strength_beyond_one_is_refused(person: Outside):
+    assert person.run("facts", "--below", "1.5").code == 2
+
+
+def test_a_struck_fact_counts_only_within_its_days(person: Outside):
+    page = person.vault / NOTE
+    page.write_text(
+        "## ann\n\n"
+        "- ~~owns: a kayak~~ (2024-01-01 to 2025-01-01)\n"
+        "- ~~owns: a canoe~~ (since 2024-01-01)\n"
+    )
+
+    def owned(day: str) -> list[str]:
+        return [entry["object"] for entry in facts(person, "--on", day)]
+
+    assert owned("2024-06-01") == ["a kayak"]
+    assert owned("2025-06-01") == []
+    assert owned("2023-06-01") == []

@@ -37,6 +37,9 @@ def of_facts(
 ) -> "answers.FactsJson":
     """Return the answer of `facts` and `timeline`."""
     payload: answers.FactsJson = {"facts": [of_fact(fact) for fact in facts]}
+    strengths = getattr(facts, "strengths", ())
+    for entry, strength in zip(payload["facts"], strengths, strict=False):
+        entry["strength"] = strength
     if unknown_scopes:
         payload["unknown_scopes"] = list(unknown_scopes)
     return payload

@@ -255,6 +255,12 @@ class FactJson(TypedDict):
     inferred: Annotated[
         bool, Meta(description="Follows from another fact, and is on no page")
     ]
+    strength: NotRequired[
+        Annotated[
+            float,
+            Meta(description="With `below`: its confidence, less what has faded"),
+        ]
+    ]
 
 
 class FactsJson(TypedDict):

@@ -261,6 +261,13 @@ class FactsRequest(Struct, frozen=True, forbid_unknown_fields=True):
     entity: Annotated[
         Line | None, Meta(description="Only facts about this person or thing")
     ] = None
+    on: Annotated[
+        Day | None, Meta(description="The facts that held on this day: 2026-01-31")
+    ] = None
+    below: Annotated[
+        Annotated[float, Meta(ge=0, le=1)] | None,
+        Meta(description="Only facts of less strength, the weakest first"),
+    ] = None
 
 
 class CorrectArguments(Struct, frozen=True, forbid_unknown_fields=True):

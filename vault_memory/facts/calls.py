@@ -68,12 +68,16 @@ class FactCalls:
         scopes: Sequence[str],
         entity: str | None = None,
         on: date | None = None,
+        below: float | None = None,
         now: datetime | None = None,
     ) -> "FactList":
         """List the facts of `scopes` that hold now; with `entity` those about it, in both directions.
 
-        With `on` those that held on that day, by today's knowledge. Raises UsageError for a wrong scope.
+        With `on` those that held on that day, by today's knowledge. With `below` only those of less
+        strength, the weakest first. Raises UsageError for a wrong scope or strength.
         """
+        if below is not None and not 0 <= below <= 1:
+            raise UsageError(f"a strength is from 0 to 1, not {below:g}")
         facts, names = self._facts_about(scopes, entity)
         if on is None:
             facts = entity_info.holding(facts, aware(now).date(), self._single)
@@ -82,7 +86,11 @@ class FactCalls:
         if entity is not None:
             about = entity_info.about_these(facts, names)
             facts = entity_info.with_inverse(about)
-        return self._listed(facts, scopes)
+        listed = self._listed(facts, scopes)
+        if below is None:
+            return listed
+        settings = self.vault.config.lifecycle
+        return listed.weaker_than(below, aware(now).date(), settings)
 
     @rebuild_if_damaged
     def timeline(

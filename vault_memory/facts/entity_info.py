@@ -27,11 +27,14 @@ from vault_memory.rules.facts.inference import Strength, strengths, with_inverse
 from vault_memory.rules.facts.relevance import PromptWords, relevant
 
 if TYPE_CHECKING:
+    from vault_memory.config.sections import LifecycleSettings
     from vault_memory.edits.edit_result import Edit
     from vault_memory.edits.plans import fact_edits
+    from vault_memory.rules.facts import fact_strength
     from vault_memory.search.results import Hit
 else:
     fact_edits = lazy_module("vault_memory.edits.plans.fact_edits")
+    fact_strength = lazy_module("vault_memory.rules.facts.fact_strength")
 
 __all__ = [
     "About",
@@ -96,6 +99,22 @@ class FactList(tuple[Fact, ...]):
 
     unknown_scopes: tuple[str, ...] = ()
     """scopes of the question that have no note: perhaps misspelt names"""
+    strengths: tuple[float, ...] = ()
+    """the strength of each fact, from 0 to 1, where weak facts were asked for"""
+
+    def weaker_than(
+        self,
+        below: float,
+        today: date,
+        settings: "LifecycleSettings",
+    ) -> "FactList":
+        """Returns the facts on a page whose strength is below a limit, the weakest first."""
+        stated = [fact for fact in self if fact.text]
+        weak = fact_strength.weak_facts(stated, below, today, settings)
+        facts = FactList(fact for _, fact in weak)
+        facts.strengths = tuple(round(strength, 4) for strength, _ in weak)
+        facts.unknown_scopes = self.unknown_scopes
+        return facts
 
 
 @dataclass(frozen=True, slots=True)

@@ -101,8 +101,13 @@ def remember(
 def facts(
     memory: VaultMemory, caller: Caller, request: requests.FactsRequest
 ) -> "answers.FactsJson":
-    scopes = caller.reads(memory.layout)
-    return facts_json.of_facts(memory.facts(scopes=scopes, entity=request.entity))
+    listed = memory.facts(
+        scopes=caller.reads(memory.layout),
+        entity=request.entity,
+        on=request.on,
+        below=request.below,
+    )
+    return facts_json.of_facts(listed)
 
 
 def _for_caller(memory: VaultMemory, caller: Caller, answer: Answer) -> Answer:

@@ -68,23 +68,38 @@ def changing(function: Function) -> Function:
     metavar="DATE",
     help="The facts that held on this day, as known now.",
 )
+@click.option(
+    "--below",
+    type=click.FloatRange(0, 1),
+    metavar="N",
+    help="Only facts whose strength is below N, the weakest first.",
+)
 @scoped
 @common
 @click.pass_obj
 def facts(
-    context: Context, entity: str | None, on: str | None, scopes: NamedScopes
+    context: Context,
+    entity: str | None,
+    on: str | None,
+    below: float | None,
+    scopes: NamedScopes,
 ) -> None:
     """List the facts that hold now, with their ids.
 
+    The strength of a fact is its confidence, less what has faded since the turn that it
+    cites. A fact that a person wrote or confirmed does not fade.
+
     \b
-    Example:
+    Examples:
       vault-memory facts --entity mira
+      vault-memory facts --below 0.5
     """
     with context.open() as memory:
         listed = memory.facts(
             scopes=scopes.names() or memory.scopes(),
             entity=entity,
             on=_day(on),
+            below=below,
             now=context.now,
         )
     answer = facts_json.of_facts(listed, listed.unknown_scopes)

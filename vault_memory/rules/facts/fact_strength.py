@@ -1,0 +1,58 @@
+"""How much weight a fact has: its confidence, less what has faded since it was learned. Pure.
+
+A fact never fades by itself, because an allergy ends by a statement and not by age. The strength
+only says which facts a person may want to look at.
+"""
+
+from collections.abc import Iterable
+from datetime import date
+
+from vault_memory.config.sections import LifecycleSettings
+from vault_memory.rules.conversations.turn_time import time_of_id
+from vault_memory.rules.facts.fact import Fact
+from vault_memory.rules.facts.inference import RELATIONSHIPS
+from vault_memory.rules.learning import fading
+
+PREFERENCES = frozenset({"likes", "dislikes", "loves", "hates", "prefers", "avoids"})
+
+
+def strength_of(
+    fact: Fact,
+    today: date,
+    settings: LifecycleSettings,
+) -> float:
+    """Returns the strength of a fact, from 0 to 1."""
+    learned = _day_learned(fact)
+    # What a person wrote cites no turn, and what they confirmed does not fade.
+    if fact.confirmed or learned is None:
+        return fact.confidence
+    vitality = fading.Vitality(_type_of(fact), learned)
+    return fact.confidence * fading.retention_on(vitality, today, settings)
+
+
+def weak_facts(
+    facts: Iterable[Fact],
+    below: float,
+    today: date,
+    settings: LifecycleSettings,
+) -> list[tuple[float, Fact]]:
+    """Returns the facts whose strength is below a limit, the weakest first."""
+    strengths = [(strength_of(fact, today, settings), fact) for fact in facts]
+    weak = [entry for entry in strengths if entry[0] < below]
+    return sorted(weak, key=lambda entry: entry[0])
+
+
+def _day_learned(fact: Fact) -> date | None:
+    """Returns the day of the turn that a fact cites; None for a fact that cites none."""
+    if not fact.ref:
+        return None
+    moment = time_of_id(fact.ref)
+    return moment.date() if moment else fact.valid_from
+
+
+def _type_of(fact: Fact) -> str:
+    if fact.predicate in PREFERENCES:
+        return "preference"
+    if fact.predicate in RELATIONSHIPS:
+        return "relationship"
+    return "identity"
