@@ -170,6 +170,16 @@ class Sessions:
             return tuple(sorted(times))
         return ()
 
+    def spoken_since(self, moment: float) -> list[Session]:
+        """Returns the open sessions with a turn at or after this time of the system clock; cheap."""
+        sessions: list[Session] = []
+        with suppress(OSError):
+            for folder in self._folder.iterdir():
+                files = folder.glob(f"*{OPEN}")
+                recent = (file for file in files if _changed(file) >= moment)
+                sessions += filter(None, map(self._read, recent))
+        return sessions
+
     def remove(self, session: Session) -> None:
         """Removes an ended session that nothing needs any more."""
         self._file_of(session).with_suffix(ENDED).unlink(missing_ok=True)
@@ -225,6 +235,14 @@ def _modified(file: Path) -> float:
     """Returns the time of a file; for a missing file, one before all others."""
     try:
         return file.stat().st_mtime
+    except OSError:
+        return float("-inf")
+
+
+def _changed(file: Path) -> float:
+    """Returns when a file was written or touched, whatever time it carries."""
+    try:
+        return file.stat().st_ctime
     except OSError:
         return float("-inf")
 

@@ -23,6 +23,9 @@ RETRY_SECONDS = 600.0
 """Pause after a night that failed"""
 ENDED_SECONDS = 2.0
 """Time between two checks for ended conversations"""
+AT_ONCE_SECONDS = 2.0
+"""Longest time between two checks for new turns"""
+CLOCK_LAG_SECONDS = 1.0
 AGAIN_SECONDS = 30.0
 """Pause after the model gave no answer; doubled after each further failure"""
 LONGEST_SECONDS = 3600.0
@@ -45,6 +48,8 @@ class Nights:
         """When the next night begins, once none was due; a new person may make one due earlier"""
         self._speakers: frozenset[tuple[str, bool]] = frozenset()
         self._index_changes = -1
+        self._heard_until = 0.0
+        """System time up to which turns were committed at once"""
         self._session_changes: tuple[int, ...] | None = None
         """State of the sessions when none was left to learn from"""
         self._stop = threading.Event()
@@ -71,7 +76,9 @@ class Nights:
                 self._next_night = self._run_due_nights() + time.monotonic()
             if time.monotonic() >= self._next_ended:
                 self._next_ended = self._learn_from_ended() + time.monotonic()
-            pause = max(0.0, min(self._next_night, self._next_ended) - time.monotonic())
+            self._commit_at_once()
+            due = min(self._next_night, self._next_ended)
+            pause = max(0.0, min(due - time.monotonic(), AT_ONCE_SECONDS))
 
     def _run_due_nights(self) -> float:
         """Runs the nights that are due. Returns the seconds until the next check."""
@@ -123,6 +130,21 @@ class Nights:
         self._speakers = index.speakers()
         self._index_changes = changes
         return not self._speakers <= previous
+
+    def _commit_at_once(self) -> None:
+        """Writes what new turns ask for. What fails here is left to the end of the session."""
+        since = time.time()
+        try:
+            sessions = self._memory.conversations.sessions
+            spoken = sessions.spoken_since(self._heard_until)
+            if spoken:
+                self._memory.learning.commit_at_once(spoken)
+        except TROUBLE as error:
+            logger.warning("nothing was written at once: %s", error)
+        except Exception:
+            logger.exception("nothing was written at once")
+        # A clock of the file system may lag behind a little.
+        self._heard_until = since - CLOCK_LAG_SECONDS
 
     def _learn_from_ended(self) -> float:
         """Learns from ended conversations. Returns the seconds until the next check."""
