@@ -107,7 +107,9 @@ def test_equally_good_hits_are_ordered_by_path(mode, matrices):
 
     answer = search(
         index,
-        SearchQuery("heron", ["user:ann"], now=towns.NOW, mode=mode, limit=5),
+        SearchQuery(
+            "heron", ["user:ann"], now=towns.NOW, mode=mode, limit=5, copies=True
+        ),
         vector_arm=VectorArm(embed, MODEL, matrices),
     )
 

@@ -45,6 +45,8 @@ ADVICE = {
 }
 """The op that `conflicts` advises for a copy, by its state"""
 HEADING_STEP = " › "
+MOST_ALSO = 5
+"""Places of copies that an answer lists"""
 """Between the names of a heading path"""
 
 
@@ -78,6 +80,12 @@ def of_hit(hit: "Hit") -> "answers.HitJson":
     }
     if hit.pending:
         payload["pending"] = True
+    if hit.copies > 1:
+        payload["copies"] = hit.copies
+        payload["also"] = [
+            {"note": copy.note, "lines": list(copy.lines), "date": copy.date}
+            for copy in hit.also[:MOST_ALSO]
+        ]
     if hit.why is not None:
         terms = {name: round(term, 4) for name, term in hit.why.terms.items()}
         payload["why"] = {"terms": terms, "arms": dict(hit.why.arms)}

@@ -34,6 +34,7 @@ def question_options(question: SearchQuestion) -> SearchOptions:
         since=question.since,
         until=question.until,
         kinds=tuple(question.kinds or ()),
+        copies=question.copies,
     )
 
 

@@ -133,6 +133,7 @@ class VaultMemory(VaultParts):
         until: date | None = None,
         kinds: Collection[str] = (),
         why: bool = False,
+        copies: bool = False,
         session: str | None = None,
         refresh: bool = True,
     ) -> "SearchAnswer":
@@ -140,7 +141,8 @@ class VaultMemory(VaultParts):
 
         `mode` is by default `[recall] mode`. Vectors take part once `warm` was called. Without
         them each mode uses words, and `freshness.semantic` says so. `since` and `until` are
-        inclusive. `why` explains scores. `session` is the open conversation, whose own turns are
+        inclusive. `why` explains scores. Lines that say
+        the same are one hit; with `copies` each is a hit. `session` is the open conversation, whose own turns are
         left out. `refresh` first brings the index up to date; leave that to a daemon where one
         runs. Scopes without any note are in `unknown_scopes` of the answer.
 
@@ -156,6 +158,7 @@ class VaultMemory(VaultParts):
             until=until,
             kinds=kinds,
             why=why,
+            copies=copies,
             session=session,
             refresh=refresh,
         )

@@ -41,7 +41,7 @@ CONTEXT_VALUES = (
     "budget",
     "confirmation",
 )
-SEARCH_FLAGS = ("json", "quiet", "private", "why")
+SEARCH_FLAGS = ("json", "quiet", "private", "why", "copies")
 CONTEXT_FLAGS = ("json", "quiet", "private", "all")
 
 Daemon = Callable[[str, "dict[str, Any]"], "Any"]
@@ -110,6 +110,7 @@ def _search_request(arguments: Arguments) -> "dict[str, Any]":
         "session": arguments.last("session"),
         "kinds": list(arguments.all("kind")),
         "why": "why" in arguments.options,
+        "copies": "copies" in arguments.options,
     }
     for name in ("since", "until"):
         if arguments.all(name):

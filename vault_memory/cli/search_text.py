@@ -111,6 +111,9 @@ def _details(hit: "HitJson") -> str:
         hit["date"],
         hit["scope"],
     ]
+    copies = hit.get("copies")
+    if copies:
+        details.append(f"{copies} copies")
     if hit.get("pending"):
         details.append("waits to be written")
     return " · ".join(filter(None, details))

@@ -376,9 +376,14 @@ class _Gatherer:
         return lines, missing
 
     def _may_recall(self, hit: "Hit", places: set[tuple[str, int]]) -> bool:
-        # The block has the note, or this line of a fact page, already.
-        if (hit.note, 0) in places or (hit.note, hit.lines[0]) in places:
-            return False
+        # The block has the note, this line of a fact page, or a copy of it, already.
+        same_lines = [
+            (hit.note, hit.lines),
+            *((also.note, also.lines) for also in hit.also),
+        ]
+        for note, lines in same_lines:
+            if (note, 0) in places or (note, lines[0]) in places:
+                return False
         if self._request.is_personal(hit.kind, hit.scope):
             return False
         # A model would follow a rule of the archive, which is no longer valid.
@@ -439,4 +444,5 @@ def _line(hit: "Hit", current: LiveLines) -> RecalledLine:
         heading=heading,
         text=current.text,
         score=hit.score,
+        copies=hit.copies,
     )

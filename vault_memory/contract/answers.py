@@ -55,6 +55,14 @@ class WhyJson(TypedDict):
     ]
 
 
+class CopyJson(TypedDict):
+    """Other lines that say the same as a hit."""
+
+    note: str
+    lines: LineRange
+    date: Day | None
+
+
 class HitJson(TypedDict):
     """Lines of a note that answer a question."""
 
@@ -68,6 +76,12 @@ class HitJson(TypedDict):
     score: float
     pending: NotRequired[
         Annotated[bool, Meta(description="Waits to be written into the note")]
+    ]
+    copies: NotRequired[
+        Annotated[Count, Meta(description="How many lines say this, if several do")]
+    ]
+    also: NotRequired[
+        Annotated[list[CopyJson], Meta(description="The first of the other lines")]
     ]
     why: NotRequired[WhyJson]
 

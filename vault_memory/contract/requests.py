@@ -87,6 +87,9 @@ class SearchQuestion(Struct, frozen=True, forbid_unknown_fields=True):
         ),
     ] = None
     kinds: NotesOfKinds = None
+    copies: Annotated[
+        bool, Meta(description="Each line that says the same as another is a hit, too")
+    ] = False
 
 
 class SearchArguments(SearchQuestion, frozen=True, forbid_unknown_fields=True):

@@ -15,6 +15,7 @@ from vault_memory.contract import (
     RememberOutcome,
     RemovedJson,
 )
+from vault_memory.contract.answers import CopyJson
 
 Quoted = Annotated[str, Meta(description="quoted data between marks")]
 Count = Annotated[int, Meta(ge=0)]
@@ -35,6 +36,12 @@ class ToolHit(TypedDict):
     scope: str
     kind: str
     text: Quoted
+    copies: NotRequired[
+        Annotated[Count, Meta(description="How many lines say this, if several do")]
+    ]
+    also: NotRequired[
+        Annotated[list[CopyJson], Meta(description="The first of the other lines")]
+    ]
 
 
 class ToolSearchAnswer(TypedDict):

@@ -57,6 +57,7 @@ class SearchOptions(NamedTuple):
     until: date | None = None
     kinds: Collection[str] = ()
     why: bool = False
+    copies: bool = False
     session: str | None = None
     refresh: bool = True
 
@@ -182,6 +183,7 @@ class SearchCalls:
             kinds=options.kinds,
             session=options.session or "",
             why=options.why,
+            copies=options.copies,
             cues=recall.dialogue_cues,
         )
         pending = vault.pending.index()

@@ -9,7 +9,7 @@ from vault_memory.index import fts_search
 from vault_memory.index.chunk_rows import SEPARATOR
 from vault_memory.index.filters import Filters, chunks_in, marks
 from vault_memory.rules.search import tokens
-from vault_memory.search import fusion
+from vault_memory.search import fusion, hit_copies
 from vault_memory.search.candidates import CandidateRequest, Candidates, ranks
 from vault_memory.search.fusion import Ranked
 from vault_memory.search.pending_hits import is_waiting, own_ids
@@ -40,25 +40,39 @@ def answer(
     *,
     limit: int,
     why: bool,
+    copies: bool = False,
 ) -> Answer:
-    """Returns the best `limit` of `ranked` as hits; equal scores by note and line."""
-    last_score = ranked[limit - 1][0] if len(ranked) > limit else math.inf
+    """Returns the best `limit` of `ranked` as hits; equal scores by note and line.
+
+    Unless `copies` is true, chunks that say the same are one hit.
+    """
+    groups = [[candidate] for candidate in ranked]
+    if not copies:
+        groups = hit_copies.alike(candidates, ranked)
+    last_score = groups[limit - 1][0][0] if len(groups) > limit else math.inf
     # Candidates as good as the last one: their place decides, which is not read yet.
     best = [
         candidate
-        for candidate in ranked[: limit + MOST_TIES]
-        if candidate[0] <= last_score
+        for group in groups[: limit + MOST_TIES]
+        if group[0][0] <= last_score
+        for candidate in group
     ]
     hits = _hits(request, candidates, best, why=why)
     if request.waiting:
         hits = _without_written(hits)
-    hits.sort(key=lambda hit: (-hit.score, hit.note, hit.lines))
+    hits.sort(key=_score_and_place)
+    if not copies:
+        hits = sorted(hit_copies.one_for_copies(hits), key=_score_and_place)
     return Answer(
         tuple(hits[:limit]),
         {arm: len(scores) for arm, scores in candidates.arms.items()},
         left_out(request) if why else {},
         tuple(request.words),
     )
+
+
+def _score_and_place(hit: Hit) -> tuple[float, str, tuple[int, int]]:
+    return -hit.score, hit.note, hit.lines
 
 
 def _hits(

@@ -50,6 +50,8 @@ class SearchQuery(NamedTuple):
     """whether to explain the scores, and count what each filter excludes"""
     cues: bool = True
     """whether features of conversations count: speaker, time, number, question"""
+    copies: bool = False
+    """whether chunks that say the same are hits of their own"""
     gated: bool = False
     """whether there are no hits when even the best has little to do with the text"""
 
@@ -84,7 +86,14 @@ def search(
         ranked = fusion.ranked(request, gathered, query.mode)
         if query.gated and not RelevanceGate(request, gathered).is_open(ranked):
             ranked = []
-        return hits.answer(request, gathered, ranked, limit=query.limit, why=query.why)
+        return hits.answer(
+            request,
+            gathered,
+            ranked,
+            limit=query.limit,
+            why=query.why,
+            copies=query.copies,
+        )
     finally:
         index.connection.execute("RELEASE search")
 

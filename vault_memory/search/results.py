@@ -2,7 +2,7 @@
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
-from typing import get_args
+from typing import NamedTuple, get_args
 
 from vault_memory.contract import SearchMode
 
@@ -17,6 +17,14 @@ class Why:
     """the terms of the score, by name; their sum is the score"""
     arms: Mapping[str, int]
     """the arms that brought the hit, with its rank there from 1"""
+
+
+class Copy(NamedTuple):
+    """The place of another chunk that says what a hit says."""
+
+    note: str
+    lines: tuple[int, int]
+    date: str | None
 
 
 @dataclass(frozen=True, slots=True)
@@ -39,6 +47,10 @@ class Hit:
     why: Why | None = None
     pending: bool = False
     """waits to be written into the note; `lines` is where it will be"""
+    copies: int = 1
+    """chunks that say the same, this one included"""
+    also: tuple[Copy, ...] = ()
+    """the places of the others"""
 
 
 @dataclass(frozen=True, slots=True)

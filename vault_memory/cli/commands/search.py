@@ -79,6 +79,11 @@ else:
     is_flag=True,
     help="Show how each score is made up, and how many hits each filter removed.",
 )
+@click.option(
+    "--copies",
+    is_flag=True,
+    help="Show lines that say the same as hits of their own.",
+)
 @private
 @scoped
 @common

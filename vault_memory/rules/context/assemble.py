@@ -88,6 +88,8 @@ class RecalledLine(NamedTuple):
     heading: str
     text: str
     score: float
+    copies: int = 1
+    """how many lines of the notes say this"""
 
     @property
     def place(self) -> str:
@@ -98,7 +100,8 @@ class RecalledLine(NamedTuple):
 
     def labelled(self) -> LineGroup:
         """Returns the lines behind a label that names their place, author, day and heading."""
-        fields = (f"{self.place} {self.origin}", self.date, self.heading)
+        copies = f"{self.copies} copies" if self.copies > 1 else ""
+        fields = (f"{self.place} {self.origin}", self.date, self.heading, copies)
         label = one_line(" · ".join(filter(None, fields)))
         [quoted_label] = quoted([f"[{label}]"])
         lines = quoted([one_line(line) for line in self.text.split("\n")])

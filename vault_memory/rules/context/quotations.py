@@ -207,6 +207,8 @@ def _hit(hit: Answer) -> Quoted:
     for name in ("date", "heading"):
         if hit[name]:
             about[name] = hit[name]
+    if "copies" in hit:
+        about["copies"] = str(hit["copies"])
     return quotation(hit["kind"], about, hit["text"])
 
 
@@ -215,6 +217,9 @@ def _hit_as_data(hit: Answer) -> dict[str, Any]:
     data = {name: hit[name] for name in _HIT_FIELDS if hit[name]}
     about = {"heading": hit["heading"]} if hit["heading"] else {}
     data["text"] = quotation(hit["kind"], about, hit["text"])
+    if "copies" in hit:
+        data["copies"] = hit["copies"]
+        data["also"] = [dict(copy) for copy in hit["also"]]
     return data
 
 

@@ -1,0 +1,70 @@
+"""Finds chunks that are copies of one statement, so that a search shows it once. Pure.
+
+A search compares hundreds of chunks. So a cheap fingerprint finds those that may be copies, and only
+they are compared exactly.
+"""
+
+import string
+from typing import NamedTuple
+
+from vault_memory.markdown.items import parse_item
+from vault_memory.rules.conversations.statements import without_speaker
+from vault_memory.rules.learning.content_key import bare_statement
+from vault_memory.rules.learning.distinctions import is_relative
+from vault_memory.rules.search.tokens import words
+
+FEWEST_WORDS = 4
+"""A shorter text means something only below its heading"""
+SUBJECT_KINDS = frozenset({"facts"})
+"""Kinds of notes whose headings say what an item is about"""
+
+_IGNORED = dict.fromkeys(
+    map(ord, string.punctuation + string.whitespace + "。，、！？：；’")
+)
+_QUOTE = ' — "'
+
+
+class CopyKey(NamedTuple):
+    """Chunks with the same key are copies of one statement."""
+
+    scope: str
+    bare: str
+    """the text without speaker, type, quote, metadata, case and punctuation"""
+    speaker: str
+    heading: str
+    day: str
+
+
+def fingerprint(chunk: str) -> str:
+    """Returns letters that copies share; other chunks may share them, too."""
+    text = chunk.strip("-*+ \t\n")
+    if text.endswith(")"):
+        text = text.rpartition(" (")[0]
+    text = text.partition(_QUOTE)[0]
+    if text.startswith("["):
+        text = text.partition("]")[2]
+    elif chunk.startswith(("**", "- **")):
+        text = text.partition("**:")[2] or text
+    return text.casefold().translate(_IGNORED)
+
+
+def copy_key(
+    chunk: str, *, scope: str, kind: str, heading: str, day: str | None
+) -> CopyKey:
+    """Returns the key of a chunk at its place."""
+    plain = without_speaker(chunk)
+    speaker = chunk[: len(chunk) - len(plain)].strip("-+*: \t\n").casefold()
+    # In a person's own notes, a line without a speaker is of that person.
+    is_owner = speaker == scope.partition(":")[2].casefold()
+    # Further lines are nested items or paragraphs, and count.
+    is_one_line = "\n" not in plain.strip()
+    text = parse_item(plain).text if is_one_line else plain
+    bare = bare_statement(text)
+    has_heading = kind in SUBJECT_KINDS or len(words(bare)) < FEWEST_WORDS
+    return CopyKey(
+        scope,
+        bare,
+        "" if is_owner else speaker,
+        heading if has_heading else "",
+        (day or "") if is_relative(text) else "",
+    )
