@@ -139,12 +139,11 @@ class VaultMemory(VaultParts):
     ) -> "SearchAnswer":
         """Find the chunks that answer `query` best, in the notes of `scopes` and no others.
 
-        `mode` is by default `[recall] mode`. Vectors take part once `warm` was called. Without
+        `mode` is by default `[recall] mode`. Vectors take part once `warm` was called; without
         them each mode uses words, and `freshness.semantic` says so. `since` and `until` are
-        inclusive. `why` explains scores. Lines that say
-        the same are one hit; with `copies` each is a hit. `session` is the open conversation, whose own turns are
-        left out. `refresh` first brings the index up to date; leave that to a daemon where one
-        runs. Scopes without any note are in `unknown_scopes` of the answer.
+        inclusive. `why` explains scores. Lines that say the same are one hit, unless `copies`.
+        `session` is the open conversation, whose own turns are left out. `refresh` first updates
+        the index; leave that to a daemon where one runs. `unknown_scopes` have no note.
 
         Raises UsageError for an unknown mode or a wrong scope.
         """
