@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 from vault_memory.api.vault_parts import VaultParts
 from vault_memory.context.calls import ContextOptions
+from vault_memory.conversations.calls import RecordOptions
 from vault_memory.edits.calls import EditOptions
 from vault_memory.index.retry_on_corruption import rebuild_if_damaged
 from vault_memory.lazy import lazy_module
@@ -259,9 +260,8 @@ class VaultMemory(VaultParts):
             source=source,
             automated=automated,
         )
-        return self.conversations.record(
-            draft, mode=mode, silent=silent, now=now, chance=chance, again=again
-        )
+        options = RecordOptions(mode, silent, now, chance, again)
+        return self.conversations.record(draft, options)
 
     def end_session(
         self,

@@ -64,6 +64,16 @@ JUST_NOW = timedelta(minutes=5)
 """A session counts as a person's open conversation for this long after its last turn"""
 
 
+class RecordOptions(NamedTuple):
+    """Options of recording a turn; `VaultMemory.record_turn` explains them."""
+
+    mode: RecordMode = "persistent"
+    silent: bool = False
+    now: datetime | None = None
+    chance: int | None = None
+    again: bool = False
+
+
 class OwnerUnknown(UsageError):
     """The person of a turn is unknown."""
 
@@ -127,34 +137,26 @@ class ConversationCalls:
 
     # --- Turns ---
 
-    def record(
-        self,
-        draft: "Turn",
-        *,
-        mode: RecordMode = "persistent",
-        silent: bool = False,
-        now: datetime | None = None,
-        chance: int | None = None,
-        again: bool = False,
-    ) -> Recorded:
+    def record(self, draft: "Turn", options: RecordOptions) -> Recorded:
         """Record a turn, whose id and time this call gives; see `VaultMemory.record_turn`.
 
         `now` and `chance`, 30 random bits of the caller, make the id. `again` is a retry after a
         lost answer: it skips a turn whose id is recorded already.
         """
-        _check_mode(mode)
-        moment = aware(now)
+        _check_mode(options.mode)
+        moment = aware(options.now)
+        chance = options.chance
         if chance is None:
             chance = int.from_bytes(os.urandom(4)) >> 2
         with self.transaction():
             turn_id = conversations_turn.new_id(moment, chance)
             turn = self._with_owner(draft._replace(id=turn_id, ts=moment.isoformat()))
             path = self.transcripts.path_of(turn)
-            if mode == "incognito":
+            if options.mode == "incognito":
                 self._incognito.add((turn.session, turn.user))
-            if silent or self._is_incognito(turn):
+            if options.silent or self._is_incognito(turn):
                 return NOTHING
-            for added in self.add_turn(turn, once=again):
+            for added in self.add_turn(turn, once=options.again):
                 path = added.path
         return Recorded(turn.id, path)
 

@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
-from typing import TYPE_CHECKING, Literal, NamedTuple, get_args
+from typing import TYPE_CHECKING, Literal, NamedTuple, TypedDict, get_args
 
 from vault_memory.contract import Source
 from vault_memory.database.connection import DatabaseError
@@ -57,6 +57,14 @@ class EditOptions(NamedTuple):
     why: str = ""
     origin: str = "owner"
     now: datetime | None = None
+
+
+class EditKeywords(TypedDict, total=False):
+    """The keywords of a call that edits one note; `EditOptions` has their meaning."""
+
+    source: Source
+    expected: str | None
+    now: datetime | None
 
 
 class EditCalls:

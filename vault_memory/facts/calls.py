@@ -2,10 +2,15 @@
 
 from collections.abc import Iterable, Mapping, Sequence
 from datetime import date, datetime
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple, Unpack
 
-from vault_memory.contract import Source
-from vault_memory.edits.calls import EditCalls, EditOptions, aware, check_source
+from vault_memory.edits.calls import (
+    EditCalls,
+    EditKeywords,
+    EditOptions,
+    aware,
+    check_source,
+)
 from vault_memory.errors import UsageError
 from vault_memory.index import fact_queries as rows
 from vault_memory.index.filters import Filters
@@ -37,6 +42,12 @@ MOST_HITS = 5
 DEFAULT_GROUP = "group:main"
 BOT = EditOptions("tool")
 PERSON = EditOptions("cli")
+
+
+class FactEditKeywords(EditKeywords, total=False):
+    """The keywords of a call that changes the line of one fact."""
+
+    dry_run: bool
 
 
 class _FactEdit(NamedTuple):
@@ -240,47 +251,33 @@ class FactCalls:
         fact_id: str,
         *,
         scopes: Sequence[str],
-        source: Source = "cli",
-        dry_run: bool = False,
-        now: datetime | None = None,
+        **keywords: Unpack[FactEditKeywords],
     ) -> "FactChange":
-        """End a fact: its line is struck through and stays in the timeline. Raises UnclearId."""
-        note, fact = self.find(fact_id, scopes=scopes)
-        options = EditOptions(source, dry_run=dry_run, now=now)
-        edit = _FactEdit("invalidate", fact.scope, fact.id)
-        return self._change(note, edit, options)
+        """End a fact: its line is struck through and stays in the timeline.
+
+        Raises UnclearId, NoteChanged.
+        """
+        return self._change_line("invalidate", fact_id, scopes, keywords)
 
     def delete(
         self,
         fact_id: str,
         *,
         scopes: Sequence[str],
-        source: Source = "cli",
-        expected: str | None = None,
-        dry_run: bool = False,
-        now: datetime | None = None,
+        **keywords: Unpack[FactEditKeywords],
     ) -> "FactChange":
         """Delete the line of a fact that was never true. Raises UnclearId, NoteChanged."""
-        note, fact = self.find(fact_id, scopes=scopes)
-        options = EditOptions(source, expected=expected, dry_run=dry_run, now=now)
-        edit = _FactEdit("delete", fact.scope, fact.id)
-        return self._change(note, edit, options)
+        return self._change_line("delete", fact_id, scopes, keywords)
 
     def confirm(
         self,
         fact_id: str,
         *,
         scopes: Sequence[str],
-        source: Source = "cli",
-        expected: str | None = None,
-        dry_run: bool = False,
-        now: datetime | None = None,
+        **keywords: Unpack[FactEditKeywords],
     ) -> "FactChange":
         """Mark a fact as confirmed by a person, so that it does not fade. Raises UnclearId, NoteChanged."""
-        note, fact = self.find(fact_id, scopes=scopes)
-        options = EditOptions(source, expected=expected, dry_run=dry_run, now=now)
-        edit = _FactEdit("confirm", fact.scope, fact.id)
-        return self._change(note, edit, options)
+        return self._change_line("confirm", fact_id, scopes, keywords)
 
     # ---- steps --------------------------------------------------------------------------------
 
@@ -329,6 +326,18 @@ class FactCalls:
                 hint="see `[layout]`",
             )
         return path
+
+    def _change_line(
+        self,
+        do: str,
+        fact_id: str,
+        scopes: Sequence[str],
+        keywords: FactEditKeywords,
+    ) -> "FactChange":
+        """Change the line of a fact as a person's act, unless a keyword names another source."""
+        note, fact = self.find(fact_id, scopes=scopes)
+        edit = _FactEdit(do, fact.scope, fact.id)
+        return self._change(note, edit, PERSON._replace(**keywords))
 
     def _change(
         self,

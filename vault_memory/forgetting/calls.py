@@ -2,11 +2,10 @@
 
 from collections.abc import Sequence
 from datetime import datetime
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Unpack
 
-from vault_memory.contract import Source
 from vault_memory.conversations.calls import ConversationCalls
-from vault_memory.edits.calls import EditCalls, EditOptions
+from vault_memory.edits.calls import EditCalls, EditKeywords, EditOptions
 from vault_memory.lazy import lazy_module
 from vault_memory.rules.paths.scopes import check_scopes
 from vault_memory.search.calls import SearchCalls
@@ -59,9 +58,7 @@ class ForgettingCalls:
         *,
         scopes: Sequence[str],
         note: str | None = None,
-        source: Source = "tool",
-        expected: str | None = None,
-        now: datetime | None = None,
+        **keywords: Unpack[EditKeywords],
     ) -> "TakenBack":
         """Remove the list items that contain `text` from the notes of these scopes.
 
@@ -70,12 +67,12 @@ class ForgettingCalls:
         NoteChanged, UsageError.
         """
         check_scopes(scopes)
-        options = EditOptions(source, expected, why="asked to forget", now=now)
+        options = EditOptions(source="tool", why="asked to forget")
         return retract.take_back(
             self._edits,
             self._searcher,
             text,
             scopes=scopes,
             note=note,
-            options=options,
+            options=options._replace(**keywords),
         )

@@ -4,7 +4,7 @@ import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from datetime import datetime, timedelta
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, TypedDict, Unpack
 
 from vault_memory import config as configuration
 from vault_memory.database.connection import DatabaseError
@@ -38,6 +38,15 @@ QUEUE_SECONDS = 120.0
 """How long a sync waits for another process that syncs this vault"""
 
 
+class SyncChoices(TypedDict, total=False):
+    """What a caller may choose for the passes of one sync; `PassOptions` has their meaning."""
+
+    dry_run: bool
+    approve_deletes: bool
+    approve_restore: bool
+    refuse_restore: bool
+
+
 class SyncCalls:
     """Synchronise one vault with its remote. A call of the object syncs."""
 
@@ -56,13 +65,10 @@ class SyncCalls:
         self,
         *,
         once: bool = True,
-        dry_run: bool = False,
-        approve_deletes: bool = False,
-        approve_restore: bool = False,
-        refuse_restore: bool = False,
         progress: "Progress | None" = None,
         now: datetime | None = None,
         sleep: Callable[[float], None] = time.sleep,
+        **choices: Unpack[SyncChoices],
     ) -> "SyncReport":
         """Bring the vault and its remote in step; with `once` repeat passes until nothing is left to do.
 
@@ -73,13 +79,7 @@ class SyncCalls:
         Raises NoRemote, PasswordUnsafe, AnotherClient, NotTwoWay, Unauthorised and other RemoteErrors, Locked.
         """
         self.vault.check_open()
-        options = pass_options.PassOptions(
-            dry_run=dry_run,
-            approve_deletes=approve_deletes,
-            approve_restore=approve_restore,
-            refuse_restore=refuse_restore,
-            progress=_shown_by(progress),
-        )
+        options = pass_options.PassOptions(progress=_shown_by(progress), **choices)
         with sync_connection.alone(self.vault.state.path, patience=QUEUE_SECONDS):
             try:
                 report = self._run_passes(aware(now), options, sleep, once=once)
@@ -88,7 +88,7 @@ class SyncCalls:
                 self.close()
                 self._store_failure(error, queued)
                 raise
-            if not dry_run:
+            if not options.dry_run:
                 self._edits.process_due(aware(now))
                 self._store_result(report)
         from dataclasses import replace  # here: each start of a hook would load it
