@@ -293,7 +293,9 @@ def _is_stable(candidate: Candidate) -> bool:
 def _is_grounded(candidate: Candidate) -> bool:
     """Returns whether enough content words of a candidate are in one of its turns."""
     text = candidate.triple[2] if candidate.triple else candidate.text
-    content = content_words(text, without=(candidate.who,))
+    words = content_words(text, without=(candidate.who,))
+    # Numbers are checked before: a calendar day stands for "tomorrow", which the turn has.
+    content = [word for word in words if not word.isdecimal()]
     if not content:
         return True
     return any(carried(content, turn) >= ENOUGH_WORDS for turn in candidate.turns)
