@@ -53,6 +53,8 @@ def test_a_day_can_be_read_again_after_a_model_answered_badly(bedroom):
     assert (first["gathered"], shown["gathered"], again["gathered"]) == (2, 2, 2)
     note = bedroom.text("Users/mira/memories/2026-05-25.md")
     assert "Kelp grows" in note
+    assert note.count("mackerel") <= 1
+    assert "mackerel" in note + bedroom.text("Users/mira/lantern/config/FACTS.md")
 
 
 def test_a_day_without_turns_can_be_read_again_without_harm(bedroom):
