@@ -81,7 +81,7 @@ def connect(
         connection.pragma("schema_version")
     except apsw.Error as error:
         if connection is not None:
-            # A failed open can keep a lock that the next attempt needs.
+            # Fault: a failed open can keep a lock that the next attempt needs.
             connection.close()
         raise _open_error(path, error, hint) from None
     return connection
@@ -104,6 +104,8 @@ def _use_write_ahead_log(connection: Connection) -> None:
     once.
     """
     deadline = time.monotonic() + BUSY_MILLISECONDS / 1000
+    # Fault: SQLite ignores the busy timeout when two processes change the journal mode
+    # of a new file at once.
     while connection.pragma("journal_mode") != "wal":
         try:
             connection.pragma("journal_mode", "wal")
@@ -123,9 +125,13 @@ def change_counter(connection: Connection) -> int:
 def quarantine(file: Path) -> Path:
     """Rename a damaged file and its log to the first free ``FILE.damaged-N``; return that path."""
     number = 1
+    # Fault (B45): an earlier damaged file may be the only copy of its rows. No second
+    # one replaces it.
     while file.with_name(f"{file.name}.damaged-{number}").exists():
         number += 1
     target = file.with_name(f"{file.name}.damaged-{number}")
+    # Fault (B45): the log of a damaged file has its newest rows. Left in place, SQLite
+    # would apply it to the new file.
     for ending in ("", "-wal", "-shm"):
         source = file.with_name(file.name + ending)
         if source.exists():
@@ -150,7 +156,8 @@ def quick_check(path: Path) -> str:
 def is_damage(error: DatabaseError) -> bool:
     """Return whether the file itself is damaged, as opposed to a full disk or a lock."""
     if isinstance(error, apsw.IOError):
-        # A truncated file or log ends before the page that SQLite reads.
+        # Fault (B45): a truncated file or log ends before the page that SQLite reads.
+        # Any other error of the disk may pass.
         return bool(getattr(error, "extendedresult", 0) == apsw.SQLITE_IOERR_SHORT_READ)
     return isinstance(error, (apsw.CorruptError, apsw.NotADBError, apsw.FormatError))
 
@@ -183,4 +190,5 @@ def load_vector_functions(connection: Connection) -> None:
     try:
         connection.load_extension(str(extension))
     finally:
+        # Fault: with extension loading on, a statement could run code from any file.
         connection.enable_load_extension(False)

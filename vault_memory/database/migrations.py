@@ -30,7 +30,8 @@ def migrate(connection: Connection, steps: Sequence[Migration]) -> int:
         return 0
     connection.execute("BEGIN IMMEDIATE")
     try:
-        # Another process may have migrated the file before this one got the write lock.
+        # Fault: another process may have migrated the file before this one got the
+        # write lock.
         version = version_of(connection)
         for step in steps[version:]:
             step(connection)

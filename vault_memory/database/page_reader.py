@@ -101,7 +101,7 @@ def _page_size(head: bytes) -> tuple[int, int]:
     if size == 1:
         size = MAX_PAGE_SIZE
     is_power_of_two = size & (size - 1) == 0
-    # A damaged header must not make every page unreadable.
+    # Fault (B45): a damaged header must not make every page unreadable.
     if size < MIN_PAGE_SIZE or not is_power_of_two:
         return DEFAULT_PAGE_SIZE, 0
     return size, head[20]
@@ -116,7 +116,7 @@ def _records_on(pages: _Pages, page: bytes, start: int) -> Iterator[StoredRecord
     end = min(pointers + 2 * count, pages.usable - 1)
     for place in range(pointers, end, 2):
         cell = _integer(page, place, 2)
-        # A damaged pointer may lead into the header or behind the page.
+        # Fault (B45): a damaged pointer may lead into the header or behind the page.
         if not pointers <= cell < pages.usable:
             continue
         try:
@@ -136,6 +136,8 @@ def _record_at(pages: _Pages, page: bytes, cell: int, kind: int) -> StoredRecord
     if kind == TABLE_LEAF:
         rowid, place = _varint(page, place)
         rowid = _signed(rowid)
+    # Fault (B45): a damaged length would make the reader join pages until the memory is
+    # full.
     if not 0 < length <= MAX_RECORD_BYTES:
         raise DamagedRecord
     payload = _payload(pages, page, place, length, kind)
@@ -178,7 +180,8 @@ def _overflow(pages: _Pages, number: int, length: int) -> bytes:
         end = min(POINTER + remaining, pages.usable)
         segments.append(page[POINTER:end])
         remaining -= end - POINTER
-        # The chain of an intact record ends with its last byte; another record overwrote this one.
+        # Fault (B45): the chain of an intact record ends with its last byte. Another
+        # record overwrote this one, or a damaged chain leads in a circle.
         if (remaining > 0) != (number > 0):
             raise DamagedRecord
     return b"".join(segments)
@@ -193,6 +196,8 @@ def _exactly(raw: bytes, length: int) -> bytes:
 def _values(payload: bytes) -> tuple[Value, ...]:
     """Return the values of a record: a header with their types comes before them."""
     header_end, place = _varint(payload, 0)
+    # Fault (B45): damaged bytes may look like a record. Only one whose lengths all
+    # agree is taken.
     if not place <= header_end <= len(payload):
         raise DamagedRecord
     body = header_end

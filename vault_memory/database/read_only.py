@@ -18,7 +18,8 @@ class ForeignDatabase(UsageError):
 def open_foreign(path: Path) -> Connection:
     """Open a database read-only, without creating a file beside it. Raises ForeignDatabase."""
     log = Path(f"{path}-wal")
-    # `immutable` ignores the log: rows that another program committed only there would be missing.
+    # Fault: `immutable` ignores the log. Rows that another program committed only there
+    # would be missing.
     if log.exists() and log.stat().st_size:
         raise ForeignDatabase(
             f"`{path}` is in use: recent changes are only in `{log.name}`",
@@ -28,10 +29,14 @@ def open_foreign(path: Path) -> Connection:
     flags = apsw.SQLITE_OPEN_READONLY | apsw.SQLITE_OPEN_URI
     try:
         connection = apsw.Connection(
+            # Fault: an ordinary reader creates a log beside the file, and another
+            # program's backup would copy that.
             f"file:{quote(os.path.abspath(path))}?mode=ro&immutable=1",
             flags=flags,
         )
         connection.pragma("schema_version")
+        # Fault (H123): the schema of a foreign file may call functions. It must have no
+        # effect when a row is read.
         connection.pragma("trusted_schema", False)
     except apsw.Error as error:
         raise ForeignDatabase(

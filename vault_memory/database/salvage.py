@@ -89,7 +89,8 @@ def salvage(
                     counts[shape.table] += _insert(target, shape.table, row)
         target.execute("COMMIT")
     except BaseException:
-        # A full disk must not leave half of the rows, which would look like all of them.
+        # Fault (B39): a full disk must not leave half of the rows, which would look
+        # like all of them.
         target.execute("ROLLBACK")
         raise
     return counts
@@ -137,6 +138,8 @@ def _insert(target: Connection, table: str, row: Mapping[str, Value]) -> int:
     names = ", ".join(f'"{name}"' for name in row)
     marks = ", ".join("?" * len(row))
     target.execute(
+        # Fault (B45): a page of the file and its newer version in the log may both have
+        # a row. A key is stored once.
         f'INSERT OR IGNORE INTO "{table}"({names}) VALUES ({marks})',
         tuple(row.values()),
     )

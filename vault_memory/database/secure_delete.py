@@ -15,9 +15,12 @@ def compact(connection: Connection | RepairingConnection) -> bool:
     try:
         connection.pragma("secure_delete", True)
         connection.execute("VACUUM")
+        # Fault: the old pages are in the log as well. Only an empty log is without the
+        # text.
         [(busy, _, _)] = connection.execute("PRAGMA wal_checkpoint(TRUNCATE)")
     except DatabaseError:
-        # A reader in another process keeps the old pages, or the disk has no room for a copy.
+        # Fault: a reader in another process keeps the old pages, or the disk has no
+        # room for a copy. The caller must not report that the text is gone.
         return False
     return not busy
 

@@ -77,7 +77,8 @@ class RepairingConnection:
         """
         if not self._connection.in_transaction:
             self._follow_replacement()
-            # An error may have ended the transaction.
+            # Fault: an error may have ended the transaction. Its statements must not
+            # run again in another one.
             self._statements.clear()
         try:
             if sql.startswith("BEGIN"):
@@ -123,10 +124,13 @@ class RepairingConnection:
             with suppress(DatabaseError):
                 self._connection.execute("ROLLBACK")
         with _locked(self.path):
-            # Another process may have repaired the file before this one got the lock.
+            # Fault: another process may have repaired the file before this one got the
+            # lock.
             if not self._is_replaced():
                 with suppress(DatabaseError):
-                    # Writers wait for this transaction, and then see the new file.
+                    # Fault: a writer in another process would commit into the
+                    # quarantined file. Writers wait for this transaction, and then see
+                    # the new file.
                     self._connection.execute("BEGIN IMMEDIATE")
                 self._replace_file(reason)
         self._reopen()
@@ -142,7 +146,8 @@ class RepairingConnection:
     def _begin(self, sql: str) -> Rows:
         """Begin a transaction in the file that has the name now."""
         rows = Rows(self._connection.execute(sql))
-        # Another process may have replaced the file while this one waited for the lock.
+        # Fault: another process may have replaced the file while this one waited for
+        # the lock.
         while self._is_replaced():
             self._connection.execute("ROLLBACK")
             self._reopen()
@@ -159,8 +164,9 @@ class RepairingConnection:
         if status.st_ino != self._inode:
             self._reopen()
         elif status.st_size == 0:
-            # The cache of this process hides the damage from its statements, and its open file
-            # keeps other processes from creating a new database there.
+            # Fault (B45): the cache of this process hides the damage from its
+            # statements, and its open file keeps other processes from creating a new
+            # database there.
             self.repair(EMPTIED)
 
     def _is_replaced(self) -> bool:
@@ -198,6 +204,7 @@ class RepairingConnection:
                 # An idle process has the emptied file open: no new database can be created in it.
                 self._replace_unless_replaced(before, EMPTIED)
                 continue
+            # Fault: another process may have replaced the file during the open.
             if _inode(self.path) == before:
                 return connection, before
             connection.close()
@@ -232,15 +239,18 @@ class RepairingConnection:
         """Replace the damaged file with a new one of its readable rows. The caller has the lock."""
         new = self.path.with_name(self.path.name + ".new")
         for ending in ("", "-wal", "-shm"):
-            # A repair that was interrupted leaves these files.
+            # Fault (B48): a repair that was interrupted leaves these files.
             Path(f"{new}{ending}").unlink(missing_ok=True)
         connection = self._prepared(new, create=True)
         try:
             self._copy(self.path, connection)
+            # Fault (B45): the rename moves only the main file. Rows that are still in
+            # its log would be lost.
             connection.pragma("wal_checkpoint(truncate)")
         finally:
             connection.close()
-        # After this rename a crash loses nothing: the next open runs `_finish_replacing`.
+        # Fault (B48): after this rename a crash loses nothing. The next open runs
+        # `_finish_replacing`.
         os.replace(new, _repaired(self.path))
         sync_folder(self.path.parent)
         quarantined = quarantine(self.path)
@@ -293,7 +303,7 @@ def _is_empty(path: Path) -> bool:
 @contextmanager
 def _locked(path: Path) -> Iterator[None]:
     """Let one process at a time replace the file."""
-    # The user may have deleted the state folder under a running process.
+    # Fault (B43): the user may have deleted the state folder under a running process.
     path.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
     flags = os.O_RDWR | os.O_CREAT | os.O_CLOEXEC
     lock = os.open(f"{path}.lock", flags, 0o600)

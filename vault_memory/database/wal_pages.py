@@ -73,6 +73,8 @@ def committed_pages(path: Path) -> LogPages:
     pending: dict[int, bytes] = {}
     for frame in _valid_frames(raw, header, order):
         pending[frame.number] = frame.page
+        # Fault (B33): the pages of a transaction that a crash cut short must not be
+        # mixed with committed ones.
         if frame.database_size:
             committed |= pending
             pending = {}
@@ -89,7 +91,8 @@ def _valid_frames(raw: bytes, header: _Header, order: str) -> Iterator[_Frame]:
         # The checksum covers the first two words of the frame, and the page.
         sums = _checksum(raw[start : start + 8], order, sums)
         sums = _checksum(page, order, sums)
-        # A frame of an older generation of the log keeps its bytes behind the newest one.
+        # Fault: a frame of an older generation of the log keeps its bytes behind the
+        # newest one.
         if (salt_1, salt_2) != (header.salt_1, header.salt_2):
             return
         if (sum_1, sum_2) != sums:

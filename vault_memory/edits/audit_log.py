@@ -74,7 +74,8 @@ class AuditLog(Devices):
         records = self._loaded.get(note)
         if records is None:
             paths = self._beside(note)
-            # The file of a new device may have no record yet.
+            # Fault (G113): the file of a new device may have no record yet. Both
+            # devices would write into the shared file.
             self._meet_files(paths)
             self._loaded[note] = records = self._union(paths)
         return records
@@ -217,6 +218,8 @@ class AuditLog(Devices):
     def _read(self, path: str) -> list[Record]:
         with self._stream(path) as stream:
             previous = self._read_logs.pop(path, None)
+            # Fault (G116): a person edits or deletes the log, and a sync program
+            # replaces it. Cached records may not be in the file any more.
             if previous is None or not _begins_with(stream, previous):
                 stream.seek(0)
                 previous = ReadLog(0, sha256(), [])
@@ -275,6 +278,8 @@ def _read_on(stream: BinaryIO, note: str, log: ReadLog) -> tuple[ReadLog, list[R
     torn: list[Record] = []
     for line in stream:
         record = read_line(line)
+        # Fault (B42): another process may be writing this line. Cached now, its end
+        # would never be read.
         if not line.endswith(b"\n"):
             if record is not None:
                 torn.append(_placed(record, note))

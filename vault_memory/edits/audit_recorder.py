@@ -96,7 +96,8 @@ class AuditRecorder:
                 )
                 writer.acknowledge([write.op_id])
                 continue
-            # The record of an earlier command must not be planned from that of a later one.
+            # Fault (B39): the record of an earlier command must not be planned from
+            # that of a later one.
             if command.note in unrecorded_notes:
                 continue
             try:
@@ -139,21 +140,24 @@ class AuditRecorder:
 
         Raises NotRecorded, NoteUnreadable.
         """
-        # Another process may have written the record, and died before it told the journal.
+        # Fault (B33): another process may have written the record, and died before it
+        # told the journal.
         if command.id not in self._plans:
             recorded = self._trail.held(command.id, command.note)
             if recorded is not None:
-                # That process may have died before the record was on the disk.
+                # Fault (B35): that process may have died before the record was on the
+                # disk.
                 self._trail.fsync_log(command.note)
                 self._inbox.clear(recorded)
                 writer.acknowledge([write.op_id], command.note)
                 return
         record = self._record_of(command, write)
-        # Another program may have decided the same proposals while the write waited.
+        # Fault: another program may have decided the same proposals while the write
+        # waited. A second record would carry them out twice.
         if command.decided_proposals and not record.proposed:
             writer.acknowledge([write.op_id])
             return
-        # The note has the text, also when its record has to wait.
+        # Fault (B39): the note has the text, also when its record has to wait.
         records[command.id] = record
         self._inbox.show(record)
         self._note_gap(command, writer)

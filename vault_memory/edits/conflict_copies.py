@@ -125,7 +125,7 @@ class Conflicts:
             try:
                 resolved = self._settle_copy(path, name, now)
             except (VaultMemoryError, OSError) as error:
-                # One unreadable copy must not stop the others.
+                # Fault (D71): one unreadable copy must not stop the others.
                 logger.warning("the conflict copy %s stays for now: %s", path, error)
                 continue
             if resolved is not None:
@@ -297,7 +297,8 @@ class Conflicts:
             note.path, note.revision
         ):
             last_change_ns = max(last_change_ns, note.stat.ctime_ns)
-        # A time in the future comes from a clock that was set back: it must not block for ever.
+        # Fault (B50): a time in the future comes from a clock that was set back. It
+        # must not block for ever.
         return not 0 <= now.timestamp() - last_change_ns / 1e9 < SETTLED_SECONDS
 
     def _stamp_of(self, path: str, note: str) -> _Stamp | None:
@@ -406,7 +407,8 @@ class Conflicts:
     ) -> Iterator[tuple[str, bytes]]:
         """Yields the stored versions of a note from which its copy may have been made."""
         snapshots = self._editor.writer.snapshots
-        # Without the tick, a version that was stored just before a rename would count as saved after it.
+        # Fault (D70): without the tick, a version that was stored just before a rename
+        # would count as saved after it.
         arrival = copy.stat.ctime_ns / 1e9 + CLOCK_TICK_SECONDS
         now = time.time()
         for version in snapshots.chain(note.path):

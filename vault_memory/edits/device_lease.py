@@ -77,7 +77,8 @@ class Lease:
             record = _read(fd)
             if record is None:
                 return
-            # Another device may have taken the lease over.
+            # Fault (A27): another device may have taken the lease over. Its lease must
+            # not be deleted.
             if (record.device, record.process) == (mine.device, mine.process):
                 os.unlink(self._file)
 
@@ -103,7 +104,8 @@ class Lease:
         if self._other is None or self._other[0] != record:
             self._other = record, now
         seen_for = now - self._other[1]
-        # Clocks differ: a lease that never changes expires by our own clock.
+        # Fault (B50): clocks differ. A lease that never changes expires by our own
+        # clock, and one dated years ahead is ignored.
         return 0 < record.until - now <= DURATION + SKEW and seen_for < DURATION
 
     def _write(self, fd: int, now: float) -> None:
@@ -120,6 +122,8 @@ class Lease:
         """Opens the file and locks it, where the file system has locks. Raises BlockingIOError, OSError."""
         fd = os.open(
             self._file,
+            # Fault (H120): a link under this name would let us overwrite a file outside
+            # the vault.
             os.O_RDWR | create | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC,
             0o644,
         )
@@ -127,9 +131,12 @@ class Lease:
             try:
                 fcntl.flock(fd, fcntl.LOCK_EX | fcntl.LOCK_NB)
             except OSError as error:
+                # Some network file systems have no locks. There the lease alone must
+                # do.
                 if error.errno not in _NO_LOCKS:
                     raise
-            # Another process deleted the file between our two calls: its lock guards nothing.
+            # Fault (A27): another process deleted the file between our two calls. Its
+            # lock guards nothing.
             if os.fstat(fd).st_nlink == 0:
                 raise BlockingIOError
             yield fd

@@ -322,6 +322,8 @@ class NoteEditor:
         expected = _full_revision(options.expected, current)
         if expected is None or expected == current:
             return None
+        # Fault (A8): the caller planned on a text that is gone. Merged without its
+        # consent, its ops could hit other lines.
         if not options.merge:
             raise NoteChanged(command.note, expected, current)
         return self._recorder.inputs.bytes_of(expected)
@@ -444,7 +446,8 @@ class NoteEditor:
 
     def _settle(self, now: datetime, unsettled: Set[Unsettled]) -> list[Record]:
         """Finishes what an earlier transaction left to do. Returns the new records."""
-        # Before records are written: they are planned from the audit log as it was then.
+        # Fault (B33): records are planned from the audit log as it was before them. So
+        # interrupted writes come first.
         if "interrupted" in unsettled:
             self.writer.recovered(now)
         if "salvaged" in unsettled:
@@ -462,7 +465,8 @@ class NoteEditor:
     @contextmanager
     def _locked(self, now: datetime) -> Iterator[None]:
         """Locks the vault against other editors."""
-        # A user may delete the state folder under a process that lives for long, such as `mcp`.
+        # Fault (B43): a user may delete the state folder under a process that lives for
+        # long, such as `mcp`.
         self._state.mkdir(mode=0o700, parents=True, exist_ok=True)
         fd = os.open(self._state / LOCK, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o600)
         try:

@@ -136,12 +136,14 @@ class StaleSaveDetector:
         if head is None or head.revision == note.revision:
             return False
         snapshots = self._editor.writer.snapshots
-        # An interrupted write may have made it.
+        # Fault (B37): an interrupted write may have made it. Judged as a person's save,
+        # it would let the bot doubt its own lines.
         if any(write.path == note.path for write in self._editor.writer.begun()):
             return False
         age = now.timestamp() - note.stat.ctime_ns / 1e9
         last = snapshots.bytes_of(head.revision)
         is_complete = age >= QUIET_SECONDS and not half_saved(note.raw, last)
+        # Fault (A3): half a save lacks lines that no person deleted.
         if age < HOLD and not is_complete:
             return False
         snapshots.record(note.path, note.raw, at=now.timestamp())
@@ -156,13 +158,15 @@ class StaleSaveDetector:
             return
         unrecorded = {write.path for write in (*writer.begun(), *writer.finished())}
         for version in versions:
-            # A verdict would change the audit log from which the record of that write is planned.
+            # Fault (B33): a verdict would change the audit log from which the record of
+            # that write is planned.
             if version.path in unrecorded:
                 continue
             try:
                 is_judged = self._judge(version, now)
             except NotCurated:
-                # Of an INBOX page: a missing line there is a decision.
+                # Fault: of an INBOX page, a missing line is a decision and no stale
+                # save.
                 is_judged = True
             except (VaultMemoryError, OSError) as error:
                 logger.warning(
@@ -182,6 +186,7 @@ class StaleSaveDetector:
     def _judge(self, version: Version, now: datetime) -> bool:
         """Judges one version. False when that must wait: the note may be away for a moment only."""
         note = self._editor.there(version.path)
+        # Fault (C23): the note may be away for a moment only, as in a save by rename.
         if note is None:
             age = now.timestamp() - version.at
             return age >= HOLD and not self._came_or_went(version.path, now)
@@ -266,11 +271,13 @@ class StaleSaveDetector:
         if save.is_current:
             modified = save.note.stat.mtime_ns / 1e9
             arrived = save.note.stat.ctime_ns / 1e9
-            # A sync program sets the time at which the file was written on another device.
+            # Fault (D69): a sync program sets the time at which the file was written on
+            # another device.
             was_set_back = arrived - modified > SET_BACK_SECONDS
             if modified < first_write and was_set_back:
                 return True
-        # An editor that holds a lock from before the write has not loaded the note since.
+        # Fault (A7): an editor that holds a lock from before the write has not loaded
+        # the note since.
         folder, _, name = save.note.path.rpartition("/")
         locks = editor_locks(name)
         folder_path = os.path.join(self._editor.folder.root, folder)
@@ -312,6 +319,9 @@ def _doubted(
     """
     newest = nearness.index(True)
     oldest = len(nearness) - 1 - nearness[::-1].index(True)
+    # Fault (A10): a person may have removed, from an older text, the very lines that
+    # the bot removed as well. Two versions are then equally near, and the newer one
+    # hides the bot's other lines.
     if newest == oldest:
         return verdict
     newer_texts = (version.raw for version in seen[: newest + 1])

@@ -46,7 +46,8 @@ class ForgettingCalls:
             check_scopes(scopes)
         with self._edits.transaction(), self.vault.lock:
             if not dry_run:
-                # A turn in the drop folder would be recorded after its text is forgotten.
+                # Fault: a turn in the drop folder would be recorded after its text is
+                # forgotten.
                 self._conversations.take_dropped()
             return forget_text.forget(
                 self._edits, text, scopes=scopes, now=now, dry_run=dry_run

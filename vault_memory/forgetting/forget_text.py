@@ -134,6 +134,8 @@ def forget(
     work.count(moment)
     if dry_run:
         return work.result(None)
+    # Fault: another process may write the text again that it read before the first
+    # round. A program that writes it without a pause must not keep this call for ever.
     for number in range(ROUNDS):
         remaining_before = dict(work.report.remaining)
         work.report.remaining.clear()
@@ -257,9 +259,12 @@ class _ForgetRun:
         """Indexes the notes as they are now, and deletes older content from the index files."""
         indexing = self._edits.vault.indexing
         indexing.refresh()
-        # A note that is absent or cannot be read keeps its old chunks in a refresh.
+        # Fault: a note that is absent or cannot be read keeps its old chunks in a
+        # refresh.
         for path in self._notes_in_index():
             note.forget_note(indexing.index(), path)
+        # Fault (G118): another process may be building the next generation from notes
+        # that it read before.
         with state_file.lock(indexing.generations.folder / BUILDING):
             for file in index_erase.superseded(indexing.generations):
                 file.unlink(missing_ok=True)

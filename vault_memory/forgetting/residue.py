@@ -25,9 +25,11 @@ def files_below(root: Path) -> Iterator[tuple[str, Path]]:
         for name in sorted(names):
             file = Path(folder, name)
             try:
+                # Fault (H120): reading a pipe would block, and a link leads out of the
+                # vault.
                 is_plain = stat.S_ISREG(file.lstat().st_mode)
             except OSError:
-                # Another process deleted the file after the listing.
+                # Fault: another process deleted the file after the listing.
                 continue
             if is_plain:
                 yield file.relative_to(root).as_posix(), file
@@ -41,7 +43,8 @@ def is_in_file(file: Path, matcher: TextMatcher) -> bool:
         while block := stream.read(BLOCK_BYTES):
             if matcher.is_in_bytes(tail + block, escaped=is_escaped):
                 return True
-            # The text may begin in this block and end in the next one.
+            # Fault: the text may begin in this block and end in the next one. A search
+            # that misses it would report a false success.
             tail = block[-OVERLAP_BYTES:]
     return False
 

@@ -135,6 +135,8 @@ def take_back(
         if info.kind != "transcript"
     }
     count = sum(map(len, items_by_note.values()))
+    # Fault (H123): a note may talk a bot into a text so general that it is in every
+    # item.
     if count > MOST_ITEMS:
         raise TooManyItems(count)
     results = [

@@ -51,6 +51,8 @@ class TurnRetraction(Forgetter):
             turn = json.loads(line)
         except (ValueError, RecursionError):
             return line
+        # Fault: another turn may quote this id in its text. Only the line of the turn
+        # itself is blanked.
         if not isinstance(turn, dict) or turn.get("id") != self._turn_id:
             return line
         if not turn.get("text"):

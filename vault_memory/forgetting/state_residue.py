@@ -55,7 +55,7 @@ def orphaned_audits(root: Path, matcher: "TextMatcher") -> Iterator[tuple[str, s
             continue
         masked = matcher.masked(path)
         note = file.parent / stem
-        # A rename must not replace another audit file.
+        # Fault: a rename must not replace another audit file.
         is_free = masked != path and not (root / masked).exists()
         if is_free and not note.exists():
             yield path, masked
@@ -72,10 +72,11 @@ def running_daemon(state: Path) -> int | None:
         pid = int((state / "daemon.pid").read_text(encoding="ascii"))
         os.kill(pid, 0)
     except PermissionError:
-        # The process belongs to another user.
+        # Fault: the process belongs to another user. It may still have the text.
         return pid
     except (OSError, ValueError, OverflowError):
-        # A daemon that was killed leaves its file, with the id of no process.
+        # Fault (A26): a daemon that was killed leaves its file, with the id of no
+        # process.
         return None
     return None if pid == os.getpid() else pid
 

@@ -104,7 +104,8 @@ class Forgetter:
         self._revisions: Mapping[str, str] = {}
         self._patience = 0.0
         self._cache: dict[tuple[str, bytes], Redacted] = {}
-        # Names belong to no scope: only a call for all of the vault changes them.
+        # Fault (H124): names belong to no scope. Only a call for all of the vault
+        # changes them.
         mask_path = matcher.masked if scopes is None else str
         self._eraser = Eraser(
             lambda path, raw: self.cut(path, raw).raw, self._redact_record, mask_path
@@ -146,12 +147,15 @@ class Forgetter:
             for path, note in notes:
                 clean = self.cut(path, note.raw).raw
                 self._revisions[note.revision] = revision_of(clean)
-            # The audits come first: from then on no proposal contains the text.
+            # Fault: an INBOX page is written again from the audits. They come first:
+            # from then on no proposal contains the text.
             self._rewrite_all(self._files(report, notes=False), report, now)
             self._plan_waiting_again()
-            # What waits must be clean before any write gives it a chance.
+            # Fault: a note that becomes free gives a waiting write its chance. What
+            # waits must be clean before any write.
             writer.erase(self._eraser, now)
-            # INBOX pages come last: a line that disappears from one must decide nothing.
+            # Fault: a line that disappears from an INBOX page counts as a person's
+            # decision. These pages come last, when no proposal is left to decide.
             notes.sort(key=lambda file: self._kind(file[0]) == "inbox")
             self._rewrite_all(notes, report, now)
         # Writes the audit records of these writes.
@@ -227,7 +231,8 @@ class Forgetter:
             except NoteNotFound:
                 continue
             except VaultMemoryError as error:
-                # A file that cannot be read may contain the text: the report must name it.
+                # Fault (B40): a file that cannot be read may contain the text. The
+                # report must name it.
                 report.remaining[path] = error.message
 
     def _notes_with_text(self, report: RedactionReport) -> list[tuple[str, Note]]:
@@ -284,7 +289,8 @@ class Forgetter:
         )
         reason = self._wait_until_written(result, now)
         if reason is not None:
-            # Written later, it would find a note of which the report says that it remains.
+            # Fault: written later, it would find a note of which the report says that
+            # it remains.
             writer.discard(op_id)
         return reason
 
@@ -356,7 +362,7 @@ class Forgetter:
         """Returns the record of a write without the text; None where nothing of the write remains."""
         command = EditCommand.read(record)
         if command is None:
-            # A record of a newer version cannot be redacted in part.
+            # Fault: a record of a newer version cannot be redacted in part.
             is_affected = self._scopes is None and self._matcher.is_in_bytes(record)
             return None if is_affected else record
         redacted = self._redact_command(command)

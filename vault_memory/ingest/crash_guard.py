@@ -44,7 +44,8 @@ def reading(index: Index, note: Note) -> Iterator[None]:
         yield
     finally:
         if descriptor is not None:
-            # Unlinked before the lock ends: another process must not find a finished crumb.
+            # Fault: another process must not find a finished crumb. So it is unlinked
+            # before the lock ends.
             with suppress(OSError):
                 os.unlink(_crumb(index, note.path))
             os.close(descriptor)
@@ -69,6 +70,8 @@ def _leave_crumb(index: Index, note: Note) -> int | None:
         return None
     try:
         fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        # Fault (B49): out of memory, the system kills the process without a chance to
+        # clean up. Only what was written before tells the next start.
         crashes = _crashes(descriptor, note)
         if crashes < MOST_CRASHES:
             _write_crumb(descriptor, note, crashes + 1)
@@ -99,7 +102,7 @@ def _crashes(descriptor: int, note: Note) -> int:
         record = json.loads(os.pread(descriptor, 1 << 16, 0))
         return int(record["times"]) if record["revision"] == note.revision else 0
     except (ValueError, TypeError, KeyError, OverflowError):
-        # The crash may have torn the crumb itself.
+        # Fault (B49): the crash may have torn the crumb itself.
         return 0
 
 

@@ -67,12 +67,14 @@ def _embed_batch(
     sweep: str,
 ) -> bool:
     """Embeds and stores a batch. Returns False, and stores nothing, after a newer `sweep`."""
-    # Outside of any transaction: a slow model must not keep others from writing.
+    # Fault: a slow model must not keep others from writing. So no transaction is open
+    # here.
     embeddings = embedder.embed([text for _, text in batch])
     keys = [key for key, _ in batch]
     with index.transaction():
         if index.get(vectors.SWEPT) != sweep:
-            # The user forgot something meanwhile: a vector of that text must not come back.
+            # Fault: the user forgot something meanwhile. A vector of that text must not
+            # come back.
             return False
         rows = zip(keys, embeddings, strict=True)
         vectors.put(index.connection, model, list(rows))

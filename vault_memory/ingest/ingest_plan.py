@@ -36,7 +36,8 @@ def plan_ingest(
         if previous is not None:
             needs_reading = differs(previous, stat)
         else:
-            # A note that crashed its parser is left alone until its file changes.
+            # Fault (B49): a note that crashed its parser is left alone until its file
+            # changes.
             is_parked = parked.get(path) == stamp(stat)
             needs_reading = not is_parked and is_memory(path)
         if needs_reading:
@@ -46,7 +47,8 @@ def plan_ingest(
     for path in indexed:
         if path in listing.entries:
             continue
-        # A folder that cannot be listed is no proof that its notes were deleted.
+        # Fault (E96): a folder that cannot be listed is no proof that its notes were
+        # deleted.
         if listing.covers(path):
             removed.append(path)
         else:
@@ -56,7 +58,8 @@ def plan_ingest(
 
 def differs(previous: IndexedFile, stat: tuple[int, ...]) -> bool:
     """Whether a file may differ from the index: by size, times or inode, or not settled yet."""
-    # A note that was read while it was young may have changed without a change of its times.
+    # Fault (C60): a note that was read while it was young may have changed without a
+    # change of its times.
     if previous.state != State.SETTLED:
         return True
     return previous[:4] != stat[:4]

@@ -28,7 +28,8 @@ def is_heavy(index: Index, note: Note) -> bool:
     """Whether indexing this note, or removing its old chunks, could delay others."""
     if is_large(note.raw):
         return True
-    # A large note that was emptied: deleting its chunks takes as long as writing them did.
+    # A large note that was emptied: deleting its chunks takes as long as writing them
+    # did.
     indexed = index.bytes_of(note.path)
     return indexed >= LARGE and 2 * len(note.raw) < indexed
 
@@ -43,7 +44,8 @@ class Allowance:
         """Whether the query is answered without the newest text of this note."""
         if not is_heavy(index, note):
             return False
-        # A hostile note of 260,000 bullets takes a second, and a folder may have many of them.
+        # Fault (H122): a hostile note of 260,000 bullets takes a second, and a folder
+        # may have many of them.
         line_count = note.raw.count(b"\n")
         steps = line_count + len(note.raw) // BYTES_OF_A_STEP
         if steps > self._steps:

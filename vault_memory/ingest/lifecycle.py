@@ -98,14 +98,16 @@ class Indexing:
             if self._number != self.generations.current:
                 return False
             self._pointer_stamp = stamp
-        # In a folder that was deleted and made again, numbers repeat. Inodes differ.
+        # Fault (C43): in a folder that was deleted and made again, numbers repeat.
+        # Inodes differ.
         return self._ino == self.generations.ino(self._number)
 
     def _use(self, index: Index) -> None:
         """Makes this index the open one."""
         self._index = index
         self._pointer_stamp = (-1, -1, -1)
-        # Another process may have moved the pointer already: ask the file for its number.
+        # Fault (G118): another process may have moved the pointer already. So the file
+        # is asked for its number.
         self._number = self.generations.number_of(index)
         self._ino = self.generations.ino(self._number)
 
@@ -114,6 +116,8 @@ class Indexing:
         number = self._number
         self.close()
         self._number = 0
+        # Fault: another process may have built a new index since. That one must not be
+        # set aside.
         if is_damage(error) and number and number == self.generations.current:
             self.generations.set_aside(number)
 
@@ -160,13 +164,16 @@ class Indexing:
 
         def fill(index: Index) -> None:
             reports.append(self.ingest(index).scan(progress=_scan_progress(progress)))
-            # A build takes minutes; notes that are saved meanwhile would be missing.
+            # Fault (G118): a build takes minutes. Notes that are saved meanwhile would
+            # be missing. A vault that changes without a pause must not keep the build
+            # from its end.
             for _ in range(CATCH_UP):
                 if not self.ingest(index).scan().changed:
                     break
 
         self.generations.folder.mkdir(parents=True, exist_ok=True, mode=0o700)
-        # Of two processes that begin at once, the second waits and finds the index of the first.
+        # Fault: two processes that begin at once would build the same index twice. The
+        # second waits, and finds the index of the first.
         with state_file.lock(self.generations.folder / "build.lock"):
             index = None if anyway else self.generations.open()
             if index is not None and index.get(RULES) == self.rules:
@@ -230,7 +237,7 @@ class Indexing:
         self.folder.check_identity(self.marker.vault)
         ingest = self.ingest(leave=self._allowance()) if briefly else self.ingest()
         connection = ingest.index.connection
-        # A query must not wait for a process that writes a large note.
+        # Fault (H122): a query must not wait for a process that writes a large note.
         connection.set_busy_timeout(BUSY_PATIENCE_MILLISECONDS)
         try:
             report = ingest.scan(progress=_scan_progress(progress))

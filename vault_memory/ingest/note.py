@@ -102,7 +102,8 @@ def indexed_file(
     read_ns: int,
 ) -> IndexedFile:
     """Returns the size, times, inode and revision that reveal the next change of a file."""
-    # A file read so soon after its own time may change again within the same tick of the clock.
+    # Fault (C60): a file read so soon after its own time may change again within the
+    # same tick of the clock.
     is_racy = read_ns - note.stat.ctime_ns < CLOCK_TICK_NS
     stat = NEVER if is_racy else note.stat
     return IndexedFile(

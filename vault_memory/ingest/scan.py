@@ -113,7 +113,8 @@ class Ingest:
         for path in (*plan.removed, *plan.unseen):
             self.index.set_state(path, State.MISSING)
         for path in parked:
-            # A folder that cannot be listed is no proof that the file was deleted.
+            # Fault (E96): a folder that cannot be listed is no proof that the file was
+            # deleted.
             if path not in listing.entries and listing.covers(path):
                 self.index.unpark(path)
         unread = [
@@ -162,7 +163,7 @@ class Ingest:
             try:
                 note = self.read(path)
             except NoteUnreadable:
-                # The mount may be lost: the index keeps the old text.
+                # Fault (C57): the mount may be lost. The index keeps the old text.
                 continue
             if note is not None:
                 delta += self.ingest(note, State.SETTLED) or Delta()

@@ -65,7 +65,8 @@ class TurnIngest:
             return None
         index.connection.set_busy_timeout(PATIENCE_MILLISECONDS)
         try:
-            # Another process could read an older state of the file and write it after this one.
+            # Fault: another process could read an older state of the file and write it
+            # after this one.
             with index.transaction():
                 file = index.file(path)
                 end = self._ends.get(path) or _start()
@@ -89,7 +90,8 @@ class TurnIngest:
             indexed = note.raw[: index.bytes_of(path)]
             end = _start().after(indexed)
             if indexed.endswith(b"\n") and end.is_of(file):
-                # The last line may be torn: another process may append at this moment.
+                # Fault (B42): the last line may be torn. Another process may append at
+                # this moment.
                 missing = note.raw[end.size : note.raw.rfind(b"\n") + 1]
                 if not missing:
                     return None
@@ -130,6 +132,8 @@ class TurnIngest:
 
 def _file_of(end: _End) -> IndexedFile:
     """Describes the file without its times, so that the next scan compares it again."""
+    # Fault (C60): a person may edit the log in the same clock tick. With these times
+    # the next scan compares it again.
     stat = (NEVER.size, NEVER.mtime_ns, NEVER.ctime_ns, NEVER.ino)
     return IndexedFile(*stat, end.digest.hexdigest(), State.SETTLED)
 

@@ -43,7 +43,8 @@ class Worker:
             _send(process.stdin, (raw, place))
             answer = _receive(process.stdout)
         except (OSError, EOFError):
-            # The system killed the process: out of CPU time or memory.
+            # Fault (H122): the system killed the process, because it is out of CPU time
+            # or memory.
             self.stop()
             raise NoteTooSlow(
                 f"it takes more than {BUDGET_SECONDS} s, or too much memory, to read"
@@ -87,6 +88,7 @@ def _receive(pipe: IO[bytes]) -> object:
 
 def _read(pipe: IO[bytes], length: int) -> bytes:
     raw = pipe.read(length)
+    # Fault (H122): the process was killed while it wrote its answer.
     if len(raw) < length:
         raise EOFError
     return raw
@@ -97,6 +99,8 @@ def _limit() -> None:
     import resource
 
     used = resource.getrusage(resource.RUSAGE_SELF)
+    # Fault (H122): a loop in a regular expression cannot be interrupted by Python. The
+    # system's limit of CPU time ends it.
     soft = int(used.ru_utime + used.ru_stime) + BUDGET_SECONDS
     resource.setrlimit(
         resource.RLIMIT_CPU, (soft, resource.getrlimit(resource.RLIMIT_CPU)[1])
@@ -121,7 +125,8 @@ def serve(requests: IO[bytes], answers: IO[bytes]) -> None:
 
 
 if __name__ == "__main__":
-    # Ctrl-C reaches the whole process group. The daemon handles it, and closes the pipe.
+    # Fault: Ctrl-C reaches the whole process group. The daemon handles it, and closes
+    # the pipe.
     signal.signal(signal.SIGINT, signal.SIG_IGN)
     with suppress(OSError):
         # Queries and small notes have priority.

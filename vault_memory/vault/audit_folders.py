@@ -84,7 +84,8 @@ class AuditFolders:
             if match is not None:
                 note = match["note"]
                 notes[note] = (*notes.get(note, ()), audit)
-        # The folder may change again within the same tick of its change time.
+        # Fault (C60): the folder may change again within the same tick of its change
+        # time.
         is_racy = abs(time.time_ns() - signature[-1]) < TICK_NS
         if is_racy:
             signature = ()

@@ -24,6 +24,8 @@ class Clock:
 
     def looked(self, now: float) -> "Clock":
         """Returns the state after one more reading."""
+        # Fault (B50): a computer that was off and a clock that jumped look the same.
+        # Nothing counts as old until the clock ran for a week.
         has_leapt = now - self.seen > LEAP
         was_set_back = now < self.seen - BACK
         if has_leapt or was_set_back:

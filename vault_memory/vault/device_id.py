@@ -35,7 +35,7 @@ def device_of(state: Path) -> str:
     if saved:
         return saved
     state_file.write(file, _make_name(state) + "\n")
-    # Two processes may start at once: both use the name that is in the file in the end.
+    # Two processes may start at once. Both use the name that is in the file in the end.
     return _read_name(file)
 
 

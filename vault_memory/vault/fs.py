@@ -178,11 +178,15 @@ class RealFiles:
     def open(self, folder: int, name: str) -> int:
         return os.open(
             name,
+            # Fault (H120): a link leads out of the vault, and opening a pipe blocks
+            # until a program writes to it.
             os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC,
             dir_fd=folder,
         )
 
     def create(self, folder: int, name: str, *, private: bool) -> int:
+        # Fault (H120): another program may have planted a file or a link under this
+        # name.
         flags = os.O_RDWR | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW | os.O_CLOEXEC
         return os.open(name, flags, 0o600 if private else 0o666, dir_fd=folder)
 
@@ -197,7 +201,7 @@ class RealFiles:
     def write(self, fd: int, raw: bytes) -> None:
         remaining = memoryview(raw)
         while remaining:
-            # A nearly full disk takes fewer bytes than it is given.
+            # Fault (B39): a nearly full disk takes fewer bytes than it is given.
             written = os.write(fd, remaining)
             remaining = remaining[written:]
 
@@ -254,6 +258,7 @@ class RealFiles:
         try:
             return {name: os.getxattr(fd, name) for name in os.listxattr(fd)}
         except OSError as error:
+            # Fault (A31): FAT and some network file systems have no attributes to lose.
             if error.errno in UNSUPPORTED:
                 return {}
             raise
@@ -266,14 +271,16 @@ class RealFiles:
             return None
         lease = fcntl.F_WRLCK if readers_too else fcntl.F_RDLCK
         try:
-            # A process that opens the file now breaks the lease: the system sends us a signal,
-            # and its default, SIGIO, would end the process.
+            # Fault: a process that opens the file now breaks the lease. The system
+            # sends us a signal, and its default, SIGIO, would end the process.
             fcntl.fcntl(fd, fcntl.F_SETSIG, signal.SIGURG)
             fcntl.fcntl(fd, fcntl.F_SETLEASE, lease)
+            # Fault (A5): an editor may open the file between the two calls.
             is_unbroken = fcntl.fcntl(fd, fcntl.F_GETLEASE) == lease
             fcntl.fcntl(fd, fcntl.F_SETLEASE, fcntl.F_UNLCK)
         except OSError as error:
-            # The same errors mean that only the owner of a file may set a lease.
+            # Fault: the same errors mean that only the owner of a file may set a lease.
+            # Taken for an open editor, a displaced file would never be removed.
             is_refused = error.errno in (errno.EAGAIN, errno.EACCES)
             return False if is_refused and _may_lease(fd) else None
         return is_unbroken
@@ -307,7 +314,8 @@ def move_between(old_folder: int, old: str, new_folder: int, new: str) -> None:
             dst_dir_fd=new_folder,
             follow_symlinks=False,
         )
-        # A disk that saw only the unlink would have no name for the file at all.
+        # Fault (B35): a disk that saw only the unlink would have no name for the file
+        # at all.
         os.fsync(new_folder)
         os.unlink(old, dir_fd=old_folder)
 

@@ -75,7 +75,8 @@ def _append_lines(root: str | os.PathLike[str], path: str, lines: bytes) -> Appe
         finally:
             os.close(fd)
         if appended.offset == 0:
-            # A power loss could take the name of a new log.
+            # Fault (B35): a power loss could take the name of a new log, and with it
+            # the records that are on the disk.
             os.fsync(folder)
     finally:
         os.close(folder)
@@ -83,9 +84,11 @@ def _append_lines(root: str | os.PathLike[str], path: str, lines: bytes) -> Appe
 
 
 def _append(fd: int, lines: bytes) -> Appended:
+    # Fault: two processes that append at once could cut each other's lines.
     fcntl.flock(fd, fcntl.LOCK_EX)
     size = os.fstat(fd).st_size
-    # A crash during an append leaves a line without its end: the next record gets its own line.
+    # Fault (B42): a crash during an append leaves a line without its end. The next
+    # record gets its own line.
     is_torn = size > 0 and os.pread(fd, 1, size - 1) != b"\n"
     raw = b"\n" + lines if is_torn else lines
     _write(fd, raw)
@@ -174,7 +177,7 @@ def merge_records(logs: Iterable[bytes]) -> bytes:
     for raw in logs:
         for line in raw.split(b"\n"):
             record = _record(line)
-            # A power loss leaves zeros where a line should be.
+            # Fault (B42): a power loss leaves zeros where a line should be.
             if record is None and not line.strip(b"\0 \t\r"):
                 continue
             key, moment = _key_and_moment(record or {}, line)
@@ -202,7 +205,8 @@ def _line(record: Record) -> bytes:
         text = json.dumps(record, ensure_ascii=False, separators=(",", ":"))
         return text.encode() + b"\n"
     except UnicodeEncodeError:
-        # A name of a file that is not UTF-8 has surrogates, which JSON can only escape.
+        # Fault (C58): a name of a file that is not UTF-8 has surrogates, which JSON can
+        # only escape.
         return json.dumps(record, separators=(",", ":")).encode() + b"\n"
 
 
@@ -210,7 +214,8 @@ def _record(line: bytes) -> dict[str, object] | None:
     try:
         payload = json.loads(line)
     except (ValueError, RecursionError):
-        # A crash tore the line, or a person edited it.
+        # Fault (B42, G116): a crash tore the line, or a person edited it. Deep brackets
+        # of a hostile line raise RecursionError.
         return None
     return payload if isinstance(payload, dict) else None
 
@@ -219,5 +224,6 @@ def _write(fd: int, raw: bytes) -> None:
     """Writes all bytes. The system takes them in one step unless the disk is nearly full."""
     remaining = memoryview(raw)
     while remaining:
+        # Fault (B39): a nearly full disk takes fewer bytes than it is given.
         written = os.write(fd, remaining)
         remaining = remaining[written:]

@@ -62,6 +62,8 @@ class Listing:
 
     def covers(self, path: str) -> bool:
         """Whether a path that is missing in `entries` is certainly absent."""
+        # Fault (C57): what an incomplete listing lacks is unknown. Taken for deleted,
+        # the notes would be removed everywhere.
         if self.truncated or "" in self.unknown:
             return False
         while path:
@@ -138,6 +140,8 @@ class _Walk:
                         folders.append(entry.name)
                         continue
                     self._add_file(entry, prefix)
+                    # Fault (F110): a folder of another program, such as a cache, may
+                    # have millions of files. The rest is unknown, and not deleted.
                     if len(files) >= MOST:
                         reason = f"there are more than {MOST:,} files"
                         self.listing.unknown[prefix[:-1]] = reason
@@ -172,6 +176,8 @@ class _Walk:
         if reason := unreadable(name):
             self.listing.unknown[path] = reason
             return
+        # Fault (F110): each level keeps a descriptor open. A broken mount shows levels
+        # without end.
         if depth >= DEEPEST:
             self.listing.unknown[path] = f"it is more than {DEEPEST} folders deep"
             return
@@ -192,13 +198,15 @@ class _Walk:
         except OSError as error:
             self._add_unknown(prefix + entry.name, error)
             return None
+        # Fault (H120): reading a pipe or a device could block for ever.
         if not stat.S_ISREG(status.st_mode):
             self.listing.unknown[prefix + entry.name] = "it is no plain file"
             return None
         return Stat.of(status)
 
     def _add_unknown(self, path: str, error: OSError) -> None:
-        # A folder that cannot be listed proves nothing: its notes must not count as deleted.
+        # Fault (E96): a folder that cannot be listed proves nothing. Its notes must not
+        # count as deleted.
         self.listing.unknown[path] = error.strerror or str(error)
 
     def _add_link(self, path: str) -> None:

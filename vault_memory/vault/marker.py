@@ -47,6 +47,8 @@ def read_marker(root: str | os.PathLike[str]) -> Marker | None:
 
     Raises VaultUnreachable when it cannot be read, VaultTooNew when a newer version made it.
     """
+    # Fault (H120): a link could name another vault's id, and a pipe would block each
+    # start.
     flags = os.O_RDONLY | os.O_CLOEXEC | os.O_NOFOLLOW | os.O_NONBLOCK
     try:
         fd = os.open(os.path.join(root, NAME), flags)
@@ -55,6 +57,8 @@ def read_marker(root: str | os.PathLike[str]) -> Marker | None:
     except OSError as error:
         raise _unreadable(root, error) from None
     try:
+        # Fault (H122): another file may have this name. No more of it is read than a
+        # marker can have.
         raw = os.read(fd, _LONGEST)
     except OSError as error:
         raise _unreadable(root, error) from None
@@ -80,6 +84,7 @@ def _parse(root: str, raw: bytes) -> Marker:
             hint="restore it from another device or a backup;"
             " if there is none, delete it and start again",
         ) from None
+    # Fault: an older version would misread a newer vault, and write into it.
     if number > FORMAT:
         raise VaultTooNew(root, number)
     return Marker(vault, number)
@@ -99,6 +104,8 @@ def ensure_marker(root: str | os.PathLike[str]) -> Marker:
     try:
         _write(temporary, body)
         try:
+            # Fault: a rename would replace the marker of another process, and one vault
+            # would have two ids.
             os.link(temporary, target, follow_symlinks=False)
         finally:
             os.unlink(temporary)

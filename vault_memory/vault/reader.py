@@ -93,7 +93,8 @@ class Folder:
         try:
             status = os.fstat(fd)
             root_id = (status.st_dev, status.st_ino)
-            # An empty mount point must not look like a vault whose notes were all deleted.
+            # Fault (C57): an empty mount point must not look like a vault whose notes
+            # were all deleted.
             if self._root_id is not None and root_id != self._root_id:
                 raise VaultUnreachable(_AWAY.format(root=self.root), hint=_AWAY_HINT)
             yield fd
@@ -259,6 +260,8 @@ class Folder:
                 f"`{self.root}` cannot be reached: {error.strerror}", hint=_AWAY_HINT
             ) from None
         marker = read_marker(self.root)
+        # Fault (C57): the folder exists, but it may be the mount point of a disk that
+        # is not mounted.
         if marker is None:
             raise VaultUnreachable(
                 f"`{self.root}` exists, but not its marker `{NAME}`:"
@@ -290,16 +293,20 @@ def _read(fd: int, path: str, max_bytes: int) -> Note:
     before = os.fstat(fd)
     if stat.S_ISDIR(before.st_mode):
         raise NoteNotFound(path)
+    # Fault (H120): a pipe never ends, and reading a device may have an effect.
     if not stat.S_ISREG(before.st_mode):
         raise NoteUnreadable(path, "it is no plain file")
+    # Fault (H122): a huge file would fill the memory before its parser could refuse it.
     if before.st_size > max_bytes:
         raise NoteTooLarge(path, before.st_size, max_bytes)
     raw = _read_bytes(fd, before.st_size, max_bytes)
     after = os.fstat(fd)
+    # Fault (H122): the file grew while it was read.
     if len(raw) > max_bytes:
         raise NoteTooLarge(path, max(after.st_size, len(raw)), max_bytes)
     first, second = Stat.of(before), Stat.of(after)
-    # An editor that writes during the read leaves half of the old and half of the new text.
+    # Fault (A4): an editor that writes during the read leaves half of the old and half
+    # of the new text.
     stable = first == second and len(raw) == first.size
     # Loading hashlib costs 4 ms, and most searches read no note.
     from hashlib import sha256
@@ -314,6 +321,8 @@ def _read_bytes(fd: int, expected: int, limit: int) -> bytes:
         return raw
     blocks = [raw]
     size = len(raw)
+    # Fault (H122): a file that a program extends without end must not be read without
+    # end.
     while size <= limit:
         block = os.read(fd, min(_BLOCK, limit + 1 - size))
         if not block:

@@ -33,7 +33,8 @@ def open_beneath(root: int, path: str) -> int:
         except OSError as error:
             if error.errno == errno.ENOSYS:
                 _linux.available = False
-            # The system call filter of a container answers EPERM for a call it does not know.
+            # Fault: the system call filter of a container answers EPERM for a call it
+            # does not know.
             elif error.errno != errno.EPERM:
                 raise
     return open_stepwise(root, path)
@@ -42,12 +43,14 @@ def open_beneath(root: int, path: str) -> int:
 def open_stepwise(root: int, path: str) -> int:
     """Opens a file by one O_NOFOLLOW step for each folder, for systems without openat2."""
     *folders, name = path.split("/")
-    # A step to the parent folder could leave the vault.
+    # Fault (H119): a step to the parent folder could leave the vault.
     if not {"", ".", ".."}.isdisjoint((*folders, name)):
         raise OSError(errno.EXDEV, os.strerror(errno.EXDEV), path)
     current = root
     try:
         for folder in folders:
+            # Fault (H120): a program may swap a folder for a link between two steps.
+            # Each step starts from an open folder, and follows no link.
             below = os.open(folder, _STEP, dir_fd=current)
             if current != root:
                 os.close(current)
@@ -69,6 +72,7 @@ class _Openat2:
         import ctypes
 
         if self._call is None:
+            # Fault (H120): links below /proc lead to any open file of the process.
             self._how = (ctypes.c_uint64 * 3)(
                 _FLAGS, 0, _BENEATH | _NO_MAGICLINKS | _NO_SYMLINKS
             )

@@ -140,13 +140,15 @@ class Snapshots:
         try:
             return zlib.decompress(row[0])
         except zlib.error as error:
-            # A disk changed bytes of a long value: SQLite has no checksum that would notice.
+            # Fault (B45): a disk changed bytes of a long value. SQLite has no checksum
+            # that would notice.
             self._journal.repair(f"a version cannot be unpacked: {error}")
             return None
 
     def drop_unused(self) -> None:
         """Deletes bytes that no row names; call it within a transaction."""
-        # Pending writes and displaced files name bytes that are in no chain yet.
+        # Fault (A5): pending writes and displaced files name bytes that are in no chain
+        # yet. Without those bytes no late save can be merged.
         self._journal.change(_DROP_UNUSED)
 
     # --- Adding versions ---
@@ -199,7 +201,8 @@ class Snapshots:
         with self._journal.transaction():
             for path, raw in versions:
                 self.add(path, self.keep(raw), at=at, by="person", kept=True)
-            # A backup lacks lines that no person deleted: these versions are no saves to judge.
+            # Fault (B46): a backup lacks lines that no person deleted. Judged as saves,
+            # these versions would make the bot believe so.
             self._journal.change("DELETE FROM unjudged")
 
     # --- Reading versions ---

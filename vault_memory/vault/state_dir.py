@@ -93,7 +93,8 @@ def state_of(root: Path, marker: Marker, environment: Mapping[str, str]) -> Stat
 
 def _is_copy(root_path: str, registered: str, marker: Marker) -> bool:
     """Whether the registered folder still is the vault of this marker, and is not `root_path`."""
-    # A case-folding file system or a bind mount gives one folder two paths.
+    # Fault (F108): a case-folding file system or a bind mount gives one folder two
+    # paths.
     return _is_live(Path(registered), marker) and not os.path.samefile(
         registered, root_path
     )
@@ -104,7 +105,7 @@ def first_marker(root: Path, environment: Mapping[str, str]) -> Marker:
 
     Raises VaultUnreachable if the folder was a vault already.
     """
-    # The folder may be the empty mount point of a disk that has the vault.
+    # Fault (C57): the folder may be the empty mount point of a disk that has the vault.
     if _was_a_vault(os.path.realpath(root), state_root(environment)):
         raise VaultUnreachable(
             f"`{root}` was a vault, and its marker `{MARKER}` is gone:"
@@ -194,7 +195,7 @@ def _registered_root(place: Path) -> str | None:
     try:
         return str(json.loads(place.read_text(encoding="utf-8"))["path"])
     except (OSError, ValueError, KeyError, TypeError):
-        # A damaged file names no folder: the vault registers itself again.
+        # Fault (B42): a damaged file names no folder. The vault registers itself again.
         return None
 
 

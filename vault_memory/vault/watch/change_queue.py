@@ -61,6 +61,8 @@ class ChangeQueue:
     def dirty(self, path: str, *, closed: bool | None) -> None:
         """Adds a note that may have changed; `closed`: whether the save ended, None if unclear."""
         with self._ready:
+            # Fault: a change of attributes must not end the wait for a save that is
+            # under way.
             if closed is None:
                 closed = self._paths.get(path, True)
             self._paths[path] = closed
@@ -83,7 +85,7 @@ class ChangeQueue:
             self._ready.notify()
 
     def _rescan(self, reason: str, *, sweep: bool = False) -> None:
-        # A routine sweep must not hide that another rescan has a cause.
+        # Fault: a routine sweep must not hide that another rescan has a cause.
         has_cause = bool(self._reason)
         self._sweep = sweep and (self._sweep or not has_cause)
         if not (sweep and has_cause):
@@ -152,7 +154,8 @@ class ChangeQueue:
     def take(self) -> ChangeHints:
         """Returns all hints so far, and forgets them."""
         with self._ready:
-            # The events before a marker may be among the lost ones: it waits for the rescan.
+            # Fault (C52): the events before a marker may be among the lost ones. It
+            # waits for the rescan.
             marks = [] if self.lost else self._reached
             hints = ChangeHints(
                 frozenset(self._paths),

@@ -122,6 +122,8 @@ class DebounceTable:
         state = self._state_at_look(path, now)
         state.revision = None
         state.failures += 1
+        # Fault (B40): a disk that fails now proves nothing about the note, and is not
+        # asked in a busy loop.
         first, most = RETRY
         state.due = now + min(most, first * 2 ** min(state.failures - 1, 10))
 
@@ -143,7 +145,8 @@ class DebounceTable:
         if note is not None and not note.stable:
             return self._decide_torn(state, now)
         self._note_revision(state, note, now, quiet)
-        # The settled version again: an editor saved without a change, or a save was undone.
+        # The settled version again: an editor saved without a change, or a save was
+        # undone.
         settled_revision = settled.revision if settled else None
         if note is not None and note.revision == settled_revision:
             self.drop(path)
@@ -178,7 +181,8 @@ class DebounceTable:
     def _decide_torn(self, state: _State, now: float) -> DebounceDecision:
         """Decides about a file that was written while it was read: look again soon."""
         state.revision, state.changed = None, now
-        # A program that writes without a pause must not keep its note from the search for ever.
+        # Fault (A22): a program that writes without a pause must not keep its note from
+        # the search for ever.
         if now - state.since >= CAP:
             state.since = now
             state.failures = 0
@@ -198,7 +202,8 @@ class DebounceTable:
         now: float,
     ) -> DebounceDecision:
         is_empty = note is None or not note.raw
-        # Editors and sync programs make a note disappear or shrink for a moment during a save.
+        # Fault (C23, C64): editors and sync programs make a note disappear or shrink
+        # for a moment during a save.
         is_doubtful = is_empty or _is_cut_off(note, settled)
         agreement = HOLD if is_doubtful else APART
         ripe = max(state.changed + QUIET, state.agreed + agreement)
@@ -216,6 +221,7 @@ def _is_cut_off(note: "Note | None", settled: Settled | None) -> bool:
     """
     if note is None:
         return False
+    # Fault (A4): editors write in blocks, and a block may end inside a character.
     if ends_within_character(note.raw):
         return True
     if settled is None or len(note.raw) >= settled.size:

@@ -87,7 +87,8 @@ class FolderEvents(InotifyFD):
         waiting = [prefix]
         while waiting:
             prefix = waiting.pop()
-            # The watch comes before the listing: no new folder can fall between.
+            # Fault (C54, C59): the watch comes before the listing, so that no new
+            # folder can fall between.
             if self._watch(prefix) and prefix.count("/") < DEEPEST:
                 waiting += self._folders_in(prefix)
 
@@ -115,12 +116,14 @@ class FolderEvents(InotifyFD):
                 self._register(watch, prefix)
                 return True
         number = ctypes.get_errno()
+        # Fault (C53): without a free watch, a folder would be deaf without a sign.
+        # Another error means that the folder is gone, and an event of that follows.
         if not prefix or number in _NO_MORE:
             raise OSError(number, os.strerror(number), os.fsdecode(path))
         return False
 
     def _register(self, watch: int, prefix: str) -> None:
-        # The system returns the old watch of a folder that was renamed.
+        # Fault (C55): the system returns the old watch of a folder that was renamed.
         previous = self._prefixes.get(watch, prefix)
         if previous != prefix and self._watches.get(previous) == watch:
             del self._watches[previous]
@@ -161,7 +164,8 @@ class FolderEvents(InotifyFD):
         try:
             super().run()
         except Exception as error:
-            # Without its thread a watcher would be deaf, and say that all is well.
+            # Fault (C58): without its thread a watcher would be deaf, and say that all
+            # is well.
             if self.should_keep_running():
                 self._receiver.lose(
                     f"the thread that watches ended ({type(error).__name__}: {error})"
@@ -170,12 +174,15 @@ class FolderEvents(InotifyFD):
     def handle_event(self, event: InotifyEvent) -> None:
         """Turns one event into a hint."""
         mask = event.mask
+        # Fault (C52): the system dropped events, and does not say which.
         if mask & Event.IN_Q_OVERFLOW:
             self._receiver.lose("more happened at once than the system could report")
             return
         prefix = self._prefix_of(event)
         if prefix is None:
             return
+        # Fault (C56, C57): the watch follows the old folder. Events of the folder that
+        # takes its place would never come.
         if not prefix and mask & _ROOT_GONE:
             self._receiver.lose("the vault's folder was moved, removed or unmounted")
         elif mask & Event.IN_ISDIR:
@@ -203,11 +210,12 @@ class FolderEvents(InotifyFD):
             self._receiver.rescan("the vault's marker changed")
 
     def _handle_note(self, prefix: str, name: str, mask: int) -> None:
-        # Only a listing can report a name that is not valid text.
+        # Fault (C58): only a listing can report a name that is not valid text.
         if unreadable(name):
             self._receiver.subtree(prefix[:-1])
         elif not ignored(name) or conflict_copy(name):
-            # A change of attributes does not prove that the save is complete, or under way.
+            # Fault: `touch` and `chmod` change attributes. That does not prove that a
+            # save is complete, or under way.
             closed = None if mask & Event.IN_ATTRIB else bool(mask & _SAVED)
             self._receiver.dirty(prefix + name, closed=closed)
 
@@ -215,11 +223,13 @@ class FolderEvents(InotifyFD):
         if name.startswith("."):
             return
         path = prefix + name
+        # Fault (C55): the watches below a folder that moved report its files under the
+        # old path.
         if mask & (_WENT | Event.IN_MOVED_TO):
             self._unwatch(path + "/")
         if not mask & _WENT:
             self._arm_new_folder(path + "/" if name else prefix)
-        # Files may have come into a new folder before it was watched.
+        # Fault (C54): files may have come into a new folder before it was watched.
         self._receiver.subtree(path if name else prefix[:-1])
 
     def _arm_new_folder(self, prefix: str) -> None:

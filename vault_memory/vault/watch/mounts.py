@@ -42,7 +42,7 @@ def file_system(path: str, mountinfo: str) -> str:
             continue
         point = _ESCAPED.sub(_unescape, fields[_MOUNT_POINT])
         contains = path == point or path.startswith(point.rstrip("/") + "/")
-        # Of two mounts on one point the later one covers the earlier.
+        # Fault (C56): of two mounts on one point the later one covers the earlier.
         if contains and len(point) >= longest:
             longest, kind = len(point), right.split(" ")[0]
     return kind

@@ -197,7 +197,8 @@ class Watcher:
             self._look(now)
 
     def _notice_sleep(self, now: float) -> None:
-        # A computer that sleeps drops the events of other computers and of a remounted disk.
+        # Fault (B51): a computer that sleeps drops the events of other computers and of
+        # a remounted disk. The monotonic clock stands still meanwhile.
         ahead = self._wall() - now
         if abs(ahead - self._ahead) > SLEPT:
             self._queue.rescan("the computer slept, or its clock was set")
@@ -213,6 +214,8 @@ class Watcher:
 
     def _look(self, now: float) -> None:
         """Requests the sweep, or the next poll."""
+        # Fault (C56): some programs replace the folder by a mount, of which inotify
+        # says nothing.
         if self._root_moved():
             self._set_watches("the vault's folder was replaced")
         elif self.mode == "polling" and not self._never and now >= self._next_arm:
@@ -246,6 +249,8 @@ class Watcher:
             del self._missed[path]
         if not unheard or self.mode != "inotify":
             return
+        # Fault (C62, C68): a memory map and some container mounts change files without
+        # an event.
         self._deaf += 1
         if self._deaf >= DEAF_AFTER:
             self._never = (
@@ -283,7 +288,8 @@ class Watcher:
         self.healthy = self._deaf < DEAF_AFTER
         self._refused = 0
         now = self._now()
-        # A storm of lost events must not become a storm of setting watches.
+        # Fault (C52): a storm of lost events must not become a storm of setting
+        # watches.
         self._next_arm = now + max(_LEAST_PAUSE, 10 * (now - began))
         self._next_look = now + self._look_seconds(is_polling=bool(self._never))
         self._queue.rescan(reason)
@@ -301,7 +307,7 @@ class Watcher:
         logger.warning("polling every %g s: %s", self._poll_seconds, self.reason)
         now = self._now()
         if error.errno in (errno.ENOENT, errno.ENOTDIR):
-            # The disk may be mounted again at any time.
+            # Fault (C57): the disk may be mounted again at any time.
             self._next_arm = now + self._poll_seconds
         else:
             self._next_arm = now + self._sweep_seconds * 2**self._refused
@@ -315,8 +321,10 @@ class Watcher:
             events.stop()
             if events.is_alive():
                 events.join()
-            # The thread will not reach these markers. Every caller requests a rescan anyway.
+            # Fault (C58): the thread will not reach these markers, and their callers
+            # would wait for ever. Every caller requests a rescan anyway.
             self._queue.reach(events.marks())
+        # Fault: the old thread's trouble must not end the new watches.
         self._queue.take_lost()
 
 

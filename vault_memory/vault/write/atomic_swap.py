@@ -84,14 +84,18 @@ def swap_in(
     unfinished = temp + UNFINISHED
     try:
         write_whole(files, folder, unfinished, new, live)
-        # An editor may save while the temporary is written. Checking here spares most such swaps.
+        # Fault (A1): an editor saves while the temporary is written. Checking here
+        # spares most such swaps; the comparison of the displaced file finds the others.
         if live is not None and files.look(folder, name) != live.info:
             unlink_durably(files, folder, unfinished)
             return TargetChanged()
         complete = files.look(folder, unfinished)
-        # The final name says that the temporary is complete: recovery relies on it after a crash.
+        # Fault (B34): after a power loss, half a temporary must not be taken for the
+        # new text. The final name says that it is complete: recovery relies on it.
         files.rename(folder, unfinished, temp)
     except OSError as error:
+        # Fault (B39): a disk that fails may refuse the removal, too. The error then
+        # leaves the row planned, and recovery removes the temporary.
         if not try_unlink(files, folder, unfinished):
             raise
         return "attributes" if isinstance(error, _AttributesLost) else why(error)
@@ -99,6 +103,8 @@ def swap_in(
         result = _put_in_place(files, folder, name, temp, live)
     except OSError as error:
         return _undo(files, folder, temp, error)
+    # Fault (B35): the exchange may be in memory only. The journal must not say "done"
+    # before the folder is on the disk.
     files.fsync(folder)
     if isinstance(result, Swapped):
         return Swapped(result.displaced, _status_of(files, folder, name, complete))
@@ -148,6 +154,7 @@ def _undo(
         raise error
     if not try_unlink(files, folder, temp):
         raise error
+    # Fault: a person removed or renamed the note between the read and the swap.
     if error.errno == errno.ENOENT:
         return TargetChanged()
     return "file_system" if error.errno in UNSUPPORTED else why(error)
@@ -173,6 +180,8 @@ def _exchange(
     try:
         files.exchange(folder, temp, name)
     except OSError as error:
+        # Fault: some network and FAT file systems refuse to exchange two names, and
+        # only Linux has the call at all.
         if error.errno in UNSUPPORTED:
             return _move_verify_put(files, folder, name, temp, live)
         raise
@@ -192,7 +201,8 @@ def _move_verify_put(
     So the names in the folder are unambiguous after a crash.
     """
     moved = temp + MOVED
-    # Without this a power loss could leave the moved note and forget the temporary's name.
+    # Fault (B35): without this a power loss could leave the moved note and forget the
+    # temporary's name.
     files.fsync(folder)
     files.rename(folder, name, moved)
     try:
@@ -204,6 +214,8 @@ def _move_verify_put(
     except FileExistsError:
         # An editor created the note again while it was moved away.
         return TargetChanged(moved)
+    # Fault (B33): the temporary tells recovery that nothing was put in place. The
+    # note's name must be on the disk before the temporary goes.
     files.fsync(folder)
     unlink_durably(files, folder, temp)
     return TargetChanged()
@@ -242,12 +254,14 @@ def write_whole(
     live: CurrentFile | None,
 ) -> None:
     """Writes a complete, durable file with the metadata of the note that it will replace."""
-    # A private note must not be readable by others through its temporary.
+    # Fault (A31): a private note must not be readable by others through its temporary.
     fd = files.create(folder, temp, private=live is not None)
     try:
         files.write(fd, new)
         if live is not None:
             _copy_metadata(files, fd, live)
+        # Fault (B36): ext4 allocates the blocks of a renamed file late. Without this
+        # sync a power loss can leave an empty note.
         files.fsync(fd)
     finally:
         files.close(fd)
@@ -260,15 +274,19 @@ def _copy_metadata(files: Files, fd: int, live: CurrentFile) -> None:
     try:
         if (mine.uid, mine.gid) != (old.uid, old.gid):
             files.set_owner(fd, old.uid, old.gid)
+        # A change of the owner clears the set-id bits, so the mode comes after it.
         files.set_mode(fd, stat.S_IMODE(old.mode))
         for name, value in live.attributes.items():
+            # Fault: only root may set these. One refusal would make the note unwritable
+            # for ever.
             if not name.startswith(_SYSTEM_ATTRIBUTES):
                 files.set_attribute(fd, name, value)
     except PermissionError as error:
         raise _AttributesLost(error.errno, error.strerror) from None
     same_second = mine.mtime_ns // _SECOND_NS == old.mtime_ns // _SECOND_NS
     if mine.size == old.size and same_second:
-        # A program that compares size and mtime in whole seconds would miss the change.
+        # Fault (D69): a sync client that compares size and mtime in whole seconds would
+        # miss the change, and overwrite it later.
         files.set_mtime(fd, mine.mtime_ns + _SECOND_NS)
 
 

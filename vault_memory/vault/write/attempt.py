@@ -77,10 +77,14 @@ def carry_out(
     now: float,
 ) -> PendingWrite:
     """Returns the write, done or pending."""
+    # Fault (A27): two devices that curate at once write the same facts twice. A
+    # person's late save never waits for another device's lease.
     if write.side == "ours" and (reason := context.barred(write.path, now)):
         return context.postpone(write, reason)
     if not write.content:
         return throw_away(context, write, now)
+    # Fault (A2): an editor may save again during each attempt. A program that saves
+    # without a pause must not keep the writers' lock for ever.
     for _ in range(ATTEMPTS):
         try:
             folder = _open_folder(context.files, write)
@@ -119,6 +123,8 @@ def make_folders(files: Files, path: str) -> int:
         with suppress(FileExistsError):
             # Another program may create the folder at the same moment.
             files.make_folder(parent, name)
+            # Fault (B35): a power loss could lose the new folder, and with it the
+            # durable note.
             files.fsync(parent)
     finally:
         files.close(parent)
@@ -184,14 +190,18 @@ def _must_wait_for_absent(
 ) -> Reason | None:
     """Decides about a note that does not exist at the moment."""
     if write.side == "theirs":
-        # Late text of a person: an editor that saves by rename may be between its two renames.
+        # Fault (C23): late text of a person may come while an editor that saves by
+        # rename is between its two renames.
         return "absent" if abs(now - write.since) < HOLD else None
+    # Fault (C64): a sync client deletes a note and creates it again. The write waits,
+    # and never brings back a note that a person deleted.
     if write.base is not None:
         return "absent"
     existed = head is not None and not context.journal.threw_away(
         write.path, head.revision
     )
-    # The note existed, and its folder changed seconds ago: a save by rename may be under way.
+    # Fault (C23): the note existed, and its folder changed seconds ago: a save by
+    # rename may be under way.
     if existed and came_or_went(context.files, folder, now):
         return "absent"
     return None
@@ -222,15 +232,19 @@ def _swap(
     now: float,
 ) -> PendingWrite:
     named = replace(write, temp=temporary(write.name, context.token()))
+    # Fault (B37): a crash after the swap leaves two files whose names say nothing to a
+    # person. The planned row lets recovery tell them apart.
     write = context.plan(named, live, new)
     try:
         result = swap_in(context.files, folder, write.name, write.temp, new, live)
         if isinstance(result, TargetChanged) and result.moved is not None:
-            # The journal must know of the moved file before its temporary disappears.
+            # Fault (B38): the moved file has a person's bytes. The journal must know of
+            # it before its temporary disappears, or a crash would make it junk.
             context.watch(write, result.moved, now)
             unlink_durably(context.files, folder, write.temp)
     except OSError:
-        # The note may have the old or the new text: only the names in the folder tell.
+        # Fault (B33): the note may have the old or the new text: only the names in the
+        # folder tell.
         return _leave_to_recovery(write, "io_error")
     match result:
         case Swapped(displaced, status):
@@ -270,7 +284,8 @@ def finish_swap(
             displaced=displaced,
         )
     except JournalUnavailable:
-        # The journal's disk is full. The note is written, and recovery will find that out.
+        # Fault (B39): the journal's disk is full. The note is written, and recovery
+        # will find that out.
         context.written.pop(write.op_id, None)
         return replace(write, phase="done", outcome=outcome, after=write.fresh)
 
@@ -293,6 +308,8 @@ def _conflict(
     named = replace(write, temp=temporary(write.name, context.token()))
     write = context.plan(named, live, None)
     try:
+        # Fault (A21): of two texts that cannot be merged, neither may be lost. The copy
+        # is durable before the note changes.
         name = put_copy(context.files, folder, write, copied, live)
     except OSError as error:
         return _leave_to_recovery(write, why(error))

@@ -27,6 +27,7 @@ def copy_name(name: str, stamp: str, by: str = "bot", number: int = 1) -> str:
     counter = f" {number}" if number > 1 else ""
     mark = f" (memory copy {stamp} {by}{counter}){dot}{ending}"
     room = LONGEST_NAME - len(mark.encode())
+    # Fault (F109): a cut inside a character would make a name that is not valid UTF-8.
     return stem.encode()[:room].decode(errors="ignore").rstrip() + mark
 
 
@@ -42,6 +43,8 @@ def put_copy(
     The copy gets the owner and the attributes of the note. A repeated call finds the copy of the
     first one. Raises OSError.
     """
+    # Fault (B33): a copy that a crash cut short must not look like a person's text.
+    # Under this name, recovery removes it.
     unfinished = write.temp + UNFINISHED
     try:
         write_whole(files, folder, unfinished, raw, live)
@@ -68,7 +71,8 @@ def _claim_name(
     try:
         move_new(files, folder, unfinished, candidate)
     except FileExistsError:
-        # After a crash the same copy may exist already; a second one would confuse the user.
+        # Fault (B48): after a crash the same copy may exist already. A second one would
+        # ask a person to settle the same conflict twice.
         existing = read_live(files, folder, candidate)
         if not isinstance(existing, CurrentFile) or existing.raw != raw:
             return False

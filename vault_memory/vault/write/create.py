@@ -20,8 +20,11 @@ def add_file(root: str | os.PathLike[str], path: str, raw: bytes) -> bool:
     try:
         temp = f".{secrets.token_hex(8)}.~new"
         try:
+            # Fault: a sync client uploads what it sees. Under the final name it could
+            # take half of the file.
             _write_temporary(files, folder, temp, raw)
-            # A plain rename would overwrite a file that a person made in the meantime.
+            # Fault: a plain rename would overwrite a file that a person made in the
+            # meantime.
             move_new(files, folder, temp, name)
         except FileExistsError:
             return False

@@ -47,13 +47,14 @@ def poll_displaced(
     try:
         folder = context.files.open_folder(folder_path)
     except OSError:
-        # A folder that is not mounted now may still contain the file.
+        # Fault (C57): a folder that is not mounted now may still contain the file. Its
+        # row must survive.
         context.put_off(_next_look(entry, now))
         return None
     try:
         return _poll_in_folder(context, folder, name, entry, stamp, now)
     except OSError:
-        # A file that cannot be read now may still contain late text.
+        # Fault (B40): a file that cannot be read now may still contain late text.
         context.put_off(_next_look(entry, now))
     finally:
         context.files.close(folder)
@@ -88,10 +89,13 @@ def _is_safe_to_remove(
     sample: DisplacedSample,
     now: float,
 ) -> bool:
-    # An editor that has the file open may still write to it. Without the name, that save is lost.
+    # Fault (A6): an editor that has the file open may write to it after an hour.
+    # Without the name, that save is lost.
     unproved_for_long = sample.alone is None and now - entry.since > UNPROVED
     if not sample.alone and not unproved_for_long:
         return False
+    # Fault: a damaged journal may have lost the bytes. Then this file is the last copy
+    # of the replaced text.
     return entry.is_stored or context.journal.is_forgotten(sample.revision)
 
 
@@ -100,11 +104,13 @@ def _sample(files: Files, folder: int, name: str) -> DisplacedSample:
     fd = files.open(folder, name)
     try:
         alone = files.alone(fd, readers_too=True)
+        # Fault (A5): an editor may write during the read. Bytes that are half old and
+        # half new prove nothing.
         before = files.stat(fd)
         raw = files.read(fd)
         is_same = files.stat(fd) == before
         if alone:
-            # A process may open, write and close the file while it is read.
+            # Fault (A5): a process may open, write and close the file while it is read.
             alone = files.alone(fd, readers_too=True) and is_same
     finally:
         files.close(fd)
@@ -123,17 +129,21 @@ def _bring_in(
         context.put_off(_next_look(entry, now, sample))
         return None
     if not sample.raw:
-        # An emptied file has no text to save, and must not empty the note.
+        # Fault (A3): an editor empties the file before it writes. An emptied file must
+        # not empty the note.
         context.incorporated(entry, sample.raw, now)
         return None
     digest = sha256(f"{entry.place}\0{sample.revision}".encode()).hexdigest()
     op_id = "late-" + digest[:24]
+    # Fault (B48): after a crash the same late text is read again. The id is made from
+    # its bytes, so that it is merged once.
     if context.journal.op(op_id) is not None:
         context.put_off(_next_look(entry, now, sample))
         return None
     context.stage_content(op_id, sample.raw)
-    # Another program may be saving the note in place at this moment. Without `quiet` the late
-    # text would be merged into half of that save, and a cut line would stay in the note.
+    # Fault (A4): another program may be saving the note in place at this moment.
+    # Without `quiet` the late text would be merged into half of that save, and a cut
+    # line would stay in the note.
     return PendingWrite(
         op_id,
         entry.path,
@@ -155,7 +165,8 @@ def _is_settled(
 ) -> bool:
     """Whether the save into the file is complete."""
     previous = context.snapshots.bytes_of(entry.incorporated)
-    # An editor writes in several steps: a truncated file must not be merged as deletions.
+    # Fault (A3): an editor writes in several steps. A truncated file must not be merged
+    # as deletions.
     wait = HOLD if half_saved(sample.raw, previous) else QUIET
     if sample.alone and sample.raw:
         return True

@@ -196,7 +196,8 @@ class Journal:
             self._changes.append(("COMMIT", ()))
             self._execute_changes()
         except BaseException as error:
-            # SQLite rolls some errors back by itself, such as a full disk.
+            # Fault (B39): SQLite rolls some errors back by itself, such as a full disk.
+            # A second rollback would hide that error behind its own.
             if self.connection.in_transaction:
                 self.connection.execute("ROLLBACK")
             if isinstance(error, DatabaseError):
@@ -274,6 +275,9 @@ class Journal:
     def supersede(self, write: PendingWrite) -> None:
         """Drops the writes that were planned for earlier late text of the same displaced file."""
         self.change(
+            # Fault (A5): an editor saves again before its first late text was merged.
+            # The newer text has all of it, and merging both would bring back what the
+            # second save removed.
             "DELETE FROM ops WHERE entry = ? AND entry != '' AND op_id != ? AND phase != 'done'",
             (write.entry, write.op_id),
         )
@@ -396,11 +400,14 @@ def open_journal(folder: Path) -> Journal:
     Whenever its file turns out to be damaged, the readable rows are copied into a new file, and
     the damaged one is kept under another name.
     """
+    # Fault (H126): the journal has the text of every note. Other users of the computer
+    # must not read it.
     folder.mkdir(parents=True, exist_ok=True, mode=0o700)
     connection = RepairingConnection(folder / FILE, _prepare, _salvage)
     journal = Journal(connection)
     if journal.ops("planned"):
-        # Recovery must not finish an interrupted write from damaged rows.
+        # Fault (B45): SQLite has no checksums. Recovery must not finish an interrupted
+        # write from damaged rows.
         verdict = connection.pragma("quick_check")
         if verdict != "ok":
             connection.repair(str(verdict))
@@ -408,7 +415,7 @@ def open_journal(folder: Path) -> Journal:
 
 
 def _prepare(connection: Connection) -> None:
-    # A forgotten text must not remain in free pages of the file.
+    # Fault (H126): a forgotten text must not remain in free pages of the file.
     connection.pragma("secure_delete", True)
     connection.create_scalar_function("pack", _pack, 1, deterministic=True)
     migrate(connection, [statements(text) for text in STEPS])
@@ -422,9 +429,12 @@ def _salvage(damaged: Path, connection: Connection) -> None:
         "SELECT op_id, path FROM ops WHERE phase != 'done' AND content != ''"
         " AND content NOT IN (SELECT revision FROM blobs)"
     ).fetchall()
+    # Fault (B45): a write whose text is lost can only be dropped. Carried out, it would
+    # empty the note.
     connection.executemany(
         "DELETE FROM ops WHERE op_id = ?", [(op_id,) for op_id, _ in lost]
     )
+    # Fault: an entry of the trash without bytes would restore an empty note.
     connection.execute(
         "DELETE FROM trash WHERE revision NOT IN (SELECT revision FROM blobs)"
     )

@@ -67,6 +67,7 @@ def load(files: Files, path: str) -> LoadedNote:
 
 def real_path(files: Files, path: str) -> str | None:
     """Resolves the links of a note within the vault; None when they lead out of it."""
+    # Fault (A30): two links that lead to each other would never end.
     for _ in range(_LINKS):
         folder_path, _, name = path.rpartition("/")
         target = _link_target(files, folder_path, name)
@@ -75,6 +76,8 @@ def real_path(files: Files, path: str) -> str | None:
         if target.startswith("/"):
             target = posixpath.relpath(target, posixpath.join(files.root, folder_path))
         path = posixpath.normpath(posixpath.join(folder_path, target))
+        # Fault (A30, H120): a link out of the vault would let a write change any file
+        # of the user.
         if path == ".." or path.startswith("../"):
             return None
     return None

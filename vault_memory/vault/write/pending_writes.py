@@ -79,7 +79,8 @@ class PendingTexts:
         except OSError:
             self.close()
             return None
-        # A damaged journal is replaced by a new file: an old connection would read the damaged one.
+        # Fault (B45): a damaged journal is replaced by a new file. An old connection
+        # would read the damaged one.
         if self._connection is None or inode != self._inode:
             self.close()
             self._connection = connect(self._file, read_only=True)

@@ -60,6 +60,7 @@ def read_live(
     status = files.look(folder, name)
     if status is None:
         return None
+    # Fault (H120): opening a pipe or a device could block for ever, or have an effect.
     if not status.is_file:
         return "no_file"
     if max_bytes is not None and status.size > max_bytes:
@@ -80,7 +81,8 @@ def read_live(
         return "unreadable"
     finally:
         files.close(fd)
-    # An editor wrote during the read: the bytes may be half of the old and half of the new text.
+    # Fault (A4): an editor wrote during the read. The bytes may be half of the old and
+    # half of the new text.
     if before != after or len(raw) != after.size:
         return "hot"
     return CurrentFile(raw, revision_of(raw), after, attributes)
@@ -96,11 +98,13 @@ def reason_to_wait(
     """Returns why this note may not be replaced now, or None."""
     if reason := _unkeepable(files, live.info):
         return reason
-    # A crashed editor leaves its lock file: it must not stop the memory for ever.
+    # Fault: a crashed editor leaves its lock file. It must not stop the memory for
+    # ever.
     is_patient = abs(request.now - request.since) < PATIENCE
     if is_patient and _is_locked(files, folder, name):
         return "in_editor"
-    # A full disk in the middle of the protocol could leave the journal behind the vault.
+    # Fault (B39): a disk that fills up in the middle of the protocol could leave the
+    # journal behind the vault.
     if files.free_bytes(folder) < SPACE * request.size:
         return "no_space"
     if request.is_over_ours:
@@ -117,11 +121,14 @@ def _reason_in_last_change(
 ) -> Reason | None:
     """Returns the sign that another program's save into the note may still be under way."""
     age = request.now - live.info.ctime_ns / 1e9
-    # A file from the future: the clock was set back, so the age proves nothing.
+    # Fault (B50): a file from the future means that the clock was set back. Its age
+    # proves nothing.
     if age < -_CLOCK_WAS_SET or age >= max(HOLD, request.quiet):
         return None
     if age < request.quiet:
         return "hot"
+    # Fault (A3): an editor truncates the note before it writes. A merge with that half
+    # would delete the other lines for good.
     if half_saved(live.raw, request.previous):
         return "truncated"
     return "hot" if _is_open_for_writing(files, folder, name) else None
@@ -129,10 +136,16 @@ def _reason_in_last_change(
 
 def _unkeepable(files: Files, status: FileStatus) -> Reason | None:
     """Returns the property of a file that a swap would destroy."""
+    # Fault (A29): a swap gives the note a new inode. The second name would keep the old
+    # text, and the two would part without a sign.
     if status.nlink != 1:
         return "hard_link"
+    # Fault (A28): a rename ignores the mode of the file it replaces. Only this check
+    # respects a person who made the note read-only.
     if not status.mode & 0o222:
         return "read_only"
+    # Fault (A28): the new file would belong to us, and its owner could not save it any
+    # more.
     if files.uid not in (0, status.uid):
         return "not_ours"
     return None
@@ -162,6 +175,8 @@ def _is_open_for_writing(files: Files, folder: int, name: str) -> bool:
 
 def came_or_went(files: Files, folder: int, now: float) -> bool:
     """Whether a name in this folder changed so recently that a save by rename may be under way."""
+    # Fault (B50): with a clock that was set back, the folder's time is in the future.
+    # The absolute difference ends that wait, too.
     return abs(now - files.stat(folder).mtime_ns / 1e9) < HOLD
 
 
@@ -172,6 +187,8 @@ def half_saved(raw: bytes, last: bytes | None) -> bool:
     """
     if last is None:
         return not raw
+    # Fault (A4): editors write in blocks, so the first part of a save is a true
+    # beginning of a text, or ends inside a character.
     if len(raw) < len(last) and (len(raw) * 2 < len(last) or last.startswith(raw)):
         return True
     return ends_within_character(raw) and not ends_within_character(last)

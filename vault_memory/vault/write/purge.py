@@ -80,6 +80,8 @@ def names_kept(context: WriteContext, eraser: Eraser) -> int:
 
 def erase(context: WriteContext, eraser: Eraser) -> Erased:
     """Redacts the text, and rewrites the journal's file."""
+    # Fault: an acknowledged write still has its record in the journal. Until it is
+    # flushed, the record has the text.
     context.flush()
     journal, snapshots = context.journal, context.snapshots
     changes = _changes(journal, eraser)
@@ -96,7 +98,8 @@ def erase(context: WriteContext, eraser: Eraser) -> Erased:
             _join_equal_versions(journal, path)
         _drop_bytes(journal, snapshots, erased.revisions)
         _mask_names(journal, _masked_names(context, eraser))
-    # SQLite keeps deleted rows in free pages: rewriting the file removes the text from the disk.
+    # Fault: SQLite keeps deleted rows in free pages. Rewriting the file removes the
+    # text from the disk.
     erased.compacted = compact(journal.connection)
     return erased
 
@@ -255,7 +258,8 @@ def _join_equal_versions(journal: Journal, path: str) -> None:
         "SELECT id, revision, by, kept FROM versions WHERE path = ? ORDER BY id",
         (path,),
     )
-    # The loop changes the table that the cursor reads.
+    # Fault: the loop changes the table that the cursor reads, and SQLite may then skip
+    # rows.
     rows = list(cursor)
     first, previous = 0, ""
     for row in rows:
@@ -285,7 +289,8 @@ def _drop_bytes(
     for revision in revisions.keys() - named:
         journal.execute("DELETE FROM blobs WHERE revision = ?", (revision,))
     journal.execute("DELETE FROM state WHERE name LIKE ?", (f"{FORGOTTEN}%",))
-    # Without this mark a displaced file would wait for ever for bytes that nothing keeps.
+    # Fault: without this mark a displaced file would wait for ever for bytes that
+    # nothing keeps.
     for entry in journal.displaced():
         if not snapshots.knows(entry.incorporated):
             journal.set_state(FORGOTTEN + entry.incorporated, "")
@@ -328,6 +333,8 @@ def _purge(context: WriteContext, entry: DisplacedFile, eraser: Eraser) -> bool:
             finally:
                 files.close(fd)
             files.unlink(folder, name)
+            # Fault (B35): a power loss could bring the text back under a name that the
+            # journal does not know any more.
             files.fsync(folder)
         with context.journal.transaction():
             context.journal.forget_displaced(entry.place)

@@ -35,12 +35,14 @@ def _recover(context: WriteContext, write: PendingWrite, now: float) -> PendingW
         # A person removed the folder after the crash.
         return context.postpone(write, "absent")
     except OSError:
-        # The folder cannot be opened now: the row stays planned, and a later recovery tries again.
+        # Fault (C57): the folder cannot be opened now, perhaps because its disk is not
+        # mounted. The row stays planned, and a later recovery tries again.
         return write
     try:
         return _recover_in_folder(context, folder, write, now)
     except OSError:
-        # The disk failed: the row stays planned, and the names still say how far the write came.
+        # Fault (B40): the disk failed. The row stays planned, and the names still say
+        # how far the write came.
         return write
     finally:
         context.files.close(folder)
@@ -54,13 +56,15 @@ def _recover_in_folder(
 ) -> PendingWrite:
     files = context.files
     unfinished, moved = write.temp + UNFINISHED, write.temp + MOVED
+    # Fault (B34): nothing was fsynced under this name, so its bytes prove nothing.
     if files.look(folder, unfinished) is not None:
         files.unlink(folder, unfinished)
     if files.look(folder, moved) is not None:
         return _recover_moved(context, folder, write, moved, now)
     live_revision = _revision(files, folder, write.name)
     temp_revision = _revision(files, folder, write.temp)
-    # The temporary was complete before it got this name. Other bytes mean: the two were swapped.
+    # Fault (B38): the temporary was complete before it got this name. Other bytes mean
+    # that the two were swapped, and that these are a person's.
     if temp_revision is not None and temp_revision != write.fresh:
         displaced: str | None = write.temp
         # Or a new note has both names still, and an editor wrote through the note's name.
@@ -72,6 +76,7 @@ def _recover_in_folder(
         return _complete(context, folder, write, displaced, now)
     if temp_revision is not None:
         files.unlink(folder, write.temp)
+    # Fault (B37): the crash came between the swap and the commit.
     if write.fresh and live_revision == write.fresh:
         return _complete(context, folder, write, None, now)
     files.fsync(folder)
@@ -102,7 +107,8 @@ def _recover_moved(
     """Recovers a write that moved the note away, and perhaps put the new text in its place."""
     files = context.files
     temp_revision = _revision(files, folder, write.temp)
-    # An editor wrote into the temporary while that had the note's name: so it was put in place.
+    # Fault (B38): an editor wrote into the temporary while that had the note's name. So
+    # it was put in place.
     if temp_revision not in (None, write.fresh):
         if _is_same_file(files, folder, write.temp, write.name):
             _drop_second_name(files, folder, write.temp)
@@ -114,7 +120,9 @@ def _recover_moved(
     else:
         is_done = _revision(files, folder, moved) == write.expected
     if not is_done:
-        # This comes before the temporary is removed: its presence says that nothing was put.
+        # Fault (B48): a crash in this recovery is recovered in the same way. So the
+        # note returns before the temporary goes: its presence says that nothing was
+        # put.
         _restore_moved(context, folder, write, moved, now)
     # The temporary has no name of its own any more if it became the note.
     with suppress(FileNotFoundError):
@@ -135,11 +143,11 @@ def _restore_moved(
     """Gives the note its name again, or watches it when an editor made a new note."""
     files = context.files
     if files.look(folder, write.name) is None:
-        # An editor may create the note between the look and the move.
+        # Fault (A1): an editor may create the note between the look and the move.
         with suppress(FileExistsError):
             move_new(files, folder, moved, write.name)
     files.fsync(folder)
-    # A crash between link and unlink left the note with both names.
+    # Fault (B48): a crash between link and unlink left the note with both names.
     if _is_same_file(files, folder, moved, write.name):
         _drop_second_name(files, folder, moved)
     elif files.look(folder, moved) is not None:
@@ -163,6 +171,9 @@ def _was_put(
     if temp is not None:
         return note is not None and note.ino == temp.ino
     place = f"{write.folder}/{moved}" if write.folder else moved
+    # Fault (A1): the bytes of the note prove nothing, since an editor may have saved.
+    # The temporary loses its name when it becomes the note, or after the journal knows
+    # of the moved file.
     return context.journal.entry(place) is None
 
 
@@ -187,6 +198,8 @@ def _revision(files: Files, folder: int, name: str) -> str | None:
     status = files.look(folder, name)
     if status is None:
         return None
+    # Fault (H120): a person or a program may have put a folder or a pipe under this
+    # name since.
     if not status.is_file:
         return ""
     fd = files.open(folder, name)

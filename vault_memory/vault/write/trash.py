@@ -51,7 +51,8 @@ def _throw_away_in_folder(
         return context.postpone(write, why(error))
     if isinstance(live, str):
         return context.postpone(write, live)
-    # An edit beats a deletion: a person changed the note after it was chosen for the trash.
+    # Fault (A1): an edit beats a deletion. A person changed the note after it was
+    # chosen for the trash.
     if live is None or live.revision != write.base:
         write = replace(write, expected=live.revision if live else None)
         return context.finish(write, "unchanged", now, after=write.expected)
@@ -70,12 +71,14 @@ def _move_away(
     moved = write.temp + MOVED
     try:
         context.files.rename(folder, write.name, moved)
-        # An editor may have saved between the read and the rename.
+        # Fault (A1): an editor may have saved between the read and the rename.
         if _revision(context, folder, moved) != write.base:
-            # An editor may have created the note again while it was moved away.
+            # Fault (A1): an editor may have created the note again while it was moved
+            # away.
             with suppress(FileExistsError):
                 move_new(context.files, folder, moved, write.name)
-            # The editor made a new note: its late saves may go to the moved file.
+            # Fault (A5): the editor made a new note. Its late saves may go to the moved
+            # file.
             if context.files.look(folder, moved) is not None:
                 context.watch(write, moved, now)
             return context.finish(write, "unchanged", now, after=None)
@@ -84,7 +87,8 @@ def _move_away(
         # A person deleted the note after the read.
         return context.finish(write, "unchanged", now, after=None)
     except OSError:
-        # The outcome is unknown. The row stays planned, so that recovery examines the folder.
+        # Fault (B41): the outcome is unknown. The row stays planned, so that recovery
+        # examines the folder.
         return replace(write, phase="pending", reason="io_error")
     context.synced(write.folder)
     return context.finish(write, "trashed", now, after=None, displaced=moved)

@@ -81,7 +81,7 @@ class WriteContext:
         """
         loaded = self._loaded.pop(write.op_id, None)
         file = loaded.file if loaded else None
-        # An editor may have saved since the caller's read.
+        # Fault (A1): an editor may have saved since the caller's read.
         is_same = file is not None and self.files.look(folder, write.name) == file.info
         if is_same and loaded is not None:
             return file, loaded.head
@@ -163,7 +163,8 @@ class WriteContext:
                 self.journal.throw_away(write, now)
             if write.entry and (entry := self.journal.entry(write.entry)):
                 self._watch_now(replace(entry, incorporated=write.content), now)
-            # The row remains until the audit has its record: a crash must not lose the record.
+            # Fault (B33): the row remains until the audit has its record. A crash must
+            # not lose the record.
             if write.record:
                 self.journal.put(write)
             else:
@@ -263,6 +264,8 @@ class WriteContext:
             for op_id, note in acknowledged.items():
                 self.journal.acknowledge(op_id, note)
             yield
+        # Fault (B33): before the commit, a crash would forget these files. So nobody
+        # looks at them earlier.
         for entry in self._uncommitted:
             self.new_displaced[entry.place] = entry
         self._forgettable -= places

@@ -93,6 +93,8 @@ class Writer:
             files or RealFiles(root),
             journal,
             Snapshots(journal),
+            # Fault (H120): a program that guesses the name could create the temporary
+            # first.
             lambda: secrets.token_hex(8),
             barred,
         )
@@ -146,7 +148,7 @@ class Writer:
             inside(path)
         at = now.timestamp()
         with self._transaction(at) as backlog:
-            # A caller that was killed before our answer repeats its write.
+            # Fault (B33): a caller that was killed before our answer repeats its write.
             if previous := backlog.write(op_id):
                 return WriteResult.of(previous)
             write = new.as_write(now)
@@ -156,7 +158,8 @@ class Writer:
                 return WriteResult.of(self._context.postpone(write, "outside"))
             if loaded is not None:
                 self._context.stage_loaded(op_id, loaded)
-            # Late text of an editor comes first: this write may be based on it.
+            # Fault (A5): late text of an editor comes first. This write may be based on
+            # it.
             if self._poll_displaced(now, backlog.displaced):
                 backlog = self.journal.backlog()
                 self._context.new_displaced.clear()
@@ -286,7 +289,8 @@ class Writer:
         """
         trashed = {note.id: note for note in self.thrown()}[thrown_id]
         raw = self.snapshots.bytes_of(trashed.revision) or b""
-        # No merge: the two notes may have nothing in common but the name.
+        # Fault: a merge would mix two notes that may have nothing in common but the
+        # name.
         new = Replacement(trashed.path, raw, expected=None, op_id=op_id)
         result = self.write(new, now=now, merge=lambda *_: None)
         if result.outcome != "pending":
@@ -314,7 +318,7 @@ class Writer:
         clock = self._clock(now)
         with self.journal.transaction():
             self.journal.set_state(CLOCK, f"{clock.seen} {clock.doubted_until}")
-        # A clock that jumped ahead makes every version look old.
+        # Fault (B50): a clock that jumped ahead makes every version look old.
         if not clock.believed:
             return 0
         empty(self._context, now.timestamp())
@@ -360,6 +364,7 @@ class Writer:
 
         A later write that overtakes an earlier one would be undone by it.
         """
+        # Fault: a later write that overtakes an earlier one would be undone by it.
         if any(earlier.path == write.path for earlier in backlog.in_phase("pending")):
             self._retry_pending(now, write.path)
             for earlier in self.pending():
@@ -373,6 +378,8 @@ class Writer:
         blocked: set[str] = set()
         for write in self.journal.ops("pending"):
             real = real_path(self._context.files, write.path)
+            # Fault: a link that leads out of the vault now, or an earlier write to the
+            # same note that still waits.
             if real is None or real in blocked or path not in (None, write.path):
                 continue
             write = replace(write, path=real)
@@ -392,6 +399,8 @@ class Writer:
         """
         at = now.timestamp()
         entries = self._watched(displaced)
+        # Fault (A5): merging late text displaces another file, and an editor may save
+        # into each. A program that saves without a pause must not keep the lock.
         for round_number in range(_ROUNDS):
             due = [entry for entry in entries if _is_due(entry, at)]
             if not due:
@@ -429,7 +438,8 @@ class Writer:
 
 
 def _is_due(entry: DisplacedFile, at: float) -> bool:
-    # The clock was set back since the last look: the next one would be far in the future.
+    # Fault (B50): the clock was set back since the last look. The next one would be far
+    # in the future.
     is_beyond_reach = entry.next_look > at + FARTHEST
     return entry.next_look <= at or is_beyond_reach
 
