@@ -77,7 +77,7 @@ def test_the_list_contains_exactly_the_readable_notes(
     ).json() == json_contract.of_note(sample.read(NOTE))
 
 
-def test_a_recorded_turn_is_searchable_at_once_and_queued_for_learning(
+def test_a_recorded_turn_is_searchable_at_once_and_learned_from_at_the_end(
     memory: VaultMemory, serve: Serve
 ):
     client = serve(memory).client(MIRA)
@@ -94,7 +94,7 @@ def test_a_recorded_turn_is_searchable_at_once_and_queued_for_learning(
 
     assert "F sharp" in hit["text"]
     assert hit["note"] == recorded["note"]
-    assert ended == {"committed": [], "held": [recorded["id"]], "dropped": []}
+    assert ended == {"committed": [], "held": [], "dropped": [], "waiting": []}
     [turn] = memory.conversations.transcripts.of("user:mira")
     assert (turn.text, turn.source, turn.user, turn.channel) == (
         said["text"],
@@ -276,3 +276,20 @@ def test_an_automated_turn_over_http_is_recorded_as_automated(
 
     [turn] = memory.conversations.transcripts.of("user:mira")
     assert turn.is_automated
+
+
+def test_a_bot_reads_what_waits_and_logs_feedback(
+    memory: VaultMemory, serve: Serve
+) -> None:
+    client = serve(memory).client(MIRA)
+    said = {"session": "tuesday", "role": "user", "text": "I hate myself."}
+    client.post("/v1/turns", json=said)
+    client.post("/v1/sessions/end", json={"session": "tuesday"})
+
+    [held] = client.get("/v1/held").json()["held"]
+    feedback = {"verdict": "bad", "about": held["id"], "text": "not any more"}
+
+    assert (held["scope"], held["reason"]) == ("user:mira", "self_belief")
+    assert client.post("/v1/feedback", json=feedback).json() == {"ok": True}
+    assert client.post("/v1/feedback", json={"verdict": "fine"}).status_code == 400
+    assert list((memory.root / "Users/mira/learning/feedback").iterdir())

@@ -26,7 +26,6 @@ if TYPE_CHECKING:
     )
     from vault_memory.contract.status_answers import StatusJson
     from vault_memory.conversations.calls import Recorded
-    from vault_memory.edits import reports
     from vault_memory.edits.edit_result import Edit
     from vault_memory.edits.reports import Check, Ended
     from vault_memory.edits.versions import NoteVersion
@@ -47,7 +46,6 @@ if TYPE_CHECKING:
 else:
     api_doctor = lazy_module("vault_memory.api.doctor")
     status_report = lazy_module("vault_memory.api.status_report")
-    reports = lazy_module("vault_memory.edits.reports")
     tool = lazy_module("vault_memory.memory_tool.tool")
     conversations_turn = lazy_module("vault_memory.rules.conversations.turn")
     facts_fact = lazy_module("vault_memory.rules.facts.fact")
@@ -273,15 +271,12 @@ class VaultMemory(VaultParts):
     ) -> "Ended":
         """End a conversation, and decide what is kept of it.
 
-        Without a language model the bot learns from it now, else soon. A channel waits for its
-        night. An unknown or ended session changes nothing. Raises UsageError when several people
-        have a session of this name.
+        Without a model the bot learns from it now, else soon; a channel waits for its night. An
+        unknown session changes nothing. Raises UsageError when several people have one.
         """
         ended = self.conversations.end_session(
             session, user=user, channel=channel, now=now
         )
-        if not ended.sessions:
-            return reports.Ended()
         return self.learning.end_sessions(ended.sessions, ended.turn_ids, now=now)
 
     def memory_tool(
@@ -336,7 +331,10 @@ class VaultMemory(VaultParts):
 
         `record_id` may be the beginning of an id. Raises UnclearId, NotUndoable.
         """
-        return self.edits.undo(record_id, dry_run=dry_run, now=now)
+        edit = self.edits.undo(record_id, dry_run=dry_run, now=now)
+        if edit.changed and not dry_run:
+            self.learning.reject_undone(record_id)
+        return edit
 
     def log(
         self, note: str | None = None, *, limit: int | None = None

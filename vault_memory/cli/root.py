@@ -44,6 +44,8 @@ COMMANDS: dict[str, tuple[str, str]] = {
     "end-session": ("record", "End a conversation."),
     "sleep": ("sleep", "Learn from the conversations since the last night."),
     "remember": ("sleep", "Store a text permanently, without waiting for the night."),
+    "held": ("record", "List what waits for more turns; keep it or give it up."),
+    "feedback": ("record", "Log what you think of an answer or of what is kept."),
     "inbox": ("history", "List the bot's proposals; approve or reject one."),
     "conflicts": (
         "conflicts",

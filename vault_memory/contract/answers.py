@@ -180,6 +180,46 @@ class DroppedJson(TypedDict):
     reason: str
 
 
+HeldJson = TypedDict(
+    "HeldJson",
+    {
+        "id": str,
+        "scope": str,
+        "ts": str,
+        "kind": Annotated[str, Meta(description="memory, fact, rule or remember")],
+        "text": str,
+        "class": str,
+        "reason": str,
+        "needs": Annotated[
+            str, Meta(description="What is missing until it is written")
+        ],
+        "turns": Annotated[list[str], Meta(description="Ids of the turns that say it")],
+        "expires": Annotated[Day, Meta(description="When it is given up")],
+    },
+)
+"""A candidate that waits for more turns"""
+
+
+class HeldListJson(TypedDict):
+    """The candidates that wait for more turns, the oldest first."""
+
+    held: list[HeldJson]
+
+
+class DecidedJson(TypedDict):
+    """What became of a held candidate."""
+
+    id: str
+    outcome: Literal["promoted", "rejected", "pending"]
+    note: str
+
+
+class FeedbackJson(TypedDict):
+    """The feedback was logged."""
+
+    ok: Literal[True]
+
+
 class EndedJson(TypedDict):
     """What became of what a session told."""
 

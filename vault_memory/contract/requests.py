@@ -7,7 +7,7 @@ are open. An optional field may be absent or null.
 """
 
 import datetime
-from typing import Annotated, Any
+from typing import Annotated, Any, Literal
 
 from msgspec import Meta, Struct
 
@@ -210,6 +210,20 @@ class SessionRequest(Struct, frozen=True, forbid_unknown_fields=True):
     """A conversation."""
 
     session: Annotated[Line, Meta(description="The conversation that is over")]
+
+
+class FeedbackRequest(Struct, frozen=True, forbid_unknown_fields=True):
+    """What a person thinks of an answer or of something that is kept."""
+
+    verdict: Literal["good", "bad"]
+    about: Annotated[
+        Annotated[str, Meta(max_length=200)],
+        Meta(description="The id of an item, a fact or a turn; empty for none"),
+    ] = ""
+    text: Annotated[
+        Annotated[str, Meta(max_length=1000)],
+        Meta(description="The person's words; empty for none"),
+    ] = ""
 
 
 # ---- notes and edits -----------------------------------------------------------------

@@ -98,6 +98,25 @@ def remember(
     return json_contract.of_remembered(remembered)
 
 
+def held(
+    memory: VaultMemory, caller: Caller, request: requests.NoArguments
+) -> "answers.HeldListJson":
+    return {"held": memory.learning.held(caller.scopes(memory.layout))}
+
+
+def feedback(
+    memory: VaultMemory, caller: Caller, request: requests.FeedbackRequest
+) -> "answers.FeedbackJson":
+    memory.learning.feedback(
+        request.verdict,
+        scope=caller.scopes(memory.layout)[0],
+        user=caller.user,
+        about=request.about,
+        text=request.text,
+    )
+    return {"ok": True}
+
+
 def facts(
     memory: VaultMemory, caller: Caller, request: requests.FactsRequest
 ) -> "answers.FactsJson":

@@ -3,7 +3,7 @@
 from collections.abc import Callable, Sequence
 from contextlib import AbstractContextManager
 from datetime import date, datetime
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Literal
 
 from vault_memory.contract import Source
 from vault_memory.edits.calls import EditCalls, EditOptions
@@ -12,7 +12,7 @@ from vault_memory.rules.paths.scopes import check_scope
 from vault_memory.search.calls import SearchCalls
 
 if TYPE_CHECKING:
-    from vault_memory.contract.answers import ScopeNightJson
+    from vault_memory.contract.answers import DecidedJson, HeldJson, ScopeNightJson
     from vault_memory.contract.status_answers import NightJson
     from vault_memory.conversations.sessions import Session
     from vault_memory.edits import reports
@@ -20,9 +20,12 @@ if TYPE_CHECKING:
     from vault_memory.edits.reports import Ended
     from vault_memory.learning import checkpoint, runner
     from vault_memory.learning import remember as learning_remember
+    from vault_memory.learning.policy import held_calls
+    from vault_memory.learning.policy.held_calls import Verdict
     from vault_memory.learning.remember import Remembered
     from vault_memory.learning.runner import LearningRunner, LearningVault, Slept
 else:
+    held_calls = lazy_module("vault_memory.learning.policy.held_calls")
     reports = lazy_module("vault_memory.edits.reports")
     checkpoint = lazy_module("vault_memory.learning.checkpoint")
     learning_remember = lazy_module("vault_memory.learning.remember")
@@ -117,6 +120,48 @@ class LearningCalls:
             tuple(entry for outcome in outcomes for entry in outcome["dropped"]),
             waiting,
         )
+
+    def held(
+        self,
+        scopes: Sequence[str] | None = None,
+        *,
+        now: datetime | None = None,
+    ) -> "list[HeldJson]":
+        """List the candidates that wait for more turns, the oldest first; None: of all scopes."""
+        return held_calls.HeldCalls(self._edits, now).list(scopes)
+
+    def decide_held(
+        self,
+        candidate_id: str,
+        verdict: "Verdict",
+        scopes: Sequence[str] | None = None,
+        *,
+        now: datetime | None = None,
+    ) -> "DecidedJson":
+        """Write a held candidate (`promote`), or give it up for good (`drop`), as a person's act.
+
+        `candidate_id` may be the beginning of an id. Raises UnclearId.
+        """
+        calls = held_calls.HeldCalls(self._edits, now)
+        return calls.decide(candidate_id, verdict, scopes)
+
+    def reject_undone(self, record_id: str) -> None:
+        """Give up the held candidate whose promotion was undone."""
+        held_calls.HeldCalls(self._edits).reject_undone(record_id)
+
+    def feedback(
+        self,
+        verdict: "Literal['good', 'bad']",
+        *,
+        scope: str,
+        user: str = "",
+        about: str = "",
+        text: str = "",
+        now: datetime | None = None,
+    ) -> None:
+        """Log what a person thinks of an answer, or of what is kept. Raises UsageError."""
+        calls = held_calls.HeldCalls(self._edits, now)
+        calls.feedback(verdict, scope=scope, user=user, about=about, text=text)
 
     def next_night(self, now: datetime | None = None) -> datetime:
         """When the next night of any scope begins."""

@@ -18,6 +18,7 @@ if TYPE_CHECKING:
     from vault_memory.edits.edit_result import Edit
     from vault_memory.learning import known_items, learned_rules, note_lines
     from vault_memory.learning.known_items import KnownItem
+    from vault_memory.learning.policy import tool_requests
     from vault_memory.markdown import document, editable_region, note_items
     from vault_memory.markdown.document import SectionedDoc
     from vault_memory.rules.context import prompt_injection, standing_rules
@@ -26,6 +27,7 @@ if TYPE_CHECKING:
     from vault_memory.rules.paths import scope_notes
     from vault_memory.rules.paths.scope_notes import Places
 else:
+    tool_requests = lazy_module("vault_memory.learning.policy.tool_requests")
     known_items = lazy_module("vault_memory.learning.known_items")
     skipped_duplicates = lazy_module("vault_memory.rules.edits.skipped_duplicates")
     content_key = lazy_module("vault_memory.rules.learning.content_key")
@@ -74,7 +76,16 @@ def remember(
         .date()
     )
     line = f"{words} ({day})"
-    if places.rules and _is_rule(words, source):
+    is_rule = bool(places.rules) and _is_rule(words, source)
+    if source == "tool":
+        # What a person writes is not judged; a bot may pass on anything that it reads.
+        verdict = tool_requests.judge(
+            edits.vault, places, words, options, is_rule=is_rule
+        )
+        if verdict is not None:
+            note = places.rules if is_rule else places.profile
+            return Remembered(verdict.outcome, verdict.id, note, verdict.reason)
+    if is_rule:
         note, kind = places.rules, "rules"
         make_ops = _rule_ops(edits, note, line, source)
     else:

@@ -3,6 +3,8 @@
 from collections.abc import Iterable, Mapping
 from typing import Any, TypeVar, cast
 
+from vault_memory.rules.learning.write_policy import UNTOLD
+
 Outcome = TypeVar("Outcome", bound=Mapping[str, Any])
 
 COUNTS = (
@@ -48,6 +50,8 @@ def _scope_report(outcome: Mapping[str, Any]) -> str:
     bullets = [
         _gathered(outcome),
         _counts(outcome),
+        _held(outcome),
+        _dropped(outcome),
         _answered_by(outcome),
         _remaining(outcome),
         _idle(outcome),
@@ -83,6 +87,21 @@ def _counts(outcome: Mapping[str, Any]) -> str:
         if count:
             labels.append(f"{count} {singular if count == 1 else plural}")
     return ", ".join(labels)
+
+
+def _held(outcome: Mapping[str, Any]) -> str:
+    count = len(outcome.get("held") or ())
+    return f"{count} held back until more is said" if count else ""
+
+
+def _dropped(outcome: Mapping[str, Any]) -> str:
+    """Names the turns of what is not kept, without the words; crisis and secrets are not named."""
+    drops = [
+        f"turn {drop['ref']} ({drop['reason']})"
+        for drop in outcome.get("dropped") or ()
+        if drop["reason"] not in UNTOLD
+    ]
+    return f"not kept: {', '.join(drops)}" if drops else ""
 
 
 def _answered_by(outcome: Mapping[str, Any]) -> str:

@@ -1,4 +1,4 @@
-"""`record` and `end-session`: the turns of conversations."""
+"""`record`, `end-session`, `held`, `feedback`: conversations, and what is kept of them."""
 
 import sys
 from dataclasses import asdict, dataclass
@@ -6,13 +6,16 @@ from typing import TYPE_CHECKING
 
 import click
 
-from vault_memory.cli.options import Context, common, grouped
+from vault_memory.cli.options import Context, NamedScopes, common, grouped, scoped
+from vault_memory.errors import UsageError
 from vault_memory.lazy import lazy_module
 
 if TYPE_CHECKING:
     from vault_memory.api import json_contract
     from vault_memory.contract import Origin, RecordMode, Role
+    from vault_memory.contract.answers import HeldJson
     from vault_memory.edits.reports import Ended
+    from vault_memory.learning.policy.held_calls import Verdict
     from vault_memory.rules.learning import write_policy
 else:
     write_policy = lazy_module("vault_memory.rules.learning.write_policy")
@@ -157,3 +160,101 @@ def _ended_text(ended: "Ended") -> str:
     if count:
         lines.append(f"ended; {count} turns wait for the night")
     return "\n".join(lines) or "nothing waits"
+
+
+@click.command()
+@click.argument(
+    "verdict",
+    required=False,
+    type=click.Choice(["promote", "drop"]),
+    metavar="[promote|drop]",
+)
+@click.argument("candidate_id", required=False, metavar="[ID]")
+@scoped
+@common
+@click.pass_obj
+def held(
+    context: Context,
+    verdict: "Verdict | None",
+    candidate_id: str | None,
+    scopes: NamedScopes,
+) -> int:
+    """List what waits for more turns before the bot keeps it.
+
+    `held promote ID` writes it now, `held drop ID` gives it up for good. ID may be the
+    beginning of an id.
+
+    \b
+    Example:
+      vault-memory held --user mira
+    """
+    if verdict and not candidate_id:
+        raise UsageError(
+            f"`held {verdict}` needs an id",
+            hint="run `vault-memory held` to list what waits, with its ids",
+        )
+    names = scopes.names() or None
+    with context.open() as memory:
+        learning = memory.learning
+        if verdict is None or candidate_id is None:
+            waiting = learning.held(names, now=context.now)
+            context.emit(
+                {"held": waiting},
+                lambda: "\n".join(map(_line, waiting)) or "nothing waits",
+            )
+            return 0
+        decided = learning.decide_held(candidate_id, verdict, names, now=context.now)
+    place = f" in {decided['note']}" if decided["note"] else ""
+    context.emit(decided, lambda: f"{decided['id']}  {decided['outcome']}{place}")
+    return 0
+
+
+def _line(entry: "HeldJson") -> str:
+    return (
+        f"{entry['id']}  {entry['scope']}  {entry['text']}\n"
+        f"    why: {entry['reason']}; it needs {entry['needs']}"
+    )
+
+
+@click.command()
+@click.argument("verdict", type=click.Choice(["good", "bad"]))
+@click.argument("text", required=False, default="")
+@click.option(
+    "--about",
+    default="",
+    metavar="ID",
+    help="The item, fact or turn that it is about.",
+)
+@scoped
+@common
+@click.pass_obj
+def feedback(
+    context: Context,
+    verdict: str,
+    text: str,
+    about: str,
+    scopes: NamedScopes,
+) -> None:
+    """Log what you think of an answer, or of what the bot keeps.
+
+    The log is deleted after `feedback_log_days` of `[learning]`.
+
+    \b
+    Example:
+      vault-memory feedback bad --user mira "I never said that"
+    """
+    names = scopes.names()
+    if len(names) != 1:
+        raise UsageError(
+            "`feedback` needs exactly one person, channel or group",
+            hint="name it, such as `--user NAME` or `--channel NAME`",
+        )
+    with context.open() as memory:
+        memory.learning.feedback(
+            "good" if verdict == "good" else "bad",
+            scope=names[0],
+            about=about,
+            text=text,
+            now=context.now,
+        )
+    context.emit({"ok": True}, lambda: "logged")

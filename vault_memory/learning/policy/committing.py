@@ -1,6 +1,6 @@
 """The steps that carry out the decisions of the write policy: requests, held candidates, withdrawals."""
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable
 from datetime import date, timedelta
 from typing import TYPE_CHECKING, Any
 
@@ -180,21 +180,25 @@ def _place(cycle: "LearningCycle", candidate: HeldCandidate) -> tuple[str, Ops]:
     return note, ops_for(cycle.doc(note), heading, [candidate.line])
 
 
-def _wish(cycle: "LearningCycle", candidate: HeldCandidate) -> Mapping[str, object]:
+def _wish(cycle: "LearningCycle", candidate: HeldCandidate) -> "fact_edits.Wish":
+    fact = fact_of_candidate(candidate, cycle.scope)
+    rules = cycle.deps.fact_rules(parse_day(candidate.day) or cycle.night)
+    return fact_edits.wish_of("add", cycle.scope, rules, fact=fact)
+
+
+def fact_of_candidate(candidate: HeldCandidate, scope: str) -> Fact:
+    """Returns the fact that a held candidate states."""
     fields = dict(candidate.fact)
-    turn = min(support.turn for support in candidate.active)
-    day = parse_day(candidate.day) or cycle.night
-    fact = Fact(
+    return Fact(
         "",
-        fields.get("subject", cycle.name),
+        fields.get("subject") or scope.partition(":")[2],
         fields.get("predicate", ""),
         fields.get("object", candidate.text),
         parse_day(fields.get("from", "")),
         parse_day(fields.get("until", "")),
-        ref=turn,
-        scope=cycle.scope,
+        ref=min(support.turn for support in candidate.active),
+        scope=scope,
     )
-    return fact_edits.wish_of("add", cycle.scope, cycle.deps.fact_rules(day), fact=fact)
 
 
 def take_back(cycle: "LearningCycle") -> None:

@@ -157,8 +157,9 @@ def is_waiting(
     today: date,
     held_days: int,
 ) -> bool:
-    """Returns whether a candidate still waits: a support is not withdrawn, and not too old."""
-    if candidate.state != "held" or not candidate.active:
+    """Returns whether a candidate still waits: it is not withdrawn, and not too old."""
+    is_withdrawn = bool(candidate.supports) and not candidate.active
+    if candidate.state != "held" or is_withdrawn:
         return False
     age = today - day_of_record(candidate.newest, today)
     return age <= timedelta(days=held_days)
