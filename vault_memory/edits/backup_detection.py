@@ -34,6 +34,8 @@ def after_opening(writer: Writer, audit_log: AuditLog, folder: Folder) -> None:
         recorded = writer.journal.recorded()
         by_age = sorted(recorded, key=recorded.__getitem__)
         adopt_newer_vault(writer, audit_log, folder, by_age[-LATEST:], now)
+        # Fault (B44): a write that waited at the time of the backup was done since.
+        # Carried out again, it would bring back what a person deleted.
         if writer.journal.ops("pending") or writer.journal.ops("planned"):
             drop_done(writer, audit_log, now)
     except (VaultMemoryError, OSError) as error:
@@ -88,6 +90,8 @@ def drop_done(writer: Writer, audit_log: AuditLog, now: datetime) -> None:
         if command is None:
             continue
         if audit_log.held(command.id, command.note) is not None:
+            # Fault (B35): the record may not be on the disk yet. The journal must not
+            # forget its write before.
             audit_log.fsync_log(command.note)
             writer.discard(write.op_id)
 
@@ -148,9 +152,12 @@ def _has_newer_records(
     last = audit_log.last_own(note)
     if last is None or last.id == record_id:
         return False
-    # A record that the journal is about to acknowledge is no news.
+    # Fault (B33): a crash between the record and its acknowledgement looks the same.
+    # Such a record is no sign of a backup.
     if writer.journal.op(last.id) or writer.snapshots.wrote(last.after):
         return False
+    # Fault (B46): without the record that the journal knows, the vault itself was
+    # restored, or its log edited. That is a person's act.
     return audit_log.held(record_id, note) is not None
 
 

@@ -127,6 +127,8 @@ class EditCalls:
         """Apply ops to a note; see `VaultMemory.apply`."""
         source = options.source
         check_source(source, "ops")
+        # Fault: a text is a sequence as well. Each of its letters would be refused as
+        # an op of its own.
         if isinstance(ops, str | bytes | Mapping):
             raise UsageError(
                 "`ops` is a list of ops",
@@ -182,7 +184,7 @@ class EditCalls:
         moment = aware(now)
         with self.transaction():
             path = inside(note)
-            # A link could lead to the note of another person.
+            # Fault (H124): a link could lead to the note of another person.
             if self.editor.real(path) != note:
                 raise BadPath(note, "it is a link")
             action = commands.EditText(dict(edit))
@@ -378,6 +380,7 @@ class EditCalls:
                 if not entry or not self.editor.wants(path, entry.revision):
                     continue
                 note = ingest.read(path)
+                # Fault (A4): half a save is no version that a person made.
                 if note is not None and note.stable:
                     notes.append(note)
             self.editor.keep(notes, aware(None))
@@ -437,7 +440,8 @@ class EditCalls:
             except NoteUnreadable as error:
                 logger.warning("%s", error)
             except DatabaseError as error:
-                # The note is written: a damaged index must not fail the edit, since it can be rebuilt.
+                # Fault (C45): the note is written. A damaged index must not fail the
+                # edit, since it can be rebuilt.
                 logger.warning("the index did not take in %s: %s", path, error)
                 indexing.recover(error)
 

@@ -255,7 +255,8 @@ class EditCommand:
             "planned_after": self.planned_after,
         }
         fields |= self.action.fields()
-        # An op is whatever the caller sent: `repr` makes a text of a value that JSON lacks.
+        # Fault (H123): an op is whatever the caller sent. `repr` makes a text of a
+        # value that JSON lacks, so that the record is kept.
         return json.dumps(fields, default=repr, skipkeys=True).encode()
 
     @classmethod
@@ -299,7 +300,8 @@ DEFAULT_RUN = RunOptions()
 def new_command_id(now: datetime) -> str:
     """Returns an id that sorts by time."""
     milliseconds = max(0, int(now.timestamp() * 1000))
-    # The second half keeps the order of commands to which a caller gave the same time.
+    # Fault (B50): a clock may be set back, and a caller may give several commands one
+    # time. The second half keeps their order.
     order = time.time_ns() // 1000 & 0xFFFFFFFF
     return f"{milliseconds:012x}{order:08x}"
 

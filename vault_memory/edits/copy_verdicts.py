@@ -38,6 +38,8 @@ class Verdicts:
             last_verdict = self._journal.state(name)
             if last_verdict is not None:
                 age = now - datetime.fromisoformat(last_verdict)
+                # A commit waits for the disk, and the daemon looks at each copy again
+                # and again.
                 if age < RENEWED_AFTER:
                     return
             with self._journal.transaction():

@@ -109,6 +109,8 @@ class Inbox:
     def carry_out(self, page: str, now: datetime) -> bool:
         """Carries out what a person decided on a page. False when it was saved just now: call again later."""
         note = self._read(page)
+        # Fault (A3): in half a save, lines seem to be deleted. Each would count as a
+        # rejection.
         if note is not None and _was_just_changed(note, now):
             return False
         proposals = self._undecided_on(page)
@@ -119,6 +121,8 @@ class Inbox:
         ]
         self._decide_by_page(note, proposals, shown, now)
         pending = self._writer().pending()
+        # Fault: a waiting write of this page shows or removes lines itself. A second
+        # one would be planned on a page that is about to change.
         if any(write.path == page for write in pending):
             return True
         unseen = [
@@ -181,6 +185,7 @@ class Inbox:
         for write in self._writer().pending():
             command = EditCommand.read(write.record)
             if command is not None:
+                # Fault: a proposal whose decision waits would be decided a second time.
                 ids |= command.decided_proposals
         return ids
 
@@ -203,7 +208,7 @@ class Inbox:
                 self.decide(proposal, "expired", now, EXPIRED, patient=False)
 
     def _is_expired(self, proposal: Proposal, now: datetime) -> bool:
-        # A clock that jumped ahead makes every proposal look old.
+        # Fault (B50): a clock that jumped ahead makes every proposal look old.
         return inbox_page.expired(
             proposal, now
         ) and self._writer().clock_is_trustworthy(now)
@@ -286,10 +291,12 @@ class Inbox:
                 merge=lambda base, ours, theirs: change(theirs),
             )
         except VaultMemoryError as error:
-            # The record is written, so the page must not fail its command.
+            # Fault: the record is written, so the page must not fail its command.
             logger.warning("%s does not show what waits: %s", page, error.message)
 
 
 def _was_just_changed(note: Note, now: datetime) -> bool:
     age = now.timestamp() - note.stat.ctime_ns / 1e9
+    # Fault (B50): after the clock was set back, the page seems to come from the future.
+    # It must not wait for that moment.
     return abs(age) < SETTLED_SECONDS

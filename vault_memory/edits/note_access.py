@@ -105,7 +105,8 @@ class NoteAccess:
         """Returns the note to plan on, after a short wait for a save that is under way."""
         if not self._may_be_mid_save(command.note, state):
             return state
-        # An editor that saves in place leaves an empty note for a moment; one that makes a backup leaves none.
+        # Fault (A3, C23): an editor that saves in place leaves an empty note for a
+        # moment. One that makes a backup leaves none.
         file = Path(self._folder.root, command.note)
         deadline = time.monotonic() + HOLD
         while time.monotonic() < deadline and _changed_just_now(file, now):
@@ -138,6 +139,8 @@ def complete_version(
     if now.timestamp() - note.stat.ctime_ns / 1e9 >= HOLD:
         return state
     previous = snapshots.bytes_of(head.revision)
+    # Fault (A4): a plan on half a save would put the bot's lines into sections that are
+    # about to return.
     if previous and half_saved(note.raw, previous):
         note = note._replace(raw=previous, revision=head.revision)
     return NoteState(note, state.loaded)

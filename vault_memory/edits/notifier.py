@@ -66,6 +66,8 @@ class Announcer:
         if not self._senders or record.source in PERSONAL or not _is_news(record):
             return
         try:
+            # Fault: a webhook that hangs would stop every edit. Lines beyond the queue
+            # are dropped.
             self._lines.put_nowait(summary(record.note, record))
             self._is_full = False
         except queue.Full:
@@ -83,6 +85,7 @@ class Announcer:
     def close(self) -> None:
         """Waits a moment for unsent lines."""
         if self._thread is not None:
+            # Fault: a full queue must not keep the program from its end.
             with suppress(queue.Full):
                 self._lines.put(None, timeout=CLOSING_SECONDS)
             self._thread.join(CLOSING_SECONDS)
@@ -115,6 +118,7 @@ def _post(url: str, line: str, timeout: float) -> None:
         with http_client.answer(
             "POST", url, headers=headers, body=body, timeout=timeout, deadline=timeout
         ) as response:
+            # Fault (H121): the address may answer without end.
             http_client.read(response, ANSWER_BYTES)
             status = response.status
     except http_client.Unreachable as error:
@@ -141,6 +145,8 @@ def _run(command: Sequence[str], line: str, timeout: float) -> None:
         process.communicate(line.encode() + b"\n", timeout)
     except subprocess.TimeoutExpired:
         with suppress(ProcessLookupError):
+            # Fault: a shell script may have started another program, which would go on
+            # without it.
             os.killpg(process.pid, signal.SIGKILL)
         process.communicate()
         raise NotTold(f"`{program}` took longer than {timeout:g} s") from None

@@ -40,6 +40,8 @@ def refuse_twin(name: str, root: Path, layout: Layout) -> None:
         return
     key = person_key(name)
     for other in (*people, layout.user):
+        # Fault (H124): two names that read alike would let one person's facts reach the
+        # other.
         if person_key(other) == key:
             raise NameTaken(name, other)
 

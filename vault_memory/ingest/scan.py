@@ -197,7 +197,8 @@ class Ingest:
             self.park(path, error.reason)
             raise
         except NoteUnreadable:
-            # A folder without permissions or a lost mount is no proof of a deletion.
+            # Fault (B40): a folder without permissions or a lost mount is no proof of a
+            # deletion.
             self.index.set_state(path, State.MISSING)
             raise
 
@@ -304,7 +305,8 @@ class Ingest:
         now = self.clock()
         is_indexed = previous is not None and previous.revision == note.revision
         if previous is not None and not note.raw and not is_indexed:
-            # An editor that truncates before it writes leaves the note empty for a moment.
+            # Fault (A3): an editor that truncates before it writes leaves the note
+            # empty for a moment.
             self.index.set_state(path, State.MISSING)
             ambiguous.doubtful.append(path)
             return None

@@ -30,7 +30,8 @@ class Address:
     def target(self, path: str, *, folder: bool = False) -> str:
         """The encoded path for the request line; with a slash at its end for a folder. Raises Refused."""
         try:
-            # Fault: a name that the encoding changes would read or write another file.
+            # Fault (H119): a name that the encoding changes would read or write another
+            # file.
             if path and inside(quote(inside(path)), encoded=True) != path:
                 raise BadPath(path, "it would not come back as the same name")
             full = f"{self.base}/{path}" if path else self.base
@@ -42,6 +43,8 @@ class Address:
     def inside(self, href: str) -> str:
         """The path of the remote that an ``href`` of a listing names. Raises BadPath for any other address."""
         href = self._without_origin(href)
+        # Fault (H119): what follows `?` is no part of the path. The server would serve
+        # another file than the entry says.
         if "?" in href or "#" in href or not href.startswith("/"):
             raise BadPath(href, "it is not a plain path")
         href = href.removesuffix("/")
@@ -55,7 +58,8 @@ class Address:
         """The path of an ``href``. Raises BadPath for another server."""
         if not re.match(r"(?i)https?://", href):
             return href
-        # Fault: a hostile server names another one, which would get the password.
+        # Fault (H125): a hostile server names another one, which would get the
+        # password.
         if _origin(href) != self.origin:
             raise BadPath(href, "it leads to another server")
         return re.sub(r"(?i)^https?://[^/?#]*", "", href) or "/"
@@ -67,10 +71,12 @@ class Address:
         start = f"{self.base}/"
         if not decoded.startswith(start) or "\0" in decoded:
             return None
-        # Fault: a name that is encoded twice hides a path to another folder.
+        # Fault (H119): a name that is encoded twice hides a path to another folder.
         if any(decoded.count(mark) != again.count(mark) for mark in "/\\."):
             return None
         name = decoded[len(start) :]
+        # Fault (H119): a backslash is a separator on Windows, and a letter elsewhere.
+        # No part may lead upwards on any device.
         if {"", ".", ".."} & set(re.split(r"[/\\]", name)):
             return None
         return name
@@ -79,6 +85,8 @@ class Address:
 def address(url: str) -> Address:
     """Parse a configured URL. Raises ConfigError, without repeating a password."""
     split = urlsplit(url)
+    # Fault (H126): an address with a password would come into logs, errors and the
+    # status.
     if "@" in split.netloc:
         raise ConfigError(
             "`remote.url` contains a user or password",
@@ -108,6 +116,7 @@ def address(url: str) -> Address:
 def _origin(url: str) -> str | None:
     """Scheme, host and port in one spelling; None when they are missing or contain an account."""
     split = urlsplit(url)
+    # Fault (H125): before the `@`, an address can show the name of the right server.
     if "@" in split.netloc or not split.hostname:
         return None
     scheme = split.scheme.lower()

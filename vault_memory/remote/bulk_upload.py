@@ -39,6 +39,8 @@ class BulkResult:
 
 def fits(name: str) -> bool:
     """Whether a name survives the header of a part: the server trims headers and composes names."""
+    # Fault (F109): a line break in the name would end the header, and the rest of it
+    # would be another one.
     is_plain = name.isprintable() and name == name.strip()
     return is_plain and name == unicodedata.normalize("NFC", name)
 

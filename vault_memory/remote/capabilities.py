@@ -34,7 +34,8 @@ def probe(remote: "WebDav") -> Capabilities:
     """Probe a server with some twenty requests. Raises RemoteError when it stores no files."""
     tidy(remote)
     previous, remote.traits = remote.traits, Capabilities(infinity=False)
-    # The name of a temporary file: a folder that is left behind is never synced.
+    # Fault (B33): a crash leaves the folder behind. Under the name of a temporary file,
+    # no program syncs it.
     scratch = f"{_NAME}{secrets.token_hex(6)}.tmp"
     try:
         remote.mkcol(scratch)
@@ -57,6 +58,8 @@ def tidy(remote: "WebDav") -> None:
         lines, date = remote.propfind("", depth="1")
         context = ListingContext(remote.at, Capabilities(etags=False), date)
         for entry in listing(lines, context, folder="", deep=False).entries:
+            # Fault: another device may be probing now. By the server's own clock, its
+            # folder is not left behind.
             is_old = date is not None and 0 < entry.modified <= date - _LEFT_SECONDS
             if entry.is_folder and is_old and is_scratch(entry.path):
                 remote.remove_scratch(entry.path)
@@ -68,6 +71,8 @@ def _try_out(remote: "WebDav", scratch: str) -> Capabilities:
     stored = remote.put(file, b"first\n", expected=None)
     traits = replace(_listed(remote, scratch), etag_in_put=bool(stored.etag))
     remote.traits = traits
+    # Fault (E102): some servers accept a precondition and ignore it. Only a write that
+    # must fail shows that.
     overwrites_new = _succeeds(
         remote, Request("upload", "", b"second\n", ("If-None-Match: *",)), file
     )

@@ -50,7 +50,8 @@ class _CompleteHead(http.client.HTTPResponse):
         finally:
             if self.fp is lines:
                 self.fp = source
-        # Fault: the line breaks within the head. The standard library takes such a head for complete.
+        # Fault (E103): the line breaks within the head. The standard library takes such
+        # a head for complete.
         if not lines.last.endswith(b"\n"):
             raise http.client.HTTPException("the head of the answer broke off")
         return None
@@ -119,9 +120,11 @@ class Adapter(HTTPAdapter):
 
 def _refuse_metadata(connection: Any) -> None:
     """Raise Forbidden for an address of a machine's own network services."""
-    # Fault: a hostile name resolves to a harmless address at first, and to such an address when the
-    # connection is made. So the address of the open connection is checked, before a request.
+    # Fault (H125): a hostile name resolves to a harmless address at first, and to such
+    # an address when the connection is made. So the address of the open connection is
+    # checked, before a request.
     peer = ipaddress.ip_address(str(connection.sock.getpeername()[0]).partition("%")[0])
+    # Fault (H125): an IPv4 address in the form of IPv6 would pass the comparison.
     peer = getattr(peer, "ipv4_mapped", None) or peer
     if peer.is_link_local or str(peer) in CLOUD_METADATA:
         connection.close()

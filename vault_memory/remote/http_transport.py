@@ -149,11 +149,14 @@ class Transport(Client):  # type: ignore[misc]  # it comes without types
                 headers={**self.get_headers(action, headers_ext), **_ALWAYS},
                 auth=self._authorise,
                 timeout=self._silence,
+                # Fault (E98): a redirect to another host would take the password there.
                 allow_redirects=False,
                 stream=True,
             )
         except requests.RequestException as error:
             self._deadlines.stop(exchange)
+            # Fault (E81): after a deadline it is unknown whether the server has stored
+            # the file. It must not count as not sent.
             if _never_sent(error) and not exchange.late:
                 raise _not_sent(error) from None
             raise NoAnswer(self._why(exchange, error)) from None
@@ -170,7 +173,8 @@ class Transport(Client):  # type: ignore[misc]  # it comes without types
         is_complete = False
         try:
             answer = _read(response, request)
-            # The body of a redirect stays unread, so its connection cannot be used again.
+            # Fault: the body of a redirect stays unread. The next answer on this
+            # connection would begin with it.
             is_complete = not is_redirect(answer.status)
             return answer
         except (urllib3.exceptions.HTTPError, OSError, ValueError) as error:
@@ -191,7 +195,8 @@ class Transport(Client):  # type: ignore[misc]  # it comes without types
 
     def _new_session(self) -> requests.Session:
         session = _Session()
-        # Fault: a ``.netrc`` or a proxy of the environment would get the password.
+        # Fault (H126): a ``.netrc`` or a proxy of the environment would get the
+        # password.
         session.trust_env = False
         session.verify = self._account.ca_file or True
         if self._account.proxy:
@@ -257,12 +262,13 @@ class _Chunks:
         self.total = 0
         length = response.headers.get("Content-Length", "")
         encoding = response.headers.get("Content-Encoding", "identity") or "identity"
+        # `isdigit` alone accepts other scripts, and "²", which `int` refuses.
         self._announced = int(length) if length.isascii() and length.isdigit() else None
         self.has_length = (
             self._announced is not None
             or response.headers.get("Transfer-Encoding", "") != ""
         )
-        # Fault: a small compressed answer that expands to gigabytes.
+        # Fault (E92): a small compressed answer that expands to gigabytes.
         if encoding.lower() != "identity":
             raise ValueError("the answer is compressed although that was declined")
         if (self._announced or 0) > cap:
@@ -271,13 +277,14 @@ class _Chunks:
     def __iter__(self) -> Iterator[bytes]:
         while chunk := self._raw.read1(_CHUNK, decode_content=False):
             self.total += len(chunk)
-            # Fault: a hostile server announces no length, and sends without end.
+            # Fault (H121): a hostile server announces no length, and sends without end.
             if self.total > self._cap:
                 raise ValueError(f"the answer is longer than {self._cap} bytes")
             yield chunk
         is_other_length = self._announced not in (None, self.total)
         if is_other_length and not self._raw.chunked and not self._is_bare:
-            # Fault: a proxy closes the connection early, and half a note counts as the note.
+            # Fault (E92): a proxy closes the connection early, and half a note counts
+            # as the note.
             raise ValueError("the answer broke off")
         # All bytes are read; urllib3 releases the socket only after this read.
         self._raw.read(decode_content=False)

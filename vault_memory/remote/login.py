@@ -110,7 +110,7 @@ class Login:
         except Exception:
             origin = ""
         if origin != self._at.origin or not slash:
-            # Fault: a server hands the new password to another one.
+            # Fault (H125): a server hands the new password to another one.
             raise NotUnderstood(
                 "the login leads to another server", hint="check `remote.url`"
             )

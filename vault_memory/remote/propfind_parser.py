@@ -41,6 +41,8 @@ class Reader:
         self._parser.StartElementHandler = self._start
         self._parser.EndElementHandler = self._end
         self._parser.CharacterDataHandler = self._text
+        # Fault (H121): a document type may define entities that expand without end, or
+        # read files of this machine.
         self._parser.StartDoctypeDeclHandler = self._doctype
         self._open: list[str] = []
         self._lines: list[Line] = []
@@ -61,6 +63,8 @@ class Reader:
             self._parser.Parse(b"", True)
         except (expat.ExpatError, ValueError) as error:
             raise NotUnderstood(f"its XML is broken or cut ({error})") from None
+        # Fault (E87): a line whose name was lost stands for a file. Without it, that
+        # file would look deleted.
         if not all(line.href for line in self._lines):
             raise NotUnderstood("a line of the listing names nothing")
         return self._lines
@@ -72,6 +76,8 @@ class Reader:
                 raise NotUnderstood("it is no listing of a WebDAV server")
             case 2 if tag == f"{DAV} response":
                 self._lines.append(Line())
+                # Fault (H121): a listing without end would fill the memory before its
+                # size is reached.
                 if len(self._lines) > _MOST_LINES:
                     raise NotUnderstood(
                         f"the listing has more than {_MOST_LINES} lines"
@@ -82,6 +88,7 @@ class Reader:
                 self._is_folder = False
             case 6 if tag == f"{DAV} collection":
                 self._is_folder = True
+            # Fault (H121): each open element takes memory until it ends.
             case deep if deep > _DEEPEST:
                 raise NotUnderstood("its XML is nested too deeply")
         if len(self._open) <= 5:
@@ -108,6 +115,8 @@ class Reader:
         line = self._lines[-1]
         match tag.removeprefix(f"{DAV} "):
             case "href":
+                # Fault (E88): which of two names the properties belong to is unknown.
+                # Taken for one, a file would get the tag of another.
                 if line.href:
                     raise NotUnderstood("a line of the listing names several things")
                 line.href = text
@@ -119,6 +128,7 @@ class Reader:
 
     def _text(self, text: str) -> None:
         self._length += len(text)
+        # Fault (H121): one value may be as long as the whole answer.
         if self._length > _LONGEST_TEXT:
             raise NotUnderstood("a value in the listing is too long")
         self._words.append(text)

@@ -64,6 +64,8 @@ def _collect(
     line: Line, path: str, context: ListingContext, collected: _Collected
 ) -> None:
     if path in collected.entries or path in collected.unknown:
+        # Fault (E88): two entries of one file contradict each other, and neither is
+        # sure.
         collected.entries.pop(path, None)
         collected.unknown[path] = "the server lists it twice"
         return
@@ -89,6 +91,8 @@ def etag_of(text: str) -> tuple[str, bool]:
     text = text.strip()
     weak = text.startswith("W/")
     text = text.removeprefix("W/").strip('"')
+    # Fault (H119): a tag returns to the server in a header. A line break in it would
+    # add headers of its own.
     if not text or not re.fullmatch(r"[\x21\x23-\x7e]+", text):
         return "", False
     return f'"{text}"', weak
@@ -104,7 +108,7 @@ def seconds_of(date: str | None) -> int | None:
 
 def is_old(modified: int | None, date: int | None) -> bool:
     """Whether a tag of that moment is reliable."""
-    # Fault: a second write within the same second gets the same tag.
+    # Fault (E102): a second write within the same second gets the same tag.
     if modified is None or date is None:
         return False
     return abs(date - modified) >= YOUNG
@@ -132,6 +136,8 @@ def _checked(collected: _Collected, folder: str) -> RemoteListing:
     """The listing, if it has its own folder and the folder of each entry. Raises NotUnderstood."""
     entries, unknown = collected.entries, collected.unknown
     own = entries.pop(folder, None)
+    # Fault (E87): a proxy or another folder may answer. A listing that does not name
+    # its own folder lists something else.
     if own is None:
         reason = unknown.get(folder, "it is missing")
         raise NotUnderstood(f"the listing does not name its own folder ({reason})")
@@ -142,7 +148,8 @@ def _checked(collected: _Collected, folder: str) -> RemoteListing:
     for path in entries:
         parent = path.rpartition("/")[0]
         if parent not in folders:
-            # Fault: an incomplete listing would make the files that it leaves out look deleted.
+            # Fault (E89): an incomplete listing would make the files that it leaves out
+            # look deleted.
             raise NotUnderstood(
                 "the listing leaves a folder out and names what is in it", path=parent
             )
@@ -186,6 +193,8 @@ def _entry(line: Line, path: str, context: ListingContext) -> Entry:
 
 def _kind(line: Line) -> str:
     """The kind of a line's path. Raises _UnusableLine."""
+    # Fault (E85): a line with an error names a file that exists. It is unknown, and not
+    # absent.
     if line.status and not 200 <= line.status < 300:
         raise _UnusableLine(f"the server answers {line.status} for it")
     kind = line.props.get(f"{DAV} resourcetype")
@@ -196,6 +205,8 @@ def _kind(line: Line) -> str:
 
 def _size(line: Line, *, is_folder: bool) -> int:
     text = line.props.get(f"{DAV} getcontentlength", "0" if is_folder else "")
+    # Fault (H121): Python raises ValueError for a number of thousands of digits, and no
+    # file has a size of 20.
     if not (text.isascii() and text.isdigit() and len(text) < 20):
         raise _UnusableLine("the server does not say how long it is")
     return int(text)

@@ -75,6 +75,8 @@ def _is_nextcloud(
     origin: str, base: str, account: Account, adapter: "BaseAdapter | None"
 ) -> bool:
     """Ask a server whether it is a Nextcloud. Raises ConfigError when it redirects to another address."""
+    # Fault (H126): nobody has confirmed yet that this is the right server. It gets no
+    # password.
     quiet = Account(proxy=account.proxy, ca_file=account.ca_file)
     transport = Transport(origin, quiet, deadline=_DEADLINE, adapter=adapter)
     try:
@@ -100,6 +102,8 @@ def _is_nextcloud(
 def _refuse_redirect(origin: str, base: str, location: str) -> None:
     """Raise ConfigError for a redirect to another address, e.g. from http:// to https://."""
     url = urlsplit(location)
+    # Fault (H125): an account before an `@` makes a hostile address look right in the
+    # hint.
     if url.scheme not in ("", "http", "https") or "@" in url.netloc:
         return
     new_origin = f"{url.scheme}://{url.netloc}" if url.netloc else origin

@@ -75,7 +75,7 @@ def _error(action: str, path: str, answer: HttpAnswer) -> RemoteError:
             reason = _REFUSALS.get(status, f"status {status}")
             return Refused(path, reason, lasting=status in _LASTING)
         case _ if action in WRITES:
-            # Fault: the server stored the file, and a proxy lost its answer.
+            # Fault (E81): the server stored the file, and a proxy lost its answer.
             return OutcomeUnknown(path, f"status {status}")
         case _:
             return _server_error(path, status)
@@ -91,6 +91,7 @@ def retry_after(answer: HttpAnswer) -> float | None:
     """The seconds that the server asks to wait; None when it does not say."""
     text = answer.header("Retry-After").strip()
     if re.fullmatch(r"[0-9]{1,9}", text):
+        # Fault (E97): a wrong time would stop the sync for years.
         return min(float(text), LONGEST_WAIT)
     until, now = seconds_of(text), seconds_of(answer.header("Date"))
     if until is None or now is None:
@@ -118,7 +119,8 @@ def is_page(answer: HttpAnswer) -> bool:
 
 def is_by_proxy(answer: HttpAnswer) -> bool:
     """Whether a proxy reports a path as missing or forbidden, in place of the server."""
-    # Fault: taken for the server's answer, it would make files look deleted. The server answers in XML.
+    # Fault (E86): taken for the server's answer, it would make files look deleted. The
+    # server answers in XML.
     is_xml = "xml" in answer.header("Content-Type").lower()
     return answer.status in (403, 404, 410) and not is_xml
 

@@ -134,8 +134,8 @@ class WebDav:
             subfolders = [entry.path for entry in top.entries if entry.is_folder]
             return self._walk(top, subfolders)
         parents = {entry.path.rpartition("/")[0] for entry in tree.entries}
-        # Fault: some servers list one level only when asked for the whole tree; Nextcloud shows an
-        # unavailable storage as an empty folder.
+        # Fault (E96): some servers list one level only when asked for the whole tree.
+        # Nextcloud shows an unavailable storage as an empty folder.
         is_doubtful = parents <= {folder} or self.traits.recursive_etags
         if not is_doubtful:
             return tree
@@ -163,7 +163,8 @@ class WebDav:
 
     def _get_between_looks(self, path: str, max_bytes: int) -> Fetched:
         """A file's bytes, compared with its entry before and after."""
-        # Fault: the answer has no tag or length, or a login page comes instead of a note.
+        # Fault (E87): the answer has no tag or length, or a login page comes instead of
+        # a note.
         before = self.look(path)
         answer = self._download(path, max_bytes)
         after = self.look(path)
@@ -222,6 +223,8 @@ class WebDav:
         is_folder = expected is None
         target = self.at.target(path, folder=is_folder)
         destination = self.at.target(to, folder=is_folder)
+        # Fault (E100): another device may have made a note of the new name since the
+        # listing.
         where = (f"Destination: {self.at.origin}{destination}", "Overwrite: F")
 
         def act() -> PutResult:
@@ -240,7 +243,8 @@ class WebDav:
 
     def rmcol(self, path: str) -> None:
         """Remove an empty folder."""
-        # Fault: no server checks that itself. A new file of another device would be deleted.
+        # Fault (F106): no server checks that itself. A new file of another device would
+        # be deleted.
         if not path:
             raise Refused(path, "it is the remote's own folder")
         listed = self.list(path)
@@ -327,19 +331,20 @@ class WebDav:
         action = request.action
         answer = self.exchange(request, path)
         if adds_slash(answer, request.target):
-            # Fault: another device has replaced the file by a folder.
+            # Fault (F107): another device has replaced the file by a folder.
             raise RemoteChanged(path)
         if answer.status not in SUCCESSES.get(action, {201}):
             self.refuse(action, path, answer)
         if action in WRITES and answer.status == 200 and is_page(answer):
-            # Fault: a login page answers "200 OK" to an upload that the server never saw.
+            # Fault (E87): a login page answers "200 OK" to an upload that the server
+            # never saw.
             raise OutcomeUnknown(path, "a page came instead of an answer")
         return answer
 
     def exchange(self, request: Request, path: str = "") -> HttpAnswer:
         """Send a request, and count it. Returns an answer of any status."""
-        # Fault: a server locks an address out after several wrong passwords. An account that was
-        # refused once is not tried again.
+        # Fault (E84): a server locks an address out after several wrong passwords. An
+        # account that was refused once is not tried again.
         if self._stopped:
             raise Unauthorised
         with self._counting:
@@ -362,6 +367,7 @@ class WebDav:
 
     def refuse(self, action: str, path: str, answer: HttpAnswer) -> NoReturn:
         """Raise the error that an answer means."""
+        # Fault (E86): a revoked share looks like a vault whose files were all deleted.
         if action == "list" and not path and answer.status in (403, 404, 410):
             raise RootMissing(self.at.url)
         refuse(action, path, answer)
@@ -416,10 +422,13 @@ class WebDav:
         while queue:
             folder = queue.pop()
             try:
+                # Fault (F110): a server may show a folder within itself without end.
                 if len(folder.encode()) > LONGEST_PATH:
                     raise Refused(folder, "the path is too long")
                 level = self._level(folder)
             except RemoteError as error:
+                # Fault (E84, E97): one folder that fails is unknown. A server that is
+                # away would make each folder wait for its time-out.
                 if _concerns_whole_server(error):
                     raise
                 unknown[folder] = error.message
@@ -464,5 +473,6 @@ def _concerns_whole_server(error: RemoteError) -> bool:
 
 def tag_of(answer: HttpAnswer) -> tuple[str, bool]:
     """The tag, and whether it is weak."""
-    # Fault: a proxy changes the `ETag` when it compresses the answer. It never changes `OC-ETag`.
+    # Fault (E102b): a proxy changes the `ETag` when it compresses the answer. It never
+    # changes `OC-ETag`.
     return etag_of(answer.header("OC-ETag") or answer.header("ETag"))

@@ -169,7 +169,8 @@ class Snapshots:
         if kept:
             self._journal.change(_KEEP_HEAD, (path, revision))
         self._journal.change(_ADD, (path, revision, at, by, int(kept)))
-        # An editor that loaded the note before the bot's write drops the bot's lines by its save.
+        # Fault (A7): an editor that loaded the note before the bot's write drops the
+        # bot's lines by its save.
         if by == "person":
             self._journal.change(_ADD_UNJUDGED, (path,))
 

@@ -33,6 +33,8 @@ def plan_decisions(
     decided: list[Proposal] = []
     for decision in decisions:
         proposal = open_proposals.pop(decision.proposal_id, None)
+        # Fault (B48): a decision that is carried out again after a crash must not apply
+        # its op twice.
         if proposal is None:
             continue
         state, reason = decision.state, decision.reason

@@ -76,6 +76,7 @@ def plan_text_edit(
     command: EditCommand, edit: object, before: bytes | None, inputs: PlanInputs
 ) -> EditPlan:
     """Returns the plan of an edit, as far as the bot may make it by itself."""
+    # Fault (H123): the edit is whatever a model sent.
     if not isinstance(edit, Mapping):
         return EditPlan(before, before)
     op: dict[str, Any] = {"op": edit.get("op")}
@@ -120,6 +121,8 @@ def _find_refusal(command: EditCommand, change: _Change, inputs: PlanInputs) -> 
     human_lines = of_people(change.before, bot_lines)
     if human_lines & taken_away(change.before, change.after):
         return OF_A_PERSON
+    # Fault (A9): a code fence around a person's lines keeps each of them, and takes
+    # them out of the memory.
     if _unmakes_human_item(doc, change, human_lines):
         return STRUCTURE
     return ""
@@ -133,7 +136,8 @@ def _makes_instruction(lines: list[bytes], after: bytes) -> bool:
         old_rows = [row for row in rows if row not in new_lines]
         if len(old_rows) == len(rows) or _is_instruction(old_rows):
             continue
-        # One row may be an instruction, or several that wrap one sentence.
+        # Fault (H123): one row may be an instruction, or several that wrap one
+        # sentence.
         if any(_is_instruction([row]) for row in rows) or _is_instruction(rows):
             return True
     return False
@@ -225,4 +229,6 @@ def _express_as_ops(change: _Change) -> list[Op]:
         if removed_item.heading == added_item.heading:
             ops = [Replace(removed_item.heading, removed_item.text, added_item.text)]
     outcome = apply_ops(parse(change.before), ops)
+    # Fault: ops know items only. An edit that also changes a blank line or a heading
+    # would be proposed as another one.
     return ops if render(outcome.doc) == change.after else []

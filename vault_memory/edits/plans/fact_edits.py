@@ -126,6 +126,7 @@ def plan_facts(
     outcomes: list[Outcome] = []
     for index, wish in enumerate(wishes):
         change = change_of(doc, wish)
+        # Fault (A9): the bot would state again each night what a person deleted.
         if _repeats_deleted(wish, change, deleted):
             refused += _reject_last_op(change)
             continue

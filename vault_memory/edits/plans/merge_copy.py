@@ -81,6 +81,8 @@ def fold(
     bases = possible_bases(note, copy, history)
     if is_page_of_ours:
         bases = Bases(bases.versions[-1:])
+    # Fault (D79): each version is one merge. A note with a long history would keep the
+    # vault locked for minutes.
     if len(bases.versions) > MOST_BASES:
         return _union(note, copy, day, "it is unknown from which version it was made")
     was_the_note = any(raw == copy for _, raw in history)
@@ -99,7 +101,7 @@ def fold(
             return attempt
     if not _all_agree([*attempts, *older_attempts], note):
         return _union(note, copy, day, _UNCERTAIN)
-    # Only a stored version shows whether a missing line was removed.
+    # Fault (D70): only a stored version shows whether a missing line was removed.
     certain = bool(bases.versions) or not lines_of(note) - lines_of(copy)
     return replace(attempts[0], certain=certain)
 
@@ -163,6 +165,8 @@ def _find_doubt(
     before, after = _count_lines(note), _count_lines(result)
     removed = (before - after).total() - (after - before).total()
     most_removed = min(MOST_GONE, max(1, SHARE_GONE * before.total()))
+    # Fault (D77): a device that was away for long brings a copy of an old text. Merged
+    # on a wrong base, it would delete what came since.
     if removed > most_removed:
         return f"it would take {removed} lines out of the note"
     return ""
@@ -173,6 +177,7 @@ def _has_rivals(note: bytes, copy: bytes, is_rival: IsRival) -> bool:
     note_lines, copy_lines = _count_lines(note), _count_lines(copy)
     only_note = [_text(line) for line in note_lines - copy_lines]
     only_copy = [_text(line) for line in copy_lines - note_lines]
+    # Fault (H122): two texts without a common line take quadratic time to compare.
     if len(only_note) * len(only_copy) > PAIRS:
         return True
     return any(is_rival(ours, theirs) for ours in only_note for theirs in only_copy)
@@ -237,6 +242,8 @@ def fold_log(log: bytes, copy: bytes) -> Folded:
     for line in copy.split(b"\n"):
         line_records = read_records(line).records
         if not line_records:
+            # Fault (B42): a copy that was made during an append ends in a torn line,
+            # which is no text of a person.
             if not _is_fragment(line, log_lines):
                 why = "it has a line that is no record, and that is not in the log"
                 return Folded("conflict", why=why)
@@ -245,6 +252,8 @@ def fold_log(log: bytes, copy: bytes) -> Folded:
         ours = records.get(_record_id(record))
         if ours is None or (record.get("redacted") and not ours.get("redacted")):
             missing.append(line)
+        # Fault: a copy has the record as it was before the user forgot its text. That
+        # text must not come back.
         elif ours != record and not ours.get("redacted"):
             return Folded(
                 "conflict",

@@ -69,8 +69,10 @@ def _plan_move(doc: SectionedDoc, move: SectionMove, *, is_target: bool) -> _Ste
 def _put_section(doc: SectionedDoc, raw: bytes, op: dict[str, object]) -> _Step:
     """Adds a section at the end of the note, after a blank line."""
     section = parse(raw).sections[0]
+    # Fault (B48): after a crash both commands of a move are carried out again.
     if _contains_section(doc, section):
         return doc, RecordedOp(op, "noop_dup")
+    # Fault (F109): bytes that are not UTF-8 would change on their way through JSON.
     if not is_text(raw):
         return Rejected(op, "not_text")
     note = render(doc)
@@ -78,7 +80,7 @@ def _put_section(doc: SectionedDoc, raw: bytes, op: dict[str, object]) -> _Step:
     raw = eol.join(raw.rstrip(b"\r\n").splitlines()) + eol
     new_doc = parse(note + _gap(note, eol) + raw)
     names = [section.name for section in (*doc.sections, section)]
-    # An open code fence at the end of the note would swallow the section.
+    # Fault (A21): an open code fence at the end of the note would swallow the section.
     has_same_structure = [section.name for section in new_doc.sections] == names
     if not has_same_structure or not _contains_section(new_doc, section):
         return Rejected(op, "would_change_structure")
@@ -97,6 +99,8 @@ def _gap(note: bytes, eol: bytes) -> bytes:
 def _take_section(doc: SectionedDoc, raw: bytes, op: dict[str, object]) -> _Step:
     """Removes a section, only where it is unchanged: what a person added to it meanwhile is nowhere else."""
     for index, section in enumerate(doc.sections):
+        # Fault (A1): what a person added to the section meanwhile is nowhere else. So
+        # only the unchanged section is removed.
         if section.heading + section.body == raw:
             step = without_section(doc, index)
             if step is None:

@@ -27,6 +27,8 @@ def plan_lost_lines(
     loaded = inputs.bytes_of(action.loaded)
     overwritten = inputs.bytes_of(action.overwritten)
     saved = inputs.bytes_of(action.saved)
+    # Fault (B45): a damaged journal may have lost one of the versions. A merge without
+    # it would be a guess.
     if before is None or overwritten is None or saved is None:
         return EditPlan(before, before)
     owners = replay(inputs.records(command.note))
@@ -57,9 +59,11 @@ def _merge_save(
     bases = (loaded, _common_lines(loaded or b"", overwritten))
     for base in bases:
         after = merge(base, overwritten, saved).result
-        # The user may have saved again since the save that is repaired.
+        # Fault (A8): the user may have saved again since the save that is repaired.
         if after is not None and before != saved:
             after = merge(saved, after, before).result
+        # Fault (A10): a merge on a wrong base can drop a person's line. Then the lost
+        # lines of the bot are only proposed.
         if after is not None and not _removes_items_of_people(before, after, owners):
             return after
     return before
@@ -87,7 +91,8 @@ def _common_lines(text: bytes, other_text: bytes) -> bytes:
 
 
 def _removes_items_of_people(before: bytes, after: bytes, owners: Ownership) -> bool:
-    # `before` may be a half-finished save: an item that is missing there was not deleted.
+    # Fault (A3): `before` may be a half-finished save. An item that is missing there
+    # was not deleted.
     items = items_of(parse(before))
     bot_items = set(owners.bots_among(items))
     remaining = Counter(item.key[1] for item in items_of(parse(after)))

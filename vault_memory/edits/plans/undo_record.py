@@ -94,6 +94,7 @@ def _undo_or_none(record: Record, text: bytes, *, can_merge: bool) -> Undone | N
     try:
         return undo(record, text)
     except NotUndoable:
+        # Fault: the undo of a redacted record would bring back what the user forgot.
         if record.redacted or not can_merge or not record.diff:
             raise
         return None

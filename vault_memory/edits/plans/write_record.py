@@ -26,6 +26,8 @@ def plan_again(
     """
     before = known.bytes_of(op.expected)
     records = earlier
+    # Fault (B33): a write that waited is carried out before a later command. Planned
+    # from the record of that later one, it would seem to do something else.
     if op.outcome == "written":
         records = _up_to(run.planned_after, earlier)
     lookup = replace(
@@ -45,13 +47,16 @@ def record_of(
 ) -> Record:
     """The record of a write with this plan."""
     after = plan.before if op.after == op.expected else plan.after
+    # Fault (B33): the write ended without effect, and the record must not claim its
+    # ops.
     if plan.changes and op.after == op.expected:
         plan = replace(plan, applied=())
     if op.outcome == "copied":
         why = f"{run.why} (it lies in a copy beside the note)".strip()
         run = replace(run, why=why)
     record = plan.record(run, after)
-    # Another text than the planned one came into the note: a merge, or a plan on another version.
+    # Fault (A1): another text than the planned one came into the note, by a merge or by
+    # a plan on another version.
     if record.after != (op.after or ""):
         record = plan.record(run, known.bytes_of(op.after))
     return record

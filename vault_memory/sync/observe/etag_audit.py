@@ -28,7 +28,8 @@ def recheck_racy(
     keeps_checksums: bool,
 ) -> tuple[Refetch, ...]:
     """Check racy tags: mark the proven ones as safe, and fetch the other files, except `busy` ones."""
-    # Fault: a tag was recorded within the second of its write. A second write may have the same tag.
+    # Fault (E102): a tag was recorded within the second of its write. A second write
+    # may have the same tag.
     own_files = state.racy_creations(unsigned=keeps_checksums)
     proven, refetches = [], []
     for path in sorted(state.racy()):
@@ -54,8 +55,9 @@ def _is_proven(
     """Whether the server's file has the bytes of the base, judged by checksum or by size."""
     if entry.checksum == was.hash:
         return True
-    # Fault: another client stored other bytes of the same size. So the size proves only a file that
-    # this device created, and of which the server keeps no checksum.
+    # Fault (E91): another client stored other bytes of the same size. So the size
+    # proves only a file that this device created, and of which the server keeps no
+    # checksum.
     if not is_own or entry.checksum or not isinstance(local, File):
         return False
     return local.hash == was.hash and local.size == entry.size
@@ -68,7 +70,8 @@ def sweep(
 
     The sample is due each hour, or each day while the tag of the whole tree stays the same.
     """
-    # Fault: a write with the time of the one before keeps the tag, and nothing else shows it.
+    # Fault (E91): a write with the time of the one before keeps the tag, and nothing
+    # else shows it.
     every = EVERY_SECONDS if remote_scan.listed else QUIET_SECONDS
     suspects = set(remote_scan.resized)
     if _is_due(state, at, every):
@@ -83,6 +86,8 @@ def sweep(
 
 def _is_due(state: SyncState, at: float, every: float) -> bool:
     last = state.meta(LAST)
+    # Fault (B50): a clock that was set back would put the next audit off until the old
+    # time is reached.
     if isinstance(last, float) and 0 <= at - last < every:
         return False
     with state.transaction():

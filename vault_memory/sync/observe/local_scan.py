@@ -93,16 +93,20 @@ class LocalScanner:
         age = now - note.stat.ctime_ns / 1e9
         if self._is_being_saved(path, note, age):
             return Unknown(BEING_SAVED)
+        # Fault (C60): a file may change again within the tick of its time, and a cached
+        # hash would hide that.
         if not 0 <= age < YOUNG_SECONDS:
             cache.add(note)
         return File(note.revision, "", str(note.stat.ino), len(note.raw))
 
     def _is_being_saved(self, path: str, note: Note, age: float) -> bool:
         """Whether a program may still be saving a file. `age`: seconds since its last change."""
-        # Fault: an editor saves in several steps, and the first ones are uploaded.
+        # Fault (A4): an editor saves in several steps, and the first ones are uploaded.
         if not note.stable:
             return True
         quiet_seconds = QUIET_SECONDS if note.raw else HOLD_SECONDS
+        # Fault (A3): an empty file is most often the first step of a save. Uploaded, it
+        # would empty the note on every device.
         is_young = 0 <= age < quiet_seconds
         return is_young and not self._is_base(path, note)
 
@@ -117,6 +121,8 @@ class LocalScanner:
         return {
             path: Unknown(NOT_LOADED)
             for path in paths
+            # Fault (D74): iCloud moves a note out of the way to save space. Its absence
+            # is no deletion.
             if os.path.lexists(os.path.join(root, _placeholder(path)))
         }
 

@@ -20,6 +20,8 @@ CLIENTS = (
 def refuse_other_clients(root: Path) -> None:
     """Raise AnotherClient when another program syncs this folder or one above it."""
     root = root.resolve()
+    # Fault (D80): two programs that sync one folder upload each other's downloads
+    # without end. A client may sync any folder above.
     for folder in (root, *root.parents):
         try:
             names = [name for name in os.listdir(folder) if name.startswith(".")]

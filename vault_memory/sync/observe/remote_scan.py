@@ -94,6 +94,8 @@ class RemoteScanner:
                 scan.unknown[path] = error.message
                 continue
             except RemoteBusy as error:
+                # Fault (E97): a server that is overloaded as a whole must not be asked
+                # for each of its folders.
                 if not path or error.everywhere:
                     raise
                 scan.unknown[path] = error.message
@@ -114,6 +116,7 @@ class RemoteScanner:
         """Whether the tag of a folder proves that nothing below it changed."""
         if not self._remote.traits.recursive_etags or last is None:
             return False
+        # Fault (E88): two missing tags are equal, and prove nothing.
         if not folder.etag or last.etag != folder.etag:
             return False
         return not any(within(path, folder.path) for path in recheck)
@@ -141,9 +144,13 @@ class RemoteScanner:
             entry.confirmed for entry in scan.entries.values()
         )
         root_tag = ""
+        # Fault (E102): a tag that is younger than two seconds may stay the same after
+        # another write. It must not stand for the whole tree.
         if is_certain and self._remote.traits.recursive_etags:
             root_tag = scan.entries[""].etag
         with self._state.transaction():
+            # Fault (E85): an incomplete listing must not replace a complete one. What
+            # it lacks would look new later.
             if not scan.unknown:
                 self._state.store_listing(
                     {path: entry for path, entry in scan.entries.items() if path}

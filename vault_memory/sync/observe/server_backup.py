@@ -76,6 +76,8 @@ class BackupDetector:
         """Fetch the changed notes until it is clear whether they were reverted."""
         texts, nodes, new_texts = dict(stopped), dict(remote.nodes), 0
         for path in changed:
+            # Fault: after a busy day all notes differ. The fetch ends as soon as new
+            # texts outnumber the reverted ones.
             if path in texts or new_texts >= max(NEW_TEXTS, len(texts) + 1):
                 continue
             was, node = base[path], nodes[path]
@@ -94,8 +96,8 @@ class BackupDetector:
 
         `restored`: why B9 stops them; empty when it does not.
         """
-        # Fault: another device edits one of the notes. Without this record, the next pass would take
-        # over the earlier texts of the others.
+        # Fault (E94): another device edits one of the notes. Without this record, the
+        # next pass would take over the earlier texts of the others.
         fact: dict[str, list[str]] | None = None
         if restored:
             fact = {}
@@ -122,6 +124,9 @@ class BackupDetector:
                 was, node = base[path], reverted.remote.nodes[path]
                 if not isinstance(was, BaseFile) or not isinstance(node, File):
                     continue
+                # Fault (E94): another device may have edited the note since a person
+                # answered. Without a tag, its text is fetched and merged, and not
+                # overwritten.
                 tag = node.tag if node.hash == text else ""
                 earlier = BaseFile(text, tag, was.local_id, was.remote_id)
                 self._state.set_base(path, earlier)

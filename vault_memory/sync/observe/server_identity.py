@@ -55,7 +55,8 @@ class ServerIdentityCheck:
             self._remote.probe()
         is_two_way = self._remote.traits.two_way or self._insist
         if self._mode == "both" and not is_two_way:
-            # Fault: without preconditions an upload overwrites an edit of another device.
+            # Fault (E102): without preconditions an upload overwrites an edit of
+            # another device.
             raise NotTwoWay
         with self._state.transaction():
             self._state.set_meta("traits", asdict(self._remote.traits))
@@ -79,6 +80,8 @@ class ServerIdentityCheck:
         if root is not None or is_due or approved:
             self._ask(entries, root, approved=approved)
             self._asked_at = at
+        # Fault (E95): another account has an empty home. Everything here would count as
+        # deleted there.
         if self._changed:
             return f"the server is not as it was: another {', '.join(self._changed)}"
         if any(is_scratch(path) for path in entries):
@@ -87,7 +90,8 @@ class ServerIdentityCheck:
 
     def must_ask_again(self, at: float, plan: SyncPlan) -> bool:
         """Whether a plan takes over so much that the server's identity is asked again; forgets the last answer."""
-        # Fault: the server is replaced or restored between the question and the listing.
+        # Fault (E94, E95): the server is replaced or restored between the question and
+        # the listing.
         deletes = [action for action in plan.actions if isinstance(action, TrashLocal)]
         downloads = [action for action in plan.actions if isinstance(action, Download)]
         is_much = bool(plan.restored or deletes) or len(downloads) > MANY
@@ -118,7 +122,7 @@ class ServerIdentityCheck:
             name for name, value in identity.items() if previous.get(name) != value
         ]
         if self._changed == [RESTORED]:
-            # Fault: files that the restored server lost would count as deleted.
+            # Fault (E94): files that the restored server lost would count as deleted.
             logger.warning(
                 "the server was restored from a backup: nothing is deleted, what it lost is uploaded"
             )

@@ -59,6 +59,8 @@ def without_torn(raw: bytes, complete: bytes, older: Iterable[bytes]) -> bytes:
     older_lines = set[bytes]().union(*(text.splitlines() for text in older))
 
     def is_torn(line: bytes) -> bool:
+        # Fault: a person may have written a short line that begins like a longer one.
+        # It is in an earlier text, or in the complete one.
         if not line.strip() or line in lines or line in older_lines:
             return False
         return any(candidate.startswith(line) for candidate in lines)

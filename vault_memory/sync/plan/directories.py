@@ -36,13 +36,17 @@ def remove_emptied(planner: PathPlanner, busy: Collection[str]) -> list[Action]:
     removals: list[Action] = []
     for path, row, outcome in sorted(planner.emptied, key=_deepest_first):
         side: Side = "remote" if outcome is Decision.EMPTY_REMOTE else "local"
+        # Fault (F111): an excluded file is invisible to the plan, and would go with its
+        # directory.
         if any(within(pin, path) for pin in pinned):
             continue
+        # Fault (F106): a note below was changed while the other side removed the
+        # directory. It survives.
         if _has_remaining(planner, path, side, deleted[side]):
             continue
         opposite = planner.view.side("local" if side == "remote" else "remote")
         if path not in opposite.nodes and not opposite.surely_gone(path):
-            # Fault: a listing leaves out a directory for a moment.
+            # Fault (E89): a listing leaves out a directory for a moment.
             planner.waiting[path] = WAITING
             continue
         deleted[side].add(path)

@@ -46,6 +46,8 @@ def beside(path: str, mark: str, used_names: Container[str]) -> str:
 
 def _shortened(stem: str, size: int) -> str:
     """The beginning of a stem that fits into so many bytes of UTF-8."""
+    # Fault (F109): a name grows by the mark. Cut inside a character, it would be no
+    # text on other systems.
     cut = stem.encode("utf-8", "ignore")[: max(size, 0)]
     return cut.decode("utf-8", "ignore").rstrip()
 
@@ -182,6 +184,8 @@ def _losers(
     ]
     if not clashing:
         return []
+    # Fault (F108): a person renames `tee.md` to `Tee.md`. The new name must not become
+    # a copy while the old one is still on the other side.
     if any(_is_leaving(path, view) for path in clashing):
         waiting.update(path for path in clashing if path not in view.base)
         return []

@@ -94,6 +94,7 @@ class PathPlanner:
 
     def changed_below(self, top: str, side: Tree) -> bool:
         """Whether a path below a directory is new, changed or immovable on one side."""
+        # Fault (F111): what takes no part in the pass still needs its directory.
         if any(path.startswith(top + "/") for path in self.immovable):
             return True
         base = self.view.base
@@ -210,7 +211,8 @@ class PathPlanner:
         """Delete or forget a path whose absence was seen twice; else it waits."""
         local, remote = self._nodes(path)
         if not self._is_absence_certain(path):
-            # Fault: a listing that leaves out a file for a moment must not delete it.
+            # Fault (E89): a listing that leaves out a file for a moment must not delete
+            # it.
             self.waiting[path] = WAITING
             return None
         note = ""
@@ -244,6 +246,8 @@ class PathPlanner:
         local, remote = self._nodes(path)
         assert isinstance(local, File)
         is_folder = isinstance(remote, Dir)
+        # Fault (F107): the file must not make way for a directory whose contents are
+        # still unknown.
         if is_folder and self._has_unfetched_below(path):
             return None
         copy = self._reserve_copy(path, was_file=is_folder)
@@ -267,6 +271,7 @@ class PathPlanner:
     def _reserve_copy(self, path: str, *, was_file: bool = False) -> str:
         """A free name for a copy; of a copy, the name of the original is used."""
         folder, slash, name = path.rpartition("/")
+        # Fault (D71): the copy of a copy would get a longer name in each pass.
         original = folder + slash + (conflict_copy(name) or name)
         copy = copy_of(original, self.settings, self.used_names, was_file=was_file)
         self.used_names.add(copy)

@@ -79,7 +79,8 @@ def plan(
     ]
     waiting: dict[str, str] = {}
     if safety_limits.storm(view):
-        # Fault: a server that was restored or upgraded gives every file a new tag (B3).
+        # Fault (E90): a server that was restored or upgraded gives every file a new tag
+        # (B3).
         actions += _refetch_changed(view)
     else:
         used_names = {*base, *local.nodes, *remote.nodes}

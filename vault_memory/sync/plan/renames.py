@@ -132,6 +132,8 @@ def _paths_by_id(tree: Tree) -> dict[str, str | None]:
     paths: dict[str, str | None] = {}
     for path, node in tree.nodes.items():
         if isinstance(node, File | Dir) and node.id:
+            # Fault: hard links share an inode. Which of the names was renamed is
+            # unknown, so none counts.
             paths[node.id] = None if node.id in paths else path
     return paths
 
@@ -147,6 +149,8 @@ def _is_same_thing(
     was: BaseNode, node: Node, pair: Pair, side: Side, settings: Settings
 ) -> bool:
     """Whether a node is what left its old name."""
+    # Fault: a move would take away a note that the bot needs at this path, such as
+    # USER.md.
     if settings.must_exist.intersection((pair.src, pair.dst)):
         return False
     if isinstance(was, BaseDir) or not isinstance(node, File):
@@ -188,6 +192,8 @@ def _undo_of_mutual_move(
     """Undo a local move of A into B while the server moved B into A: the server's move stays."""
     for src, dst in local.items():
         for remote_src, remote_dst in remote.items():
+            # Fault (F105): carried out on both sides, the two moves would put each
+            # directory into the other, and both would be unreachable.
             is_mutual = within(dst, remote_src) and within(remote_dst, src)
             if not is_mutual or src == remote_src or dst == remote_dst:
                 continue
@@ -215,7 +221,7 @@ def _moves_of_doubles(
         if local_name == remote_name:
             moves.append(MoveBase(path=src, to=local_name, row="5.4"))
         elif moving(remote_name):
-            # Fault: a crash between a move of ours and its record.
+            # Fault (B33): a crash between a move of ours and its record.
             moves.append(MoveBase(path=src, to=remote_name, row="5.4"))
         elif _is_placeable(remote_name, view.local):
             pair = Pair(local_name, remote_name)
@@ -342,6 +348,8 @@ def _ordered(waiting: list[Pair], used_names: set[str], *, fold: bool) -> list[P
         ready = _next_ready(waiting)
         pair = ready or max(waiting, key=lambda each: depth(each.src))
         waiting.remove(pair)
+        # Fault (F108): a server that folds case takes both names for one file, and
+        # refuses to move it onto itself.
         is_case_only = fold and pair.src.casefold() == pair.dst.casefold()
         if ready and not is_case_only:
             ordered.append(pair)

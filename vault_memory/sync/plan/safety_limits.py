@@ -56,7 +56,8 @@ FROM_BACKUP = TrashLocal | RemoveLocalDir | MoveLocal
 
 def halted(view: View, settings: Settings) -> str:
     """B2: the reason to do nothing, since one side is empty and both were in step; or nothing."""
-    # Fault: a disk is not mounted, or the server's folder was replaced by an empty one.
+    # Fault (C57, E95): a disk is not mounted, or the server's folder was replaced by an
+    # empty one.
     had_files = any(isinstance(was, BaseFile) for was in view.base.values())
     if settings.approve_deletes or not had_files:
         return ""
@@ -84,9 +85,12 @@ def too_many(base: Base, actions: Iterable[Action], settings: Settings) -> str:
         if isinstance(action, DeleteRemote | TrashLocal)
     }
     files = [path for path, was in base.items() if isinstance(was, BaseFile)]
+    # Fault (E95): a wrong folder on one side looks like many deletions on the other.
     if len(deleted) > max(FEW, SHARE * len(files)):
         return f"{len(deleted)} of {len(files)} files would be deleted at once"
     for section, paths in sorted(_by_section(files).items()):
+        # Fault (E96): a revoked share or an unmounted storage is one folder, and few of
+        # all files.
         if len(paths) >= SECTION and deleted.issuperset(paths):
             where = section or "the top folder"
             return f"all {len(paths)} files of {where} would be deleted at once"
@@ -151,8 +155,9 @@ def may_be_restored(changed: int, vanished: int) -> bool:
 
 def restored(view: View, settings: Settings) -> str:
     """B9: the reason why earlier texts and deletions of the server are not taken over, or nothing."""
-    # Fault: a server is restored from a backup and does not report it. To take that over would undo
-    # all edits since. A person restores only one or two notes at once.
+    # Fault (E94): a server is restored from a backup and does not report it. To take
+    # that over would undo all edits since. A person restores only one or two notes at
+    # once.
     if settings.approve_restore:
         return ""
     if not (settings.gone_back or settings.restored_before):
@@ -171,7 +176,8 @@ def _looks_restored(
     settings: Settings, changed: int, reverted: int, vanished: int
 ) -> bool:
     """Whether so many notes were reverted or lost that a person must answer."""
-    # Fault: another device edits one of the notes while they wait. The others must still wait.
+    # Fault (E94): another device edits one of the notes while they wait. The others
+    # must still wait.
     if settings.restored_before and reverted + vanished > 0:
         return True
     is_most = 2 * reverted >= changed
@@ -223,7 +229,7 @@ def _turns(history: Sequence[Rewrite]) -> int:
 
 def stamp(now: datetime, last: datetime | None) -> str:
     """B7: the date in the names of copies."""
-    # Fault: the clock goes back. A new copy would seem older than the last one.
+    # Fault (B50): the clock goes back. A new copy would seem older than the last one.
     return max(now, last or now).strftime("%Y-%m-%d %H%M%S")
 
 

@@ -141,7 +141,7 @@ def _why_unclear(
 ) -> str:
     """The reason why a path cannot be decided in this pass, or nothing."""
     if path in settings.fights:
-        # Fault: two programs overwrite each other's text without end (B6).
+        # Fault (D80): two programs overwrite each other's text without end (B6).
         return "two programs keep rewriting it in turns"
     if len(path.encode("utf-8", "surrogatepass")) > LONGEST_PATH:
         return "its path is too long"
@@ -169,7 +169,7 @@ def _why_node_is_unclear(node: Node, *, needs_tag: bool) -> str:
         case Link() | Special():
             return "it is neither a file nor a directory on the server"
         case File() if needs_tag and not node.tag:
-            # Fault: without a tag no overwrite can be made conditional.
+            # Fault (E88): without a tag no overwrite can be made conditional.
             return "the server gives no ETag for it"
         case _:
             return ""
@@ -177,7 +177,7 @@ def _why_node_is_unclear(node: Node, *, needs_tag: bool) -> str:
 
 def _why_absence_is_unclear(path: str, tree: Tree, settings: Settings) -> str:
     if path in settings.must_exist and path not in tree.long_gone:
-        # Fault: an editor removes a note for a moment while it saves (B4).
+        # Fault (C23): an editor removes a note for a moment while it saves (B4).
         return "it must exist, and is missing: not believed before a minute has passed"
     return ""
 

@@ -324,7 +324,8 @@ def _purge(context: WriteContext, entry: DisplacedFile, eraser: Eraser) -> bool:
                 raw = files.read(fd)
                 if eraser.cut(entry.path, raw) == raw:
                     return True
-                # An editor may still save into it, or did: its late text must reach the note.
+                # Fault (A5): an editor may still save into it, or did. Its late text
+                # must reach the note.
                 if (
                     files.alone(fd, readers_too=True) is not True
                     or revision_of(raw) != entry.incorporated

@@ -431,7 +431,8 @@ class Writer:
             try:
                 _sync_folder(self._context.files, folder_path)
             except OSError:
-                # The removed files stay in the journal: the next call tries again.
+                # Fault (C57): the disk may be away. The removed files stay in the
+                # journal, and the next call tries again.
                 continue
             self._context.synced(folder_path)
         self._context.flush()
