@@ -60,6 +60,22 @@ def dump(state: Path) -> dict[str, set[Any]]:
     }
 
 
+def fading(state: Path) -> dict[str, set[Any]]:
+    """What the fading of items follows from, without ids."""
+    stamps = rows(
+        state,
+        "SELECT note.path, chunk.first_line, scope.name, key, type, learned, confirmed, by_bot, supports, fades"
+        " FROM stamp JOIN chunk ON chunk.id = stamp.chunk JOIN note ON note.id = stamp.note"
+        " JOIN scope ON scope.id = stamp.scope",
+    )
+    assert rows(state, "SELECT count(*) FROM stamp") == [(len(stamps),)]
+    counts = rows(
+        state,
+        "SELECT scope.name, key, days, last FROM read_count JOIN scope ON scope.id = read_count.scope",
+    )
+    return {"stamps": set(stamps), "counts": set(counts)}
+
+
 def states(state: Path) -> dict[str, int]:
     """0 hot, 1 settled, 2 held."""
     return dict(rows(state, "SELECT path, state FROM note"))

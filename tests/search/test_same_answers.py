@@ -337,7 +337,13 @@ def test_an_index_of_an_older_version_gets_its_word_counts_when_opened(tmp_path)
     bring_up_to_date(town.root, index)
     counted = list(index.connection.execute("SELECT * FROM volume ORDER BY 1, 2"))
     index.set(RULES, "those of then")
-    index.connection.execute("DROP TABLE volume; PRAGMA user_version = 3")
+    index.connection.execute(
+        "DROP TABLE volume;"
+        " DROP TRIGGER chunk_stamp; DROP TABLE stamp;"
+        " DROP TABLE read_count; DROP TABLE ledger;"
+        " DROP INDEX note_due; ALTER TABLE note DROP COLUMN audits;"
+        " PRAGMA user_version = 3"
+    )
     index.close()
 
     index = Index(path)

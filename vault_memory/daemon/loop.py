@@ -22,6 +22,7 @@ from vault_memory.daemon.note_indexer import NoteIndexer, PathChange
 from vault_memory.daemon.read_barrier import GRACE_SECONDS, Barrier
 from vault_memory.daemon.sd_notify import Notify
 from vault_memory.daemon.socket_server import SocketServer
+from vault_memory.daemon.stamp_upkeep import StampUpkeep
 from vault_memory.daemon.stop_request import StopRequest
 from vault_memory.daemon.sweep_pace import Sweeping
 from vault_memory.daemon.sync_thread import Syncing
@@ -75,6 +76,7 @@ class Daemon:
         self._index: Index | None = None
         """The index of the last full scan"""
         self._edit_upkeep = EditUpkeep(memory, tell_copy=tell_copy)
+        self._stamps = StampUpkeep(memory)
         self._sweeping = Sweeping()
         self.notify = Notify(memory.vault.environment)
         self.watcher = Watcher(memory.root, memory.vault.config.watch)
@@ -160,6 +162,7 @@ class Daemon:
             TICK_SECONDS,
             self._notes.wait(),
             self._edit_upkeep.wait(),
+            self._stamps.wait(),
             self._conversation_upkeep.wait(),
             self.notify.wait(),
             self.barrier.wait(),
@@ -178,6 +181,7 @@ class Daemon:
         self._notes.write_large(self.memory.vault.indexing.ingest())
         self.barrier.lift(self._notes.read_soon(GRACE_SECONDS))
         self._edit_upkeep.turn()
+        self._stamps.turn()
         self._conversation_upkeep.turn()
         self._sweep()
 
@@ -222,6 +226,7 @@ class Daemon:
     def _take_event(self, path: str, now: float, *, closed: bool) -> None:
         event = NoteEvent.of(path, self.memory.layout)
         self._edit_upkeep.heard(event)
+        self._stamps.heard(event)
         if event.is_indexed:
             self._notes.take(event, now, closed=closed)
 

@@ -135,5 +135,53 @@ def _volumes(connection: Connection) -> None:
     connection.execute("DELETE FROM meta WHERE key = 'rules'")
 
 
-STEPS: tuple[Migration, ...] = (_create, _own_turns, _graph, _volumes)
+def _stamps(connection: Connection) -> None:
+    """Add the stamps of items, from which their fading follows. The next scan fills them in."""
+    connection.execute("""
+        CREATE TABLE stamp(
+            chunk INTEGER PRIMARY KEY REFERENCES chunk,
+            note INTEGER NOT NULL REFERENCES note,
+            scope INTEGER NOT NULL REFERENCES scope,
+            key TEXT NOT NULL,          -- the content key of its item
+            type TEXT NOT NULL,
+            learned TEXT NOT NULL,      -- the day when it was last learned or supported, ISO 8601
+            confirmed INTEGER NOT NULL,
+            by_bot INTEGER NOT NULL,
+            supports INTEGER NOT NULL,
+            fades INTEGER NOT NULL      -- see rules.learning.stamps
+        );
+        CREATE INDEX stamp_age ON stamp(scope, type, learned) WHERE fades > 0;
+        CREATE INDEX stamp_of_note ON stamp(note);
+        CREATE TRIGGER chunk_stamp AFTER DELETE ON chunk BEGIN
+            DELETE FROM stamp WHERE chunk = old.id;
+        END;
+        CREATE TABLE read_count(
+            scope INTEGER NOT NULL REFERENCES scope,
+            key TEXT NOT NULL,
+            days INTEGER NOT NULL,
+            last TEXT NOT NULL,
+            PRIMARY KEY(scope, key)
+        ) WITHOUT ROWID;
+        CREATE TABLE ledger(path TEXT PRIMARY KEY, signature TEXT NOT NULL) WITHOUT ROWID;
+        ALTER TABLE note ADD COLUMN audits TEXT NOT NULL DEFAULT '?';
+        CREATE INDEX note_due ON note(path) WHERE audits = '?';
+    """)
+
+
+STEPS: tuple[Migration, ...] = (_create, _own_turns, _graph, _volumes, _stamps)
 """The migrations. The number of applied steps is the format of an index"""
+
+
+def has_stamps(connection: Connection) -> bool:
+    """Return whether any item has a stamp or a count, so that it may have faded."""
+    rows = connection.execute(
+        "SELECT 1 FROM stamp UNION ALL SELECT 1 FROM ledger LIMIT 1"
+    )
+    return bool(rows.fetchall())
+
+
+def skip_stamps(connection: Connection) -> None:
+    """Mark all notes as stamped, in a vault without any audit."""
+    due = connection.execute("SELECT 1 FROM note WHERE audits = '?' LIMIT 1")
+    if due.fetchall():
+        connection.execute("UPDATE note SET audits = '' WHERE audits = '?'")

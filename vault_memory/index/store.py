@@ -339,7 +339,7 @@ class Index:
 
     def _update_note(self, note: int, entry: IndexEntry) -> None:
         self.connection.execute(
-            "UPDATE note SET kind=?, date=?, bytes=? WHERE id=?",
+            "UPDATE note SET kind=?, date=?, bytes=?, audits='?' WHERE id=?",
             (entry.kind, entry.date, entry.bytes, note),
         )
         self.touch(entry.path, entry.file)

@@ -6,10 +6,11 @@ command that runs once looks again after a moment (`look_again`).
 """
 
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
-from typing import NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
 from vault_memory.errors import NoteNotFound, NoteUnreadable
 from vault_memory.index.chunk_rows import Delta
+from vault_memory.index.schema import has_stamps, skip_stamps
 from vault_memory.index.store import Index, IndexedFile, IndexEntry, State
 from vault_memory.ingest.crash_guard import EndedTwice, forget_crumb, reading
 from vault_memory.ingest.ingest_plan import plan_ingest, stamp
@@ -21,10 +22,16 @@ from vault_memory.ingest.note import (
     ingest_note,
     largest,
 )
+from vault_memory.lazy import lazy_module
 from vault_memory.logs import Logger
 from vault_memory.rules.paths.layout import Layout, Place
 from vault_memory.vault.listing import Listing, Stat
 from vault_memory.vault.reader import Folder, Note, NoteTooLarge
+
+if TYPE_CHECKING:
+    from vault_memory.ingest import stamping
+else:
+    stamping = lazy_module("vault_memory.ingest.stamping")
 
 logger = Logger(__name__)
 
@@ -117,6 +124,8 @@ class Ingest:
             # deleted.
             if path not in listing.entries and listing.covers(path):
                 self.index.unpark(path)
+        if within == ("",):
+            self._stamp(listing)
         unread = [
             path
             for path in listing.entries
@@ -127,6 +136,21 @@ class Ingest:
             unread=tuple(unread),
             copies=tuple(listing.copies),
         )
+
+    def _stamp(self, listing: Listing) -> None:
+        """Updates what the fading of items follows from."""
+        if not has_stamps(self.index.connection) and not any(
+            map(_is_side_file, listing.entries)
+        ):
+            # A command that runs for a moment need not load what reads audits.
+            skip_stamps(self.index.connection)
+            return
+        stamps = stamping.Stamping(self.folder, self.index, self.layout)
+        if listing.unknown:
+            # An audit in a folder that cannot be listed was not removed.
+            stamps.write_due()
+        else:
+            stamps.compare(listing)
 
     def newer_notes(self) -> tuple[str, ...]:
         """Returns the notes that differ from the index. Writes nothing."""
@@ -363,6 +387,11 @@ def _state_of(note: Note, now: int) -> State:
     if is_young or not note.stable:
         return State.HOT
     return State.SETTLED
+
+
+def _is_side_file(path: str) -> bool:
+    """Whether a path may be an audit or a ledger."""
+    return ".audit." in path or "learning/" in path
 
 
 def _is_within(path: str, within: Collection[str]) -> bool:

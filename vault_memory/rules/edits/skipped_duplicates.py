@@ -6,7 +6,7 @@ support follows from the audit alone, and an undo of the record takes it away.
 """
 
 from collections import defaultdict
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 
 from vault_memory.markdown.items import parse_item
@@ -57,17 +57,31 @@ def undone_skips(record: Record) -> tuple[RecordedOp, ...]:
 
 def supports(records: Iterable[Record]) -> dict[str, frozenset[str]]:
     """Returns the turns that repeated an item, by its key; `records` are those of its note."""
+    turns: dict[str, set[str]] = defaultdict(set)
+    for twin, turn, _ in _valid_skips(records):
+        turns[twin].add(turn)
+    return {twin: frozenset(ids) for twin, ids in turns.items()}
+
+
+def last_supported(records: Iterable[Record]) -> dict[str, str]:
+    """Returns when an item was last repeated, by its key: ISO 8601 with an offset."""
+    moments: dict[str, str] = {}
+    for twin, _, moment in _valid_skips(records):
+        moments[twin] = max(moment, moments.get(twin, ""))
+    return moments
+
+
+def _valid_skips(records: Iterable[Record]) -> Iterator[tuple[str, str, str]]:
+    """Yields twin, turn and moment of each skipped duplicate that was not undone."""
     records = tuple(records)
     undone = _undone_ids(records)
-    turns: dict[str, set[str]] = defaultdict(set)
     for record in records:
         if record.id in undone or record.undoes:
             continue
         for op in record.applied:
             match _twin_and_turn(op):
-                case twin, turn if turn:
-                    turns[twin].add(turn)
-    return {twin: frozenset(ids) for twin, ids in turns.items()}
+                case twin, turn:
+                    yield twin, turn, record.ts
 
 
 def turns_of(
