@@ -31,7 +31,7 @@ from vault_memory.learning.policy.committing import (
     take_back,
     write_requests,
 )
-from vault_memory.learning.policy.judging import judge
+from vault_memory.learning.policy.judging import allowed_ops, judge
 from vault_memory.learning.report import joined
 from vault_memory.learning.unread_turns import (
     gather,
@@ -306,7 +306,8 @@ def curate(cycle: "LearningCycle") -> None:
     except VaultMemoryError as error:
         cycle.outcome.reason = cycle.outcome.reason or error.message
         return
-    result = cycle.edit("curation", places.profile, read_answer(answer, ()).ops)
+    ops = allowed_ops(cycle, read_answer(answer, ()).ops)
+    result = cycle.edit("curation", places.profile, ops)
     cycle.outcome.curated = len(result.applied)
 
 

@@ -24,6 +24,7 @@ from vault_memory.rules.learning.extraction import (
     read_answer,
 )
 from vault_memory.rules.learning.model_prompt import CUT, Excerpt, Prompt, filled
+from vault_memory.rules.learning.write_policy import Labels
 from vault_memory.rules.search.tokens import shortened
 
 OWN = ("t1", "t2")
@@ -631,3 +632,25 @@ def test_the_topics_are_the_documented_ones() -> None:
         "learning",
         "meta",
     )
+
+
+def test_labels_of_a_model_are_read_and_a_place_is_still_refused() -> None:
+    def memory(**labels: str) -> dict[str, object]:
+        return {
+            "text": "I live in Porto",
+            "type": "identity",
+            "evidence": ["t1"],
+        } | labels
+
+    answer = json.dumps(
+        {
+            "memories": [
+                memory(care="sensitive", scope="session", basis="inferred"),
+                memory(text="I like tea", care="very", scope="user:bob"),
+            ]
+        }
+    )
+    extraction = read_answer(answer, ["t1"])
+    [kept] = extraction.memories
+    assert kept.labels == Labels("sensitive", "session", "inferred")
+    assert len(extraction.dropped) == 1

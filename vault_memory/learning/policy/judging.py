@@ -5,9 +5,9 @@ turns. When the policy fails, nothing is written and the turns stay unread.
 """
 
 import logging
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import replace
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from vault_memory.errors import VaultMemoryError
 from vault_memory.learning.learned_rules import LONGEST_RULE, LONGEST_TURN, rules_in
@@ -37,7 +37,6 @@ from vault_memory.rules.learning.policy.withdrawn_turns import (
 from vault_memory.rules.learning.write_policy import (
     DROP,
     LOGGED,
-    NO_LABELS,
     NOW,
     PROPOSE,
     SESSION_END,
@@ -50,6 +49,7 @@ from vault_memory.rules.learning.write_policy import (
 from vault_memory.rules.search.tokens import clean, is_question, split_sentences
 
 if TYPE_CHECKING:
+    from vault_memory.contract.answers import DroppedJson
     from vault_memory.learning.cycle import LearningCycle
     from vault_memory.rules.learning.policy_cues import PolicyCues
 
@@ -230,7 +230,7 @@ class _Judge:
             "memory",
             memory.text,
             turns=tuple(turn.text for turn in turns),
-            labels=getattr(memory, "labels", NO_LABELS),
+            labels=memory.labels,
             type=memory.type,
             who=self._cycle.name,
         )
@@ -248,7 +248,7 @@ class _Judge:
             f"{fact.subject} {fact.predicate}: {fact.object}",
             triple=(fact.subject, fact.predicate, fact.object),
             turns=tuple(turn.text for turn in turns),
-            labels=getattr(fact, "labels", NO_LABELS),
+            labels=fact.labels,
             who=self._cycle.name,
         )
         return self._judge_candidate(candidate, turns, "", fact)
@@ -423,3 +423,24 @@ class _Judge:
 
     def _key(self, text: str) -> str:
         return content_key(self._cycle.scope, text)
+
+
+def allowed_ops(
+    cycle: "LearningCycle",
+    ops: Iterable[Mapping[str, Any]],
+) -> list[Mapping[str, Any]]:
+    """Returns a model's ops without those whose text must not be stored; these are named."""
+    policy = cycle.deps.policy
+    if policy is None:
+        return list(ops)
+    cues = policy.cues()
+    allowed = []
+    for op in ops:
+        texts = [str(op.get("line", "")), *map(str, op.get("lines") or ())]
+        reasons = {*UNTOLD, *LOGGED} & frozenset().union(*map(cues.reasons, texts))
+        if not reasons:
+            allowed.append(op)
+            continue
+        drop: DroppedJson = {"ref": "", "reason": min(reasons)}
+        cycle.outcome.dropped.append(drop)
+    return allowed

@@ -4,6 +4,8 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
+from vault_memory.rules.learning.write_policy import NO_LABELS, Labels
+
 
 @dataclass(frozen=True, slots=True)
 class Memory:
@@ -18,6 +20,8 @@ class Memory:
     """ids of the person's own turns"""
     doubt: str = ""
     """why its citation is unusable; another own turn may still say it"""
+    labels: Labels = NO_LABELS
+    """how the model describes it"""
 
     @property
     def statement(self) -> str:
@@ -48,6 +52,8 @@ class FoundFact:
     evidence: tuple[str, ...] = ()
     doubt: str = ""
     """why its citation is unusable; another own turn may still say it"""
+    labels: Labels = NO_LABELS
+    """how the model describes it"""
 
     @property
     def statement(self) -> str:

@@ -21,6 +21,7 @@ from vault_memory.rules.learning.lenient_json import (
     sections_in,
     without_thoughts,
 )
+from vault_memory.rules.learning.write_policy import NO_LABELS, SCOPES, Labels
 from vault_memory.rules.search.tokens import clean, shortened
 
 NOTHING_NEW = "NO_NEW_MEMORIES"
@@ -288,7 +289,7 @@ class _AnswerReader:
         if self._names_a_place(row, text):
             return
         kind, topic = _text(row, "type"), _text(row, "topic")
-        self._add_memory(text, kind, topic, *self._citation(row))
+        self._add_memory(text, kind, topic, *self._citation(row), labels=_labels(row))
 
     def _read_fact(self, row: Row) -> None:
         subject = _text(row, "subject")
@@ -313,7 +314,16 @@ class _AnswerReader:
         evidence, doubt = self._citation(row)
         since = _day(row, "from", "valid_from")
         until = _day(row, "until", "valid_until")
-        fact = FoundFact(subject, predicate, value, since, until, evidence, doubt)
+        fact = FoundFact(
+            subject,
+            predicate,
+            value,
+            since,
+            until,
+            evidence,
+            doubt,
+            _labels(row),
+        )
         if doubt:
             self.uncited.append(fact)
         else:
@@ -341,6 +351,9 @@ class _AnswerReader:
     def _names_a_place(self, row: Row, text: str) -> bool:
         """Drops a row that says where it should be written; an answer must not choose that."""
         places = PLACES & set(row)
+        # A label says for how long something holds, under the same key.
+        if row.get("scope") in SCOPES:
+            places -= {"scope"}
         if not places:
             return False
         self._drop(text, f"it names a place of its own (`{min(places)}`)")
@@ -379,6 +392,7 @@ class _AnswerReader:
         topic: str,
         evidence: tuple[str, ...],
         doubt: str = "",
+        labels: Labels = NO_LABELS,
     ) -> None:
         if len(text) > LONGEST:
             self._doubt(text, f"it is longer than {LONGEST} characters")
@@ -391,6 +405,7 @@ class _AnswerReader:
             topic=topic if topic in TOPICS else "",
             evidence=evidence,
             doubt=doubt,
+            labels=labels,
         )
         if doubt:
             self.uncited.append(memory)
@@ -407,6 +422,10 @@ class _AnswerReader:
 def doubt_of(candidate: Memory | FoundFact) -> Doubt:
     """Returns the proposal for a candidate without a usable citation."""
     return Doubt(shortened(candidate.statement, LONGEST), candidate.doubt)
+
+
+def _labels(row: Row) -> Labels:
+    return Labels.read(row.get("care"), row.get("scope"), row.get("basis"))
 
 
 def _unique_memories(memories: Iterable[Memory]) -> tuple[Memory, ...]:

@@ -68,7 +68,7 @@ TWICE = frozenset({"interpretive", "implicit"})
 """Reasons that need a second support at the end of a session"""
 _OWNERS = frozenset({"user", "i", "me", "my"})
 _CARES = ("none", "sensitive", "crisis", "secret")
-_SCOPES = ("lasting", "session", "turn")
+SCOPES = ("lasting", "session", "turn")
 _BASES = ("said", "inferred")
 _STRICTNESS: dict[PolicyClass, int] = {
     NOW: 0,
@@ -100,7 +100,7 @@ class Labels:
         """Returns the labels of an answer, whatever it contains."""
         return cls(
             _choice(care, _CARES),
-            _choice(scope, _SCOPES),
+            _choice(scope, SCOPES),
             _choice(basis, _BASES),
         )
 
