@@ -3,6 +3,7 @@
 Every key has a default, so no file is needed. One error reports all problems, each with its place.
 """
 
+from collections import Counter
 from collections.abc import Mapping
 from itertools import pairwise
 from pathlib import Path
@@ -22,6 +23,7 @@ from vault_memory.config.sections import (
     LifecycleSettings,
     MemorySearch,
     PersonZone,
+    PredicateSettings,
     Recall,
     RemoteSettings,
     Retention,
@@ -54,6 +56,7 @@ __all__ = [
     "Learning",
     "MemorySearch",
     "PersonZone",
+    "PredicateSettings",
     "Recall",
     "RemoteSettings",
     "Retention",
@@ -135,6 +138,8 @@ def load(file: Path | None, environment: Mapping[str, str]) -> Config:
     if not loader.problems:
         for reason in lifecycle_problems(config.lifecycle):
             loader.report("lifecycle", reason)
+        for reason in facts_problems(config.facts):
+            loader.report("facts.predicates", reason)
     if loader.problems:
         raise _config_error(loader.problems)
     return config
@@ -396,6 +401,19 @@ def _is_safe(scheme: str, host: str, remote: RemoteSettings) -> bool:
     """Whether a password may be sent to this host."""
     is_encrypted = REMOTE_SCHEMES[scheme]
     return is_encrypted or host in LOOPBACK_HOSTS or remote.allow_http
+
+
+def facts_problems(facts: Facts) -> list[str]:
+    """Return what is wrong with the settings of facts; empty when they are valid."""
+    counts = Counter("_".join(row.name.casefold().split()) for row in facts.predicates)
+    problems = [
+        f"`predicates` names `{name}` {count} times"
+        for name, count in counts.items()
+        if count > 1
+    ]
+    if "" in counts:
+        problems.append("a predicate of `predicates` has no name")
+    return problems
 
 
 def lifecycle_problems(lifecycle: LifecycleSettings) -> list[str]:

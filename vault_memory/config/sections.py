@@ -126,19 +126,63 @@ class Curation(NamedTuple):
     """Timeout of both; edits do not wait for them"""
 
 
+ConflictMode = Literal["temporal", "keep_existing", "use_new", "merge", "ask"]
+"""Which of two contradicting statements wins"""
+
+ONE_VALUE = ("born_on", "married_to", "dating", "reports_to")
+"""Predicates with one value at a time, whatever `single_valued` is"""
+
+
+class PredicateSettings(NamedTuple):
+    """How many values a predicate has at a time, and which of two wins."""
+
+    name: str
+    """Predicate, e.g. `married_to`"""
+    values: Literal["one", "many"] = "one"
+    """Values that hold at a time"""
+    mode: Literal["", "temporal", "keep_existing", "use_new", "merge", "ask"] = ""
+    """Which of two contradicting statements wins, as in `conflicts`; empty: as `conflicts` says"""
+
+
 class Facts(NamedTuple):
     """Facts about people and things, in `FACTS.md`."""
 
     single_valued: tuple[str, ...] = ("works_at", "lives_in", "has_role", "has_status")
     """Predicates with one value at a time: a new value ends the old one"""
-    conflicts: Literal["temporal", "keep_existing", "use_new", "merge", "ask"] = (
-        "temporal"
-    )
+    conflicts: ConflictMode = "temporal"
     """Which of two values of such a predicate wins: the newer by its day, the existing one, the
     one said last, both in one line, or both until you decide in INBOX.md"""
+    predicates: tuple[PredicateSettings, ...] = ()
+    """Predicates with settings of their own. Without any, `born_on`, `married_to`, `dating` and
+    `reports_to` have one value, and two values of `born_on` wait for you"""
     max_knowledge_facts: int = 0
     """Maximum number of facts in a prompt; 0: all facts about the user and about entities that
     the prompt names"""
+
+    @property
+    def single(self) -> frozenset[str]:
+        """The predicates with one value at a time, in snake case."""
+        names = {_snake_case(name) for name in (*self.single_valued, *ONE_VALUE)}
+        for predicate in self.predicates:
+            name = _snake_case(predicate.name)
+            if predicate.values == "one":
+                names.add(name)
+            else:
+                names.discard(name)
+        return frozenset(names)
+
+    @property
+    def modes(self) -> dict[str, ConflictMode]:
+        """The mode of each predicate that has one of its own, in snake case."""
+        modes: dict[str, ConflictMode] = {"born_on": "ask"}
+        for predicate in self.predicates:
+            if predicate.mode:
+                modes[_snake_case(predicate.name)] = predicate.mode
+        return modes
+
+
+def _snake_case(name: str) -> str:
+    return "_".join(name.casefold().split())
 
 
 class PersonZone(NamedTuple):

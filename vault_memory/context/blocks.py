@@ -48,7 +48,7 @@ class ContextRequest(NamedTuple):
     dated_days: int = 3
     most_facts: int = 0
     """0: all facts related to the prompt"""
-    single: tuple[str, ...] = ()
+    single: frozenset[str] = frozenset()
     """predicates that have one value at a time, in any spelling"""
     most_lines: int = 10
     """recalled lines; 0: none"""

@@ -100,7 +100,7 @@ class ContextCalls:
             budget=budget,
             dated_days=config.sleep_cycle.auto_load_dated_days,
             most_facts=config.facts.max_knowledge_facts,
-            single=config.facts.single_valued,
+            single=config.facts.single,
             most_lines=most_lines,
             recall_budget=config.recall.budget,
             whole_memory=config.recall.whole_memory_chars,

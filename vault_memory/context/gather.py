@@ -298,9 +298,10 @@ class _Gatherer:
         by_scope: dict[str, list[Fact]] = {}
         for fact in facts:
             by_scope.setdefault(fact.scope, []).append(fact)
-        single = frozenset(map(facts_fact.snake_case, self._request.single))
         for group in by_scope.values():
-            yield from facts_fact.current(group, self._request.today, single)
+            yield from facts_fact.current(
+                group, self._request.today, self._request.single
+            )
 
     def _fact_quotations(
         self,

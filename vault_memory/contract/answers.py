@@ -250,6 +250,12 @@ class ScopeNightJson(TypedDict):
     facts: Count
     rules: Count
     duplicates: Annotated[Count, Meta(description="Texts that the notes say already")]
+    conflicts: Annotated[
+        Count,
+        Meta(
+            description="Contradictions that were settled, or that a person is asked about"
+        ),
+    ]
     curated: Count
     proposed: Count
     refused: Count

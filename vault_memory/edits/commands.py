@@ -12,7 +12,7 @@ from dataclasses import dataclass, replace
 from datetime import datetime
 from typing import Any, NamedTuple
 
-from vault_memory.rules.edits.ops import Op, as_json
+from vault_memory.rules.edits.ops import Op, as_json, op_of
 
 FORGET = "forget"
 """Source of commands that redact a text; no command holds the text itself"""
@@ -40,15 +40,26 @@ class SectionMove(NamedTuple):
     target: str
 
 
+class OpForPerson(NamedTuple):
+    """An op that a person decides about, whatever policy allows."""
+
+    op: Op
+    why: str
+
+
 @dataclass(frozen=True, slots=True)
 class ApplyOps:
     """Applies ops to the note; the ops are unchecked JSON values."""
 
     ops: tuple[object, ...] = ()
+    asks: tuple[OpForPerson, ...] = ()
+    """proposals for the note as the ops leave it"""
 
     def fields(self) -> JsonFields:
         """Returns the fields of the action in the journal."""
-        return {"ops": [as_json(op) if isinstance(op, Op) else op for op in self.ops]}
+        ops = [as_json(op) if isinstance(op, Op) else op for op in self.ops]
+        asks = [(as_json(ask.op), ask.why) for ask in self.asks]
+        return {"ops": ops, "asks": asks} if asks else {"ops": ops}
 
 
 @dataclass(frozen=True, slots=True)
@@ -324,7 +335,12 @@ def _read_action(fields: Mapping[str, Any]) -> EditAction:
             return read(fields[name])
     if fields.get("as_text"):
         return EditText(ops[0] if ops else None)
-    return ApplyOps(ops)
+    return ApplyOps(ops, _read_questions(fields.get("asks", ())))
+
+
+def _read_questions(values: Any) -> tuple[OpForPerson, ...]:
+    pairs = ((op_of(value), why) for value, why in values)
+    return tuple(OpForPerson(op, why) for op, why in pairs if op is not None)
 
 
 def _read_decisions(values: Any) -> DecideProposals:

@@ -284,8 +284,7 @@ class FactCalls:
     @property
     def _single(self) -> frozenset[str]:
         """The predicates that have one value at a time."""
-        single_valued = self.vault.config.facts.single_valued
-        return frozenset(map(facts_fact.snake_case, single_valued))
+        return self.vault.config.facts.single
 
     def _facts_about(
         self,
@@ -348,8 +347,10 @@ class FactCalls:
         source = options.source
         check_source(source, "facts")
         moment = aware(options.now)
-        conflicts = self.vault.config.facts.conflicts
-        rules = entity_info.FactRules(moment.date(), self._single, conflicts)
+        settings = self.vault.config.facts
+        rules = entity_info.FactRules(
+            moment.date(), settings.single, settings.conflicts, settings.modes
+        )
         fact = fact_edit.fact
         wish = fact_edits.wish_of(
             fact_edit.do, fact_edit.scope, rules, id=fact_edit.id, fact=fact

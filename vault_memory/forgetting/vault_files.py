@@ -409,10 +409,15 @@ class Forgetter:
 
     def _redact_ops(self, action: ApplyOps) -> ApplyOps | None:
         # The command of a proposal may have no ops: it contains no text.
-        if not action.ops:
+        if not action.ops and not action.asks:
             return action
         ops = tuple(op for op in action.ops if not self._is_in_op(op))
-        return ApplyOps(ops) if ops else None
+        asks = tuple(
+            ask
+            for ask in action.asks
+            if not self._is_in_op(ask.op) and not self._matcher.hides(ask.why)
+        )
+        return ApplyOps(ops, asks) if ops or asks else None
 
     def _redact_text(self, action: EditText) -> EditText | None:
         return None if self._is_in_op(action.edit) else action

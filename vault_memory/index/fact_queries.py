@@ -199,6 +199,7 @@ def _fact(row: Sequence[Any]) -> "Fact":
         topic=row[13],
         scope=row[14],
         text=row[15],
+        unclear=facts_fact.unclear_mark(row[15]),
     )
 
 

@@ -119,6 +119,8 @@ class CycleOutcome:
     rules: int = 0
     duplicates: int = 0
     """texts that the notes say already"""
+    conflicts: int = 0
+    """contradictions that were settled, or that a person is asked about"""
     curated: int = 0
     proposed: int = 0
     refused: int = 0
@@ -161,6 +163,7 @@ class CycleOutcome:
             "facts": self.facts,
             "rules": self.rules,
             "duplicates": self.duplicates,
+            "conflicts": self.conflicts,
             "curated": self.curated,
             "proposed": self.proposed,
             "refused": self.refused,

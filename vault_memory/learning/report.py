@@ -12,6 +12,7 @@ COUNTS = (
     ("facts", "fact", "facts"),
     ("rules", "rule", "rules"),
     ("duplicates", "said before", "said before"),
+    ("conflicts", "contradiction", "contradictions"),
     ("curated", "edit of USER.md", "edits of USER.md"),
     ("reflected", "line of reflection", "lines of reflection"),
     ("pruned", "file aged out", "files aged out"),

@@ -407,7 +407,7 @@ class LearningRunner:
             ),
             lambda role: templates.instructions(role, prompts),
             lambda day: fact_page.FactRules(
-                day, frozenset(facts.single_valued), facts.conflicts
+                day, facts.single, facts.conflicts, facts.modes
             ),
             discard,
             self.map.look_at,

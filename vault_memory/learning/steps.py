@@ -15,6 +15,7 @@ from vault_memory.learning import prompts
 from vault_memory.learning.asking import ask_the_brain
 from vault_memory.learning.attributes import fact_wishes, without_attributes
 from vault_memory.learning.checkpoint import OpenCycle
+from vault_memory.learning.conflicts.settlement import conflicts
 from vault_memory.learning.duplicate_items import duplicates
 from vault_memory.learning.duplicates import record_skips, without_duplicates
 from vault_memory.learning.learned_rules import (
@@ -410,6 +411,7 @@ STEPS: tuple[Callable[["LearningCycle"], None], ...] = (
     write_requests,
     hold_candidates,
     propose_doubts,
+    conflicts,
     duplicates,
     prune,
     curate,
@@ -419,7 +421,7 @@ STEPS: tuple[Callable[["LearningCycle"], None], ...] = (
     save_checkpoint,
 )
 
-OF_THE_NIGHT = frozenset({duplicates, prune, curate, reflect, end_logs})
+OF_THE_NIGHT = frozenset({conflicts, duplicates, prune, curate, reflect, end_logs})
 """Steps that a cycle of a single conversation leaves to the night"""
 
 AT_ONCE = frozenset(

@@ -44,6 +44,8 @@ class ItemFields(NamedTuple):
     until: datetime.date | None = None
     confirmed: bool = False
     supersedes: str = ""
+    unclear: str = ""
+    """The id of an item that contradicts this one, until a person decides"""
     block_id: str = ""
 
 
@@ -69,6 +71,7 @@ def parse_item(text: str) -> ItemFields:
         until=day(metadata.get("until", "")),
         confirmed="confirmed" in metadata,
         supersedes=metadata.get("supersedes", ""),
+        unclear=metadata.get("unclear", ""),
         block_id=block_id,
     )
 
@@ -168,7 +171,7 @@ _CHECKS: dict[str, Callable[[str], object]] = {
     "date": day,
     "until": day,
     "conf": lambda value: _share(value) >= 0,
-    **dict.fromkeys(["ref", "origin", "topic", "supersedes"], bool),
+    **dict.fromkeys(["ref", "origin", "topic", "supersedes", "unclear"], bool),
     "confirmed": bool,
 }
 """The known keys of metadata; each function is true for a valid value"""

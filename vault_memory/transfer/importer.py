@@ -12,7 +12,6 @@ from vault_memory.lazy import lazy_module
 from vault_memory.markdown.document import parse
 from vault_memory.markdown.items import normalised
 from vault_memory.markdown.note_items import folded, items_of
-from vault_memory.rules.facts.fact import snake_case
 from vault_memory.rules.paths.filenames import inside
 from vault_memory.transfer.import_report import ImportReport, ImportRequest
 from vault_memory.transfer.istota import ImportedText, IstotaMemory, read_istota
@@ -150,9 +149,10 @@ class _DatabaseImporter:
     def _add_facts(self, page: str, scope: str, facts: "Sequence[Fact]") -> None:
         """Add all facts of a scope in one edit, oldest first."""
         settings = self._edits.vault.config.facts
-        single = frozenset(map(snake_case, settings.single_valued))
         today = self._request.now.date()
-        rules = entity_info.FactRules(today, single, settings.conflicts)
+        rules = entity_info.FactRules(
+            today, settings.single, settings.conflicts, settings.modes
+        )
         doc = self._parsed(page)
         wishes = []
         for fact in facts:

@@ -5,6 +5,7 @@ meanwhile, and after a crash for the record that was not yet written. The same f
 time, so the record always shows what was done.
 """
 
+from dataclasses import replace
 from typing import TYPE_CHECKING, assert_never
 
 from vault_memory.edits.commands import (
@@ -16,6 +17,7 @@ from vault_memory.edits.commands import (
     EditText,
     MergeCopy,
     MoveSections,
+    OpForPerson,
     RecordDuplicates,
     RedactText,
     RestoreLines,
@@ -32,7 +34,13 @@ from vault_memory.edits.plans.plan import (
 from vault_memory.lazy import lazy_module
 from vault_memory.markdown.document import parse, render
 from vault_memory.markdown.note_items import items_of
-from vault_memory.rules.edits.audit_record import BOT_SOURCES, Proposal, RecordedOp
+from vault_memory.rules.edits.audit_record import (
+    BOT_SOURCES,
+    Proposal,
+    RecordedOp,
+    proposals_of,
+    propose,
+)
 from vault_memory.rules.edits.ownership import replay
 from vault_memory.rules.edits.skipped_duplicates import skipped_op
 
@@ -70,8 +78,9 @@ def plan_command(
     `base` is the text that the ops were made for, if it is another. Raises NotUndoable.
     """
     match command.action:
-        case ApplyOps(ops):
-            return _plan_ops(command, ops, before, inputs, base)
+        case ApplyOps(ops, asks):
+            plan = _plan_ops(command, ops, before, inputs, base)
+            return _with_questions(plan, command, asks, inputs)
         case EditText(edit):
             return edit_text.plan_text_edit(command, edit, before, inputs)
         case UndoRecord(record_id):
@@ -123,6 +132,21 @@ def _plan_ops(
     after = render(outcome.doc) if outcome.has_applied else before
     proposals = (*conflicts, *proposed)
     return EditPlan(before, after, outcome.applied, outcome.rejected, proposals)
+
+
+def _with_questions(
+    plan: EditPlan,
+    command: EditCommand,
+    asks: tuple[OpForPerson, ...],
+    inputs: PlanInputs,
+) -> EditPlan:
+    """Adds the proposals that were never made before."""
+    if not asks:
+        return plan
+    previous = proposals_of(inputs.records(command.note))
+    proposals = [propose(command.note, ask.op, ask.why) for ask in asks]
+    new = (proposal for proposal in proposals if proposal.id not in previous)
+    return replace(plan, proposed=(*plan.proposed, *new))
 
 
 def _plan_restore(revision: str, before: bytes | None, inputs: PlanInputs) -> EditPlan:

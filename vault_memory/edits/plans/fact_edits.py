@@ -63,7 +63,7 @@ def wish_of(
         "id": id,
         "today": rules.today.isoformat(),
         "single": sorted(rules.single),
-        "conflicts": rules.conflicts,
+        "conflicts": rules.mode_of(fact.predicate if fact else ""),
     }
     if fact is not None:
         wish["fact"] = {
@@ -80,6 +80,7 @@ def wish_of(
             "supersedes": fact.supersedes,
             "confirmed": fact.confirmed,
             "topic": fact.topic,
+            "unclear": fact.unclear,
         }
     return wish
 

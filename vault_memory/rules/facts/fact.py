@@ -36,7 +36,8 @@ _BLOCK_ID = re.compile(r"(.*?)(\s+\^[A-Za-z0-9-]+)?")
 _DAY = r"\d{4}(?:-\d{2}(?:-\d{2})?)?"
 _SPAN = re.compile(rf"({_DAY})\s*(?:to|until|–|—|-|\.\.)\s*({_DAY})")
 _EDGE = re.compile(rf"(since|from|until|till|to)?:?\s*({_DAY})")
-_KEYS = frozenset({"ref", "conf", "origin", "topic", "supersedes"})
+_UNCLEAR = re.compile(r"[(,] ?unclear:\s*([^\s,()]+)(?=[^()]*\)(?:\s+\^[\w-]+)?$)")
+_KEYS = frozenset({"ref", "conf", "origin", "topic", "supersedes", "unclear"})
 _FLAGS = frozenset({"temporary", "confirmed"})
 _DATES = frozenset({"from", "until"})
 
@@ -67,6 +68,8 @@ class Fact:
     scope: str = ""
     text: str = ""
     """the text of its item in one line, which identifies it in the note"""
+    unclear: str = ""
+    """the id of a fact that contradicts it, until a person decides"""
 
     @property
     def key(self) -> tuple[str, str]:
@@ -117,6 +120,8 @@ class Fact:
             yield f"supersedes:{self.supersedes}"
         if self.confirmed:
             yield "confirmed"
+        if self.unclear:
+            yield f"unclear:{self.unclear}"
 
 
 def folded(text: str) -> str:
@@ -226,6 +231,7 @@ def read_fact(text: str, subject: str, scope: str = "") -> Fact | None:
         topic=marks.get("topic", ""),
         scope=scope,
         text=text,
+        unclear=marks.get("unclear", ""),
     )
     return identified(fact)
 
@@ -368,15 +374,37 @@ def _rivals(
 ) -> list[list[Fact]]:
     """Groups the facts that hold on this day by subject and single-valued predicate."""
     names = canonical(facts)
+    unclear = unclear_ids(facts, day)
     groups: dict[tuple[str, str], list[Fact]] = {}
     for fact in facts:
         if fact.temporary or fact.predicate not in single:
+            continue
+        # A person decides which of two unclear values holds.
+        if fact.id in unclear:
             continue
         if begins(fact) <= day and not has_ended(fact, day):
             subject, predicate = fact.key
             key = (names.get(subject, subject), predicate)
             groups.setdefault(key, []).append(fact)
     return list(groups.values())
+
+
+def unclear_ids(facts: Iterable[Fact], day: date) -> frozenset[str]:
+    """Returns the ids of facts that contradict each other until a person decides.
+
+    One mark is enough for both. A mark whose fact is gone or has ended does not count.
+    """
+    by_id = {fact.id: fact for fact in facts if not has_ended(fact, day)}
+    pairs = (
+        (fact.id, fact.unclear) for fact in by_id.values() if fact.unclear in by_id
+    )
+    return frozenset(id_ for pair in pairs for id_ in pair)
+
+
+def unclear_mark(text: str) -> str:
+    """Returns the id in the mark `unclear` of an item's text, or ``""``."""
+    match = _UNCLEAR.search(text)
+    return match[1] if match else ""
 
 
 def _unique_facts(facts: Iterable[Fact]) -> dict[str, Fact]:

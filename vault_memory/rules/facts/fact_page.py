@@ -4,7 +4,7 @@ Each change is computed from the page as it is at that moment. So a page that a 
 meanwhile gets the change that fits it, and the same fact stated twice is one fact.
 """
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field, replace
 from datetime import date
 from typing import Literal, assert_never
@@ -26,6 +26,7 @@ from vault_memory.rules.facts.fact import (
     section_facts,
     snake_case,
 )
+from vault_memory.rules.facts.values import same_value
 from vault_memory.rules.search.tokens import is_run, pairs, without_last_letters
 
 ALIKE = 0.7
@@ -44,6 +45,12 @@ class FactRules:
     today: date
     single: frozenset[str] = SINGLE
     conflicts: Resolution = "temporal"
+    modes: Mapping[str, Resolution] = field(default_factory=dict)
+    """by predicate; of the others `conflicts`"""
+
+    def mode_of(self, predicate: str) -> Resolution:
+        """Returns how two values of a predicate are combined."""
+        return self.modes.get(snake_case(predicate), self.conflicts)
 
 
 @dataclass(frozen=True, slots=True)
@@ -111,7 +118,7 @@ def equal_facts(doc: SectionedDoc, statement: Fact) -> list[Fact]:
     equal: list[Fact] = []
     for fact in _SubjectPage.of(doc, statement).same:
         fact_words = words_of(fact.object)
-        is_equal = words <= fact_words or _are_alike(words, fact_words)
+        is_equal = words <= fact_words or are_alike(words, fact_words)
         if is_equal and not _ends_before(fact, statement):
             equal.append(fact)
     return equal
@@ -211,14 +218,14 @@ def _find_twin(page: _SubjectPage, new: Fact) -> Fact | None:
             return fact
     open_facts = list(_overlapping(page, new))
     for fact in open_facts:
-        if folded(fact.object) == folded(new.object):
+        if same_value(fact.object, new.object):
             return fact
     words = words_of(new.object)
     for fact in open_facts:
         fact_words = words_of(fact.object)
         if words < fact_words:
             return fact
-        if not fact_words < words and _are_alike(words, fact_words):
+        if not fact_words < words and are_alike(words, fact_words):
             return fact
     return None
 
@@ -239,7 +246,7 @@ def _overlapping(page: _SubjectPage, new: Fact) -> Iterator[Fact]:
             yield fact
 
 
-def _are_alike(first: frozenset[str], second: frozenset[str]) -> bool:
+def are_alike(first: frozenset[str], second: frozenset[str]) -> bool:
     """Compares the words of two values of the same predicate."""
     # `room 12` and `room 13` share most letters and mean different rooms.
     different_words = "".join(first ^ second)
@@ -266,7 +273,7 @@ def _add_single_value(page: _SubjectPage, new: Fact, rules: FactRules) -> Change
     since = new.valid_from or rules.today
     permanent = [fact for fact in page.same if not fact.temporary]
     rivals = [fact for fact in permanent if _is_open_on(fact, since)]
-    if rivals and rules.conflicts != "temporal":
+    if rivals and rules.mode_of(new.predicate) != "temporal":
         return _resolve(page, new, rivals, rules)
     until = _first_start_after(permanent, since)
     # A statement about the past ends where the page has a later value.
@@ -316,21 +323,18 @@ def _resolve(
 ) -> Change:
     """Resolves a conflict as the setting `conflicts` says."""
     since = new.valid_from or rules.today
-    match rules.conflicts:
+    mode = rules.mode_of(new.predicate)
+    match mode:
         case "keep_existing":
             return _keep_existing(page, new)
         case "merge":
             return _merge_values(rivals[-1], new)
         case "ask":
-            added = _added(page, identified(replace(new, valid_from=since)))
-            asks = tuple(
-                _rewrite(fact, _ended(fact, since, rules.today)) for fact in rivals
-            )
-            return replace(added, asks=asks)
+            return _ask(page, new, rivals, since, rules.today)
         case "use_new" | "temporal":
             return _use_new(page, new, rivals, rules.today)
         case _:
-            assert_never(rules.conflicts)
+            assert_never(mode)
 
 
 def _keep_existing(page: _SubjectPage, new: Fact) -> Change:
@@ -340,6 +344,17 @@ def _keep_existing(page: _SubjectPage, new: Fact) -> Change:
             return _unchanged(fact)
     rejected = replace(new, struck=True, confidence=LOSES)
     return replace(_added(page, rejected), outcome="kept")
+
+
+def _ask(
+    page: _SubjectPage, new: Fact, rivals: list[Fact], since: date, today: date
+) -> Change:
+    """Adds the new value with a mark. A person decides which of the values ends."""
+    marked = replace(new, unclear=rivals[-1].id)
+    written = replace(marked, text=marked.line())
+    retracted = replace(written, struck=True, confidence=LOSES, unclear="")
+    asks = [_rewrite(fact, _ended(fact, since, today)) for fact in rivals]
+    return replace(_added(page, marked), asks=(*asks, _rewrite(written, retracted)))
 
 
 def _merge_values(existing: Fact, new: Fact) -> Change:

@@ -27,7 +27,7 @@ _NEGATIONS = """
     inte aldrig ingen inget nie nigdy bez
     не нет ни никогда ничего никто нельзя без ні ніколи
 """
-_NEGATION_LETTERS = re.compile("[不没沒无無别別未勿莫]|ない|ません")
+NEGATION_LETTERS = re.compile("[不没沒无無别別未勿莫]|ない|ません")
 _CONTRACTED = re.compile(r"\b\w+n['’]t\b", re.IGNORECASE)
 
 _OPPOSITES = """
@@ -202,8 +202,8 @@ def _pieces_in(text: str) -> Iterator[tuple[int, Distinction]]:
 def _polarity(text: str) -> tuple[int, frozenset[str]]:
     """Returns what two texts of one meaning share: negations, and words such as C# and 5%."""
     contracted = len(_CONTRACTED.findall(text))
-    listed = sum(word in _negation_words() for word in words(text.casefold()))
-    negations = contracted + listed + len(_NEGATION_LETTERS.findall(text))
+    listed = sum(word in negation_words() for word in words(text.casefold()))
+    negations = contracted + listed + len(NEGATION_LETTERS.findall(text))
     signed_words = map(str.casefold, _SIGNED_WORD.findall(text))
     return negations, frozenset(signed_words)
 
@@ -266,7 +266,8 @@ def _number_words() -> dict[str, str]:
 
 
 @cache
-def _negation_words() -> frozenset[str]:
+def negation_words() -> frozenset[str]:
+    """Returns the words that negate a statement."""
     return frozenset(words(_NEGATIONS))
 
 

@@ -1,0 +1,282 @@
+"""Finds statements of one scope that contradict each other, and decides which one loses. Pure.
+
+The decision depends on the statements alone, so two devices settle a conflict alike.
+"""
+
+from collections import defaultdict
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from dataclasses import dataclass, field
+from datetime import date
+from itertools import combinations
+from typing import Literal, NamedTuple, TypeVar, assert_never
+
+from vault_memory.rules.conflicts.contrasts import contrast, skeleton
+from vault_memory.rules.conflicts.rule_slots import contradict
+from vault_memory.rules.facts.fact import Fact, begins
+from vault_memory.rules.facts.fact_conflicts import fact_conflicts, overlap, subjects
+from vault_memory.rules.facts.fact_page import Resolution
+
+Kind = Literal["value", "opposite", "contrast", "rule", "meaning"]
+"""Two values of one predicate, opposite predicates, a negation or a number, two rules, or a
+contradiction that a model found"""
+
+MOST_ALIKE = 20
+"""Statements that are equal but for negations and numbers"""
+
+HAPPENINGS = frozenset({"event", "activity", "ephemeral", "episode"})
+"""Types of items that tell what happened on their day: another day is another truth"""
+
+
+T = TypeVar("T")
+
+
+@dataclass(frozen=True, slots=True)
+class Statement:
+    """A fact, an item of a note or a rule."""
+
+    id: str
+    note: str
+    heading: str
+    text: str
+    """of its item, with its metadata"""
+    words: str
+    """without its metadata"""
+    type: str = ""
+    day: date | None = None
+    """on which an item was learned, as it says itself"""
+    ref: str = ""
+    unclear: str = ""
+    fact: Fact | None = None
+    is_rule: bool = False
+
+
+class Authorship(NamedTuple):
+    """What the audit says of a statement."""
+
+    is_bots: bool = False
+    """the bot wrote it, and no person changed it"""
+    is_told: bool = False
+    """a person's words, taken over from a conversation"""
+    learned: str = ""
+    """the day of its first record, ISO; empty: unknown"""
+
+
+@dataclass(frozen=True, slots=True)
+class Contradiction:
+    """Two statements that cannot both hold, the one with the smaller id first."""
+
+    kind: Kind
+    first: Statement
+    second: Statement
+
+    @property
+    def ids(self) -> frozenset[str]:
+        """The ids of both."""
+        return frozenset((self.first.id, self.second.id))
+
+
+@dataclass(frozen=True, slots=True)
+class Settlement:
+    """The statement that wins, and the one that loses."""
+
+    winner: Statement
+    loser: Statement
+
+
+@dataclass(frozen=True, slots=True)
+class MergedValues:
+    """Two values of a predicate that become one line."""
+
+    older: Statement
+    newer: Statement
+
+
+class Unsettled(NamedTuple):
+    """A person decides."""
+
+
+Verdict = Settlement | MergedValues | Unsettled
+
+
+@dataclass(frozen=True, slots=True)
+class ConflictRules:
+    """How conflicts are settled."""
+
+    day: date
+    single: frozenset[str]
+    default: Resolution = "temporal"
+    modes: Mapping[str, Resolution] = field(default_factory=dict)
+    """by predicate"""
+
+    def mode_of(self, conflict: Contradiction) -> Resolution:
+        """Returns the mode of a conflict. Of two predicates, the first one with a mode decides."""
+        for statement in (conflict.first, conflict.second):
+            if statement.fact and statement.fact.predicate in self.modes:
+                return self.modes[statement.fact.predicate]
+        return self.default
+
+
+# --- Finding ----------------------------------------------------------------------------------
+
+
+def find_conflicts(
+    statements: Iterable[Statement], rules: ConflictRules
+) -> list[Contradiction]:
+    """Returns each conflict among the statements of one scope once, in a fixed order."""
+    by_id: dict[str, Statement] = {}
+    for statement in statements:
+        by_id.setdefault(statement.id, statement)
+    conflicts = [
+        *_between_facts(by_id, rules),
+        *_between_items(by_id.values()),
+        *_between_rules(by_id.values()),
+    ]
+    return sorted(conflicts, key=_order)
+
+
+def ordered(kind: Kind, first: Statement, second: Statement) -> Contradiction:
+    """Returns the conflict of two statements, in whichever order they come."""
+    if second.id < first.id:
+        first, second = second, first
+    return Contradiction(kind, first, second)
+
+
+def _order(conflict: Contradiction) -> tuple[str, str, str]:
+    return conflict.first.id, conflict.second.id, conflict.kind
+
+
+def _between_facts(
+    by_id: Mapping[str, Statement], rules: ConflictRules
+) -> Iterator[Contradiction]:
+    facts = [statement.fact for statement in by_id.values() if statement.fact]
+    for pair in fact_conflicts(facts, rules.day, rules.single):
+        yield ordered(pair.kind, by_id[pair.first.id], by_id[pair.second.id])
+    for group in subjects(facts, rules.day):
+        many = [fact for fact in group if fact.predicate not in rules.single]
+        for first, second in _contrasts(many, _words_of_fact):
+            if overlap(first, second):
+                yield ordered("contrast", by_id[first.id], by_id[second.id])
+
+
+def _words_of_fact(fact: Fact) -> str:
+    return f"{fact.predicate} {fact.object}"
+
+
+def _between_items(statements: Iterable[Statement]) -> Iterator[Contradiction]:
+    items = [
+        statement
+        for statement in statements
+        if not statement.fact
+        and not statement.is_rule
+        and statement.type not in HAPPENINGS
+    ]
+    for first, second in _contrasts(items, _words_of_item):
+        yield ordered("contrast", first, second)
+
+
+def _words_of_item(statement: Statement) -> str:
+    return statement.words
+
+
+def _contrasts(
+    entries: Iterable[T], words_of: Callable[[T], str]
+) -> Iterator[tuple[T, T]]:
+    """Yields entries that are equal but for a negation or a number.
+
+    Many alike entries are a series of measurements rather than a contradiction.
+    """
+    groups: dict[tuple[str, ...], list[T]] = defaultdict(list)
+    for entry in entries:
+        groups[skeleton(words_of(entry)).words].append(entry)
+    for group in groups.values():
+        if len(group) > MOST_ALIKE:
+            continue
+        for first, second in combinations(group, 2):
+            if contrast(words_of(first), words_of(second)) is not None:
+                yield first, second
+
+
+def _between_rules(statements: Iterable[Statement]) -> Iterator[Contradiction]:
+    rules = [statement for statement in statements if statement.is_rule]
+    for first, second in combinations(rules, 2):
+        if contradict(first.words, second.words):
+            yield ordered("rule", first, second)
+
+
+# --- Deciding ---------------------------------------------------------------------------------
+
+
+def settle(
+    conflict: Contradiction,
+    mode: Resolution,
+    authors: Mapping[str, Authorship],
+) -> Verdict:
+    """Decides a conflict. `authors`: by the ids of both statements."""
+    by_time = sorted((conflict.first, conflict.second), key=_when_valid(authors))
+    by_learning = sorted((conflict.first, conflict.second), key=_when_learned(authors))
+    match mode:
+        case "ask":
+            return Unsettled()
+        case "merge":
+            can_merge = conflict.kind == "value"
+            return MergedValues(*by_learning) if can_merge else Unsettled()
+        case "keep_existing":
+            older, newer = by_learning
+            return Settlement(winner=older, loser=newer)
+        case "use_new":
+            older, newer = by_learning
+            return Settlement(winner=newer, loser=older)
+        case "temporal":
+            older, newer = by_time
+            if _needs_later_turn(conflict) and not _cites_later(older, newer, authors):
+                return Unsettled()
+            return Settlement(winner=newer, loser=older)
+        case _:
+            assert_never(mode)
+
+
+def _when_valid(
+    authors: Mapping[str, Authorship],
+) -> Callable[[Statement], tuple[date, str, str, str]]:
+    """Orders by the day from which a statement holds, the day it was learned, turn, and id."""
+
+    def key(statement: Statement) -> tuple[date, str, str, str]:
+        first_day = begins(statement.fact) if statement.fact else date.min
+        return first_day, *_when_learned(authors)(statement)
+
+    return key
+
+
+def _when_learned(
+    authors: Mapping[str, Authorship],
+) -> Callable[[Statement], tuple[str, str, str]]:
+    def key(statement: Statement) -> tuple[str, str, str]:
+        return learned_on(statement, authors), statement.ref, statement.id
+
+    return key
+
+
+def learned_on(statement: Statement, authors: Mapping[str, Authorship]) -> str:
+    """Returns the day on which a statement was learned, ISO; empty when nothing says it."""
+    if statement.day is not None:
+        return statement.day.isoformat()
+    return authors[statement.id].learned
+
+
+def _needs_later_turn(conflict: Contradiction) -> bool:
+    """Returns whether only a later turn shows that the newer statement replaces the older one."""
+    return conflict.kind in ("contrast", "meaning")
+
+
+def _cites_later(
+    older: Statement, newer: Statement, authors: Mapping[str, Authorship]
+) -> bool:
+    """Returns whether the bot wrote both, and the newer one cites a later turn."""
+    if not (authors[older.id].is_bots and authors[newer.id].is_bots):
+        return False
+    if not older.ref or not newer.ref or older.ref == newer.ref:
+        return False
+    return learned_on(older, authors) < learned_on(newer, authors) or (
+        learned_on(older, authors) == learned_on(newer, authors)
+        and older.ref < newer.ref
+    )
