@@ -21,6 +21,7 @@ MODULES = (
     "syncing",
     "requests",
     "recording",
+    "duplicates",
     "prompting",
     "hooks",
     "scale",
