@@ -194,7 +194,9 @@ def test_what_is_said_about_one_day_is_kept_on_each_day(bedroom: Bedroom) -> Non
     text = "Remember that we ate fish soup with the neighbours today."
     for day in (25, 26):
         bedroom.say(text, day=str(date(2026, 5, day)))
-        assert night_after(bedroom, day)["memories"] == 1
+        assert night_after(bedroom, day)["duplicates"] == 0
+    assert "fish soup" in bedroom.text(note_of(25))
+    assert "fish soup" in bedroom.text(note_of(26))
 
 
 def test_nothing_is_compared_across_people(bedroom: Bedroom) -> None:

@@ -46,6 +46,7 @@ if TYPE_CHECKING:
     from vault_memory.models.base import Brain
     from vault_memory.rules.facts.fact_page import FactRules
     from vault_memory.rules.learning.model_prompt import Excerpt, Prompt, Role
+    from vault_memory.rules.learning.vector_twins import Embed
 
 logger = logging.getLogger(__name__)
 
@@ -78,6 +79,8 @@ class CycleDeps:
     """None: every candidate is written"""
     rules: Callable[[tuple["Excerpt", ...]], Extraction] = lambda excerpts: Extraction()
     """finds memories and facts by phrases, whatever the brain answers"""
+    embedder: Callable[[], "Embed | None"] = lambda: None
+    """returns a function that embeds texts; None without an embedder"""
 
 
 @dataclass(frozen=True, slots=True)

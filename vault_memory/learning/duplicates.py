@@ -1,6 +1,6 @@
 """Keeps a cycle from writing what the notes of the scope already say."""
 
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from datetime import date
 from typing import TYPE_CHECKING
 
@@ -16,14 +16,20 @@ from vault_memory.rules.edits.skipped_duplicates import (
 )
 from vault_memory.rules.learning.content_key import content_key
 from vault_memory.rules.learning.duplicate_filter import (
+    Cosines,
     DuplicateFilter,
     ExistingItem,
     NewLine,
+    no_vectors,
 )
+from vault_memory.rules.learning.twins import compared, may_have_twin
+from vault_memory.rules.learning.vector_twins import Embed, VectorTwins
 
 if TYPE_CHECKING:
     from vault_memory.learning.cycle import LearningCycle
 
+FEW_LINES = 20
+"""For so few lines it is cheaper to look which notes have their words, than to read all items"""
 REPLACE = "replace "
 SKIP = "skip "
 """Beginnings of the names of steps, each followed by a note"""
@@ -47,10 +53,14 @@ def without_duplicates(
     lines += others
     if not lines:
         return {}
+    is_night = not (cycle.checkpoint.session or cycle.request.at_once)
+    embed = cycle.deps.embedder() if is_night else None
+    items = list(existing_items(cycle, lines, all_notes=embed is not None))
     sorter = DuplicateFilter(
-        existing_items(cycle),
+        items,
         is_replaceable=lambda item: _is_replaceable(cycle, item),
         jaccard=cycle.request.jaccard,
+        cosines=_cosines(items, embed),
         written_before=_notes_written_before(cycle),
     )
     for line in lines:
@@ -64,10 +74,27 @@ def without_duplicates(
     return sorter.written
 
 
-def existing_items(cycle: "LearningCycle") -> Iterator[ExistingItem]:
-    """Yields the items of the profile and of the notes of the scope."""
+def _cosines(items: Sequence[ExistingItem], embed: Embed | None) -> Cosines:
+    """Returns how lines are compared by vectors; without an embedder they are not."""
+    if embed is None:
+        return no_vectors
+    return VectorTwins([item.text for item in items], embed).cosines
+
+
+def existing_items(
+    cycle: "LearningCycle", lines: Sequence[NewLine] = (), *, all_notes: bool = True
+) -> Iterator[ExistingItem]:
+    """Yields the items of the notes of the scope.
+
+    Without `all_notes` those of notes that may say what one of a few lines says are enough.
+    """
+    new = [compared(line.text) for line in lines]
     for note in memory_notes(cycle.places):
-        yield from items_in(note, cycle.doc(note))
+        text = "" if all_notes or len(new) > FEW_LINES else cycle.text(note)
+        if not text or any(
+            may_have_twin(line, text, cycle.request.jaccard) for line in new
+        ):
+            yield from items_in(note, cycle.doc(note))
 
 
 def _notes_written_before(cycle: "LearningCycle") -> frozenset[str]:

@@ -41,6 +41,7 @@ if TYPE_CHECKING:
         templates,
     )
     from vault_memory.rules.facts import fact_page
+    from vault_memory.rules.learning.vector_twins import Embed
     from vault_memory.rules.paths import scope_notes
     from vault_memory.rules.paths.scope_notes import Places
 else:
@@ -413,7 +414,12 @@ class LearningRunner:
             self.map.look_at,
             rules=phrase_rules.extract,
             policy=policy_deps.of_vault(self.vault, self.now),
+            embedder=self._embedder,
         )
+
+    def _embedder(self) -> "Embed | None":
+        embedder = self.vault.semantic.warm()
+        return embedder.embed if embedder else None
 
     def _store_report(self, night: str) -> Path:
         """Store the report of all scopes of a night, without the learned lines: only the notes hold these."""
