@@ -206,7 +206,8 @@ class ConversationCalls:
         mode = str(line.get("mode") or MODES[0])
         _check_mode(mode)
         turn = self._with_owner(conversations_turn.turn_of(line))
-        # This raises for a turn that fits no transcript, before any turn of the file is written.
+        # Fault: one bad line in the middle of a file must not leave the turns before it
+        # recorded twice. This raises before any turn of the file is written.
         self.transcripts.path_of(turn)
         is_hidden = mode == "incognito" or self._is_incognito(turn)
         return None if line.get("silent") or is_hidden else turn

@@ -93,7 +93,7 @@ class DropFolder:
             try:
                 stack.enter_context(state_file.lock(self.path / ".lock", patience=0))
             except state_file.LockTaken:
-                # Two processes would record the same lines twice.
+                # Fault (A26): two processes would record the same lines twice.
                 yield False
                 return
             yield True
@@ -104,7 +104,8 @@ class DropFolder:
                 continue
             unique = f"{time.time_ns()}-{os.urandom(4).hex()}"
             with suppress(OSError):
-                # A link could lead to any file of the user, and a pipe would block the reader.
+                # Fault (H120): a link could lead to any file of the user, and a pipe
+                # would block the reader.
                 if stat.S_ISREG(file.lstat().st_mode):
                     os.rename(file, file.with_name(f"{file.stem}.{unique}{TAKEN}"))
 
@@ -125,6 +126,8 @@ class DropFolder:
                     break
                 lines = _split_lines(block[:end], offset)
                 yield self._record_lines(file, lines, record)
+                # Fault (B33): the offset is stored after the turns are safe. The other
+                # way round, a crash would lose them.
                 offset += end
                 _write_offset(file, offset)
             if is_closed:
@@ -157,10 +160,12 @@ class DropFolder:
 
     def _read(self, file: Path, line: _Line) -> TurnArguments | str:
         """Returns the arguments of a turn, or why the line has no turn."""
+        # Fault (H122): a line without end would fill the memory.
         if len(line.raw) >= BLOCK_BYTES:
             return f"a line of {BLOCK_BYTES:,} bytes or more is too long"
         place = f"{file.name}\0{line.offset}\0".encode("utf-8", "surrogateescape")
-        # The same line of the same file gets the same id, also after a crash.
+        # Fault (B33): after a crash a block is read again. The same line of the same
+        # file gets the same id, and is not recorded twice.
         default_id = hashlib.sha256(place + line.raw).hexdigest()[:15]
         return read_dropped(
             line.raw, default_id=default_id, default_time=_time_of(file)
@@ -179,7 +184,8 @@ class DropFolder:
 
 
 def _is_ours(name: str) -> bool:
-    # A program that writes its file under a hidden name has not finished it.
+    # Fault (A4): a program that writes its file under a hidden name has not finished
+    # it.
     return name.endswith((ENDING, TAKEN)) and not name.startswith(".")
 
 
@@ -213,7 +219,8 @@ def _read_offset(file: Path) -> int:
     try:
         return int(file.with_suffix(AT).read_text(encoding="ascii"))
     except (OSError, ValueError):
-        # Without its offset a file is read again: its turns have the same ids, and are skipped.
+        # Fault (B42): without its offset a file is read again. Its turns have the same
+        # ids, and are skipped.
         return 0
 
 
@@ -227,7 +234,8 @@ def _is_closed(fd: int) -> bool:
     import signal
 
     try:
-        # A program that opens the file nevertheless sends us this signal, which ends no process.
+        # Fault: a program that opens the file nevertheless sends us this signal. The
+        # default one would end the process.
         fcntl.fcntl(fd, fcntl.F_SETSIG, signal.SIGURG)
         fcntl.fcntl(fd, fcntl.F_SETLEASE, fcntl.F_WRLCK)
     except (OSError, AttributeError) as error:

@@ -82,7 +82,7 @@ def _turns(conversations: "ConversationCalls", session: "Session") -> "Iterator[
         session.last.date() + day,
     )
     for turn in turns:
-        # A job in the person's name must not let a tool write a rule.
+        # Fault (H123): a job in the person's name must not let a tool write a rule.
         if turn.is_automated or turn.session != session.id:
             continue
         if _is_own(turn, session) and _is_recent(turn.at, session.last, idle):
@@ -90,6 +90,7 @@ def _turns(conversations: "ConversationCalls", session: "Session") -> "Iterator[
 
 
 def _is_own(turn: "Turn", session: "Session") -> bool:
+    # Fault (H123, H124): what the bot or another member says is no word of the owner.
     if turn.role != "user" or turn.user != session.user:
         return False
     return turn.origin in _OWN
@@ -97,6 +98,8 @@ def _is_own(turn: "Turn", session: "Session") -> bool:
 
 def _is_recent(at: datetime, last: datetime, idle: timedelta) -> bool:
     """Whether a turn belongs to the last stretch of a session, which may be open for weeks."""
+    # Fault: a session may be open for weeks. Words from its beginning must not allow a
+    # rule today.
     return last - at <= max(idle, timedelta(hours=1))
 
 

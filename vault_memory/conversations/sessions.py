@@ -64,7 +64,8 @@ class Sessions:
             return []
         ended_file = file.with_suffix(ENDED)
         if ended_file.exists():
-            # The session continues after all. Another process may have renamed the file already.
+            # The session continues after all. Another process may have renamed the file
+            # already.
             with suppress(FileNotFoundError):
                 os.replace(ended_file, file)
             _touch(file, at)
@@ -87,7 +88,8 @@ class Sessions:
             for session in self._in_folder(folder)
             if session.is_open and session.last <= at
         ]
-        # Another process may have ended a session since it was read.
+        # Fault: another process may have ended a session since it was read. Only one of
+        # them may learn from it.
         return [session for session in older if self.end(session)]
 
     def end(self, session: Session) -> bool:
@@ -221,12 +223,15 @@ class Sessions:
                 file.suffix == OPEN,
             )
         except (OSError, ValueError, KeyError, TypeError):
-            # Another process renamed or removed the file, or a crash cut it off.
+            # Fault (B42): another process renamed or removed the file, or a crash cut
+            # it off.
             return None
 
 
 def _key(*names: str) -> str:
     """Returns a file name for names of any characters."""
+    # Fault (H124): joined without a mark, the names "a" and "bc" would give the file of
+    # "ab" and "c".
     joined = "\0".join(names).encode("utf-8", "surrogatepass")
     return hashlib.sha256(joined).hexdigest()[:24]
 
@@ -259,5 +264,6 @@ def _touch(file: Path, at: datetime) -> bool:
 
 def _write(file: Path, content: dict[str, str], at: datetime) -> None:
     file.parent.mkdir(parents=True, exist_ok=True, mode=0o700)
-    # A reader must never see a new session with the time at which its file was made.
+    # Fault: a reader must never see a new session with the time at which its file was
+    # made.
     state_file.write(file, json.dumps(content), modified=at.timestamp())

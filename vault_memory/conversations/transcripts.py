@@ -100,7 +100,7 @@ class Transcripts:
             try:
                 raw = self._folder.read(path, max_bytes=LARGEST).raw
             except VaultError as error:
-                # One damaged transcript must not hide the others.
+                # Fault (B42): one damaged transcript must not hide the others.
                 logger.warning("%s", error)
                 continue
             logs[path] = signature, tuple(read_turns(raw))
@@ -118,7 +118,8 @@ class Transcripts:
 
         Without `after`, or where no turn has this id, it begins with the first turn.
         """
-        # The date of a file may belong to another time zone: one more day is read.
+        # Fault (G114): the date of a file may belong to another time zone. One more day
+        # is read.
         turns = self.of(scope, last=until.date() + _DAY if until else None)
         ids = [turn.id for turn in turns]
         start = ids.index(after) + 1 if after in ids else 0
@@ -154,6 +155,8 @@ class Transcripts:
         checked(turn)
         path = self._place_of(turn.user, turn.channel, turn.at.date())
         if turn.user:
+            # Fault (H124): a name that reads like that of another person would put the
+            # turn into the wrong transcript.
             refuse_twin(turn.user, Path(self._folder.root), self._layout)
         return path
 
@@ -168,7 +171,8 @@ class Transcripts:
 
     def _file_of(self, path: str) -> str:
         """Returns the file to which this device appends."""
-        # Two devices that append to one file make a conflict copy: each gets its own files.
+        # Fault (G113): two devices that append to one file make a conflict copy. Each
+        # gets its own files.
         if path not in self._searched_for_devices and not self._devices.others:
             self._devices.meet(self._devices_beside(path))
             self._searched_for_devices.add(path)

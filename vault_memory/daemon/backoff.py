@@ -95,7 +95,8 @@ class SyncBackoff:
     def _poll_pause(self, now: float) -> float:
         is_idle = now - self._last_change >= IDLE_AFTER
         pause = max(self._poll, IDLE_POLL) if is_idle else self._poll
-        # Without jitter, all clients of a server would ask at the same moment.
+        # Fault (E99): without jitter, all clients of a server would ask at the same
+        # moment.
         return pause * (0.95 + 0.1 * self._draw())
 
     def _plan_waiting(self, report: PassReport, now: float) -> None:
@@ -109,10 +110,14 @@ class SyncBackoff:
             self.list_by(soon)
 
     def _pause(self, error: Exception, age: float) -> float:
+        # Fault (E84): a wrong password that is tried again and again makes the server
+        # lock the address out.
         for kind, seconds in STOPPED.items():
             if isinstance(error, kind):
                 return seconds
         if isinstance(error, RemoteBusy) and error.retry_after is not None:
+            # Fault (E97): a wrong clock of the server may ask for a pause of years, or
+            # for none.
             requested = min(max(error.retry_after, 1.0), LONGEST_REQUESTED)
             return requested * (1.0 + 0.1 * self._draw())
         doublings = min(self._failures - 1, 10)

@@ -53,7 +53,8 @@ class ConversationUpkeep:
         self._not_before = now + LOOK_SECONDS
         try:
             self._record_dropped()
-            # A file that its writer keeps open stays, and no event reports what is added to it.
+            # Fault: a file that its writer keeps open stays, and no event reports what
+            # is added to it.
             drop_folder = self._memory.conversations.drop_folder
             is_quiet = self._drops.has_events and not drop_folder.is_waiting()
             self._next_look = now + (QUIET_SECONDS if is_quiet else LOOK_SECONDS)
@@ -61,7 +62,8 @@ class ConversationUpkeep:
                 self._next_idle = now + IDLE_SECONDS
                 self._memory.conversations.end_idle_sessions()
         except (VaultMemoryError, DatabaseError, OSError) as error:
-            # A full disk must not stop the index. The turns stay in the drop folder.
+            # Fault (B39): a full disk must not stop the index. The turns stay in the
+            # drop folder.
             logger.warning("dropped turns cannot be recorded: %s", error)
             self._next_look = now + RETRY_SECONDS
             self._not_before = self._next_look

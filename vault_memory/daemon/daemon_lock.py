@@ -48,7 +48,8 @@ class DaemonLock:
 
     def check(self) -> None:
         """Raises StateFolderGone when the file at the path is not the locked one any more."""
-        # Another daemon could lock the new file: two of them would write to one vault.
+        # Fault (A26): another daemon could lock the new file. Two of them would write
+        # to one vault.
         if inode_of(self.path) != self._inode:
             raise StateFolderGone(self.path.parent)
 
@@ -58,7 +59,7 @@ class DaemonLock:
         error: BaseException | None,
         trace: TracebackType | None,
     ) -> None:
-        # In a new state folder, the file may belong to another daemon.
+        # Fault (A26): in a new state folder, the file may belong to another daemon.
         if inode_of(self.path) == self._inode:
             _pid_file(self.path).unlink(missing_ok=True)
         self._locks.close()
@@ -69,7 +70,8 @@ def pid_of(lock: Path) -> int | None:
     try:
         return int(_pid_file(lock).read_text(encoding="ascii"))
     except (OSError, ValueError):
-        # The file is only a hint: it may be missing, or cut off by a crash.
+        # Fault (B42): the file is only a hint. It may be missing, or cut off by a
+        # crash.
         return None
 
 

@@ -40,7 +40,8 @@ class DropEvents:
             events.start()
             events.arm()
         except OSError:
-            # The limit of watches is reached: the folder is checked periodically.
+            # Fault (C53): the limit of watches is reached. The folder is checked
+            # periodically.
             return
         self._events = events
 

@@ -69,6 +69,8 @@ class EditRequests:
         memory = self._origin
         if not isinstance(setup, dict):
             raise UsageError("a change needs the settings of the command")
+        # Fault (C56): another vault may have the same path as before. Inodes tell the
+        # two apart.
         root = os.stat(memory.root)
         own = {
             **setup_of(memory.vault.environment),
@@ -81,7 +83,8 @@ class EditRequests:
             raise OtherSetup(
                 "the daemon runs with other settings", hint="run the command by itself"
             )
-        # Commands read a changed configuration at once, and the daemon only at its start.
+        # Fault: commands read a changed configuration at once, and the daemon only at
+        # its start. An edit would follow rules that a person has changed.
         if _stamp(memory.vault.config_file) != self._config:
             raise OtherSetup(
                 "the configuration has changed", hint="start the daemon again"

@@ -136,7 +136,8 @@ class EditUpkeep:
                 # Some proposals may have expired.
                 self._are_all_pages_due = True
         except (VaultMemoryError, DatabaseError, OSError) as error:
-            # A damaged journal or a full disk must not stop the index.
+            # Fault (B39, B45): a damaged journal or a full disk must not stop the
+            # index.
             logger.warning(
                 "versions cannot be stored, or writes not be finished: %s", error
             )
@@ -187,7 +188,7 @@ class EditUpkeep:
         try:
             return self._memory.vault.folder.stat(path) is not None
         except VaultMemoryError:
-            # Unknown is not absent.
+            # Fault (B40): unknown is not absent.
             return True
 
     def _apply_decisions(self) -> None:

@@ -17,8 +17,9 @@ class Embedding:
     """The thread. It embeds settled text when it is woken, and retries a missing embedder."""
 
     def __init__(self, memory: VaultMemory) -> None:
-        # The thread keeps the usual priority. The system may suspend a thread of low priority while
-        # it holds the interpreter lock, and all other threads would wait for it.
+        # Fault: the system may suspend a thread of low priority while it holds the
+        # interpreter lock, and all other threads would wait for it. So the thread keeps
+        # the usual priority.
         self._memory = memory
         self._wake = threading.Event()
         self._stop = False

@@ -35,12 +35,15 @@ def exchange(
     Raises NotAnswered.
     """
     try:
+        # Fault (H120): another file may be at this path. Only a socket can be a daemon.
         if not S_ISSOCK(os.stat(path).st_mode):
             return None
     except (OSError, ValueError):
-        # No daemon has made a socket there, or the path cannot be one.
+        # Fault (A26): a daemon that was killed leaves its socket, and nothing listens.
         return None
     request = json.dumps({"call": call, "arguments": arguments}).encode() + b"\n"
+    # Fault (H122): the daemon reads no further, and would take the beginning of the
+    # request for all of it.
     if len(request) > LONGEST_REQUEST:
         return None
     # Often no daemon runs, and the import would be wasted.
@@ -81,6 +84,8 @@ def _answer_to(connection: "socket", request: bytes) -> "Any":
     except OSError as error:
         raise NotAnswered(str(error)) from None
     line = b"".join(received)
+    # Fault (B33): the daemon was killed while it answered. The edit may be done, and
+    # must not be repeated blindly.
     if not line.endswith(b"\n"):
         raise NotAnswered("the daemon ended")
     return json.loads(line)

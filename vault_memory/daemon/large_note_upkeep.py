@@ -153,7 +153,8 @@ class LargeNotes:
             parsed, answer = self._answers.get()
             request = self._requests.get(parsed.note.path)
             if request is None or request.note.revision != parsed.note.revision:
-                # The note was saved again, or deleted, while the worker parsed it.
+                # Fault: the note was saved again, or deleted, while the worker parsed
+                # it.
                 continue
             path, revision = request.note.path, request.note.revision
             if isinstance(answer, NoteTooSlow):
@@ -191,7 +192,8 @@ class LargeNotes:
         except NoteTooSlow as error:
             return error
         except Exception:
-            # The thread must live on for the other notes.
+            # Fault (H122): a note that triggers a bug must not end the thread. The
+            # other notes need it.
             logger.exception("%s cannot be indexed", request.note.path)
             return NoteTooSlow("it cannot be indexed; this is a bug")
 

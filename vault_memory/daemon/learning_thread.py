@@ -116,7 +116,7 @@ class Nights:
         until = self._none_before
         if until is None:
             return False
-        # A time further away was computed while the clock was wrong.
+        # Fault (B50): a time further away was computed while the clock was wrong.
         return now < until < now + A_DAY
 
     def _has_new_scope(self) -> bool:

@@ -106,7 +106,8 @@ class Daemon:
         if self._stop.is_made():
             return
         with DaemonLock(self.memory.vault.state.lock_file) as lock, self._stop.heard():
-            # The watches come before the scan: a save during the scan must raise an event.
+            # Fault (C59): a save during the scan must raise an event. So the watches
+            # come before the scan.
             self.watcher.start()
             try:
                 self._conversation_upkeep.start()
@@ -151,7 +152,8 @@ class Daemon:
             self._process(self.watcher.take(seconds))
             self.trouble = ""
         except (VaultMemoryError, DatabaseError, OSError) as error:
-            # The disk may be unmounted or full: the daemon waits for it, and must not end.
+            # Fault (C57, B39): the disk may be unmounted or full. The daemon waits for
+            # it, and must not end.
             self._note_trouble(error)
             self._stop.wait(RETRY_SECONDS)
         self.notify.turn(self._doing())
@@ -174,7 +176,8 @@ class Daemon:
         self._take_hints(hints)
         ingest = self.memory.vault.indexing.ingest()
         if self._index is not ingest.index:
-            # A new generation lacks what was saved while a thread built it.
+            # Fault (G118): a new generation lacks what was saved while a thread built
+            # it.
             self._rescan()
             ingest = self.memory.vault.indexing.ingest()
         self._notes.read_due(ingest)
@@ -189,7 +192,7 @@ class Daemon:
         if self.trouble != str(error):
             logger.warning("%s", error)
         self.trouble = str(error)
-        # Questions must not wait for a vault that cannot be read.
+        # Fault (C57): questions must not wait for a vault that cannot be read.
         self.barrier.lift(())
         if isinstance(error, DatabaseError):
             # A repaired index may lack slices that were written: the scan afterwards finds them.
@@ -215,7 +218,8 @@ class Daemon:
         """Returns the folders to scan at once; "" is the vault. Raises VaultUnreachable."""
         if not (self.trouble or hints.rescan or hints.subtrees):
             return ()
-        # Events of a folder that was replaced say nothing about its successor.
+        # Fault (C56): events of a folder that was replaced say nothing about its
+        # successor.
         is_replaced = self._is_replaced()
         # A routine rescan is a sweep, which reads a slice in each turn.
         is_rescan_due = hints.rescan and not hints.sweep
@@ -273,7 +277,7 @@ class Daemon:
         """Compares the next slices of the vault, and scans the notes that differ."""
         if self._sweeping.wait() > 0:
             return
-        # An unmounted vault looks empty: its notes were not deleted.
+        # Fault (C57): an unmounted vault looks empty. Its notes were not deleted.
         if self._is_replaced():
             self._rescan()
             return
@@ -317,7 +321,8 @@ class Daemon:
     def _doing(self) -> str:
         """Returns the state for the service manager, which every user of the machine may read."""
         if self.trouble:
-            # The error may name a note.
+            # Fault (H126): the error may name a note, and every user of the machine may
+            # read this line.
             return "the vault cannot be looked at; see the log"
         return f"watching ({self.watcher.mode})"
 

@@ -146,7 +146,8 @@ class NoteIndexer:
             self._look(event, ingest)
         except (VaultMemoryError, DatabaseError, OSError):
             raise
-        # A bug that one note triggers must not keep the other notes from the index.
+        # Fault (H122): a bug that one note triggers must not keep the other notes from
+        # the index.
         except Exception:
             logger.exception("%s cannot be indexed", path)
             self._debounce.unreadable(path, now=time.monotonic())
@@ -166,6 +167,8 @@ class NoteIndexer:
             logger.warning("%s", error)
             self._debounce.unreadable(path, now=time.monotonic())
             return
+        # Fault (A3): half a save is compared with the last settled version. The index
+        # gets this read, so that version is loaded before.
         self._load_settled(path, ingest.index)
         quiet = None
         if note is not None:
@@ -217,7 +220,7 @@ class NoteIndexer:
 
     def _remove(self, index: Index, path: str) -> Delta | None:
         """Removes a deleted note from the index. None for a large note, which takes longer."""
-        # Every note of an unmounted vault seems to be deleted.
+        # Fault (C57): every note of an unmounted vault seems to be deleted.
         self._memory.vault.check_identity()
         was_indexed = index.file(path) is not None
         if self._large.remove(index, path):

@@ -114,8 +114,9 @@ def _ask(
         if scopes is not None:
             answer = ask(socket, call, {**arguments, "scopes": list(scopes)})
     except DaemonRefused as refused:
-        # A daemon that was not restarted after an update refuses arguments that it does not know.
-        # An argument that is wrong in itself is refused again without the daemon.
+        # Fault: a daemon that was not restarted after an update refuses arguments that
+        # it does not know. An argument that is wrong in itself is refused again without
+        # the daemon.
         if refused.code not in (BEHIND, "usage_error"):
             raise
         is_busy = refused.code == BEHIND
