@@ -382,6 +382,8 @@ def remote_problems(remote: RemoteSettings) -> list[str]:
         host = url.hostname or ""
     except ValueError:
         return ["it is not a URL"]
+    # Fault (H126): a message with the URL would show the password. The reason names no
+    # part of it.
     if "@" in url.netloc:
         return [
             "it contains a user or password; put them into `remote.user` and `remote.password_file`"
@@ -400,6 +402,7 @@ def remote_problems(remote: RemoteSettings) -> list[str]:
 def _is_safe(scheme: str, host: str, remote: RemoteSettings) -> bool:
     """Whether a password may be sent to this host."""
     is_encrypted = REMOTE_SCHEMES[scheme]
+    # Fault: on an unencrypted connection, each machine on the way reads the password.
     return is_encrypted or host in LOOPBACK_HOSTS or remote.allow_http
 
 

@@ -27,6 +27,8 @@ def password_of(
 ) -> str:
     """Return the password; empty when neither user nor password is set. Raises PasswordUnsafe."""
     password = _read_password(remote, environment, root).rstrip("\r\n")
+    # Fault: a line break in the password would end the header, and the rest would be
+    # another one.
     if not password.isprintable():
         raise PasswordUnsafe(
             "the password of the remote contains control characters",
@@ -68,6 +70,8 @@ def _read_password(
 def keep_password(password: str, state: Path) -> Path:
     """Store the password in the state folder, readable only by its owner; return the file."""
     file = state / FILE
+    # Fault (B36): after a power loss an empty file would count as a wrong password, and
+    # lock the account out.
     state_file.write(file, password + "\n", durable=True)
     return file
 

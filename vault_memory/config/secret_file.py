@@ -41,9 +41,13 @@ def read_secret(
     _refuse_in_vault(path, vault, title, error)
     descriptor = _open(path, title, see, error)
     try:
+        # Fault: between a check of the path and the read, another file may take the
+        # name. The open file is checked.
         status = os.fstat(descriptor)
         if not stat.S_ISREG(status.st_mode):
             raise error(f"{title} is not a file", hint=see)
+        # Fault: its owner could put another token into it, and open the vault with
+        # that.
         if status.st_uid not in (0, os.getuid()):
             raise error(
                 f"{title} belongs to another user",
@@ -90,6 +94,8 @@ def _refuse_in_vault(
     if vault is None or "\0" in str(path):
         return
     roots = {os.path.abspath(vault), os.path.realpath(vault)}
+    # Fault: sync uploads what is in the vault, and bots read it. A link out of the
+    # vault shows where the secret is.
     places = (os.path.abspath(path), os.path.realpath(path))
     if any(
         place.startswith(os.path.join(root, "")) for place in places for root in roots
@@ -102,7 +108,7 @@ def _refuse_in_vault(
 
 def _open(path: Path, title: str, see: str, error: type[VaultMemoryError]) -> int:
     try:
-        # Without O_NONBLOCK a named pipe under this path would block the program forever.
+        # Fault: a named pipe under this path would block the program for ever.
         return os.open(path, os.O_RDONLY | os.O_CLOEXEC | os.O_NONBLOCK)
     except OSError as trouble:
         reason = trouble.strerror
@@ -126,6 +132,6 @@ def _text(descriptor: int, title: str, see: str, error: type[VaultMemoryError]) 
     try:
         return raw.decode()
     except UnicodeDecodeError:
-        # The message of UnicodeDecodeError would contain the secret.
+        # Fault (H126): the message of UnicodeDecodeError would contain the secret.
         pass
     raise error(f"{title} cannot be read: it is not text", hint=see)

@@ -26,7 +26,7 @@ def read_json(file: Path) -> Any:
     try:
         return json.loads(file.read_bytes())
     except (OSError, ValueError):
-        # A person may edit or delete any file of the state folder.
+        # Fault: a person may edit or delete any file of the state folder.
         return None
 
 
@@ -43,8 +43,9 @@ def write(
     With `durable`, the text is on disk before the file has its name: a power failure leaves no
     empty file. `modified` is the time that the file gets, in seconds since 1970.
     """
-    # The name is hidden: a program that lists the folder must not take it for a complete file.
-    # And it is random: two processes may write the same file at once.
+    # Fault (B34): a program that lists the folder must not take half a file for the
+    # complete one, so the name is hidden. Two processes may write the same file at
+    # once, so it is random.
     new_file = file.with_name(f".{file.name}.{os.urandom(6).hex()}.new")
     flags = os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC
     fd = os.open(new_file, flags, mode)
@@ -53,6 +54,8 @@ def write(
             stream.write(text)
             if durable:
                 stream.flush()
+                # Fault (B36): after a power loss the rename may be on the disk, and the
+                # text not.
                 os.fsync(stream.fileno())
         if modified is not None:
             os.utime(new_file, (modified, modified))
@@ -85,7 +88,8 @@ def _lock(file: Path, patience: float | None) -> int:
         fd = os.open(file, flags, 0o600)
         try:
             _wait_for(fd, deadline)
-            # The user deleted the state folder meanwhile: others lock another file by now.
+            # Fault (B43): the user deleted the state folder meanwhile. Others lock
+            # another file by now.
             if os.fstat(fd).st_nlink:
                 return fd
         except BaseException:

@@ -48,7 +48,7 @@ def without_table(text: str, table: str) -> str:
 
 def _split_lines(text: str) -> list[str]:
     """Return the lines, each with the ``\\r`` that it may end with."""
-    # For `str.splitlines`, rare characters within a comment end a line.
+    # Fault: for `str.splitlines`, rare characters within a comment end a line.
     lines = text.split("\n")
     if not lines[-1]:
         return lines[:-1]
@@ -113,7 +113,8 @@ def _verified(before: str, lines: Sequence[str], table: str, values: object) -> 
     expected.pop(table, None)
     if values is not None:
         expected[table] = values
-    # Multi-line strings and dotted keys can look like lines of a plain table.
+    # Fault: multi-line strings and dotted keys can look like lines of a plain table. A
+    # person's settings must not be lost.
     if _parsed(text) != expected:
         raise ConfigError(
             f"the table [{table}] of the configuration cannot be changed by a program",

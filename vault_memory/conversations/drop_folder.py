@@ -93,7 +93,7 @@ class DropFolder:
             try:
                 stack.enter_context(state_file.lock(self.path / ".lock", patience=0))
             except state_file.LockTaken:
-                # Fault (A26): two processes would record the same lines twice.
+                # Fault: two processes would record the same lines twice.
                 yield False
                 return
             yield True
@@ -104,8 +104,8 @@ class DropFolder:
                 continue
             unique = f"{time.time_ns()}-{os.urandom(4).hex()}"
             with suppress(OSError):
-                # Fault (H120): a link could lead to any file of the user, and a pipe
-                # would block the reader.
+                # Fault: a link could lead to any file of the user, and a pipe would
+                # block the reader.
                 if stat.S_ISREG(file.lstat().st_mode):
                     os.rename(file, file.with_name(f"{file.stem}.{unique}{TAKEN}"))
 
@@ -160,7 +160,7 @@ class DropFolder:
 
     def _read(self, file: Path, line: _Line) -> TurnArguments | str:
         """Returns the arguments of a turn, or why the line has no turn."""
-        # Fault (H122): a line without end would fill the memory.
+        # Fault: a line without end would fill the memory.
         if len(line.raw) >= BLOCK_BYTES:
             return f"a line of {BLOCK_BYTES:,} bytes or more is too long"
         place = f"{file.name}\0{line.offset}\0".encode("utf-8", "surrogateescape")
@@ -184,8 +184,7 @@ class DropFolder:
 
 
 def _is_ours(name: str) -> bool:
-    # Fault (A4): a program that writes its file under a hidden name has not finished
-    # it.
+    # Fault: a program that writes its file under a hidden name has not finished it.
     return name.endswith((ENDING, TAKEN)) and not name.startswith(".")
 
 

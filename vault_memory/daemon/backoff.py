@@ -95,8 +95,7 @@ class SyncBackoff:
     def _poll_pause(self, now: float) -> float:
         is_idle = now - self._last_change >= IDLE_AFTER
         pause = max(self._poll, IDLE_POLL) if is_idle else self._poll
-        # Fault (E99): without jitter, all clients of a server would ask at the same
-        # moment.
+        # Fault: without jitter, all clients of a server would ask at the same moment.
         return pause * (0.95 + 0.1 * self._draw())
 
     def _plan_waiting(self, report: PassReport, now: float) -> None:

@@ -35,15 +35,15 @@ def exchange(
     Raises NotAnswered.
     """
     try:
-        # Fault (H120): another file may be at this path. Only a socket can be a daemon.
+        # Fault: another file may be at this path. Only a socket can be a daemon.
         if not S_ISSOCK(os.stat(path).st_mode):
             return None
     except (OSError, ValueError):
-        # Fault (A26): a daemon that was killed leaves its socket, and nothing listens.
+        # Fault: a daemon that was killed leaves its socket, and nothing listens.
         return None
     request = json.dumps({"call": call, "arguments": arguments}).encode() + b"\n"
-    # Fault (H122): the daemon reads no further, and would take the beginning of the
-    # request for all of it.
+    # Fault: the daemon reads no further, and would take the beginning of the request
+    # for all of it.
     if len(request) > LONGEST_REQUEST:
         return None
     # Often no daemon runs, and the import would be wasted.

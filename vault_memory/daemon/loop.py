@@ -321,8 +321,8 @@ class Daemon:
     def _doing(self) -> str:
         """Returns the state for the service manager, which every user of the machine may read."""
         if self.trouble:
-            # Fault (H126): the error may name a note, and every user of the machine may
-            # read this line.
+            # Fault: the error may name a note, and every user of the machine may read
+            # this line.
             return "the vault cannot be looked at; see the log"
         return f"watching ({self.watcher.mode})"
 

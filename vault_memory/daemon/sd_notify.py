@@ -85,7 +85,8 @@ class Notify:
                 sender.settimeout(PATIENCE_SECONDS)
                 sender.sendto("\n".join(lines).encode(), self._address)
         except OSError as error:
-            # The daemon works also without its service manager, which may be restarting.
+            # The daemon works also without its service manager, which may be
+            # restarting.
             logger.info("the service manager does not take a message: %s", error)
 
 
@@ -105,6 +106,8 @@ def _watchdog_interval(environment: Mapping[str, str]) -> float | None:
     process = environment.get("WATCHDOG_PID", "")
     if not (timeout.isascii() and timeout.isdecimal()) or int(timeout) == 0:
         return None
+    # Fault: a child process inherits the environment. Its messages would hide that the
+    # daemon hangs.
     if process not in ("", str(os.getpid())):
         return None
     return int(timeout) / 4e6

@@ -39,8 +39,11 @@ class SocketServer:
         self._places = threading.BoundedSemaphore(MOST_CLIENTS)
         self._next_warning = 0.0
         self._socket = socket.socket(socket.AF_UNIX, socket.SOCK_STREAM)
-        # A killed daemon leaves its socket. No other one listens: this one has the lock.
+        # Fault: a killed daemon leaves its socket. No other one listens: this one has
+        # the lock.
         path.unlink(missing_ok=True)
+        # Fault: between `bind` and a `chmod`, other users of the computer could connect
+        # and read the memory.
         before = os.umask(0o177)
         try:
             with short_name(path) as name:
@@ -55,7 +58,7 @@ class SocketServer:
     def close(self) -> None:
         """Stops to listen, and removes the socket."""
         self._closed.set()
-        # In a new state folder, another daemon may listen at the same path.
+        # Fault: in a new state folder, another daemon may listen at the same path.
         if inode_of(self.path) == self._inode:
             self.path.unlink(missing_ok=True)
         self._socket.close()
@@ -67,7 +70,8 @@ class SocketServer:
             try:
                 connection, _ = self._socket.accept()
             except OSError as error:
-                # The socket was closed, or the process has no descriptor left at the moment.
+                # Fault (C65): the socket was closed, or the process has no descriptor
+                # left at the moment.
                 self._places.release()
                 if not self._closed.wait(PAUSE_SECONDS):
                     self._warn(error)
@@ -77,7 +81,8 @@ class SocketServer:
             ).start()
 
     def _warn(self, error: OSError) -> None:
-        # Without descriptors each attempt fails: a line for each would fill the disk.
+        # Fault (C65): without descriptors each attempt fails. A line for each would
+        # fill the disk.
         now = time.monotonic()
         if now >= self._next_warning:
             self._next_warning = now + QUIET_SECONDS
@@ -129,8 +134,8 @@ class SocketServer:
 
 def _line(connection: socket.socket) -> bytes:
     """Reads the request of a client. Raises OSError."""
-    # The deadline is for the complete line: a client that sends a byte at a time would otherwise
-    # occupy its place for ever.
+    # Fault: a client that sends a byte at a time would occupy its place for ever. So
+    # the deadline is for the complete line.
     deadline = time.monotonic() + PATIENCE_SECONDS
     received = bytearray()
     while b"\n" not in received and len(received) < LONGEST_REQUEST:

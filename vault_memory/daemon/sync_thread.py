@@ -211,7 +211,9 @@ class Syncing:
                 self._standing = replace(self._standing, queue=total - finished)
 
         with connection.alone(self._memory.vault.state.path, patience=0.0):
-            # Another command may have changed the remote before this thread got the lock.
+            # Fault (E95): another command may have changed the remote before this
+            # thread got the lock. Its listing would be compared with that of another
+            # account.
             if self._signature() != self._config_signature:
                 raise Locked("the remote was changed just now")
             pace.begin()
@@ -304,7 +306,7 @@ class Syncing:
                 next_try=status.next_try,
             )
         except OSError as error:
-            # A full disk of the state folder must not stop the sync.
+            # Fault (B39): a full disk of the state folder must not stop the sync.
             logger.warning("how the sync stands cannot be written down: %s", error)
 
     def _signature(self) -> Signature:
@@ -334,7 +336,7 @@ def _file_signature(path: str) -> tuple[int, int, int] | None:
 def _moment_of(at: float) -> str:
     """Returns a moment of the monotonic clock as date and time."""
     seconds = max(0.0, at - time.monotonic())
-    # A pass that is never due has no date: `datetime` ends at the year 9999.
+    # Fault: a pass that is never due has no date. `datetime` ends at the year 9999.
     later = timedelta(seconds=min(seconds, 1e6))
     moment = datetime.now(UTC).astimezone() + later
     return moment.isoformat(timespec="seconds")

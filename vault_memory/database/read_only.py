@@ -35,8 +35,8 @@ def open_foreign(path: Path) -> Connection:
             flags=flags,
         )
         connection.pragma("schema_version")
-        # Fault (H123): the schema of a foreign file may call functions. It must have no
-        # effect when a row is read.
+        # Fault: the schema of a foreign file may call functions. It must have no effect
+        # when a row is read.
         connection.pragma("trusted_schema", False)
     except apsw.Error as error:
         raise ForeignDatabase(

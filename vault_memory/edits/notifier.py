@@ -118,7 +118,7 @@ def _post(url: str, line: str, timeout: float) -> None:
         with http_client.answer(
             "POST", url, headers=headers, body=body, timeout=timeout, deadline=timeout
         ) as response:
-            # Fault (H121): the address may answer without end.
+            # Fault: the address may answer without end.
             http_client.read(response, ANSWER_BYTES)
             status = response.status
     except http_client.Unreachable as error:

@@ -104,8 +104,8 @@ class Forgetter:
         self._revisions: Mapping[str, str] = {}
         self._patience = 0.0
         self._cache: dict[tuple[str, bytes], Redacted] = {}
-        # Fault (H124): names belong to no scope. Only a call for all of the vault
-        # changes them.
+        # Fault: names belong to no scope. Only a call for all of the vault changes
+        # them.
         mask_path = matcher.masked if scopes is None else str
         self._eraser = Eraser(
             lambda path, raw: self.cut(path, raw).raw, self._redact_record, mask_path

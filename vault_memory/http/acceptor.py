@@ -29,7 +29,8 @@ FEWEST = 8
 
 def limits_of_process() -> Limits:
     """Returns the limits of this process."""
-    # Answers read files, so connections get at most half of the descriptors.
+    # Fault (C65): answers read files. So connections get at most half of the
+    # descriptors.
     soft = resource.getrlimit(resource.RLIMIT_NOFILE)[0]
     standard = Limits()
     if soft == resource.RLIM_INFINITY:
@@ -103,6 +104,8 @@ class Acceptor:
         """Accepts fewer connections for a while, after descriptors ran out."""
         self._loop.remove_reader(self._listening)
         connections = self._open_connections()
+        # Fault (C65): the clients that are connected wait for answers, and each answer
+        # needs descriptors for the notes.
         drop_some(connections, SPARE)
         self._limits.most = max(
             FEWEST, min(self._limits.most, len(connections) - SPARE)

@@ -96,6 +96,8 @@ def application(
         lifespan=_lifespan_of(mounted.values()),
         exception_handlers={HTTPException: _http_error},
     )
+    # Fault: a redirect names the host of the request, and the client would send its
+    # token there.
     app.router.redirect_slashes = False
     return app
 
@@ -187,6 +189,8 @@ async def _payload(request: Request, endpoint: Endpoint) -> Any:
             parameters = {**request.query_params, **request.path_params}
             return msgspec.convert(parameters, endpoint.takes, strict=False)
         content_type = request.headers.get("content-type", "").partition(";")[0]
+        # Fault: a web page may send a form to any server without asking. It cannot send
+        # JSON without the server's consent.
         if content_type.strip().lower() != "application/json":
             raise HTTPException(415)
         return msgspec.json.decode(await request.body(), type=endpoint.takes)

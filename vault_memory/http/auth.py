@@ -109,10 +109,13 @@ class Doorkeeper:
     def _identify(self, scope: Scope) -> Caller | Response:
         """Returns the caller of a request, or the refusal."""
         headers = Headers(scope=scope).getlist("authorization")
+        # Fault: with two headers, a proxy may have checked one, and this server would
+        # take the other.
         token = _bearer(headers[0]) if len(headers) == 1 else ""
         caller = None
         if token:
             caller = self._tokens.caller(token)
+        # Fault: a wrong token must not fall back to the rights of the owner's socket.
         elif not headers:
             caller = self._local
         if caller is None:
@@ -123,7 +126,7 @@ class Doorkeeper:
 
     def _unknown(self, scope: Scope, *, has_token: bool) -> Response:
         """Returns the refusal of a request without a token, or with an unknown one."""
-        # A client that guesses tokens is slowed down, by its address.
+        # Fault: a client that guesses tokens is slowed down, by its address.
         address = (scope.get("client") or ("socket",))[0]
         if has_token and (wait := self._wrong_tokens.take(address)):
             return _too_often(wait)
@@ -145,7 +148,8 @@ class Doorkeeper:
         self, scope: Scope, receive: Receive, take: Lease
     ) -> bytes | Response:
         """Returns the complete body, or the refusal."""
-        # A call must not begin with half of its arguments, so the body is read before it.
+        # Fault: a call must not begin with half of its arguments. So the body is read
+        # before it.
         announced = Headers(scope=scope).get("content-length", "0")
         longest = self._longest
         is_too_long = announced.isdecimal() and int(announced) > longest
@@ -160,6 +164,8 @@ class Doorkeeper:
                 size += len(block)
                 is_too_long = is_too_long or size > longest
                 if not is_too_long:
+                    # Fault: many bodies, each short enough, could fill the memory
+                    # together.
                     if not take(len(block)):
                         return _busy()
                     body += block

@@ -83,6 +83,7 @@ class Connection(H11Protocol):
     def pause_writing(self) -> None:
         super().pause_writing()
         _cancel(self._stall)
+        # Fault: a client that does not read keeps its answer in the memory.
         self._stall = self.loop.call_later(self._limits.stall_seconds, self.drop)
 
     def resume_writing(self) -> None:
@@ -103,6 +104,7 @@ class Connection(H11Protocol):
     def _watch(self) -> None:
         """Sets the deadline for the next part of a request."""
         state = self.conn.their_state
+        # Fault: a client that sends a byte now and then must not renew its deadline.
         if state is self._awaited:
             return
         self._awaited = state
@@ -127,7 +129,7 @@ class Connection(H11Protocol):
         earlier = [
             connection for connection in self.open_connections if connection is not self
         ]
-        # One address must not occupy the places of all others.
+        # Fault: one address must not occupy the places of all others.
         of_address = [
             connection for connection in earlier if connection.address == self.address
         ]

@@ -85,6 +85,8 @@ def note(
     memory: VaultMemory, caller: Caller, request: requests.NoteRequest
 ) -> "answers.NoteTextJson":
     path = inside(request.note)
+    # Fault (H124): another error than for a missing note would tell which notes other
+    # people have.
     if not caller.may_read(path, memory.layout):
         raise NoteNotFound(path)
     return json_contract.of_note(memory.read(path))
@@ -133,5 +135,6 @@ def _for_caller(memory: VaultMemory, caller: Caller, answer: Answer) -> Answer:
     """The answer without names of notes of others, and without folders of the machine."""
     payload = caller.shown(answer, memory.layout)
     freshness = payload["freshness"]
+    # Fault: folders of the machine contain names of its users.
     reason = without_paths(freshness["reason"], folders_of(memory))
     return {**payload, "freshness": {**freshness, "reason": reason}}

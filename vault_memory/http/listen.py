@@ -60,7 +60,7 @@ def at_socket(path: Path) -> socket.socket:
         )
     _make_room(path)
     listening = socket.socket(socket.AF_UNIX, socket.SOCK_STREAM)
-    # Between `bind` and a `chmod`, other users could connect.
+    # Fault: between `bind` and a `chmod`, other users could connect.
     before = os.umask(0o177)
     try:
         listening.bind(str(path))
@@ -88,7 +88,7 @@ def _make_room(path: Path) -> None:
         try:
             probe.connect(str(path))
         except OSError:
-            # A server that was killed leaves its socket.
+            # Fault: a server that was killed leaves its socket.
             path.unlink(missing_ok=True)
             return
     raise Locked(
@@ -116,6 +116,8 @@ class Server(uvicorn.Server):
                 log_config=None,
                 access_log=False,
                 server_header=False,
+                # Fault: any client can send `X-Forwarded-For`, and would escape the
+                # limit of its address.
                 proxy_headers=False,
                 ws="none",
                 lifespan="on",

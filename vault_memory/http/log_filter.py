@@ -17,7 +17,8 @@ class Repeats(logging.Filter):
     def filter(self, record: logging.LogRecord) -> bool:
         if record.levelno != logging.WARNING:
             return True
-        # The arguments are not part of the kind: a client could vary them without end.
+        # Fault: the arguments are not part of the kind. A client could vary them
+        # without end.
         kind = str(record.msg)
         now = time.monotonic()
         if now < self._next.get(kind, 0.0):

@@ -42,14 +42,14 @@ class Gate:
                 return WebSocketClose(1008)
 
     def _host_refusal(self, headers: Headers) -> ASGIApp | None:
-        # DNS rebinding: a page lets its own name point at this machine.
+        # Fault: DNS rebinding. A page lets its own name point at this machine.
         if host_name(headers.get("host", "")) in self._hosts:
             return None
         hint = "add the name to `serve.allowed_hosts`"
         return refusal(421, "wrong_host", "this server has another name", hint)
 
     def _origin_refusal(self, headers: Headers) -> ASGIApp | None:
-        # A foreign page can post here although it cannot read the answer.
+        # Fault: a foreign page can post here although it cannot read the answer.
         origins = {origin.lower() for origin in headers.getlist("origin")}
         if origins <= self._origins:
             return None
@@ -58,8 +58,8 @@ class Gate:
 
 
 def _framing_refusal(method: str, headers: Headers) -> ASGIApp | None:
-    # Request smuggling: a proxy that sees the end of the request at another place takes its last
-    # bytes for another request.
+    # Fault: request smuggling. A proxy that sees the end of the request at another
+    # place takes its last bytes for another request.
     is_encoded = "transfer-encoding" in headers
     has_body = is_encoded or headers.get("content-length", "0") != "0"
     if is_encoded and "content-length" in headers:

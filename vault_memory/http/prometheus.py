@@ -106,7 +106,8 @@ class Counting:
         try:
             await self._app(scope, receive, send_and_note)
         finally:
-            # A caller may invent methods without end.
+            # Fault: a caller may invent methods without end, and each would be a series
+            # of its own.
             method = scope["method"] if scope["method"] in METHODS else "other"
             route = self._route_of(scope["path"])
             seconds = time.perf_counter() - began
@@ -167,9 +168,10 @@ def _may_read(credentials: list[str], token: str, *, for_local: bool) -> bool:
         return for_local
     scheme, _, bearer = credentials[0].partition(" ")
     sent_token = bearer.strip().encode("utf-8", "surrogatepass")
-    # The duration of a plain comparison would tell how many characters are right.
+    # Fault: the duration of a plain comparison would tell how many characters are
+    # right.
     is_equal = hmac.compare_digest(sent_token, token.encode())
-    # Without a token in the configuration, an empty one must not open the page.
+    # Fault: without a token in the configuration, an empty one must not open the page.
     is_right = is_equal and bool(token)
     return is_right and len(credentials) == 1 and scheme.lower() == "bearer"
 

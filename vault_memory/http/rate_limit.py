@@ -32,7 +32,8 @@ class RateLimiter:
         else:
             wait = max(1, math.ceil((1 - left) / self._per_second))
         self._buckets[client] = (left, now)
-        # Clients may invent tokens without end: their buckets must not fill the memory.
+        # Fault: clients may invent tokens without end. Their buckets must not fill the
+        # memory.
         if len(self._buckets) > MOST_KNOWN:
             self._buckets.popitem(last=False)
         return wait

@@ -316,7 +316,8 @@ def _between(
     """Return the stretch after `head` equal entries and before `tail` equal entries."""
     shorter = min(len(old), len(new))
     head = min(head, shorter)
-    # In a list of equal entries, beginning and end must not count the same entry twice.
+    # Fault: in a list of equal entries, beginning and end must not count the same entry
+    # twice.
     tail = min(tail, shorter - head)
     return Span(head, len(old) - tail, len(new) - tail)
 

@@ -23,10 +23,12 @@ class DeltaCache:
         None also when the new entry has another scope, kind or date, which changes every row.
         """
         cached = self._entries.get(entry.path)
-        # Another process may have written the note since it was cached.
+        # Fault: another process may have written the note since it was cached.
+        # Differences to other rows would leave deleted text in the index.
         if cached is None or cached.file.revision != revision:
             return None
-        # The spans compare chunks, and not the second scopes beside them.
+        # Fault (H124): the spans compare chunks, and not the second scopes beside them.
+        # A turn would stay with the person who said it before.
         if entry.also or cached.also:
             return None
         if (entry.scope, entry.kind) != (cached.scope, cached.kind):

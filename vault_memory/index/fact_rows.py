@@ -63,7 +63,8 @@ def change(
     span = span_of(old, new)
     removed = old[span.first : span.last]
     added = new[span.first : span.until]
-    # An alias changes the entity of names that facts elsewhere in the note use.
+    # Fault: an alias changes the entity of names that facts elsewhere in the note use.
+    # An index that was updated step by step would differ from a new one.
     if any(fact.predicate == facts_fact.ALIAS for fact in (*removed, *added)):
         replace(connection, note, scope, new)
         return

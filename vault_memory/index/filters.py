@@ -30,7 +30,8 @@ class Filters(NamedTuple):
         """Return conditions on a chunk ``c``, each with AND before it, and their values."""
         conditions = ""
         values: list[object] = []
-        # SQLite refuses lone surrogates, so each text of a caller is cleaned.
+        # Fault (F109): SQLite refuses lone surrogates, so each text of a caller is
+        # cleaned.
         if self.topic is not None:
             conditions += " AND (c.topic = '' OR c.topic = ? COLLATE NOCASE)"
             values.append(tokens.clean(self.topic))
@@ -86,7 +87,8 @@ def notes_with(scope_ids: Iterable[int]) -> str:
 
 def listed(numbers: Iterable[int]) -> str:
     """Return numbers as a list for ``IN``."""
-    # `:d` raises for anything but a number, so no text can get into the statement.
+    # Fault (H124): `:d` raises for anything but a number, so no text can get into the
+    # statement.
     digits = [f"{number:d}" for number in numbers]
     return f"({','.join(digits)})"
 

@@ -178,6 +178,8 @@ def phrase(word: str) -> str:
 
     A single letter of a script without spaces is the beginning of a pair.
     """
+    # Fault: a quotation mark in a word would end the phrase, and the rest would be an
+    # operator of FTS5.
     quoted = '"' + word.replace('"', '""') + '"'
     return quoted + " *" if len(word) == 1 and is_run(word) else quoted
 
@@ -196,7 +198,7 @@ def naming(names: Sequence[str]) -> str:
     phrases: list[str] = []
     for name in names:
         name_words = without_last_letters(words(name))
-        # FTS5 refuses an empty phrase, as a name of signs alone would give.
+        # Fault: FTS5 refuses an empty phrase, as a name of signs alone would give.
         phrases.append(" + ".join(map(phrase, name_words)) or NOTHING)
     return f"{TEXT_COLUMNS} : ({' OR '.join(phrases)})"
 
@@ -357,7 +359,8 @@ def beside(
     filters: Filters,
 ) -> dict[int, Row]:
     """Return the chunks of these scopes at these places that pass the filters."""
-    # Rows that were filtered must not be cached as if nothing were at the other places.
+    # Fault: rows that were filtered must not be cached as if nothing were at the other
+    # places.
     cache = CachedScopes() if filters else cache_of(connection, scope_ids)
     cached = {place: row for place in places if (row := cache.by_place.get(place))}
     unread = [place for place in places if place not in cache.by_place]

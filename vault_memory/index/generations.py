@@ -39,7 +39,8 @@ class Generations:
         try:
             return int(self._pointer.read_text(encoding="ascii"))
         except (FileNotFoundError, ValueError):
-            # Without a pointer, or with a damaged one, the index is built again.
+            # Fault (C45): without a pointer, or with a damaged one, the index is built
+            # again.
             return 0
 
     @property
@@ -80,7 +81,8 @@ class Generations:
                 self.set_aside(number)
                 return None
             except VaultMemoryError:
-                # The pointer moved between reading it and opening the file.
+                # Fault (G118): the pointer moved between reading it and opening the
+                # file.
                 if number != self.current:
                     continue
                 if self.path(number).exists():
@@ -92,6 +94,8 @@ class Generations:
         """Build the next generation with `fill`, use it, and remove the ones before."""
         self.folder.mkdir(parents=True, exist_ok=True, mode=0o700)
         before = self.current
+        # Fault (G118): an interrupted build may have left a file of the next number,
+        # and another process may still read it.
         number = max([before, *self._numbers()]) + 1
         index = Index(self.path(number))
         try:
@@ -99,10 +103,13 @@ class Generations:
                 _take_vectors(index, self.path(before))
             with bulk_load(index.connection):
                 fill(index)
+            # Fault (G117): the index counts as complete only with its rules. A crash
+            # before this line leaves a file that is never used.
             index.set(RULES, rules)
             self._point_to(number)
         except BaseException:
-            # Ctrl-C during a build must not leave a half-filled file behind.
+            # Fault (G117): a build that is interrupted must not leave a half-filled
+            # file behind.
             index.close()
             self._remove(number)
             raise

@@ -45,7 +45,8 @@ def sweep(index: Index) -> bool:
     Return False while another process reads the file.
     """
     with index.transaction():
-        # A process that is embedding deleted text sees the new number and stores nothing.
+        # Fault: a process that is embedding deleted text sees the new number and stores
+        # nothing.
         sweeps = int(index.get(SWEPT) or 0)
         index.set(SWEPT, str(sweeps + 1))
         index.connection.execute(

@@ -77,7 +77,8 @@ def cache_of(connection: Connection, scope_ids: Sequence[int]) -> CachedScopes:
     """Return the cache of these scopes; an empty one at first, and after each change."""
     counter = change_counter(connection)
     cache = _caches.get(connection)
-    # Any process may have written; a hit from an older state could show a forgotten text.
+    # Fault (G117): any process may have written. A hit from an older state could show a
+    # forgotten text.
     is_current = cache is not None and cache.counter == counter
     if cache is None or not is_current or len(cache.by_scopes) > MOST_SCOPES:
         cache = _caches[connection] = _ConnectionCache(counter, {})

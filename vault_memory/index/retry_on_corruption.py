@@ -27,12 +27,14 @@ def rebuild_if_damaged(call: Call) -> Call:
             try:
                 return call(self, *args, **kwargs)
             except DatabaseError as error:
-                # A full disk or a read-only folder: a rebuild would fail as well.
+                # Fault (B39): a full disk or a read-only folder. A rebuild would fail
+                # as well.
                 if reason := reason_unwritable(error):
                     raise DatabaseUnwritable("the index", reason) from None
                 if not is_damage(error):
                     raise
-                # A bad sector or a copied file. The notes have all that the index had.
+                # Fault (C45): a bad sector or a copied file. The notes have all that
+                # the index had.
                 self.vault.indexing.recover(error)
                 return call(self, *args, **kwargs)
 

@@ -131,7 +131,8 @@ def _volumes(connection: Connection) -> None:
     """Add the sizes of the scopes, from which the weights of words follow."""
     connection.execute(term_volumes.TABLES)
     term_volumes.fill(connection)
-    # A daemon of an older version may still write to this file without counting: build a new one.
+    # Fault: a daemon of an older version may still write to this file without counting.
+    # So a new one is built.
     connection.execute("DELETE FROM meta WHERE key = 'rules'")
 
 

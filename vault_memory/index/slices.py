@@ -36,7 +36,8 @@ def put_in_slices(index: Index, entry: IndexEntry) -> Iterator[Delta]:
     """Write a note. Yields the changes of each transaction after it."""
     if index.file(entry.path) is not None and index.scope_of(entry.path) != entry.scope:
         yield from remove_in_slices(index, entry.path)
-    # Random, so that a slice of another process does not take this mark for its own.
+    # Fault: a slice of another process must not take this mark for its own. So it is
+    # random.
     mark = MARK + secrets.token_hex(8)
     with index.transaction():
         index.unpark(entry.path)
@@ -104,6 +105,8 @@ def _note(index: Index, path: str, mark: str) -> Iterator[int]:
         row = index.connection.execute(
             "SELECT id FROM note WHERE path = ? AND revision = ?", (path, mark)
         ).fetchone()
+        # Fault: another process has written the note since. Two of them would leave a
+        # mixture of both texts.
         if row is None:
             raise Overtaken
         yield row[0]

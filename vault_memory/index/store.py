@@ -104,7 +104,8 @@ class Index:
         try:
             return connect(path, create=create, hint=REBUILD_HINT)
         except DatabaseUnwritable:
-            # On a full disk an existing index can still be read, by one process.
+            # Fault (B39): on a full disk an existing index can still be read, by one
+            # process.
             if create or not Path(path).exists():
                 raise
             self.alone = True
@@ -121,10 +122,11 @@ class Index:
             yield
             self.connection.execute("COMMIT")
         except BaseException:
-            # The id of a scope that was rolled back may be given to another scope next.
+            # Fault (H124): the id of a scope that was rolled back may be given to
+            # another scope next. Cached, it would open that one.
             self._scopes.clear()
             self._recent.forget()
-            # A full disk may have ended the transaction already.
+            # Fault (B39): a full disk may have ended the transaction already.
             if self.connection.in_transaction:
                 self.connection.execute("ROLLBACK")
             raise
@@ -163,7 +165,7 @@ class Index:
 
     def scope_ids(self, names: Sequence[str]) -> list[int]:
         """Return the ids of the scopes with these names; names are compared byte by byte."""
-        # SQLite cannot store surrogates, so no scope has such a name.
+        # Fault (F109): SQLite cannot store surrogates, so no scope has such a name.
         valid = [
             (name,) for name in dict.fromkeys(names) if not _SURROGATE.search(name)
         ]

@@ -118,7 +118,7 @@ def _change(
             for (scope, also), (number, words) in counts.items()
         ],
     )
-    # A new index has no row for an empty scope, and both must be equal.
+    # Fault: a new index has no row for an empty scope, and both must be equal.
     if sign < 0:
         connection.executemany(
             "DELETE FROM volume WHERE scope = ? AND also = ? AND chunks = 0",

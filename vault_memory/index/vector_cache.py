@@ -79,7 +79,7 @@ class Matrices:
         """
         import numpy as np
 
-        # A rebuilt index gives the same ids to other scopes and chunks.
+        # Fault (H124): a rebuilt index gives the same ids to other scopes and chunks.
         if index is not self._index:
             self._index = index
             self._scopes = {}
@@ -169,7 +169,8 @@ class Matrices:
         """Append the vectors of these identities that the index has."""
         import numpy as np
 
-        # A vector of another length is damaged, or of a model that changed its dimensions.
+        # Fault (C45): a vector of another length is damaged, or of a model that changed
+        # its dimensions.
         vectors: list[Any] = index.connection.executemany(
             "SELECT identity, embedding"
             " FROM vector"
@@ -263,8 +264,8 @@ def _products(matrix: "Floats", query: "Floats") -> "Floats":
     """
     import numpy as np
 
-    # With `@` the last digits of a row depend on the rows around it: an index that was updated step
-    # by step would give other answers than a new one.
+    # Fault: with `@` the last digits of a row depend on the rows around it. An index
+    # that was updated step by step would give other answers than a new one.
     products: Floats = np.einsum("ij,j->i", matrix, query)
     return products
 

@@ -47,7 +47,7 @@ def plan_ingest(
     for path in indexed:
         if path in listing.entries:
             continue
-        # Fault (E96): a folder that cannot be listed is no proof that its notes were
+        # Fault (B40): a folder that cannot be listed is no proof that its notes were
         # deleted.
         if listing.covers(path):
             removed.append(path)

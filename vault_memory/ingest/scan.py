@@ -120,7 +120,7 @@ class Ingest:
         for path in (*plan.removed, *plan.unseen):
             self.index.set_state(path, State.MISSING)
         for path in parked:
-            # Fault (E96): a folder that cannot be listed is no proof that the file was
+            # Fault (B40): a folder that cannot be listed is no proof that the file was
             # deleted.
             if path not in listing.entries and listing.covers(path):
                 self.index.unpark(path)

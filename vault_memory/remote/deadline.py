@@ -74,9 +74,9 @@ def _cut(exchange: HttpExchange) -> None:
     exchange.late = True
     if exchange.sock is not None:
         try:
-            # Fault (E103): a server that sends a byte now and then never runs into a
-            # read timeout. A close from another thread would not wake the reader; a
-            # shutdown does.
+            # Fault: a server that sends a byte now and then never runs into a read
+            # timeout. A close from another thread would not wake the reader; a shutdown
+            # does.
             socket.socket.shutdown(exchange.sock, socket.SHUT_RDWR)
         except OSError:
             exchange.sock.close()

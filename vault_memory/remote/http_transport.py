@@ -195,8 +195,7 @@ class Transport(Client):  # type: ignore[misc]  # it comes without types
 
     def _new_session(self) -> requests.Session:
         session = _Session()
-        # Fault (H126): a ``.netrc`` or a proxy of the environment would get the
-        # password.
+        # Fault: a ``.netrc`` or a proxy of the environment would get the password.
         session.trust_env = False
         session.verify = self._account.ca_file or True
         if self._account.proxy:

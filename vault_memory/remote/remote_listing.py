@@ -91,8 +91,8 @@ def etag_of(text: str) -> tuple[str, bool]:
     text = text.strip()
     weak = text.startswith("W/")
     text = text.removeprefix("W/").strip('"')
-    # Fault (H119): a tag returns to the server in a header. A line break in it would
-    # add headers of its own.
+    # Fault: a tag returns to the server in a header. A line break in it would add
+    # headers of its own.
     if not text or not re.fullmatch(r"[\x21\x23-\x7e]+", text):
         return "", False
     return f'"{text}"', weak

@@ -205,7 +205,7 @@ class _Walk:
         return Stat.of(status)
 
     def _add_unknown(self, path: str, error: OSError) -> None:
-        # Fault (E96): a folder that cannot be listed proves nothing. Its notes must not
+        # Fault (B40): a folder that cannot be listed proves nothing. Its notes must not
         # count as deleted.
         self.listing.unknown[path] = error.strerror or str(error)
 

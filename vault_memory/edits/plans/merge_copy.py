@@ -81,8 +81,8 @@ def fold(
     bases = possible_bases(note, copy, history)
     if is_page_of_ours:
         bases = Bases(bases.versions[-1:])
-    # Fault (D79): each version is one merge. A note with a long history would keep the
-    # vault locked for minutes.
+    # Fault: each version is one merge. A note with a long history would keep the vault
+    # locked for minutes.
     if len(bases.versions) > MOST_BASES:
         return _union(note, copy, day, "it is unknown from which version it was made")
     was_the_note = any(raw == copy for _, raw in history)

@@ -72,7 +72,7 @@ def _put_section(doc: SectionedDoc, raw: bytes, op: dict[str, object]) -> _Step:
     # Fault (B48): after a crash both commands of a move are carried out again.
     if _contains_section(doc, section):
         return doc, RecordedOp(op, "noop_dup")
-    # Fault (F109): bytes that are not UTF-8 would change on their way through JSON.
+    # Fault: bytes that are not UTF-8 would change on their way through JSON.
     if not is_text(raw):
         return Rejected(op, "not_text")
     note = render(doc)

@@ -400,8 +400,8 @@ def open_journal(folder: Path) -> Journal:
     Whenever its file turns out to be damaged, the readable rows are copied into a new file, and
     the damaged one is kept under another name.
     """
-    # Fault (H126): the journal has the text of every note. Other users of the computer
-    # must not read it.
+    # Fault: the journal has the text of every note. Other users of the computer must
+    # not read it.
     folder.mkdir(parents=True, exist_ok=True, mode=0o700)
     connection = RepairingConnection(folder / FILE, _prepare, _salvage)
     journal = Journal(connection)
@@ -415,7 +415,7 @@ def open_journal(folder: Path) -> Journal:
 
 
 def _prepare(connection: Connection) -> None:
-    # Fault (H126): a forgotten text must not remain in free pages of the file.
+    # Fault: a forgotten text must not remain in free pages of the file.
     connection.pragma("secure_delete", True)
     connection.create_scalar_function("pack", _pack, 1, deterministic=True)
     migrate(connection, [statements(text) for text in STEPS])

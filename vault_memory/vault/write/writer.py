@@ -93,8 +93,7 @@ class Writer:
             files or RealFiles(root),
             journal,
             Snapshots(journal),
-            # Fault (H120): a program that guesses the name could create the temporary
-            # first.
+            # Fault: a program that guesses the name could create the temporary first.
             lambda: secrets.token_hex(8),
             barred,
         )
