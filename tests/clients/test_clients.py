@@ -19,6 +19,7 @@ TOOLS = {
     "memory_search",
     "memory_get",
     "memory_entity",
+    "memory_source",
     "memory_stats",
     "memory_remember",
     "memory_correct",

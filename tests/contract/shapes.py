@@ -76,6 +76,7 @@ SHAPES: dict[str, Any] = {
     "serve": setup_answers.TokenJson,
     "service": setup_answers.ServiceUnitJson,
     "sleep": answers.SleepJson,
+    "source": answers.SourceJson,
     "stats": status_answers.StatsJson,
     "status": status_answers.StatusJson,
     "sync": status_answers.SyncReportJson | setup_answers.SyncRequestedJson,

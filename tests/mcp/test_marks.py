@@ -152,6 +152,7 @@ def questions() -> list[tuple[str, dict[str, Any]]]:
         ("memory_search", {"query": "ferry", "limit": 50}),
         ("memory_entity", {"name": "ferry", "past": True}),
     ]
+    found += [("memory_source", {"ref": f"{FACTS}:{line}"}) for line in range(3, 9)]
     return [*found, ("memory_stats", {})]
 
 
@@ -238,7 +239,9 @@ def test_a_server_on_standard_input_marks_quotations_the_same_way(
     hostile: VaultMemory, place: Outside
 ):
     calls = [
-        call for call in questions()[len(ANSWERS) :] if call[0] != "memory_context"
+        call
+        for call in questions()[len(ANSWERS) :]
+        if call[0] not in ("memory_context", "memory_source")
     ]
     with piped(place, "--channel", "harbour") as pipe:
         pipe.send(hello())

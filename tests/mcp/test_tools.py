@@ -385,6 +385,23 @@ def test_an_entity_includes_its_past_facts_on_request(memory: VaultMemory):
     assert ["likes coffee" in fact["text"] for fact in past] == [True], day
 
 
+def test_a_line_is_traced_to_what_was_said(memory: VaultMemory, filled: Outside):
+    said = memory.record_turn(
+        session="s", role="user", user="alice", text="The kelp is ripe"
+    )
+    filled.write(PLAN, f"# Plan\n\n## Kelp\n\n- The kelp is ripe (ref:{said.id})\n")
+
+    result = call(memory, "memory_source", ref=f"{PLAN}:5")
+
+    data = result.structured_content
+    assert data["message"] == "1 turns"
+    assert [turn["id"] for turn in data["turns"]] == [said.id]
+    assert "alice: The kelp is ripe" in data["turns"][0]["text"]
+    assert words(result).startswith(INTRO)
+    assert "there is no source" in refusal(memory, "memory_source", BOB, ref=said.id)
+    assert "no note" in refusal(memory, "memory_source", BOB, ref=f"{PLAN}:5")
+
+
 def test_counts_cover_only_the_callers_notes(shelf: VaultMemory):
     found = answer(shelf, "memory_stats")
 
@@ -515,7 +532,7 @@ def test_every_tool_has_a_description_and_a_strict_schema(shelf: VaultMemory):
 
     tools, instructions = talk(shelf, chat)
 
-    assert 0 < len(tools) <= 9
+    assert 0 < len(tools) <= 11
     for tool in tools:
         assert tool.name in instructions or tool.name in ("memory_stats",)
         assert tool.title
@@ -532,6 +549,7 @@ def test_every_tool_has_a_description_and_a_strict_schema(shelf: VaultMemory):
         "memory_get",
         "memory_context",
         "memory_entity",
+        "memory_source",
         "memory_stats",
     }
     assert {tool.name for tool in tools if tool.annotations.destructive_hint} == {

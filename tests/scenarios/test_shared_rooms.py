@@ -204,6 +204,7 @@ def from_tools(room: Outside, asker: Asker) -> str:
         ("memory_entity", {"name": "ferry", "past": True}),
         ("memory_stats", {}),
         *(("memory_get", {"note": note}) for note in every_note()),
+        *(("memory_source", {"ref": f"{note}:3"}) for note in every_note()),
         *(
             ("memory_correct", {"fact": id_, "object": "x"})
             for id_ in ("carries", "ferry")
@@ -247,6 +248,11 @@ def from_http(room: Outside, asker: Asker) -> str:
             client.post("/v1/context", json={"prompt": QUERY}),
             client.post("/v1/search", json={"query": QUERY, "limit": 50}),
             client.get("/v1/facts"),
+            client.get("/v1/source", params={"ref": "ferry"}),
+            *(
+                client.get("/v1/source", params={"ref": f"{note}:3"})
+                for note in every_note()
+            ),
             client.get("/v1/facts", params={"entity": "ferry"}),
             *(client.get(f"/v1/notes/{note}") for note in every_note()),
         ]

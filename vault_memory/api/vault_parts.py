@@ -23,6 +23,8 @@ if TYPE_CHECKING:
     from vault_memory.learning import calls as learning_calls
     from vault_memory.learning import runner
     from vault_memory.learning.calls import LearningCalls
+    from vault_memory.learning.provenance import calls as provenance_calls
+    from vault_memory.learning.provenance.calls import ProvenanceCalls
     from vault_memory.learning.runner import LearningVault
     from vault_memory.sync import calls as sync_calls
     from vault_memory.sync.calls import SyncCalls
@@ -31,6 +33,7 @@ if TYPE_CHECKING:
 else:
     forgetting_calls = lazy_module("vault_memory.forgetting.calls")
     learning_calls = lazy_module("vault_memory.learning.calls")
+    provenance_calls = lazy_module("vault_memory.learning.provenance.calls")
     sync_calls = lazy_module("vault_memory.sync.calls")
     transfer_calls = lazy_module("vault_memory.transfer.calls")
     runner = lazy_module("vault_memory.learning.runner")
@@ -40,6 +43,7 @@ class VaultParts:
     """The calls of each concept on one open vault."""
 
     learning: "LearningCalls"
+    source: "ProvenanceCalls"
     forgetting: "ForgettingCalls"
     transfer: "TransferCalls"
     sync: "SyncCalls"
@@ -57,16 +61,24 @@ class VaultParts:
         self._prompts = ContextCalls(self.searcher)
 
     def __getattr__(self, name: str) -> Any:
-        """Make `learning`, `forgetting`, `transfer` or `sync` when it is first used.
+        """Make `learning`, `source`, `forgetting`, `transfer` or `sync` when it is first used.
 
         Most commands need none of them, and a start must not load their modules.
         """
-        calls: LearningCalls | ForgettingCalls | TransferCalls | SyncCalls
+        calls: (
+            LearningCalls
+            | ProvenanceCalls
+            | ForgettingCalls
+            | TransferCalls
+            | SyncCalls
+        )
         match name:
             case "learning":
                 calls = learning_calls.LearningCalls(
                     self.edits, self.searcher, self._open_again
                 )
+            case "source":
+                calls = provenance_calls.ProvenanceCalls(self.edits, self.facts)
             case "forgetting":
                 calls = forgetting_calls.ForgettingCalls(
                     self.edits, self.searcher, self.conversations

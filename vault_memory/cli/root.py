@@ -54,6 +54,7 @@ COMMANDS: dict[str, tuple[str, str]] = {
     "sync": ("sync", "Sync the vault with its server."),
     "remote": ("remote", "Set up sync with a Nextcloud or another WebDAV server."),
     "trash": ("conflicts", "List deleted notes; restore one."),
+    "source": ("notes", "Show where something remembered comes from."),
     "facts": ("facts", "List the current facts."),
     "timeline": (
         "facts",

@@ -345,5 +345,19 @@ class EntityArguments(Struct, frozen=True, forbid_unknown_fields=True):
     ] = False
 
 
+class SourceArguments(Struct, frozen=True, forbid_unknown_fields=True):
+    """Something remembered, or said."""
+
+    ref: Annotated[
+        NotePath,
+        Meta(
+            description="`NOTE:LINE`, or the id of a turn, a fact, a held candidate or a change"
+        ),
+    ]
+    around: Annotated[
+        int, Meta(ge=0, le=50, description="How many turns before and after it")
+    ] = 2
+
+
 class NoArguments(Struct, frozen=True, forbid_unknown_fields=True):
     """A request without fields."""

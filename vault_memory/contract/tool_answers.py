@@ -135,6 +135,27 @@ class ToolEntity(TypedDict):
     timeline: NotRequired[list[ToolFact]]
 
 
+class ToolSourceTurn(TypedDict):
+    """A turn behind something: what was said, and what was said around it."""
+
+    id: str
+    gone: str
+    note: str
+    text: Quoted
+
+
+class ToolSource(TypedDict):
+    """Where something comes from."""
+
+    notice: NotRequired[Notice]
+    message: Message
+    kind: str
+    id: str
+    note: str
+    text: Quoted
+    turns: list[ToolSourceTurn]
+
+
 class ToolStats(TypedDict):
     """Counts of notes and chunks."""
 

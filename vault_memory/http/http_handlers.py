@@ -13,11 +13,12 @@ from vault_memory.rules.paths.caller import Caller
 from vault_memory.rules.paths.filenames import inside
 
 if TYPE_CHECKING:
-    from vault_memory.api import facts_json
+    from vault_memory.api import facts_json, source_json
     from vault_memory.contract import answers
     from vault_memory.daemon import query_or_local
 else:
     facts_json = lazy_module("vault_memory.api.facts_json")
+    source_json = lazy_module("vault_memory.api.source_json")
     query_or_local = lazy_module("vault_memory.daemon.query_or_local")
 
 Answer = Mapping[str, Any]
@@ -129,6 +130,15 @@ def facts(
         below=request.below,
     )
     return facts_json.of_facts(listed)
+
+
+def source(
+    memory: VaultMemory, caller: Caller, request: requests.SourceArguments
+) -> "answers.SourceJson":
+    origin = memory.source(
+        request.ref, scopes=caller.reads(memory.layout), around=request.around
+    )
+    return source_json.of_source(origin)
 
 
 def _for_caller(memory: VaultMemory, caller: Caller, answer: Answer) -> Answer:

@@ -134,18 +134,24 @@ def _operation(endpoint: Endpoint) -> Schema:
 def _parameters(endpoint: Endpoint) -> list[Schema]:
     """Returns the fields of a GET request, in its path or its query."""
     _, components = msgspec.json.schema_components([endpoint.takes])
-    properties = components[endpoint.takes.__name__]["properties"]
-    return [_parameter(endpoint, name, field) for name, field in properties.items()]
+    schema = components[endpoint.takes.__name__]
+    required = schema.get("required", ())
+    return [
+        _parameter(endpoint, name, field, required=name in required)
+        for name, field in schema["properties"].items()
+    ]
 
 
-def _parameter(endpoint: Endpoint, name: str, field: Schema) -> Schema:
+def _parameter(
+    endpoint: Endpoint, name: str, field: Schema, *, required: bool
+) -> Schema:
     in_path = f"{{{name}}}" in endpoint.path
     kinds = [kind for kind in field.get("anyOf", [field]) if kind.get("type") != "null"]
     schema = {key: value for key, value in kinds[0].items() if key != "description"}
     parameter = {
         "name": name,
         "in": "path" if in_path else "query",
-        "required": in_path,
+        "required": required,
         "schema": schema,
     }
     if "description" in field:

@@ -131,6 +131,15 @@ ENDPOINTS = (
         requests.FactsRequest,
         answers.FactsJson,
     ),
+    Endpoint(
+        "GET",
+        "/v1/source",
+        "source",
+        "Where a line, a fact or an id comes from",
+        http_handlers.source,
+        requests.SourceArguments,
+        answers.SourceJson,
+    ),
 )
 """The calls that need a token"""
 

@@ -11,13 +11,16 @@ from vault_memory.rules.context import quotations
 from vault_memory.rules.context.quotations import Answered
 
 if TYPE_CHECKING:
-    from vault_memory.api import facts_json
+    from vault_memory.api import facts_json, source_json
     from vault_memory.context import calls as context_calls
     from vault_memory.daemon import query_or_local
+    from vault_memory.rules.context import source_quotation
 else:
     facts_json = lazy_module("vault_memory.api.facts_json")
+    source_json = lazy_module("vault_memory.api.source_json")
     context_calls = lazy_module("vault_memory.context.calls")
     query_or_local = lazy_module("vault_memory.daemon.query_or_local")
+    source_quotation = lazy_module("vault_memory.rules.context.source_quotation")
 
 LONGEST = 40_000
 """Characters of notes in one answer.
@@ -93,6 +96,14 @@ def entity(serving: Serving, arguments: requests.EntityArguments) -> Answered:
         ]
         answer["timeline"] = facts_json.of_facts(past)["facts"]
     return quotations.of_entity(arguments.name, answer)
+
+
+def source(serving: Serving, arguments: requests.SourceArguments) -> Answered:
+    """Follow a line, a fact or an id back to the turns behind it."""
+    note, colon, line = arguments.ref.rpartition(":")
+    ref = f"{serving.path_of(note)}:{line}" if colon else arguments.ref
+    origin = serving.memory.source(ref, scopes=serving.reads, around=arguments.around)
+    return source_quotation.of_source(source_json.of_source(origin))
 
 
 def stats(serving: Serving, arguments: requests.NoArguments) -> Answered:

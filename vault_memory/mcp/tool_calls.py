@@ -21,6 +21,7 @@ FUNCTIONS: Mapping[str, Callable[[Serving, Any], tuple[dict[str, Any], str]]] = 
     "memory_confirm": write_tools.confirm,
     "memory_forget": write_tools.forget,
     "memory_entity": read_tools.entity,
+    "memory_source": read_tools.source,
     "memory_stats": read_tools.stats,
 }
 

@@ -1,17 +1,21 @@
-"""`read` and `notes`: the notes themselves."""
+"""`read`, `notes` and `source`: the notes themselves, and where their lines come from."""
 
+from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
 import click
 
 from vault_memory.cli.options import Context, NamedScopes, common, scoped
 from vault_memory.cli.remarks import print_unknown_scopes
+from vault_memory.cli.terminal import styled
 from vault_memory.lazy import lazy_module
 
 if TYPE_CHECKING:
-    from vault_memory.api import json_contract
+    from vault_memory.api import json_contract, source_json
+    from vault_memory.contract.answers import SourceJson, SourceTurnJson, SpokenJson
 else:
     json_contract = lazy_module("vault_memory.api.json_contract")
+    source_json = lazy_module("vault_memory.api.source_json")
 
 
 @click.command()
@@ -61,3 +65,77 @@ def notes(context: Context, scopes: NamedScopes) -> None:
     answer = json_contract.of_notes(listed, listed.unknown_scopes)
     context.emit(answer, human)
     print_unknown_scopes(context, answer)
+
+
+@click.command()
+@click.argument("ref")
+@click.option(
+    "--around",
+    type=click.IntRange(0, 50),
+    default=2,
+    show_default=True,
+    metavar="N",
+    help="How many turns of the conversation to show before and after.",
+)
+@scoped
+@common
+@click.pass_obj
+def source(context: Context, ref: str, around: int, scopes: NamedScopes) -> None:
+    """Show the turns that a line, a fact or an id comes from.
+
+    REF is NOTE:LINE, or the id of a turn, a fact, a held candidate or a change. For the
+    last four the beginning of an id is enough, except for a turn.
+
+    A turn that is no longer there is reported as gone, with the reason.
+
+    \b
+    Example:
+      vault-memory source Users/mira/bot/config/FACTS.md:3 --around 1
+    """
+    with context.open() as memory:
+        origin = memory.source(
+            ref,
+            scopes=scopes.names() or memory.scopes(),
+            around=around,
+            now=context.now,
+        )
+    answer = source_json.of_source(origin)
+    context.emit(answer, lambda: "\n".join(_source_lines(answer)))
+
+
+def _source_lines(answer: "SourceJson") -> Iterator[str]:
+    place = answer["note"]
+    if answer["lines"]:
+        place += f":{answer['lines'][0]}"
+    yield f"{answer['kind']}  {place or answer['id']}"
+    if answer["kind"] != "turn":
+        yield f"  {answer['text']}"
+    written = answer["written"]
+    if written:
+        why = f": {written['why']}" if written["why"] else ""
+        yield f"  written {written['ts']} by {written['source']} ({written['id']}){why}"
+    if answer["reason"]:
+        yield f"  {answer['reason']}"
+    for turn in answer["turns"]:
+        yield ""
+        yield from _turn_lines(turn)
+
+
+def _turn_lines(turn: "SourceTurnJson") -> Iterator[str]:
+    if turn["turn"] is None:
+        yield f"turn {turn['id']} is gone: {turn['gone']}"
+        return
+    yield f"turn {turn['id']} in {turn['note']}"
+    for neighbour in turn["before"]:
+        yield f"  {_spoken(neighbour)}"
+    yield styled(f"→ {_spoken(turn['turn'])}", bold=True)
+    for neighbour in turn["after"]:
+        yield f"  {_spoken(neighbour)}"
+    if turn["closed"]:
+        yield f"  ({turn['closed']})"
+
+
+def _spoken(turn: "SpokenJson") -> str:
+    speaker = turn["user"] if turn["role"] == "user" else turn["role"]
+    text = " ".join(turn["text"].split())
+    return f"{turn['ts'][:16]} {speaker}: {text}"
