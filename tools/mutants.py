@@ -123,27 +123,41 @@ def _faults(node: ast.AST) -> Iterator[tuple[str, str]]:
 
 
 def nearest_tests(module: Path, root: Path) -> list[Path]:
-    """Returns the test files that name the module, its package and its functions most."""
+    """Returns the test files that mirror the module, name it, and use what it defines most."""
     relative = module.relative_to(root).with_suffix("")
     dotted = ".".join(relative.parts).removesuffix(".__init__")
-    package, _, stem = dotted.rpartition(".")
+    stem = dotted.rpartition(".")[2]
+    spellings = {stem, stem.replace("_", "-")}
+    package = relative.parts[1:-1]
     own_names = {
         node.name
-        for node in ast.parse(module.read_text(encoding="utf-8")).body
+        for node in ast.walk(ast.parse(module.read_text(encoding="utf-8")))
         if isinstance(node, ast.ClassDef | ast.FunctionDef)
         and not node.name.startswith("_")
     }
+    texts = {
+        path: path.read_text(encoding="utf-8")
+        for path in sorted((root / "tests").rglob("test_*.py"))
+    }
+    words = {path: set(re.findall(r"\w+", text)) for path, text in texts.items()}
+    files_with_name = Counter(
+        name for file_words in words.values() for name in file_words & own_names
+    )
     scores: Counter[Path] = Counter()
-    for path in sorted((root / "tests").rglob("test_*.py")):
-        text = path.read_text(encoding="utf-8")
-        words = set(re.findall(r"\w+", text))
+    for path, text in texts.items():
         folders = path.parent.relative_to(root / "tests").parts
-        scores[path] += 4 * len(re.findall(rf"\b{re.escape(dotted)}\b", text))
-        scores[path] += len(re.findall(rf"\b{re.escape(package)}\b", text))
-        scores[path] += 3 * len(own_names & words)
-        scores[path] += 6 * (stem in path.stem) + 4 * bool(
-            set(folders) & {*relative.parts[1:]}
+        # A generic test, such as one of start-up times, names many modules once.
+        scores[path] += 4 * (re.search(rf"\b{re.escape(dotted)}\b", text) is not None)
+        # A name that many tests have, such as `open`, says little.
+        scores[path] += sum(
+            min(4, 20 // files_with_name[name]) for name in own_names & words[path]
         )
+        scores[path] += 3 * any(spelling in text for spelling in spellings)
+        scores[path] += 8 * (stem in path.stem)
+        scores[path] += 4 * (folders == package)
+        scores[path] += 6 * (folders[:1] == package[:1])
+        mentions = len(re.findall(rf"\b{re.escape(dotted.rpartition('.')[0])}\b", text))
+        scores[path] += min(4, mentions)
     return [path for path, score in scores.most_common(NEAREST) if score]
 
 
