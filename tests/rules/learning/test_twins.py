@@ -259,6 +259,29 @@ def test_adding_everything_twice_equals_adding_it_once(items: list[str]) -> None
     assert len(index) == count
 
 
+VOCABULARY = [f"word{number:02}" for number in range(30)]
+VARIANTS = st.lists(
+    st.sets(st.integers(0, 29), min_size=4, max_size=30).map(
+        lambda numbers: " ".join(VOCABULARY[number] for number in sorted(numbers))
+    ),
+    min_size=1,
+    max_size=12,
+)
+
+
+@given(VARIANTS, st.integers(0, 25), st.integers(1, 3))
+@example(["word00 word01 word02 word03 word04 word05 word06"], 0, 1)
+def test_the_index_finds_each_near_item(
+    items: list[str], start: int, left_out: int
+) -> None:
+    kept = items[0].split()
+    del kept[start % len(kept) : start % len(kept) + left_out]
+    new = " ".join(kept)
+    near = [relation_of(compared(new), compared(item)) for item in items]
+    match = TwinIndex(items).find(new)
+    assert (match is not None) == any(near)
+
+
 @given(st.lists(ITEMS, max_size=20), ITEMS)
 def test_the_index_gives_the_same_match_as_comparing_all_items(
     items: list[str], new: str
