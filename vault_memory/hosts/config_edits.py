@@ -153,7 +153,8 @@ class JsonEdit:
             return text
         text = self._check(text)
         for entry in self.entries:
-            # The person put it there, so it stays.
+            # Fault: the person may have listed the same text before `install`. It is
+            # theirs, so it stays.
             is_foreign = (
                 isinstance(entry, ListedText)
                 and created is not None
@@ -169,11 +170,12 @@ class JsonEdit:
 
     def _check(self, text: str) -> str:
         """Return the text; an empty object for an empty file. Raises NotJson."""
-        # A host that cannot read its file starts without any settings.
+        # Fault: a host that cannot read its file starts without any settings.
         if not text.strip("\ufeff \t\r\n"):
             return "{}\n"
         if self.strict:
             try:
+                # Windows editors begin a file with a byte order mark, which is no JSON.
                 json.loads(text.removeprefix("\ufeff"))
             except (ValueError, RecursionError) as error:
                 raise NotJson(

@@ -34,7 +34,8 @@ def log_failure(
     # The host may have closed standard error.
     with suppress(OSError, ValueError):
         os.write(2, f"vault-memory: {line}\n".encode("utf-8", "replace"))
-    # A log that cannot be written must not end the hook with an error: that would stop the bot.
+    # Fault: a log that cannot be written must not end the hook with an error. That
+    # would stop the bot.
     with suppress(Exception):
         if folder is None:
             folder = state_dir.state_root(environment)
@@ -43,7 +44,7 @@ def log_failure(
 
 
 def _append(log: Path, line: str) -> None:
-    # Another hook may have moved the log at the same moment.
+    # Fault: another hook may have moved the log at the same moment.
     with suppress(FileNotFoundError):
         if log.stat().st_size > LARGEST_LOG:
             os.replace(log, log.with_name(f"{log.name}.1"))

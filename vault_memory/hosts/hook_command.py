@@ -116,7 +116,8 @@ def serve(memory: "VaultMemory", arguments: Mapping[str, Any]) -> dict[str, Any]
     host = _parse_arguments(call, arguments["arguments"])
     seconds, chance = arguments["moment"]
     call.moment = (float(seconds), int(chance))
-    # By then the host's own process has stopped waiting, and has recorded the event itself.
+    # Fault: by then the host's own process has stopped waiting, and has recorded the
+    # event itself. A second record would double the turn.
     call.again = time.time() - call.moment[0] > ANSWER_SECONDS
     event = read_event(host, arguments["payload"].encode("utf-8"))
     caller = call.caller()
@@ -130,6 +131,7 @@ def serve(memory: "VaultMemory", arguments: Mapping[str, Any]) -> dict[str, Any]
 def _answer(call: _HookCall, arguments: Sequence[str]) -> str:
     host = _parse_arguments(call, arguments)
     if call.payload is None:
+        # Fault: a host may send without end. One byte more than the limit shows that.
         call.payload = sys.stdin.buffer.read(LARGEST_PAYLOAD + 1)
     event = read_event(host, call.payload)
     call.event_name = event.name
@@ -157,7 +159,8 @@ def _carry_out(
     if event.kind == "prompt":
         call.unrecorded = context
     try:
-        # The answer comes before the record: a search would find the prompt itself.
+        # Fault: the answer comes before the record. A search would find the prompt
+        # itself.
         return hook_events.answer(context)
     finally:
         call.unrecorded = None
@@ -229,14 +232,16 @@ def _give_up(call: _HookCall, seconds: float) -> None:
 
     worker = threading.Thread(target=keep_and_log, daemon=True)
     worker.start()
-    # A slow disk may be the cause: then the host must not wait for the log, either.
+    # Fault: a slow disk may be the cause. Then the host must not wait for the log,
+    # either.
     worker.join(LAST_SECONDS)
     os._exit(0)
 
 
 def _place_of(error: BaseException) -> str:
     """Return file and line of an error."""
-    # Its message could repeat what was said, which must not be in a log.
+    # Fault (H126): the message of an error could repeat what was said, which must not
+    # be in a log.
     trace = error.__traceback__
     while trace is not None and trace.tb_next is not None:
         trace = trace.tb_next
@@ -249,5 +254,6 @@ def _place_of(error: BaseException) -> str:
 def _write(text: str) -> None:
     raw = text.encode("utf-8")
     while raw:
+        # Fault: a pipe takes fewer bytes than it is given when the host reads slowly.
         written = os.write(1, raw)
         raw = raw[written:]

@@ -148,6 +148,8 @@ def drop(context: EventContext, turns: Sequence[DroppedTurn]) -> None:
     }
     lines = [json.dumps(turn._asdict() | common) + "\n" for turn in turns]
     folder = context.memory.conversations.drop_folder.make()
+    # Fault: two hooks may drop a turn at once, and process ids repeat. Neither may
+    # overwrite the other's file.
     name = f"{context.host.name}-{os.getpid()}-{os.urandom(4).hex()}.jsonl"
     state_file.write(folder / name, "".join(lines))
 
@@ -218,7 +220,8 @@ def _recorded_answers(
             days.append(datetime.fromisoformat(reply.time).date())
     if not days:
         return []
-    # A day more on both sides: the host's clock may be in another time zone.
+    # Fault (G114): the host's clock may be in another time zone. So a day more is read
+    # on both sides.
     margin = timedelta(days=1)
     turns = conversations.transcripts.in_place(
         caller.user, caller.channel, min(days) - margin, max(days) + margin

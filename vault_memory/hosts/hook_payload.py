@@ -84,10 +84,14 @@ def is_typed(prompt: str) -> bool:
 
 def whole_characters(text: str) -> str:
     """Return the text with halves of characters replaced: no file in UTF-8 can hold them."""
+    # Fault: a host that cuts a text may cut an emoji in half, and the transcript could
+    # not be written.
     return text.encode("utf-16", "surrogatepass").decode("utf-16", "replace")
 
 
 def _read_object(raw: bytes) -> Mapping[str, Any]:
+    # Fault: half of a payload is no JSON, and a huge one would take the time that the
+    # host waits.
     if len(raw) > LARGEST_PAYLOAD:
         raise NotAnEvent(f"more than {LARGEST_PAYLOAD:,} bytes came on standard input")
     try:

@@ -118,7 +118,7 @@ def _read_records(path: str) -> Iterator[Mapping[str, Any]]:
         try:
             record = json.loads(line)
         except (ValueError, RecursionError):
-            # The host may be writing its last line at this moment.
+            # Fault (B42): the host may be writing its last line at this moment.
             continue
         if isinstance(record, dict):
             yield record
@@ -126,8 +126,8 @@ def _read_records(path: str) -> Iterator[Mapping[str, Any]]:
 
 def _read_tail(path: str) -> bytes:
     """Return the last whole lines of a file; nothing when it is not a transcript of this user."""
-    # The path comes from a payload. A link, a device or the file of another user would be read,
-    # and its text would be recorded.
+    # Fault (H120): the path comes from a payload. A link, a device or the file of
+    # another user would be read, and its text would be recorded.
     if not os.path.isabs(path) or not path.endswith(".jsonl") or "\0" in path:
         return b""
     flags = os.O_RDONLY | os.O_NONBLOCK | os.O_CLOEXEC | os.O_NOFOLLOW

@@ -65,7 +65,8 @@ class Installer:
 
     def carry_out(self, plan: InstallPlan) -> list[FileChange]:
         """Put everything in, or remove it. Raises HostFileUnusable."""
-        # All files are read before the first is written: a file that cannot be changed stops all.
+        # Fault: half an installation is worse than none. All files are read before the
+        # first is written, and a file that cannot be changed stops all.
         for file, edit in plan.edits:
             self._edited(file, edit, _read(file))
         changes = []
@@ -142,7 +143,7 @@ def _read(file: Path) -> bytes | None:
     """Return the bytes of a file; None for a missing one. Raises HostFileUnusable."""
     try:
         status = os.stat(file)
-        # A pipe or a device would be read for ever.
+        # Fault: a pipe or a device would be read for ever.
         if not stat.S_ISREG(status.st_mode):
             raise HostFileUnusable(file, "it is not a file")
         if status.st_size > LARGEST_FILE:
@@ -178,7 +179,7 @@ def _back_up(file: Path, raw: bytes, now: datetime) -> Path:
         try:
             fd = os.open(copy, flags, 0o600)
         except FileExistsError:
-            # A backup of the same second must not be overwritten.
+            # Fault: a backup of the same second must not be overwritten.
             continue
         except OSError as error:
             raise HostFileUnusable(
@@ -195,7 +196,7 @@ def _replace(file: Path, before: bytes | None, after: bytes | None) -> bool:
     try:
         if after is not None:
             return _swap_in(real, before, after)
-        # A program may have saved the file since it was read.
+        # Fault: a program may have saved the file since it was read.
         if _read(real) != before:
             return False
         real.unlink()
@@ -213,7 +214,7 @@ def _swap_in(file: Path, before: bytes | None, after: bytes) -> bool:
     )
     try:
         _fill(fd, after, mode)
-        # A program may have saved the file since it was read.
+        # Fault: a program may have saved the file since it was read.
         if _read(file) != before:
             return False
         os.replace(new_file, file)
@@ -239,6 +240,8 @@ def _fill(fd: int, raw: bytes, mode: int) -> None:
     with os.fdopen(fd, "wb") as stream:
         stream.write(raw)
         stream.flush()
+        # Fault: a configuration may hold keys of other programs. The temporary is
+        # private until it is complete.
         os.fchmod(stream.fileno(), mode)
         os.fsync(stream.fileno())
 

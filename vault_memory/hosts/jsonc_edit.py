@@ -154,7 +154,8 @@ def _insert_line(text: str, container: Node, value: object, key: str | None) -> 
     if trailing_comma is None:
         comments_end = _end_of_comments(text, last_end, closing)
         comments = text[last_end:comments_end]
-        # The comma comes before the comments: behind `//` it would be a part of them.
+        # Fault: behind `//` the comma would be a part of the comment, and the file no
+        # JSON.
         return _splice(text, last_end, comments_end, f",{comments}{line}")
     comments_end = _end_of_comments(text, trailing_comma, closing)
     return _splice(text, comments_end, comments_end, f"{line},")

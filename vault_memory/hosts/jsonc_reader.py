@@ -105,7 +105,7 @@ def skip_space(text: str, position: int) -> int:
 
 
 def _read_value(text: str, position: int, depth: int) -> Node:
-    # Deeper nesting would end in a RecursionError somewhere else.
+    # Fault: deeper nesting would end in a RecursionError somewhere else.
     if depth > DEEPEST:
         raise _wrong(text, position, "less depth")
     if text[position : position + 1] in ("{", "["):

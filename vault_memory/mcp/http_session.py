@@ -67,6 +67,8 @@ class Serving:
         Raises BadPath.
         """
         path = self.path_of(inside(note))
+        # Fault (H124): the answer is that for a missing note. Another one would tell
+        # which notes other people have.
         if not self.may_read(path):
             return None
         try:

@@ -29,8 +29,10 @@ class TooLong(NamedTuple):
 
     def id(self) -> int | str | None:
         """Returns the id of the request, which waits for an answer; None if it is unclear."""
-        # An inner object may have an `id`, too. So only members of the outermost object count:
-        # the first ones, before any inner object, and the last ones, before the last bracket.
+        # Fault: an inner object may have an `id`, too. An answer to the wrong request
+        # would mix two calls up. So only members of the outermost object count: the
+        # first ones, before any inner object, and the last ones, before the last
+        # bracket.
         match = _ID_IN_FRONT.match(self.front) or _ID_AT_END.search(self.end)
         return None if match is None else msgspec.json.decode(match["id"])
 
@@ -58,7 +60,7 @@ def read_lines(source: int) -> Iterator[bytes | TooLong]:
             dropped = dropped.with_more(begun_line)
             continue
         buffer += begun_line
-        # A line without an end must not fill the memory.
+        # Fault: a line without an end must not fill the memory.
         if len(buffer) > LARGEST:
             dropped = _ends_of(buffer)
             buffer.clear()

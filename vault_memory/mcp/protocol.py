@@ -142,7 +142,7 @@ class Conversation:
 
     def _call(self, params: Json) -> Json:
         call = _checked(params, _Call)
-        # A wrong name must not open the vault.
+        # Fault: a wrong name must not open the vault, which takes time and a lock.
         if call.name not in TOOLS:
             raise ProtocolError(INVALID_PARAMS, f"there is no tool {call.name!r}")
         try:
@@ -189,6 +189,8 @@ def _opening_error(error: VaultMemoryError) -> str:
     from pathlib import Path
 
     text = error.message + (f"\n\nhint: {error.hint}" if error.hint else "")
+    # Fault (H126): the model may repeat an error to others. A folder of the machine
+    # contains the name of its user.
     return redact_paths.without_paths(text, [str(Path.home())])
 
 

@@ -69,7 +69,7 @@ def serve(
 
 def _take_stdout() -> int:
     """Returns a descriptor for the protocol alone."""
-    # A print, in this process or in a child, would break a message.
+    # Fault: a print, in this process or in a child, would break a message.
     sink = os.dup(1)
     try:
         os.dup2(2, 1)
@@ -82,7 +82,7 @@ def _take_stdout() -> int:
 
 
 def _stop(number: int, frame: object) -> None:
-    # A second signal must not interrupt the end.
+    # Fault: a second signal must not interrupt the end.
     signal.signal(number, signal.SIG_IGN)
     raise Stopped
 
@@ -209,6 +209,8 @@ class Loop:
                 why = "this version of MCP has no batches"
             self._writer.write(_error(None, INVALID_REQUEST, why))
             return
+        # Fault: a batch is answered as a whole. A huge one would keep all of its
+        # answers in the memory.
         if len(messages) > MOST_WAITING:
             why = f"a batch may have at most {MOST_WAITING} messages"
             self._writer.write(_error(None, INVALID_REQUEST, why))
@@ -277,7 +279,7 @@ class Loop:
 
     def _refusal(self, request: Request) -> tuple[int, str] | None:
         """Returns why a request gets no thread, as a code and in words; call it with the lock."""
-        # With one id for two requests, a cancellation would be unclear.
+        # Fault: with one id for two requests, a cancellation would be unclear.
         if request.id in self._active:
             return INVALID_REQUEST, "a request with this `id` is still being answered"
         if len(self._active) >= MOST_WAITING:
@@ -308,7 +310,8 @@ class Loop:
         except Exception as error:
             import logging
 
-            # The error may contain text of a note, which must not be in a log.
+            # Fault (H126): the error may contain text of a note, which must not be in a
+            # log.
             logging.getLogger(__name__).error(
                 "%s failed: %s", request.method, type(error).__name__
             )
@@ -329,7 +332,7 @@ def _id_of(message: Json, name: str = "id") -> Id | None:
     id_ = message.get(name)
     if isinstance(id_, bool) or not isinstance(id_, str | int):
         return None
-    # The encoder cannot write larger numbers.
+    # Fault: the encoder cannot write larger numbers.
     if isinstance(id_, int) and abs(id_) >= 1 << 63:
         return None
     return id_

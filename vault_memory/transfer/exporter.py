@@ -88,6 +88,8 @@ def export(
     A `target` that ends in `.jsonl` gets only the dump. `scopes` None means the complete
     vault. Raises TargetInUse, TargetInVault, UsageError.
     """
+    # Fault: a text is a collection of letters. None of them is a scope, and the export
+    # would be empty without a sign.
     if isinstance(scopes, str):
         raise UsageError(
             f"`scopes` is a list of scopes, not {scopes!r}",
@@ -96,13 +98,14 @@ def export(
     target = Path(os.path.abspath(target))
     _check_target(edits, target)
     target.parent.mkdir(parents=True, exist_ok=True)
-    # Beside the target, since a rename to another disk is not one step.
+    # Fault: a rename to another disk is not one step, and a crash would leave half an
+    # export. So the folder is beside the target.
     folder = Path(tempfile.mkdtemp(prefix=f".{target.name}.", dir=target.parent))
     dump_only = target.suffix == ".jsonl"
     try:
         run = _Export(edits, scopes, None if dump_only else folder / VAULT_FOLDER)
         count = _write_dump(folder / DUMP, run.lines())
-        # The target may have appeared while the export was running.
+        # Fault: the target may have appeared while the export was running.
         _check_target(edits, target)
         os.replace(folder / DUMP if dump_only else folder, target)
     finally:
@@ -116,14 +119,15 @@ def _write_dump(path: Path, lines: Iterator[Line]) -> int:
     with open(path, "wb") as dump:
         for line in lines:
             text = json.dumps(line, ensure_ascii=False)
-            # Half of a surrogate pair, as in a file name that is not UTF-8, has no UTF-8 form.
+            # Fault (C58): half of a surrogate pair, as in a file name that is not
+            # UTF-8, has no UTF-8 form.
             dump.write(text.encode("utf-8", "backslashreplace") + b"\n")
             count += 1
     return count
 
 
 def _check_target(edits: "EditCalls", target: Path) -> None:
-    # A link may lead into the vault.
+    # Fault: a link may lead into the vault, where the export would be read as memory.
     real = Path(os.path.realpath(target))
     root = Path(os.path.realpath(edits.vault.root))
     if real == root or root in real.parents:

@@ -70,6 +70,8 @@ def import_from(
 
     Raises NoSource, NoWorkspace, ForeignDatabase, UsageError.
     """
+    # Fault: a text is a collection of letters. None of them is a scope, and nothing
+    # would be imported without a sign.
     if isinstance(scopes, str):
         raise UsageError(
             f"`scopes` is a list of scopes, not {scopes!r}",
@@ -130,7 +132,8 @@ class _DatabaseImporter:
         try:
             place = self._edits.vault.layout.place(inside(places.facts))
         except VaultMemoryError as error:
-            # A name of the database may not be possible as the name of a folder.
+            # Fault (H119): a name of the database may not be possible as the name of a
+            # folder.
             return error.message
         if place is None or (place.kind, place.scope) != ("facts", scope):
             return f"there is no place for {scope!r} in this vault"

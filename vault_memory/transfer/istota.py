@@ -110,7 +110,8 @@ def _not_istota(path: Path, names: list[str]) -> ForeignDatabase:
 
 def _id(row: Row) -> tuple[int, str]:
     number = row["id"]
-    # SQLite stores any type in any column, and Python cannot compare a text with a number.
+    # Fault: SQLite stores any type in any column, and Python cannot compare a text with
+    # a number.
     if isinstance(number, int):
         return (number, "")
     return (0, str(number))

@@ -50,7 +50,7 @@ def move_compactions(
     """Move the summaries to MEMORY.md. After a crash, a second call finishes the move."""
     report = ImportReport()
     if not request.dry_run:
-        # A crash may have left an edit without its audit record.
+        # Fault (B33): a crash may have left an edit without its audit record.
         edits.editor.tend(request.now)
     place = edits.vault.layout.place(persona)
     note = edits.editor.there(persona)
@@ -87,7 +87,8 @@ class _Move:
         if added.pending:
             return
         if not self._request.dry_run:
-            # Only sections that the target has on disk may leave the source.
+            # Fault (B33): a crash between the two edits must not lose a section. Only
+            # sections that the target has on disk may leave the source.
             moves = self._arrived(target, moves)
         if moves:
             removed = self._edit(source, moves)

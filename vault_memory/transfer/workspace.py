@@ -88,7 +88,7 @@ def import_persona(
 def _check_workspace(source: Path, vault: Path) -> None:
     real = source.resolve()
     root = vault.resolve()
-    # The vault would import its own notes, and on each import again.
+    # Fault: the vault would import its own notes, and on each import again.
     if real == root or root in real.parents or real in root.parents:
         raise NoWorkspace(source, "and the vault are inside one another")
     has_typical_file = any((source / name).is_file() for name in TYPICAL_FILES)
@@ -127,7 +127,8 @@ class _Copier:
             self.report.skip(path, error.message)
 
     def _add(self, path: str, raw: bytes) -> None:
-        # The note may appear between these two calls: then it is compared like any other.
+        # Fault (A1): the note may appear between these two calls. Then it is compared
+        # like any other.
         if self._vault.folder.stat(path) is None and self._create(path, raw):
             self.report.notes.append(path)
         elif self._is_known(path, raw):

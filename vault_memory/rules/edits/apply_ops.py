@@ -109,7 +109,7 @@ def _apply_group(
         if len(group) == 1:
             rejected = Rejected(group[0].value, refusal.reason, refusal.headings)
             return doc, [rejected]
-    # One bad line must not take the good lines around it with it.
+    # Fault: one bad line must not take the good lines around it with it.
     half = len(group) // 2
     doc, first_results = _apply_group(doc, group[:half])
     doc, second_results = _apply_group(doc, group[half:])
@@ -137,7 +137,8 @@ def _edit_section(
     index = _section_named(doc, op.heading)
     section = doc.sections[index]
     region = top_region(section.body)
-    # Appended lines that together would swallow the next block are tried line by line.
+    # Fault (A21): appended lines that together would swallow the next block are tried
+    # line by line.
     if len(ops) > 1 and not _is_followed_by_heading(doc, index, region):
         raise OpRefused("would_change_structure")
     match op:
@@ -189,6 +190,8 @@ def _is_followed_by_heading(doc: SectionedDoc, index: int, region: Region) -> bo
 def _text_of_note(doc: SectionedDoc) -> bytes:
     """Returns the bytes of a note. Raises OpRefused when they are not UTF-8."""
     raw = render(doc)
+    # Fault (H122): positions in bytes that are not UTF-8 differ between the parser and
+    # other programs.
     if not is_text(raw):
         raise OpRefused("not_text")
     return raw
@@ -323,7 +326,8 @@ def _with_body(doc: SectionedDoc, index: int, edit: _BodyEdit) -> SectionedDoc:
 
 def _verify(doc: SectionedDoc, index: int, expected: tuple[str, ...]) -> None:
     """Raises OpRefused unless the note parses to these sections and the section to these items."""
-    # A line such as a fence or an HTML comment can change the meaning of the text below it.
+    # Fault (A21): a line such as a fence or an HTML comment can change the meaning of
+    # the text below it.
     if parse(render(doc)) != doc:
         raise OpRefused("would_change_structure")
     body = doc.sections[index].body
@@ -340,6 +344,8 @@ def _find_item(texts: tuple[str, ...], op: ItemOp) -> int | None:
                 return index
         return None
     matches = [index for index, text in enumerate(texts) if pattern in folded(text)]
+    # Fault: which of the items is meant is unclear. To take the first would change a
+    # line that nobody named.
     if len(matches) > 1:
         raise OpRefused("multiple_matches")
     return matches[0] if matches else None

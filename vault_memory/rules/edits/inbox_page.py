@@ -169,7 +169,8 @@ def expired(proposal: Proposal, now: datetime) -> bool:
 def read_inbox(raw: bytes | None, proposals: Iterable[Proposal]) -> Decisions:
     """Returns the decisions of the page about the open proposals that were put there."""
     proposals = tuple(proposals)
-    # A missing or empty page may be half saved, or not yet synced.
+    # Fault (A3): a missing or empty page may be half saved, or not yet synced. Taken
+    # for decisions, it would reject all proposals.
     if raw is None or not raw.strip(b" \t\r\n\0" + _BYTE_ORDER_MARK):
         return Decisions(undecided=tuple(proposal.id for proposal in proposals))
     entries = list(_entries(raw))
@@ -196,13 +197,16 @@ def _entries_of(
     descriptions: list[bytes],
 ) -> list[_Entry]:
     """Returns the entries of a proposal: by its id, or by its words where the id is gone."""
-    # Words of another proposal above this id: the person mixed two entries up.
+    # Fault: words of another proposal above this id mean that the person mixed two
+    # entries up. A tick there approves neither.
     rival_descriptions = set(descriptions) - {description}
     by_id = [
         entry
         for entry in entries
         if entry.id == proposal.id and entry.action not in rival_descriptions
     ]
+    # Fault: with two proposals of the same words, a tick without an id would approve
+    # the wrong one.
     if by_id or descriptions.count(description) > 1:
         return by_id
     return [entry for entry in entries if not entry.id and entry.action == description]
@@ -313,6 +317,8 @@ def _one_line(text: str) -> str:
 
     Nothing in it is hidden, loads an image, or changes the direction of the text after it.
     """
+    # Fault (H123): a proposal may come from a text on the web. Hidden letters would let
+    # a person approve other words than they read.
     visible = _HIDDEN.sub("\ufffd", " ".join(text.split()))
     return _ACTIVE.sub(r"\\\g<0>", visible)
 

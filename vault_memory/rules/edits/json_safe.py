@@ -31,7 +31,7 @@ def _plain_container(value: object, longest: int, depth: int) -> object:
     """Returns an op, a mapping or a sequence; of any other value only the name of its type."""
     if isinstance(value, Op):
         value = as_json(value)
-    # A value that contains itself has no end.
+    # Fault: a value that contains itself has no end.
     if depth >= DEEPEST:
         return _plain_text(type(value).__name__, longest)
     if isinstance(value, Mapping):

@@ -261,12 +261,14 @@ def _single_line(value: object) -> str:
     """Returns the value when it is a text that fits on one line of a note."""
     if not isinstance(value, str):
         raise OpRefused("wrong_type")
-    # A line break in an item would begin a second line, which may be a heading or a fence.
+    # Fault: a line break in an item would begin a second line, which may be a heading
+    # or a fence.
     if _LINE_BREAKS.search(value):
         raise OpRefused("line_breaks")
     if len(value) > LONGEST_LINE:
         raise OpRefused("too_long")
-    # JSON can hold half of a surrogate pair, which UTF-8 cannot encode.
+    # Fault: JSON can hold half of a surrogate pair, which UTF-8 cannot encode. The note
+    # could not be written.
     if not value.isascii() and _SURROGATES.search(value):
         raise OpRefused("not_text")
     return value
@@ -282,7 +284,7 @@ def _clean_heading(text: str) -> str:
 
 
 def _clean_match(text: str) -> str:
-    # An empty match is contained in every item.
+    # Fault: an empty match is contained in every item.
     if not text.strip():
         raise OpRefused("empty_match")
     return text
@@ -296,7 +298,7 @@ def _clean_line(text: str) -> str:
         line = line[marker.end() :].strip()
     if not line:
         raise OpRefused("empty_line")
-    # An item with a heading in it would be a section to other Markdown programs.
+    # Fault: an item with a heading in it would be a section to other Markdown programs.
     if _HASHES.match(line):
         raise OpRefused("line_starts_with_hash")
     return line

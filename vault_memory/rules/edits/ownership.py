@@ -51,7 +51,8 @@ class Ownership:
         """Returns those of some sections' items that the bot wrote."""
         keys = [item.key for item in items]
         counts = Counter(keys)
-        # Of two equal items one may be a person's copy, so both count as a person's.
+        # Fault (A17): of two equal items one may be a person's copy, so both count as a
+        # person's.
         return tuple(
             item
             for item, key in zip(items, keys, strict=True)

@@ -151,7 +151,8 @@ def decide(doc: SectionedDoc, ops: Iterable[object], rules: Rules) -> Decision:
     brake = ""
     if run.removed:
         brake = run.brake(len(items_of(doc)))
-    # A run that would empty the note starts again, and its removals wait for a person.
+    # Fault (H123): a run that would empty the note starts again, and its removals wait
+    # for a person.
     if brake:
         run = _PolicyRun(doc, rules, brake)
         run.judge_all(ops)
@@ -318,7 +319,7 @@ class _PolicyRun:
     def _judge(self, target: _Target) -> _Verdict:
         """Returns the verdict of the first rule that applies."""
         text = new_text(target.exact)
-        # A line that a person deleted must not come back by the next night.
+        # Fault (A9): a line that a person deleted must not come back by the next night.
         if any(
             self.ownership.deleted(self.doc, text.heading, line) for line in text.lines
         ):
@@ -340,7 +341,8 @@ class _PolicyRun:
         """Judges what an op writes: instructions, rules nobody gave, words of strangers."""
         suspicious = any(map(shaped_like_instruction, text.texts))
         if self.rules.source == "tool":
-            # A tool call may carry an instruction that a web page put into the bot's mouth.
+            # Fault (H123): a tool call may carry an instruction that a web page put
+            # into the bot's mouth.
             if self._is_unsaid_rule(text):
                 self._rule_waits = True
                 reason = LIKE_AN_INSTRUCTION if suspicious else UNSAID_RULE
@@ -391,7 +393,8 @@ class _PolicyRun:
             return not set(unsaid).isdisjoint(text.lines)
         if any(map(reads_like_rule, unsaid)):
             return True
-        # A rule split over two items reads like a rule only when they are joined.
+        # Fault (H123): a rule split over two items reads like a rule only when they are
+        # joined.
         if len(unsaid) > 1 and reads_like_rule(" ".join(unsaid)):
             return True
         return text.place == "end" and self._completes_rule(text.heading, unsaid[0])
@@ -470,7 +473,8 @@ def _exact(op: ItemOp, touched: list[NoteItem], items: list[NoteItem]) -> Op:
     """Returns the op with the complete text of its item as match, where that is unique."""
     if op.exact:
         return op
-    # The same part of a text may match another item tomorrow.
+    # Fault: the same part of a text may match another item tomorrow, when the proposal
+    # is approved.
     exact = replace(op, match=touched[0].text)
     pattern = folded(exact.match)
     matches = sum(pattern in folded(item.text) for item in items)

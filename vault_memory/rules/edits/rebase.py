@@ -117,7 +117,7 @@ class _Rebase:
         if rewritten is None or not self._is_in_conflict(op, rewritten):
             self.ops.append(self._follow_item(op, heading))
             return
-        # The person's wording is newer than what the bot read.
+        # Fault (A13): the person's wording is newer than what the bot read.
         new_op = Replace(rewritten.heading, rewritten.text, op.line)
         self.proposed.append(propose(self._note, new_op, REWRITTEN))
 
@@ -192,7 +192,8 @@ def _find_rewritten(
     if not versions:
         section = _items_below(heading, items)
         versions = _in_same_position(target, old_items, section)
-    # With several candidates it is unclear which one the person made of the item.
+    # Fault (A13): with several candidates it is unclear which one the person made of
+    # the item.
     if len(versions) != 1 or versions[0] not in candidates:
         return None
     return versions[0]

@@ -63,14 +63,18 @@ def classify_save(
     base = since[-1].raw
     added = _lacking(owned.bots_items(parse(head)), base)
     missing = _lacking(added, saved)
-    # An editor that has one of the new lines has loaded all of them.
+    # Fault (A9): an editor that has one of the new lines has loaded all of them. What
+    # it lacks was deleted on purpose, and stays deleted.
     if not missing or len(missing) < len(added):
         return ACCEPTED
     if _is_reworded(missing, saved, head, base):
         return ACCEPTED
+    # Fault (A7): an old buffer also lacks what people added since. Nobody deletes all
+    # of that by chance.
     if older or _lacks_people_too(saved, head, base, added):
         return Verdict("stale", missing)
-    # Another person saved a version with the lines, so this one knew them as well.
+    # Fault (A8): another person saved a version with the lines, so this one knew them
+    # as well.
     if any(not _lacking(missing, raw) for raw in _versions_of_people(since)):
         return ACCEPTED
     return Verdict("undecided", missing)

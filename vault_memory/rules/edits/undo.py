@@ -74,6 +74,7 @@ class _UndoableOp:
 
 def undo(record: Record, now: bytes) -> Undone:
     """Returns the note without the record's changes. Raises NotUndoable when it says too little."""
+    # Fault: the undo would bring back what the user forgot.
     if record.redacted:
         raise NotUndoable(
             f"what record {record.id} changed was forgotten",
@@ -88,7 +89,8 @@ def undo(record: Record, now: bytes) -> Undone:
     by_item = _undo_items(record, undoable, now)
     if record.after == revision(now):
         older = taken_back(now, record.diff)
-        # A person may have edited the audit file, so the hash must prove the result.
+        # Fault (G116): a person may have edited the audit file, so the hash must prove
+        # the result.
         if older is not None and revision(older) == (record.before or revision(b"")):
             return Undone(older, True, by_item.applied)
     if not undoable:

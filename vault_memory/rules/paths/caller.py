@@ -54,6 +54,8 @@ class Caller(_CallerFields):
         scopes = [f"group:{group}" for group in self.groups]
         if self.channel:
             scopes.insert(0, f"channel:{self.channel}")
+        # Fault (H124): all members of a channel read the answers. The person's own
+        # notes must not be among them.
         if self.is_in_shared_room:
             return tuple(scopes)
         scopes.insert(0, f"user:{self.user}")

@@ -81,6 +81,7 @@ def copy_of(name: str, beside: Container[str] = ()) -> CopyName | None:
         stem = mark.stem
         mark = _last_mark(stem)
     original = stem + dot + extension
+    # Fault (D75): the temporary of a client may have a name like that of a copy.
     if not stem or original.startswith("."):
         return None
     stamp = _stamp(first_mark.text)

@@ -78,7 +78,7 @@ def inside(path: str, *, base: str = "", encoded: bool = False) -> str:
 def _decoded(path: str) -> str:
     once = unquoted(path)
     twice = unquoted(once)
-    # A second decoding elsewhere would turn `%252e` into a dot.
+    # Fault (H119): a second decoding elsewhere would turn `%252e` into a dot.
     if any(once.count(mark) != twice.count(mark) for mark in "/.\\\0"):
         raise BadPath(path, "it is encoded twice")
     return once
@@ -112,6 +112,8 @@ def _misleading(segment: str) -> str | None:
 
 def unreadable(name: str) -> str | None:
     """Returns why a name in a folder is not read at all, or None."""
+    # Fault (H119): it is a letter here, and a separator on Windows. A synced name must
+    # not lead into another folder there.
     if "\\" in name:
         return "there is a backslash in its name"
     if re.search(_SURROGATE, name):
@@ -137,6 +139,7 @@ def awkward(name: str) -> str | None:
         return "the name is reserved on Windows"
     if len(name.encode()) > LONGEST_NAME:
         return f"the name is longer than {LONGEST_NAME} bytes"
+    # Fault (F109): with such a mark, a name can look like that of another file.
     if re.search(_BIDI, name):
         return "a mark in the name changes the direction of writing"
     return None
@@ -153,6 +156,8 @@ def person_key(name: str) -> str:
     """Returns a key of a person's name without case, Unicode form, blanks and invisible letters."""
     if name.isascii() and name.isprintable():
         return name.replace(" ", "").lower()
+    # Fault (H124): two names that look the same must be one person. Letters of full
+    # width and invisible letters look like plain ones.
     composed = unicodedata.normalize("NFKC", name)
     folded = unicodedata.normalize("NFKC", composed.casefold())
     return "".join(filter(_is_visible, folded))

@@ -22,7 +22,8 @@ def check_scope(scope: str) -> None:
 
 def check_scopes(scopes: Sequence[str]) -> None:
     """Raise UsageError for a bare string, and for a list with a name that is not a scope."""
-    # A string is a sequence of letters: each letter would be an unknown scope, and the answer empty.
+    # Fault: a string is a sequence of letters. Each letter would be an unknown scope,
+    # and the answer empty.
     if isinstance(scopes, str):
         raise UsageError(
             f"`scopes` is a list of scopes, not {scopes!r}",
