@@ -105,9 +105,9 @@ def test_statements_of_others_are_not_learned(bedroom):
 def test_a_channel_note_names_the_speakers_and_nothing_of_it_becomes_personal(
     bedroom,
 ):
-    bedroom.say("I am allergic to mackerel since I was a child.", channel="fogbell")
+    bedroom.say("We are flying to Ostervik in June.", channel="fogbell")
     bedroom.say(
-        "I love sour cherries since that summer.", user="tomas", channel="fogbell"
+        "Remember that the bell weighs ninety kilos.", user="tomas", channel="fogbell"
     )
     mine = {
         name: raw for name, raw in bedroom.files().items() if name.startswith("Users/")
@@ -117,8 +117,8 @@ def test_a_channel_note_names_the_speakers_and_nothing_of_it_becomes_personal(
 
     assert list(out) == ["channel:fogbell"]
     said = bedroom.text("Channels/fogbell/memories/2026-05-25.md")
-    assert "**mira**: I am allergic to mackerel" in said
-    assert "**tomas**: I love sour cherries" in said
+    assert "**mira**: We are flying to Ostervik" in said
+    assert "**tomas**: the bell weighs ninety kilos" in said
     assert {
         name: raw for name, raw in bedroom.files().items() if name.startswith("Users/")
     } == mine

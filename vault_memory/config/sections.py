@@ -74,8 +74,8 @@ class BrainSettings(NamedTuple):
     timeout_seconds: float = 120.0
     """How long to wait for a response"""
     prompts: str = ""
-    """A folder with `extraction.md`, `facts.md`, `curation.md` or `reflection.md` that replace the built-in
-    prompts; empty: the folder `prompts` in the state folder of the vault"""
+    """A folder with `extraction.md`, `facts.md`, `channel.md`, `curation.md` or `reflection.md` that
+    replace the built-in prompts; empty: the folder `prompts` in the state folder of the vault"""
 
 
 class MemorySearch(NamedTuple):

@@ -9,6 +9,10 @@ from typing import TYPE_CHECKING, Literal
 
 from vault_memory.errors import VaultMemoryError
 from vault_memory.learning import prompts
+from vault_memory.learning.channel.channel_learning import (
+    keep_to_scope,
+    with_channel_items,
+)
 from vault_memory.learning.unread_turns import day_of
 from vault_memory.rules.learning.candidate import Extraction, FoundFact, Memory
 from vault_memory.rules.learning.combined import combined
@@ -29,11 +33,15 @@ def ask_the_brain(cycle: "LearningCycle") -> None:
         return
     excerpts, turn_ids = with_short_ids(cycle.gathered.excerpts)
     outcome = cycle.outcome
+    role: Literal["extraction", "channel"] = "extraction"
+    if cycle.kind == "channel":
+        role = "channel"
     try:
-        extraction = _ask(cycle, "extraction", excerpts)
-        answer = cycle.checkpoint.answers["extraction"]
+        extraction = _ask(cycle, role, excerpts)
+        answer = cycle.checkpoint.answers[role]
+        asks_for_facts = role == "extraction" and answer["rung"] != BY_RULES
         # Where a model finds nothing to remember, a second question costs more than it finds.
-        if answer["rung"] != BY_RULES and extraction.has_candidates:
+        if asks_for_facts and extraction.has_candidates:
             facts = _ask(cycle, "facts", excerpts)
             extraction = _with_facts(extraction, facts)
     except VaultMemoryError as error:
@@ -50,14 +58,16 @@ def ask_the_brain(cycle: "LearningCycle") -> None:
         if turn.is_automated
     ]
     # What phrases quote is never invented: a doubt about it is no question for a person.
-    by_rules = replace(grounded(cycle.deps.rules(excerpts), own_turns), proposals=())
+    quoted = with_channel_items(cycle, cycle.deps.rules(excerpts), excerpts, turn_ids)
+    by_rules = replace(grounded(quoted, own_turns), proposals=())
     found = combined(grounded(extraction, own_turns, automated), by_rules)
     cycle.extraction = _with_turn_ids(found, turn_ids)
+    keep_to_scope(cycle)
 
 
 def _ask(
     cycle: "LearningCycle",
-    role: Literal["extraction", "facts"],
+    role: Literal["extraction", "facts", "channel"],
     excerpts: tuple[Excerpt, ...],
 ) -> Extraction:
     places = cycle.places

@@ -75,6 +75,8 @@ class LastCycle(_JsonFields):
     """what was learned since, at the ends of conversations"""
     heard: list[str] = field(default_factory=list)
     """the ids of the turns that `by_day` comes from"""
+    speakers: list[str] = field(default_factory=list)
+    """of a channel: who spoke in it; each has a night, even without a note of their own"""
 
 
 @dataclass(slots=True)

@@ -21,6 +21,7 @@ from vault_memory.edits.commands import (
     RunOptions,
 )
 from vault_memory.errors import VaultMemoryError
+from vault_memory.learning.channel.channel_learning import ChannelRules
 from vault_memory.learning.checkpoint import CheckpointStore, OpenCycle
 from vault_memory.learning.note_lines import LEARNED, ops_for
 from vault_memory.learning.policy.judged import Judged
@@ -81,6 +82,10 @@ class CycleDeps:
     """finds memories and facts by phrases, whatever the brain answers"""
     embedder: Callable[[], "Embed | None"] = lambda: None
     """returns a function that embeds texts; None without an embedder"""
+    channel_rules: ChannelRules = lambda excerpts, days, people: ()
+    """finds decisions, agreements and action items by phrases"""
+    people: Callable[[], frozenset[str]] = frozenset
+    """returns the names of the persons of the vault"""
 
 
 @dataclass(frozen=True, slots=True)
@@ -220,6 +225,8 @@ class LearningCycle:
         """signatures of the transcripts without unread turns after this cycle"""
         self.gathered = Gathered()
         self.extraction = Extraction()
+        self.personal: list[DroppedJson] = []
+        """what a channel's notes leave out because it is about a single person"""
         self.judged = Judged()
         self._patience = PATIENCE_SECONDS
         self._places: Places | None = None
@@ -412,7 +419,8 @@ class LearningCycle:
         """Explains an edit in the audit log: which night, which model, why no better one."""
         kind = "conversation" if self.checkpoint.session else "night"
         reason = f"{kind} of {self.checkpoint.night}"
-        answer = self.checkpoint.answers.get("extraction")
+        answers = self.checkpoint.answers
+        answer = answers.get("extraction") or answers.get("channel")
         if not answer:
             return reason
         reason += f", answered by {answer['model']} ({answer['rung']})"

@@ -11,7 +11,11 @@ from vault_memory.markdown.document import SectionedDoc
 from vault_memory.markdown.note_items import folded
 from vault_memory.models.llm.sentence_filter import split_sentences
 from vault_memory.rules.conversations.turn import Turn
-from vault_memory.rules.learning.candidate import Extraction, Memory
+from vault_memory.rules.learning.candidate import (
+    CHANNEL_SECTIONS,
+    Extraction,
+    Memory,
+)
 from vault_memory.rules.search.tokens import clean
 
 LEARNED = "Learned"
@@ -35,10 +39,9 @@ def lines_by_day(
     main_topic = dominant(extraction)
     lines: dict[date, list[str]] = {}
     for memory in extraction.memories:
-        evidence = [turns[turn_id] for turn_id in memory.evidence if turn_id in turns]
-        if not evidence:
+        turn = _first(memory, turns)
+        if turn is None:
             continue
-        turn = evidence[0]
         topic = memory.topic or extraction.topics.get(turn.id, "") or main_topic
         day = day_of(turn, zone)
         with_topic = replace(memory, topic=topic)
@@ -55,6 +58,8 @@ def line_of(
     attributed: bool = False,
 ) -> str:
     """Formats one memory as an item."""
+    if memory.section and attributed:
+        return _channel_line(memory, turn, day)
     text = f"**{turn.user}**: {memory.text}" if attributed else memory.text
     if memory.type:
         text = f"[{memory.type}] {text}"
@@ -65,6 +70,55 @@ def line_of(
     if memory.topic:
         marks.append(f"topic:{memory.topic}")
     return f"{text} ({', '.join(marks)})"
+
+
+def _channel_line(
+    memory: Memory,
+    turn: Turn,
+    day: date,
+) -> str:
+    """Formats a decision, an agreement or an action item, with the owner and the due day."""
+    text = f"**{memory.owner}**: {memory.text}" if memory.owner else memory.text
+    if memory.type:
+        text = f"[{memory.type}] {text}"
+    marks = [day.isoformat(), f"ref:{turn.id}"]
+    if memory.due:
+        marks.append(f"until:{memory.due}")
+    return f"{text} ({', '.join(marks)})"
+
+
+def sections_of(
+    extraction: Extraction,
+    turns: Mapping[str, Turn],
+    zone: tzinfo,
+) -> dict[str, str]:
+    """Returns the section of each line of a channel that has one of its own."""
+    return {
+        _channel_line(memory, turn, day_of(turn, zone)): memory.section
+        for memory in extraction.memories
+        if memory.section and (turn := _first(memory, turns)) is not None
+    }
+
+
+def _first(
+    memory: Memory,
+    turns: Mapping[str, Turn],
+) -> Turn | None:
+    """Returns the first turn of the cycle that a memory cites."""
+    return next((turns[id_] for id_ in memory.evidence if id_ in turns), None)
+
+
+def by_section(
+    lines: Iterable[str],
+    sections: Mapping[str, str],
+) -> dict[str, list[str]]:
+    """Groups lines by section, in the order of a channel's note; others under `LEARNED`."""
+    grouped: dict[str, list[str]] = {
+        section: [] for section in (*CHANNEL_SECTIONS, LEARNED)
+    }
+    for line in lines:
+        grouped[sections.get(line, LEARNED)].append(line)
+    return grouped
 
 
 def quoted(text: str, source: str) -> str:

@@ -78,7 +78,7 @@ class Question(NamedTuple):
 
 
 def turns_prompt(
-    role: Literal["extraction", "facts"],
+    role: Literal["extraction", "facts", "channel"],
     question: Question,
     excerpts: Iterable[Excerpt],
     *,

@@ -1,6 +1,6 @@
 """Runs learning cycles: chooses scopes, language model and time zone."""
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Sequence
 from contextlib import AbstractContextManager, nullcontext
 from dataclasses import dataclass, replace
 from datetime import UTC, date, datetime, timedelta, tzinfo
@@ -11,7 +11,7 @@ from vault_memory import config as configuration
 from vault_memory.config.machine_zone import local_zone
 from vault_memory.errors import UsageError
 from vault_memory.lazy import lazy_module
-from vault_memory.learning.vault_map import WORKSPACE, VaultMap
+from vault_memory.learning.vault_map import VaultMap
 from vault_memory.rules.paths.scopes import check_scopes
 from vault_memory.search.calls import SearchCalls
 
@@ -31,11 +31,12 @@ if TYPE_CHECKING:
     from vault_memory.learning import report as learning_report
     from vault_memory.learning import schedule as learning_schedule
     from vault_memory.learning import steps as learning_steps
+    from vault_memory.learning.channel import scope_logs
     from vault_memory.learning.cycle import CycleDeps, CycleRequest
     from vault_memory.learning.policy import at_once, policy_deps
     from vault_memory.learning.schedule import Schedule
-    from vault_memory.learning.unread_turns import Log
     from vault_memory.models.llm import (
+        channel_phrases,
         factory,
         phrase_rules,
         templates,
@@ -51,10 +52,12 @@ else:
     learning_report = lazy_module("vault_memory.learning.report")
     learning_schedule = lazy_module("vault_memory.learning.schedule")
     read_again = lazy_module("vault_memory.learning.read_again")
+    scope_logs = lazy_module("vault_memory.learning.channel.scope_logs")
     learning_steps = lazy_module("vault_memory.learning.steps")
     unread_turns = lazy_module("vault_memory.learning.unread_turns")
     at_once = lazy_module("vault_memory.learning.policy.at_once")
     policy_deps = lazy_module("vault_memory.learning.policy.policy_deps")
+    channel_phrases = lazy_module("vault_memory.models.llm.channel_phrases")
     factory = lazy_module("vault_memory.models.llm.factory")
     phrase_rules = lazy_module("vault_memory.models.llm.phrase_rules")
     templates = lazy_module("vault_memory.models.llm.templates")
@@ -137,6 +140,12 @@ class LearningRunner:
                     self._run_rounds(deps, scope, again)
                     for scope in scopes
                     if not due or self._is_due(scope)
+                ]
+                # Who spoke in a channel for the first time has a night from now on.
+                outcomes += [
+                    self._run_rounds(deps, scope, again)
+                    for scope in self._chosen_scopes(named, due=due)
+                    if scope not in scopes
                 ]
             self._refresh_index()
         night = max((outcome["night"] for outcome in outcomes), default="")
@@ -302,7 +311,10 @@ class LearningRunner:
                 )
         if named is not None:
             return list(dict.fromkeys(named))
-        return scope_notes.scopes_in(self.map.paths(), self.vault.layout)
+        scopes = scope_notes.scopes_in(self.map.paths(), self.vault.layout)
+        lasts = self.checkpoints.lasts()
+        speakers = {f"user:{name}" for last in lasts for name in last.speakers}
+        return sorted({*scopes, *speakers})
 
     def _is_due(self, scope: str) -> bool:
         cycle = self._cycle(scope)
@@ -400,7 +412,7 @@ class LearningRunner:
             editor,
             self.checkpoints,
             places,
-            lambda scope, known: _logs(
+            lambda scope, known: scope_logs.logs_of(
                 opened.conversations, places(scope), known, self.map
             ),
             lambda role: factory.load_brain(
@@ -412,6 +424,8 @@ class LearningRunner:
             ),
             discard,
             self.map.look_at,
+            channel_rules=channel_phrases.found_in,
+            people=lambda: self.map.names_of("user"),
             rules=phrase_rules.extract,
             policy=policy_deps.of_vault(self.vault, self.now),
             embedder=self._embedder,
@@ -435,26 +449,6 @@ class LearningRunner:
 def _is_of_person(session: "Session") -> bool:
     """Whether a conversation is outside of channels."""
     return bool(session.user) and not session.channel
-
-
-def _logs(
-    conversations: "ConversationCalls",
-    places: "Places",
-    known: Mapping[str, str],
-    vault_map: "VaultMap",
-) -> "dict[str, Log]":
-    """The transcripts of a scope; those of a workspace include its main group."""
-    scopes = [places.scope]
-    if places.notes == "memory/":
-        scopes.append(WORKSPACE)
-    logs = {}
-    for scope in scopes:
-        entries = vault_map.entries_of(scope)
-        logs.update(conversations.transcripts.logs(scope, known, entries))
-    return {
-        path: unread_turns.Log(signature, turns)
-        for path, (signature, turns) in logs.items()
-    }
 
 
 def _schedule(cron: str) -> "Schedule":

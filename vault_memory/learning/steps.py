@@ -24,7 +24,13 @@ from vault_memory.learning.learned_rules import (
     rule_ops,
     rule_skips,
 )
-from vault_memory.learning.note_lines import LEARNED, lines_by_day, ops_for
+from vault_memory.learning.note_lines import (
+    LEARNED,
+    by_section,
+    lines_by_day,
+    ops_for,
+    sections_of,
+)
 from vault_memory.learning.policy.committing import (
     end_logs,
     hold_candidates,
@@ -171,12 +177,18 @@ def write_notes(cycle: "LearningCycle") -> None:
     requests = request_lines(cycle)
     by_note = without_duplicates(cycle, by_day, LEARNED, requests)
     cycle.judged.new_requests = by_note.get(places.profile, [])
+    sections = {}
+    if cycle.kind == "channel":
+        turns = cycle.gathered.evidence
+        sections = sections_of(cycle.extraction, turns, cycle.zone)
     for day in by_day:
         note = places.note_of(day)
         if note not in by_note:
             continue
-        ordered = cycle.first_lines(note, by_note[note])
-        ops = ops_for(cycle.doc(note), LEARNED, ordered)
+        grouped = by_section(by_note[note], sections)
+        grouped[LEARNED] = cycle.first_lines(note, grouped[LEARNED])
+        doc = cycle.doc(note)
+        ops = [op for name in grouped for op in ops_for(doc, name, grouped[name])]
         result = cycle.edit(f"note {day}", note, [*ops, *dropped])
         cycle.commit("memory", note, result.applied)
         dropped = []
@@ -363,6 +375,9 @@ def save_checkpoint(cycle: "LearningCycle") -> None:
         last.heard = [*last.heard, *cycle.gathered.evidence]
     else:
         _close_night(cycle, outcome)
+    if cycle.kind == "channel":
+        speakers = {turn.user for turn in cycle.gathered.evidence.values()}
+        last.speakers = sorted({*last.speakers, *speakers})
     _remember_newest(cycle, cycle.gathered.turns)
     last.scope = cycle.scope
     last.serial = checkpoint.serial

@@ -30,6 +30,11 @@ class VaultMap:
         """Returns the files of a scope."""
         return self._current().get(scope, {})
 
+    def names_of(self, kind: str) -> frozenset[str]:
+        """Returns the names of the scopes of a kind, such as ``user``, that have a file."""
+        scopes = (scope.partition(":") for scope in self._current())
+        return frozenset(name for scope_kind, _, name in scopes if scope_kind == kind)
+
     def around(self, scope: str) -> list[str]:
         """Returns the files that the places of a scope follow from.
 

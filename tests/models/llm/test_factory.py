@@ -112,6 +112,7 @@ def test_the_packaged_instructions_have_no_unfilled_placeholder() -> None:
     assert {page.stem for page in PACKAGED_PROMPTS.glob("*.md")} == {
         "extraction",
         "facts",
+        "channel",
         "curation",
         "reflection",
     }

@@ -89,7 +89,7 @@ class _Judge:
         self._policy = policy
         self._cues: PolicyCues = policy.cues()
         self._turns = cycle.gathered.evidence
-        self._judged = Judged()
+        self._judged = Judged(dropped=list(cycle.personal))
         self._doubts: list[Doubt] = []
         self._ledger: dict[str, HeldCandidate] = {}
         if not cycle.request.at_once:
@@ -148,7 +148,8 @@ class _Judge:
         """Judges rules and requests. Returns the keys of the requests."""
         keys = set()
         for turn in self._turns.values():
-            for text in self._policy.requests(turn.text):
+            # What a channel asks to remember is in the notes of the channel.
+            for text in () if turn.channel else self._policy.requests(turn.text):
                 keys.add(self._key(text))
                 self._judge_line("remember", text, turn, is_asked=True)
             for text, is_asked in self._rules_of(turn):

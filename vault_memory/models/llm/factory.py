@@ -145,7 +145,7 @@ def _model(
 ) -> "CommandBrain | OpenAIBrain":
     if settings.kind == "command":
         return command.CommandBrain(settings, environment)
-    reads_turns = role in ("extraction", "facts")
+    reads_turns = role in ("extraction", "facts", "channel")
     named = settings.extraction_model if reads_turns else settings.curation_model
     model = named or settings.model
     if not model:

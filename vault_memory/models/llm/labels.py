@@ -48,7 +48,7 @@ class LabelBrain:
     def answer(self, prompt: "Prompt") -> BrainAnswer:
         """Return the own words of each turn that the model finds worth remembering."""
         memories = []
-        if prompt.role == "extraction":
+        if prompt.role in ("extraction", "channel"):
             memories = [
                 {"turn": excerpt.id, "text": statement, "type": ""}
                 for excerpt in prompt.excerpts

@@ -26,7 +26,7 @@ class RulesBrain:
 
     def answer(self, prompt: "Prompt") -> BrainAnswer:
         """Answer in the format of a model. A prompt for curation gets no edits."""
-        reads_turns = prompt.role in ("extraction", "facts")
+        reads_turns = prompt.role in ("extraction", "facts", "channel")
         excerpts = prompt.excerpts if reads_turns else ()
         extraction = extract(excerpts)
         return BrainAnswer(

@@ -3,7 +3,9 @@
 from collections.abc import Sequence
 from typing import Any
 
-KEYS = ("memories", "facts", "topics", "ops")
+CHANNEL_KEYS = ("decisions", "agreements", "actions")
+"""Keys of an answer about a channel; it also has `memories`"""
+KEYS = ("memories", "facts", "topics", "ops", *CHANNEL_KEYS)
 TYPES = (
     "identity",
     "preference",
@@ -43,8 +45,29 @@ def facts_schema(turn_ids: Sequence[str] = ()) -> dict[str, Any]:
     return _rows_of_turns("facts", dict.fromkeys(names, _TEXT), turn_ids)
 
 
+def channel_schema(turn_ids: Sequence[str] = ()) -> dict[str, Any]:
+    """Returns the strict schema of an answer with what a channel decided and plans."""
+    text_only = {"text": _TEXT}
+    action = dict.fromkeys(("owner", "text", "due"), _TEXT)
+    return _object(
+        {
+            "decisions": _rows(text_only, turn_ids),
+            "agreements": _rows(text_only, turn_ids),
+            "actions": _rows(action, turn_ids),
+            "memories": _rows({**text_only, "type": _choice(TYPES)}, turn_ids),
+        }
+    )
+
+
 def _rows_of_turns(
     key: str,
+    fields: dict[str, Any],
+    turn_ids: Sequence[str],
+) -> dict[str, Any]:
+    return _object({key: _rows(fields, turn_ids)})
+
+
+def _rows(
     fields: dict[str, Any],
     turn_ids: Sequence[str],
 ) -> dict[str, Any]:
@@ -54,7 +77,7 @@ def _rows_of_turns(
     # The id comes first: a small model then writes about the turn that it chose.
     row = _object({"turn": turn, **fields})
     most = ROWS_OF_A_TURN * max(1, len(turn_ids))
-    return _object({key: {"type": "array", "items": row, "maxItems": most}})
+    return {"type": "array", "items": row, "maxItems": most}
 
 
 def ops_schema() -> dict[str, Any]:

@@ -6,6 +6,14 @@ from typing import Any
 
 from vault_memory.rules.learning.write_policy import NO_LABELS, Labels
 
+DECISIONS = "Decisions"
+AGREEMENTS = "Agreements"
+ACTIONS = "Action items"
+CHANNEL_SECTIONS = (DECISIONS, AGREEMENTS, ACTIONS)
+"""Sections of a channel's notes, beside that for other memories"""
+PLAN = "plan"
+"""The type of an action item"""
+
 
 @dataclass(frozen=True, slots=True)
 class Memory:
@@ -22,6 +30,12 @@ class Memory:
     """why its citation is unusable; another own turn may still say it"""
     labels: Labels = NO_LABELS
     """how the model describes it"""
+    section: str = ""
+    """of a channel: the section of the note, such as ``Decisions``"""
+    owner: str = ""
+    """of a channel: who shall do it"""
+    due: str = ""
+    """a day as ``2026-06-01``, or the words of the turn for it"""
 
     @property
     def statement(self) -> str:

@@ -35,7 +35,8 @@ def _has_memory(
 ) -> bool:
     """Returns whether a memory of the same turn says as much."""
     return any(
-        not set(wanted.evidence).isdisjoint(memory.evidence)
+        (not wanted.section or memory.section == wanted.section)
+        and not set(wanted.evidence).isdisjoint(memory.evidence)
         and says_as_much(memory.text, wanted.text)
         for memory in memories
     )

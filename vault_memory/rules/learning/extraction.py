@@ -6,22 +6,35 @@ memory must cite a turn of the person's own.
 
 import json
 import re
-from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
+from functools import partial
 from typing import Any
 
 from vault_memory.markdown.items import parse_item
 from vault_memory.markdown.note_items import folded
-from vault_memory.rules.learning.answer_schema import KEYS, TOPICS, TYPES
-from vault_memory.rules.learning.candidate import Doubt, Extraction, FoundFact, Memory
+from vault_memory.rules.learning.answer_schema import CHANNEL_KEYS, KEYS, TOPICS, TYPES
+from vault_memory.rules.learning.candidate import (
+    ACTIONS,
+    AGREEMENTS,
+    DECISIONS,
+    PLAN,
+    Doubt,
+    Extraction,
+    FoundFact,
+    Memory,
+)
 from vault_memory.rules.learning.lenient_json import (
     JsonBlock,
+    bare_id,
     blocks,
+    columns,
     json_in,
     sections_in,
+    without_citations,
     without_thoughts,
 )
-from vault_memory.rules.learning.write_policy import NO_LABELS, SCOPES, Labels
+from vault_memory.rules.learning.write_policy import SCOPES, Labels
 from vault_memory.rules.search.tokens import clean, shortened
 
 NOTHING_NEW = "NO_NEW_MEMORIES"
@@ -40,14 +53,13 @@ OTHERS_WORDS = "it was learned from what somebody else said"
 WRONG_CITATION = "it cites turns that are not among the person's own"
 LIKE_NO_WORD = 8
 """Characters from which on an id in a line cannot be a common word"""
-ROWS = ("memories", "facts", "ops")
+ROWS = ("memories", "facts", "ops", *CHANNEL_KEYS)
 """Keys whose values are lists of objects"""
 PLACES = frozenset(
     {"note", "path", "file", "user", "user_id", "channel", "scope", "vault"}
 )
 """Keys with which an answer tries to choose where a memory is written"""
 
-_TRIPLE = re.compile(r"(.+?)\s+([a-z]+(?:_[a-z]+)+|[a-z]+(?=:)):?\s+(.+)", re.DOTALL)
 _WORD = re.compile(r"[^\W_]+")
 _ID = re.compile(r"[\w][\w.:/-]*[\w]|\w")
 _BRACKETS = re.compile(r"[\[(]([^\[\]()]*)[\])]")
@@ -148,7 +160,7 @@ def stands_alone(text: str) -> bool:
 
 def merged(answers: Iterable[tuple[str, Iterable[str]]]) -> str:
     """Merges the answers to a divided question; each comes with the turns of its division."""
-    total: dict[str, Any] = {"memories": [], "facts": [], "topics": {}, "ops": []}
+    total: dict[str, Any] = {"topics": {}, **{key: [] for key in ROWS}}
     for text, turn_ids in answers:
         match = json_in(without_thoughts(text), KEYS)
         if match is None:
@@ -217,7 +229,10 @@ class _AnswerReader:
 
     def read_json(self, value: Row) -> None:
         """Reads the requested form."""
-        readers = {
+        readers: dict[str, Callable[[Row], None]] = {
+            "decisions": partial(self._read_memory, section=DECISIONS),
+            "agreements": partial(self._read_memory, section=AGREEMENTS),
+            "actions": partial(self._read_memory, section=ACTIONS),
             "memories": self._read_memory,
             "facts": self._read_fact,
             "ops": self._read_op,
@@ -257,7 +272,7 @@ class _AnswerReader:
     def _read_memory_block(self, block: JsonBlock) -> None:
         cited = self._cited_turns(block.text)
         fields = parse_item(block.text)
-        text = _one_line(_without_citations(fields.text, (*cited, fields.ref)))
+        text = _one_line(without_citations(fields.text, (*cited, fields.ref)))
         if not text or text.upper() == NOTHING_NEW:
             return
         if not block.point:
@@ -265,7 +280,7 @@ class _AnswerReader:
         elif not cited:
             self._doubt(text, NO_CITATION)
         else:
-            self._add_memory(text, fields.type, fields.topic, cited)
+            self._add_memory(self._memory(text, fields.type, fields.topic, cited))
 
     def _read_line(self, section: str, line: str) -> None:
         if section == "topics":
@@ -273,15 +288,15 @@ class _AnswerReader:
             self._read_topics({turn.strip(" []`"): topic})
             return
         cited = self._cited_turns(line)
-        bare = _without_citations(parse_item(line).text, cited)
-        columns = _columns(bare)
-        if section == "facts" and len(columns) >= 3:
-            row: dict[str, Any] = dict(zip(_FACT_FIELDS, columns, strict=False))
+        bare = without_citations(parse_item(line).text, cited)
+        cells = columns(bare)
+        if section == "facts" and len(cells) >= 3:
+            row: dict[str, Any] = dict(zip(_FACT_FIELDS, cells, strict=False))
             self._read_fact(row | {"evidence": list(cited)})
         elif bare.strip() and not _EMPTY.fullmatch(bare):
             self._drop(line, f"this line of {section.upper()} cannot be read")
 
-    def _read_memory(self, row: Row) -> None:
+    def _read_memory(self, row: Row, section: str = "") -> None:
         text = _text(row, "text", "memory", "content")
         if not text:
             self._drop("", "a memory without text")
@@ -289,7 +304,14 @@ class _AnswerReader:
         if self._names_a_place(row, text):
             return
         kind, topic = _text(row, "type"), _text(row, "topic")
-        self._add_memory(text, kind, topic, *self._citation(row), labels=_labels(row))
+        evidence, doubt = self._citation(row)
+        owner = due = ""
+        if section == ACTIONS:
+            kind = PLAN
+            owner, due = _text(row, "owner"), _day(row, "due")
+        memory = self._memory(text, kind, topic, evidence, doubt)
+        memory = replace(memory, labels=_labels(row), section=section)
+        self._add_memory(replace(memory, owner=owner, due=due))
 
     def _read_fact(self, row: Row) -> None:
         subject = _text(row, "subject")
@@ -341,7 +363,7 @@ class _AnswerReader:
             return
         for turn, topic in value.items():
             word = folded(topic) if isinstance(topic, str) else ""
-            turn_id = _bare_id(turn)
+            turn_id = bare_id(turn)
             has_room = len(self.topics) < 10 * MOST
             if has_room and word in TOPICS and turn_id in self.own_turns:
                 self.topics[turn_id] = word
@@ -362,7 +384,7 @@ class _AnswerReader:
     def _citation(self, row: Row) -> tuple[tuple[str, ...], str]:
         """Returns the own turns that a row cites; without any, the reason."""
         values = [*_entries(row.get("turn")), *_entries(row.get("evidence"))]
-        cited = [_bare_id(turn) for turn in values if isinstance(turn, str | int)]
+        cited = [bare_id(turn) for turn in values if isinstance(turn, str | int)]
         own = tuple(dict.fromkeys(turn for turn in cited if turn in self.own_turns))
         if own:
             return own, ""
@@ -385,29 +407,28 @@ class _AnswerReader:
         cited = (word for word in own if word in marked or len(word) >= LIKE_NO_WORD)
         return tuple(dict.fromkeys(cited))
 
-    def _add_memory(
+    def _memory(
         self,
         text: str,
         kind: str,
         topic: str,
         evidence: tuple[str, ...],
         doubt: str = "",
-        labels: Labels = NO_LABELS,
-    ) -> None:
-        if len(text) > LONGEST:
-            self._doubt(text, f"it is longer than {LONGEST} characters")
-            return
+    ) -> Memory:
         kind = folded(kind)
         topic = folded(topic)
-        memory = Memory(
+        return Memory(
             text=text,
             type=kind if kind in TYPES else "",
             topic=topic if topic in TOPICS else "",
             evidence=evidence,
             doubt=doubt,
-            labels=labels,
         )
-        if doubt:
+
+    def _add_memory(self, memory: Memory) -> None:
+        if len(memory.text) > LONGEST:
+            self._doubt(memory.text, f"it is longer than {LONGEST} characters")
+        elif memory.doubt:
             self.uncited.append(memory)
         else:
             self.memories.append(memory)
@@ -441,14 +462,6 @@ def _unique_memories(memories: Iterable[Memory]) -> tuple[Memory, ...]:
     return tuple(by_text.values())
 
 
-def _columns(text: str) -> list[str]:
-    """Splits a line of facts: at bars, or around a verb in snake_case."""
-    if "|" in text:
-        return [column.strip() for column in text.split("|")]
-    triple = _TRIPLE.match(text)
-    return [column.strip() for column in triple.groups()] if triple else []
-
-
 def _rows(value: object) -> Iterator[Row]:
     if isinstance(value, list):
         yield from (row for row in value if isinstance(row, Mapping))
@@ -480,20 +493,3 @@ def _day(row: Row, *names: str) -> str:
     """Returns a date, or words such as "tomorrow", which the day of the turn resolves."""
     text = _text(row, *names)
     return text if len(text) <= LONGEST_DAY else ""
-
-
-def _bare_id(turn: object) -> str:
-    """Returns the id that is meant by ``[t1]``, ``ref:t1`` or the number 1."""
-    if isinstance(turn, bool):
-        return ""
-    return str(turn).strip(" \t\n[]()`\"'").removeprefix("ref:").strip()
-
-
-def _without_citations(text: str, ids: Iterable[str]) -> str:
-    """Returns the text without the ids that it cites."""
-    for turn_id in filter(None, ids):
-        escaped = re.escape(turn_id)
-        in_brackets = rf"\s*[\[(](?:ref:\s*)?{escaped}[\])]"
-        after_ref = rf"\s*\bref:\s*{escaped}(?!\w)"
-        text = re.sub(f"{in_brackets}|{after_ref}", " ", text)
-    return text.strip(" ,;")

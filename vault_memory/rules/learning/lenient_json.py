@@ -2,7 +2,7 @@
 
 import json
 import re
-from collections.abc import Collection, Iterator, Mapping
+from collections.abc import Collection, Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any
 
@@ -19,6 +19,7 @@ _FENCE = re.compile(r"```[\w-]*[ \t]*\n(.*?)(?:\n[ \t]*```|\Z)", re.DOTALL)
 _NAME = r"(?:#{1,6}[ \t]*)?[*_=\-\[ \t]*(MEMORIES|FACTS|TOPICS|OPS)[*_=\-\] \t]*"
 _HEAD = re.compile(rf"[ \t]*{_NAME}:[*_]*[ \t]*(.*)")
 _BARE_HEAD = re.compile(rf"[ \t]*{_NAME}:?[*_ \t]*()", re.IGNORECASE)
+_TRIPLE = re.compile(r"(.+?)\s+([a-z]+(?:_[a-z]+)+|[a-z]+(?=:)):?\s+(.+)", re.DOTALL)
 _POINT = re.compile(r"^[ \t]*(?:[-*+•]|\d{1,3}[.)])[ \t]+")
 
 
@@ -169,3 +170,28 @@ def blocks(text: str) -> Iterator[JsonBlock]:
             is_point = True
             line = line[marker.end() :]
         lines.append(line.strip())
+
+
+def columns(text: str) -> list[str]:
+    """Splits a line of facts: at bars, or around a verb in snake_case."""
+    if "|" in text:
+        return [column.strip() for column in text.split("|")]
+    triple = _TRIPLE.match(text)
+    return [column.strip() for column in triple.groups()] if triple else []
+
+
+def bare_id(turn: object) -> str:
+    """Returns the id that is meant by ``[t1]``, ``ref:t1`` or the number 1."""
+    if isinstance(turn, bool):
+        return ""
+    return str(turn).strip(" \t\n[]()`\"'").removeprefix("ref:").strip()
+
+
+def without_citations(text: str, ids: Iterable[str]) -> str:
+    """Returns the text without the ids that it cites."""
+    for turn_id in filter(None, ids):
+        escaped = re.escape(turn_id)
+        in_brackets = rf"\s*[\[(](?:ref:\s*)?{escaped}[\])]"
+        after_ref = rf"\s*\bref:\s*{escaped}(?!\w)"
+        text = re.sub(f"{in_brackets}|{after_ref}", " ", text)
+    return text.strip(" ,;")

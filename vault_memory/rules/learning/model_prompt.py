@@ -10,14 +10,16 @@ from dataclasses import dataclass, replace
 from typing import Any, Literal, assert_never
 
 from vault_memory.rules.learning.answer_schema import (
+    channel_schema,
     facts_schema,
     memories_schema,
     ops_schema,
 )
 from vault_memory.rules.search.tokens import clean
 
-Role = Literal["extraction", "facts", "curation", "reflection"]
-"""The task: what to remember, which facts hold, edits of a note, or a review of a week (also as ops)"""
+Role = Literal["extraction", "facts", "channel", "curation", "reflection"]
+"""The task: what to remember, which facts hold, what a channel decided, edits of a note, or a review
+of a week (also as ops)"""
 
 CUT = "[…]"
 """Marks the place where text of an excerpt was left out"""
@@ -119,6 +121,8 @@ class Prompt:
                 return memories_schema(self.turn_ids)
             case "facts":
                 return facts_schema(self.turn_ids)
+            case "channel":
+                return channel_schema(self.turn_ids)
             case "curation" | "reflection":
                 return ops_schema()
             case _:

@@ -242,7 +242,9 @@ class _Language:
             match.start("weekday") - match.start(),
             match.end("weekday") - match.start(),
         )
-        return f"{match[0][:start]}{coming}{match[0][end:]}"
+        # "周五前" has a word for "week" before the day.
+        before = "" if self.code == "zh" else match[0][:start]
+        return f"{before}{coming}{match[0][end:]}"
 
     def _unit(self, name: str) -> str:
         for names, unit in self.units:
@@ -447,6 +449,7 @@ _LANGUAGES = (
             ("天|日", "day"),
         ),
         counts=(("N(?:个)?U(?:之)?[后後]", 1), ("N(?:个)?U(?:之)?前", -1)),
+        due=("(?:周|週|星期|礼拜)W(?:之前|以前|前)",),
         spaced=False,
     ),
 )

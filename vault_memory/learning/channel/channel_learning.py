@@ -1,0 +1,75 @@
+"""What a cycle learns in channels: of a channel for all its members, of a person for herself alone."""
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import replace
+from datetime import date
+from typing import TYPE_CHECKING
+
+from vault_memory.learning.unread_turns import Log, day_of
+from vault_memory.rules.conversations.turn import Turn
+from vault_memory.rules.learning.candidate import Extraction, Memory
+from vault_memory.rules.learning.channel.channel_memories import (
+    PERSONAL,
+    of_channel,
+    of_person,
+)
+from vault_memory.rules.learning.grounding import OwnTurn
+
+if TYPE_CHECKING:
+    from vault_memory.learning.cycle import LearningCycle
+    from vault_memory.rules.learning.model_prompt import Excerpt
+
+ChannelRules = Callable[
+    [Sequence["Excerpt"], Mapping[str, date], frozenset[str]], tuple[Memory, ...]
+]
+"""Takes turns, their local days by id, and the names of people who may own a task"""
+
+
+def with_channel_items(
+    cycle: "LearningCycle",
+    extraction: Extraction,
+    excerpts: "Sequence[Excerpt]",
+    turn_ids: Mapping[str, str],
+) -> Extraction:
+    """Returns what phrases found, in a channel with its decisions, agreements and action items."""
+    if cycle.kind != "channel":
+        return extraction
+    evidence = cycle.gathered.evidence
+    days = {
+        short_id: day_of(evidence[turn_id], cycle.zone)
+        for short_id, turn_id in turn_ids.items()
+    }
+    items = cycle.deps.channel_rules(excerpts, days, cycle.deps.people())
+    return replace(extraction, memories=(*items, *extraction.memories))
+
+
+def keep_to_scope(cycle: "LearningCycle") -> None:
+    """Leaves out of the extraction what belongs to another scope."""
+    evidence = cycle.gathered.evidence
+    if cycle.kind == "channel":
+        turns = {
+            turn.id: OwnTurn(turn.text, turn.user, day_of(turn, cycle.zone))
+            for turn in evidence.values()
+        }
+        found = of_channel(cycle.extraction, turns, cycle.deps.people())
+        cycle.extraction = found.extraction
+        cycle.personal = [{"ref": turn, "reason": PERSONAL} for turn in found.personal]
+        return
+    channel_turns = {turn.id for turn in evidence.values() if turn.channel}
+    if channel_turns:
+        cycle.extraction = of_person(cycle.extraction, channel_turns, cycle.name)
+
+
+def own_turns_in(logs: Mapping[str, Log], name: str) -> dict[str, Log]:
+    """Returns the transcripts of channels with the turns of one speaker alone."""
+    return {
+        path: Log(log.signature, _spoken_by(log, name)) for path, log in logs.items()
+    }
+
+
+def _spoken_by(log: Log, name: str) -> tuple[Turn, ...] | None:
+    if log.turns is None:
+        return None
+    return tuple(
+        turn for turn in log.turns if turn.role == "user" and turn.user == name
+    )

@@ -1,0 +1,1 @@
+"""What a channel's notes are made of."""

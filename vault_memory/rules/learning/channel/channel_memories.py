@@ -1,0 +1,158 @@
+"""What a channel decided, agreed on and plans, apart from what is about a single person. Pure.
+
+A channel's notes are for all its members. So a person's attributes go into her own FACTS.md alone,
+from her own turns.
+"""
+
+import re
+from collections.abc import Collection, Iterable, Mapping
+from dataclasses import replace
+from typing import NamedTuple
+
+from vault_memory.markdown.items import day as parse_day
+from vault_memory.markdown.note_items import folded
+from vault_memory.rules.learning.attribute_memories import ATTRIBUTES
+from vault_memory.rules.learning.candidate import (
+    ACTIONS,
+    Extraction,
+    FoundFact,
+    Memory,
+)
+from vault_memory.rules.learning.grounding import OwnTurn, says_as_much
+from vault_memory.rules.learning.relative_days import resolve_days
+from vault_memory.rules.search.tokens import words
+
+PERSONAL = "personal"
+"""Why an attribute of a person is not in the notes of a channel"""
+_NUMBER = re.compile(r"\d+")
+
+
+class ChannelExtraction(NamedTuple):
+    """What belongs into the notes of a channel."""
+
+    extraction: Extraction
+    personal: tuple[str, ...]
+    """the turns of what was left out because it is about a single person"""
+
+
+def of_channel(
+    extraction: Extraction,
+    turns: Mapping[str, OwnTurn],
+    people: Collection[str],
+) -> ChannelExtraction:
+    """Separates what is for a channel from the attributes of its members.
+
+    `turns` are the own turns by id. `people` are the persons of the vault; speakers count, too.
+    Memories with a section come first: another memory that says the same is superfluous.
+    """
+    speakers = (turn.who for turn in turns.values())
+    members = {folded(name): name for name in (*people, *speakers)}
+    settled = [_settled(memory, turns, members) for memory in extraction.memories]
+    sectioned = _unique(memory for memory in settled if memory.section)
+    others = [
+        memory
+        for memory in settled
+        if not memory.section and not _says_one(sectioned, memory)
+    ]
+    memories = [*sectioned, *(memory for memory in others if not _is_attribute(memory))]
+    facts = [fact for fact in extraction.facts if folded(fact.subject) not in members]
+    personal: list[Memory | FoundFact] = [*filter(_is_attribute, others)]
+    personal += [fact for fact in extraction.facts if fact not in facts]
+    left_out = dict.fromkeys(turn for item in personal for turn in item.evidence)
+    return ChannelExtraction(
+        replace(extraction, memories=tuple(memories), facts=tuple(facts)),
+        tuple(left_out),
+    )
+
+
+def of_person(
+    extraction: Extraction,
+    channel_turns: Collection[str],
+    name: str,
+) -> Extraction:
+    """Returns the extraction with nothing but facts about the person from her turns in channels."""
+
+    def is_from_channel(candidate: Memory | FoundFact) -> bool:
+        return not set(candidate.evidence).isdisjoint(channel_turns)
+
+    memories = tuple(
+        memory for memory in extraction.memories if not is_from_channel(memory)
+    )
+    facts = tuple(
+        fact
+        for fact in extraction.facts
+        if not is_from_channel(fact) or folded(fact.subject) == folded(name)
+    )
+    return replace(extraction, memories=memories, facts=facts)
+
+
+def _is_attribute(memory: Memory) -> bool:
+    return memory.type in ATTRIBUTES
+
+
+def _unique(memories: Iterable[Memory]) -> list[Memory]:
+    """Returns the memories without those that repeat an earlier one of their section."""
+    unique: list[Memory] = []
+    # Of two action items that say the same, the one with an owner and a day says more.
+    for memory in sorted(memories, key=lambda memory: -len(memory.owner + memory.due)):
+        same_section = [item for item in unique if item.section == memory.section]
+        if not _says_one(same_section, memory):
+            unique.append(memory)
+    return unique
+
+
+def _says_one(
+    memories: Iterable[Memory],
+    wanted: Memory,
+) -> bool:
+    """Returns whether a memory of the same turn says as much."""
+    return any(
+        not set(wanted.evidence).isdisjoint(memory.evidence)
+        and (
+            says_as_much(memory.text, wanted.text)
+            or says_as_much(wanted.text, memory.text)
+        )
+        for memory in memories
+    )
+
+
+def _settled(
+    memory: Memory,
+    turns: Mapping[str, OwnTurn],
+    members: Mapping[str, str],
+) -> Memory:
+    """Returns a memory whose owner is a member, and whose day is one that its turn names."""
+    turn = turns.get(next(iter(memory.evidence), ""))
+    if turn is None or memory.section != ACTIONS:
+        return replace(memory, owner="", due="")
+    return replace(
+        memory,
+        owner=_owner(memory.owner, turn, members),
+        due=_due(memory.due, turn),
+    )
+
+
+def _owner(
+    name: str,
+    turn: OwnTurn,
+    members: Mapping[str, str],
+) -> str:
+    """Returns the member of this name if the turn is hers or names her; else nothing."""
+    member = members.get(folded(name.lstrip("@")), "")
+    if not member:
+        return ""
+    is_speaker = folded(member) == folded(turn.who)
+    is_named = f" {' '.join(words(name))} " in f" {' '.join(words(turn.text))} "
+    return member if is_speaker or is_named else ""
+
+
+def _due(
+    text: str,
+    turn: OwnTurn,
+) -> str:
+    """Returns the day as ``2026-06-01`` if the turn names it; else nothing."""
+    resolved = resolve_days(text, turn.day).text.strip()
+    said = resolve_days(turn.text, turn.day)
+    numbers = frozenset(_NUMBER.findall(turn.text)) | said.numbers
+    is_said = numbers.issuperset(_NUMBER.findall(resolved))
+    return resolved if parse_day(resolved) and is_said else ""
