@@ -210,3 +210,49 @@ def test_two_devices_settle_alike(bedroom: Bedroom) -> None:
     night_after(bedroom, 28)
 
     assert bedroom.text(FACTS) == settled
+
+
+def test_prompts_and_facts_name_both_values(bedroom: Bedroom) -> None:
+    add_fact(bedroom, "mira", "born_on", "1980-06-09")
+    add_fact(bedroom, "mira", "born_on", "1981-06-09", day=21)
+    night_after(bedroom, 25)
+
+    prompt = bedroom.seen.run("context", "--user", "mira", "when was I born?").out
+
+    assert prompt.count("(unclear: 1980-06-09 or 1981-06-09)") == 2
+    [first, second] = [
+        fact for fact in facts(bedroom) if fact["predicate"] == "born_on"
+    ]
+    assert first["unclear"] == second["unclear"] == ["1980-06-09", "1981-06-09"]
+
+
+def test_what_a_newer_statement_replaced_is_not_recalled(bedroom: Bedroom) -> None:
+    sentence = "My favourite place in town is bench number {} of the old promenade."
+    bedroom.say(sentence.format(12), day="2026-05-15")
+    night_after(bedroom, 15)
+    bedroom.say(sentence.format(14), day="2026-05-16")
+    night_after(bedroom, 16)
+
+    prompt = bedroom.seen.ok(
+        "context",
+        "--user",
+        "mira",
+        "--now",
+        "2026-05-26T12:00+01:00",
+        "which bench of the promenade is my favourite?",
+    )["text"]
+
+    assert "number 14" in str(prompt)
+    assert "conf:0.3" not in str(prompt)
+
+
+def test_a_first_name_finds_the_facts_of_the_only_person(bedroom: Bedroom) -> None:
+    add_fact(bedroom, "Sarah Nilsen", "works_at", "the harbour office")
+
+    [fact] = facts(bedroom, "Sarah")
+    prompt = bedroom.seen.run("context", "--user", "mira", "write to Sarah").out
+    add_fact(bedroom, "Sarah Berg", "works_at", "the school")
+
+    assert fact["subject"] == "Sarah Nilsen"
+    assert "harbour office" in prompt
+    assert facts(bedroom, "Sarah") == []

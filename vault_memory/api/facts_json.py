@@ -4,6 +4,7 @@ from collections.abc import Iterable, Sequence
 from typing import TYPE_CHECKING
 
 from vault_memory.api.json_contract import of_edit, of_hit
+from vault_memory.rules.facts import unclear
 
 if TYPE_CHECKING:
     from vault_memory.contract import answers
@@ -11,9 +12,12 @@ if TYPE_CHECKING:
     from vault_memory.rules.facts.fact import Fact
 
 
-def of_fact(fact: "Fact") -> "answers.FactJson":
-    """Return one fact. An inferred fact is on no page, so it has no text."""
-    return {
+def of_fact(fact: "Fact", choice: Sequence[str] = ()) -> "answers.FactJson":
+    """Return one fact. An inferred fact is on no page, so it has no text.
+
+    `choice`: the values between which a person has to decide.
+    """
+    entry: answers.FactJson = {
         "id": fact.id,
         "subject": fact.subject,
         "predicate": fact.predicate,
@@ -30,13 +34,22 @@ def of_fact(fact: "Fact") -> "answers.FactJson":
         "supersedes": fact.supersedes,
         "inferred": not fact.text,
     }
+    if choice:
+        entry["unclear"] = list(choice)
+    return entry
+
+
+def _with_choices(facts: "Iterable[Fact]") -> "list[answers.FactJson]":
+    facts = list(facts)
+    choices = unclear.unclear_values(facts)
+    return [of_fact(fact, choices.get(fact.id, ())) for fact in facts]
 
 
 def of_facts(
     facts: "Iterable[Fact]", unknown_scopes: Sequence[str] = ()
 ) -> "answers.FactsJson":
     """Return the answer of `facts` and `timeline`."""
-    payload: answers.FactsJson = {"facts": [of_fact(fact) for fact in facts]}
+    payload: answers.FactsJson = {"facts": _with_choices(facts)}
     strengths = getattr(facts, "strengths", ())
     for entry, strength in zip(payload["facts"], strengths, strict=False):
         entry["strength"] = strength
@@ -57,7 +70,7 @@ def of_about(about: "About") -> "answers.EntityJson":
         "type": about.type,
         "aliases": list(about.aliases),
         "summary": about.summary,
-        "facts": [of_fact(fact) for fact in about.facts],
+        "facts": _with_choices(about.facts),
         "relationships": [
             {
                 "subject": relationship.subject,

@@ -27,13 +27,16 @@ from vault_memory.rules.context.rule_archive import is_archive, without_archive
 if TYPE_CHECKING:
     from vault_memory.rules.conversations import statements
     from vault_memory.rules.facts import fact as facts_fact
-    from vault_memory.rules.facts import relevance
+    from vault_memory.rules.facts import relevance, unclear
     from vault_memory.rules.facts.fact import Fact
+    from vault_memory.rules.learning import twins
     from vault_memory.search.results import Hit
 else:
     statements = lazy_module("vault_memory.rules.conversations.statements")
     facts_fact = lazy_module("vault_memory.rules.facts.fact")
     relevance = lazy_module("vault_memory.rules.facts.relevance")
+    twins = lazy_module("vault_memory.rules.learning.twins")
+    unclear = lazy_module("vault_memory.rules.facts.unclear")
 
 EXTRA_HITS = 30
 """Hits to request beyond the lines that go in, because some hits are left out"""
@@ -321,8 +324,10 @@ class _Gatherer:
             reason = f"{surplus} more: `max_knowledge_facts` is {limit}"
             self.omitted.append(("facts", reason))
         pages: dict[str, list[LineGroup]] = {}
+        values = unclear.unclear_values(fact for fact, _ in lines)
         for rank, (fact, line) in enumerate(lines[:limit]):
-            [text] = quoted([one_line(f"{fact.subject} · {fact.line()}")])
+            shown = unclear.shown_line(fact, values)
+            [text] = quoted([one_line(f"{fact.subject} · {shown}")])
             group = LineGroup(f"{line}: {text}", worth=-float(rank))
             pages.setdefault(paths[fact], []).append(group)
         return [
@@ -386,6 +391,9 @@ class _Gatherer:
             if (note, 0) in places or (note, lines[0]) in places:
                 return False
         if self._request.is_personal(hit.kind, hit.scope):
+            return False
+        # What a newer statement replaced would be taken for true.
+        if hit.kind not in ("transcript", "facts") and twins.is_lost(hit.text):
             return False
         # A model would follow a rule of the archive, which is no longer valid.
         return not (hit.kind == "rules" and any(map(is_archive, hit.heading)))

@@ -321,6 +321,12 @@ class FactJson(TypedDict):
             Meta(description="With `below`: its confidence, less what has faded"),
         ]
     ]
+    unclear: NotRequired[
+        Annotated[
+            list[str],
+            Meta(description="The values between which a person has to decide"),
+        ]
+    ]
 
 
 class FactsJson(TypedDict):

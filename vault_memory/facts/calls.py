@@ -26,7 +26,9 @@ if TYPE_CHECKING:
     from vault_memory.facts.entity_info import About, FactChange, FactList
     from vault_memory.index import fts_search
     from vault_memory.rules.facts import fact as facts_fact
+    from vault_memory.rules.facts import inference
     from vault_memory.rules.facts.fact import Fact
+    from vault_memory.rules.facts.inference import Together
     from vault_memory.rules.paths import scope_notes
     from vault_memory.search.results import Hit
 else:
@@ -35,8 +37,11 @@ else:
     entity_info = lazy_module("vault_memory.facts.entity_info")
     fts_search = lazy_module("vault_memory.index.fts_search")
     facts_fact = lazy_module("vault_memory.rules.facts.fact")
+    inference = lazy_module("vault_memory.rules.facts.inference")
     scope_notes = lazy_module("vault_memory.rules.paths.scope_notes")
 
+MOST_RELATED = 20
+"""Entities whose common mentions are counted"""
 MOST_HITS = 5
 """Hits shown with an entity"""
 DEFAULT_GROUP = "group:main"
@@ -96,7 +101,7 @@ class FactCalls:
             facts = entity_info.held_on(facts, on, self._single)
         if entity is not None:
             about = entity_info.about_these(facts, names)
-            facts = entity_info.with_inverse(about)
+            facts = entity_info.with_inverse(about, self._persons(about, scopes))
         listed = self._listed(facts, scopes)
         if below is None:
             return listed
@@ -134,7 +139,10 @@ class FactCalls:
             mentioned_type = self._type_by_mentions(name, scopes)
             entity = replace(entity, type=mentioned_type or entity.type)
         count, hits = self._mentions(names, scopes, now)
-        about = entity_info.about(entity, facts, count, hits, aware(now).date())
+        together = self._together(entity.name, facts, scopes)
+        about = entity_info.about(
+            entity, facts, count, hits, aware(now).date(), together
+        )
         return replace(about, unknown_scopes=facts.unknown_scopes)
 
     @rebuild_if_damaged
@@ -302,8 +310,23 @@ class FactCalls:
                 return [fact for _, fact in facts], set()
             name = facts_fact.folded(entity)
             names = rows.resolve_entity(index.connection, scope_ids, name)
+            names |= rows.person_called(index.connection, scope_ids, entity)
             facts = rows.facts_about(index.connection, scope_ids, names)
             return [fact for _, fact in facts], names
+
+    def _persons(
+        self, facts: "Iterable[Fact]", scopes: Sequence[str]
+    ) -> frozenset[str]:
+        """The persons among the entities that `knows` relates."""
+        keys = {
+            facts_fact.folded(name)
+            for fact in facts
+            if fact.predicate == "knows"
+            for name in (fact.subject, fact.object)
+        }
+        index = self.vault.indexing.index()
+        scope_ids = index.scope_ids(scopes)
+        return rows.persons_among(index.connection, scope_ids, keys)
 
     def _listed(self, facts: "Iterable[Fact]", scopes: Sequence[str]) -> "FactList":
         """The facts as an answer, which names the scopes that have no note."""
@@ -380,6 +403,28 @@ class FactCalls:
                 facts_fact.folded(name.removeprefix("@")),
             )
         return max(counts, key=lambda kind: (counts[kind], kind), default="")
+
+    def _together(
+        self, name: str, facts: "Iterable[Fact]", scopes: Sequence[str]
+    ) -> "dict[frozenset[str], Together]":
+        """Count the chunks that name both entities of a relationship."""
+        own = facts_fact.folded(name)
+        others = {
+            facts_fact.folded(other): other
+            for fact in facts
+            for other in (fact.subject, fact.object)
+            if fact.predicate in inference.RELATIONSHIPS
+        }
+        others.pop(own, None)
+        with self.vault.lock:
+            index = self.vault.indexing.index()
+            scope_ids = index.scope_ids(scopes)
+            return {
+                frozenset((own, key)): inference.Together(
+                    *fts_search.naming_both(index.connection, scope_ids, name, other)
+                )
+                for key, other in sorted(others.items())[:MOST_RELATED]
+            }
 
     def _mentions(
         self,

@@ -3,7 +3,7 @@
 A module apart from the calls, so that a program without fact calls does not load it.
 """
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from datetime import date
 from typing import TYPE_CHECKING
@@ -23,7 +23,12 @@ from vault_memory.rules.facts.fact import (
     valid_on,
 )
 from vault_memory.rules.facts.fact_page import FactRules, is_writable
-from vault_memory.rules.facts.inference import Strength, strengths, with_inverse
+from vault_memory.rules.facts.inference import (
+    Strength,
+    Together,
+    strengths,
+    with_inverse,
+)
 from vault_memory.rules.facts.relevance import PromptWords, relevant
 
 if TYPE_CHECKING:
@@ -189,6 +194,7 @@ def about(
     mentions: int,
     hits: "tuple[Hit, ...]",
     today: date,
+    together: Mapping[frozenset[str], Together],
 ) -> About:
     """Builds the answer about an entity."""
     return About(
@@ -197,7 +203,7 @@ def about(
         entity.aliases,
         entity.summary,
         facts,
-        tuple(strengths(facts, today)),
+        tuple(strengths(facts, today, together)),
         mentions,
         hits,
     )

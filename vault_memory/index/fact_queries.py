@@ -14,11 +14,13 @@ from vault_memory.lazy import lazy_module
 
 if TYPE_CHECKING:
     from vault_memory.rules.facts import fact as facts_fact
+    from vault_memory.rules.facts import persons as facts_persons
     from vault_memory.rules.facts import relevance
     from vault_memory.rules.facts.fact import Fact
     from vault_memory.rules.facts.relevance import PromptWords
 else:
     facts_fact = lazy_module("vault_memory.rules.facts.fact")
+    facts_persons = lazy_module("vault_memory.rules.facts.persons")
     relevance = lazy_module("vault_memory.rules.facts.relevance")
 
 _COLUMNS = (
@@ -114,7 +116,47 @@ def entities_in(
     for key, entity in rows:
         if prompt.names(key):
             names.update((key, entity))
+    for word in prompt.first_names():
+        names |= person_called(connection, scope_ids, word)
     return names
+
+
+def person_called(
+    connection: Connection,
+    scope_ids: Sequence[int],
+    word: str,
+) -> set[str]:
+    """Return the folded name of the only person of these scopes with a first name.
+
+    Empty when there are several, or the word is not written like a name.
+    """
+    if not facts_persons.may_be_first_name(word):
+        return set()
+    first = facts_fact.folded(word.removeprefix("@"))
+    # All names that begin with the word and a space: "!" is the character after the space.
+    bounds = (f"{first} ", f"{first}!")
+    parts = [
+        f"(f.{column} = ? OR f.{column} >= ? AND f.{column} < ?)"
+        for column in ("subject_key", "object_key")
+    ]
+    condition = f" AND ({' OR '.join(parts)})"
+    matches = _read(connection, scope_ids, condition, (first, *bounds) * 2)
+    name = facts_persons.person_called(first, [fact for _, fact in matches])
+    return {name} if name else set()
+
+
+def persons_among(
+    connection: Connection,
+    scope_ids: Sequence[int],
+    keys: Collection[str],
+) -> frozenset[str]:
+    """Return which of these folded names are persons."""
+    if not keys:
+        return frozenset()
+    names = marks(tuple(keys))
+    condition = f" AND (f.subject_key IN {names} OR f.object_key IN {names})"
+    matches = _read(connection, scope_ids, condition, (*keys, *keys))
+    return facts_persons.persons(fact for _, fact in matches)
 
 
 def resolve_entity(

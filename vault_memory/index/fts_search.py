@@ -11,6 +11,7 @@ line decide between equal scores.
 
 import math
 from collections.abc import Collection, Mapping, Sequence
+from datetime import date
 from heapq import nlargest
 from typing import TYPE_CHECKING, Any, NamedTuple
 from weakref import WeakSet
@@ -21,6 +22,7 @@ from vault_memory.index.exclusion import Exclusion
 from vault_memory.index.filters import Filters, chunks_in, notes_with
 from vault_memory.index.query_cache import CachedScopes, Row, cache_of
 from vault_memory.rules.search import scoring as ranking
+from vault_memory.rules.search import tokens
 from vault_memory.rules.search.tokens import is_run, without_last_letters, words
 
 if TYPE_CHECKING:
@@ -427,6 +429,30 @@ def passing(
 def count(connection: Connection, scope_ids: Sequence[int], filters: Filters) -> int:
     """Return how many chunks of these scopes pass the filters."""
     return len(passing(connection, scope_ids, filters))
+
+
+def naming_both(
+    connection: Connection,
+    scope_ids: Sequence[int],
+    first: str,
+    second: str,
+) -> tuple[int, date | None]:
+    """Return how many chunks name both entities, and the day of the newest of them."""
+    filters = Filters(entity=first)
+    filters.prepare(connection)
+    conditions, values = chunk_conditions(filters)
+    rows = connection.execute(
+        "SELECT count(*), max(c.date)"
+        " FROM note n"
+        " CROSS JOIN chunk c ON c.note = n.id"
+        f" WHERE {notes_with(scope_ids)}"
+        " AND n.kind <> 'facts'"
+        f" AND {chunks_in(scope_ids)}{conditions}"
+        " AND names(?, c.heading, c.who, c.text)",
+        (*values, tokens.clean(second)),
+    )
+    count, newest = rows.fetchone() or (0, None)
+    return int(count), date.fromisoformat(newest) if newest else None
 
 
 def chunk_conditions(filters: Filters) -> tuple[str, list[object]]:

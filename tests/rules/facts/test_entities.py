@@ -16,14 +16,16 @@ from vault_memory.rules.facts.entities import (
     type_of,
     without_overlaps,
 )
-from vault_memory.rules.facts.fact import Fact, read_facts
+from vault_memory.rules.facts.fact import Fact, read_fact, read_facts
 from vault_memory.rules.facts.inference import (
     INVERSE,
     RELATIONSHIPS,
+    Together,
     strength,
     strengths,
     with_inverse,
 )
+from vault_memory.rules.facts.persons import may_be_first_name, person_called
 from vault_memory.rules.facts.relevance import relevant
 
 PAGE = b"""## acme corp
@@ -154,3 +156,55 @@ def test_relevant_facts_are_limited_and_the_persons_own_come_first():
         "zed"
     ]
     assert len(relevant(facts, "alice")) == 8
+
+
+def facts_of(*lines: str, scope: str = "user:ann") -> list[Fact]:
+    facts = []
+    for line in lines:
+        subject, _, statement = line.partition(" · ")
+        facts.append(read_fact(statement, subject, scope))
+    return [fact for fact in facts if fact is not None]
+
+
+def test_a_first_name_means_the_only_person_who_has_it():
+    one = facts_of("Sarah Nilsen · works_at: Acme")
+    two = [*one, *facts_of("ann · friend_of: Sarah Berg")]
+    alias = [*one, *facts_of("Sarah Nilsen · also_known_as: Sarah N.")]
+
+    assert person_called("Sarah", one) == "sarah nilsen"
+    assert person_called("@sarah", alias) == "sarah nilsen"
+    assert person_called("Sarah", two) == ""
+    assert person_called("Sarah", [*one, *facts_of("Sarah · lives_in: Oslo")]) == ""
+    assert person_called("Oslo", facts_of("Oslo Airport · is_a: location")) == ""
+    assert not may_be_first_name("sarah")
+    assert may_be_first_name("@sarah")
+
+
+def test_persons_know_each_other_and_no_town_knows_a_person():
+    facts = facts_of(
+        "ann · knows: bo",
+        "ann · knows: Oslo",
+        "bo · lives_in: Oslo",
+        "Oslo · is_a: town",
+    )
+
+    inverse = [fact for fact in with_inverse(facts) if fact.predicate == "knows"]
+
+    assert [(fact.subject, fact.object) for fact in inverse] == [
+        ("ann", "bo"),
+        ("ann", "Oslo"),
+        ("bo", "ann"),
+    ]
+
+
+def test_chunks_that_name_both_make_a_relationship_stronger():
+    facts = facts_of("ann · friend_of: bo (since 2020-01-01)")
+    both = frozenset(("ann", "bo"))
+    today = date(2026, 5, 25)
+
+    def value(chunks: int, newest: date | None = None) -> float:
+        [one] = strengths(facts, today, {both: Together(chunks, newest)})
+        return one.strength
+
+    assert value(0) < value(5) < value(50) == value(500)
+    assert value(5, date(2020, 6, 1)) < value(5, today)

@@ -1,7 +1,7 @@
 """Commands of facts: list and add them, correct, end, delete and confirm them."""
 
 import sys
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import asdict, dataclass
 from datetime import date
 from typing import TYPE_CHECKING, Any, TypeVar
@@ -29,8 +29,10 @@ if TYPE_CHECKING:
     from vault_memory.api.vault_memory import VaultMemory
     from vault_memory.contract import Source
     from vault_memory.facts.entity_info import About, FactChange
+    from vault_memory.rules.facts import unclear
     from vault_memory.rules.facts.fact import Fact
 else:
+    unclear = lazy_module("vault_memory.rules.facts.unclear")
     facts_json = lazy_module("vault_memory.api.facts_json")
 
 Function = TypeVar("Function", bound=Callable[..., Any])
@@ -149,7 +151,7 @@ def _entity_text(info: "About") -> str:
     lines = [f"{title}, named in {_places(info.mentions)}"]
     if info.summary:
         lines.append(info.summary)
-    lines += map(_line, info.facts)
+    lines += _lines(info.facts)
     for hit in info.hits:
         if hit.text:
             first_line = hit.text.splitlines()[0]
@@ -427,13 +429,19 @@ def _day(value: str | None) -> date | None:
 
 
 def _listing(listed: Sequence["Fact"]) -> str:
-    return "\n".join(map(_line, listed)) or "nothing is known"
+    return "\n".join(_lines(listed)) or "nothing is known"
 
 
-def _line(fact: "Fact") -> str:
+def _lines(facts: "Iterable[Fact]") -> list[str]:
+    facts = list(facts)
+    values = unclear.unclear_values(facts)
+    return [_line(fact, values) for fact in facts]
+
+
+def _line(fact: "Fact", values: "Mapping[str, tuple[str, ...]]") -> str:
     label = styled(fact.id if fact.text else "(follows)", dim=True)
     subject = styled(fact.subject, bold=True)
-    return f"{label:<10}  {subject}  {fact.line()}"
+    return f"{label:<10}  {subject}  {unclear.shown_line(fact, values)}"
 
 
 def _places(count: int) -> str:

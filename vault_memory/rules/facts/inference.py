@@ -1,12 +1,14 @@
 """Derives inverse facts and the strength of relationships when facts are read. Pure."""
 
 import math
-from collections.abc import Iterable
+from collections.abc import Collection, Iterable, Mapping
 from dataclasses import dataclass, replace
 from datetime import date
 from operator import attrgetter
+from typing import NamedTuple
 
 from vault_memory.rules.facts.fact import Fact, folded, identified
+from vault_memory.rules.facts.persons import persons
 
 RELATIONSHIPS = (
     "works_at",
@@ -66,19 +68,34 @@ class Strength:
     strength: float
 
 
-def with_inverse(facts: Iterable[Fact]) -> list[Fact]:
-    """Returns the facts and their inverses, except those that the page states itself."""
+def with_inverse(
+    facts: Iterable[Fact], people: Collection[str] | None = None
+) -> list[Fact]:
+    """Returns the facts and their inverses, except those that the page states itself.
+
+    `people`: folded names of persons; only between them is `knows` symmetric. None: as the facts
+    show.
+    """
     stated = list(facts)
+    if people is None:
+        people = persons(stated)
     triples = set(map(_triple, stated))
     for fact in tuple(stated):
         predicate = INVERSE.get(fact.predicate)
-        if not predicate:
+        if not predicate or not _is_invertible(fact, people):
             continue
         inverse = (folded(fact.object), predicate, folded(fact.subject))
         if inverse not in triples:
             triples.add(inverse)
             stated.append(_inverted(fact, predicate))
     return stated
+
+
+def _is_invertible(fact: Fact, people: Collection[str]) -> bool:
+    """Returns whether the inverse follows: one may know a person, a town or a language."""
+    if fact.predicate != "knows":
+        return True
+    return folded(fact.subject) in people and folded(fact.object) in people
 
 
 def _inverted(fact: Fact, predicate: str) -> Fact:
@@ -103,22 +120,48 @@ def strength(count: int, days: int, confidence: float) -> float:
     return COUNT * (1 - 1 / (1 + count)) + RECENCY * recency + CONFIDENCE * confidence
 
 
-def strengths(facts: Iterable[Fact], today: date) -> list[Strength]:
-    """Returns the strength of each relationship in the facts, the strongest first."""
+MOST_CHUNKS = 50
+"""Chunks that count as mentions of a relationship"""
+
+
+class Together(NamedTuple):
+    """How often chunks name both entities of a relationship."""
+
+    chunks: int = 0
+    newest: date | None = None
+
+
+def strengths(
+    facts: Iterable[Fact],
+    today: date,
+    together: Mapping[frozenset[str], Together] | None = None,
+) -> list[Strength]:
+    """Returns the strength of each relationship in the facts, the strongest first.
+
+    `together`: by the folded names of both entities.
+    """
     mentions: dict[_Triple, list[Fact]] = {}
     for fact in facts:
         if fact.predicate in RELATIONSHIPS:
             mentions.setdefault(_triple(fact), []).append(fact)
-    relationships = [_relationship(group, today) for group in mentions.values()]
+    chunks = together or {}
+    relationships = [
+        _relationship(group, today, chunks.get(frozenset((subject, value)), Together()))
+        for (subject, _, value), group in mentions.items()
+    ]
     relationships.sort(key=attrgetter("subject", "predicate", "object"))
     relationships.sort(key=attrgetter("strength"), reverse=True)
     return relationships
 
 
-def _relationship(mentions: list[Fact], today: date) -> Strength:
-    last_day = max(_last_day(fact, today) for fact in mentions)
+def _relationship(mentions: list[Fact], today: date, together: Together) -> Strength:
+    days = [_last_day(fact, today) for fact in mentions]
+    if together.newest is not None:
+        days.append(min(together.newest, today))
+    last_day = max(days)
     confidence = max(fact.confidence for fact in mentions)
-    value = strength(len(mentions), (today - last_day).days, confidence)
+    count = max(len(mentions), min(MOST_CHUNKS, together.chunks))
+    value = strength(count, (today - last_day).days, confidence)
     latest = mentions[-1]
     return Strength(latest.subject, latest.predicate, latest.object, round(value, 6))
 

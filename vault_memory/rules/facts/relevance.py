@@ -1,15 +1,20 @@
 """Chooses the facts for a prompt: the person's own, and those about names in the prompt. Pure."""
 
+import re
 import unicodedata
 from collections.abc import Iterable
 
 from vault_memory.rules.facts.fact import Fact, begins, folded
+from vault_memory.rules.facts.persons import may_be_first_name
 from vault_memory.rules.search import tokens
 
 LEAD = 6
 """The number of first words by which a name is looked up"""
 MOST_WORDS = 2_000
 """Of a longer prompt, only so many of its last words are read"""
+
+
+_WORD = re.compile(r"@?[^\W\d_][\w'’-]*")
 
 
 class PromptWords:
@@ -19,6 +24,7 @@ class PromptWords:
         composed = unicodedata.normalize("NFC", tokens.clean(text))
         self.text = composed.casefold()
         self._folded = tokens.folded(text)
+        self._raw = text
 
     def leads(self) -> frozenset[str]:
         """Returns the leads of all names that the prompt may contain."""
@@ -31,6 +37,11 @@ class PromptWords:
                 name = " ".join(words[start:end])
                 leads.add(name)
         return frozenset(leads)
+
+    def first_names(self) -> frozenset[str]:
+        """Returns the words that may be first names: capitalised, or with `@`."""
+        words = _WORD.findall(unicodedata.normalize("NFC", self._raw))[-MOST_WORDS:]
+        return frozenset(word for word in words if may_be_first_name(word))
 
     def names(self, name: str) -> bool:
         """Returns whether the prompt contains a name."""

@@ -152,6 +152,11 @@ def compared(text: str) -> Compared:
     )
 
 
+def is_lost(text: str) -> bool:
+    """Returns whether a newer statement replaced an item."""
+    return "conf:" in text and parse_item(text).conf <= LOST
+
+
 def may_have_twin(new: Compared, note: str, jaccard: float = JACCARD) -> bool:
     """Returns whether a note has enough words of a text for an item that says the same."""
     if not new.words:
