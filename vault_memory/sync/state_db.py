@@ -84,6 +84,8 @@ class SyncState:
 
     def __init__(self, connection: Connection) -> None:
         self._connection = connection
+        # Fault: the name of a note may contain what the user forgot. It must not remain
+        # in free pages of the file.
         connection.pragma("secure_delete", True)
         migrate(connection, [statements(text) for text in STEPS])
 
@@ -299,6 +301,8 @@ class SyncState:
             "DELETE FROM absent WHERE side = ? AND path = ?", returned
         )
         self._connection.executemany("INSERT INTO absent VALUES (?, ?, ?)", new)
+        # Fault (B50): a clock that was set back would make an absence begin in the
+        # future, and no deletion would ever count as seen twice.
         return {path: min(float(previous.get(path, now)), now) for path in current}
 
     def missing_since(self, side: str) -> dict[str, float]:

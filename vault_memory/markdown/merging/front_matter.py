@@ -67,7 +67,7 @@ class _ValueReader:
         match = _key(line)
         if match:
             self._key = match[1]
-            # Merging by key would lose one of two lines with the same key.
+            # Fault: merging by key would lose one of two lines with the same key.
             if self._key in self._rows:
                 return False
         elif line.strip():
@@ -123,7 +123,7 @@ def _merge_value(
     """Return the value of a key: the one that changed; theirs where both did."""
     if ours in (base, theirs):
         return theirs
-    # What they deleted and we changed stays.
+    # Fault: one side deleted the key, and the other changed it. The change stays.
     if theirs in (base, None):
         return ours
     return theirs

@@ -125,7 +125,8 @@ def _runs(base: Lines, side: Lines) -> list[Run]:
         anchors = _anchors(base[first:end], side[side_first:side_end])
         if anchors:
             pending += _ranges_between(anchors, stretch)
-        # A full comparison is quadratic: a note of a million equal lines would take hours.
+        # Fault (H122): a full comparison is quadratic. A note of a million equal lines
+        # would take hours.
         elif end - first <= SMALL and side_end - side_first <= SMALL:
             runs += _compare_in_full(base, side, stretch)
     return sorted(runs)

@@ -158,7 +158,7 @@ class _Writer:
             is_in_list = before.kind == after.kind == "item"
             is_at_edge = before.kind == "start" or after.kind == "end"
             gap = [] if is_in_list or is_at_edge else [self.newline]
-        # Without a blank line two paragraphs would be read as one.
+        # Fault: without a blank line two paragraphs would be read as one.
         if not gap and not _may_touch(before.kind, after.kind):
             gap = [self.newline]
         self._write_blank(self.merge.theirs, gap)
@@ -204,8 +204,8 @@ def write(
 ) -> bytes | None:
     """Return the bytes of the result; None where they would not be read as these units."""
     raw = _Writer(merge).write(units, front)
-    # Units that no version has together may change their meaning: a line after a paragraph
-    # can become its continuation.
+    # Fault (A21): units that no version has together may change their meaning. A line
+    # after a paragraph can become its continuation.
     note = parse_note(raw)
     if note is None or (note.front is None) != (front is None):
         return None

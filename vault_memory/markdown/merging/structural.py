@@ -199,6 +199,7 @@ class StructuralMerge(MergeState):
         self, base: bytes, ours: bytes, theirs: bytes
     ) -> MergedLines | None:
         """Merge the lines below an item as notes of their own; None where that is not possible."""
+        # Fault (H122): a note of 50,000 nested items would end in a RecursionError.
         if self.depth >= DEEPEST:
             return None
         versions = [parse_note(text) for text in (base, ours, theirs)]
@@ -241,6 +242,9 @@ class StructuralMerge(MergeState):
         )
         for thread in our_threads:
             key = fold_key(self.ours, self.units.ours[thread])
+            # Fault (A12, A17): the bot and a person may add the same item at once. Each
+            # item of theirs drops one of ours, so that what a person wrote twice stays
+            # twice.
             if remaining[key] > 0:
                 remaining[key] -= 1
                 del self.merged[thread], self.homes[thread]
@@ -290,6 +294,8 @@ class StructuralMerge(MergeState):
 
     def _bring_back_sections(self, stranded: dict[int, list[bytes]]) -> None:
         for section, texts in stranded.items():
+            # Fault (A16): a person deleted the section while the bot added to it. Its
+            # new lines would be lost with the section.
             self._restore_heading(section)
             conflict = FieldConflict(b"\n".join(texts), b"", RETURNED)
             self.conflicts.append(

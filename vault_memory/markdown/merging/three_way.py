@@ -72,6 +72,8 @@ def merge(
     base_note = parse_note(base or b"")
     our_note = parse_note(ours)
     their_note = parse_note(theirs)
+    # Fault (A21): below an open fence or comment, no line is what it looks like. Moved
+    # by structure, a line could leave the fence, or others get into it.
     if not base_note or not our_note or not their_note:
         return _merge_by_lines(base, ours, theirs)
     outcome = _merge_by_structure(base_note, our_note, their_note, mark)
@@ -79,7 +81,7 @@ def merge(
         return outcome
     result = outcome.result
     dropped_texts = (conflict.other for conflict in outcome.conflicts)
-    # A fault of the merge must end in a conflict copy, and not in lost or doubled lines.
+    # A bug of the merge must end in a conflict copy, and not in lost or doubled lines.
     if not invariants.nothing_is_lost(base or b"", ours, theirs, result, dropped_texts):
         return NO_RESULT
     mark_size = _mark_size(outcome.conflicts, mark)

@@ -113,7 +113,8 @@ def shaped_like_instruction(text: str) -> bool:
     """Returns whether a text is worded like an order, also in letters that only a model sees."""
     if _gives_orders(text):
         return True
-    # A person sees a harmless text, and the model also reads the tag characters.
+    # Fault (H123): a person sees a harmless text, and the model also reads the tag
+    # characters.
     invisible = " ".join(_TAG.findall(text)).translate(_TAGS)
     return bool(invisible) and _gives_orders(invisible)
 
@@ -122,7 +123,8 @@ def _gives_orders(text: str) -> bool:
     if not _tries:
         all_patterns = chain.from_iterable(PATTERNS.values())
         _tries.extend((beginnings(pattern), pattern) for pattern in all_patterns)
-    # Invisible letters and wide letters would hide a word from the patterns.
+    # Fault (H123): invisible letters and wide letters would hide a word from the
+    # patterns.
     visible = HIDDEN.sub("", text)
     plain = " ".join(unicodedata.normalize("NFKC", visible).split())
     # The Turkish dotted and dotless i have other lower-case forms.

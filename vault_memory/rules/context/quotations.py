@@ -156,6 +156,8 @@ def answered(text: str, answer: Mapping[str, Any]) -> Answered:
 
 def safe(text: str) -> str:
     """Returns text for a model; unquoted text loses its tags, and its orders are flagged."""
+    # Fault (H123): a text that a caller forgot to quote could close the quotation
+    # before it. Only what this module quoted keeps its tags.
     return text if isinstance(text, Quoted) else plain(text)
 
 

@@ -75,7 +75,8 @@ CLOSING = f"</{NAME}>"
 
 def _attribute(value: str) -> str:
     """Returns a name or heading as an attribute. It is text of people, too, and may give orders."""
-    # A quotation mark would end the attribute, and `>` the tag.
+    # Fault (H123): a quotation mark would end the attribute, and `>` the tag. The rest
+    # of a heading would then speak outside of the quotation.
     text = escaped(value).replace("<", "‹").replace(">", "›").replace('"', "'")
     line = " ".join(text.split())
     if _gives_orders(one_line(value)):
@@ -108,7 +109,8 @@ def _harmless(text: str, sign: re.Match[str]) -> str:
             return bracket
         return sign[0]
     letters, gap = _letters_after(text, sign.end(), _FIRST_AFTER_LESS)
-    # At the end of a line: the next line may be cut away, so that another one follows.
+    # Fault (H123): at the end of a line, the next line may be cut away, so that another
+    # one follows.
     if not letters or _BREAKS.search(gap):
         return less
     if not gap and _NEXT_TO_LESS.match(letters):
@@ -140,7 +142,7 @@ def _ascii_letters_after(
     first: re.Pattern[str],
 ) -> tuple[str, str] | None:
     """Reads plain ASCII without escapes quickly; None for any other text."""
-    # A hostile note of 500,000 brackets took 18 seconds letter by letter.
+    # Fault (H122): a hostile note of 500,000 brackets took 18 seconds letter by letter.
     window = text[position : position + _WINDOW]
     if not window.isascii() or "&" in window or "\\" in window:
         return None
