@@ -30,6 +30,8 @@ SAID = (
     ("mira", "", "I moved to Ostervik last week."),
     ("mira", "", "From now on, give me the wind in Beaufort."),
     ("mira", "", "My sister Anneke works at the harbour."),
+    ("mira", "", "I hate myself."),
+    ("mira", "", "Remember that the spare rope is in the loft."),
     ("tomas", "", "I love sour cherries since that summer."),
     ("tomas", "fogbell", "The bell weighs ninety kilos."),
     ("mira", "fogbell", "Greta rings in the fog."),

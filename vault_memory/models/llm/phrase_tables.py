@@ -209,7 +209,13 @@ _PIECES = {
 @cache
 def tables() -> tuple[Phrases, ...]:
     """Return the tables of all languages; reads them once."""
+    return tuple(map(Phrases, raw_tables()))
+
+
+@cache
+def raw_tables() -> tuple[dict[str, Any], ...]:
+    """Return the content of the files of all languages; reads them once."""
     return tuple(
-        Phrases(tomllib.loads(file.read_text(encoding="utf-8")))
+        tomllib.loads(file.read_text(encoding="utf-8"))
         for file in sorted(FOLDER.glob("*.toml"))
     )

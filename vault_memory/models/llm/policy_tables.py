@@ -6,7 +6,7 @@ from pathlib import Path
 from typing import Any
 
 from vault_memory.errors import ConfigError
-from vault_memory.models.llm.phrase_tables import FOLDER
+from vault_memory.models.llm.phrase_tables import raw_tables
 from vault_memory.rules.learning.policy_cues import PolicyCues
 
 OWN_FOLDER = "phrases"
@@ -26,8 +26,9 @@ def policy_cues(state: Path | None = None) -> PolicyCues:
 
 @cache
 def _load(own: tuple[tuple[str, int], ...]) -> PolicyCues:
-    files = [*sorted(FOLDER.glob("*.toml")), *(Path(name) for name, _ in own)]
-    return PolicyCues(filter(None, map(_table, files)))
+    built_in = [table.get("policy", {}) for table in raw_tables()]
+    added = [_table(Path(name)) for name, _ in own]
+    return PolicyCues(filter(None, [*built_in, *added]))
 
 
 def _table(file: Path) -> dict[str, Any]:

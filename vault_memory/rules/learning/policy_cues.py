@@ -86,7 +86,7 @@ class Cue(NamedTuple):
 
 class _Phrase(NamedTuple):
     reason: str
-    pattern: str
+    text: str
     is_opening: bool
     """whether only opening words may stand before it"""
 
@@ -226,7 +226,7 @@ class PolicyCues:
         patterns: dict[tuple[str, bool], list[str]] = {}
         for phrase in phrases:
             kind = (phrase.reason, phrase.is_opening)
-            patterns.setdefault(kind, []).append(phrase.pattern)
+            patterns.setdefault(kind, []).append(phrase_pattern(phrase.text))
         groups = tuple(
             _Group(
                 reason,
@@ -245,11 +245,10 @@ class PolicyCues:
     ) -> None:
         is_opening = phrase.startswith("^")
         phrase = phrase.removeprefix("^").strip()
-        pattern = phrase_pattern(phrase)
         for first in _beginnings(phrase):
             key = _key_of(first)
             if key:
-                entry = _Phrase(reason, pattern, is_opening)
+                entry = _Phrase(reason, phrase, is_opening)
                 self._phrases.setdefault(key, []).append(entry)
 
 

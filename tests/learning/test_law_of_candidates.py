@@ -1,0 +1,60 @@
+"""Nothing is lost silently: each candidate ends committed, held, duplicate, proposed or named as dropped."""
+
+from datetime import UTC, datetime, timedelta
+from pathlib import Path
+
+from tests.models.llm.test_policy_tables import CUE_REASONS, cases
+from vault_memory.api.vault_memory import VaultMemory
+from vault_memory.learning.learned_rules import rules_in
+from vault_memory.models.llm.phrase_rules import extract, requests_in
+from vault_memory.rules.learning.model_prompt import Excerpt
+from vault_memory.rules.learning.policy_cues import REASONS
+
+NOW = datetime(2026, 5, 25, 8, tzinfo=UTC)
+SENTENCES = [
+    sentence.removeprefix("not: ")
+    for _, _, sentence in cases(*CUE_REASONS, "stable", "other")
+]
+
+
+def is_candidate(text: str) -> bool:
+    """Whether the phrases find something to keep in a turn."""
+    extraction = extract((Excerpt("t1", text, "alice", own=True),))
+    return bool(extraction.memories or requests_in(text) or rules_in(text))
+
+
+def test_each_candidate_ends_somewhere(tmp_path: Path) -> None:
+    (tmp_path / "vault/Users").mkdir(parents=True)
+    environment = {
+        "VAULT_MEMORY_STATE": str(tmp_path / "state"),
+        "VAULT_MEMORY_EMBEDDING_KIND": "off",
+        "VAULT_MEMORY_SLEEP_CYCLE_ZONE": "UTC",
+    }
+    turns: dict[str, str] = {}
+    with VaultMemory.open(tmp_path / "vault", environment=environment) as memory:
+        for number, text in enumerate(SENTENCES):
+            said = memory.record_turn(
+                session=f"s{number}",
+                role="user",
+                user="alice",
+                text=text,
+                now=NOW + timedelta(minutes=number),
+            )
+            turns[str(said.id)] = text
+        slept = memory.sleep(scopes=["user:alice"], now=NOW + timedelta(days=1))
+    [night] = slept.scopes
+    assert night["state"] == "done"
+    named = {drop["ref"] for drop in night["dropped"]}
+    stored = "\n".join(
+        file.read_text()
+        for file in (tmp_path / "vault/Users").rglob("*.*")
+        if "transcripts" not in file.parts
+    )
+    lost = {
+        text
+        for id_, text in turns.items()
+        if is_candidate(text) and id_ not in named and id_ not in stored
+    }
+    assert sum(map(is_candidate, turns.values())) > 40
+    assert lost == set()
+    assert {drop["reason"] for drop in night["dropped"]} <= {*REASONS, "secret"}
