@@ -70,8 +70,8 @@ def _read_password(
 def keep_password(password: str, state: Path) -> Path:
     """Store the password in the state folder, readable only by its owner; return the file."""
     file = state / FILE
-    # Fault (B36): after a power loss an empty file would count as a wrong password, and
-    # lock the account out.
+    # Fault (B36): a power loss may leave an empty file, and the server never shows an
+    # app password again.
     state_file.write(file, password + "\n", durable=True)
     return file
 

@@ -29,8 +29,8 @@ def open_foreign(path: Path) -> Connection:
     flags = apsw.SQLITE_OPEN_READONLY | apsw.SQLITE_OPEN_URI
     try:
         connection = apsw.Connection(
-            # Fault: an ordinary reader creates a log beside the file, and another
-            # program's backup would copy that.
+            # Fault: an ordinary reader of a database with a write-ahead log creates
+            # files beside it.
             f"file:{quote(os.path.abspath(path))}?mode=ro&immutable=1",
             flags=flags,
         )

@@ -266,8 +266,8 @@ class EditCommand:
             "planned_after": self.planned_after,
         }
         fields |= self.action.fields()
-        # Fault: an op is whatever the caller sent. `repr` makes a text of a value that
-        # JSON lacks, so that the record is kept.
+        # Fault: a caller may send any value as an op. `repr` makes a text of a value
+        # that JSON lacks, so that the record is kept.
         return json.dumps(fields, default=repr, skipkeys=True).encode()
 
     @classmethod

@@ -96,8 +96,6 @@ def application(
         lifespan=_lifespan_of(mounted.values()),
         exception_handlers={HTTPException: _http_error},
     )
-    # Fault: a redirect names the host of the request, and the client would send its
-    # token there.
     app.router.redirect_slashes = False
     return app
 

@@ -85,8 +85,8 @@ def facts_with_id(
 ) -> list[FactInNote]:
     """Return the facts of these scopes whose ids begin with `prefix`."""
     prefix = prefix.strip().casefold()
-    # Fault: `casefold` makes two letters of one in some scripts, and the prefix would
-    # fit no id or another one.
+    # Fault: an empty prefix would fit every fact. Ids have only ASCII letters and
+    # digits.
     if not prefix.isascii() or not prefix.isalnum():
         return []
     condition = " AND substr(f.fact, 1, ?) = ?"

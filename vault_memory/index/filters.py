@@ -30,8 +30,7 @@ class Filters(NamedTuple):
         """Return conditions on a chunk ``c``, each with AND before it, and their values."""
         conditions = ""
         values: list[object] = []
-        # Fault (F109): SQLite refuses lone surrogates, so each text of a caller is
-        # cleaned.
+        # Fault: SQLite refuses lone surrogates, so each text of a caller is cleaned.
         if self.topic is not None:
             conditions += " AND (c.topic = '' OR c.topic = ? COLLATE NOCASE)"
             values.append(tokens.clean(self.topic))

@@ -71,7 +71,7 @@ def _leave_crumb(index: Index, note: Note) -> int | None:
     try:
         fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
         # Fault (B49): out of memory, the system kills the process without a chance to
-        # clean up. Only what was written before tells the next start.
+        # clean up. The next start can only read what was written before.
         crashes = _crashes(descriptor, note)
         if crashes < MOST_CRASHES:
             _write_crumb(descriptor, note, crashes + 1)

@@ -189,8 +189,8 @@ def _opening_error(error: VaultMemoryError) -> str:
     from pathlib import Path
 
     text = error.message + (f"\n\nhint: {error.hint}" if error.hint else "")
-    # Fault (H126): the model may repeat an error to others. A folder of the machine
-    # contains the name of its user.
+    # Fault: the model may repeat an error to others. A folder of the machine contains
+    # the name of its user.
     return redact_paths.without_paths(text, [str(Path.home())])
 
 

@@ -63,8 +63,8 @@ class Reader:
             self._parser.Parse(b"", True)
         except (expat.ExpatError, ValueError) as error:
             raise NotUnderstood(f"its XML is broken or cut ({error})") from None
-        # Fault (E87): a line whose name was lost stands for a file. Without it, that
-        # file would look deleted.
+        # Fault (E87): a line that lost its name is a file of the folder. Without it,
+        # that file would look deleted.
         if not all(line.href for line in self._lines):
             raise NotUnderstood("a line of the listing names nothing")
         return self._lines

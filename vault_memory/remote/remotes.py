@@ -75,7 +75,7 @@ def _is_nextcloud(
     origin: str, base: str, account: Account, adapter: "BaseAdapter | None"
 ) -> bool:
     """Ask a server whether it is a Nextcloud. Raises ConfigError when it redirects to another address."""
-    # Fault: nobody has confirmed yet that this is the right server. It gets no
+    # Fault: no person has confirmed yet that this is the right server. It gets no
     # password.
     quiet = Account(proxy=account.proxy, ca_file=account.ca_file)
     transport = Transport(origin, quiet, deadline=_DEADLINE, adapter=adapter)

@@ -132,8 +132,7 @@ class _DatabaseImporter:
         try:
             place = self._edits.vault.layout.place(inside(places.facts))
         except VaultMemoryError as error:
-            # Fault (H119): a name of the database may not be possible as the name of a
-            # folder.
+            # Fault: a name of the database may not be possible as the name of a folder.
             return error.message
         if place is None or (place.kind, place.scope) != ("facts", scope):
             return f"there is no place for {scope!r} in this vault"

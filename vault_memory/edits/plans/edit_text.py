@@ -76,7 +76,7 @@ def plan_text_edit(
     command: EditCommand, edit: object, before: bytes | None, inputs: PlanInputs
 ) -> EditPlan:
     """Returns the plan of an edit, as far as the bot may make it by itself."""
-    # Fault: the edit is whatever a model sent.
+    # Fault: a model may send any value as its edit.
     if not isinstance(edit, Mapping):
         return EditPlan(before, before)
     op: dict[str, Any] = {"op": edit.get("op")}

@@ -190,8 +190,8 @@ def _is_followed_by_heading(doc: SectionedDoc, index: int, region: Region) -> bo
 def _text_of_note(doc: SectionedDoc) -> bytes:
     """Returns the bytes of a note. Raises OpRefused when they are not UTF-8."""
     raw = render(doc)
-    # Fault (H122): positions in bytes that are not UTF-8 differ between the parser and
-    # other programs.
+    # Fault: a line in UTF-8 among other bytes would make a note that no program reads
+    # as one text.
     if not is_text(raw):
         raise OpRefused("not_text")
     return raw
@@ -344,8 +344,8 @@ def _find_item(texts: tuple[str, ...], op: ItemOp) -> int | None:
                 return index
         return None
     matches = [index for index, text in enumerate(texts) if pattern in folded(text)]
-    # Fault: which of the items is meant is unclear. To take the first would change a
-    # line that nobody named.
+    # Fault: which of the items is meant is unclear. To take the first could change a
+    # line that the op does not mean.
     if len(matches) > 1:
         raise OpRefused("multiple_matches")
     return matches[0] if matches else None

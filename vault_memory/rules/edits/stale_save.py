@@ -69,8 +69,8 @@ def classify_save(
         return ACCEPTED
     if _is_reworded(missing, saved, head, base):
         return ACCEPTED
-    # Fault (A7): an old buffer also lacks what people added since. Nobody deletes all
-    # of that by chance.
+    # Fault (A7): an old buffer also lacks what people added since. A person hardly
+    # deletes all of that by chance.
     if older or _lacks_people_too(saved, head, base, added):
         return Verdict("stale", missing)
     # Fault (A8): another person saved a version with the lines, so this one knew them

@@ -198,7 +198,7 @@ class Watcher:
 
     def _notice_sleep(self, now: float) -> None:
         # Fault (B51): a computer that sleeps drops the events of other computers and of
-        # a remounted disk. The monotonic clock stands still meanwhile.
+        # a remounted disk. The monotonic clock stops meanwhile.
         ahead = self._wall() - now
         if abs(ahead - self._ahead) > SLEPT:
             self._queue.rescan("the computer slept, or its clock was set")

@@ -214,8 +214,8 @@ def _move_verify_put(
     except FileExistsError:
         # An editor created the note again while it was moved away.
         return TargetChanged(moved)
-    # Fault (B33): the temporary tells recovery that nothing was put in place. The
-    # note's name must be on the disk before the temporary goes.
+    # Fault (B33): while the temporary exists, recovery knows that nothing was put in
+    # place. The note's name must be on the disk before the temporary goes.
     files.fsync(folder)
     unlink_durably(files, folder, temp)
     return TargetChanged()

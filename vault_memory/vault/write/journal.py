@@ -429,8 +429,8 @@ def _salvage(damaged: Path, connection: Connection) -> None:
         "SELECT op_id, path FROM ops WHERE phase != 'done' AND content != ''"
         " AND content NOT IN (SELECT revision FROM blobs)"
     ).fetchall()
-    # Fault (B45): a write whose text is lost can only be dropped. Carried out, it would
-    # empty the note.
+    # Fault (B45): the text of such a write is nowhere any more. It is dropped, and its
+    # note is named.
     connection.executemany(
         "DELETE FROM ops WHERE op_id = ?", [(op_id,) for op_id, _ in lost]
     )

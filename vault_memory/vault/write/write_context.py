@@ -264,8 +264,8 @@ class WriteContext:
             for op_id, note in acknowledged.items():
                 self.journal.acknowledge(op_id, note)
             yield
-        # Fault (B33): before the commit, a crash would forget these files. So nobody
-        # looks at them earlier.
+        # Fault (B33): before the commit, a crash would forget these files. So they are
+        # looked at only afterwards.
         for entry in self._uncommitted:
             self.new_displaced[entry.place] = entry
         self._forgettable -= places

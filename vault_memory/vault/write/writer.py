@@ -377,8 +377,8 @@ class Writer:
         blocked: set[str] = set()
         for write in self.journal.ops("pending"):
             real = real_path(self._context.files, write.path)
-            # Fault: a link that leads out of the vault now, or an earlier write to the
-            # same note that still waits.
+            # Fault (A30): a link may lead out of the vault by now. A later write must
+            # not overtake an earlier one that still waits.
             if real is None or real in blocked or path not in (None, write.path):
                 continue
             write = replace(write, path=real)
