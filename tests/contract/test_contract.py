@@ -135,7 +135,7 @@ def test_the_schema_of_a_tool_has_no_null_title_or_reference():
     assert schema["properties"]["mode"] == {
         "type": "string",
         "enum": schema["properties"]["mode"]["enum"],
-        "description": "How to rank; else as `[recall]` says",
+        "description": "How to rank, such as `recent` or `important`; else as `[recall]` says",
     }
 
 

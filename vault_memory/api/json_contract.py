@@ -54,7 +54,7 @@ MOST_ALSO = 5
 
 
 def of_search(answer: "SearchAnswer") -> "answers.SearchAnswerJson":
-    """Return the answer of `search`; it has `left_out` only with `--why`."""
+    """Return the answer of `search`; it has `left_out` if anything was left out."""
     payload: answers.SearchAnswerJson = {
         "hits": [of_hit(hit) for hit in answer.hits],
         "freshness": of_freshness(answer.freshness),
@@ -86,6 +86,8 @@ def of_hit(hit: "Hit") -> "answers.HitJson":
             {"note": copy.note, "lines": list(copy.lines), "date": copy.date}
             for copy in hit.also[:MOST_ALSO]
         ]
+    if hit.state:
+        payload["state"] = hit.state
     if hit.why is not None:
         terms = {name: round(term, 4) for name, term in hit.why.terms.items()}
         payload["why"] = {"terms": terms, "arms": dict(hit.why.arms)}

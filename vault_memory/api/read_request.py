@@ -35,14 +35,14 @@ def question_options(question: SearchQuestion) -> SearchOptions:
         until=question.until,
         kinds=tuple(question.kinds or ()),
         copies=question.copies,
+        mode=question.mode,
+        archived=question.archived,
     )
 
 
 def search_options(request: SearchRequest) -> SearchOptions:
     """Return the options of a search."""
-    return question_options(request)._replace(
-        mode=request.mode, why=request.why, session=request.session
-    )
+    return question_options(request)._replace(why=request.why, session=request.session)
 
 
 def context_options(request: ContextBody) -> ContextOptions:

@@ -134,18 +134,17 @@ class VaultMemory(VaultParts):
         kinds: Collection[str] = (),
         why: bool = False,
         copies: bool = False,
+        archived: bool = False,
         session: str | None = None,
         refresh: bool = True,
     ) -> "SearchAnswer":
         """Find the chunks that answer `query` best, in the notes of `scopes` and no others.
 
         `mode` is by default `[recall] mode`. Vectors take part once `warm` was called; without
-        them each mode uses words, and `freshness.semantic` says so. `since` and `until` are
-        inclusive. `why` explains scores. Lines that say the same are one hit, unless `copies`.
-        `session` is the open conversation, whose own turns are left out. `refresh` first updates
-        the index; leave that to a daemon where one runs. `unknown_scopes` have no note.
-
-        Raises UsageError for an unknown mode or a wrong scope.
+        them each mode uses words. `why` explains scores. Lines that say the same are one hit,
+        unless `copies`. Faded items are left out, unless `archived`. `session` is the open
+        conversation, whose own turns are left out. `refresh` first updates the index; leave that
+        to a daemon where one runs. Raises UsageError for an unknown mode or a wrong scope.
         """
         options = SearchOptions(
             mode=mode,
@@ -158,6 +157,7 @@ class VaultMemory(VaultParts):
             kinds=kinds,
             why=why,
             copies=copies,
+            archived=archived,
             session=session,
             refresh=refresh,
         )

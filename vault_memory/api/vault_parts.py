@@ -55,6 +55,7 @@ class VaultParts:
         self.layout = vault.layout
         self.searcher = searcher or SearchCalls(vault)
         self.conversations = ConversationCalls(vault)
+        self.searcher.is_incognito = self.conversations.is_incognito
         self.edits = EditCalls(vault, owner_words=self.conversations.owner_words)
         self.conflicts = ConflictCalls(self.edits)
         self.facts = FactCalls(self.edits, self.searcher)

@@ -41,7 +41,7 @@ CONTEXT_VALUES = (
     "budget",
     "confirmation",
 )
-SEARCH_FLAGS = ("json", "quiet", "private", "why", "copies")
+SEARCH_FLAGS = ("json", "quiet", "private", "why", "copies", "archived")
 CONTEXT_FLAGS = ("json", "quiet", "private", "all")
 
 Daemon = Callable[[str, "dict[str, Any]"], "Any"]
@@ -111,6 +111,7 @@ def _search_request(arguments: Arguments) -> "dict[str, Any]":
         "kinds": list(arguments.all("kind")),
         "why": "why" in arguments.options,
         "copies": "copies" in arguments.options,
+        "archived": "archived" in arguments.options,
     }
     for name in ("since", "until"):
         if arguments.all(name):

@@ -111,6 +111,9 @@ def _details(hit: "HitJson") -> str:
         hit["date"],
         hit["scope"],
     ]
+    state = hit.get("state", "active")
+    if state != "active":
+        details.append(state)
     copies = hit.get("copies")
     if copies:
         details.append(f"{copies} copies")

@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from vault_memory.context.live_notes import Authors
     from vault_memory.index.store import Index
     from vault_memory.search import query as search_query
-    from vault_memory.search.results import Answer
+    from vault_memory.search.results import Answer, Hit
 else:
     blocks = lazy_module("vault_memory.context.blocks")
     gather = lazy_module("vault_memory.context.gather")
@@ -121,11 +121,13 @@ class ContextCalls:
         # Named before the notes are read: a note that is indexed meanwhile still counts as stale.
         unread = self._searcher.unread_notes()
         ask = None if why_not else self._ask(index, moment, request.session)
+        read: list[Hit] = []
         with folder.held(), index.reading():
             notes = live_notes.LiveNotes(folder, self._authors, index.revision_of)
-            block = gather.build(index, notes, request, ask)
+            block = gather.build(index, notes, request, ask, read)
             freshness = self._searcher.freshness_of(index, unread)
             unknown_scopes = self._searcher.unknown_scopes(index, request.scopes)
+        self._searcher.note_reads(read, moment, request.session)
         omitted = [blocks.Cut(*entry) for entry in block.cut]
         if why_not:
             omitted.append(blocks.Cut("recalled", why_not))
@@ -166,6 +168,7 @@ class ContextCalls:
                 session=session,
                 cues=recall.dialogue_cues,
                 gated=True,
+                lifecycle=self._searcher.lifecycle,
             )
             return self._searcher.answer(index, query)
 

@@ -56,17 +56,23 @@ def build(
     notes: LiveNotes,
     request: ContextRequest,
     ask: Ask | None,
+    read: "list[Hit] | None" = None,
 ) -> Assembled:
-    """Builds the block for a prompt. With `ask` None nothing is recalled."""
+    """Builds the block for a prompt. With `ask` None nothing is recalled.
+
+    Adds to `read` the recalled hits of the block that fade.
+    """
     gatherer = _Gatherer(index, notes, request, ask)
     block = assemble.assemble(gatherer.quotations(), request.budget)
     cut_kinds = {kind for kind, _ in block.cut}
     if "memory" in cut_kinds and gatherer.may_shorten_memory:
         # The budget cuts MEMORY.md from its end, where the line that answers may be.
         excerpts = request._replace(only_excerpts=True)
-        shorter = build(index, notes, excerpts, gatherer.ask)
+        shorter = build(index, notes, excerpts, gatherer.ask, read)
         if any(kind == "memory" for kind, _, _ in shorter.lengths):
             return shorter
+    if read is not None:
+        read += [hit for text, hit in gatherer.fading if text in block.text]
     unreadable = [
         (_kind_of(index, path), reason) for path, reason in notes.unreadable.items()
     ]
@@ -108,6 +114,8 @@ class _Gatherer:
         can_recall = request.most_lines and self._query.strip()
         self.ask = ask if can_recall else None
         """None when there is nothing to look up"""
+        self.fading: list[tuple[str, Hit]] = []
+        """recalled lines of items that fade, as they would be quoted"""
         self.omitted = [
             ("user", OTHERS_READ.format(name=name)) for name in request.closed_people
         ]
@@ -376,7 +384,10 @@ class _Gatherer:
                 # Someone edited the note after the index read it.
                 missing += 1
             elif self._is_news(hit, current):
-                lines.append(_line(hit, current))
+                line = _line(hit, current)
+                lines.append(line)
+                if hit.key:
+                    self.fading.append((line.labelled().text, hit))
             if len(lines) == self._request.most_lines:
                 break
         return lines, missing

@@ -37,8 +37,20 @@ SearchedKind = Literal[
     "transcript",
 ]
 """Kinds of notes that search reads"""
-SearchMode = Literal["balanced", "keyword", "semantic", "rrf"]
+SearchMode = Literal[
+    "balanced",
+    "keyword",
+    "semantic",
+    "rrf",
+    "recent",
+    "important",
+    "historical",
+    "comprehensive",
+    "general",
+]
 """How the hits of a search are ranked"""
+ItemState = Literal["active", "stale", "archived", "deleted"]
+"""How far an item has faded; `deleted` ones are still in their notes"""
 SemanticState = Literal["ready", "warming", "off"]
 """Whether vectors take part in a search"""
 Purpose = Literal["chat", "briefing"]

@@ -11,6 +11,7 @@ from msgspec import Meta
 from vault_memory.contract import (
     CutJson,
     FreshnessJson,
+    ItemState,
     NightState,
     RemainingJson,
     RememberOutcome,
@@ -83,6 +84,12 @@ class HitJson(TypedDict):
     also: NotRequired[
         Annotated[list[CopyJson], Meta(description="The first of the other lines")]
     ]
+    state: NotRequired[
+        Annotated[
+            ItemState,
+            Meta(description="With `archived`: how far the item has faded"),
+        ]
+    ]
     why: NotRequired[WhyJson]
 
 
@@ -94,7 +101,10 @@ class SearchAnswerJson(TypedDict):
     left_out: NotRequired[
         Annotated[
             dict[str, int],
-            Meta(description="With `why`: how many chunks each filter excludes"),
+            Meta(
+                description="How many chunks have faded, by state; with `why` also how "
+                "many each filter excludes"
+            ),
         ]
     ]
     unknown_scopes: NotRequired[UnknownScopes]

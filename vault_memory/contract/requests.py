@@ -90,6 +90,17 @@ class SearchQuestion(Struct, frozen=True, forbid_unknown_fields=True):
     copies: Annotated[
         bool, Meta(description="Each line that says the same as another is a hit, too")
     ] = False
+    mode: Annotated[
+        SearchMode | None,
+        Meta(
+            description="How to rank, such as `recent` or `important`; "
+            "else as `[recall]` says"
+        ),
+    ] = None
+    archived: Annotated[
+        bool,
+        Meta(description="Also items that have faded; each hit says its `state`"),
+    ] = False
 
 
 class SearchArguments(SearchQuestion, frozen=True, forbid_unknown_fields=True):
@@ -103,9 +114,6 @@ class SearchArguments(SearchQuestion, frozen=True, forbid_unknown_fields=True):
 class SearchRequest(SearchQuestion, frozen=True, forbid_unknown_fields=True):
     """A question, filters for the answer, and how to rank it."""
 
-    mode: Annotated[
-        SearchMode | None, Meta(description="How to rank; else as `[recall]` says")
-    ] = None
     why: Annotated[bool, Meta(description="Explain the score of each hit")] = False
     session: Annotated[
         Line | None,

@@ -11,6 +11,7 @@ from msgspec import Meta
 from vault_memory.contract import (
     CutJson,
     FreshnessJson,
+    ItemState,
     RemainingJson,
     RememberOutcome,
     RemovedJson,
@@ -41,6 +42,11 @@ class ToolHit(TypedDict):
     ]
     also: NotRequired[
         Annotated[list[CopyJson], Meta(description="The first of the other lines")]
+    ]
+    state: NotRequired[
+        Annotated[
+            ItemState, Meta(description="With `archived`: how far the item has faded")
+        ]
     ]
 
 

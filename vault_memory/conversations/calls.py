@@ -212,6 +212,10 @@ class ConversationCalls:
         is_hidden = mode == "incognito" or self._is_incognito(turn)
         return None if line.get("silent") or is_hidden else turn
 
+    def is_incognito(self, session: str) -> bool:
+        """Whether a conversation leaves no trace; only the process that records it knows."""
+        return any(session == incognito for incognito, _ in self._incognito)
+
     def _is_incognito(self, turn: "Turn") -> bool:
         return (turn.session, turn.user) in self._incognito
 

@@ -15,6 +15,9 @@ from vault_memory.rules.paths.scopes import READ_BY_ALL, check_scopes
 from vault_memory.search.open_vault import OpenVault
 
 if TYPE_CHECKING:
+    from collections.abc import Iterable
+
+    from vault_memory.config.sections import LifecycleSettings
     from vault_memory.contract.status_answers import StatsJson
     from vault_memory.index import vector_cache, vectors
     from vault_memory.index.store import Index
@@ -22,15 +25,25 @@ if TYPE_CHECKING:
     from vault_memory.ingest import embed_pending
     from vault_memory.ingest.lifecycle import Progress
     from vault_memory.markdown import document
-    from vault_memory.search import candidates, index_counts, note_reports
+    from vault_memory.search import (
+        candidates,
+        hot_cache,
+        index_counts,
+        item_reads,
+        note_reports,
+    )
     from vault_memory.search import freshness as search_freshness
     from vault_memory.search import query as search_query
     from vault_memory.search.candidates import VectorArm
     from vault_memory.search.freshness import Freshness, SearchAnswer
+    from vault_memory.search.hot_cache import HotCache
+    from vault_memory.search.item_reads import ItemReads
     from vault_memory.search.note_reports import IndexReport, NoteList, NoteText
     from vault_memory.search.query import SearchQuery
-    from vault_memory.search.results import Answer
+    from vault_memory.search.results import Answer, Hit
 else:
+    hot_cache = lazy_module("vault_memory.search.hot_cache")
+    item_reads = lazy_module("vault_memory.search.item_reads")
     vector_cache = lazy_module("vault_memory.index.vector_cache")
     vectors = lazy_module("vault_memory.index.vectors")
     embed_pending = lazy_module("vault_memory.ingest.embed_pending")
@@ -58,6 +71,7 @@ class SearchOptions(NamedTuple):
     kinds: Collection[str] = ()
     why: bool = False
     copies: bool = False
+    archived: bool = False
     session: str | None = None
     refresh: bool = True
 
@@ -76,11 +90,16 @@ class SearchCalls:
         """the vectors of searched scopes, in a process that keeps them in memory"""
         self._missing: tuple[tuple[str, str, int], int, float] | None = None
         self._count_lasts = 0.0
+        self.is_incognito: Callable[[str], bool] = lambda session: False
+        """tells whether a conversation leaves no trace; the recorder of conversations sets it"""
+        self._reads: ItemReads | None = None
+        self._cache: HotCache | None = None
 
     def fork(self, vault: OpenVault, *, resident: bool) -> "SearchCalls":
         """Make the calls of a forked vault; `resident` keeps vectors in memory."""
         fork = SearchCalls(vault)
         fork.unread_notes = lambda: self.unread_notes()
+        fork.is_incognito = lambda session: self.is_incognito(session)
         if resident:
             fork.matrices = vector_cache.Matrices()
             fork._count_lasts = RESIDENT_COUNT_SECONDS
@@ -184,6 +203,8 @@ class SearchCalls:
             session=options.session or "",
             why=options.why,
             copies=options.copies,
+            archived=options.archived,
+            lifecycle=self.lifecycle,
             cues=recall.dialogue_cues,
         )
         pending = vault.pending.index()
@@ -192,12 +213,33 @@ class SearchCalls:
         # One read transaction: a note that is named as stale and the text of the hits are of the same moment.
         with index.reading():
             answer = self.answer(index, request, pending)
-            return search_freshness.SearchAnswer(
+            result = search_freshness.SearchAnswer(
                 answer.hits,
                 self.freshness_of(index, unread),
                 answer.left_out,
                 self.unknown_scopes(index, scopes),
             )
+        self.note_reads(answer.hits, request.now, options.session)
+        return result
+
+    @property
+    def lifecycle(self) -> "LifecycleSettings | None":
+        """How items fade; None when the configuration says that none does."""
+        settings = self.vault.config.lifecycle
+        return settings if settings.enabled else None
+
+    def note_reads(
+        self,
+        hits: "Iterable[Hit]",
+        moment: datetime,
+        session: str | None,
+    ) -> None:
+        """Note which fading items an answer returned, unless its conversation is incognito."""
+        items = [(hit.scope, hit.key) for hit in hits if hit.key]
+        if items and not self.is_incognito(session or ""):
+            if self._reads is None:
+                self._reads = item_reads.ItemReads(self.vault.state.path)
+            self._reads.note(items, moment.date())
 
     def answer(
         self,
@@ -205,7 +247,31 @@ class SearchCalls:
         query: "SearchQuery",
         pending: "Index | None" = None,
     ) -> "Answer":
-        """Answer a query with vectors when an embedder is loaded, else by keywords."""
+        """Answer a query with vectors when an embedder is loaded, else by keywords.
+
+        The answer may come from the hot cache.
+        """
+        if pending is not None or self._has_stale_notes(index):
+            return self._computed(index, query, pending)
+        if self._cache is None:
+            self._cache = hot_cache.HotCache()
+        embedder = self.vault.semantic.embedder
+        key = hot_cache.key_of(query, embedder.fingerprint if embedder else "")
+        answer = self._cache.get(index, key)
+        if answer is None:
+            answer = self._computed(index, query, None)
+            self._cache.put(index, key, answer)
+        return answer
+
+    def _has_stale_notes(self, index: "Index") -> bool:
+        return bool(self.unread_notes() or self.vault.indexing.behind or index.stale())
+
+    def _computed(
+        self,
+        index: "Index",
+        query: "SearchQuery",
+        pending: "Index | None",
+    ) -> "Answer":
         vector_arm = self._vector_arm()
         if vector_arm is not None:
             try:

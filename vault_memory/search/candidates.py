@@ -23,6 +23,7 @@ if TYPE_CHECKING:
     from vault_memory.index import vectors
     from vault_memory.index.vector_cache import Matrices
     from vault_memory.index.vectors import Likeness
+    from vault_memory.search.fading_items import FadingItems
 else:
     vectors = lazy_module("vault_memory.index.vectors")
 
@@ -66,7 +67,9 @@ class CandidateRequest(NamedTuple):
     most: int
     waiting: PendingHits | None = None
     without: Exclusion = fts_search.NO_CHUNKS
-    """the turns of the open conversation"""
+    """the turns of the open conversation, and items that have faded"""
+    fading: "FadingItems | None" = None
+    """the states of items; None when no item of the vault fades"""
 
     @property
     def words(self) -> list[str]:

@@ -9,6 +9,8 @@ RESCORED = 60
 """Of so many of the best chunks the text is read for cues"""
 DIGITS = 9
 RANKED_ARMS = ("text", "vector", "entity")
+COMPLETE = ("cosine", "semantic", *RANKED_ARMS)
+"""Terms of modes whose terms are the complete sum"""
 _NO_TERMS: scoring.TextTerms = (0.0, 0.0, 0.0)
 
 
@@ -82,7 +84,8 @@ def _bases(
     likeness = candidates.likeness
     entities = candidates.arms.get("entity", {})
     speaker_terms: dict[str, float] = {"": 0.0}
-    for place, _, date, who, text in candidates.rows.values():
+    faded = request.fading.states if request.fading else {}
+    for place, id_, date, who, text in candidates.rows.values():
         score = weights.length * length_term(len(text))
         if place in terms:
             score += weigh(terms[place], weights)
@@ -96,6 +99,8 @@ def _bases(
             score += weights.date
         if place in entities:
             score += weights.entity
+        if id_ in faded:
+            score += weights.faded
         yield -score, place
 
 
@@ -111,10 +116,11 @@ def explained(
 ) -> dict[str, float]:
     """Returns all terms of a hit's sum that are not zero, by name."""
     _, place, cues = candidate
-    if not cues.keys().isdisjoint(("cosine", *RANKED_ARMS)):
+    if not cues.keys().isdisjoint(COMPLETE):
         return cues
     weights = request.weights
-    _, _, date, who, text = candidates.rows[place]
+    _, id_, date, who, text = candidates.rows[place]
+    faded = request.fading is not None and id_ in request.fading.states
     terms = candidates.text.get(place, _NO_TERMS)
     own, beside = candidates.likeness.get(place, (0.0, 0.0))
     is_near = query_features.is_near(date, request.features.days)
@@ -128,6 +134,7 @@ def explained(
         "speaker": _speaker_term(request, who),
         "date": weights.date * is_near,
         "entity": weights.entity * has_entity,
+        "faded": weights.faded * faded,
         "length": weights.length * scoring.length_term(len(text)),
         **cues,
     }

@@ -3,17 +3,25 @@
 import math
 import re
 from collections.abc import Iterable, Sequence
+from typing import TYPE_CHECKING
 
+from vault_memory.contract import ItemState
 from vault_memory.database.connection import Connection
 from vault_memory.index import fts_search
 from vault_memory.index.chunk_rows import SEPARATOR
 from vault_memory.index.filters import Filters, chunks_in, marks
+from vault_memory.lazy import lazy_module
 from vault_memory.rules.search import tokens
 from vault_memory.search import fusion, hit_copies
 from vault_memory.search.candidates import CandidateRequest, Candidates, ranks
 from vault_memory.search.fusion import Ranked
 from vault_memory.search.pending_hits import is_waiting, own_ids
 from vault_memory.search.results import Answer, Hit, Why
+
+if TYPE_CHECKING:
+    from vault_memory.search import fading_items
+else:
+    fading_items = lazy_module("vault_memory.search.fading_items")
 
 MOST_TIES = 100
 """Hits with the score of the last one; the first of them by note and line are returned"""
@@ -41,10 +49,12 @@ def answer(
     limit: int,
     why: bool,
     copies: bool = False,
+    archived: bool = False,
 ) -> Answer:
     """Returns the best `limit` of `ranked` as hits; equal scores by note and line.
 
-    Unless `copies` is true, chunks that say the same are one hit.
+    Unless `copies` is true, chunks that say the same are one hit. With `archived`, hits have
+    the states of their items.
     """
     groups = [[candidate] for candidate in ranked]
     if not copies:
@@ -57,7 +67,7 @@ def answer(
         if group[0][0] <= last_score
         for candidate in group
     ]
-    hits = _hits(request, candidates, best, why=why)
+    hits = _hits(request, candidates, best, why=why, archived=archived)
     if request.waiting:
         hits = _without_written(hits)
     hits.sort(key=_score_and_place)
@@ -66,7 +76,7 @@ def answer(
     return Answer(
         tuple(hits[:limit]),
         {arm: len(scores) for arm, scores in candidates.arms.items()},
-        left_out(request) if why else {},
+        _left_out(request, why=why),
         tuple(request.words),
     )
 
@@ -81,10 +91,14 @@ def _hits(
     best: Sequence[Ranked],
     *,
     why: bool,
+    archived: bool,
 ) -> list[Hit]:
     """Reads the chunks of these candidates. Skips one that is in none of the scopes."""
     ids = {place: candidates.rows[place][1] for _, place, _ in best}
     details = _all_details(request, list(ids.values()))
+    keys: dict[int, str] = {}
+    if request.fading is not None:
+        keys = fading_items.keys_of(request.connection, ids.values())
     hits = []
     for candidate in best:
         score, place, _ = candidate
@@ -95,6 +109,8 @@ def _hits(
                 -score,
                 _why(request, candidates, candidate) if why else None,
                 pending=is_waiting(chunk_id),
+                key=keys.get(chunk_id, ""),
+                state=_state(request, chunk_id) if archived else None,
             )
             hits.append(hit)
     return hits
@@ -106,6 +122,8 @@ def _hit(
     why: Why | None,
     *,
     pending: bool,
+    key: str,
+    state: ItemState | None,
 ) -> Hit:
     path, first, last, heading, date, scope, kind, body = details
     return Hit(
@@ -119,7 +137,20 @@ def _hit(
         score=score,
         why=why,
         pending=pending,
+        key=key,
+        state=state,
     )
+
+
+def _state(request: CandidateRequest, chunk_id: int) -> ItemState:
+    states = request.fading.states if request.fading else {}
+    return states.get(chunk_id, "active")
+
+
+def _left_out(request: CandidateRequest, *, why: bool) -> dict[str, int]:
+    """Counts the chunks that have faded, and with `why` those that each filter excludes."""
+    faded = dict(request.fading.left_out) if request.fading else {}
+    return (left_out(request) if why else {}) | faded
 
 
 def _without_written(hits: list[Hit]) -> list[Hit]:

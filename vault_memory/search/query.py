@@ -8,6 +8,7 @@ from vault_memory.errors import UsageError
 from vault_memory.index import fact_queries
 from vault_memory.index.exclusion import exclusion, turns_of
 from vault_memory.index.filters import Filters
+from vault_memory.index.schema import has_stamps
 from vault_memory.index.store import Index
 from vault_memory.lazy import lazy_module
 from vault_memory.rules.search import date_expressions, query_features, scoring, tokens
@@ -18,10 +19,20 @@ from vault_memory.search.relevance_gate import RelevanceGate
 from vault_memory.search.results import MODES, Answer
 
 if TYPE_CHECKING:
+    from vault_memory.config.sections import LifecycleSettings
     from vault_memory.rules.conversations import turn
+    from vault_memory.search import composite_ranking, fading_items
 else:
     turn = lazy_module("vault_memory.rules.conversations.turn")
+    composite_ranking = lazy_module("vault_memory.search.composite_ranking")
+    fading_items = lazy_module("vault_memory.search.fading_items")
 
+COMPOSITE_MODES = frozenset(
+    {"recent", "important", "historical", "comprehensive", "general"}
+)
+"""Modes that rank the hits of `balanced` once more"""
+ARCHIVED_MODES = frozenset({"historical", "comprehensive"})
+"""Modes that include archived items"""
 LONGEST_QUERY = 50_000
 """Letters; of a longer query only the end is used"""
 
@@ -54,6 +65,10 @@ class SearchQuery(NamedTuple):
     """whether chunks that say the same are hits of their own"""
     gated: bool = False
     """whether there are no hits when even the best has little to do with the text"""
+    lifecycle: "LifecycleSettings | None" = None
+    """how items fade; None: no item does"""
+    archived: bool = False
+    """whether faded items are included, with their states"""
 
 
 def search(
@@ -77,6 +92,7 @@ def search(
     index.connection.execute("SAVEPOINT search")
     try:
         request = _without_session(request, query.session)
+        request = _without_faded(request, query)
         gathered = candidates.gather(
             request,
             index,
@@ -86,6 +102,12 @@ def search(
         ranked = fusion.ranked(request, gathered, query.mode)
         if query.gated and not RelevanceGate(request, gathered).is_open(ranked):
             ranked = []
+        if query.mode in COMPOSITE_MODES:
+            shares = composite_ranking.SHARES[query.mode]
+            today = query.now.date()
+            ranked = composite_ranking.reranked(
+                request, gathered, ranked, shares, query.lifecycle, today
+            )
         return hits.answer(
             request,
             gathered,
@@ -93,6 +115,7 @@ def search(
             limit=query.limit,
             why=query.why,
             copies=query.copies,
+            archived=query.archived,
         )
     finally:
         index.connection.execute("RELEASE search")
@@ -147,6 +170,27 @@ def _without_session(request: CandidateRequest, session: str) -> CandidateReques
     connection, scope_ids = request.connection, request.scope_ids
     turns = turns_of(connection, scope_ids, turn.heading_of(session))
     return request._replace(without=exclusion(connection, scope_ids, turns))
+
+
+def _without_faded(request: CandidateRequest, query: SearchQuery) -> CandidateRequest:
+    """Returns the request with the states of items, and without the faded ones."""
+    # A command that runs for a moment need not load this module for a vault without stamps.
+    if query.lifecycle is None or not has_stamps(request.connection):
+        return request
+    leave_out = frozenset({"archived", "deleted"})
+    if query.mode in ARCHIVED_MODES:
+        leave_out = frozenset({"deleted"})
+    if query.archived:
+        leave_out = frozenset()
+    items = fading_items.fading_items(
+        request.connection,
+        request.scope_ids,
+        query.lifecycle,
+        query.now.date(),
+        leave_out,
+    )
+    without = fading_items.joined(request.without, items.without)
+    return request._replace(without=without, fading=items)
 
 
 def _aliases(

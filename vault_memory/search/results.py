@@ -4,7 +4,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import NamedTuple, get_args
 
-from vault_memory.contract import SearchMode
+from vault_memory.contract import ItemState, SearchMode
 
 MODES: tuple[SearchMode, ...] = get_args(SearchMode)
 
@@ -47,6 +47,10 @@ class Hit:
     why: Why | None = None
     pending: bool = False
     """waits to be written into the note; `lines` is where it will be"""
+    state: ItemState | None = None
+    """how far the item has faded; None unless the search includes faded items"""
+    key: str = ""
+    """the content key of an item that fades; empty for any other text"""
     copies: int = 1
     """chunks that say the same, this one included"""
     also: tuple[Copy, ...] = ()
@@ -61,6 +65,7 @@ class Answer:
     arms: Mapping[str, int] = field(default_factory=dict)
     """how many candidates each arm brought"""
     left_out: Mapping[str, int] = field(default_factory=dict)
-    """with `why`: for each filter, how many chunks of the scopes it excludes by itself"""
+    """how many chunks of the scopes have faded, by state; with `why` also how many each filter
+    excludes by itself"""
     terms: tuple[str, ...] = ()
     """the words of the query; `excerpt` finds them in a hit"""

@@ -61,7 +61,8 @@ else:
 @click.option(
     "--mode",
     metavar="MODE",
-    help="How to search: balanced, keyword, semantic or rrf.",
+    help="How to rank: balanced, keyword, semantic or rrf; or recent, important, historical, "
+    "comprehensive or general.",
 )
 @click.option(
     "--limit",
@@ -78,6 +79,11 @@ else:
     "--why",
     is_flag=True,
     help="Show how each score is made up, and how many hits each filter removed.",
+)
+@click.option(
+    "--archived",
+    is_flag=True,
+    help="Include items that have faded, and show the state of each hit.",
 )
 @click.option(
     "--copies",

@@ -211,6 +211,8 @@ def _hit(hit: Answer) -> Quoted:
             about[name] = hit[name]
     if "copies" in hit:
         about["copies"] = str(hit["copies"])
+    if "state" in hit:
+        about["state"] = hit["state"]
     return quotation(hit["kind"], about, hit["text"])
 
 
@@ -222,6 +224,8 @@ def _hit_as_data(hit: Answer) -> dict[str, Any]:
     if "copies" in hit:
         data["copies"] = hit["copies"]
         data["also"] = [dict(copy) for copy in hit["also"]]
+    if "state" in hit:
+        data["state"] = hit["state"]
     return data
 
 

@@ -7,11 +7,10 @@ reads and the date. So a rebuilt index ranks the same, and decay is never compou
 import math
 from collections.abc import Mapping
 from datetime import date, timedelta
-from typing import Literal, NamedTuple
+from typing import NamedTuple
 
 from vault_memory.config.sections import LifecycleSettings, StabilitySettings
-
-State = Literal["active", "stale", "archived", "deleted"]
+from vault_memory.contract import ItemState
 
 OTHERS = "others"
 """Stands for every type without a stability of its own"""
@@ -93,7 +92,7 @@ def state(
     type_: str,
     reads: int,
     settings: LifecycleSettings,
-) -> State:
+) -> ItemState:
     """Returns the state of an item that fades."""
     left = retention(days, type_, reads, settings)
     if left >= settings.stale:
@@ -123,7 +122,7 @@ def state_on(
     vitality: Vitality,
     today: date,
     settings: LifecycleSettings,
-) -> State:
+) -> ItemState:
     """Returns the state of an item on a day."""
     return state(age(vitality, today), vitality.type, vitality.reads, settings)
 

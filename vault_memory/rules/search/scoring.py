@@ -30,6 +30,7 @@ class Weights(NamedTuple):
     empty: float = -2.5
     length: float = 0.07
     entity: float = 0.4
+    faded: float = -0.1
 
 
 WEIGHTS = Weights()

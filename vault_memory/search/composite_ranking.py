@@ -1,0 +1,147 @@
+"""Ranks the balanced candidates by shares of relevance, recency, retention and importance."""
+
+import json
+from collections.abc import Mapping, Sequence
+from datetime import date
+from typing import Any, NamedTuple
+
+from vault_memory.config.sections import LifecycleSettings
+from vault_memory.database.connection import Connection
+from vault_memory.markdown.items import parse_item
+from vault_memory.rules.learning import fading
+from vault_memory.rules.learning.stamps import ALWAYS, IF_FACTS_FADE
+from vault_memory.search.candidates import CandidateRequest, Candidates, in_order
+from vault_memory.search.fading_items import vitality
+from vault_memory.search.fusion import DIGITS, Ranked
+
+TRANSCRIPT = "transcript"
+
+
+class Shares(NamedTuple):
+    """How much each term counts; together they are 1."""
+
+    semantic: float
+    """the score of the balanced ranking, as a share of the best one"""
+    recency: float
+    """falls slowly with the days since the item was last learned, supported or read"""
+    decay: float
+    """the retention of the item; 1 if it never fades"""
+    importance: float
+    confidence: float
+    """`conf` of the item, else 1"""
+
+
+SHARES: Mapping[str, Shares] = {
+    "recent": Shares(0.30, 0.50, 0.10, 0.07, 0.03),
+    "important": Shares(0.40, 0.10, 0.10, 0.35, 0.05),
+    "historical": Shares(0.50, 0.05, 0.25, 0.15, 0.05),
+    "comprehensive": Shares(0.45, 0.15, 0.15, 0.20, 0.05),
+    "general": Shares(0.35, 0.20, 0.20, 0.20, 0.05),
+}
+
+
+class _Stamped(NamedTuple):
+    """What the index says about the item of a chunk."""
+
+    kind: str
+    type: str | None
+    """None without a stamp; then so are the next two"""
+    learned: str | None
+    by_bot: int | None
+    supports: int
+    fades: int
+    read_days: int
+    last_read: str
+
+
+_UNKNOWN = _Stamped("", None, None, None, 1, 0, 0, "")
+
+
+def reranked(
+    request: CandidateRequest,
+    candidates: Candidates,
+    ranked: Sequence[Ranked],
+    shares: Shares,
+    settings: LifecycleSettings | None,
+    today: date,
+) -> list[Ranked]:
+    """Returns candidates of the balanced ranking in the order of these shares.
+
+    Without `settings` nothing fades.
+    """
+    highest = max((-negative for negative, _, _ in ranked), default=0.0)
+    ids = [candidates.rows[place][1] for _, place, _ in ranked]
+    stamped = _stamped(request.connection, ids)
+    new_ranks: list[Ranked] = []
+    for negative, place, _ in ranked:
+        row = candidates.rows[place]
+        item = stamped.get(row[1], _UNKNOWN)
+        values = _values(item, row[2], row[4], settings, today)
+        relevance = max(0.0, -negative / highest) if highest > 0 else 0.0
+        values = values._replace(semantic=relevance)
+        terms = {
+            name: share * value
+            for name, share, value in zip(Shares._fields, shares, values, strict=True)
+        }
+        new_ranks.append((-round(sum(terms.values()), DIGITS), place, terms))
+    return in_order(request, new_ranks)
+
+
+def _values(
+    item: _Stamped,
+    day: str | None,
+    text: str,
+    settings: LifecycleSettings | None,
+    today: date,
+) -> Shares:
+    """Returns the terms of a chunk without their shares, each from 0 to 1."""
+    fields = parse_item(text)
+    is_turn = item.kind == TRANSCRIPT
+    last = _last_day(item, day)
+    decay = 1.0
+    if settings is not None and item.type and last and _fades(item, settings):
+        alive = vitality(item.type, last, item.read_days, item.last_read)
+        decay = fading.retention_on(alive, today, settings)
+    return Shares(
+        semantic=0.0,
+        # A text without a day may be of any age.
+        recency=fading.recency(_age(last, today)) if last else 0.0,
+        decay=decay,
+        importance=fading.importance(
+            "" if is_turn else fields.type,
+            item.kind,
+            confirmed=fields.confirmed and not is_turn,
+            by_person=not item.by_bot and not is_turn,
+            support=item.supports,
+        ),
+        confidence=1.0 if is_turn else fields.conf,
+    )
+
+
+def _last_day(item: _Stamped, day: str | None) -> str:
+    """Returns when a text was last learned, supported or read; empty when it is unknown."""
+    return max(item.learned or day or "", item.last_read)
+
+
+def _age(last: str, today: date) -> int:
+    return max(0, (today - date.fromisoformat(last)).days)
+
+
+def _fades(item: _Stamped, settings: LifecycleSettings) -> bool:
+    return item.fades == ALWAYS or (settings.facts and item.fades == IF_FACTS_FADE)
+
+
+def _stamped(connection: Connection, ids: Sequence[int]) -> dict[int, _Stamped]:
+    """Returns what the index says about these chunks, by id. Waiting text has negative ids."""
+    rows: Any = connection.execute(
+        "SELECT c.id, n.kind, s.type, s.learned, s.by_bot,"
+        " coalesce(s.supports, 1), coalesce(s.fades, 0),"
+        " coalesce(r.days, 0), coalesce(r.last, '')"
+        " FROM json_each(?) wanted"
+        " CROSS JOIN chunk c ON c.id = wanted.value"
+        " JOIN note n ON n.id = c.note"
+        " LEFT JOIN stamp s ON s.chunk = c.id"
+        " LEFT JOIN read_count r ON r.scope = s.scope AND r.key = s.key",
+        (json.dumps(list(ids)),),
+    )
+    return {row[0]: _Stamped(*row[1:]) for row in rows}
