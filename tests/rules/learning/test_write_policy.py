@@ -5,7 +5,7 @@ from itertools import product
 from typing import get_args
 
 import pytest
-from hypothesis import given
+from hypothesis import example, given
 from hypothesis import strategies as st
 
 from tests.models.llm.test_policy_tables import CUE_REASONS, cases
@@ -60,6 +60,7 @@ def test_each_candidate_gets_one_repeatable_decision(
     assert decide(labelled, CUES) == decision
 
 
+@example(Candidate("memory", "loves loud music", turns=("Hm.",)), Labels("sensitive"))
 @given(candidates, labels)
 def test_a_label_never_loosens_a_decision(candidate: Candidate, labels: Labels) -> None:
     labelled = decide(replace(candidate, labels=labels), CUES)
