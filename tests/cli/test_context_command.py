@@ -148,3 +148,22 @@ def test_the_daemon_gives_the_same_block_and_includes_the_latest_save(
         vault.write("Users/ann/bot/config/USER.md", "# Ann\n\n- Keeps goats\n")
 
         assert "Keeps goats" in vault.ok("context", "--user", "ann")["text"]
+
+
+def test_the_block_of_a_past_day_is_made_of_the_notes_of_that_day(outside: Outside):
+    outside.quick = True
+    outside.write("Users/ann/bot/config/USER.md", "# Ann\n")
+    for day, home in (("2026-05-10", "Oslo"), ("2026-05-15", "Bergen")):
+        fact = ("add-fact", "ann", "lives_in", home, "--user", "ann")
+        outside.ok(*fact, "--from", day, "--now", day)
+
+    def block(*options: str) -> str:
+        now = ("--now", "2026-05-20")
+        return str(outside.ok("context", "--user", "ann", *now, *options)["text"])
+
+    assert "Bergen" in block()
+    assert "Oslo" in block("--as-of", "2026-05-12")
+    assert "Bergen" not in block("--as-of", "2026-05-12")
+    assert (
+        outside.run("context", "--as-of", "2026-06-20", "--now", "2026-05-20").code == 2
+    )

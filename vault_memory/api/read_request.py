@@ -53,4 +53,5 @@ def context_options(request: ContextBody) -> ContextOptions:
         session=request.session,
         confirmation=request.confirmation,
         automatic=request.automatic,
+        as_of=request.as_of,
     )

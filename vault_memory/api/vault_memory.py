@@ -164,10 +164,7 @@ class VaultMemory(VaultParts):
         return self.searcher.search(query, scopes, options)
 
     def warm(self) -> str:
-        """Load the embedder, so that vectors take part in search.
-
-        Returns the reason when that is impossible, else an empty text.
-        """
+        """Load the embedder for search. Returns the reason when that is impossible, else ""."""
         return self.searcher.warm()
 
     def scopes(self) -> list[str]:
@@ -196,6 +193,7 @@ class VaultMemory(VaultParts):
         automatic: bool = False,
         private: bool = False,
         now: datetime | None = None,
+        as_of: date | None = None,
         refresh: bool = True,
     ) -> "ContextBlock":
         """Compose the memory block for a prompt: quotations of the notes as they are now.
@@ -206,7 +204,7 @@ class VaultMemory(VaultParts):
         left out. `confirmation` is the task that the user has just confirmed. With `automatic`,
         as for a hook, lines are looked up only as `[memory_search]` allows. When `scopes` name a
         channel, all its members read the answer: notes of persons are left out unless `private`.
-        Raises UsageError.
+        `as_of` makes the block of the end of an earlier day. Raises UsageError.
         """
         options = ContextOptions(
             purpose=purpose,
@@ -216,6 +214,7 @@ class VaultMemory(VaultParts):
             automatic=automatic,
             private=private,
             now=now,
+            as_of=as_of,
             refresh=refresh,
         )
         return self._prompts.context(prompt, scopes, options)

@@ -59,7 +59,7 @@ class VaultParts:
         self.edits = EditCalls(vault, owner_words=self.conversations.owner_words)
         self.conflicts = ConflictCalls(self.edits)
         self.facts = FactCalls(self.edits, self.searcher)
-        self._prompts = ContextCalls(self.searcher)
+        self._prompts = ContextCalls(self.searcher, self.edits)
 
     def __getattr__(self, name: str) -> Any:
         """Make `learning`, `source`, `forgetting`, `transfer` or `sync` when it is first used.

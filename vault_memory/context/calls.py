@@ -1,11 +1,11 @@
 """The call that a bot begins each turn with: the memory block for its prompt."""
 
 from collections.abc import Sequence
-from datetime import datetime
+from datetime import date, datetime
 from typing import TYPE_CHECKING, NamedTuple, get_args
 
 from vault_memory.contract import Purpose
-from vault_memory.edits.calls import aware
+from vault_memory.edits.calls import EditCalls, aware
 from vault_memory.errors import UsageError
 from vault_memory.index.retry_on_corruption import rebuild_if_damaged
 from vault_memory.lazy import lazy_module
@@ -16,6 +16,7 @@ if TYPE_CHECKING:
     from vault_memory.context import blocks, gather, live_notes
     from vault_memory.context.blocks import Ask, ContextBlock, ContextRequest
     from vault_memory.context.live_notes import Authors
+    from vault_memory.context.past import as_of
     from vault_memory.index.store import Index
     from vault_memory.search import query as search_query
     from vault_memory.search.results import Answer, Hit
@@ -23,6 +24,7 @@ else:
     blocks = lazy_module("vault_memory.context.blocks")
     gather = lazy_module("vault_memory.context.gather")
     live_notes = lazy_module("vault_memory.context.live_notes")
+    as_of = lazy_module("vault_memory.context.past.as_of")
     search_query = lazy_module("vault_memory.search.query")
 
 PURPOSES: tuple[Purpose, ...] = get_args(Purpose)
@@ -39,6 +41,7 @@ class ContextOptions(NamedTuple):
     private: bool = False
     now: datetime | None = None
     refresh: bool = True
+    as_of: date | None = None
 
 
 DEFAULT_CONTEXT = ContextOptions()
@@ -47,8 +50,10 @@ DEFAULT_CONTEXT = ContextOptions()
 class ContextCalls:
     """Compose memory blocks from the notes of one vault."""
 
-    def __init__(self, searcher: SearchCalls) -> None:
+    def __init__(self, searcher: SearchCalls, edits: EditCalls | None = None) -> None:
+        """`edits` knows the earlier versions of the notes, for the blocks of past days."""
         self.vault = searcher.vault
+        self._edits = edits
         self._searcher = searcher
         self._authors: Authors | None = None
 
@@ -62,6 +67,10 @@ class ContextCalls:
         """Compose the memory block for a prompt; see `VaultMemory.context`."""
         _check(options.purpose, options.budget)
         check_scopes(scopes)
+        if options.as_of is not None and self._edits is not None:
+            return as_of.context_as_of(
+                self._edits, prompt, scopes, options, options.as_of
+            )
         config = self.vault.config
         if not config.recall.enabled:
             reason = "`[recall] enabled` is false"

@@ -146,6 +146,10 @@ class ContextArguments(Struct, frozen=True, forbid_unknown_fields=True):
             "never cut; 0: no limit"
         ),
     ] = None
+    as_of: Annotated[
+        Day | None,
+        Meta(description="As it was at the end of this day: 2026-01-31"),
+    ] = None
 
 
 class ContextBody(ContextArguments, frozen=True, forbid_unknown_fields=True):

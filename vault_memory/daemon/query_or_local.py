@@ -53,9 +53,11 @@ def context(
 ) -> "ContextBlockJson":
     """Compose the memory block for a prompt. An empty list of scopes gives nothing."""
     arguments = {"prompt": prompt, **_changed(options, DEFAULT_CONTEXT)}
-    answer: ContextBlockJson | None = _ask(memory, "context", arguments, scopes)
-    if answer is not None:
-        return answer
+    # Rebuilding a past day takes seconds, and the daemon answers others meanwhile.
+    if options.as_of is None:
+        answer: ContextBlockJson | None = _ask(memory, "context", arguments, scopes)
+        if answer is not None:
+            return answer
     memory.refresh(progress, briefly=True)
     if prompt.strip() and memory.vault.config.recall.mode in MODES_WITH_MODEL:
         memory.warm()

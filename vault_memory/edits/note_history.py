@@ -8,6 +8,7 @@ from vault_memory.edits.backup_detection import gaps, reverted_notes
 from vault_memory.edits.note_access import NoteAccess
 from vault_memory.edits.versions import NoteVersion, revision_named, versions_of
 from vault_memory.errors import NoteNotFound
+from vault_memory.vault.snapshots import Version
 from vault_memory.vault.write.writer import Writer
 
 
@@ -24,11 +25,14 @@ class NoteHistory:
     def history(self, path: str) -> list[NoteVersion]:
         """Returns the versions of a note, the newest first. Raises NoteNotFound."""
         note = self._access.read(path)
-        chain = self._writer().snapshots.chain(self._access.real(path))
-        versions = versions_of(note, chain, self._trail.of(path))
+        versions = versions_of(note, self.chain(path), self._trail.of(path))
         if not versions:
             raise NoteNotFound(path)
         return versions
+
+    def chain(self, path: str) -> list[Version]:
+        """Returns the versions of a note that were seen, the newest first."""
+        return self._writer().snapshots.chain(self._access.real(path))
 
     def version(self, path: str, prefix: str) -> tuple[str, bytes]:
         """Returns revision and bytes of the version whose revision begins so. Raises UnclearId."""

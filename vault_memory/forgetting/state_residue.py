@@ -17,8 +17,15 @@ ON_SERVER = (
     "the server had a file of this name at the last pass;"
     " run `vault-memory sync --once`, and `forget` again"
 )
-_PUT_ASIDE = ("nights/*.open.json", "drop/*.rejected", "sessions/*/*", "hook.log*")
-"""Files that can be deleted: a night and a session start again, and a rejected line was never recorded"""
+_PUT_ASIDE = (
+    "nights/*.open.json",
+    "drop/*.rejected",
+    "sessions/*/*",
+    "hook.log*",
+    "as-of-*/**/*",
+)
+"""Files that can be deleted: a night and a session start again, a rejected line was never recorded,
+and a past day is rebuilt"""
 
 
 def damaged_files(state: Path) -> list[Path]:

@@ -49,6 +49,7 @@ def context(serving: Serving, arguments: requests.ContextArguments) -> Answered:
         budget=arguments.budget,
         session=serving.open_conversation() or None,
         private=serving.caller.private,
+        as_of=arguments.as_of,
     )
     answer = query_or_local.context(
         serving.memory, arguments.prompt, scopes=serving.reads, options=options

@@ -1,5 +1,6 @@
 """`context`: the memory that a bot gets for a prompt."""
 
+from datetime import date
 from typing import TYPE_CHECKING, Any
 
 import click
@@ -10,6 +11,7 @@ from vault_memory.cli.options import (
     Context,
     NamedScopes,
     common,
+    iso_day,
     private,
     scoped,
 )
@@ -47,6 +49,12 @@ else:
     help="The task that the user has just confirmed; it comes last in the block.",
 )
 @click.option(
+    "--as-of",
+    callback=iso_day,
+    metavar="DATE",
+    help="The block as it was at the end of this day.",
+)
+@click.option(
     "--all",
     "everything",
     is_flag=True,
@@ -75,6 +83,9 @@ def context(
     answer, so a person's own notes need --private. A vault with one person and no
     channel needs no name.
 
+    With --as-of the block is made of the notes of that day. Versions of notes are kept for
+    90 days; further back only the edits of the bot are known. What is unknown is named.
+
     \b
     Example:
       vault-memory context --user mira "where is the spare key?"
@@ -85,10 +96,12 @@ def context(
             "--all excludes --user, --channel and --group",
             hint="give either --all or names",
         )
+    day = options.pop("as_of")
     chosen = {name: value for name, value in options.items() if value is not None}
     block_options = context_calls.ContextOptions(
         private=private or everything,
         now=context.now,
+        as_of=date.fromisoformat(day) if day else None,
         **chosen,
     )
     answer = answer_context(

@@ -1,0 +1,1 @@
+"""What a prompt got on an earlier day: the notes of that day, rebuilt and searched."""
