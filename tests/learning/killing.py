@@ -32,6 +32,7 @@ SAID = (
     ("mira", "", "My sister Anneke works at the harbour."),
     ("mira", "", "I hate myself."),
     ("mira", "", "Remember that the spare rope is in the loft."),
+    ("mira", "", "Which hotel near the harbour of Ostervik takes dogs in July?"),
     ("tomas", "", "I love sour cherries since that summer."),
     ("tomas", "fogbell", "The bell weighs ninety kilos."),
     ("mira", "fogbell", "Greta rings in the fog."),

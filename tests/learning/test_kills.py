@@ -29,6 +29,7 @@ def kill(folder: Path, kills: int, seed: int) -> None:
 
     assert found["faults"] == []
     assert found["steps"] == len(STEPS)
+    assert "Users/mira/memories/sessions/2026-05-25.md" in found["learned"]
     assert found["killed"] >= found["steps"] + kills // 3
     print(found)
 

@@ -248,6 +248,11 @@ class Learning(NamedTuple):
     """Days after which the log of feedback is deleted"""
     jaccard: float = 0.85
     """The share of common words, 0.5 to 1, from which two texts say the same"""
+    episodes: bool = True
+    """Whether each longer conversation is summed up in `memories/sessions`"""
+    episode_days: int = 30
+    """Days after which search leaves out the summary of a conversation, unless a date is
+    named; 0: never"""
 
 
 class Retention(NamedTuple):

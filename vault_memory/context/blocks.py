@@ -13,7 +13,9 @@ if TYPE_CHECKING:
 
 MAIN = "group:main"
 """The group of the workspace at the root"""
-PERSONAL_IN_MAIN = frozenset({"dated", "reflection", "transcript", "user", "rules"})
+PERSONAL_IN_MAIN = frozenset(
+    {"dated", "episode", "reflection", "transcript", "user", "rules"}
+)
 """Kinds of notes in the workspace at the root that belong to its owner alone"""
 
 

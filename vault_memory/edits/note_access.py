@@ -20,7 +20,17 @@ from vault_memory.vault.write.preconditions import HOLD, half_saved
 from vault_memory.vault.write.writer import Writer
 
 CURATED = frozenset(
-    {"user", "channel", "memory", "note", "dated", "facts", "rules", "reflection"}
+    {
+        "user",
+        "channel",
+        "memory",
+        "note",
+        "dated",
+        "episode",
+        "facts",
+        "rules",
+        "reflection",
+    }
 )
 """Kinds of notes that ops may change"""
 PERSONA = "persona"

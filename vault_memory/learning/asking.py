@@ -137,6 +137,9 @@ def _with_turn_ids(
             replace(memory, evidence=cited(memory)) for memory in extraction.memories
         ),
         facts=tuple(replace(fact, evidence=cited(fact)) for fact in extraction.facts),
+        episodes=tuple(
+            replace(episode, evidence=cited(episode)) for episode in extraction.episodes
+        ),
         topics={
             turn_ids.get(short_id, short_id): topic
             for short_id, topic in extraction.topics.items()

@@ -44,6 +44,7 @@ if TYPE_CHECKING:
     from vault_memory.edits.editor import NoteEditor
     from vault_memory.learning.policy.judged import PolicyDeps
     from vault_memory.learning.read_again import DayAgain
+    from vault_memory.learning.summaries.episode_notes import EpisodeDeps
     from vault_memory.models.base import Brain
     from vault_memory.rules.facts.fact_page import FactRules
     from vault_memory.rules.learning.model_prompt import Excerpt, Prompt, Role
@@ -78,6 +79,8 @@ class CycleDeps:
     """is called after a note was written, created or deleted"""
     policy: "PolicyDeps | None" = None
     """None: every candidate is written"""
+    episodes: "EpisodeDeps | None" = None
+    """None: conversations are not summed up"""
     rules: Callable[[tuple["Excerpt", ...]], Extraction] = lambda excerpts: Extraction()
     """finds memories and facts by phrases, whatever the brain answers"""
     embedder: Callable[[], "Embed | None"] = lambda: None

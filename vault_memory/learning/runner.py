@@ -35,6 +35,8 @@ if TYPE_CHECKING:
     from vault_memory.learning.cycle import CycleDeps, CycleRequest
     from vault_memory.learning.policy import at_once, policy_deps
     from vault_memory.learning.schedule import Schedule
+    from vault_memory.learning.summaries import episode_notes
+    from vault_memory.learning.summaries.episode_notes import EpisodeDeps
     from vault_memory.models.llm import (
         channel_phrases,
         factory,
@@ -49,6 +51,7 @@ else:
     conversation_sessions = lazy_module("vault_memory.conversations.sessions")
     checkpoint = lazy_module("vault_memory.learning.checkpoint")
     learning_cycle = lazy_module("vault_memory.learning.cycle")
+    episode_notes = lazy_module("vault_memory.learning.summaries.episode_notes")
     learning_report = lazy_module("vault_memory.learning.report")
     learning_schedule = lazy_module("vault_memory.learning.schedule")
     read_again = lazy_module("vault_memory.learning.read_again")
@@ -428,12 +431,18 @@ class LearningRunner:
             people=lambda: self.map.names_of("user"),
             rules=phrase_rules.extract,
             policy=policy_deps.of_vault(self.vault, self.now),
+            episodes=self._episodes(),
             embedder=self._embedder,
         )
 
     def _embedder(self) -> "Embed | None":
         embedder = self.vault.semantic.warm()
         return embedder.embed if embedder else None
+
+    def _episodes(self) -> "EpisodeDeps | None":
+        if not self.config.learning.episodes:
+            return None
+        return episode_notes.deps_of(self.vault.state.path)
 
     def _store_report(self, night: str) -> Path:
         """Store the report of all scopes of a night, without the learned lines: only the notes hold these."""

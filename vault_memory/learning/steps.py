@@ -40,6 +40,7 @@ from vault_memory.learning.policy.committing import (
 )
 from vault_memory.learning.policy.judging import allowed_ops, judge
 from vault_memory.learning.report import joined
+from vault_memory.learning.summaries.episode_notes import episodes
 from vault_memory.learning.unread_turns import (
     gather,
     mark_of,
@@ -248,7 +249,7 @@ def keep_rules(cycle: "LearningCycle") -> None:
 
 
 def prune(cycle: "LearningCycle") -> None:
-    """Moves dated notes and transcripts to the trash that are older than the retention.
+    """Moves dated notes, episodes and transcripts to the trash that are older than the retention.
 
     The date in the name decides. The log of removals is written first.
     """
@@ -261,7 +262,8 @@ def prune(cycle: "LearningCycle") -> None:
 
 def _prune_notes(cycle: "LearningCycle", cutoff: date) -> None:
     why = f"older than {cutoff}"
-    for note in _before(cutoff, cycle.places.dated):
+    places = cycle.places
+    for note in _before(cutoff, (*places.dated, *places.episodes)):
         _log_removal(cycle, note)
         result = cycle.edit(
             f"age {note}",
@@ -426,6 +428,7 @@ STEPS: tuple[Callable[["LearningCycle"], None], ...] = (
     write_requests,
     hold_candidates,
     propose_doubts,
+    episodes,
     conflicts,
     duplicates,
     prune,

@@ -17,6 +17,7 @@ from vault_memory.markdown.chunking.chunk_text import BLOCK_ID, MARKER
 _NESTED = re.compile(r"\n[ \t]+(?:[-*+]|\d{1,9}[.)])[ \t]")
 _TYPE = re.compile(r"\[([^\W\d_][\w -]{1,39})\](?![(\[:])[ \t]*")
 _EVIDENCE = re.compile(r"[ \t](?:—|–|--?)[ \t]+[\"“„]([^\"“”„]+)[\"”“]$")
+_SESSION = re.compile("[0-9a-f]{10}")
 _TRAILING = re.compile(r"(?:^|[ \t])\(([^()]*)\)$")
 
 
@@ -46,6 +47,8 @@ class ItemFields(NamedTuple):
     supersedes: str = ""
     unclear: str = ""
     """The id of an item that contradicts this one, until a person decides"""
+    session: str = ""
+    """10 hexadecimal digits of a conversation"""
     block_id: str = ""
 
 
@@ -72,6 +75,7 @@ def parse_item(text: str) -> ItemFields:
         confirmed="confirmed" in metadata,
         supersedes=metadata.get("supersedes", ""),
         unclear=metadata.get("unclear", ""),
+        session=metadata.get("session", ""),
         block_id=block_id,
     )
 
@@ -171,6 +175,7 @@ _CHECKS: dict[str, Callable[[str], object]] = {
     "date": day,
     "until": day,
     "conf": lambda value: _share(value) >= 0,
+    "session": _SESSION.fullmatch,
     **dict.fromkeys(["ref", "origin", "topic", "supersedes", "unclear"], bool),
     "confirmed": bool,
 }

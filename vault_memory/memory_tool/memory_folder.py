@@ -30,7 +30,7 @@ NAMED_BY_DAY = (
     "the notes of a channel are named by a day,"
     f" such as /memories/{EXAMPLE_DAY}-topic.md"
 )
-KINDS = frozenset({"note", "dated", "reflection"})
+KINDS = frozenset({"note", "dated", "episode", "reflection"})
 """The kinds of notes in the folder"""
 WORKSPACE = "group:main"
 

@@ -5,7 +5,7 @@ from typing import Any
 
 CHANNEL_KEYS = ("decisions", "agreements", "actions")
 """Keys of an answer about a channel; it also has `memories`"""
-KEYS = ("memories", "facts", "topics", "ops", *CHANNEL_KEYS)
+KEYS = ("memories", "episodes", "facts", "topics", "ops", *CHANNEL_KEYS)
 TYPES = (
     "identity",
     "preference",
@@ -35,8 +35,14 @@ _OPS: dict[str, dict[str, Any]] = {
 
 
 def memories_schema(turn_ids: Sequence[str] = ()) -> dict[str, Any]:
-    """Returns the strict schema of an answer with the memories in these turns."""
-    return _rows_of_turns("memories", {"text": _TEXT, "type": _choice(TYPES)}, turn_ids)
+    """Returns the strict schema of an answer with the memories in these turns, and episodes."""
+    memory = {"text": _TEXT, "type": _choice(TYPES)}
+    return _object(
+        {
+            "memories": _rows(memory, turn_ids),
+            "episodes": _rows({"text": _TEXT}, turn_ids, rows_of_a_turn=1),
+        }
+    )
 
 
 def facts_schema(turn_ids: Sequence[str] = ()) -> dict[str, Any]:
@@ -70,13 +76,15 @@ def _rows_of_turns(
 def _rows(
     fields: dict[str, Any],
     turn_ids: Sequence[str],
+    *,
+    rows_of_a_turn: int = ROWS_OF_A_TURN,
 ) -> dict[str, Any]:
     turn: dict[str, Any] = _TEXT
     if 0 < len(turn_ids) <= MOST_CHOICES:
         turn = _choice(turn_ids)
     # The id comes first: a small model then writes about the turn that it chose.
     row = _object({"turn": turn, **fields})
-    most = ROWS_OF_A_TURN * max(1, len(turn_ids))
+    most = rows_of_a_turn * max(1, len(turn_ids))
     return {"type": "array", "items": row, "maxItems": most}
 
 

@@ -1,9 +1,10 @@
 """Candidates of one answer: memories, facts, topics, and proposals that only a person can approve."""
 
-from collections.abc import Mapping
-from dataclasses import dataclass, field
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, field, replace
 from typing import Any
 
+from vault_memory.markdown.note_items import folded
 from vault_memory.rules.learning.write_policy import NO_LABELS, Labels
 
 DECISIONS = "Decisions"
@@ -100,6 +101,8 @@ class Extraction:
 
     memories: tuple[Memory, ...] = ()
     facts: tuple[FoundFact, ...] = ()
+    episodes: tuple[Memory, ...] = ()
+    """what conversations were about; each cites an own turn"""
     topics: Mapping[str, str] = field(default_factory=dict)
     """by turn id"""
     ops: tuple[Mapping[str, Any], ...] = ()
@@ -125,6 +128,20 @@ class Extraction:
         return {
             "memories": [memory.as_json() for memory in self.memories],
             "facts": [fact.as_json() for fact in self.facts],
+            "episodes": [row.as_json() for row in self.episodes],
             "topics": dict(self.topics),
             "ops": [dict(op) for op in self.ops],
         }
+
+
+def unique_memories(memories: Iterable[Memory]) -> tuple[Memory, ...]:
+    """Returns each text once, with all turns that it was learned from."""
+    by_text: dict[str, Memory] = {}
+    for memory in memories:
+        key = folded(memory.text)
+        first = by_text.get(key)
+        if first is not None:
+            evidence = dict.fromkeys((*first.evidence, *memory.evidence))
+            memory = replace(first, evidence=tuple(evidence))
+        by_text[key] = memory
+    return tuple(by_text.values())

@@ -23,6 +23,7 @@ from vault_memory.rules.learning.candidate import (
     Extraction,
     FoundFact,
     Memory,
+    unique_memories,
 )
 from vault_memory.rules.learning.lenient_json import (
     JsonBlock,
@@ -53,7 +54,7 @@ OTHERS_WORDS = "it was learned from what somebody else said"
 WRONG_CITATION = "it cites turns that are not among the person's own"
 LIKE_NO_WORD = 8
 """Characters from which on an id in a line cannot be a common word"""
-ROWS = ("memories", "facts", "ops", *CHANNEL_KEYS)
+ROWS = ("memories", "episodes", "facts", "ops", *CHANNEL_KEYS)
 """Keys whose values are lists of objects"""
 PLACES = frozenset(
     {"note", "path", "file", "user", "user_id", "channel", "scope", "vault"}
@@ -201,6 +202,7 @@ class _AnswerReader:
         self.other_turns = frozenset(other_turns)
         self.memories: list[Memory] = []
         self.facts: list[FoundFact] = []
+        self.episodes: list[Memory] = []
         self.topics: dict[str, str] = {}
         self.ops: list[Row] = []
         self.uncited: list[Memory | FoundFact] = []
@@ -209,13 +211,14 @@ class _AnswerReader:
 
     def extraction(self, *, nothing_new: bool, rung: str) -> Extraction:
         """Returns what was read, without repetitions and within the limits."""
-        memories = _unique_memories(self.memories)[:MOST]
+        memories = unique_memories(self.memories)[:MOST]
         uncited = tuple(dict.fromkeys(self.uncited))[:MOST]
         doubts = [*self.proposals, *(doubt_of(candidate) for candidate in uncited)]
         proposals = tuple(dict.fromkeys(doubts))[:MOST]
         return Extraction(
             memories=() if nothing_new else memories,
             facts=tuple(dict.fromkeys(self.facts))[:MOST],
+            episodes=unique_memories(self.episodes)[:MOST],
             topics=self.topics,
             ops=tuple(self.ops[:MOST]),
             proposals=() if nothing_new else proposals,
@@ -234,6 +237,7 @@ class _AnswerReader:
             "agreements": partial(self._read_memory, section=AGREEMENTS),
             "actions": partial(self._read_memory, section=ACTIONS),
             "memories": self._read_memory,
+            "episodes": self._read_episode,
             "facts": self._read_fact,
             "ops": self._read_op,
         }
@@ -312,6 +316,15 @@ class _AnswerReader:
         memory = self._memory(text, kind, topic, evidence, doubt)
         memory = replace(memory, labels=_labels(row), section=section)
         self._add_memory(replace(memory, owner=owner, due=due))
+
+    def _read_episode(self, row: Row) -> None:
+        text = _text(row, "text")
+        evidence, doubt = self._citation(row)
+        # What was summed up without a citation adds nothing to the turns.
+        if text and evidence and not doubt and not self._names_a_place(row, text):
+            self.episodes.append(
+                Memory(text=shortened(text, LONGEST), evidence=evidence)
+            )
 
     def _read_fact(self, row: Row) -> None:
         subject = _text(row, "subject")
@@ -447,19 +460,6 @@ def doubt_of(candidate: Memory | FoundFact) -> Doubt:
 
 def _labels(row: Row) -> Labels:
     return Labels.read(row.get("care"), row.get("scope"), row.get("basis"))
-
-
-def _unique_memories(memories: Iterable[Memory]) -> tuple[Memory, ...]:
-    """Returns each text once, with all turns that it was learned from."""
-    by_text: dict[str, Memory] = {}
-    for memory in memories:
-        key = folded(memory.text)
-        first = by_text.get(key)
-        if first is not None:
-            evidence = dict.fromkeys((*first.evidence, *memory.evidence))
-            memory = replace(first, evidence=tuple(evidence))
-        by_text[key] = memory
-    return tuple(by_text.values())
 
 
 def _rows(value: object) -> Iterator[Row]:

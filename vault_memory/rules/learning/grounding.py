@@ -166,10 +166,19 @@ def grounded(
         extraction,
         memories=tuple(memories),
         facts=tuple(facts),
+        episodes=tuple(_said_episodes(extraction, turns)),
         uncited=(),
         proposals=tuple(doubts),
         dropped=tuple(dict.fromkeys(dropped)),
     )
+
+
+def _said_episodes(extraction: Extraction, turns: OwnTurns) -> Iterator[Memory]:
+    """Yields the sentences about conversations that an own turn says; others are dropped."""
+    for episode in extraction.episodes:
+        citation = turns.citation(episode.text, episode.evidence)
+        if citation:
+            yield turns.dated_memory(replace(episode, evidence=citation))
 
 
 def _claim_of(candidate: Memory | FoundFact) -> str:

@@ -25,6 +25,7 @@ REASONS = (
     "explicit",
     "sensitive",
     "implicit",
+    "decided",
     "withdrawals",
 )
 """Lists whose phrases are looked for; `secret` has a grammar of its own"""

@@ -38,7 +38,7 @@ class Place(NamedTuple):
     kind: str
     scope: str
     date: date | None
-    """The day of a dated note or a transcript; of a reflection the Monday of its week."""
+    """The day of a dated note, an episode or a transcript; of a reflection the Monday of its week."""
     name: str
     """The text of ``{name}``, else the file's name without its extension."""
     indexed: bool
@@ -53,8 +53,13 @@ def _notes(folder: str, scope: str) -> list[Pattern]:
     return [
         Pattern(f"{folder}/{{date}}.md", "dated", scope),
         Pattern(f"{folder}/reflections/{{week}}.md", "reflection", scope),
+        _episodes(folder, scope),
         Pattern(f"{folder}/{{name}}.md", "note", scope),
     ]
+
+
+def _episodes(folder: str, scope: str) -> Pattern:
+    return Pattern(f"{folder}/sessions/{{date}}.md", "episode", scope)
 
 
 def _ledgers(folder: str, scope: str) -> Pattern:
@@ -76,6 +81,7 @@ def _built_in() -> list[Pattern]:
             for name, kind in _BESIDE
         ),
         Pattern("Channels/{channel}/memories/{date}.md", "dated", "channel:{channel}"),
+        _episodes("Channels/{channel}/memories", "channel:{channel}"),
         Pattern(
             "Channels/{channel}/transcripts/{turns}.jsonl",
             "transcript",

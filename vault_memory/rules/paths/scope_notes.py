@@ -27,6 +27,8 @@ class Places:
     dated: tuple[tuple[date, str], ...] = ()
     """the existing dated notes, the oldest first"""
     transcripts: tuple[tuple[date, str], ...] = ()
+    episodes: tuple[tuple[date, str], ...] = ()
+    """the existing notes about conversations, the oldest first"""
     undated: tuple[str, ...] = ()
     """the other notes beside the dated ones"""
 
@@ -39,6 +41,10 @@ class Places:
     def note_of(self, day: date) -> str:
         """Returns the dated note of a day."""
         return f"{self.notes}{day}.md"
+
+    def episodes_of(self, day: date) -> str:
+        """Returns the note about the conversations of a day."""
+        return f"{self.notes}sessions/{day}.md"
 
     def reflection_of(self, day: date) -> str:
         """Returns the reflection on the week of a day."""
@@ -159,6 +165,7 @@ def _with_dates(places: Places, placed: Sequence[Placed]) -> Places:
         places,
         dated=_dated(placed, "dated"),
         transcripts=_dated(placed, "transcript"),
+        episodes=_dated(placed, "episode"),
         undated=tuple(sorted(path for place, path in placed if place.kind == "note")),
     )
 

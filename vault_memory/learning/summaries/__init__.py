@@ -1,0 +1,1 @@
+"""Sums conversations up: one episode for each that is worth it."""
