@@ -73,6 +73,9 @@ class BrainSettings(NamedTuple):
     about 2 billion parameters; auto: a test on a few fixed turns decides"""
     timeout_seconds: float = 120.0
     """How long to wait for a response"""
+    room: int = 50_000
+    """Maximum number of characters of one question: labels and turns, and notes for at most half of
+    it; what does not fit waits for the next question"""
     prompts: str = ""
     """A folder with `extraction.md`, `facts.md`, `channel.md`, `curation.md` or `reflection.md` that
     replace the built-in prompts; empty: the folder `prompts` in the state folder of the vault"""

@@ -418,6 +418,22 @@ class LearningCycle:
                 id_ = item_id(self.scope, note_kind, line)
                 self.outcome.committed.append({"id": id_, "note": note, "kind": kind})
 
+    def run_alone(self, step: Callable[["LearningCycle"], None]) -> None:
+        """Runs a step that must not take the others with it; the outcome names its failure."""
+        try:
+            step(self)
+        except VaultMemoryError as error:
+            reason = error.message
+        except Exception as error:
+            # A fault in one step must not keep a night from being finished for ever.
+            logger.exception("the step %s failed", step.__name__)
+            reason = str(error) or type(error).__name__
+        else:
+            return
+        failure = f"{step.__name__.replace('_', ' ')} failed: {reason}"
+        reasons = filter(None, [self.outcome.reason, failure])
+        self.outcome.reason = "; ".join(reasons)
+
     def _why(self) -> str:
         """Explains an edit in the audit log: which night, which model, why no better one."""
         kind = "conversation" if self.checkpoint.session else "night"

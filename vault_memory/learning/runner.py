@@ -366,6 +366,7 @@ class LearningRunner:
             transcript_days=self.config.retention.transcript_days,
             curate=is_curated and scope.startswith("user:"),
             dry_run=self.dry_run,
+            room=self.config.brain.room,
             jaccard=self.config.learning.jaccard,
         )
 

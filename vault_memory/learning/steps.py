@@ -458,19 +458,29 @@ AT_ONCE = frozenset(
 """Steps of a pass over turns that stay unread"""
 
 
+ALONE = frozenset(
+    {propose_doubts, episodes, conflicts, duplicates, prune, curate, reflect}
+)
+"""Steps after the notes; where one fails, the others run"""
+
+
 def run_steps(
     cycle: "LearningCycle", after: Callable[[str], None] = lambda step: None
 ) -> "CycleOutcome":
     """Runs a cycle. Calls `after` with the name of each finished step.
 
-    The outcome names a failure, and the next cycle tries again.
+    The outcome names a failure, and the next cycle tries again. A failure of a step after the notes
+    is its own: the other steps run, and the turns count as read.
     """
     for step in STEPS:
         if step in OF_THE_NIGHT and cycle.checkpoint.session:
             continue
         if cycle.request.at_once and step not in AT_ONCE:
             continue
-        step(cycle)
+        if step in ALONE:
+            cycle.run_alone(step)
+        else:
+            step(cycle)
         after(step.__name__)
     return cycle.outcome
 

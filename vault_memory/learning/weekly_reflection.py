@@ -14,6 +14,7 @@ from vault_memory.learning.note_lines import ops_for
 from vault_memory.learning.unread_turns import moment_of
 from vault_memory.markdown.items import parse_item
 from vault_memory.markdown.note_items import items_of
+from vault_memory.rules.conversations.turn_time import time_of_id
 from vault_memory.rules.facts.fact import Fact, read_facts
 from vault_memory.rules.learning.extraction import read_answer
 from vault_memory.rules.search.tokens import clean, shortened
@@ -62,7 +63,10 @@ def _is_due(cycle: "LearningCycle") -> bool:
 
 
 def _new_facts(cycle: "LearningCycle") -> list[Fact]:
-    """Returns valid facts that were stated within seven days, or that began then."""
+    """Returns valid facts that were said within seven days, or that began then.
+
+    The turn of a fact dates it; without a turn, the audit tells when the fact was written.
+    """
     note = cycle.places.facts
     page = read_facts(cycle.doc(note), cycle.scope)
     facts = [fact for fact in page if not fact.struck]
@@ -74,11 +78,20 @@ def _new_facts(cycle: "LearningCycle") -> list[Fact]:
         if _within_week(day, cycle.night):
             stated.update(_stated_fact(op.remark) for op in record.applied)
     stated.discard("")
-    return [
-        fact
-        for fact in facts
-        if fact.id in stated or _within_week(fact.valid_from, cycle.night)
-    ]
+    return [fact for fact in facts if _is_new(fact, cycle, stated)]
+
+
+def _is_new(
+    fact: Fact,
+    cycle: "LearningCycle",
+    stated: set[str],
+) -> bool:
+    if _within_week(fact.valid_from, cycle.night):
+        return True
+    said = time_of_id(fact.ref)
+    if said is None:
+        return fact.id in stated
+    return _within_week(said.astimezone(cycle.zone).date(), cycle.night)
 
 
 def _stated_fact(remark: str) -> str:

@@ -1,0 +1,52 @@
+"""A step after the notes that fails takes nothing else of the night with it."""
+
+import pytest
+
+from tests.models.scripted import ScriptedModel, learns
+from vault_memory.learning import steps
+
+NOTE = "Users/mira/memories/2026-05-25.md"
+SCOPE = "user:mira"
+
+
+@pytest.mark.parametrize("step", sorted(steps.ALONE, key=lambda step: step.__name__))
+def test_a_failing_step_is_named_and_the_others_run(bedroom, monkeypatch, step):
+    def fails(cycle: object) -> None:
+        raise RuntimeError("no such luck")
+
+    fails.__name__ = step.__name__
+    broken = tuple(fails if other is step else other for other in steps.STEPS)
+    monkeypatch.setattr(steps, "STEPS", broken)
+    monkeypatch.setattr(steps, "ALONE", steps.ALONE | {fails})
+    bedroom.say("Remember that the spare rope is in the oil store.")
+
+    first = bedroom.sleep()[SCOPE]
+    before = bedroom.text(NOTE)
+    again = bedroom.sleep()[SCOPE]
+
+    name = step.__name__.replace("_", " ")
+    assert first["state"] == "done"
+    assert f"{name} failed: no such luck" in first["reason"]
+    assert again["gathered"] == 0
+    assert bedroom.text(NOTE) == before
+
+
+def test_no_question_exceeds_the_configured_room(bedroom):
+    page = "Users/mira/lantern/config/FACTS.md"
+    facts = "".join(f"- likes: thing {number}\n" for number in range(400))
+    bedroom.seen.write(page, f"## mira\n\n{facts}")
+    for number in range(30):
+        bedroom.say(f"I saw the grey ship of harbour {number} today, far out.")
+    with ScriptedModel(learns) as model:
+        bedroom.set(
+            BRAIN_KIND="openai",
+            BRAIN_BASE_URL=model.url,
+            BRAIN_MODEL="small",
+            BRAIN_ROOM="4000",
+        )
+        slept = bedroom.sleep("--user", "mira")[SCOPE]
+
+    sizes = [len(asked.text) for asked in model.asked]
+    assert slept["gathered"] == 30
+    assert len(sizes) > 1
+    assert max(sizes) <= 4_000
