@@ -17,7 +17,7 @@ from vault_memory.rules.edits.ops import Op, as_json, op_of
 FORGET = "forget"
 """Source of commands that redact a text; no command holds the text itself"""
 RETENTION = "retention"
-"""Source of commands that throw a note away because of its age"""
+"""Source of commands that throw a note, or items of it, away because of their age"""
 
 JsonFields = dict[str, object]
 
@@ -327,7 +327,7 @@ def _read_action(fields: Mapping[str, Any]) -> EditAction:
     # The source names these two: their JSON has no field of its own.
     if fields["source"] == FORGET:
         return RedactText(len(ops))
-    if fields["source"] == RETENTION:
+    if fields["source"] == RETENTION and not ops:
         return RetireNote()
     for name, read in _ACTION_READERS.items():
         # Earlier versions wrote all fields, most of them empty.

@@ -42,6 +42,7 @@ if TYPE_CHECKING:
         ScopeNightJson,
     )
     from vault_memory.edits.editor import NoteEditor
+    from vault_memory.learning.fading.fading_steps import LifecycleDeps
     from vault_memory.learning.policy.judged import PolicyDeps
     from vault_memory.learning.read_again import DayAgain
     from vault_memory.learning.summaries.episode_notes import EpisodeDeps
@@ -81,6 +82,8 @@ class CycleDeps:
     """None: every candidate is written"""
     episodes: "EpisodeDeps | None" = None
     """None: conversations are not summed up"""
+    lifecycle: "LifecycleDeps | None" = None
+    """None: reads are not folded, and nothing is purged"""
     rules: Callable[[tuple["Excerpt", ...]], Extraction] = lambda excerpts: Extraction()
     """finds memories and facts by phrases, whatever the brain answers"""
     embedder: Callable[[], "Embed | None"] = lambda: None

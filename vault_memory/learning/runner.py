@@ -33,6 +33,7 @@ if TYPE_CHECKING:
     from vault_memory.learning import steps as learning_steps
     from vault_memory.learning.channel import scope_logs
     from vault_memory.learning.cycle import CycleDeps, CycleRequest
+    from vault_memory.learning.fading import fading_steps
     from vault_memory.learning.policy import at_once, policy_deps
     from vault_memory.learning.schedule import Schedule
     from vault_memory.learning.summaries import episode_notes
@@ -50,6 +51,7 @@ if TYPE_CHECKING:
 else:
     conversation_sessions = lazy_module("vault_memory.conversations.sessions")
     checkpoint = lazy_module("vault_memory.learning.checkpoint")
+    fading_steps = lazy_module("vault_memory.learning.fading.fading_steps")
     learning_cycle = lazy_module("vault_memory.learning.cycle")
     episode_notes = lazy_module("vault_memory.learning.summaries.episode_notes")
     learning_report = lazy_module("vault_memory.learning.report")
@@ -433,6 +435,7 @@ class LearningRunner:
             rules=phrase_rules.extract,
             policy=policy_deps.of_vault(self.vault, self.now),
             episodes=self._episodes(),
+            lifecycle=fading_steps.LifecycleDeps.of_vault(self.vault),
             embedder=self._embedder,
         )
 

@@ -6,10 +6,10 @@ Each step may run again after a crash. The audit log and the checkpoint tell wha
 import logging
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import asdict
-from datetime import UTC, date, datetime, timedelta
+from datetime import UTC, datetime, timedelta
 from typing import TYPE_CHECKING, Any
 
-from vault_memory.edits.commands import RETENTION, ChangeFacts, RetireNote
+from vault_memory.edits.commands import ChangeFacts
 from vault_memory.errors import VaultMemoryError
 from vault_memory.learning import prompts
 from vault_memory.learning.asking import ask_the_brain
@@ -18,6 +18,8 @@ from vault_memory.learning.checkpoint import OpenCycle
 from vault_memory.learning.conflicts.settlement import conflicts
 from vault_memory.learning.duplicate_items import duplicates
 from vault_memory.learning.duplicates import record_skips, without_duplicates
+from vault_memory.learning.fading.fading_steps import fold_counts, purge
+from vault_memory.learning.fading.prune import prune
 from vault_memory.learning.learned_rules import (
     ARCHIVED,
     archive_ops,
@@ -248,62 +250,6 @@ def keep_rules(cycle: "LearningCycle") -> None:
     )
 
 
-def prune(cycle: "LearningCycle") -> None:
-    """Moves dated notes, episodes and transcripts to the trash that are older than the retention.
-
-    The date in the name decides. The log of removals is written first.
-    """
-    if cycle.request.retention_days:
-        _prune_notes(cycle, cycle.night - timedelta(days=cycle.request.retention_days))
-    if cycle.request.transcript_days:
-        days = timedelta(days=cycle.request.transcript_days)
-        _prune_transcripts(cycle, cycle.night - days)
-
-
-def _prune_notes(cycle: "LearningCycle", cutoff: date) -> None:
-    why = f"older than {cutoff}"
-    places = cycle.places
-    for note in _before(cutoff, (*places.dated, *places.episodes)):
-        _log_removal(cycle, note)
-        result = cycle.edit(
-            f"age {note}",
-            note,
-            action=RetireNote(),
-            source=RETENTION,
-            why=why,
-        )
-        cycle.outcome.pruned += bool(result.applied)
-
-
-def _prune_transcripts(cycle: "LearningCycle", cutoff: date) -> None:
-    files = cycle.last.files
-    paths = _before(cutoff, cycle.places.transcripts)
-    old = [path for path in paths if path in files]
-    if not old:
-        return
-    logs = cycle.deps.logs(cycle.scope, files)
-    for path in old:
-        log = logs.get(path)
-        # A turn that came late from another device must be learned from before it goes.
-        is_read = log is not None and log.turns is None
-        if is_read:
-            _log_removal(cycle, path)
-            is_gone = cycle.request.dry_run or cycle.deps.discard(path, cycle.now)
-            cycle.outcome.pruned += is_gone
-
-
-def _before(cutoff: date, files: Iterable[tuple[date, str]]) -> list[str]:
-    return [path for day, path in files if day < cutoff]
-
-
-def _log_removal(cycle: "LearningCycle", path: str) -> None:
-    if cycle.request.dry_run:
-        return
-    logger.info("%s is older than the retention; it goes to the trash", path)
-    record = {"ts": cycle.now.isoformat(), "scope": cycle.scope, "path": path}
-    cycle.deps.store.log_removal(record)
-
-
 def curate(cycle: "LearningCycle") -> None:
     """Lets the brain edit USER.md, as policy allows, after all turns of the night are read."""
     if not _may_curate(cycle):
@@ -434,12 +380,25 @@ STEPS: tuple[Callable[["LearningCycle"], None], ...] = (
     prune,
     curate,
     reflect,
+    fold_counts,
+    purge,
     end_logs,
     count_idle,
     save_checkpoint,
 )
 
-OF_THE_NIGHT = frozenset({conflicts, duplicates, prune, curate, reflect, end_logs})
+OF_THE_NIGHT = frozenset(
+    {
+        conflicts,
+        duplicates,
+        prune,
+        curate,
+        reflect,
+        fold_counts,
+        purge,
+        end_logs,
+    }
+)
 """Steps that a cycle of a single conversation leaves to the night"""
 
 AT_ONCE = frozenset(

@@ -1,0 +1,1 @@
+"""The nightly work for items that fade: folding reads, purging."""

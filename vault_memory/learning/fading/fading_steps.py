@@ -1,0 +1,135 @@
+"""Steps of the night for fading: folds the reads of the day into the ledger, and purges items."""
+
+import logging
+from collections.abc import Iterable
+from datetime import date
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+from vault_memory.edits.commands import RETENTION
+from vault_memory.learning.ledgers import Ledgers
+from vault_memory.learning.ledgers import of_vault as ledgers_of
+from vault_memory.markdown.document import parse
+from vault_memory.markdown.note_items import items_of
+from vault_memory.rules.edits.ops import Remove, as_json
+from vault_memory.rules.learning import fading, read_counts
+from vault_memory.rules.learning.ledger_lines import COUNTS
+from vault_memory.rules.learning.read_counts import ReadCount
+from vault_memory.rules.learning.stamps import ALWAYS, ItemStamp, stamps_of
+from vault_memory.search.item_reads import ItemReads
+
+if TYPE_CHECKING:
+    from vault_memory.config.sections import LifecycleSettings
+    from vault_memory.learning.cycle import LearningCycle
+    from vault_memory.search.open_vault import OpenVault
+
+logger = logging.getLogger(__name__)
+
+_NEVER_READ = ReadCount(0, "")
+
+
+class LifecycleDeps(NamedTuple):
+    """What the steps for fading need."""
+
+    reads: ItemReads
+    ledgers: Ledgers
+    settings: "LifecycleSettings"
+
+    @classmethod
+    def of_vault(cls, vault: "OpenVault") -> "LifecycleDeps":
+        """Returns what the steps need of an open vault."""
+        return cls(
+            ItemReads(vault.state.path),
+            ledgers_of(vault),
+            vault.config.lifecycle,
+        )
+
+
+def fold_counts(cycle: "LearningCycle") -> None:
+    """Adds the reads of the scope to its ledger. Groups have no nights, so any night adds theirs.
+
+    After a crash between the ledger and the reads, the same reads are folded again, to no effect.
+    """
+    deps = cycle.deps.lifecycle
+    if deps is None or cycle.request.dry_run:
+        return
+    reads_of: dict[str, list[tuple[str, date]]] = {}
+    for read in deps.reads.reads():
+        if read.scope == cycle.scope or read.scope.startswith("group:"):
+            day = date.fromisoformat(read.day)
+            reads_of.setdefault(read.scope, []).append((read.key, day))
+    try:
+        for scope, reads in reads_of.items():
+            _fold(cycle, deps, scope, reads)
+        folded = {
+            (scope, key, day.isoformat())
+            for scope, reads in reads_of.items()
+            for key, day in reads
+        }
+        deps.reads.drop(lambda read: tuple(read) in folded)
+    except OSError as error:
+        # A full disk: the next night folds these reads.
+        logger.warning("reads cannot be folded: %s", error)
+
+
+def _fold(
+    cycle: "LearningCycle",
+    deps: LifecycleDeps,
+    scope: str,
+    reads: Iterable[tuple[str, date]],
+) -> None:
+    places = cycle.deps.places(scope)
+    device = deps.ledgers.device
+    counts = read_counts.counts_in(deps.ledgers.records(places, COUNTS))
+    new_counts = read_counts.folded(counts, device, reads)
+    if new_counts:
+        record = read_counts.as_record(cycle.now.isoformat(), device, new_counts)
+        cycle.deps.changed(deps.ledgers.append(places, COUNTS, [record]))
+
+
+def purge(cycle: "LearningCycle") -> None:
+    """Removes items that were deleted for longer than `purge_days`. Each removal can be undone."""
+    deps = cycle.deps.lifecycle
+    if deps is None or not deps.settings.enabled or not deps.settings.purge_days:
+        return
+    records = deps.ledgers.records(cycle.places, COUNTS)
+    counts = read_counts.totals(read_counts.counts_in(records))
+    days = deps.settings.purge_days
+    why = f"faded, and deleted for more than {days} days; night of {cycle.checkpoint.night}"
+    for note in (*cycle.places.undated, *(path for _, path in cycle.places.dated)):
+        ops = list(_removals(cycle, deps.settings, note, counts))
+        result = cycle.edit(f"purge {note}", note, ops, source=RETENTION, why=why)
+        cycle.outcome.pruned += len(result.applied)
+
+
+def _removals(
+    cycle: "LearningCycle",
+    settings: "LifecycleSettings",
+    note: str,
+    counts: dict[str, ReadCount],
+) -> Iterable[dict[str, Any]]:
+    """Yields an op for each item of a note that may go."""
+    editor = cycle.deps.editor
+    trail = editor.trail.of(note)
+    # Only a note with an audit has items of the bot.
+    if not trail:
+        return
+    raw = cycle.text(note).encode()
+    stamps = stamps_of(raw, editor.place(note), trail)
+    for item, stamp in zip(items_of(parse(raw)), stamps, strict=True):
+        has_nested = item.end > item.own_end
+        count = counts.get(stamp.key, _NEVER_READ)
+        if not has_nested and _may_go(stamp, count, settings, cycle.night):
+            yield as_json(Remove(item.heading, item.text, exact=True))
+
+
+def _may_go(
+    stamp: ItemStamp,
+    count: ReadCount,
+    settings: "LifecycleSettings",
+    night: date,
+) -> bool:
+    if stamp.fades != ALWAYS:
+        return False
+    last = date.fromisoformat(max(stamp.learned, count.last))
+    purged = fading.purged_on(fading.Vitality(stamp.type, last, count.days), settings)
+    return purged is not None and purged <= night

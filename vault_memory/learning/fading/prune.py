@@ -1,0 +1,69 @@
+"""The step that moves old dated notes and transcripts to the trash."""
+
+import logging
+from collections.abc import Iterable
+from datetime import date, timedelta
+from typing import TYPE_CHECKING
+
+from vault_memory.edits.commands import RETENTION, RetireNote
+
+if TYPE_CHECKING:
+    from vault_memory.learning.cycle import LearningCycle
+
+logger = logging.getLogger(__name__)
+
+
+def prune(cycle: "LearningCycle") -> None:
+    """Moves dated notes, episodes and transcripts to the trash that are older than the retention.
+
+    The date in the name decides. The log of removals is written first.
+    """
+    if cycle.request.retention_days:
+        _prune_notes(cycle, cycle.night - timedelta(days=cycle.request.retention_days))
+    if cycle.request.transcript_days:
+        days = timedelta(days=cycle.request.transcript_days)
+        _prune_transcripts(cycle, cycle.night - days)
+
+
+def _prune_notes(cycle: "LearningCycle", cutoff: date) -> None:
+    why = f"older than {cutoff}"
+    places = cycle.places
+    for note in _before(cutoff, (*places.dated, *places.episodes)):
+        _log_removal(cycle, note)
+        result = cycle.edit(
+            f"age {note}",
+            note,
+            action=RetireNote(),
+            source=RETENTION,
+            why=why,
+        )
+        cycle.outcome.pruned += bool(result.applied)
+
+
+def _prune_transcripts(cycle: "LearningCycle", cutoff: date) -> None:
+    files = cycle.last.files
+    paths = _before(cutoff, cycle.places.transcripts)
+    old = [path for path in paths if path in files]
+    if not old:
+        return
+    logs = cycle.deps.logs(cycle.scope, files)
+    for path in old:
+        log = logs.get(path)
+        # A turn that came late from another device must be learned from before it goes.
+        is_read = log is not None and log.turns is None
+        if is_read:
+            _log_removal(cycle, path)
+            is_gone = cycle.request.dry_run or cycle.deps.discard(path, cycle.now)
+            cycle.outcome.pruned += is_gone
+
+
+def _before(cutoff: date, files: Iterable[tuple[date, str]]) -> list[str]:
+    return [path for day, path in files if day < cutoff]
+
+
+def _log_removal(cycle: "LearningCycle", path: str) -> None:
+    if cycle.request.dry_run:
+        return
+    logger.info("%s is older than the retention; it goes to the trash", path)
+    record = {"ts": cycle.now.isoformat(), "scope": cycle.scope, "path": path}
+    cycle.deps.store.log_removal(record)
