@@ -59,6 +59,8 @@ class ContextRequest(NamedTuple):
     """longest MEMORY.md, in characters, that goes in complete; 0: no limit"""
     only_excerpts: bool = False
     """of each MEMORY.md only the lines that answer the prompt, however short it is"""
+    episode: bool = False
+    """whether the first turn of a conversation gets the summary of the one before"""
     private: bool = False
     """whether the person's own memory goes in although a channel is among the scopes"""
 
@@ -115,7 +117,7 @@ class Part(NamedTuple):
     """One part of a block."""
 
     kind: str
-    """user, facts, channel, memory, rules, dated, reflection, recalled or confirmation"""
+    """user, facts, channel, memory, rules, dated, reflection, episode, recalled or confirmation"""
     note: str
     """path of the note; empty for text from the caller"""
     chars: int

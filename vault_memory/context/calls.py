@@ -114,6 +114,7 @@ class ContextCalls:
             recall_budget=config.recall.budget,
             whole_memory=config.recall.whole_memory_chars,
             private=options.private,
+            episode=config.learning.episodes and options.purpose != "briefing",
         )
 
     def _compose(
@@ -177,6 +178,7 @@ class ContextCalls:
                 session=session,
                 cues=recall.dialogue_cues,
                 gated=True,
+                episodes_since=self._searcher.episodes_since(moment),
                 lifecycle=self._searcher.lifecycle,
             )
             return self._searcher.answer(index, query)

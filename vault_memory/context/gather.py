@@ -25,6 +25,7 @@ from vault_memory.rules.context.quoting import one_line, quoted
 from vault_memory.rules.context.rule_archive import is_archive, without_archive
 
 if TYPE_CHECKING:
+    from vault_memory.context import last_episode
     from vault_memory.rules.conversations import statements
     from vault_memory.rules.facts import fact as facts_fact
     from vault_memory.rules.facts import relevance, unclear
@@ -32,6 +33,7 @@ if TYPE_CHECKING:
     from vault_memory.rules.learning import twins
     from vault_memory.search.results import Hit
 else:
+    last_episode = lazy_module("vault_memory.context.last_episode")
     statements = lazy_module("vault_memory.rules.conversations.statements")
     facts_fact = lazy_module("vault_memory.rules.facts.fact")
     relevance = lazy_module("vault_memory.rules.facts.relevance")
@@ -114,6 +116,7 @@ class _Gatherer:
         can_recall = request.most_lines and self._query.strip()
         self.ask = ask if can_recall else None
         """None when there is nothing to look up"""
+        self._episode_text = ""
         self.fading: list[tuple[str, Hit]] = []
         """recalled lines of items that fade, as they would be quoted"""
         self.omitted = [
@@ -132,10 +135,25 @@ class _Gatherer:
 
     def quotations(self) -> list[Quotation]:
         """Returns all quotations; `assemble` puts them in order."""
-        quotations = [*self._always(), *self._facts(), *self._confirmation()]
+        quotations = [
+            *self._always(),
+            *self._episode(),
+            *self._facts(),
+            *self._confirmation(),
+        ]
         if self.ask is not None:
             quotations += self._recalled(self.ask, _quoted_places(quotations))
         return quotations
+
+    def _episode(self) -> list[Quotation]:
+        """Quotes the newest summary of a conversation, at the first turn of another one."""
+        quotation = last_episode.quotation(
+            self._index, self._notes, self._request, self._query
+        )
+        if quotation is None:
+            return []
+        self._episode_text = "\n".join(group.text for group in quotation.groups)
+        return [quotation]
 
     def _confirmation(self) -> list[Quotation]:
         """Quotes the task that the user has just confirmed. Its text comes from the caller."""
@@ -406,6 +424,8 @@ class _Gatherer:
         # What a newer statement replaced would be taken for true.
         if hit.kind not in ("transcript", "facts") and twins.is_lost(hit.text):
             return False
+        if hit.kind == "episode" and hit.text in self._episode_text:
+            return False
         # A model would follow a rule of the archive, which is no longer valid.
         return not (hit.kind == "rules" and any(map(is_archive, hit.heading)))
 
@@ -438,6 +458,9 @@ def _quoted_places(quotations: Iterable[Quotation]) -> set[tuple[str, int]]:
     places: set[tuple[str, int]] = set()
     for quotation in quotations:
         if not quotation.groups:
+            continue
+        if quotation.kind == "episode":
+            # Other conversations of that day may answer the prompt.
             continue
         if quotation.kind != "facts":
             places.add((quotation.note, 0))

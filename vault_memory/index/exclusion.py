@@ -1,10 +1,11 @@
-"""Excludes chunks from a search: those of the open conversation.
+"""Excludes chunks from a search: those of the open conversation, and old summaries.
 
 They do not count in statistics either. Otherwise a question that has just been recorded would make
 its own words look frequent, and the note that answers it would seem to say little.
 """
 
 from collections.abc import Collection, Iterable, Sequence
+from datetime import date
 from typing import NamedTuple
 
 from vault_memory.database.connection import Connection
@@ -66,6 +67,39 @@ def turns_of(
 ) -> set[int]:
     """Return the ids of the turns of a session, which is named as its chunks are headed."""
     return {id_ for (id_,) in connection.execute(*_turns_headed(scope_ids, heading))}
+
+
+def own_turns_of(
+    connection: Connection,
+    scope_ids: Sequence[int],
+    heading: str,
+) -> list[str]:
+    """Return the chunks of what people said in a session."""
+    ids = turns_of(connection, scope_ids, heading)
+    rows = connection.execute(
+        "SELECT c.text"
+        " FROM json_each(?) wanted"
+        " CROSS JOIN chunk c ON c.id = wanted.value"
+        " WHERE c.who NOT IN ('assistant', 'system', 'tool')",
+        (_as_json(ids),),
+    )
+    return [row[0] for row in rows]
+
+
+def episodes_before(
+    connection: Connection,
+    scope_ids: Sequence[int],
+    day: date,
+) -> set[int]:
+    """Return the ids of the summaries of conversations that are older than a day."""
+    rows = connection.execute(
+        "SELECT c.id"
+        " FROM note n"
+        " CROSS JOIN chunk c ON c.note = n.id"
+        f" WHERE n.kind = 'episode' AND n.date < ? AND {chunks_in(scope_ids)}",
+        (day.isoformat(),),
+    )
+    return {row[0] for row in rows}
 
 
 def among_turns(connection: Connection, ids: Collection[int]) -> set[int]:

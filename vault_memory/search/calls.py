@@ -2,7 +2,7 @@
 
 import time
 from collections.abc import Callable, Collection, Sequence
-from datetime import UTC, date, datetime
+from datetime import UTC, date, datetime, timedelta
 from functools import partial
 from typing import TYPE_CHECKING, NamedTuple, get_args
 
@@ -204,6 +204,7 @@ class SearchCalls:
             why=options.why,
             copies=options.copies,
             archived=options.archived,
+            episodes_since=self.episodes_since(options.now),
             lifecycle=self.lifecycle,
             cues=recall.dialogue_cues,
         )
@@ -240,6 +241,13 @@ class SearchCalls:
             if self._reads is None:
                 self._reads = item_reads.ItemReads(self.vault.state.path)
             self._reads.note(items, moment.date())
+
+    def episodes_since(self, now: datetime | None) -> date | None:
+        """The first day whose summaries of conversations an undated question finds."""
+        days = self.vault.config.learning.episode_days
+        if not days:
+            return None
+        return (now or datetime.now(UTC)).date() - timedelta(days=days)
 
     def answer(
         self,

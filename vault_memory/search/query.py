@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from vault_memory.errors import UsageError
 from vault_memory.index import fact_queries
-from vault_memory.index.exclusion import exclusion, turns_of
+from vault_memory.index.exclusion import episodes_before, exclusion, turns_of
 from vault_memory.index.filters import Filters
 from vault_memory.index.schema import has_stamps
 from vault_memory.index.store import Index
@@ -67,6 +67,8 @@ class SearchQuery(NamedTuple):
     """whether there are no hits when even the best has little to do with the text"""
     lifecycle: "LifecycleSettings | None" = None
     """how items fade; None: no item does"""
+    episodes_since: date | None = None
+    """older summaries of conversations are left out, unless the query names a day"""
     archived: bool = False
     """whether faded items are included, with their states"""
 
@@ -91,7 +93,7 @@ def search(
     # Another process may write: all statements of a search must read one state of the index.
     index.connection.execute("SAVEPOINT search")
     try:
-        request = _without_session(request, query.session)
+        request = _without_episodes_and_turns(request, query)
         request = _without_faded(request, query)
         gathered = candidates.gather(
             request,
@@ -163,13 +165,20 @@ def _parsed(
     )
 
 
-def _without_session(request: CandidateRequest, session: str) -> CandidateRequest:
-    """Returns the request with the turns of this session excluded."""
-    if not session:
-        return request
+def _without_episodes_and_turns(
+    request: CandidateRequest, query: SearchQuery
+) -> CandidateRequest:
+    """Returns the request without old summaries and without the turns of the session."""
     connection, scope_ids = request.connection, request.scope_ids
-    turns = turns_of(connection, scope_ids, turn.heading_of(session))
-    return request._replace(without=exclusion(connection, scope_ids, turns))
+    ids: set[int] = set()
+    if query.session:
+        ids |= turns_of(connection, scope_ids, turn.heading_of(query.session))
+    names_days = query.since or query.until or request.features.days
+    if query.episodes_since and not (names_days or query.archived):
+        ids |= episodes_before(connection, scope_ids, query.episodes_since)
+    if not ids:
+        return request
+    return request._replace(without=exclusion(connection, scope_ids, ids))
 
 
 def _without_faded(request: CandidateRequest, query: SearchQuery) -> CandidateRequest:

@@ -1,7 +1,7 @@
 """Assembles the memory block of a prompt: quotations in a fixed order, within a budget. Pure.
 
 When the block is too long, the least important lines go first: recalled lines, then facts, dated
-notes, the reflection, MEMORY.md, rules, and texts of the caller. USER.md and CHANNEL.md are never
+notes, the episode, the reflection, MEMORY.md, rules, and texts of the caller. USER.md and CHANNEL.md are never
 cut.
 """
 
@@ -21,6 +21,7 @@ ORDER = (
     "rules",
     "dated",
     "reflection",
+    "episode",
     "recalled",
     "confirmation",
 )
@@ -29,6 +30,7 @@ CUT_FIRST = (
     "recalled",
     "facts",
     "dated",
+    "episode",
     "reflection",
     "memory",
     "rules",

@@ -305,15 +305,15 @@ def find_episode(
     return ExistingEpisode(note, day, heading, texts)
 
 
-def newest_episode(doc: SectionedDoc) -> str:
-    """Returns the newest episode of a note, with its heading; empty when it has none."""
+def newest_episode(doc: SectionedDoc) -> tuple[str, str]:
+    """Returns the heading and the lines of the newest episode; empty when there is none."""
     by_heading: dict[str, list[ItemFields]] = {}
     for item in items_of(doc):
         fields = parse_item(item.text)
         if fields.type == TYPE:
             by_heading.setdefault(item.heading, []).append(fields)
     if not by_heading:
-        return ""
+        return "", ""
 
     def order(heading: str) -> tuple[date, str]:
         days = [fields.date or date.min for fields in by_heading[heading]]
@@ -321,7 +321,7 @@ def newest_episode(doc: SectionedDoc) -> str:
 
     heading = max(by_heading, key=order)
     lines = [f"- {fields.text}" for fields in by_heading[heading]]
-    return "\n".join([f"## {heading}", *lines])
+    return heading, "\n".join(lines)
 
 
 def ops_for(

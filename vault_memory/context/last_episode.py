@@ -1,0 +1,89 @@
+"""Quotes the newest summary of a conversation, at the first turn of the next one."""
+
+from collections.abc import Sequence
+from typing import TYPE_CHECKING
+
+from vault_memory.index.exclusion import own_turns_of
+from vault_memory.index.filters import listed
+from vault_memory.lazy import lazy_module
+from vault_memory.rules.context import assemble
+from vault_memory.rules.conversations.statements import without_speaker
+
+if TYPE_CHECKING:
+    from vault_memory.context.blocks import ContextRequest
+    from vault_memory.context.live_notes import LiveNotes
+    from vault_memory.index.store import Index
+    from vault_memory.markdown import document
+    from vault_memory.rules.context.assemble import Quotation
+    from vault_memory.rules.conversations import turn as conversations_turn
+    from vault_memory.rules.learning.summaries import episodes
+else:
+    document = lazy_module("vault_memory.markdown.document")
+    conversations_turn = lazy_module("vault_memory.rules.conversations.turn")
+    episodes = lazy_module("vault_memory.rules.learning.summaries.episodes")
+
+KIND = "episode"
+
+
+def quotation(
+    index: "Index",
+    notes: "LiveNotes",
+    request: "ContextRequest",
+    query: str,
+) -> "Quotation | None":
+    """Returns the newest episode of the open scopes; None at a later turn, or without any.
+
+    `query` is the prompt without the names and times of a chat.
+    """
+    if not request.episode:
+        return None
+    scope_ids = index.scope_ids(request.open)
+    newest = _newest_note(index, scope_ids, request)
+    if newest is None or _has_own_turn(index, scope_ids, request, query):
+        return None
+    day, path = newest
+    note = document.parse(notes.text(path).encode())
+    heading, text = episodes.newest_episode(note)
+    return assemble.whole_note(KIND, path, text, date=day, conversation=heading)
+
+
+def _newest_note(
+    index: "Index",
+    scope_ids: Sequence[int],
+    request: "ContextRequest",
+) -> tuple[str, str] | None:
+    """Returns day and path of the newest note about conversations."""
+    cursor = index.connection.execute(
+        "SELECT n.date, n.path, s.name"
+        " FROM note n"
+        " JOIN scope s ON s.id = n.scope"
+        f" WHERE n.scope IN {listed(scope_ids)} AND n.kind = ?"
+        " ORDER BY n.date DESC, n.path",
+        (KIND,),
+    )
+    for day, path, scope in cursor:
+        if not request.is_personal(KIND, scope):
+            return day, path
+    return None
+
+
+def _has_own_turn(
+    index: "Index",
+    scope_ids: Sequence[int],
+    request: "ContextRequest",
+    query: str,
+) -> bool:
+    """Returns whether the person spoke in this conversation before this prompt."""
+    if not request.session:
+        return False
+    # The host may have recorded the prompt before it asked for the block.
+    prompts = {_words(query), _words(request.prompt)}
+    heading = conversations_turn.heading_of(request.session)
+    return any(
+        _words(without_speaker(text)) not in prompts
+        for text in own_turns_of(index.connection, scope_ids, heading)
+    )
+
+
+def _words(text: str) -> str:
+    return " ".join(text.split())
