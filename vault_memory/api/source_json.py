@@ -3,14 +3,14 @@
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
-    from vault_memory.contract import answers
+    from vault_memory.contract import source_answers
     from vault_memory.conversations.turn_lookup import FoundTurn
     from vault_memory.learning.provenance.calls import Provenance
     from vault_memory.rules.conversations.turn import Turn
     from vault_memory.rules.edits.audit_record import Record
 
 
-def of_source(origin: "Provenance") -> "answers.SourceJson":
+def of_source(origin: "Provenance") -> "source_answers.SourceJson":
     """Return the answer of `source`."""
     return {
         "ref": origin.ref,
@@ -26,7 +26,7 @@ def of_source(origin: "Provenance") -> "answers.SourceJson":
     }
 
 
-def _written(record: "Record") -> "answers.WrittenJson":
+def _written(record: "Record") -> "source_answers.WrittenJson":
     return {
         "id": record.id,
         "ts": record.ts,
@@ -35,7 +35,7 @@ def _written(record: "Record") -> "answers.WrittenJson":
     }
 
 
-def _turn(match: "FoundTurn") -> "answers.SourceTurnJson":
+def _turn(match: "FoundTurn") -> "source_answers.SourceTurnJson":
     return {
         "id": match.id,
         "gone": match.gone or None,
@@ -47,7 +47,7 @@ def _turn(match: "FoundTurn") -> "answers.SourceTurnJson":
     }
 
 
-def _spoken(turn: "Turn") -> "answers.SpokenJson":
+def _spoken(turn: "Turn") -> "source_answers.SpokenJson":
     return {
         "id": turn.id,
         "ts": turn.ts,

@@ -108,7 +108,11 @@ MAY_BE_ZERO = frozenset(
 )
 """Numbers for which 0 means none or no limit; every other number is above 0"""
 
-RANGES = {"jaccard": (0.5, 1.0), "room": (4_000, 1_000_000)}
+RANGES = {
+    "jaccard": (0.5, 1.0),
+    "room": (4_000, 1_000_000),
+    "monthly_tokens": (0, 10**12),
+}
 """Numbers between two bounds, which are allowed, too"""
 
 LOOPBACK_HOSTS = frozenset({"localhost", "127.0.0.1", "::1"})

@@ -76,6 +76,8 @@ class BrainSettings(NamedTuple):
     room: int = 50_000
     """Maximum number of characters of one question: labels and turns, and notes for at most half of
     it; what does not fit waits for the next question"""
+    monthly_tokens: int = 0
+    """Tokens that this device may spend in a month; then phrase rules answer; 0: no limit"""
     prompts: str = ""
     """A folder with `extraction.md`, `facts.md`, `channel.md`, `curation.md` or `reflection.md` that
     replace the built-in prompts; empty: the folder `prompts` in the state folder of the vault"""

@@ -19,6 +19,11 @@ from vault_memory.contract import (
 )
 from vault_memory.contract.edit_answers import EditJson
 from vault_memory.contract.fields import Count, Day, LineRange, Revision, UnknownScopes
+from vault_memory.contract.source_answers import SourceJson as SourceJson
+from vault_memory.contract.source_answers import SourceTurnJson as SourceTurnJson
+from vault_memory.contract.source_answers import SpokenJson as SpokenJson
+from vault_memory.contract.source_answers import TokensJson
+from vault_memory.contract.source_answers import WrittenJson as WrittenJson
 
 
 class ErrorDetails(TypedDict):
@@ -295,6 +300,9 @@ class ScopeNightJson(TypedDict):
     committed: list[CommittedJson]
     held: list[HeldReasonJson]
     dropped: list[DroppedJson]
+    tokens: Annotated[
+        TokensJson, Meta(description="What the scope's questions cost this month")
+    ]
 
 
 class SleepJson(TypedDict):
@@ -355,60 +363,6 @@ class FactOutcomeJson(TypedDict):
 
 class FactChangeJson(FactOutcomeJson, EditJson):
     """What became of a fact, with the edit of its page."""
-
-
-class SpokenJson(TypedDict):
-    """What was said once."""
-
-    id: str
-    ts: str
-    session: str
-    role: str
-    user: str
-    text: str
-    automated: bool
-
-
-class SourceTurnJson(TypedDict):
-    """A turn behind something, with the turns around it in its session."""
-
-    id: str
-    gone: Annotated[
-        str | None, Meta(description="Why there is no turn; null if there is one")
-    ]
-    note: Annotated[str, Meta(description="Its transcript")]
-    turn: SpokenJson | None
-    before: list[SpokenJson]
-    after: list[SpokenJson]
-    closed: Annotated[
-        str | None, Meta(description="Why no turns around it are shown; else null")
-    ]
-
-
-class WrittenJson(TypedDict):
-    """The audit record of the edit that wrote a line; `undo` takes its id."""
-
-    id: str
-    ts: str
-    source: str
-    why: str
-
-
-class SourceJson(TypedDict):
-    """Where something comes from."""
-
-    ref: str
-    kind: Literal["turn", "item", "fact", "held", "record"]
-    id: str
-    note: str
-    lines: LineRange | None
-    scope: str
-    text: str
-    written: WrittenJson | None
-    turns: list[SourceTurnJson]
-    reason: Annotated[
-        str, Meta(description="Why there are no turns; empty if there are")
-    ]
 
 
 class RelationshipJson(TypedDict):

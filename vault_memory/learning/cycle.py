@@ -41,7 +41,9 @@ if TYPE_CHECKING:
         HeldReasonJson,
         ScopeNightJson,
     )
+    from vault_memory.contract.source_answers import TokensJson
     from vault_memory.edits.editor import NoteEditor
+    from vault_memory.learning.costs.token_budget import TokenBudget
     from vault_memory.learning.fading.fading_steps import LifecycleDeps
     from vault_memory.learning.policy.judged import PolicyDeps
     from vault_memory.learning.read_again import DayAgain
@@ -92,6 +94,8 @@ class CycleDeps:
     """finds decisions, agreements and action items by phrases"""
     people: Callable[[], frozenset[str]] = frozenset
     """returns the names of the persons of the vault"""
+    budget: "TokenBudget | None" = None
+    """counts tokens; None: nothing is counted"""
 
 
 @dataclass(frozen=True, slots=True)
@@ -119,6 +123,11 @@ class CycleRequest:
     """turns to read once more; for a dry run, which may not mark them as unread"""
     jaccard: float = JACCARD
     """the similarity of words from which two texts say the same"""
+
+
+def no_tokens() -> "TokensJson":
+    """Returns the tokens of a scope that asked no model."""
+    return {"in": 0, "out": 0, "calls": 0, "estimated": 0}
 
 
 @dataclass(slots=True)
@@ -164,6 +173,8 @@ class CycleOutcome:
     """`id`, `note` and `kind` of each written candidate"""
     held: "list[HeldReasonJson]" = field(default_factory=list)
     """`id`, `reason` and `needs` of each candidate that waits"""
+    tokens: "TokensJson" = field(default_factory=no_tokens)
+    """what the questions of the scope cost this month"""
     dropped: "list[DroppedJson]" = field(default_factory=list)
     """`ref` (a turn) and `reason` of each candidate that is not kept"""
 
@@ -197,6 +208,7 @@ class CycleOutcome:
             "committed": list(self.committed),
             "held": list(self.held),
             "dropped": list(self.dropped),
+            "tokens": self.tokens,
         }
 
 
@@ -225,6 +237,9 @@ class LearningCycle:
         self.last = deps.store.last(self.scope)
         self.outcome = CycleOutcome(self.scope, request.night.isoformat())
         self.checkpoint = OpenCycle()
+        if deps.budget is not None:
+            deps.budget.begin_round(self.scope)
+        self._note_tokens()
         self.read_marks = set[str]()
         """the marks of turns that earlier cycles read"""
         self.finished_logs: dict[str, str] = {}
@@ -300,7 +315,13 @@ class LearningCycle:
                 "about": digest,
             }
             self.save()
+            self._note_tokens()
         return str(answers[step]["text"])
+
+    def _note_tokens(self) -> None:
+        budget = self.deps.budget
+        if budget is not None:
+            self.outcome.tokens = budget.as_json(self.scope)
 
     def save(self) -> None:
         """Saves the checkpoint, before the action that it names."""

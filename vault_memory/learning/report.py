@@ -54,6 +54,7 @@ def _scope_report(outcome: Mapping[str, Any]) -> str:
         _held(outcome),
         _dropped(outcome),
         _answered_by(outcome),
+        _tokens(outcome),
         _remaining(outcome),
         _idle(outcome),
     ]
@@ -111,6 +112,18 @@ def _answered_by(outcome: Mapping[str, Any]) -> str:
         return reason
     answer = f"answered by {outcome['model']} ({outcome['rung']})"
     return f"{answer}: {reason}" if reason else answer
+
+
+def _tokens(outcome: Mapping[str, Any]) -> str:
+    """What the questions of the scope cost this month; empty without a model."""
+    tokens = outcome.get("tokens") or {}
+    if not tokens.get("calls"):
+        return ""
+    calls = "1 call" if tokens["calls"] == 1 else f"{tokens['calls']} calls"
+    text = f"tokens this month: {tokens['in']} in, {tokens['out']} out, {calls}"
+    if tokens["estimated"]:
+        text += f" ({tokens['estimated']} estimated)"
+    return text
 
 
 def _remaining(outcome: Mapping[str, Any]) -> str:

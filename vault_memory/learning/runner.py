@@ -32,6 +32,7 @@ if TYPE_CHECKING:
     from vault_memory.learning import schedule as learning_schedule
     from vault_memory.learning import steps as learning_steps
     from vault_memory.learning.channel import scope_logs
+    from vault_memory.learning.costs import token_budget
     from vault_memory.learning.cycle import CycleDeps, CycleRequest
     from vault_memory.learning.fading import fading_steps
     from vault_memory.learning.policy import at_once, policy_deps
@@ -40,7 +41,6 @@ if TYPE_CHECKING:
     from vault_memory.learning.summaries.episode_notes import EpisodeDeps
     from vault_memory.models.llm import (
         channel_phrases,
-        factory,
         phrase_rules,
         templates,
     )
@@ -58,12 +58,12 @@ else:
     learning_schedule = lazy_module("vault_memory.learning.schedule")
     read_again = lazy_module("vault_memory.learning.read_again")
     scope_logs = lazy_module("vault_memory.learning.channel.scope_logs")
+    token_budget = lazy_module("vault_memory.learning.costs.token_budget")
     learning_steps = lazy_module("vault_memory.learning.steps")
     unread_turns = lazy_module("vault_memory.learning.unread_turns")
     at_once = lazy_module("vault_memory.learning.policy.at_once")
     policy_deps = lazy_module("vault_memory.learning.policy.policy_deps")
     channel_phrases = lazy_module("vault_memory.models.llm.channel_phrases")
-    factory = lazy_module("vault_memory.models.llm.factory")
     phrase_rules = lazy_module("vault_memory.models.llm.phrase_rules")
     templates = lazy_module("vault_memory.models.llm.templates")
     fact_page = lazy_module("vault_memory.rules.facts.fact_page")
@@ -414,6 +414,9 @@ class LearningRunner:
             return result.outcome == "trashed"
 
         facts = self.config.facts
+        budget = token_budget.TokenBudget(
+            vault.state.path, brain.monthly_tokens, self.now
+        )
         return learning_cycle.CycleDeps(
             editor,
             self.checkpoints,
@@ -421,8 +424,8 @@ class LearningRunner:
             lambda scope, known: scope_logs.logs_of(
                 opened.conversations, places(scope), known, self.map
             ),
-            lambda role: factory.load_brain(
-                brain, role, backed=backed, vault=vault.root, state=vault.state.path
+            lambda role: token_budget.load_brain(
+                self.vault, role, budget, backed=backed
             ),
             lambda role: templates.instructions(role, prompts),
             lambda day: fact_page.FactRules(
@@ -437,6 +440,7 @@ class LearningRunner:
             episodes=self._episodes(),
             lifecycle=fading_steps.LifecycleDeps.of_vault(self.vault),
             embedder=self._embedder,
+            budget=budget,
         )
 
     def _embedder(self) -> "Embed | None":

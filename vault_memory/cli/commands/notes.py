@@ -12,7 +12,11 @@ from vault_memory.lazy import lazy_module
 
 if TYPE_CHECKING:
     from vault_memory.api import json_contract, source_json
-    from vault_memory.contract.answers import SourceJson, SourceTurnJson, SpokenJson
+    from vault_memory.contract.source_answers import (
+        SourceJson,
+        SourceTurnJson,
+        SpokenJson,
+    )
 else:
     json_contract = lazy_module("vault_memory.api.json_contract")
     source_json = lazy_module("vault_memory.api.source_json")

@@ -19,6 +19,7 @@ from typing import TYPE_CHECKING
 
 from vault_memory.errors import BrainUnavailable
 from vault_memory.models.base import BrainAnswer
+from vault_memory.models.llm.token_count import Meter, estimated_call, unmetered
 from vault_memory.models.llm.yes_no import begins_with_yes
 from vault_memory.rules.learning.extraction import problem
 
@@ -38,6 +39,8 @@ class CommandBrain:
         self,
         settings: "Settings",
         environment: Mapping[str, str],
+        *,
+        meter: Meter = unmetered,
     ) -> None:
         if not settings.command:
             raise BrainUnavailable(
@@ -46,6 +49,7 @@ class CommandBrain:
             )
         self._command = list(settings.command)
         self._timeout = settings.timeout_seconds
+        self._meter = meter
         names = {*ALLOWED, *settings.environment}
         self._environment = {
             name: environment[name] for name in sorted(names) if name in environment
@@ -98,7 +102,10 @@ class CommandBrain:
         with tempfile.TemporaryDirectory(
             prefix="vault-memory-brain-", ignore_cleanup_errors=True
         ) as folder:
-            return self._run_process(json.dumps(request).encode() + b"\n", folder)
+            answer = self._run_process(json.dumps(request).encode() + b"\n", folder)
+        question = f"{request['system']}{request['text']}"
+        self._meter(estimated_call(question, answer))
+        return answer
 
     def _run_process(
         self,

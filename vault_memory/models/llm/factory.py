@@ -8,6 +8,7 @@ from vault_memory.errors import BrainUnavailable
 from vault_memory.lazy import lazy_module
 from vault_memory.models.base import Brain, BrainAnswer
 from vault_memory.models.llm.phrase_rules import RulesBrain
+from vault_memory.models.llm.token_count import Meter, unmetered
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -57,17 +58,23 @@ def load_brain(
     environment: Mapping[str, str] | None = None,
     vault: "Path | None" = None,
     state: "Path | None" = None,
+    meter: Meter = unmetered,
 ) -> Brain:
     """Return the brain for a role. Without `backed`, a failing model raises `BrainUnavailable`.
 
     Raises `BrainUnavailable` at once when the configuration is incomplete. `vault` is the folder
     that must not contain the key's file. `state` is the state folder of the vault, with the verdict
-    whether the model fills JSON objects; without it, every model is asked for one.
+    whether the model fills JSON objects; without it, every model is asked for one. `meter` is told
+    the tokens of each call.
     """
     if settings.kind == "rules":
         return RulesBrain()
     model = _model(
-        settings, role, os.environ if environment is None else environment, vault
+        settings,
+        role,
+        os.environ if environment is None else environment,
+        vault,
+        meter,
     )
     brain: Brain = model if state is None else AdaptedBrain(settings, model, state)
     return BackedBrain(brain, RulesBrain()) if backed else brain
@@ -142,9 +149,10 @@ def _model(
     role: "Role",
     environment: Mapping[str, str],
     vault: "Path | None",
+    meter: Meter = unmetered,
 ) -> "CommandBrain | OpenAIBrain":
     if settings.kind == "command":
-        return command.CommandBrain(settings, environment)
+        return command.CommandBrain(settings, environment, meter=meter)
     reads_turns = role in ("extraction", "facts", "channel")
     named = settings.extraction_model if reads_turns else settings.curation_model
     model = named or settings.model
@@ -152,4 +160,4 @@ def _model(
         raise BrainUnavailable(
             "`brain.model` is not set", hint="set it to a model of the server"
         )
-    return openai.OpenAIBrain(settings, model, vault=vault)
+    return openai.OpenAIBrain(settings, model, vault=vault, meter=meter)

@@ -29,6 +29,7 @@ from vault_memory.models.llm.openai_errors import (
     parse_reply,
     yes_share,
 )
+from vault_memory.models.llm.token_count import Meter, tokens_of_reply, unmetered
 from vault_memory.rules.learning.extraction import (
     cited_turns,
     merged,
@@ -78,11 +79,13 @@ class OpenAIBrain:
         vault: "Path | None" = None,
         wait: Callable[[float], object] = time.sleep,
         breaker: Breaker | None = None,
+        meter: Meter = unmetered,
     ) -> None:
         self._url = endpoint(settings.base_url, "chat/completions", BRAIN)
         self._model = model
         self._timeout = settings.timeout_seconds
         self._wait = wait
+        self._meter = meter
         self._key = api_key(settings.api_key_file, BRAIN, vault=vault)
         require_https(self._key, self._url, BRAIN)
         self._breaker = breaker or breaker_of(self._url, model)
@@ -279,6 +282,8 @@ class OpenAIBrain:
             self._breaker.record_failure()
         else:
             self._breaker.record_success()
+        if status == 200:
+            self._meter(tokens_of_reply(body, content))
         sends_limit = LIMIT not in self._refused_options
         return parse_reply(status, content, sends_limit=sends_limit)
 
