@@ -199,3 +199,22 @@ def test_a_channels_night_may_be_repeated(bedroom):
 
     assert before.count("ref:") == 1
     assert bedroom.text(NOTE) == before
+
+
+def test_an_allergy_that_a_model_takes_for_news_stays_out_of_the_channel(bedroom):
+    def answer(asked: Asked) -> Sent:
+        rows = [
+            {"turn": id_, "text": text, "type": "context"}
+            for id_, _, text in asked.turns
+        ]
+        return Sent(200, completion(json.dumps({"memories": rows})))
+
+    ref = say(bedroom, "I am allergic to wool.")
+    say(bedroom, "The bell weighs ninety kilos.", at="18:01")
+    with ScriptedModel(answer) as model:
+        bedroom.set(BRAIN_KIND="openai", BRAIN_BASE_URL=model.url, BRAIN_MODEL="small")
+        slept = bedroom.sleep("--channel", "dev")
+
+    assert "ninety kilos" in bedroom.text(NOTE)
+    assert "wool" not in bedroom.text(NOTE)
+    assert {"ref": ref, "reason": "personal"} in slept[SCOPE]["dropped"]

@@ -54,10 +54,19 @@ def of_channel(
         for memory in settled
         if not memory.section and not _says_one(sectioned, memory)
     ]
-    memories = [*sectioned, *(memory for memory in others if not _is_attribute(memory))]
     facts = [fact for fact in extraction.facts if folded(fact.subject) not in members]
-    personal: list[Memory | FoundFact] = [*filter(_is_attribute, others)]
-    personal += [fact for fact in extraction.facts if fact not in facts]
+    about_members = [fact for fact in extraction.facts if fact not in facts]
+    # A small model types "I am allergic to wool" as news of the channel.
+    attributes = [
+        memory
+        for memory in others
+        if _is_attribute(memory) or _states_one(about_members, memory)
+    ]
+    memories = [
+        *sectioned,
+        *(memory for memory in others if memory not in attributes),
+    ]
+    personal: list[Memory | FoundFact] = [*attributes, *about_members]
     left_out = dict.fromkeys(turn for item in personal for turn in item.evidence)
     return ChannelExtraction(
         replace(extraction, memories=tuple(memories), facts=tuple(facts)),
@@ -88,6 +97,16 @@ def of_person(
 
 def _is_attribute(memory: Memory) -> bool:
     return memory.type in ATTRIBUTES
+
+
+def _states_one(facts: Iterable[FoundFact], memory: Memory) -> bool:
+    """Returns whether a memory says what a fact of the same turn says."""
+    text = f" {' '.join(words(memory.text))} "
+    return any(
+        not set(fact.evidence).isdisjoint(memory.evidence)
+        and f" {' '.join(words(fact.object))} " in text
+        for fact in facts
+    )
 
 
 def _unique(memories: Iterable[Memory]) -> list[Memory]:
