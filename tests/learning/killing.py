@@ -1,8 +1,8 @@
-"""A night that is killed, again and again, each time from the same evening; then it is done again, and compared.
+"""A night that is killed again and again, each time from the same evening, then done again and compared.
 
-Run as ``python -m tests.learning.killing FOLDER KILLS SEED``; prints what became of it as JSON. The clock and what the
-model answers are fixed, so that the files after a night that was killed have to be, byte for byte, those after one that
-was left in peace. It is killed after each step, and then at random moments.
+Run as ``python -m tests.learning.killing FOLDER KILLS SEED SCOPE...``; prints the result as JSON. The clock and the
+model's answers are fixed. So the files after a killed night must be, byte for byte, those after an undisturbed one. The
+night is killed after each step of each SCOPE, and then at random moments.
 """
 
 import json
@@ -12,7 +12,7 @@ import shutil
 import signal
 import sys
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from datetime import datetime
 from pathlib import Path
 from typing import Any
@@ -25,59 +25,82 @@ from vault_memory.api.vault_memory import VaultMemory
 from vault_memory.learning.steps import STEPS
 
 NOW = datetime.fromisoformat("2026-05-26T03:05:00+00:00")
-SAID = (
-    ("mira", "", "I am allergic to mackerel since I was a child."),
-    ("mira", "", "I moved to Ostervik last week."),
-    ("mira", "", "From now on, give me the wind in Beaufort."),
-    ("mira", "", "My sister Anneke works at the harbour."),
-    ("mira", "", "I hate myself."),
-    ("mira", "", "Remember that the spare rope is in the loft."),
-    ("mira", "", "Which hotel near the harbour of Ostervik takes dogs in July?"),
-    ("tomas", "", "I love sour cherries since that summer."),
-    ("tomas", "fogbell", "The bell weighs ninety kilos."),
-    ("mira", "fogbell", "Greta rings in the fog."),
+EARLIER = (
+    ("mira", "tea", "", "I hate myself."),
+    ("mira", "tea", "", "I like coffee."),
+    ("mira", "walk", "", "Remember that the boat key hangs in the shed."),
+    ("mira", "rope", "", "Remember that the spare rope is in the loft."),
 )
+"""Turns that the night before has read"""
+LATER = (
+    ("mira", "day", "", "I am allergic to mackerel since I was a child."),
+    ("mira", "day", "", "I moved to Ostervik last week."),
+    ("mira", "day", "", "From now on, give me the wind in Beaufort."),
+    ("mira", "day", "", "My sister Anneke works at the harbour."),
+    ("mira", "day", "", "I hate myself."),
+    ("mira", "day", "", "I am a failure."),
+    ("mira", "day", "", "I want to kill myself."),
+    ("mira", "day", "", "My password is swordfish."),
+    ("mira", "day", "", "Remember that the spare rope is in the loft."),
+    ("mira", "day", "", "I don't like coffee."),
+    ("mira", "day", "", "Which hotel near the harbour of Ostervik takes dogs in July?"),
+    ("mira", "day", "", "I love plum jam."),
+    ("mira", "day", "", "Scratch that."),
+    ("mira", "walk", "", "Scratch that."),
+    ("tomas", "bell", "", "I love sour cherries since that summer."),
+    ("tomas", "fog", "fogbell", "The bell weighs ninety kilos."),
+    ("mira", "fog", "fogbell", "Greta rings in the fog."),
+    ("mira", "fog", "fogbell", "We decided to ring twice."),
+    ("mira", "fog", "fogbell", "Tomas will send the draft by Friday."),
+    ("mira", "fog", "fogbell", "I am allergic to wool."),
+)
+"""Turns that the night reads: a drop, a held candidate, a promotion, a twin, withdrawals, a channel's task"""
 LEASE = ".vault-memory.lease"
 
 
 def answers(asked: Asked) -> Sent:
-    """The same to the same, for each of the questions of a night."""
-    said: dict[str, Any] = {"memories": [], "facts": [], "topics": {}, "ops": []}
+    """Gives the same answer to the same question, for each question of a night."""
     if "You keep the note" in asked.system:
-        said["ops"] = [
+        ops = [
             {"op": "append", "heading": "Preferences", "line": "Eats no fish"},
             {"op": "remove", "heading": "The house", "match": "The pump"},
         ]
+        answer: dict[str, Any] = {"ops": ops}
     elif "You look back" in asked.system:
-        said["ops"] = [
-            {
-                "op": "append",
-                "heading": "The week",
-                "line": "She moved, and is careful with fish",
-            }
-        ]
+        line = "She moved, and is careful with fish"
+        answer = {"ops": [{"op": "append", "heading": "The week", "line": line}]}
+    elif asked.wants == "facts":
+        answer = {"facts": [fact(*turn) for turn in asked.turns]}
     else:
-        said = learned(asked)
-        said["facts"] = [
-            {
-                "subject": who,
-                "predicate": "said",
-                "object": text.rstrip("."),
-                "from": "2026-05-25",
-                "until": "",
-            }
-            | {"evidence": [id_]}
-            for id_, who, text in asked.turns
-        ]
-        said["memories"].append(
-            {
-                "text": "Nobody said this",
-                "type": "context",
-                "topic": "meta",
-                "evidence": [],
-            }
+        answer = learned(asked)
+        invented = {"turn": "", "text": "Nobody said this", "type": "context"}
+        answer["memories"].append(invented)
+    return Sent(200, completion(json.dumps(answer)))
+
+
+def fact(turn_id: str, user: str, text: str) -> dict[str, str]:
+    return {
+        "turn": turn_id,
+        "subject": user,
+        "predicate": "said",
+        "object": text.rstrip("."),
+        "from": "2026-05-25",
+        "until": "",
+    }
+
+
+def record(
+    memory: VaultMemory, turns: Sequence[tuple[str, ...]], day: datetime
+) -> None:
+    for number, (user, session, channel, text) in enumerate(turns):
+        memory.record_turn(
+            session=session,
+            role="user",
+            text=text,
+            user=user,
+            channel=channel or None,
+            now=day.replace(hour=12, minute=number),
         )
-    return Sent(200, completion(json.dumps(said)))
 
 
 class Evening:
@@ -107,15 +130,9 @@ class Evening:
         with VaultMemory.open(
             self.live / "vault", environment=self.environment
         ) as memory:
-            for number, (user, channel, text) in enumerate(SAID):
-                memory.record_turn(
-                    session=f"{user} {channel}",
-                    role="user",
-                    text=text,
-                    user=user,
-                    channel=channel or None,
-                    now=NOW.replace(day=25, hour=12, minute=number),
-                )
+            record(memory, EARLIER, NOW.replace(day=24))
+            memory.sleep(now=NOW.replace(day=25), due=True)
+            record(memory, LATER, NOW.replace(day=25))
             memory.index()
         shutil.copytree(self.live, self.kept)
 
@@ -172,7 +189,7 @@ def differences(found: dict[str, bytes], wanted: dict[str, bytes]) -> list[str]:
     )
 
 
-def main(folder: Path, kills: int, seed: int) -> None:
+def main(folder: Path, kills: int, seed: int, scopes: Sequence[str]) -> None:
     load()
     with Model(answers) as model:
         evening = Evening(folder, model.url, seed)
@@ -199,7 +216,7 @@ def main(folder: Path, kills: int, seed: int) -> None:
                 f"{about}: {name}" for name in differences(evening.files(), wanted)
             )
 
-        steps = [("user:mira", step.__name__) for step in STEPS]
+        steps = [(scope, step.__name__) for scope in scopes for step in STEPS]
         for step in steps:
             evening.begin()
             judge(step, evening.night(step=step))
@@ -213,8 +230,9 @@ def main(folder: Path, kills: int, seed: int) -> None:
                 os.kill(child, signal.SIGKILL)
 
             judge(f"kill {number} after {after:.3f} s", evening.night(kill))
-    print(json.dumps(told | {"faults": faults, "learned": sorted(wanted)}))
+    texts = {name: raw.decode() for name, raw in wanted.items()}
+    print(json.dumps(told | {"faults": faults, "texts": texts}))
 
 
 if __name__ == "__main__":
-    main(Path(sys.argv[1]), int(sys.argv[2]), int(sys.argv[3]))
+    main(Path(sys.argv[1]), int(sys.argv[2]), int(sys.argv[3]), sys.argv[4:])

@@ -351,8 +351,12 @@ class _Judge:
             return
         # The time of the turn: a cycle that runs again writes the same line.
         record = {"ts": turns[0].ts, "turn": refs[0], "reason": decision.reason}
+        ledgers, places = self._policy.ledgers, self._cycle.places
+        # A cycle that was killed has logged it, perhaps on the day before.
+        if record in ledgers.daily_records(places, SAFETY):
+            return
         day = self._cycle.now.astimezone(self._cycle.zone).date()
-        self._policy.ledgers.append_by_day(self._cycle.places, SAFETY, day, record)
+        ledgers.append_by_day(places, SAFETY, day, record)
 
     def _is_open(self, turn: Turn) -> bool:
         if self._cycle.checkpoint.session == turn.session:
