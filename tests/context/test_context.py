@@ -202,7 +202,7 @@ def test_the_relevant_line_of_a_long_memory_is_included_with_its_heading(
     assert found.text.count("whale oil") == 1
     [cut] = [cut.reason for cut in found.cut if cut.kind == "memory"]
     assert re.fullmatch(
-        r"`MEMORY\.md` has 1\d\d,\d{3} characters, and `\[recall\] whole_memory_chars` is 6,000: "
+        r"`MEMORY\.md` has 1\d\d,\d{3} characters, and `\[recall\] memory_budget` is 6,000: "
         "the lines that answer the prompt are given",
         cut,
     )
@@ -302,7 +302,7 @@ def test_a_memory_is_included_in_full_up_to_the_limit_and_never_exceeds_it(
     with opened(
         tmp_path_factory.mktemp("m"),
         {"MEMORY.md": text},
-        recall=config.Recall(whole_memory_chars=limit),
+        recall=config.Recall(memory_budget=limit),
     ) as memory:
         found = block(memory, prompt, MAIN)
 

@@ -118,6 +118,9 @@ RANGES = {
 LOOPBACK_HOSTS = frozenset({"localhost", "127.0.0.1", "::1"})
 """Names of this machine, for which http:// is as safe as https://"""
 
+RENAMED = {"recall.whole_memory_chars": "memory_budget"}
+"""Earlier name of a key → its name now; both work, but not together"""
+
 SECTIONS = tuple(
     name for name, kind in Config.__annotations__.items() if is_table(kind)
 )
@@ -257,6 +260,13 @@ class _Loader:
         values: dict[str, Any] = {}
         for name, value in raw.items():
             key = f"{place}.{name}" if place else str(name)
+            if key in RENAMED:
+                name = RENAMED[key]
+                if name in raw:
+                    self.problems.append(
+                        f"{self._source}: `{key}` is now `{name}`; keep one of them"
+                    )
+                    continue
             if name in types:
                 self._build_value(values, name, value, types[name], key)
             else:

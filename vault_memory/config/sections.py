@@ -104,8 +104,8 @@ class Recall(NamedTuple):
     """Maximum number of characters of the recalled lines in a prompt"""
     top_k: int = 16
     """Maximum number of recalled lines; for hooks see `[memory_search]`"""
-    whole_memory_chars: int = 6_000
-    """Longest MEMORY.md, in characters, that goes into a prompt complete; of a longer one a
+    memory_budget: int = 6_000
+    """Maximum number of characters of all MEMORY.md notes in a prompt together; of longer ones a
     prompt gets the lines that answer it, and an empty prompt the beginning; 0: always complete"""
     mode: SearchMode = "balanced"
     """Default mode of a search"""

@@ -55,7 +55,7 @@ class ContextRequest(NamedTuple):
     most_lines: int = 10
     """recalled lines; 0: none"""
     recall_budget: int = 4_000
-    whole_memory: int = 6_000
+    memory_budget: int = 6_000
     """longest MEMORY.md, in characters, that goes in complete; 0: no limit"""
     only_excerpts: bool = False
     """of each MEMORY.md only the lines that answer the prompt, however short it is"""

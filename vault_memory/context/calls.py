@@ -112,7 +112,7 @@ class ContextCalls:
             single=config.facts.single,
             most_lines=most_lines,
             recall_budget=config.recall.budget,
-            whole_memory=config.recall.whole_memory_chars,
+            memory_budget=config.recall.memory_budget,
             private=options.private,
             episode=config.learning.episodes and options.purpose != "briefing",
         )

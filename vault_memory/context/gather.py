@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from vault_memory.context.blocks import Ask, ContextRequest
 from vault_memory.context.live_notes import LiveLines, LiveNotes
+from vault_memory.context.memory_notes import MOST_HITS, MemoryNotes, recalled_line
 from vault_memory.index import fact_queries
 from vault_memory.index.filters import listed
 from vault_memory.index.store import Index
@@ -42,8 +43,7 @@ else:
 
 EXTRA_HITS = 30
 """Hits to request beyond the lines that go in, because some hits are left out"""
-MOST_HITS = 240
-HEADING_STEP = " › "
+
 ALWAYS = ("user", "channel", "memory", "rules", "dated", "reflection")
 NO_DAY = "9999"
 """Sorts after every date"""
@@ -129,7 +129,7 @@ class _Gatherer:
         request = self._request
         return (
             self.ask is not None
-            and request.whole_memory > 0
+            and request.memory_budget > 0
             and not request.only_excerpts
         )
 
@@ -166,8 +166,13 @@ class _Gatherer:
     def _always(self) -> Iterator[Quotation]:
         """Yields the notes that go in for every prompt; of the reflections only the latest."""
         has_reflection = False
-        for row in self._note_rows():
-            if row.kind == "reflection" and has_reflection:
+        rows = self._note_rows()
+        paths = [row.path for row in rows if row.kind == "memory"]
+        memory = MemoryNotes(self._notes, self._request, self.ask, self._query)
+        yield from memory.quotations(paths)
+        self.omitted += memory.omitted
+        for row in rows:
+            if row.kind == "memory" or (row.kind == "reflection" and has_reflection):
                 continue
             for quotation in self._note_quotations(row):
                 has_reflection |= row.kind == "reflection"
@@ -177,8 +182,6 @@ class _Gatherer:
         text = self._notes.text(row.path)
         if row.kind == "rules":
             text = without_archive(text)
-        if row.kind == "memory" and self._needs_excerpt(text):
-            return self._memory_excerpt(row.path, text)
         about: dict[str, str] = {}
         worth = 0.0
         if row.day:
@@ -221,58 +224,6 @@ class _Gatherer:
         # The MEMORY.md of a workspace is not for the members of a channel.
         in_channel = any(scope.startswith("channel:") for scope in self._request.open)
         return not (in_channel and row.kind == "memory")
-
-    def _needs_excerpt(self, memory: str) -> bool:
-        if self._request.only_excerpts:
-            return True
-        limit = self._request.whole_memory
-        return 0 < limit < len(memory)
-
-    def _memory_excerpt(self, path: str, text: str) -> list[Quotation]:
-        """Quotes of a long MEMORY.md the lines that answer the prompt.
-
-        Without a search it quotes the beginning.
-        """
-        if self.ask is None:
-            quotations = self._memory_beginning(path, text)
-            outcome = "its beginning is given"
-        else:
-            quotations = self._answering_lines(self.ask, path)
-            outcome = "no line of it answers the prompt"
-            if quotations:
-                outcome = "the lines that answer the prompt are given"
-        limit = self._request.whole_memory
-        why = f"`[recall] whole_memory_chars` is {limit:,}"
-        if len(text) <= limit:
-            why = f"the block has room for {self._request.budget:,}"
-        reason = f"`{path}` has {len(text):,} characters, and {why}: {outcome}"
-        self.omitted.append(("memory", reason))
-        return quotations
-
-    def _memory_beginning(self, path: str, text: str) -> list[Quotation]:
-        quotation = assemble.whole_note("memory", path, text, excerpt="beginning")
-        if quotation is None:
-            return []
-        return [assemble.beginning(quotation, self._request.whole_memory)]
-
-    def _answering_lines(self, ask: Ask, path: str) -> list[Quotation]:
-        request = self._request
-        lines: list[RecalledLine] = []
-        for hit in ask(self._query, request.open, MOST_HITS, ("memory",)).hits:
-            if len(lines) == request.most_lines:
-                break
-            if hit.note != path:
-                continue
-            current = self._notes.current_lines(hit)
-            if current is not None:
-                lines.append(_line(hit, current))
-        quotations, _ = assemble.recalled(
-            lines,
-            request.whole_memory,
-            kind="memory",
-            excerpt=assemble.ANSWERING,
-        )
-        return quotations
 
     # ---- facts -------------------------------------------------------------------------------
 
@@ -402,7 +353,7 @@ class _Gatherer:
                 # Someone edited the note after the index read it.
                 missing += 1
             elif self._is_news(hit, current):
-                line = _line(hit, current)
+                line = recalled_line(hit, current)
                 lines.append(line)
                 if hit.key:
                     self.fading.append((line.labelled().text, hit))
@@ -473,19 +424,3 @@ def _quoted_places(quotations: Iterable[Quotation]) -> set[tuple[str, int]]:
 
 def _words(text: str) -> str:
     return " ".join(text.split())
-
-
-def _line(hit: "Hit", current: LiveLines) -> RecalledLine:
-    # The heading of a turn is the id of its session, which says nothing to a model.
-    heading = HEADING_STEP.join(hit.heading) if hit.kind != "transcript" else ""
-    return RecalledLine(
-        note=hit.note,
-        first=current.first,
-        last=current.last,
-        date=hit.date or "",
-        origin=current.origin,
-        heading=heading,
-        text=current.text,
-        score=hit.score,
-        copies=hit.copies,
-    )

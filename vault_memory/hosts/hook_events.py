@@ -314,7 +314,7 @@ def _split_block(block: "ContextBlockJson") -> tuple[str, list[tuple[str, str]]]
 def _lines_for_prompt(context: EventContext, block: "ContextBlockJson") -> str:
     """Return the lines that answer the prompt, without the notes that the session began with."""
     introduction, sections = _split_block(block)
-    mark = f'excerpt="{assemble.ANSWERING}"'
+    mark = f' {assemble.ANSWERING}"'
     recalled = [text for kind, text in sections if kind == "recalled"]
     of_notes = [
         text

@@ -40,7 +40,8 @@ CUT_FIRST = (
 GAP = "\n\n"
 """Between two quotations"""
 ANSWERING = "lines that answer the prompt"
-"""The remark on a long MEMORY.md for a prompt; without a prompt the remark is `beginning`"""
+FROM_THE_TOP = "lines from the top"
+"""Remarks on a long MEMORY.md after the number of its lines: for a prompt, and without a prompt"""
 
 
 class LineGroup(NamedTuple):
