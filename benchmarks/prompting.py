@@ -8,6 +8,7 @@ import statistics
 import time
 from collections.abc import Callable, Iterator, Sequence
 from datetime import UTC, datetime, timedelta
+from functools import partial
 from pathlib import Path
 
 from benchmarks import vaults
@@ -15,6 +16,8 @@ from benchmarks.place import Place
 from benchmarks.searching import _texts, floor
 from benchmarks.table import Row
 from vault_memory.api.vault_memory import VaultMemory
+from vault_memory.config.sections import LifecycleSettings
+from vault_memory.rules.learning import fading
 
 UNITS = (600, 10_000, 600, 600, 600, 600, 600, 600, 600)
 """Chunks of eight persons and a channel"""
@@ -22,6 +25,8 @@ PERSON = 1
 QUESTIONS = 60
 REACH = 25.0
 """CPU milliseconds"""
+MOST_FADING = 1.15
+"""Of the CPU time of a block without fading"""
 NOW = datetime(2026, 5, 25, 9, tzinfo=UTC)
 
 
@@ -56,9 +61,65 @@ def rows(place: Place) -> Iterator[Row]:
                 f"≤ {REACH:.0f} CPU ms",
                 ours <= REACH,
             )
+        _let_fade(vault, vaults.USERS[PERSON])
+        memory.index(embed=False)
+        yield from _fading_rows(memory, asked, scopes)
+
+
+def _fading_rows(
+    memory: VaultMemory, prompts: Sequence[str], scopes: list[str]
+) -> Iterator[Row]:
+    """What fading costs a block, and what the hot cache saves a question."""
+    config = memory.vault.config
+    off = config._replace(lifecycle=LifecycleSettings(enabled=False))
+    took: dict[bool, list[float]] = {True: [], False: []}
+    for prompt in [prompts[0], *prompts, *prompts]:
+        # By turns, so that both meet the same load.
+        for fades, times in took.items():
+            memory.vault.config = config if fades else off
+            block = partial(_block, memory, prompt, scopes)
+            times.append(_milliseconds(block))
+    memory.vault.config = config
+    faded, plain = (statistics.median(took[fades][1:]) for fades in (True, False))
+    ratio = faded / plain
+    yield Row(
+        "memory block with 4,000 fading items, against fading off",
+        "–",
+        f"{plain:.1f} CPU ms: fading off",
+        f"{faded:.1f} CPU ms: {ratio:.2f} ×",
+        f"≤ {MOST_FADING:.2f} ×",
+        ratio <= MOST_FADING,
+    )
+
+    def ask(prompt: str) -> float:
+        return _milliseconds(
+            lambda: memory.search(prompt, scopes=scopes, now=NOW, refresh=False)
+        )
+
+    pairs = []
+    for prompt in prompts:
+        memory.searcher._cache = None
+        pairs.append((ask(prompt), ask(prompt)))
+    first, again = (statistics.median(column) for column in zip(*pairs, strict=True))
+    yield Row(
+        "question asked again, against the first time",
+        "–",
+        f"{first:.2f} CPU ms: the first time",
+        f"{again:.2f} CPU ms: 1/{first / again:.0f}",
+        "≤ 1/10",
+        again <= first / 10,
+    )
+
+
+def _milliseconds(act: Callable[[], object]) -> float:
+    started = time.thread_time()
+    act()
+    return 1000 * (time.thread_time() - started)
 
 
 def _block(memory: VaultMemory, prompt: str, scopes: list[str]) -> None:
+    # The hot cache would answer: `_recalls` has asked the same.
+    memory.searcher._cache = None
     block = memory.context(prompt, scopes=scopes, private=True, now=NOW, refresh=False)
     kinds = [part.kind for part in block.parts]
     wanted = ["user", "facts", "channel", "rules", "dated", "dated", "reflection"]
@@ -115,6 +176,22 @@ def _furnish(vault: Path, person: str) -> None:
         path.write_text(text, encoding="utf-8")
     for note in [*vault.glob(f"Users/{person}/memories/*.md")]:
         _record(note, note.relative_to(vault).as_posix(), person)
+
+
+def _let_fade(vault: Path, person: str) -> None:
+    """Notes of 400 days with ten items each that the bot wrote, of all types."""
+    words = vaults.Words(7)
+    types = fading.TYPES
+    for number in range(400):
+        day = (NOW - timedelta(days=number + 10)).date()
+        path = f"Users/{person}/memories/{day}-nightly.md"
+        items = [
+            f"[{types[(number + at) % len(types)]}] {words.text(20, 90)}"
+            for at in range(10)
+        ]
+        lines = "".join(f"- {item}\n" for item in items)
+        (vault / path).write_text(f"# Day\n\n## Learned\n\n{lines}", encoding="utf-8")
+        _record(vault / path, path, person)
 
 
 def _record(note: Path, path: str, person: str) -> None:

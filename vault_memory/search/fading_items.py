@@ -117,8 +117,9 @@ def vitality(type_: str, learned: str, days: int, last: str) -> Vitality:
 
 def joined(first: Exclusion, second: Exclusion) -> Exclusion:
     """Returns the exclusion of the chunks of both, which have none in common."""
-    if not second:
-        return first
+    # The same object has its hash already, by which scores are cached.
+    if not first or not second:
+        return first or second
     return Exclusion(
         first.ids | second.ids,
         first.repetitions,
