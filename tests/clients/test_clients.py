@@ -22,6 +22,7 @@ TOOLS = {
     "memory_source",
     "memory_stats",
     "memory_remember",
+    "memory_compact",
     "memory_correct",
     "memory_confirm",
     "memory_forget",

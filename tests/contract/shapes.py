@@ -43,6 +43,7 @@ SHAPES: dict[str, Any] = {
     "demo": setup_answers.DemoJson,
     "doctor": status_answers.DoctorJson,
     "end-session": answers.EndedJson,
+    "compact": answers.CompactedJson,
     "entity": answers.EntityJson,
     "export": setup_answers.ExportJson,
     "facts": answers.FactsJson,

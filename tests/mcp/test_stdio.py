@@ -48,7 +48,7 @@ def test_a_client_gets_its_protocol_version_or_the_newest(place: Outside, asked:
         assert result["capabilities"].keys() == {"tools", "resources"}
         assert "memory_context" in result["instructions"]
         assert pipe.ask("ping")["result"] == {}
-        assert len(pipe.ask("tools/list")["result"]["tools"]) == 9
+        assert len(pipe.ask("tools/list")["result"]["tools"]) == 11
         assert pipe.call("memory_stats")["isError"] is False
         assert pipe.end() == (0, [], "")
 

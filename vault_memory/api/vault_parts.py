@@ -76,7 +76,7 @@ class VaultParts:
         match name:
             case "learning":
                 calls = learning_calls.LearningCalls(
-                    self.edits, self.searcher, self._open_again
+                    self.edits, self.searcher, self._open_again, self.conversations
                 )
             case "source":
                 calls = provenance_calls.ProvenanceCalls(self.edits, self.facts)

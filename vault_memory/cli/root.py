@@ -42,6 +42,7 @@ COMMANDS: dict[str, tuple[str, str]] = {
     ),
     "record": ("record", "Record a turn of a conversation."),
     "end-session": ("record", "End a conversation."),
+    "compact": ("record", "Sum a conversation up, and end it."),
     "sleep": ("sleep", "Learn from the conversations since the last night."),
     "remember": ("sleep", "Store a text permanently, without waiting for the night."),
     "held": ("record", "List what waits for more turns; keep it or give it up."),

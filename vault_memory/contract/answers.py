@@ -246,6 +246,14 @@ class EndedJson(TypedDict):
     ]
 
 
+class CompactedJson(TypedDict):
+    """The summary of a conversation: its id, its note and its text."""
+
+    id: str
+    note: str
+    preview: str
+
+
 class RememberedJson(TypedDict):
     """What became of a text to remember."""
 

@@ -238,6 +238,27 @@ class FeedbackRequest(Struct, frozen=True, forbid_unknown_fields=True):
     ] = ""
 
 
+class CompactRequest(SessionRequest, frozen=True, forbid_unknown_fields=True):
+    """A conversation that is over, and its summary."""
+
+    text: Annotated[
+        LongText,
+        Meta(description="Its summary, an item a line; else the person is quoted"),
+    ] = ""
+
+
+class CompactArguments(Struct, frozen=True, forbid_unknown_fields=True):
+    """The summary of a conversation that is over."""
+
+    text: Annotated[
+        LongText,
+        Meta(description="What was asked, decided and left open, an item a line"),
+    ] = ""
+    session: Annotated[
+        Line | None, Meta(description="The conversation; else the open one")
+    ] = None
+
+
 # ---- notes and edits -----------------------------------------------------------------
 
 

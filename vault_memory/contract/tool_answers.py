@@ -89,6 +89,16 @@ class ToolRemembered(TypedDict):
     reason: str
 
 
+class ToolCompacted(TypedDict):
+    """The summary of a conversation that was written."""
+
+    notice: NotRequired[Notice]
+    message: Message
+    id: str
+    note: str
+    preview: Quoted
+
+
 class ToolProposal(TypedDict):
     """A proposal that waits in INBOX."""
 

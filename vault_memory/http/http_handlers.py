@@ -76,6 +76,15 @@ def end_session(
     return json_contract.of_ended(ended)
 
 
+def compact(
+    memory: VaultMemory, caller: Caller, request: requests.CompactRequest
+) -> "answers.CompactedJson":
+    compacted = memory.learning.compact(
+        request.session, request.text, user=caller.user, channel=caller.channel
+    )
+    return compacted.as_json()
+
+
 def notes(
     memory: VaultMemory, caller: Caller, request: requests.NoArguments
 ) -> "answers.NotesJson":

@@ -79,6 +79,15 @@ ENDPOINTS = (
     ),
     Endpoint(
         "POST",
+        "/v1/sessions/compact",
+        "compact",
+        "Sum a conversation up, and end it",
+        http_handlers.compact,
+        requests.CompactRequest,
+        answers.CompactedJson,
+    ),
+    Endpoint(
+        "POST",
         "/v1/remember",
         "remember",
         "Keep a text for good, at once",

@@ -6,6 +6,7 @@ from datetime import date, datetime
 from typing import TYPE_CHECKING, Literal
 
 from vault_memory.contract import Source
+from vault_memory.conversations.calls import ConversationCalls
 from vault_memory.edits.calls import EditCalls, EditOptions
 from vault_memory.lazy import lazy_module
 from vault_memory.rules.paths.scopes import check_scope
@@ -24,7 +25,10 @@ if TYPE_CHECKING:
     from vault_memory.learning.policy.held_calls import Verdict
     from vault_memory.learning.remember import Remembered
     from vault_memory.learning.runner import LearningRunner, LearningVault, Slept
+    from vault_memory.learning.summaries import episode_writer
+    from vault_memory.learning.summaries.episode_writer import Compacted
 else:
+    episode_writer = lazy_module("vault_memory.learning.summaries.episode_writer")
     held_calls = lazy_module("vault_memory.learning.policy.held_calls")
     reports = lazy_module("vault_memory.edits.reports")
     checkpoint = lazy_module("vault_memory.learning.checkpoint")
@@ -43,12 +47,14 @@ class LearningCalls:
         edits: EditCalls,
         searcher: SearchCalls,
         open_vault: "Callable[[], AbstractContextManager[LearningVault]]",
+        conversations: ConversationCalls,
     ) -> None:
         """`open_vault` opens the vault once more: a cycle has its own index connection and editor."""
         self.vault = edits.vault
         self._edits = edits
         self._searcher = searcher
         self._open_vault = open_vault
+        self._conversations = conversations
         self._judged: set[str] = set()
         """marks of the turns from which everything was written that needs no waiting"""
 
@@ -185,6 +191,29 @@ class LearningCalls:
         check_scope(scope)
         options = EditOptions(source, expected, dry_run=dry_run, now=now)
         return learning_remember.remember(self._edits, text, scope, options)
+
+    def compact(
+        self,
+        session: str,
+        text: str = "",
+        *,
+        user: str | None = None,
+        channel: str | None = None,
+        now: datetime | None = None,
+    ) -> "Compacted":
+        """Sum a conversation up in `memories/sessions`, and end it.
+
+        Each line of `text` becomes an item. Without a text, the episode quotes the person.
+        `channel` None means any, and an empty one none. Raises UnclearId, UsageError.
+        """
+        request = episode_writer.SessionQuery(session, user, channel)
+        match, turns, compacted = episode_writer.compact(
+            self._edits, self._conversations, request, text, now
+        )
+        self._conversations.sessions.end(match)
+        ids = [turn.id for turn in turns if turn.session == match.id]
+        self.end_sessions([match], ids, now=now)
+        return compacted
 
     def append_summary(self, scope: str, text: str, ts: datetime | str) -> "Edit":
         """Write the summary of a conversation that its host shortens into the dated note of its day."""

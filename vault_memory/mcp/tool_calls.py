@@ -17,6 +17,7 @@ FUNCTIONS: Mapping[str, Callable[[Serving, Any], tuple[dict[str, Any], str]]] = 
     "memory_get": read_tools.get,
     "memory_context": read_tools.context,
     "memory_remember": write_tools.remember,
+    "memory_compact": write_tools.compact,
     "memory_correct": write_tools.correct,
     "memory_confirm": write_tools.confirm,
     "memory_forget": write_tools.forget,

@@ -42,6 +42,7 @@ memory_context with what was just said.
 - To look something up, call memory_search; memory_get reads the whole note of a hit.
 - When they ask you to remember something, or say something lasting about themselves, \
 call memory_remember.
+- Before a long conversation is shortened, or when it ends, call memory_compact.
 - When something remembered is wrong, find its fact with memory_entity; then \
 memory_correct, or memory_forget if it was never so. memory_confirm when they say \
 that a fact is right.
@@ -202,6 +203,15 @@ _ALL = (
         tool_answers.ToolRemembered,
         reads_only=False,
         search_hint="remember a lasting fact, wish or preference of the person",
+    ),
+    Tool(
+        "memory_compact",
+        "Sum this conversation up",
+        "Keeps a summary of a conversation that is over, or about to be shortened: what "
+        "was asked, decided and left open. The next conversation begins with it.",
+        requests.CompactArguments,
+        tool_answers.ToolCompacted,
+        reads_only=False,
     ),
     Tool(
         "memory_correct",

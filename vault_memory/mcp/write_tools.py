@@ -8,6 +8,7 @@ from vault_memory.errors import UsageError
 from vault_memory.lazy import lazy_module
 from vault_memory.mcp.http_session import Serving
 from vault_memory.rules.context.quotations import Answered, answered
+from vault_memory.rules.context.source_quotation import of_summary
 
 if TYPE_CHECKING:
     from vault_memory.contract import RemainingJson, RemovedJson
@@ -54,6 +55,22 @@ def remember(serving: Serving, arguments: requests.RememberArguments) -> Answere
         "reason": reason,
     }
     return answered(answer["message"], answer)
+
+
+def compact(serving: Serving, arguments: requests.CompactArguments) -> Answered:
+    """Sum a conversation up, and end it."""
+    session = arguments.session or serving.open_conversation()
+    if not session:
+        raise UsageError(
+            "no conversation of this person is open", hint="give its `session`"
+        )
+    compacted = serving.memory.learning.compact(
+        session,
+        arguments.text,
+        user=serving.caller.user,
+        channel=serving.caller.channel,
+    )
+    return of_summary(compacted.id, compacted.note, compacted.preview)
 
 
 def correct(serving: Serving, arguments: requests.CorrectArguments) -> Answered:

@@ -1,4 +1,4 @@
-"""`record`, `end-session`, `held`, `feedback`: conversations, and what is kept of them."""
+"""`record`, `end-session`, `compact`, `held`, `feedback`: conversations, and what is kept of them."""
 
 import sys
 from dataclasses import asdict, dataclass
@@ -142,6 +142,52 @@ def end_session(
         memory.conversations.take_dropped()
         ended = memory.end_session(session, user=user, channel=channel, now=context.now)
     context.emit(json_contract.of_ended(ended), lambda: _ended_text(ended))
+
+
+@click.command()
+@click.argument("session")
+@click.argument("text", required=False, default="")
+@click.option(
+    "--user",
+    metavar="NAME",
+    help="The person, if several people have a session of this name.",
+)
+@click.option(
+    "--channel",
+    metavar="NAME",
+    help="The channel of the conversation, if any.",
+)
+@common
+@click.pass_obj
+def compact(
+    context: Context,
+    session: str,
+    text: str,
+    user: str | None,
+    channel: str | None,
+) -> None:
+    """Sum the conversation SESSION up in `memories/sessions`, and end it.
+
+    Each line of TEXT becomes an item; with `-` the command reads TEXT from standard input.
+    Without TEXT the person is quoted: the first request, decisions, and the last question.
+
+    \b
+    Example:
+      vault-memory compact s1 --user mira "Asked for the wind; flies on 9 June"
+    """
+    if text == "-":
+        text = sys.stdin.buffer.read().decode("utf-8", errors="replace")
+    with context.open() as memory:
+        memory.conversations.take_dropped()
+        compacted = memory.learning.compact(
+            session, text, user=user, channel=channel, now=context.now
+        )
+    context.emit(
+        compacted.as_json(),
+        lambda: f"{compacted.note}\n{compacted.preview}" if compacted.note else "",
+    )
+    if not compacted.note:
+        context.say("nothing to sum up")
 
 
 def _ended_text(ended: "Ended") -> str:

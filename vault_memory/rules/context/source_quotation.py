@@ -1,4 +1,4 @@
-"""The answer about a source for a model: what was said is quoted between tags. Pure."""
+"""Answers with what was said for a model: it is quoted between tags. Pure."""
 
 from collections.abc import Iterable, Iterator, Mapping
 from typing import Any
@@ -36,6 +36,21 @@ def of_source(answer: Answer) -> Answered:
         return answered(message, data)
     data["notice"] = Quoted(INTRO)
     return answered(Quoted(f"{in_marks(quotations)}\n\n{message}"), data)
+
+
+def of_summary(
+    id_: str,
+    note: str,
+    preview: str,
+) -> Answered:
+    """Returns the answer about a conversation that was summed up."""
+    message = f"summed up in {note}" if note else "there is nothing to sum up"
+    text = quotation("episode", {"note": note}, preview) if preview else ""
+    data = {"message": message, "id": id_, "note": note, "preview": text}
+    if not text:
+        return answered(message, data)
+    data["notice"] = Quoted(INTRO)
+    return answered(Quoted(f"{in_marks([text])}\n\n{message}"), data)
 
 
 def _message(answer: Answer) -> str:
