@@ -308,6 +308,18 @@ def test_a_note_saved_just_now_gets_its_new_lines_a_moment_later(bedroom):
     assert bedroom.text(note).startswith("- saved just now\n")
 
 
+SIGHTS = (
+    "I saw the Petrel in the bay.",
+    "Eleven seals lay on the northern rocks.",
+    "A pane of the lantern room is cracked.",
+    "My cousin Anneke came by bicycle.",
+    "The ferry was two hours late.",
+    "Somebody painted the boathouse green.",
+    "We ate rhubarb cake at the mill.",
+    "A hedgehog sleeps under the stairs.",
+)
+
+
 def test_a_week_with_news_is_reflected_on_once(bedroom):
     def answers(asked: Asked) -> Sent:
         said = learned(asked)
@@ -329,15 +341,11 @@ def test_a_week_with_news_is_reflected_on_once(bedroom):
         return Sent(200, completion(json.dumps(said)))
 
     with model(bedroom, answers):
-        for number in range(4):
-            bedroom.say(f"I saw ship number {number} in the bay.", at=f"18:0{number}")
+        for number, text in enumerate(SIGHTS[:4]):
+            bedroom.say(text, at=f"18:0{number}")
         bedroom.sleep()
-        for number in range(4):
-            bedroom.say(
-                f"I saw whale number {number} in the bay.",
-                at=f"18:0{number}",
-                day="2026-05-26",
-            )
+        for number, text in enumerate(SIGHTS[4:]):
+            bedroom.say(text, at=f"18:0{number}", day="2026-05-26")
         bedroom.sleep(now="2026-05-27T02:05+01:00")
 
     assert bedroom.text("Users/mira/memories/reflections/2026-W22.md") == (
