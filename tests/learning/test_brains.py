@@ -41,6 +41,11 @@ def model(bedroom, *script, **settings):
         yield found
 
 
+def about_turns(model: ScriptedModel) -> list[Asked]:
+    """Returns the questions about what was said; others are about the notes."""
+    return [asked for asked in model.asked if "<turns>" in asked.text]
+
+
 def cut_off(asked: Asked) -> Sent:
     return Sent(200, completion('{"memories": [{"text": "I am aller', finish="length"))
 
@@ -168,7 +173,7 @@ def test_a_turn_without_news_writes_no_note_and_is_not_read_again(bedroom):
         bedroom.sleep(now="2026-05-27T02:05+01:00")
 
     assert bedroom.files() == before
-    assert len(asked.asked) == 1
+    assert len(about_turns(asked)) == 1
 
 
 def test_the_prompts_contain_nothing_of_other_people(bedroom):
@@ -297,7 +302,8 @@ def test_a_note_saved_just_now_gets_its_new_lines_a_moment_later(bedroom):
     )
 
     def answers(asked: Asked) -> Sent:
-        bedroom.seen.write(note, "- saved just now\n")
+        if "<turns>" in asked.text:
+            bedroom.seen.write(note, "- saved just now\n")
         return learns(asked)
 
     with model(bedroom, answers):
@@ -395,7 +401,7 @@ def test_one_invalid_entry_in_an_answer_costs_no_fact_and_is_recorded(bedroom):
     with model(bedroom, answers) as asked:
         out = bedroom.sleep()[SCOPE]
 
-    assert (len(asked.asked), out["rung"], out["facts"], out["refused"]) == (
+    assert (len(about_turns(asked)), out["rung"], out["facts"], out["refused"]) == (
         2,
         "schema",
         1,

@@ -202,7 +202,8 @@ def test_a_long_night_edits_the_profile_once_and_counts_as_one_night(bedroom):
         out = bedroom.sleep()[SCOPE]
 
     edits = [asked for asked in found.asked if "You keep the note" in asked.system]
-    assert (len(found.asked), len(edits)) == (4, 1)
+    # Three about the turns, and at the end one each about contradictions, names and the note.
+    assert (len(found.asked), len(edits)) == (6, 1)
     assert (out["gathered"], out["more"], out["state"], out["idle"]) == (
         3,
         0,

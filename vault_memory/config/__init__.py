@@ -97,7 +97,9 @@ RESERVED = frozenset(
 MAY_BE_ZERO = frozenset(
     {
         "auto_load_dated_days",
+        "conflict_pairs",
         "dimensions",
+        "enrich_items",
         "growth",
         "max_knowledge_facts",
         "max_memory_chars",

@@ -258,6 +258,11 @@ class Learning(NamedTuple):
     episode_days: int = 30
     """Days after which search leaves out the summary of a conversation, unless a date is
     named; 0: never"""
+    conflict_pairs: int = 20
+    """Pairs of lines in a night about which a model is asked whether they contradict each other;
+    0: none"""
+    enrich_items: int = 50
+    """Lines in a night in which a model looks for names of people and things; 0: none"""
 
 
 class Retention(NamedTuple):

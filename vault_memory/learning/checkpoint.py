@@ -168,6 +168,20 @@ class CheckpointStore:
             # A crash may have torn the last line: end it first.
             _append(self._file(scope, READ), f"\n{serial} {line}\n")
 
+    def keys(self, scope: str, about: str) -> frozenset[str]:
+        """Returns the keys of what a model was asked."""
+        try:
+            text = self._file(scope, f"asked-{about}").read_text("ascii", "replace")
+        except OSError:
+            return frozenset()
+        return frozenset(text.split())
+
+    def add_keys(self, scope: str, about: str, keys: Iterable[str]) -> None:
+        """Adds keys of what a model was asked. They are on the disk on return."""
+        text = "".join(f"{key}\n" for key in keys)
+        if text:
+            _append(self._file(scope, f"asked-{about}"), text)
+
     def report(self, night: str, text: str) -> Path:
         """Saves the morning report. Returns its path."""
         file = self.folder / "reports" / f"{night}.md"

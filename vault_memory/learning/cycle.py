@@ -123,6 +123,10 @@ class CycleRequest:
     """turns to read once more; for a dry run, which may not mark them as unread"""
     jaccard: float = JACCARD
     """the similarity of words from which two texts say the same"""
+    conflict_pairs: int = 0
+    """pairs about which a model is asked"""
+    enrich_items: int = 0
+    """items in which a model looks for entities"""
 
 
 def no_tokens() -> "TokensJson":

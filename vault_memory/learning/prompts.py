@@ -4,7 +4,7 @@ from collections.abc import Iterable, Mapping
 from datetime import date
 from typing import Literal, NamedTuple
 
-from vault_memory.rules.learning.answer_schema import TOPICS, TYPES
+from vault_memory.rules.learning.answer_schema import ENTITY_TYPES, TOPICS, TYPES
 from vault_memory.rules.learning.model_prompt import (
     TURNS_FRAME,
     Excerpt,
@@ -90,6 +90,7 @@ def turns_prompt(
         types=", ".join(TYPES),
         topics=", ".join(TOPICS),
         predicates=", ".join(PREDICATES),
+        entity_types=", ".join(ENTITY_TYPES),
     )
     notes = _notes_of_person(profile, facts)
     return Prompt(role, system, notes, tuple(excerpts)).fitted(question.room)

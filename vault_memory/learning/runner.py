@@ -370,6 +370,8 @@ class LearningRunner:
             dry_run=self.dry_run,
             room=self.config.brain.room,
             jaccard=self.config.learning.jaccard,
+            conflict_pairs=self.config.learning.conflict_pairs,
+            enrich_items=self.config.learning.enrich_items,
         )
 
     def _reading_again(

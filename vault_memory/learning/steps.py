@@ -18,6 +18,7 @@ from vault_memory.learning.checkpoint import OpenCycle
 from vault_memory.learning.conflicts.settlement import conflicts
 from vault_memory.learning.duplicate_items import duplicates
 from vault_memory.learning.duplicates import record_skips, without_duplicates
+from vault_memory.learning.enrichment.name_entities import entities
 from vault_memory.learning.fading.fading_steps import fold_counts, purge
 from vault_memory.learning.fading.prune import prune
 from vault_memory.learning.learned_rules import (
@@ -376,6 +377,7 @@ STEPS: tuple[Callable[["LearningCycle"], None], ...] = (
     propose_doubts,
     episodes,
     conflicts,
+    entities,
     duplicates,
     prune,
     curate,

@@ -113,10 +113,13 @@ def test_the_packaged_instructions_have_no_unfilled_placeholder() -> None:
         "extraction",
         "facts",
         "channel",
+        "conflicts",
         "curation",
+        "entities",
         "reflection",
     }
     values = dict.fromkeys(("who", "day", "note", "types", "topics", "predicates"), "x")
+    values["entity_types"] = "x"
 
     for page in PACKAGED_PROMPTS.glob("*.md"):
         assert "{{" not in filled(page.read_text(encoding="utf-8"), values)

@@ -157,7 +157,8 @@ def fact(predicate: str, value: str, since: str = "", until: str = "") -> Statem
             fact("dislikes", "coffee", "2021-01-01"),
             [],
         ),
-        (fact("has_pet", "2 cats"), fact("has_pet", "3 cats"), ["contrast"]),
+        (fact("speaks", "no French"), fact("speaks", "French"), ["contrast"]),
+        (fact("has_pet", "2 cats"), fact("has_pet", "3 cats"), []),
         (fact("has_pet", "a cat"), fact("has_pet", "a dog"), []),
     ],
 )

@@ -7,6 +7,8 @@ from typing import TYPE_CHECKING, assert_never
 
 from vault_memory.edits.commands import ApplyOps, OpForPerson
 from vault_memory.learning.conflicts.authorship import TOLD, AuthorLookup
+from vault_memory.learning.conflicts.model_pairs import contradictions_by_model
+from vault_memory.learning.enrichment.asked_keys import note_asked
 from vault_memory.learning.known_items import items_in, memory_notes
 from vault_memory.markdown.document import SectionedDoc
 from vault_memory.markdown.items import parse_item
@@ -19,6 +21,7 @@ from vault_memory.rules.conflicts.contradictions import (
     Unsettled,
     find_conflicts,
     learned_on,
+    ordered,
     settle,
 )
 from vault_memory.rules.conflicts.settling import (
@@ -58,6 +61,8 @@ def conflicts(cycle: "LearningCycle") -> None:
         step = f"conflicts {note} {source}"
         cycle.edit(step, note, action=action, source=source, why=WHY)
     cycle.outcome.conflicts = settler.count
+    # A night that is killed asks again, and uses the answer that it saved.
+    note_asked(cycle, "pairs", settler.pairs_asked)
 
 
 @dataclass(slots=True)
@@ -84,15 +89,19 @@ class _Settler:
         self._statements = {note: self._read(note) for note in self._docs}
         self._decided: set[frozenset[str]] = set()
         self.plans: dict[tuple[str, str], _NotePlan] = defaultdict(_NotePlan)
+        self.pairs_asked: list[str] = []
+        """pairs about which a model answered"""
         self.count = 0
         """conflicts that were settled, or about which a person is asked"""
 
     def settle_all(self) -> None:
         """Settles conflicts until none is left that was not decided."""
         self._remove_old_marks()
+        by_model, self.pairs_asked = contradictions_by_model(self._cycle, self._all())
         for _ in range(MOST_ROUNDS):
             touched: set[str] = set()
-            for conflict in find_conflicts(self._all(), self._rules):
+            conflicts = find_conflicts(self._all(), self._rules)
+            for conflict in (*conflicts, *self._current(by_model)):
                 is_new = conflict.ids not in self._decided
                 if is_new and touched.isdisjoint(conflict.ids):
                     touched |= conflict.ids
@@ -100,6 +109,15 @@ class _Settler:
                     self._settle(conflict)
             if not touched:
                 return
+
+    def _current(self, by_model: list[Contradiction]) -> Iterator[Contradiction]:
+        """Yields what a model found, with the statements as they are by now."""
+        by_id = {statement.id: statement for statement in self._all()}
+        for conflict in by_model:
+            first = by_id.get(conflict.first.id)
+            second = by_id.get(conflict.second.id)
+            if first and second:
+                yield ordered(conflict.kind, first, second)
 
     # ---- statements --------------------------------------------------------------------------
 

@@ -20,8 +20,8 @@ Kind = Literal["value", "opposite", "contrast", "rule", "meaning"]
 """Two values of one predicate, opposite predicates, a negation or a number, two rules, or a
 contradiction that a model found"""
 
-MOST_ALIKE = 20
-"""Statements that are equal but for negations and numbers"""
+MOST_ALIKE = 3
+"""Statements that are equal but for negations and numbers; more are a series"""
 
 HAPPENINGS = frozenset({"event", "activity", "ephemeral", "episode"})
 """Types of items that tell what happened on their day: another day is another truth"""
@@ -154,7 +154,9 @@ def _between_facts(
     for group in subjects(facts, rules.day):
         many = [fact for fact in group if fact.predicate not in rules.single]
         for first, second in _contrasts(many, _words_of_fact):
-            if overlap(first, second):
+            # Two numbers are two values: ship 3 was seen, and ship 4, too.
+            is_negation = contrast(_words_of_fact(first), _words_of_fact(second))
+            if is_negation == "negation" and overlap(first, second):
                 yield ordered("contrast", by_id[first.id], by_id[second.id])
 
 

@@ -5,7 +5,16 @@ from typing import Any
 
 CHANNEL_KEYS = ("decisions", "agreements", "actions")
 """Keys of an answer about a channel; it also has `memories`"""
-KEYS = ("memories", "episodes", "facts", "topics", "ops", *CHANNEL_KEYS)
+KEYS = (
+    "memories",
+    "episodes",
+    "facts",
+    "topics",
+    "ops",
+    *CHANNEL_KEYS,
+    "entities",
+    "verdicts",
+)
 TYPES = (
     "identity",
     "preference",
@@ -16,6 +25,7 @@ TYPES = (
     "context",
     "ephemeral",
 )
+ENTITY_TYPES = ("person", "organization", "project", "location", "product", "other")
 TOPICS = ("work", "tech", "personal", "finance", "admin", "learning", "meta")
 
 MOST_CHOICES = 200
@@ -48,7 +58,26 @@ def memories_schema(turn_ids: Sequence[str] = ()) -> dict[str, Any]:
 def facts_schema(turn_ids: Sequence[str] = ()) -> dict[str, Any]:
     """Returns the strict schema of an answer with the facts in these turns."""
     names = ("subject", "predicate", "object", "from", "until")
-    return _rows_of_turns("facts", dict.fromkeys(names, _TEXT), turn_ids)
+    return _object(
+        {
+            "facts": _rows(dict.fromkeys(names, _TEXT), turn_ids),
+            "entities": _rows(_ENTITY, turn_ids),
+        }
+    )
+
+
+def entities_schema() -> dict[str, Any]:
+    """Returns the strict schema of an answer with the entities in some items."""
+    row = _object({"item": _TEXT, **_ENTITY})
+    rows = {"type": "array", "items": row, "maxItems": MOST_CHOICES}
+    return _object({"entities": rows})
+
+
+def verdicts_schema() -> dict[str, Any]:
+    """Returns the strict schema of an answer that says which pairs contradict each other."""
+    row = _object({"pair": _TEXT, "contradict": _choice(("yes", "no"))})
+    rows = {"type": "array", "items": row, "maxItems": MOST_CHOICES}
+    return _object({"verdicts": rows})
 
 
 def channel_schema(turn_ids: Sequence[str] = ()) -> dict[str, Any]:
@@ -111,3 +140,10 @@ def _object(properties: dict[str, Any]) -> dict[str, Any]:
         "required": list(properties),
         "additionalProperties": False,
     }
+
+
+_ENTITY: dict[str, Any] = {
+    "name": _TEXT,
+    "type": _choice(ENTITY_TYPES),
+    "aliases": {"type": "array", "items": _TEXT, "maxItems": 5},
+}

@@ -54,7 +54,7 @@ OTHERS_WORDS = "it was learned from what somebody else said"
 WRONG_CITATION = "it cites turns that are not among the person's own"
 LIKE_NO_WORD = 8
 """Characters from which on an id in a line cannot be a common word"""
-ROWS = ("memories", "episodes", "facts", "ops", *CHANNEL_KEYS)
+ROWS = ("memories", "episodes", "facts", "ops", *CHANNEL_KEYS, "entities")
 """Keys whose values are lists of objects"""
 PLACES = frozenset(
     {"note", "path", "file", "user", "user_id", "channel", "scope", "vault"}

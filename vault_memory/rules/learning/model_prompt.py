@@ -11,15 +11,25 @@ from typing import Any, Literal, assert_never
 
 from vault_memory.rules.learning.answer_schema import (
     channel_schema,
+    entities_schema,
     facts_schema,
     memories_schema,
     ops_schema,
+    verdicts_schema,
 )
 from vault_memory.rules.search.tokens import clean
 
-Role = Literal["extraction", "facts", "channel", "curation", "reflection"]
-"""The task: what to remember, which facts hold, what a channel decided, edits of a note, or a review
-of a week (also as ops)"""
+Role = Literal[
+    "extraction",
+    "facts",
+    "channel",
+    "curation",
+    "conflicts",
+    "entities",
+    "reflection",
+]
+"""The task: what to remember, which facts hold, what a channel decided, edits of a note, which
+statements contradict each other, which entities items name, or a review of a week (as ops)"""
 
 CUT = "[…]"
 """Marks the place where text of an excerpt was left out"""
@@ -123,6 +133,10 @@ class Prompt:
                 return facts_schema(self.turn_ids)
             case "channel":
                 return channel_schema(self.turn_ids)
+            case "conflicts":
+                return verdicts_schema()
+            case "entities":
+                return entities_schema()
             case "curation" | "reflection":
                 return ops_schema()
             case _:

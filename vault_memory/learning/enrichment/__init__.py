@@ -1,0 +1,1 @@
+"""What a model adds at night: names and types of entities."""
