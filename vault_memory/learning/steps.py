@@ -204,12 +204,17 @@ def write_notes(cycle: "LearningCycle") -> None:
 
 def propose_doubts(cycle: "LearningCycle") -> None:
     """Proposes candidates without evidence, so that a person decides."""
-    doubts = list(cycle.extraction.proposals)[:MOST_DOUBTS]
+    doubts = cycle.extraction.proposals[:MOST_DOUBTS]
+    # A model that invents much must not fill INBOX.md; the audit names the others.
+    surplus = [
+        {"op": "memory", "line": doubt.text, "reason": "too many proposals"}
+        for doubt in cycle.extraction.proposals[MOST_DOUBTS:]
+    ]
     note = cycle.places.profile
     doc = cycle.doc(note)
     ops = [op for doubt in doubts for op in ops_for(doc, LEARNED, [doubt.text])]
     why = f"night of {cycle.checkpoint.night}: {doubts[0].reason}" if doubts else ""
-    cycle.edit("doubts", note, ops, origin="document", why=why)
+    cycle.edit("doubts", note, [*ops, *surplus], origin="document", why=why)
 
 
 def state_facts(cycle: "LearningCycle") -> None:
