@@ -166,3 +166,22 @@ def test_what_fades_is_set_by_type(tmp_path):
 def test_settings_that_would_lose_items_at_once_are_refused(tmp_path, text):
     with pytest.raises(ConfigError, match="lifecycle"):
         load(tmp_path, f"[lifecycle]\n{text}\n")
+
+
+def test_a_predicate_has_its_number_of_values_and_its_mode(tmp_path):
+    loaded = load(
+        tmp_path,
+        "[facts]\nconflicts = 'use_new'\n[[facts.predicates]]\nname = 'Married to'\n"
+        "mode = 'ask'\n[[facts.predicates]]\nname = 'dating'\nvalues = 'many'\n",
+    )
+
+    assert "married_to" in loaded.facts.single
+    assert "dating" not in loaded.facts.single
+    assert loaded.facts.modes == {"born_on": "ask", "married_to": "ask"}
+
+
+def test_a_predicate_that_is_named_twice_is_reported(tmp_path):
+    row = "[[facts.predicates]]\nname = 'dating'\n"
+
+    with pytest.raises(config.ConfigError, match="names `dating` 2 times"):
+        load(tmp_path, row + row)
