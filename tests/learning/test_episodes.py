@@ -163,10 +163,12 @@ def test_without_the_setting_there_are_no_episodes(bedroom):
 
 
 def test_conversations_in_a_channel_stay_in_the_channel(bedroom):
-    say_all(bedroom, channel="fogbell")
+    texts = ("I am allergic to mackerel.", *TEA)
+    say_all(bedroom, texts, channel="fogbell")
     bedroom.sleep()
     assert not bedroom.text(NOTE)
-    assert items(bedroom, "Channels/fogbell/memories/sessions/2026-05-25.md")
+    [item] = items(bedroom, "Channels/fogbell/memories/sessions/2026-05-25.md")
+    assert "mackerel" not in item
 
 
 def test_two_conversations_of_a_day_have_an_episode_each(bedroom):

@@ -4,9 +4,9 @@ An episode names the newest turn that it covers. So a conversation that was summ
 another cycle or by `compact`, is written again only once it goes on.
 """
 
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager, contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import date, datetime, timedelta, tzinfo
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -29,6 +29,7 @@ from vault_memory.rules.learning.summaries.episodes import (
     ExistingEpisode,
     SpokenTurn,
 )
+from vault_memory.rules.learning.write_policy import STABLE_TYPES
 
 if TYPE_CHECKING:
     from vault_memory.learning.cycle import LearningCycle
@@ -139,9 +140,15 @@ def deps_of(state: Path) -> EpisodeDeps:
     return EpisodeDeps(lambda: _rules_of(state), lambda: _locked(state))
 
 
+def for_channel(judge: EpisodeRules) -> EpisodeRules:
+    """Returns rules that leave out the attributes of the members of a channel."""
+    is_personal = finder(phrase_rules.extract, STABLE_TYPES)
+    return replace(judge, is_personal=is_personal)
+
+
 def _rules_of(state: Path) -> EpisodeRules:
     cues = policy_tables.policy_cues(state)
-    return EpisodeRules(cues, plan_finder(phrase_rules.extract))
+    return EpisodeRules(cues, finder(phrase_rules.extract, PLANS))
 
 
 @contextmanager
@@ -151,16 +158,17 @@ def _locked(state: Path) -> Iterator[None]:
         yield
 
 
-def plan_finder(
+def finder(
     extract: "Callable[[tuple[Excerpt, ...]], Extraction]",
+    types: Collection[str],
 ) -> Callable[[str], bool]:
-    """Returns a function that finds plans and events by phrases."""
+    """Returns a function that finds memories of some types by phrases."""
 
-    def is_plan(sentence: str) -> bool:
+    def is_found(sentence: str) -> bool:
         excerpt = Excerpt("t1", sentence, "user", own=True)
-        return any(memory.type in PLANS for memory in extract((excerpt,)).memories)
+        return any(memory.type in types for memory in extract((excerpt,)).memories)
 
-    return is_plan
+    return is_found
 
 
 def episodes(cycle: "LearningCycle") -> None:
@@ -226,7 +234,7 @@ def _write_session(
     deps, places = cycle.deps.episodes, cycle.places
     assert deps is not None, "the step ends without them"
     view = NoteView(dict(places.episodes), cycle.doc, cycle.deps.editor.trail.of)
-    judge = deps.rules()
+    judge = for_channel(deps.rules()) if session.channel else deps.rules()
     all_spoken = spoken(turns, cycle.zone, judge)
     if not all_spoken:
         return

@@ -12,6 +12,7 @@ from vault_memory.learning.summaries.episode_notes import (
     NoteView,
     SessionId,
     deps_of,
+    for_channel,
     moment_of_first,
     spoken,
 )
@@ -127,6 +128,8 @@ class EpisodeWriter:
         """Writes the lines of a text, or without one the words of the person."""
         deps = deps_of(self._edits.vault.state.path)
         judge = deps.rules()
+        if self._session.channel:
+            judge = for_channel(judge)
         turns = spoken(self._turns, self._zone, judge)
         if not turns:
             return NOTHING

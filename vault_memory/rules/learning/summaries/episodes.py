@@ -80,8 +80,13 @@ class EpisodeRules:
     is_plan: Callable[[str], bool] = lambda sentence: False
     """whether a sentence without a phrase of decision names a plan or an event"""
 
+    is_personal: Callable[[str], bool] = lambda sentence: False
+    """whether a sentence tells an attribute of the speaker, which no channel keeps"""
+
     def is_left_out(self, sentence: str) -> bool:
         """Returns whether a sentence must not be in an episode."""
+        if self.is_personal(sentence):
+            return True
         candidate = Candidate("memory", sentence, turns=(sentence,))
         decision = decide(candidate, self.cues)
         if decision.policy_class in (DROP, REPETITION):
