@@ -22,6 +22,7 @@ MODULES = (
     "requests",
     "recording",
     "duplicates",
+    "nights",
     "prompting",
     "hooks",
     "scale",
