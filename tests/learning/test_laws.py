@@ -76,7 +76,6 @@ OPENINGS = (
     "We decided to feed the {}",
     "I am allergic to the {}",
     "I want to kill myself and the {}",
-    "I hate myself",
     "I like plum jam",
 )
 
@@ -122,9 +121,23 @@ def neighbours(
                 )
                 turns[scope].add(str(turn.id))
                 spoken[f"user:{user}"].add(str(turn.id))
+            for name in ("ann", "bob") if day else ():
+                spoken[f"user:{name}"].add(lament(memory, name))
             memory.sleep(now=NIGHT + timedelta(days=day))
         memory.index()
         yield Neighbours(memory, turns, spoken)
+
+
+def lament(memory: VaultMemory, name: str) -> str:
+    """Says what waits for a second evening."""
+    turn = memory.record_turn(
+        session=f"evening {name}",
+        role="user",
+        user=name,
+        text="I hate myself.",
+        now=NOON + timedelta(days=1, hours=1),
+    )
+    return str(turn.id)
 
 
 def test_a_scope_stores_no_word_and_no_turn_of_another(neighbours: Neighbours) -> None:
@@ -154,7 +167,10 @@ def test_a_question_in_one_scope_finds_nothing_of_another(
                     is_own = note.startswith(f"{folder}/")
                     # A person finds her own turns in channels as well.
                     assert is_own or speaker_of(memory, note, line) == scope, note
-        assert {line["scope"] for line in memory.learning.held([scope])} <= {scope}
+        later = NIGHT + timedelta(days=1)
+        candidates = memory.learning.held([scope], now=later)
+        waiting = {line["scope"] for line in candidates}
+        assert waiting == ({scope} if scope.startswith("user:") else set())
 
 
 def speaker_of(memory: VaultMemory, note: str, line: int) -> str:
@@ -224,8 +240,13 @@ class Pair:
 INVENTED = [f"Keeps {number} bees in the attic" for number in range(14)]
 
 
+def is_seen(text: str) -> bool:
+    """Whether the model takes notice of a turn: it overlooks every third."""
+    return len(text) % 3 > 0
+
+
 def eager(chance: random.Random, claims: list[tuple[str, str]]) -> Any:
-    """A model that offers each turn as a memory of a random type with random labels."""
+    """A model that offers most turns as memories of a random type with random labels."""
 
     def answer(asked: Asked) -> Sent:
         if asked.wants == "ops":
@@ -235,6 +256,7 @@ def eager(chance: random.Random, claims: list[tuple[str, str]]) -> Any:
                 {"turn": turn, "subject": who, "predicate": "said", "object": text}
                 | {"from": "", "until": ""}
                 for turn, who, text in asked.turns
+                if is_seen(text)
             ]
             return Sent(200, completion(json.dumps({"facts": facts})))
         rows = [
@@ -247,6 +269,7 @@ def eager(chance: random.Random, claims: list[tuple[str, str]]) -> Any:
                 "basis": chance.choice(["said", "inferred"]),
             }
             for turn, _, text in asked.turns
+            if is_seen(text)
         ]
         invented = [
             {"turn": asked.turns[0][0], "text": text, "type": "identity"}
@@ -337,8 +360,6 @@ def test_each_candidate_of_a_model_ends_somewhere(pair: Pair) -> None:
     for origin, text in pair.claims:
         turn = ids.get(text, "")
         if origin and turn not in ended.dropped and turn not in everything:
-            lost.append(text)
-        if not origin and text not in everything:
             lost.append(text)
     assert lost == []
 
