@@ -71,6 +71,8 @@ class LastCycle(_JsonFields):
     """nights in a row in which nothing was learned"""
     outcome: dict[str, Any] = field(default_factory=dict)
     """as `sleep` reported it"""
+    compared: str = ""
+    """the stamp of the notes when a night last compared all of them"""
     by_day: dict[str, Any] = field(default_factory=dict)
     """what was learned since, at the ends of conversations"""
     heard: list[str] = field(default_factory=list)

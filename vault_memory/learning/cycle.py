@@ -58,6 +58,8 @@ logger = logging.getLogger(__name__)
 PATIENCE_SECONDS = 6.0
 """For notes that a person edits; later writes wait until the notes are free"""
 PAUSE_SECONDS = 0.1
+LARGEST_COMPARED = 256 << 10
+"""Bytes of a note whose items are compared with others"""
 NOTHING = "nothing"
 """In place of a record's id: the edit left no record"""
 
@@ -86,6 +88,8 @@ class CycleDeps:
     """None: conversations are not summed up"""
     lifecycle: "LifecycleDeps | None" = None
     """None: reads are not folded, and nothing is purged"""
+    notes_stamp: Callable[[str], str] = lambda scope: ""
+    """returns a digest of the names, sizes and times of the notes of a scope"""
     rules: Callable[[tuple["Excerpt", ...]], Extraction] = lambda excerpts: Extraction()
     """finds memories and facts by phrases, whatever the brain answers"""
     embedder: Callable[[], "Embed | None"] = lambda: None
@@ -277,6 +281,20 @@ class LearningCycle:
     def doc(self, path: str) -> SectionedDoc:
         """Returns a parsed note; empty when it is missing or unreadable."""
         return parse(self._raw(path))
+
+    def compared_doc(self, path: str) -> SectionedDoc:
+        """Returns a parsed note whose items are compared; empty for a very long one.
+
+        A note of a hundred thousand bullets would take seconds and a hundred megabytes.
+        """
+        raw = self._raw(path)
+        return parse(raw if len(raw) <= LARGEST_COMPARED else b"")
+
+    @property
+    def has_new_notes(self) -> bool:
+        """Whether a note of the scope changed since a night compared all of them."""
+        stamp = self.deps.notes_stamp(self.scope)
+        return not stamp or stamp != self.last.compared
 
     def days(self, first: date, last: date) -> dict[date, str]:
         """Returns the texts of the dated notes of these days, both included."""

@@ -42,7 +42,7 @@ class _Copy(NamedTuple):
 
 def duplicates(cycle: "LearningCycle") -> None:
     """Removes equal items of the bot except the oldest, whose turns the others support."""
-    if cycle.outcome.state == "failed":
+    if cycle.outcome.state == "failed" or not cycle.has_new_notes:
         return
     removals: dict[str, list[tuple[_Copy, _Copy]]] = defaultdict(list)
     for oldest, copy in _pairs(cycle):
@@ -60,7 +60,7 @@ def _pairs(cycle: "LearningCycle") -> Iterator[tuple[_Copy, _Copy]]:
     """Yields copies to remove, each after the oldest item that says the same."""
     groups: dict[str, list[_Copy]] = defaultdict(list)
     for note in memory_notes(cycle.places):
-        for item in items_of(cycle.doc(note)):
+        for item in items_of(cycle.compared_doc(note)):
             if item.depth == 1:
                 content = compared(item.text)
                 groups[content.bare].append(_Copy(note, item, content))

@@ -94,7 +94,7 @@ def existing_items(
         if not text or any(
             may_have_twin(line, text, cycle.request.jaccard) for line in new
         ):
-            yield from items_in(note, cycle.doc(note))
+            yield from items_in(note, cycle.compared_doc(note))
 
 
 def _notes_written_before(cycle: "LearningCycle") -> frozenset[str]:

@@ -437,6 +437,7 @@ class LearningRunner:
             self.map.look_at,
             channel_rules=channel_phrases.found_in,
             people=lambda: self.map.names_of("user"),
+            notes_stamp=self.map.stamp_of,
             rules=phrase_rules.extract,
             policy=policy_deps.of_vault(self.vault, self.now),
             episodes=self._episodes(),

@@ -352,6 +352,7 @@ def _close_night(cycle: "LearningCycle", outcome: dict[str, Any]) -> None:
     last.heard = []
     if not cycle.outcome.more:
         last.night = night
+        last.compared = cycle.deps.notes_stamp(cycle.scope)
     if cycle.outcome.reflected:
         last.reflected = night
 

@@ -2,6 +2,7 @@
 
 import time
 from collections import defaultdict
+from hashlib import sha256
 
 from vault_memory.errors import VaultMemoryError
 from vault_memory.rules.paths.layout import Layout
@@ -29,6 +30,15 @@ class VaultMap:
     def entries_of(self, scope: str) -> dict[str, Stat]:
         """Returns the files of a scope."""
         return self._current().get(scope, {})
+
+    def stamp_of(self, scope: str) -> str:
+        """Returns a digest that changes with the notes of a scope."""
+        notes = sorted(
+            (path, stat.size, stat.mtime_ns)
+            for path, stat in self.entries_of(scope).items()
+            if path.endswith(".md")
+        )
+        return sha256(repr(notes).encode("utf-8", "surrogatepass")).hexdigest()[:16]
 
     def names_of(self, kind: str) -> frozenset[str]:
         """Returns the names of the scopes of a kind, such as ``user``, that have a file."""

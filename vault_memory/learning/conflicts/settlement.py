@@ -51,7 +51,7 @@ WHY = "the notes contradict each other"
 
 def conflicts(cycle: "LearningCycle") -> None:
     """Settles the contradictions among all that holds, or marks both lines and asks."""
-    if cycle.outcome.state == "failed":
+    if cycle.outcome.state == "failed" or not cycle.has_new_notes:
         return
     settler = _Settler(cycle)
     settler.settle_all()
@@ -85,7 +85,7 @@ class _Settler:
         self._authors = AuthorLookup(cycle)
         places = cycle.places
         notes = [places.facts, *memory_notes(places), places.rules]
-        self._docs = {note: cycle.doc(note) for note in notes if note}
+        self._docs = {note: cycle.compared_doc(note) for note in notes if note}
         self._statements = {note: self._read(note) for note in self._docs}
         self._decided: set[frozenset[str]] = set()
         self.plans: dict[tuple[str, str], _NotePlan] = defaultdict(_NotePlan)

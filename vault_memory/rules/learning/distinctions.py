@@ -7,6 +7,7 @@ only one text is negated. A text that only adds a number or a name says more of 
 
 import re
 import unicodedata
+from collections import Counter
 from collections.abc import Iterable, Iterator
 from difflib import SequenceMatcher
 from functools import cache
@@ -126,7 +127,21 @@ def distinctions(text: str) -> tuple[Distinction, ...]:
     """Returns the distinctions of a text except negations, each once, in the order of the text."""
     text = unicodedata.normalize("NFKC", text)
     placed = [*_patterns_in(text), *_words_in(text), *_pieces_in(text)]
-    return tuple(dict.fromkeys(distinction for _, distinction in sorted(placed)))
+    return tuple(
+        dict.fromkeys(_counted(distinction for _, distinction in sorted(placed)))
+    )
+
+
+def _counted(distinctions: Iterable[Distinction]) -> Iterator[Distinction]:
+    """Yields the distinctions; a number that comes again is another one.
+
+    "Guest 0 0" and "guest 0 1" have the same numbers only when each counts.
+    """
+    counts: Counter[Distinction] = Counter()
+    for class_, value in distinctions:
+        counts[class_, value] += 1
+        is_repeated = class_ == "number" and counts[class_, value] > 1
+        yield class_, f"{value} ({counts[class_, value]})" if is_repeated else value
 
 
 def _lacked_by(
