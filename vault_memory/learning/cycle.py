@@ -8,7 +8,7 @@ saved last.
 import logging
 import time
 from collections.abc import Callable, Iterable, Mapping
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, replace
 from datetime import date, datetime, timedelta, tzinfo
 from hashlib import sha256
 from typing import TYPE_CHECKING, Any
@@ -24,6 +24,7 @@ from vault_memory.errors import VaultMemoryError
 from vault_memory.learning.channel.channel_learning import ChannelRules
 from vault_memory.learning.checkpoint import CheckpointStore, OpenCycle
 from vault_memory.learning.note_lines import LEARNED, ops_for
+from vault_memory.learning.outcomes import CycleOutcome, RunOutcome
 from vault_memory.learning.policy.judged import Judged
 from vault_memory.learning.prompts import Question
 from vault_memory.learning.unread_turns import ROOM, Gathered, Log
@@ -34,14 +35,9 @@ from vault_memory.rules.learning.twins import JACCARD
 from vault_memory.rules.paths.scope_notes import Places
 
 if TYPE_CHECKING:
-    from vault_memory.contract import NightState
     from vault_memory.contract.answers import (
-        CommittedJson,
         DroppedJson,
-        HeldReasonJson,
-        ScopeNightJson,
     )
-    from vault_memory.contract.source_answers import TokensJson
     from vault_memory.edits.editor import NoteEditor
     from vault_memory.learning.costs.token_budget import TokenBudget
     from vault_memory.learning.fading.fading_steps import LifecycleDeps
@@ -131,105 +127,6 @@ class CycleRequest:
     """pairs about which a model is asked"""
     enrich_items: int = 0
     """items in which a model looks for entities"""
-
-
-def no_tokens() -> "TokensJson":
-    """Returns the tokens of a scope that asked no model."""
-    return {"in": 0, "out": 0, "calls": 0, "estimated": 0}
-
-
-@dataclass(slots=True)
-class CycleOutcome:
-    """What a cycle did. The names are those of the JSON contract."""
-
-    scope: str
-    night: str
-    gathered: int = 0
-    memories: int = 0
-    facts: int = 0
-    rules: int = 0
-    duplicates: int = 0
-    """texts that the notes say already"""
-    conflicts: int = 0
-    """contradictions that were settled, or that a person is asked about"""
-    curated: int = 0
-    proposed: int = 0
-    refused: int = 0
-    pruned: int = 0
-    reflected: int = 0
-    more: int = 0
-    """turns that did not fit; the next question of the night begins with them"""
-    waiting: int = 0
-    """writes that wait until their notes are free"""
-    rung: str = ""
-    """how the brain answered; empty without a question"""
-    model: str = ""
-    reason: str = ""
-    """why there was no better answer"""
-    state: "NightState" = "done"
-    """done, quiet (no turns), partial (more turns than fit), or failed"""
-    idle: int = 0
-    session: str = ""
-    """the conversation; empty for a night"""
-    heard: int = 0
-    """turns that were read before, when their conversations ended"""
-    learned: list[str] = field(default_factory=list)
-    """the written lines, for the report; they are in the notes, too"""
-    notes: list[str] = field(default_factory=list)
-    """the written notes"""
-    committed: "list[CommittedJson]" = field(default_factory=list)
-    """`id`, `note` and `kind` of each written candidate"""
-    held: "list[HeldReasonJson]" = field(default_factory=list)
-    """`id`, `reason` and `needs` of each candidate that waits"""
-    tokens: "TokensJson" = field(default_factory=no_tokens)
-    """what the questions of the scope cost this month"""
-    dropped: "list[DroppedJson]" = field(default_factory=list)
-    """`ref` (a turn) and `reason` of each candidate that is not kept"""
-
-    def as_json(self) -> "ScopeNightJson":
-        """Returns the entry of this scope in the answer of `sleep`."""
-        return {
-            "scope": self.scope,
-            "night": self.night,
-            "gathered": self.gathered,
-            "memories": self.memories,
-            "facts": self.facts,
-            "rules": self.rules,
-            "duplicates": self.duplicates,
-            "conflicts": self.conflicts,
-            "curated": self.curated,
-            "proposed": self.proposed,
-            "refused": self.refused,
-            "pruned": self.pruned,
-            "reflected": self.reflected,
-            "more": self.more,
-            "waiting": self.waiting,
-            "rung": self.rung,
-            "model": self.model,
-            "reason": self.reason,
-            "state": self.state,
-            "idle": self.idle,
-            "session": self.session,
-            "heard": self.heard,
-            "learned": list(self.learned),
-            "notes": list(self.notes),
-            "committed": list(self.committed),
-            "held": list(self.held),
-            "dropped": list(self.dropped),
-            "tokens": self.tokens,
-        }
-
-
-@dataclass(frozen=True, slots=True)
-class RunOutcome:
-    """The result of one edit."""
-
-    applied: tuple[Mapping[str, Any], ...] = ()
-    """the ops that had an effect"""
-    remarks: tuple[str, ...] = ()
-    proposed: int = 0
-    refused: int = 0
-    waits: bool = False
 
 
 class LearningCycle:

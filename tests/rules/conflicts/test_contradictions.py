@@ -17,13 +17,18 @@ from vault_memory.rules.conflicts.contradictions import (
 )
 from vault_memory.rules.conflicts.contrasts import contrast
 from vault_memory.rules.conflicts.item_marks import with_marks
-from vault_memory.rules.conflicts.rule_slots import contradict
+from vault_memory.rules.conflicts.rule_slots import fill_one_slot
 from vault_memory.rules.facts.fact import Fact, identified
 from vault_memory.rules.facts.values import same_value
 
 TODAY = date(2026, 5, 25)
 SINGLE = frozenset({"lives_in", "born_on", "married_to"})
 RULES = ConflictRules(TODAY, SINGLE)
+
+
+def contradict(first: str, second: str) -> bool:
+    """Whether two rules cannot both be kept."""
+    return fill_one_slot(first, second) or contrast(first, second) is not None
 
 
 @pytest.mark.parametrize(

@@ -11,7 +11,7 @@ from itertools import combinations
 from typing import Literal, NamedTuple, TypeVar, assert_never
 
 from vault_memory.rules.conflicts.contrasts import contrast, skeleton
-from vault_memory.rules.conflicts.rule_slots import contradict
+from vault_memory.rules.conflicts.rule_slots import fill_one_slot
 from vault_memory.rules.facts.fact import Fact, begins
 from vault_memory.rules.facts.fact_conflicts import fact_conflicts, overlap, subjects
 from vault_memory.rules.facts.fact_page import Resolution
@@ -200,8 +200,11 @@ def _contrasts(
 
 def _between_rules(statements: Iterable[Statement]) -> Iterator[Contradiction]:
     rules = [statement for statement in statements if statement.is_rule]
+    # Rules that differ by a number are often a series, as items are.
+    for first, second in _contrasts(rules, _words_of_item):
+        yield ordered("rule", first, second)
     for first, second in combinations(rules, 2):
-        if contradict(first.words, second.words):
+        if fill_one_slot(first.words, second.words):
             yield ordered("rule", first, second)
 
 

@@ -4,7 +4,7 @@ import re
 from functools import lru_cache
 from typing import NamedTuple
 
-from vault_memory.rules.conflicts.contrasts import contrast, skeleton
+from vault_memory.rules.conflicts.contrasts import skeleton
 
 MOST_RULES = 2_048
 """Rules whose slots are cached"""
@@ -59,10 +59,8 @@ _CONDITION = re.compile(
 )
 
 
-def contradict(first: str, second: str) -> bool:
-    """Returns whether two rules cannot both be kept. The order does not matter."""
-    if contrast(first, second) is not None:
-        return True
+def fill_one_slot(first: str, second: str) -> bool:
+    """Returns whether two rules give one slot two values. The order does not matter."""
     ours, theirs = slots_of(first), slots_of(second)
     return any(ours[name] != theirs[name] for name in ours.keys() & theirs.keys())
 
