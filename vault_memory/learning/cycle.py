@@ -24,9 +24,9 @@ from vault_memory.errors import VaultMemoryError
 from vault_memory.learning.channel.channel_learning import ChannelRules
 from vault_memory.learning.checkpoint import CheckpointStore, OpenCycle
 from vault_memory.learning.note_lines import LEARNED, ops_for
-from vault_memory.learning.outcomes import CycleOutcome, RunOutcome
 from vault_memory.learning.policy.judged import Judged
 from vault_memory.learning.prompts import Question
+from vault_memory.learning.reporting.outcomes import CycleOutcome, RunOutcome
 from vault_memory.learning.unread_turns import ROOM, Gathered, Log
 from vault_memory.markdown.document import SectionedDoc, parse
 from vault_memory.markdown.note_items import item_id, short_hash

@@ -28,7 +28,6 @@ if TYPE_CHECKING:
         unread_turns,
     )
     from vault_memory.learning import cycle as learning_cycle
-    from vault_memory.learning import report as learning_report
     from vault_memory.learning import schedule as learning_schedule
     from vault_memory.learning import steps as learning_steps
     from vault_memory.learning.channel import scope_logs
@@ -36,6 +35,7 @@ if TYPE_CHECKING:
     from vault_memory.learning.cycle import CycleDeps, CycleRequest
     from vault_memory.learning.fading import fading_steps
     from vault_memory.learning.policy import at_once, policy_deps
+    from vault_memory.learning.reporting import report as learning_report
     from vault_memory.learning.schedule import Schedule
     from vault_memory.learning.summaries import episode_notes
     from vault_memory.learning.summaries.episode_notes import EpisodeDeps
@@ -54,7 +54,7 @@ else:
     fading_steps = lazy_module("vault_memory.learning.fading.fading_steps")
     learning_cycle = lazy_module("vault_memory.learning.cycle")
     episode_notes = lazy_module("vault_memory.learning.summaries.episode_notes")
-    learning_report = lazy_module("vault_memory.learning.report")
+    learning_report = lazy_module("vault_memory.learning.reporting.report")
     learning_schedule = lazy_module("vault_memory.learning.schedule")
     read_again = lazy_module("vault_memory.learning.read_again")
     scope_logs = lazy_module("vault_memory.learning.channel.scope_logs")

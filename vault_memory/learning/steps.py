@@ -42,7 +42,7 @@ from vault_memory.learning.policy.committing import (
     write_requests,
 )
 from vault_memory.learning.policy.judging import allowed_ops, judge
-from vault_memory.learning.report import joined
+from vault_memory.learning.reporting.report import joined
 from vault_memory.learning.summaries.episode_notes import episodes
 from vault_memory.learning.unread_turns import (
     gather,

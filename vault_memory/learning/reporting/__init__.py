@@ -1,0 +1,1 @@
+"""What a cycle did, and the report of a night."""
