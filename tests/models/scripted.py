@@ -45,7 +45,11 @@ class Asked:
 
     @property
     def wants(self) -> str:
-        """What the answer shall hold: ``memories``, ``facts`` or ``ops``"""
+        """What the answer shall hold: ``memories``, ``facts``, ``ops``, or another key."""
+        shape = self.body.get("response_format", {}).get("json_schema", {})
+        keys = list(shape.get("schema", {}).get("properties", {}))
+        if keys:
+            return str(keys[0])
         for key in ("facts", "ops"):
             if f"key, `{key}`" in self.system or f"the key `{key}`" in self.system:
                 return key
