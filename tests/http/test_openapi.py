@@ -20,8 +20,8 @@ from vault_memory.http.tokens import Tokens
 MODES = (GenerationMode.POSITIVE, GenerationMode.NEGATIVE)
 OPEN = {"health", "document"}
 """They take nothing, so nothing that they are sent is wrong"""
-MORE_THAN_A_SCHEMA_SAYS = {"read_note", "record_turn", "remember"}
-"""Some paths are none in a vault, and a text of blanks is none. And 1.0 is whole to a schema, but not to us."""
+MORE_THAN_A_SCHEMA_SAYS = {"read_note", "record_turn", "remember", "compact"}
+"""Some paths and conversations are none in a vault, and a text of blanks is none. And 1.0 is whole to a schema, but not to us."""
 
 load_all_checks()
 
@@ -121,6 +121,25 @@ def test_the_document_is_valid_and_lists_every_route_with_its_answers(
                 operation["responses"]
             ), path
     assert told["security"] == [{"token": []}]
+
+
+def test_odd_names_of_conversations_are_told_in_a_described_error(
+    memory: VaultMemory,
+):
+    for session in ("tea \ud800", "tea \x1b[2J"):
+        memory.record_turn(session=session, role="user", user="mira", text="Good tea")
+    with serving(memory) as served:
+        client = served.client(MIRA)
+        told = client.get("/openapi.json").json()
+
+        answer = client.post("/v1/sessions/compact", json={"session": "walk"})
+
+    described = told["paths"]["/v1/sessions/compact"]["post"]["responses"]
+    assert str(answer.status_code) in described
+    error = answer.json()["error"]
+    assert error["code"] == "unclear_id"
+    assert error["candidates"] == ["tea \x1b[2J", "tea \ud800"]
+    assert error["message"].endswith(r"tea \x1b[2J, tea \ud800")
 
 
 def test_no_route_is_missing_from_the_document(sample: VaultMemory):

@@ -41,9 +41,16 @@ class UnclearId(UsageError):
     ) -> None:
         message = f"there is no {kind} {start!r}"
         if candidates:
-            listed = ", ".join(candidates)
+            listed = ", ".join(map(_escaped, candidates))
             message = f"{start!r} may be any of these {kind}s: {listed}"
         super().__init__(message, hint=hint, candidates=list(candidates))
+
+
+def _escaped(name: str) -> str:
+    """Returns a name that any terminal and any encoding can show."""
+    # Fault: the name of a conversation may have control characters, or half of a
+    # surrogate pair, which UTF-8 cannot encode.
+    return name if name.isprintable() else repr(name)[1:-1]
 
 
 class TurnNotRecorded(VaultError):
