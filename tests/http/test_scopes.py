@@ -24,14 +24,16 @@ ROUTES = {
     for method, operation in operations.items()
     if operation.get("security") != []
 }
-CHANGING = {"record_turn", "end_session", "remember"}
-REFUSED_TO_TWINS = {"record_turn", "remember"}
+CHANGING = {"record_turn", "end_session", "compact", "remember", "feedback"}
+REFUSED_TO_TWINS = {"record_turn", "remember", "feedback"}
 """What would make a person who cannot be told from another"""
 NEAR = {
     "MIR-" + "c" * 40: Caller("mir"),
     "LARGE-" + "d" * 40: Caller("MIRA", "Harbour", ("Crew",)),
 }
 """Whose names are nearly those of another"""
+REFUSED_TO_STRANGERS = {"read_note", "source", "compact"}
+"""What asks for something by its name, which only its owner has"""
 CALLERS = {
     MIRA: Caller("mira", "harbour", ("crew",), private=True),
     TOMAS: Caller("tomas"),
@@ -53,6 +55,8 @@ HERS = {
     "Channels/harbour/CHANNEL.md": "# Harbour\n\n- The marigold is a quexalo\n",
     "groups/crew/MEMORY.md": "# Crew\n\n- The marigold is a quexalo\n",
 }
+WAITING = "I hate myself and my quexalo."
+"""It is kept only when she says it once more"""
 TEXTS = (
     "marigold",
     "user:mira",
@@ -100,9 +104,17 @@ def vault(tmp_path_factory: pytest.TempPathFactory) -> Iterator[VaultMemory]:
             path = memory.root / note
             path.parent.mkdir(parents=True, exist_ok=True)
             path.write_text(text)
-        memory.record_turn(
-            session="hers", role="user", user="mira", text="the marigold is a quexalo"
-        )
+        for session in ("hers-quexalo", TEXTS[0]):
+            for channel in ("", "harbour"):
+                memory.record_turn(
+                    session=session,
+                    role="user",
+                    user="mira",
+                    channel=channel,
+                    text="the marigold is a quexalo",
+                )
+        memory.record_turn(session="held", role="user", user="mira", text=WAITING)
+        memory.end_session("held", user="mira")
         memory.index()
         memory.searcher.unread_notes = lambda: [UNREAD]
         yield memory
@@ -207,7 +219,7 @@ def test_no_person_can_read_or_change_anything_of_another(
         asked = str(answer.request.url) + answer.request.content.decode()
         assert SECRET not in answer.text or SECRET in asked, (asked, answer.text)
         assert answer.status_code in (200, 400, 404, 405), (asked, answer.text)
-    is_refused = name in ("read_note", "source") or (
+    is_refused = name in REFUSED_TO_STRANGERS or (
         name in REFUSED_TO_TWINS and CALLERS[stranger].user == "MIRA"
     )
     assert is_refused or any(answer.status_code == 200 for answer in answers)
@@ -287,14 +299,46 @@ def test_sessions_of_the_same_name_are_separate_for_each_person(
     ]
 
     tomas.post("/v1/turns", json={**said, "text": "unseen", "mode": "incognito"})
-    assert (
-        tomas.post("/v1/sessions/end", json={"session": "today"}).json()["held"] == []
-    )
+    ended = tomas.post("/v1/sessions/end", json={"session": "today"}).json()
+    assert ended == {"committed": [], "held": [], "dropped": [], "waiting": []}
 
     assert mira.post("/v1/turns", json={**said, "text": "It is in bloom"}).json()["id"]
-    assert (
-        hers in mira.post("/v1/sessions/end", json={"session": "today"}).json()["held"]
-    )
+    ended = mira.post("/v1/sessions/end", json={"session": "today"}).json()
+    assert hers in ended["waiting"]
+
+
+def test_each_person_sums_up_their_own_conversation_of_the_same_name(
+    memory: VaultMemory, serve: Callable[..., Served]
+):
+    server = serve(memory, CALLERS)
+    mira, tomas = server.client(MIRA), server.client(TOMAS)
+    today = {"session": "today"}
+    turn = {**today, "role": "user", "text": "I planted a marigold on the roof today"}
+    mira.post("/v1/turns", json=turn)
+
+    refused = tomas.post("/v1/sessions/compact", json=today)
+    assert refused.status_code == 400
+    assert refused.json()["error"]["candidates"] == []
+    assert not list(memory.root.glob("Users/tomas/memories/sessions/*"))
+
+    tomas.post("/v1/turns", json={**turn, "mode": "incognito"})
+    summary = mira.post(
+        "/v1/sessions/compact", json={**today, "text": "Planted a marigold"}
+    ).json()
+    assert summary["preview"] == "Planted a marigold"
+    assert summary["note"].startswith("Channels/harbour/")
+
+
+def test_feedback_makes_no_person_who_cannot_be_told_from_another(
+    memory: VaultMemory, serve: Callable[..., Served]
+):
+    client = serve(memory, {MIRA: Caller("MIRA")}).client(MIRA)
+
+    answer = client.post("/v1/feedback", json={"verdict": "good"})
+
+    assert answer.status_code == 400
+    assert answer.json()["error"]["code"] == "name_taken"
+    assert "MIRA" not in {path.name for path in (memory.root / "Users").iterdir()}
 
 
 def test_a_turn_belongs_to_the_person_of_the_token_whatever_it_claims(

@@ -212,9 +212,15 @@ class ConversationCalls:
         is_hidden = mode == "incognito" or self._is_incognito(turn)
         return None if line.get("silent") or is_hidden else turn
 
-    def is_incognito(self, session: str) -> bool:
-        """Whether a conversation leaves no trace; only the process that records it knows."""
-        return any(session == incognito for incognito, _ in self._incognito)
+    def is_incognito(self, session: str, user: str | None = None) -> bool:
+        """Whether a conversation leaves no trace; only the process that records it knows.
+
+        `user` None means the conversation of any person.
+        """
+        return any(
+            session == incognito and user in (None, person)
+            for incognito, person in self._incognito
+        )
 
     def _is_incognito(self, turn: "Turn") -> bool:
         return (turn.session, turn.user) in self._incognito

@@ -2,11 +2,13 @@
 
 from collections.abc import Sequence
 from datetime import UTC, datetime, timedelta
+from pathlib import Path
 from typing import TYPE_CHECKING, Literal
 
 from vault_memory.edits import commands
 from vault_memory.edits.calls import EditCalls, EditOptions
 from vault_memory.edits.edit_errors import UnclearId
+from vault_memory.edits.people import refuse_twin
 from vault_memory.edits.plans import fact_edits
 from vault_memory.errors import UsageError
 from vault_memory.learning import ledgers
@@ -104,7 +106,7 @@ class HeldCalls:
         about: str = "",
         text: str = "",
     ) -> None:
-        """Logs what a person thinks of an answer or an item. Raises UsageError."""
+        """Logs what a person thinks of an answer or an item. Raises UsageError, NameTaken."""
         check_scope(scope)
         if verdict not in ("good", "bad"):
             raise UsageError(f"{verdict!r} is no feedback", hint="say `good` or `bad`")
@@ -112,10 +114,15 @@ class HeldCalls:
             raise UsageError(
                 f"feedback has up to {LONGEST_FEEDBACK} letters", hint="shorten it"
             )
+        kind, _, name = scope.partition(":")
+        for person in {user, name if kind == "user" else ""}:
+            # Fault (H124): the log would make a folder for a name that reads like that
+            # of another person.
+            refuse_twin(person, Path(self._vault.folder.root), self._vault.layout)
         reasons = policy_cues(self._vault.state.path).reasons(text)
         record = {
             "ts": self._now.isoformat(),
-            "user": user or scope.partition(":")[2],
+            "user": user or name,
             "about": about,
             "verdict": verdict,
             # A log must not contain what no note may contain.

@@ -240,7 +240,8 @@ def compact(
     session = find_session(conversations, request)
     turns = turns_of(conversations, session)
     # The text of a host may have words of an incognito conversation.
-    if conversations.is_incognito(session.id):
+    # Fault (H124): another person may have an incognito conversation of the same name.
+    if conversations.is_incognito(session.id, session.user):
         return session, [], NOTHING
     compacted = EpisodeWriter(edits, session, turns, now).write(text)
     return session, turns, compacted
