@@ -221,7 +221,7 @@ def append_summary(
     stripped = (line.strip().lstrip("#").strip() for line in text.splitlines())
     lines = [line for line in stripped if _has_text(line)]
     if not lines:
-        raise UsageError("a summary without a text is none", hint="leave it out")
+        raise UsageError("the summary has no text", hint="give at least one line")
     edit = _apply(
         edits,
         _places_of(edits, scope).note_of(moment.date()),

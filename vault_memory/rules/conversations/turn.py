@@ -257,7 +257,7 @@ def checked(turn: Turn) -> Turn:
             hint="a word in small letters, such as talk, email or voice",
         )
     if not turn.text.strip():
-        raise UsageError("a turn without a text is none", hint="leave it out")
+        raise UsageError("the turn has no text", hint="record only what was said")
     if len(turn.text) > LONGEST:
         raise UsageError(
             f"a turn of {len(turn.text):,} letters is too long",
