@@ -21,7 +21,6 @@ from vault_memory.edits.commands import (
     RunOptions,
 )
 from vault_memory.errors import VaultMemoryError
-from vault_memory.learning.channel.channel_learning import ChannelRules
 from vault_memory.learning.checkpoint import CheckpointStore, OpenCycle
 from vault_memory.learning.note_lines import LEARNED, ops_for
 from vault_memory.learning.policy.judged import Judged
@@ -40,12 +39,13 @@ if TYPE_CHECKING:
     )
     from vault_memory.edits.editor import NoteEditor
     from vault_memory.learning.costs.token_budget import TokenBudget
-    from vault_memory.learning.fading.fading_steps import LifecycleDeps
+    from vault_memory.learning.fading.lifecycle_deps import LifecycleDeps
     from vault_memory.learning.policy.judged import PolicyDeps
     from vault_memory.learning.read_again import DayAgain
-    from vault_memory.learning.summaries.episode_notes import EpisodeDeps
+    from vault_memory.learning.summaries.episode_deps import EpisodeDeps
     from vault_memory.models.base import Brain
     from vault_memory.rules.facts.fact_page import FactRules
+    from vault_memory.rules.learning.channel.channel_memories import ChannelRules
     from vault_memory.rules.learning.model_prompt import Excerpt, Prompt, Role
     from vault_memory.rules.learning.vector_twins import Embed
 
@@ -90,7 +90,7 @@ class CycleDeps:
     """finds memories and facts by phrases, whatever the brain answers"""
     embedder: Callable[[], "Embed | None"] = lambda: None
     """returns a function that embeds texts; None without an embedder"""
-    channel_rules: ChannelRules = lambda excerpts, days, people: ()
+    channel_rules: "ChannelRules" = lambda excerpts, days, people: ()
     """finds decisions, agreements and action items by phrases"""
     people: Callable[[], frozenset[str]] = frozenset
     """returns the names of the persons of the vault"""

@@ -33,12 +33,12 @@ if TYPE_CHECKING:
     from vault_memory.learning.channel import scope_logs
     from vault_memory.learning.costs import token_budget
     from vault_memory.learning.cycle import CycleDeps, CycleRequest
-    from vault_memory.learning.fading import fading_steps
+    from vault_memory.learning.fading import lifecycle_deps
     from vault_memory.learning.policy import at_once, policy_deps
     from vault_memory.learning.reporting import report as learning_report
     from vault_memory.learning.schedule import Schedule
     from vault_memory.learning.summaries import episode_notes
-    from vault_memory.learning.summaries.episode_notes import EpisodeDeps
+    from vault_memory.learning.summaries.episode_deps import EpisodeDeps
     from vault_memory.models.llm import (
         channel_phrases,
         phrase_rules,
@@ -51,7 +51,7 @@ if TYPE_CHECKING:
 else:
     conversation_sessions = lazy_module("vault_memory.conversations.sessions")
     checkpoint = lazy_module("vault_memory.learning.checkpoint")
-    fading_steps = lazy_module("vault_memory.learning.fading.fading_steps")
+    lifecycle_deps = lazy_module("vault_memory.learning.fading.lifecycle_deps")
     learning_cycle = lazy_module("vault_memory.learning.cycle")
     episode_notes = lazy_module("vault_memory.learning.summaries.episode_notes")
     learning_report = lazy_module("vault_memory.learning.reporting.report")
@@ -441,7 +441,7 @@ class LearningRunner:
             rules=phrase_rules.extract,
             policy=policy_deps.of_vault(self.vault, self.now),
             episodes=self._episodes(),
-            lifecycle=fading_steps.LifecycleDeps.of_vault(self.vault),
+            lifecycle=lifecycle_deps.LifecycleDeps.of_vault(self.vault),
             embedder=self._embedder,
             budget=budget,
         )

@@ -1,13 +1,12 @@
 """What a cycle learns in channels: of a channel for all its members, of a person for herself alone."""
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
-from datetime import date
 from typing import TYPE_CHECKING
 
 from vault_memory.learning.unread_turns import Log, day_of
 from vault_memory.rules.conversations.turn import Turn
-from vault_memory.rules.learning.candidate import Extraction, Memory
+from vault_memory.rules.learning.candidate import Extraction
 from vault_memory.rules.learning.channel.channel_memories import (
     PERSONAL,
     of_channel,
@@ -18,11 +17,6 @@ from vault_memory.rules.learning.grounding import OwnTurn
 if TYPE_CHECKING:
     from vault_memory.learning.cycle import LearningCycle
     from vault_memory.rules.learning.model_prompt import Excerpt
-
-ChannelRules = Callable[
-    [Sequence["Excerpt"], Mapping[str, date], frozenset[str]], tuple[Memory, ...]
-]
-"""Takes turns, their local days by id, and the names of people who may own a task"""
 
 
 def with_channel_items(

@@ -3,11 +3,10 @@
 import logging
 from collections.abc import Iterable
 from datetime import date
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, Any
 
 from vault_memory.edits.commands import RETENTION
-from vault_memory.learning.ledgers import Ledgers
-from vault_memory.learning.ledgers import of_vault as ledgers_of
+from vault_memory.learning.fading.lifecycle_deps import LifecycleDeps
 from vault_memory.markdown.document import parse
 from vault_memory.markdown.note_items import items_of
 from vault_memory.rules.edits.ops import Remove, as_json
@@ -15,33 +14,14 @@ from vault_memory.rules.learning import fading, read_counts
 from vault_memory.rules.learning.ledger_lines import COUNTS
 from vault_memory.rules.learning.read_counts import ReadCount
 from vault_memory.rules.learning.stamps import ALWAYS, ItemStamp, stamps_of
-from vault_memory.search.item_reads import ItemReads
 
 if TYPE_CHECKING:
     from vault_memory.config.sections import LifecycleSettings
     from vault_memory.learning.cycle import LearningCycle
-    from vault_memory.search.open_vault import OpenVault
 
 logger = logging.getLogger(__name__)
 
 _NEVER_READ = ReadCount(0, "")
-
-
-class LifecycleDeps(NamedTuple):
-    """What the steps for fading need."""
-
-    reads: ItemReads
-    ledgers: Ledgers
-    settings: "LifecycleSettings"
-
-    @classmethod
-    def of_vault(cls, vault: "OpenVault") -> "LifecycleDeps":
-        """Returns what the steps need of an open vault."""
-        return cls(
-            ItemReads(vault.state.path),
-            ledgers_of(vault),
-            vault.config.lifecycle,
-        )
 
 
 def fold_counts(cycle: "LearningCycle") -> None:

@@ -5,7 +5,7 @@ another cycle or by `compact`, is written again only once it goes on.
 """
 
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
-from contextlib import AbstractContextManager, contextmanager
+from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from datetime import date, datetime, timedelta, tzinfo
 from pathlib import Path
@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING
 from vault_memory.config import state_file
 from vault_memory.learning.known_items import is_replaceable
 from vault_memory.learning.packing import is_own
+from vault_memory.learning.summaries.episode_deps import EpisodeDeps
 from vault_memory.learning.unread_turns import day_of
 from vault_memory.models.llm import phrase_rules, policy_tables
 from vault_memory.models.llm.sentence_filter import split_sentences
@@ -41,16 +42,6 @@ LOCK = "episodes.lock"
 PATIENCE_SECONDS = 10.0
 PLANS = frozenset({"plan", "event"})
 """Types of memories that may take the place of a decision"""
-
-
-@dataclass(frozen=True, slots=True)
-class EpisodeDeps:
-    """What the step needs beside the notes."""
-
-    rules: Callable[[], EpisodeRules]
-    """loads the phrases; called only when there is a conversation to sum up"""
-    lock: Callable[[], AbstractContextManager[None]]
-    """keeps other processes from writing episodes meanwhile"""
 
 
 @dataclass(frozen=True, slots=True)

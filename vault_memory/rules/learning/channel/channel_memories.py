@@ -5,9 +5,10 @@ from her own turns.
 """
 
 import re
-from collections.abc import Collection, Iterable, Mapping
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import replace
-from typing import NamedTuple
+from datetime import date
+from typing import TYPE_CHECKING, NamedTuple
 
 from vault_memory.markdown.items import day as parse_day
 from vault_memory.markdown.note_items import folded
@@ -22,9 +23,17 @@ from vault_memory.rules.learning.grounding import OwnTurn, says_as_much
 from vault_memory.rules.learning.relative_days import resolve_days
 from vault_memory.rules.search.tokens import words
 
+if TYPE_CHECKING:
+    from vault_memory.rules.learning.model_prompt import Excerpt
+
 PERSONAL = "personal"
 """Why an attribute of a person is not in the notes of a channel"""
 _NUMBER = re.compile(r"\d+")
+
+ChannelRules = Callable[
+    [Sequence["Excerpt"], Mapping[str, date], frozenset[str]], tuple[Memory, ...]
+]
+"""Takes turns, their local days by id, and the names of people who may own a task"""
 
 
 class ChannelExtraction(NamedTuple):
