@@ -10,10 +10,11 @@ from benchmarks.journeys import PACKAGE, Journey, measure_apart, room_of
 
 LIMITS = {
     "op": {
-        "calls": 775,
-        "functions": 400,
-        "modules": 71,
-        "room_switches": 62,
+        "calls": 784,
+        "functions": 405,
+        "modules": 73,
+        # A record takes the name of its note, which may have moved with its audit file.
+        "room_switches": 66,
         "note_read": 1,
         "real_path_resolved": 1,
         "audit_read": 1,
@@ -22,9 +23,11 @@ LIMITS = {
         "locks_nested": 2,
     },
     "save": {
-        "calls": 156,
-        "modules": 43,
-        "room_switches": 39,
+        # The daemon hears of each save, because item stamps may be due. The figures of a
+        # save vary by one between runs.
+        "calls": 161,
+        "modules": 44,
+        "room_switches": 44,
         "note_read": 1,
         "opened": 2,
     },

@@ -335,7 +335,8 @@ def _read_action(fields: Mapping[str, Any]) -> EditAction:
             return read(fields[name])
     if fields.get("as_text"):
         return EditText(ops[0] if ops else None)
-    return ApplyOps(ops, _read_questions(fields.get("asks", ())))
+    asks = fields.get("asks")
+    return ApplyOps(ops, _read_questions(asks) if asks else ())
 
 
 def _read_questions(values: Any) -> tuple[OpForPerson, ...]:

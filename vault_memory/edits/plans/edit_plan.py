@@ -80,7 +80,7 @@ def plan_command(
     match command.action:
         case ApplyOps(ops, asks):
             plan = _plan_ops(command, ops, before, inputs, base)
-            return _with_questions(plan, command, asks, inputs)
+            return _with_questions(plan, command, asks, inputs) if asks else plan
         case EditText(edit):
             return edit_text.plan_text_edit(command, edit, before, inputs)
         case UndoRecord(record_id):
@@ -141,8 +141,6 @@ def _with_questions(
     inputs: PlanInputs,
 ) -> EditPlan:
     """Adds the proposals that were never made before."""
-    if not asks:
-        return plan
     previous = proposals_of(inputs.records(command.note))
     proposals = [propose(command.note, ask.op, ask.why) for ask in asks]
     new = (proposal for proposal in proposals if proposal.id not in previous)

@@ -19,6 +19,9 @@ DEEPEST = 8
 def plain(value: object, *, longest: int = LONGEST, depth: int = 0) -> object:
     """Returns a value that JSON can hold; texts are cut to `longest` characters, 0 cuts none."""
     if isinstance(value, str):
+        # A record has many short texts in ASCII, and each stays as it is.
+        if value.isascii() and (not longest or len(value) <= longest):
+            return value
         return _plain_text(value, longest)
     if value is None or isinstance(value, bool):
         return value

@@ -2,8 +2,9 @@
 
 import difflib
 import re
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
+from itertools import repeat
 
 CONTEXT = 3
 _NO_END = b"\\ No newline at end of file\n"
@@ -122,14 +123,10 @@ def _rows(
     for tag, old_start, old_end, new_start, new_end in group:
         old_lines = old[old_start:old_end]
         if tag == "equal":
-            yield from _with_sign(b" ", old_lines)
+            yield from zip(repeat(b" "), old_lines)
             continue
-        yield from _with_sign(b"-", old_lines)
-        yield from _with_sign(b"+", new[new_start:new_end])
-
-
-def _with_sign(sign: bytes, lines: Iterable[bytes]) -> Iterator[Row]:
-    return ((sign, line) for line in lines)
+        yield from zip(repeat(b"-"), old_lines)
+        yield from zip(repeat(b"+"), new[new_start:new_end])
 
 
 # --- Reading and reverting --------------------------------------------------------------------
