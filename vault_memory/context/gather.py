@@ -10,7 +10,6 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from vault_memory.context.blocks import Ask, ContextRequest
 from vault_memory.context.live_notes import LiveLines, LiveNotes
-from vault_memory.context.memory_notes import MOST_HITS, MemoryNotes, recalled_line
 from vault_memory.index import fact_queries
 from vault_memory.index.filters import listed
 from vault_memory.index.store import Index
@@ -26,7 +25,7 @@ from vault_memory.rules.context.quoting import one_line, quoted
 from vault_memory.rules.context.rule_archive import is_archive, without_archive
 
 if TYPE_CHECKING:
-    from vault_memory.context import last_episode
+    from vault_memory.context import last_episode, memory_notes
     from vault_memory.rules.conversations import statements
     from vault_memory.rules.facts import fact as facts_fact
     from vault_memory.rules.facts import relevance, unclear
@@ -35,6 +34,7 @@ if TYPE_CHECKING:
     from vault_memory.search.results import Hit
 else:
     last_episode = lazy_module("vault_memory.context.last_episode")
+    memory_notes = lazy_module("vault_memory.context.memory_notes")
     statements = lazy_module("vault_memory.rules.conversations.statements")
     facts_fact = lazy_module("vault_memory.rules.facts.fact")
     relevance = lazy_module("vault_memory.rules.facts.relevance")
@@ -168,9 +168,12 @@ class _Gatherer:
         has_reflection = False
         rows = self._note_rows()
         paths = [row.path for row in rows if row.kind == "memory"]
-        memory = MemoryNotes(self._notes, self._request, self.ask, self._query)
-        yield from memory.quotations(paths)
-        self.omitted += memory.omitted
+        if paths:
+            memory = memory_notes.MemoryNotes(
+                self._notes, self._request, self.ask, self._query
+            )
+            yield from memory.quotations(paths)
+            self.omitted += memory.omitted
         for row in rows:
             if row.kind == "memory" or (row.kind == "reflection" and has_reflection):
                 continue
@@ -325,7 +328,7 @@ class _Gatherer:
             lines, missing = self._current_lines(hits, places)
             is_enough = len(lines) == request.most_lines
             is_all = len(hits) < limit
-            if is_enough or is_all or limit >= MOST_HITS:
+            if is_enough or is_all or limit >= memory_notes.MOST_HITS:
                 break
             limit *= 2
         quotations, surplus = assemble.recalled(lines, request.recall_budget)
@@ -353,7 +356,7 @@ class _Gatherer:
                 # Someone edited the note after the index read it.
                 missing += 1
             elif self._is_news(hit, current):
-                line = recalled_line(hit, current)
+                line = memory_notes.recalled_line(hit, current)
                 lines.append(line)
                 if hit.key:
                     self.fading.append((line.labelled().text, hit))

@@ -3,22 +3,24 @@
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
-from vault_memory.index.exclusion import own_turns_of
 from vault_memory.index.filters import listed
 from vault_memory.lazy import lazy_module
 from vault_memory.rules.context import assemble
-from vault_memory.rules.conversations.statements import without_speaker
 
 if TYPE_CHECKING:
     from vault_memory.context.blocks import ContextRequest
     from vault_memory.context.live_notes import LiveNotes
+    from vault_memory.index import exclusion
     from vault_memory.index.store import Index
     from vault_memory.markdown import document
     from vault_memory.rules.context.assemble import Quotation
+    from vault_memory.rules.conversations import statements
     from vault_memory.rules.conversations import turn as conversations_turn
     from vault_memory.rules.learning.summaries import episodes
 else:
+    exclusion = lazy_module("vault_memory.index.exclusion")
     document = lazy_module("vault_memory.markdown.document")
+    statements = lazy_module("vault_memory.rules.conversations.statements")
     conversations_turn = lazy_module("vault_memory.rules.conversations.turn")
     episodes = lazy_module("vault_memory.rules.learning.summaries.episodes")
 
@@ -80,8 +82,8 @@ def _has_own_turn(
     prompts = {_words(query), _words(request.prompt)}
     heading = conversations_turn.heading_of(request.session)
     return any(
-        _words(without_speaker(text)) not in prompts
-        for text in own_turns_of(index.connection, scope_ids, heading)
+        _words(statements.without_speaker(text)) not in prompts
+        for text in exclusion.own_turns_of(index.connection, scope_ids, heading)
     )
 
 

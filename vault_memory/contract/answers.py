@@ -18,7 +18,14 @@ from vault_memory.contract import (
     RemovedJson,
 )
 from vault_memory.contract.edit_answers import EditJson
-from vault_memory.contract.fields import Count, Day, LineRange, Revision, UnknownScopes
+from vault_memory.contract.fields import (
+    CopyJson,
+    Count,
+    Day,
+    LineRange,
+    Revision,
+    UnknownScopes,
+)
 from vault_memory.contract.source_answers import SourceJson as SourceJson
 from vault_memory.contract.source_answers import SourceTurnJson as SourceTurnJson
 from vault_memory.contract.source_answers import SpokenJson as SpokenJson
@@ -59,14 +66,6 @@ class WhyJson(TypedDict):
         dict[str, int],
         Meta(description="The searches that brought the hit, and its rank in each"),
     ]
-
-
-class CopyJson(TypedDict):
-    """Other lines that say the same as a hit."""
-
-    note: str
-    lines: LineRange
-    date: Day | None
 
 
 class HitJson(TypedDict):

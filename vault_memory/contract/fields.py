@@ -1,6 +1,6 @@
 """Types of fields that several answers have."""
 
-from typing import Annotated
+from typing import Annotated, TypedDict
 
 from msgspec import Meta
 
@@ -15,3 +15,11 @@ Diff = Annotated[str, Meta(description="A unified diff")]
 UnknownScopes = Annotated[
     list[str], Meta(description="Scopes without any note: perhaps misspelt names")
 ]
+
+
+class CopyJson(TypedDict):
+    """Other lines that say the same as a hit."""
+
+    note: str
+    lines: LineRange
+    date: Day | None

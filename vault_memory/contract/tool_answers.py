@@ -16,10 +16,9 @@ from vault_memory.contract import (
     RememberOutcome,
     RemovedJson,
 )
-from vault_memory.contract.answers import CopyJson
+from vault_memory.contract.fields import CopyJson, Count
 
 Quoted = Annotated[str, Meta(description="quoted data between marks")]
-Count = Annotated[int, Meta(ge=0)]
 LineRange = Annotated[
     list[Count],
     Meta(min_length=2, max_length=2, description="first and last, from 1"),

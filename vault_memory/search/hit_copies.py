@@ -3,12 +3,18 @@
 from collections import defaultdict
 from collections.abc import Iterable, Sequence
 from dataclasses import replace
+from typing import TYPE_CHECKING
 
-from vault_memory.rules.context.rule_archive import is_archive
+from vault_memory.lazy import lazy_module
 from vault_memory.rules.search.copies import CopyKey, copy_key, fingerprint
 from vault_memory.search.candidates import Candidates
 from vault_memory.search.fusion import Ranked
 from vault_memory.search.results import Copy, Hit
+
+if TYPE_CHECKING:
+    from vault_memory.rules.context import rule_archive
+else:
+    rule_archive = lazy_module("vault_memory.rules.context.rule_archive")
 
 
 def alike(candidates: Candidates, ranked: Sequence[Ranked]) -> list[list[Ranked]]:
@@ -69,5 +75,5 @@ def _joined(copies: list[Hit]) -> Hit:
 
 def _preference(hit: Hit) -> tuple[bool, bool, bool]:
     """Sorts notes before transcripts, and what is valid and written before the others."""
-    is_archived = hit.kind == "rules" and any(map(is_archive, hit.heading))
+    is_archived = hit.kind == "rules" and any(map(rule_archive.is_archive, hit.heading))
     return hit.kind == "transcript", is_archived, hit.pending

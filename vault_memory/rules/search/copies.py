@@ -5,13 +5,19 @@ they are compared exactly.
 """
 
 import string
-from typing import NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
-from vault_memory.markdown.items import parse_item
+from vault_memory.lazy import lazy_module
 from vault_memory.rules.conversations.statements import without_speaker
-from vault_memory.rules.learning.content_key import bare_statement
-from vault_memory.rules.learning.distinctions import is_relative
 from vault_memory.rules.search.tokens import words
+
+if TYPE_CHECKING:
+    from vault_memory.markdown import items
+    from vault_memory.rules.learning import content_key, distinctions
+else:
+    items = lazy_module("vault_memory.markdown.items")
+    content_key = lazy_module("vault_memory.rules.learning.content_key")
+    distinctions = lazy_module("vault_memory.rules.learning.distinctions")
 
 FEWEST_WORDS = 4
 """A shorter text means something only below its heading"""
@@ -58,13 +64,13 @@ def copy_key(
     is_owner = speaker == scope.partition(":")[2].casefold()
     # Further lines are nested items or paragraphs, and count.
     is_one_line = "\n" not in plain.strip()
-    text = parse_item(plain).text if is_one_line else plain
-    bare = bare_statement(text)
+    text = items.parse_item(plain).text if is_one_line else plain
+    bare = content_key.bare_statement(text)
     has_heading = kind in SUBJECT_KINDS or len(words(bare)) < FEWEST_WORDS
     return CopyKey(
         scope,
         bare,
         "" if is_owner else speaker,
         heading if has_heading else "",
-        (day or "") if is_relative(text) else "",
+        (day or "") if distinctions.is_relative(text) else "",
     )
