@@ -44,6 +44,8 @@ class _JsonFields:
     def read(cls, value: object) -> Self:
         if not isinstance(value, dict):
             return cls()
+        # Fault: an older or newer version of the program wrote the file. Its other fields would end
+        # the night.
         names = {item.name for item in fields(cls)}  # type: ignore[arg-type]
         return cls(**{name: value[name] for name in names & value.keys()})
 
@@ -126,11 +128,14 @@ class CheckpointStore:
     def close(self, scope: str, last: LastCycle) -> None:
         """Finishes the open cycle."""
         self.save(scope, last)
+        # Fault: the process may be killed before this line. The open cycle is then ignored, as its
+        # serial is done.
         self._file(scope, OPEN).unlink(missing_ok=True)
 
     def read(self, scope: str, serial: int) -> set[str]:
         """Returns the marks of all turns that the cycles up to this number read."""
         marks = set[str]()
+        # Fault: a damaged file has bytes that are no ASCII. Its other lines still count.
         try:
             text = self._file(scope, READ).read_text("ascii", errors="replace")
         except OSError:
@@ -192,26 +197,32 @@ class CheckpointStore:
 
     def lasts(self) -> list[LastCycle]:
         """Returns the last finished cycle of each scope."""
+        # Fault: a damaged file has no scope, and would count as a scope without a name.
         files = sorted(self.folder.glob(f"*.{LAST}"))
         cycles = [LastCycle.read(state_file.read_json(file)) for file in files]
         return [cycle for cycle in cycles if cycle.scope]
 
     def log_removal(self, record: Mapping[str, object]) -> None:
         """Logs a file that is too old. The line is on the disk before the file is removed."""
+        # Fault: a crash after the removal would leave no trace of the file. So the line comes
+        # first.
         _append(self.folder / "aged-out.jsonl", json.dumps(record) + "\n")
 
     @contextmanager
     def held(self) -> Iterator[None]:
         """Keeps other processes from learning meanwhile. Raises NightRuns."""
+        # Fault: other users of the machine could read who spoke when.
         self.folder.mkdir(parents=True, exist_ok=True, mode=0o700)
         with ExitStack() as stack:
             try:
+                # Fault: a second night on the same checkpoint would write each memory twice.
                 stack.enter_context(state_file.lock(self.folder / LOCK, patience=0))
             except state_file.LockTaken:
                 raise NightRuns from None
             yield
 
     def _file(self, scope: str, name: str) -> Path:
+        # Fault: a scope may have letters that no file name can have.
         return self.folder / f"{short_hash(scope)}.{name}"
 
 
@@ -220,9 +231,12 @@ def _append(file: Path, text: str) -> None:
     with file.open("a", encoding="utf-8") as log:
         log.write(text)
         log.flush()
+        # Fault: after a power cut the marks would be missing, and the next night would read the
+        # turns again.
         os.fsync(log.fileno())
 
 
 def _replace(file: Path, text: str) -> None:
     file.parent.mkdir(parents=True, exist_ok=True, mode=0o700)
+    # Fault: a crash in the middle of the write would leave half a checkpoint.
     state_file.write(file, text, durable=True)

@@ -50,6 +50,8 @@ class Ledgers:
         self, places: Places, name: str, records: Iterable[Mapping[str, Any]]
     ) -> str:
         """Appends records; they are on the disk on return. Returns the path. Raises OSError."""
+        # Fault: two devices that append to the same file make a sync conflict. So each has a file
+        # of its own.
         path = self._path_to_append(places, name)
         append_records(
             self._folder.root,
@@ -85,6 +87,8 @@ class Ledgers:
 
         Lines that are no records of this ledger are skipped, and so are unreadable files.
         """
+        # Fault: a sync conflict copies a ledger, and a killed night appends its line again. Each
+        # record counts once.
         unique: dict[str, dict[str, Any]] = {}
         for path in self.files(places, name):
             for record in self._records_of(path)[0]:
@@ -134,7 +138,11 @@ class Ledgers:
         removed = 0
         for path in self.daily_files(places, name):
             day = _day_of(path)
+            # Fault: a file that a person put there has no date in its name. It is no log of a day,
+            # and remains.
             if day is not None and day < first:
+                # Fault: another process may have removed it, or the folder is read-only. The next
+                # night tries again.
                 with suppress(OSError):
                     os.unlink(os.path.join(self._folder.root, path))
                     removed += 1
@@ -157,6 +165,8 @@ class Ledgers:
     ) -> str:
         path = f"{places.learning}{name}{SUFFIX}"
         if not self._devices.others:
+            # Fault: a device that shares the vault may be known only from its files, which sync
+            # brought here.
             self._devices.meet(self._devices_in(places))
         if self._devices.others:
             return own_log(path, self._devices.device)
@@ -202,12 +212,14 @@ class Ledgers:
         """Returns the records of a file, and the number of lines that are none."""
         place = self._layout.place(path)
         try:
+            # Fault: a huge file must not fill the memory, nor must an unreadable one end the night.
             raw = self._folder.read(path, max_bytes=LARGEST).raw
         except VaultError as error:
             logger.warning("%s", error)
             return [], 0
         lines = read_records(raw)
         ledger = ledger_of(place.name if place else "")
+        # Fault: a line may be torn, or written by hand. It must not pass for a record.
         records = [record for record in lines.records if is_record(ledger, record)]
         return records, lines.bad + len(lines.records) - len(records)
 
@@ -225,6 +237,7 @@ def _stem(path: str) -> str:
     """Returns the path of a ledger without the device and the suffix."""
     stem = path.removesuffix(SUFFIX)
     first, dot, device = stem.rpartition(".")
+    # Fault: a ledger's own name may have a dot. Only a device's name is cut off.
     return first if dot and is_device(device) else stem
 
 

@@ -37,6 +37,7 @@ class Schedule:
         first counts.
         """
         moment = datetime.combine(night, time(self.hour, self.minute), zone)
+        # Fault: summer time skips or doubles a local hour. In UTC each night begins once.
         return moment.astimezone(UTC)
 
     def latest(self, now: datetime, zone: tzinfo) -> date:
@@ -63,4 +64,5 @@ class Schedule:
         It includes missed nights: a cycle reads all turns since the last one.
         """
         night = self.latest(now, zone)
+        # Fault: a clock that is set back shows a night that is done. It must not run twice.
         return night if done is None or night > done else None

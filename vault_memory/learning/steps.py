@@ -90,12 +90,16 @@ def load_checkpoint(cycle: "LearningCycle") -> None:
     cycle.checkpoint = checkpoint
     cycle.outcome.night = checkpoint.night
     cycle.outcome.session = checkpoint.session
+    # Fault: an older version stored the newest turn only. Without marks the night would read all
+    # turns twice.
     if last.newest_ts and not last.since:
         _import_newest(cycle)
+    # Fault: the first night of a large vault would read years of turns.
     if not last.since:
         since = moment_of(checkpoint.began) - cycle.request.lookback
         last.since = since.isoformat()
     cycle.read_marks |= store.read(cycle.scope, last.serial)
+    # Fault: the turns of this day have marks, and their transcripts count as read.
     if cycle.request.again is not None:
         cycle.request.again.reopen(last)
         cycle.read_marks -= cycle.request.again.marks
@@ -111,6 +115,7 @@ def _import_newest(cycle: "LearningCycle") -> None:
         read_turns = turns[: ids.index(last.newest) + 1]
     else:
         newest_moment = moment_of(last.newest_ts)
+        # Fault: the newest turn may be gone from its transcript. Then its time tells what was read.
         read_turns = [turn for turn in turns if turn.at <= newest_moment]
     cycle.read_marks |= {mark_of(turn.id) for turn in read_turns}
     if not cycle.request.dry_run:
@@ -122,8 +127,11 @@ def gather_turns(cycle: "LearningCycle") -> None:
     """Collects unread turns of all devices, however late they arrived; cut to size."""
     checkpoint = cycle.checkpoint
     logs = cycle.deps.logs(cycle.scope, cycle.last.files)
+    # Fault: turns of another device arrive days later. Marks show what was read, and times do not.
     new_turns = unread(logs, cycle.read_marks, moment_of(cycle.last.since))
     turns = _turns_of(checkpoint, new_turns)
+    # Fault: the notes grow while a cycle is repeated. With another room the stored answer would
+    # belong to other turns.
     if turns and not checkpoint.room:
         checkpoint.room = prompts.room_for_turns(
             cycle.request.room,
@@ -157,6 +165,7 @@ def _turns_of(checkpoint: OpenCycle, new_turns: Iterable[Turn]) -> list[Turn]:
         # The brain answered before the crash. Turns that arrived since are not in its answer.
         return [turn for turn in turns if mark_of(turn.id) in checkpoint.taken]
     ids = [turn.id for turn in turns]
+    # Fault: an older version stored the last turn of the question in place of marks.
     if checkpoint.newest in ids:
         return turns[: ids.index(checkpoint.newest) + 1]
     return turns
@@ -179,6 +188,7 @@ def write_notes(cycle: "LearningCycle") -> None:
         # The text of what policy drops must not be stored: the turn names it.
         dropped += [{"op": "memory", **drop} for drop in cycle.judged.dropped]
     requests = request_lines(cycle)
+    # Fault: a cycle that runs again has the same lines, and the note has them already.
     by_note = without_duplicates(cycle, by_day, LEARNED, requests)
     cycle.judged.new_requests = by_note.get(places.profile, [])
     sections = {}
@@ -195,10 +205,12 @@ def write_notes(cycle: "LearningCycle") -> None:
         ops = [op for name in grouped for op in ops_for(doc, name, grouped[name])]
         result = cycle.edit(f"note {day}", note, [*ops, *dropped])
         cycle.commit("memory", note, result.applied)
+        # Fault: each note would tell the same refusals again. The first one tells them.
         dropped = []
         outcome.memories += len(result.applied)
         for op in result.applied:
             outcome.learned += op.get("lines") or [op.get("line", "")]
+    # Fault: a night without any new line would lose its refusals.
     cycle.edit("refused", places.note_of(cycle.night), dropped)
 
 
@@ -271,16 +283,21 @@ def curate(cycle: "LearningCycle") -> None:
         )
         answer = cycle.ask("curation", prompt)
     except VaultMemoryError as error:
+        # Fault: the model is out of reach. What the cycle wrote before must not be lost with the
+        # curation.
         cycle.outcome.reason = cycle.outcome.reason or error.message
         return
+    # Fault: a model may write a secret into its ops. The policy judges these as well.
     ops = allowed_ops(cycle, read_answer(answer, ()).ops)
     result = cycle.edit("curation", places.profile, ops)
     cycle.outcome.curated = len(result.applied)
 
 
 def _may_curate(cycle: "LearningCycle") -> bool:
+    # Fault: curation of a channel would let its members change a person's profile.
     if not cycle.request.curate or cycle.kind != "user":
         return False
+    # Fault: with turns left to read, or after a failure, the model would curate from half a day.
     if cycle.outcome.more or cycle.outcome.state == "failed":
         return False
     return bool(cycle.gathered.turns or cycle.last.heard)
@@ -299,6 +316,7 @@ def count_idle(cycle: "LearningCycle") -> None:
     if learned:
         outcome.idle = 0
     else:
+        # Fault: several questions of the same night would count as several idle nights.
         is_new_night = is_night and checkpoint.night != last.night
         outcome.idle = last.idle + (is_new_night and not is_further_question)
     if outcome.state == "done":
@@ -317,11 +335,15 @@ def _count_learned(outcome: Mapping[str, Any]) -> int:
 
 def save_checkpoint(cycle: "LearningCycle") -> None:
     """Marks the turns as read, last of all. A failed cycle is repeated."""
+    # Fault: marks after a failed cycle would hide its turns from each later night.
     if cycle.request.dry_run or cycle.outcome.state == "failed":
         return
     checkpoint, last = cycle.checkpoint, cycle.last
+    # Fault: the marks are on the disk before the checkpoint counts them. A crash between the two
+    # repeats the cycle.
     cycle.deps.store.add_read(cycle.scope, checkpoint.serial, checkpoint.taken)
     outcome = asdict(cycle.outcome)
+    # Fault: a deleted line would live on in the checkpoint. Only the notes hold what was learned.
     for name in UNSTORED:
         del outcome[name]
     if checkpoint.session:
@@ -350,6 +372,7 @@ def _close_night(cycle: "LearningCycle", outcome: dict[str, Any]) -> None:
     last.outcome = outcome
     last.by_day = {}
     last.heard = []
+    # Fault: a night with turns left to read would count as done.
     if not cycle.outcome.more:
         last.night = night
         last.compared = cycle.deps.notes_stamp(cycle.scope)
@@ -362,6 +385,7 @@ def _remember_newest(cycle: "LearningCycle", turns: Sequence[Turn]) -> None:
     last = cycle.last
     newest = max(turns, key=lambda turn: turn.at, default=None)
     if newest is not None:
+        # Fault: a late turn of another device is older than the newest that was read.
         is_newer = not last.newest_ts or newest.at >= moment_of(last.newest_ts)
         if is_newer:
             last.newest = newest.id
@@ -442,8 +466,10 @@ def run_steps(
     for step in STEPS:
         if step in OF_THE_NIGHT and cycle.checkpoint.session:
             continue
+        # Fault: the session goes on. Its turns are still unread, and the night judges them in full.
         if cycle.request.at_once and step not in AT_ONCE:
             continue
+        # Fault: a fault of a model in a late step would make the night repeat all its memories.
         if step in ALONE:
             cycle.run_alone(step)
         else:

@@ -44,6 +44,7 @@ class Gathered:
     @property
     def evidence(self) -> dict[str, Turn]:
         """The turns to learn from, by id: those with a person's own words in the question."""
+        # Fault: what the bot or another member said would count as the person's own words.
         ids = {excerpt.id for excerpt in self.excerpts if excerpt.own}
         return {turn.id: turn for turn in self.turns if turn.id in ids}
 
@@ -80,6 +81,7 @@ def gather(
 
 def mark_of(id_: str) -> str:
     """Returns the mark of a turn: hexadecimal digits of the hash of its id."""
+    # Fault: the id of a turn from outside may have a lone surrogate, which plain UTF-8 refuses.
     return sha256(id_.encode("utf-8", "surrogatepass")).hexdigest()[:MARK_DIGITS]
 
 
@@ -92,6 +94,8 @@ def unread(
     turns: dict[str, Turn] = {}
     for path in sorted(logs):
         for turn in logs[path].turns or ():
+            # Fault: turns of another device may be older than those that were read. Only the mark
+            # shows that a turn is new.
             if turn.at >= since and mark_of(turn.id) not in read:
                 # A sync conflict may copy a turn into a second transcript.
                 turns.setdefault(turn.id, turn)
@@ -107,6 +111,7 @@ def read_out(
     return {
         path: log.signature
         for path, log in logs.items()
+        # Fault: a transcript with a turn left would never be opened again.
         if waiting.isdisjoint(turn.id for turn in log.turns or ())
     }
 
@@ -114,6 +119,7 @@ def read_out(
 def moment_of(ts: str) -> datetime:
     """Parses the time of a turn. Without a zone it is in UTC."""
     moment = datetime.fromisoformat(ts)
+    # Fault: a time without a zone cannot be compared with others, and would end the night.
     return moment.replace(tzinfo=UTC) if moment.tzinfo is None else moment
 
 

@@ -73,11 +73,14 @@ def commit_at_once(
     """Writes what the turns ask for, without those that were judged before."""
 
     def logs(scope: str, known: "Mapping[str, str]") -> dict[str, Log]:
+        # Fault: an earlier session of the person must not enter this pass. It sees these turns
+        # only.
         return {conversation.session: Log("", conversation.turns)}
 
     own_deps = replace(
         deps,
         store=NoCheckpoints(judged),
+        # Fault: a model would make the end of each turn wait. The night asks it.
         brain=lambda role: RulesBrain(),
         logs=logs,
     )

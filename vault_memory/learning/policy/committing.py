@@ -67,11 +67,15 @@ def _move_oldest(cycle: "LearningCycle", note: str) -> None:
     surplus = len(items) - (policy.remembered if policy else len(items))
     if surplus <= 0:
         return
+    # Fault: a line that the person typed by hand has no turn. It is theirs, and remains where it
+    # is.
     spoken = [item.text for item in items if _REF in item.text]
     oldest = sorted(spoken, key=_day_of_line)[:surplus]
     target = f"{cycle.places.notes}{OVERFLOW}"
     ops = ops_for(cycle.doc(target), REMEMBERED, oldest)
     why = f"{note} has more than {len(items) - surplus} lines to remember"
+    # Fault: the lines are in the second note before the first one loses them. A crash between the
+    # two loses none.
     cycle.edit("overflow", target, ops, source="talk", why=why)
     # A line that is in both notes after a crash moves again in the next cycle.
     removals = [_removal(REMEMBERED, text) for text in oldest]
@@ -86,6 +90,7 @@ def _day_of_line(text: str) -> date:
     return parse_item(text).date or date.min
 
 
+# Fault: a line of nearly the same text must not be removed in its place.
 def _removal(heading: str, text: str) -> dict[str, object]:
     return {"op": "remove", "heading": heading, "match": text, "exact": True}
 
@@ -99,6 +104,7 @@ def hold_candidates(cycle: "LearningCycle") -> None:
     for candidate in cycle.judged.due:
         result = _promote(cycle, candidate)
         record_id = cycle.checkpoint.runs.get(_step_of(candidate), "")
+        # Fault: nothing was written, so there is no record to undo.
         promoted = {"state": "promoted", "audit": record_id}
         if not result:
             promoted["audit"] = ""
@@ -123,6 +129,7 @@ def _append(
     policy: "PolicyDeps",
     lines: list[dict[str, Any]],
 ) -> None:
+    # Fault: a dry run must not change the ledger.
     if lines and not cycle.request.dry_run:
         policy.ledgers.append(cycle.places, HELD, lines)
 
@@ -140,6 +147,8 @@ def _promote(cycle: "LearningCycle", candidate: HeldCandidate) -> bool:
     )
     step = _step_of(candidate)
     places = cycle.places
+    # Fault: a promoted fact that skips the rules of facts would stand beside the one that it
+    # replaces.
     if candidate.kind == "fact":
         action = ChangeFacts((_wish(cycle, candidate),))
         result = cycle.edit(step, places.facts, action=action, why=why)
@@ -168,6 +177,7 @@ def _is_present(cycle: "LearningCycle", candidate: HeldCandidate) -> bool:
 
 
 def _place(cycle: "LearningCycle", candidate: HeldCandidate) -> tuple[str, Ops]:
+    # Fault: a rule in a dated note would bind no later session.
     places = cycle.places
     match candidate.kind:
         case "rule":
@@ -215,6 +225,8 @@ def take_back(cycle: "LearningCycle") -> None:
         ops = [
             _removal(item.heading, item.text)
             for item in items
+            # Fault: a model's line may share words with the withdrawn one. Only the turn in its
+            # reference counts.
             if parse_item(item.text).ref in refs
         ]
         why = f"taken back after the turns {', '.join(sorted(refs))}"
@@ -227,6 +239,7 @@ def _notes_of(cycle: "LearningCycle", turn: Turn) -> list[str]:
         places.note_of(day_of(turn, cycle.zone)),
         places.profile,
         places.facts,
+        # Fault: a scope without a RULES.md has an empty path, which is no note.
         places.rules,
     ]
     return [note for note in notes if note]
@@ -235,6 +248,7 @@ def _notes_of(cycle: "LearningCycle", turn: Turn) -> list[str]:
 def end_logs(cycle: "LearningCycle") -> None:
     """Deletes logs of safety and feedback that are too old, by the dates of their files."""
     policy = cycle.deps.policy
+    # Fault: a dry run must not delete logs.
     if policy is None or cycle.request.dry_run:
         return
     limits = {SAFETY: policy.safety_log_days, FEEDBACK: policy.feedback_log_days}

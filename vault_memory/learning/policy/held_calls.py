@@ -75,6 +75,8 @@ class HeldCalls:
             for candidate in self._waiting(places).values()
         }
         match = resolve(given, by_id)
+        # Fault: two ids may begin alike. A guess would write a candidate that the person did not
+        # mean.
         if not match.id:
             hint = "`vault-memory held` lists what waits"
             raise UnclearId("held candidate", given, match.candidates, hint)
@@ -83,6 +85,7 @@ class HeldCalls:
             self._append(places, candidate, state="rejected")
             return {"id": candidate.id, "outcome": "rejected", "note": ""}
         note, edit = self._write(places, candidate)
+        # Fault: the edit waits for an editor. The candidate is not promoted until it is written.
         if edit is not None and edit.pending:
             return {"id": candidate.id, "outcome": "pending", "note": note}
         audit = edit.audit_id or "" if edit is not None else ""
@@ -93,6 +96,8 @@ class HeldCalls:
         """Gives up the candidate whose promotion was undone; the id may be a beginning."""
         for places in self._places(None).values():
             for candidate in self._all(places).values():
+                # Fault: a candidate that was promoted again by a person must remain. Only the
+                # undone record counts.
                 is_undone = candidate.audit.startswith(record_id)
                 if is_undone and candidate.state == "promoted":
                     self._append(places, candidate, state="rejected")
@@ -110,6 +115,7 @@ class HeldCalls:
         check_scope(scope)
         if verdict not in ("good", "bad"):
             raise UsageError(f"{verdict!r} is no feedback", hint="say `good` or `bad`")
+        # Fault: a whole conversation pasted as feedback would fill the log.
         if len(text) > LONGEST_FEEDBACK or len(about) > LONGEST_FEEDBACK:
             raise UsageError(
                 f"feedback has up to {LONGEST_FEEDBACK} letters", hint="shorten it"
@@ -224,6 +230,8 @@ class HeldCalls:
         fact = fact_of_candidate(candidate, places.scope)
         wish = fact_edits.wish_of("add", places.scope, rules, fact=fact)
         action = commands.ChangeFacts((wish,))
+        # Fault: another process may write the facts at this moment. The command is made and carried
+        # out under the lock.
         with self._edits.transaction():
             command = self._edits.editor.new_command(
                 places.facts, "cli", self._now, action, why=why

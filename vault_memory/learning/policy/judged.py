@@ -71,5 +71,6 @@ class Judged:
     def drop(self, refs: tuple[str, ...], reason: str) -> None:
         """Names a dropped candidate by its turn."""
         entry: DroppedJson = {"ref": refs[0] if refs else "", "reason": reason}
+        # Fault: a model that repeats itself would fill the report with the same refusal.
         if entry not in self.dropped:
             self.dropped.append(entry)

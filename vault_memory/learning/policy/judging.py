@@ -62,6 +62,8 @@ NOT_SHOWN = "…"
 def judge(cycle: "LearningCycle") -> None:
     """Decides about each candidate. The extraction keeps what is written now."""
     policy = cycle.deps.policy
+    # Fault: after a failed question there is no answer. A judgement of nothing would look like a
+    # quiet night.
     if policy is None or cycle.outcome.state == "failed":
         return
     try:
@@ -77,6 +79,8 @@ def judge(cycle: "LearningCycle") -> None:
 def _fail(cycle: "LearningCycle", reason: str) -> None:
     cycle.outcome.state = "failed"
     cycle.outcome.reason = reason
+    # Fault: a part that was judged before the failure would be written without the rest of the
+    # table.
     cycle.extraction = Extraction()
     cycle.judged = Judged()
 
@@ -92,6 +96,7 @@ class _Judge:
         self._judged = Judged(dropped=list(cycle.personal))
         self._doubts: list[Doubt] = []
         self._ledger: dict[str, HeldCandidate] = {}
+        # Fault: a pass at once writes nothing to the ledger, so an old line must not decide for it.
         if not cycle.request.at_once:
             records = policy.ledgers.records(cycle.places, HELD)
             self._ledger = merged(records)
@@ -99,6 +104,7 @@ class _Judge:
     def run(self) -> None:
         """Judges all candidates, and those that wait since earlier cycles."""
         self._find_withdrawn()
+        # Fault: the members of a channel must not make rules for its bot by a plain sentence.
         spoken = self._judge_spoken() if self._cycle.kind == "user" else frozenset()
         self._judge_extraction(spoken)
         if not self._cycle.request.at_once:
@@ -110,6 +116,7 @@ class _Judge:
 
     def _find_withdrawn(self) -> None:
         own = list(self._turns.values())
+        # Fault: a turn that only says "forget that" takes back a turn of an earlier cycle.
         first_of_session = {turn.session: turn for turn in reversed(own)}
         if any(
             opens_with_withdrawal(turn, self._cues)
@@ -134,6 +141,8 @@ class _Judge:
             turn
             for log in logs.values()
             for turn in log.turns or ()
+            # Fault: a session of the same name may belong to another person. Only the same speakers
+            # count.
             if turn.session in sessions
             and turn.id not in ids
             and turn.role == "user"
@@ -158,18 +167,22 @@ class _Judge:
 
     def _rules_of(self, turn: Turn) -> Iterable[tuple[str, bool]]:
         """Yields the sentences that ask the bot for something, and whether they say it plainly."""
+        # Fault: a long pasted text is a document, and its sentences are no rules of the person.
         if len(turn.text) > LONGEST_TURN:
             return
         asked = dict.fromkeys(rules_in(turn.text), True)
         for sentence in split_sentences(clean(turn.text)):
             reasons = {cue.reason for cue in self._cues.find(sentence)}
             is_wish = not reasons.isdisjoint({"explicit", "implicit"})
+            # Fault: a quoted rule is another author's. Only the person's own statement binds the
+            # bot.
             if is_wish and self._is_own_statement(sentence, turn):
                 text = " ".join(sentence.split())
                 asked.setdefault(text, "explicit" in reasons)
         yield from asked.items()
 
     def _is_own_statement(self, sentence: str, turn: Turn) -> bool:
+        # Fault: a question such as "should you always …?" asks for nothing.
         if len(sentence) > LONGEST_RULE or is_question(sentence):
             return False
         core = sentence.strip(" .!。！")
@@ -190,6 +203,7 @@ class _Judge:
             who=self._cycle.name,
             is_asked=is_asked,
         )
+        # Fault: the person took the sentence back in a later turn. It must not become a rule.
         if is_withdrawn(text, turn, self._judged.withdrawn):
             self._judged.drop((turn.id,), WITHDRAWN)
             return
@@ -207,6 +221,8 @@ class _Judge:
         memories = [
             memory
             for memory in extraction.memories
+            # Fault: the model repeats what the person asked to remember. The profile has the
+            # person's own words.
             if self._key(memory.text) not in requested
             and not is_explicit_only
             and self._judge_memory(memory)
@@ -222,6 +238,7 @@ class _Judge:
             memories=tuple(memories),
             facts=tuple(facts),
             proposals=(*doubts, *self._doubts),
+            # Fault: a secret in a dropped line would appear in the report.
             dropped=tuple(map(self._without_secret, extraction.dropped)),
         )
 
@@ -255,6 +272,7 @@ class _Judge:
         return self._judge_candidate(candidate, turns, "", fact)
 
     def _evidence(self, candidate: Memory | FoundFact) -> tuple[Turn, ...]:
+        # Fault: a model names turns that it never read. They prove nothing.
         ids = (turn_id for turn_id in candidate.evidence if turn_id in self._turns)
         return tuple(self._turns[turn_id] for turn_id in ids)
 
@@ -271,12 +289,14 @@ class _Judge:
             for turn in turns
             if not is_withdrawn(text, turn, self._judged.withdrawn)
         )
+        # Fault: the person took back each turn that says it.
         if turns and not standing:
             self._judged.drop(tuple(turn.id for turn in turns), WITHDRAWN)
             return False
         texts = tuple(turn.text for turn in standing)
         candidate = replace(candidate, turns=texts)
         decision = decide(candidate, self._cues)
+        # Fault: no turn says it. A model that invents must not write, so a person decides.
         if decision.policy_class == PROPOSE:
             self._doubts.append(Doubt(candidate.text, NO_CITATION))
             return False
@@ -302,6 +322,7 @@ class _Judge:
             return False
         held = self._held(decision, candidate, turns, line, fact)
         earlier = self._ledger.get(held.id)
+        # Fault: a person rejected it. A model that says it again each night must not bring it back.
         if earlier is not None and earlier.state == "rejected":
             self._judged.drop(tuple(turn.id for turn in turns), "rejected")
             return False
@@ -309,6 +330,7 @@ class _Judge:
             return True
         is_first = earlier is None and decision.supports == 1
         is_late = is_first and decision.policy_class == SESSION_END
+        # Fault: the session goes on, and the person may take it back before its end.
         if is_late and not all(map(self._is_open, turns)):
             return True
         self._ledger[held.id] = held if earlier is None else union(earlier, held)
@@ -325,6 +347,7 @@ class _Judge:
     ) -> HeldCandidate:
         fields = fact.as_json() if fact else {}
         fields.pop("evidence", None)
+        # Fault: a cycle that runs again must store the same line. So the time is that of the turn.
         ts = max(turn.ts for turn in turns)
         return HeldCandidate(
             id=held_id(self._cycle.scope, candidate.kind, candidate.text),
@@ -342,6 +365,7 @@ class _Judge:
         )
 
     def _drop(self, decision: Decision, turns: tuple[Turn, ...]) -> None:
+        # Fault: a safety log with the text would store what the policy keeps out.
         refs = tuple(turn.id for turn in turns)
         count = len(self._judged.dropped)
         self._judged.drop(refs, decision.reason)
@@ -359,6 +383,7 @@ class _Judge:
         ledgers.append_by_day(places, SAFETY, day, record)
 
     def _is_open(self, turn: Turn) -> bool:
+        # Fault: the session of this cycle has ended, even if its file was not renamed yet.
         if self._cycle.checkpoint.session == turn.session:
             return False
         return self._policy.is_open(turn.session, turn.at)
@@ -373,12 +398,14 @@ class _Judge:
         )
         for candidate in self._ledger.values():
             turns = {support.turn for support in candidate.supports}
+            # Fault: a turn that was taken back must not count as a support of what waits.
             taken_back = withdrawn & turns - candidate.withdrawn
             if taken_back:
                 candidate = replace(
                     candidate, withdrawn=candidate.withdrawn | taken_back
                 )
                 self._judged.held.append(candidate)
+            # Fault: a candidate that is too old must not surprise the person months later.
             if not is_waiting(candidate, today, self._policy.held_days):
                 continue
             if is_due(candidate, self._is_ended(candidate)):
@@ -402,6 +429,7 @@ class _Judge:
         waiting = {
             candidate.id: candidate
             for candidate in self._judged.held
+            # Fault: a line that is written now would be reported as waiting.
             if candidate.id not in due and not candidate.withdrawn
         }
         outcome.dropped = list(self._judged.dropped)
@@ -416,12 +444,14 @@ class _Judge:
 
     def _may_show(self, doubt: Doubt) -> bool:
         """Returns whether a text may wait in INBOX for a person."""
+        # Fault: INBOX.md is a note as well. A secret must not wait in it.
         reasons = self._cues.reasons(doubt.text) & {*UNTOLD, *LOGGED}
         for reason in sorted(reasons):
             self._judged.drop((), reason)
         return not reasons
 
     def _without_secret(self, doubt: Doubt) -> Doubt:
+        # Fault: the dropped text goes into the audit log, which must not hold a secret.
         if self._cues.reasons(doubt.text) & UNTOLD:
             return replace(doubt, text=NOT_SHOWN)
         return doubt
@@ -442,6 +472,7 @@ def allowed_ops(
     allowed = []
     for op in ops:
         texts = [str(op.get("line", "")), *map(str, op.get("lines") or ())]
+        # Fault: a model hides a secret in an op of several lines.
         reasons = {*UNTOLD, *LOGGED} & frozenset().union(*map(cues.reasons, texts))
         if not reasons:
             allowed.append(op)

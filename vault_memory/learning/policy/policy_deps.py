@@ -22,6 +22,7 @@ def of_vault(vault: OpenVault, now: datetime) -> PolicyDeps:
         # A session of another device is known by its turns alone.
         if matches and not any(match.is_open for match in matches):
             return False
+        # Fault: the file of the session may miss turns of another device. The later time counts.
         newest = max([last, *(match.last for match in matches)])
         return now - newest < idle
 

@@ -47,6 +47,7 @@ def judge(
     decision = decide(candidate, policy_cues(vault.state.path))
     now = options.now or datetime.now(UTC)
     if decision.policy_class == DROP:
+        # Fault: a dry run must not leave a line in the safety log.
         if decision.reason in LOGGED and not options.dry_run:
             record = {"ts": now.isoformat(), "turn": "", "reason": decision.reason}
             log = ledgers.of_vault(vault)
@@ -54,6 +55,8 @@ def judge(
         return ToolVerdict("refused", "", decision.reason)
     if decision.policy_class != REPETITION:
         return None
+    # Fault: a tool that asks many times would fulfil the repetition alone. So the line has no
+    # support.
     held = _held(candidate, decision, places.scope, now)
     if not options.dry_run:
         ledgers.of_vault(vault).append(places, HELD, [held.as_record()])
