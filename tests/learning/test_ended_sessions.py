@@ -17,9 +17,11 @@ NOON = datetime(2026, 5, 25, 12, 30, tzinfo=UTC)
 
 
 def notes_of(bedroom):
-    """All files but those that nights write once a week."""
+    """All files but the weekly reflections, and the reads that a night counts."""
     return {
-        name: raw for name, raw in bedroom.files().items() if "reflections" not in name
+        name: raw
+        for name, raw in bedroom.files().items()
+        if "reflections" not in name and not name.endswith("learning/counts.jsonl")
     }
 
 

@@ -17,6 +17,7 @@ TURNS: list[dict[str, Any]] = tomllib.loads(
 )["turns"]
 KEPT_TEXTS = {turn["text"] for turn in TURNS if "keep" in turn}
 OTHER_TEXTS = [turn["text"] for turn in TURNS if "keep" not in turn]
+EPISODE = "- [episode]"
 
 
 def rows(asked: Asked) -> list[dict[str, str]]:
@@ -82,14 +83,21 @@ def learn_the_day(bedroom: Bedroom) -> dict[str, str]:
     return ids
 
 
-def lines_by_turn(bedroom: Bedroom, ids: dict[str, str]) -> dict[str, list[str]]:
-    """The lines of notes, facts and rules that each turn taught, by its text."""
+def lines_of_notes(bedroom: Bedroom) -> list[str]:
     texts = [
         raw.decode()
         for name, raw in bedroom.files().items()
         if name.startswith("Users/mira/") and name.endswith(".md")
     ]
-    lines = [line for text in texts for line in text.splitlines()]
+    return [line for text in texts for line in text.splitlines()]
+
+
+def lines_by_turn(bedroom: Bedroom, ids: dict[str, str]) -> dict[str, list[str]]:
+    """The lines of notes, facts and rules that each turn taught, by its text.
+
+    An episode teaches nothing: it cites the last turn of its conversation.
+    """
+    lines = [line for line in lines_of_notes(bedroom) if EPISODE not in line]
     return {
         text: [line for line in lines if f"ref:{turn_id}" in line]
         for turn_id, text in ids.items()
@@ -125,6 +133,23 @@ def test_the_rules_alone_remember_sixteen_turns_of_the_day(bedroom) -> None:
     assert remembered >= 16
     assert must_nots == []
     assert wrong_days == []
+
+
+def test_an_episode_of_the_day_quotes_no_other_turn_but_an_open_question(
+    bedroom,
+) -> None:
+    learn_the_day(bedroom)
+
+    episodes = [line for line in lines_of_notes(bedroom) if EPISODE in line]
+    told = " ".join(line.partition("; open:")[0] for line in episodes)
+    assert episodes
+    assert [text for text in OTHER_TEXTS if text[:20] in told] == []
+    assert "swordfish" not in " ".join(episodes)
+    assert [
+        text
+        for text in OTHER_TEXTS
+        if "?" not in text and text[:20] in " ".join(episodes)
+    ] == []
 
 
 @pytest.mark.parametrize("size", MODELS)

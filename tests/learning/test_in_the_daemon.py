@@ -44,4 +44,6 @@ def test_the_daemon_keeps_indexing_while_a_slow_model_answers_for_the_night(
             )
             until(lambda: daemon.ask("status")["night"]["due"] == [])
 
-    assert [question.wants for question in model.asked] == ["memories", "facts"]
+    questions = [question.wants for question in model.asked]
+    assert questions[:2] == ["memories", "facts"]
+    assert not {"memories", "facts"} & set(questions[2:])
