@@ -31,6 +31,28 @@ def test_a_failing_step_is_named_and_the_others_run(bedroom, monkeypatch, step):
     assert bedroom.text(NOTE) == before
 
 
+def test_a_contradiction_is_settled_the_night_after_its_step_failed(
+    bedroom, monkeypatch
+):
+    def fails(cycle: object) -> None:
+        raise RuntimeError("no such luck")
+
+    for word, day in (("likes", 20), ("dislikes", 22)):
+        at = f"2026-05-{day}T12:00:00+01:00"
+        fact = ("mira", word, "espresso")
+        bedroom.seen.ok("add-fact", "--user", "mira", *fact, "--now", at)
+    broken = tuple(fails if step is steps.conflicts else step for step in steps.STEPS)
+    with monkeypatch.context() as patch:
+        patch.setattr(steps, "STEPS", broken)
+        patch.setattr(steps, "ALONE", steps.ALONE | {fails})
+        first = bedroom.sleep()[SCOPE]
+    second = bedroom.sleep(now="2026-05-27T02:05+01:00")[SCOPE]
+    third = bedroom.sleep(now="2026-05-28T02:05+01:00")[SCOPE]
+
+    assert "no such luck" in first["reason"]
+    assert [first["conflicts"], second["conflicts"], third["conflicts"]] == [0, 1, 0]
+
+
 def test_no_question_exceeds_the_configured_room(bedroom):
     page = "Users/mira/lantern/config/FACTS.md"
     facts = "".join(f"- likes: thing {number}\n" for number in range(400))

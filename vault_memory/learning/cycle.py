@@ -154,6 +154,8 @@ class LearningCycle:
         self.personal: list[DroppedJson] = []
         """what a channel's notes leave out because it is about a single person"""
         self.judged = Judged()
+        self.has_failed_step = False
+        """whether a step failed that takes no other with it"""
         self._patience = PATIENCE_SECONDS
         self._places: Places | None = None
 
@@ -373,6 +375,7 @@ class LearningCycle:
             reason = str(error) or type(error).__name__
         else:
             return
+        self.has_failed_step = True
         failure = f"{step.__name__.replace('_', ' ')} failed: {reason}"
         reasons = filter(None, [self.outcome.reason, failure])
         self.outcome.reason = "; ".join(reasons)

@@ -375,7 +375,9 @@ def _close_night(cycle: "LearningCycle", outcome: dict[str, Any]) -> None:
     # Fault: a night with turns left to read would count as done.
     if not cycle.outcome.more:
         last.night = night
-        last.compared = cycle.deps.notes_stamp(cycle.scope)
+        # Fault: after a step that failed, no night would compare the unchanged notes again.
+        has_compared = not cycle.has_failed_step
+        last.compared = cycle.deps.notes_stamp(cycle.scope) if has_compared else ""
     if cycle.outcome.reflected:
         last.reflected = night
 
