@@ -78,11 +78,13 @@ class ContextRequest(NamedTuple):
         """Whether the answer goes to a channel, whose members all read it."""
         if self.private:
             return False
+        # Fault: all members of the channel read the answer. A person's own notes must not be in it.
         return any(scope.startswith("channel:") for scope in self.scopes)
 
     @property
     def closed_people(self) -> tuple[str, ...]:
         """Persons whose own memory is left out, because a channel is among the scopes."""
+        # Fault: a briefing leaves the notes of all persons out already, without this list.
         if self.in_shared_room and not self.briefing:
             return self.people
         return ()
@@ -92,6 +94,7 @@ class ContextRequest(NamedTuple):
         """The scopes that may go in. Other people read a briefing, and an answer in a channel."""
         if not (self.briefing or self.in_shared_room):
             return self.scopes
+        # Fault: other people read the block. Scopes must not mix.
         return tuple(scope for scope in self.scopes if not scope.startswith("user:"))
 
     @property
@@ -99,6 +102,7 @@ class ContextRequest(NamedTuple):
         """The scopes whose facts may go in. In a channel, those of MAIN are its owner's own."""
         if not self.in_shared_room:
             return self.open
+        # Fault: the facts of the root are about its owner, and members of a channel read the block.
         return tuple(scope for scope in self.open if scope != MAIN)
 
     def is_personal(self, kind: str, scope: str) -> bool:

@@ -132,11 +132,13 @@ class ContextCalls:
         unread = self._searcher.unread_notes()
         ask = None if why_not else self._ask(index, moment, request.session)
         read: list[Hit] = []
+        # Fault: a note that changes between the search and the quotation would be quoted wrongly.
         with folder.held(), index.reading():
             notes = live_notes.LiveNotes(folder, self._authors, index.revision_of)
             block = gather.build(index, notes, request, ask, read)
             freshness = self._searcher.freshness_of(index, unread)
             unknown_scopes = self._searcher.unknown_scopes(index, request.scopes)
+        # Fault: a read that is noted inside the transaction would change the index that it reads.
         self._searcher.note_reads(read, moment, request.session)
         omitted = [blocks.Cut(*entry) for entry in block.cut]
         if why_not:

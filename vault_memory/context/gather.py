@@ -183,6 +183,7 @@ class _Gatherer:
 
     def _note_quotations(self, row: _NoteRow) -> list[Quotation]:
         text = self._notes.text(row.path)
+        # Fault: a model would follow a rule of the archive, which is no longer valid.
         if row.kind == "rules":
             text = without_archive(text)
         about: dict[str, str] = {}
@@ -202,6 +203,8 @@ class _Gatherer:
         since = NO_DAY
         if request.dated_days:
             since = (request.today - timedelta(days=request.dated_days)).isoformat()
+        # Fault: a note may have the date of tomorrow in another time zone. Notes of later days are
+        # no memory yet.
         until = (request.today + timedelta(days=1)).isoformat()
         kinds = ", ".join(f"'{kind}'" for kind in ALWAYS)
         cursor = self._index.connection.execute(
@@ -222,6 +225,7 @@ class _Gatherer:
         return rows
 
     def _may_go_in(self, row: _NoteRow) -> bool:
+        # Fault: other people read the block.
         if self._request.is_personal(row.kind, row.scope):
             return False
         # The MEMORY.md of a workspace is not for the members of a channel.
@@ -280,6 +284,7 @@ class _Gatherer:
         """Yields the facts that are valid today, each scope by itself."""
         by_scope: dict[str, list[Fact]] = {}
         for fact in facts:
+            # Fault: a fact of one scope must not replace that of another one.
             by_scope.setdefault(fact.scope, []).append(fact)
         for group in by_scope.values():
             yield from facts_fact.current(
@@ -307,6 +312,8 @@ class _Gatherer:
         values = unclear.unclear_values(fact for fact, _ in lines)
         for rank, (fact, line) in enumerate(lines[:limit]):
             shown = unclear.shown_line(fact, values)
+            # Fault: a fact with a line break would leave its quotation and look like text of the
+            # host.
             [text] = quoted([one_line(f"{fact.subject} · {shown}")])
             group = LineGroup(f"{line}: {text}", worth=-float(rank))
             pages.setdefault(paths[fact], []).append(group)
@@ -370,14 +377,17 @@ class _Gatherer:
             (hit.note, hit.lines),
             *((also.note, also.lines) for also in hit.also),
         ]
+        # Fault: the same line in another note would fill the block twice.
         for note, lines in same_lines:
             if (note, 0) in places or (note, lines[0]) in places:
                 return False
+        # Fault: recall must not bring in what the block leaves out for others.
         if self._request.is_personal(hit.kind, hit.scope):
             return False
         # What a newer statement replaced would be taken for true.
         if hit.kind not in ("transcript", "facts") and twins.is_lost(hit.text):
             return False
+        # Fault: the summary is in the block already.
         if hit.kind == "episode" and hit.text in self._episode_text:
             return False
         # A model would follow a rule of the archive, which is no longer valid.
@@ -390,6 +400,7 @@ class _Gatherer:
         if statements.is_empty_answer(hit.text):
             return False
         session = self._request.session
+        # Fault: the bot would read its own last words as a memory.
         if session and current.session == session:
             return False
         # The host may have recorded the prompt before it asked for the block.

@@ -41,6 +41,7 @@ def quotation(
         return None
     scope_ids = index.scope_ids(request.open)
     newest = _newest_note(index, scope_ids, request)
+    # Fault: the session goes on. Its own turns are in the prompt of the host already.
     if newest is None or _has_own_turn(index, scope_ids, request, query):
         return None
     day, path = newest
@@ -64,6 +65,8 @@ def _newest_note(
         (KIND,),
     )
     for day, path, scope in cursor:
+        # Fault: the newest note may be another person's. It must not go into the block of a
+        # channel.
         if not request.is_personal(KIND, scope):
             return day, path
     return None

@@ -82,6 +82,8 @@ class LiveNotes:
 
     def _read(self, path: str) -> Note | None:
         try:
+            # Fault: a huge or damaged file must not end the block. Its name and the reason are in
+            # the answer.
             return self._folder.read(path, max_bytes=LARGEST)
         except NoteNotFound:
             # The file was deleted after the index read it.
@@ -120,9 +122,12 @@ class LiveNotes:
         line = lines[number - 1]
         turn = conversations_turn.read_turn(line)
         if turn is None:
+            # Fault: a line was rewritten by hand or by another program. The number alone proves
+            # nothing.
             return None
         turn_chunks = conversations_turn.turn_chunks(line, hit.scope)
         texts = [chunk.chunk.text for chunk in turn_chunks]
+        # Fault: another turn may be on this line by now.
         if hit.text not in texts:
             return None
         speaker = _SPEAKER.match(hit.text)
@@ -275,8 +280,10 @@ class Authors:
         """
         stats = {path: self._folder.stat(path) for path in audits}
         cached = self._cache.get(note)
+        # Fault: the audit of another device arrives later. With other files the cache is stale.
         if cached is not None and cached[0] == stats:
             return cached[1]
+        # Fault: a vault with many notes would fill the memory of a daemon.
         if len(self._cache) >= MOST_CACHED:
             self._cache.clear()
         bot_items = self._read(stats)
@@ -292,6 +299,7 @@ class Authors:
                 # Another device may remove its audit file while this one is read.
                 continue
             logs.append(list(_read_log(raw)))
+        # Fault: audits of several devices have records in common. The union counts each once.
         history = ownership.replay(audit_record.union(*logs))
         return frozenset(text for _, text in history.written)
 

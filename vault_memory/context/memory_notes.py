@@ -59,6 +59,7 @@ class MemoryNotes:
             quotation = assemble.whole_note("memory", path, text)
             if quotation is None:
                 continue
+            # Fault: one long note must not use up the room of all others below zero.
             kept = assemble.beginning(quotation, max(0, room))
             room -= sum(len(group.text) + 1 for group in kept.groups)
             if len(kept.groups) < len(quotation.groups):
@@ -73,9 +74,11 @@ class MemoryNotes:
         for hit in ask(self._query, request.open, MOST_HITS, ("memory",)).hits:
             if len(lines) == request.most_lines:
                 break
+            # Fault: the hit is in a note that may not go in here.
             if hit.note not in texts:
                 continue
             current = self._notes.current_lines(hit)
+            # Fault: the note lost this line after the index read it.
             if current is not None:
                 lines.append(recalled_line(hit, current))
         # The remark counts the lines in the end; until then it is as long as it may get.

@@ -146,6 +146,7 @@ class ConversationCalls:
         _check_mode(options.mode)
         moment = aware(options.now)
         chance = options.chance
+        # Fault: two turns of the same millisecond would get the same id. So the id has random bits.
         if chance is None:
             chance = int.from_bytes(os.urandom(4)) >> 2
         with self.transaction():
@@ -153,6 +154,8 @@ class ConversationCalls:
             turn = self._with_owner(draft._replace(id=turn_id, ts=moment.isoformat()))
             path = self.transcripts.path_of(turn)
             if options.mode == "incognito":
+                # Fault: a private conversation of another person may have the same name. Both names
+                # make the key.
                 self._incognito.add((turn.session, turn.user))
             if options.silent or self._is_incognito(turn):
                 return NOTHING
@@ -187,6 +190,7 @@ class ConversationCalls:
         """Record turns from outside. Returns for each the reason of its refusal, or ""."""
         turns: list[Turn] = []
         reasons = []
+        # Fault: one bad line must not keep the other turns of the file from being recorded.
         for line in lines:
             try:
                 turn = self._read_line(line)
@@ -235,8 +239,12 @@ class ConversationCalls:
         sessions = []
         if turn.session:
             sessions = self.sessions.find(turn.session, channel=turn.channel)
+        # Fault: two people have a session of this name. A guess would put the turn into the wrong
+        # transcript.
         if len({session.scope for session in sessions}) != 1:
             raise OwnerUnknown(turn.session)
+        # Fault: in a channel several people share a session. None of them may get the words of
+        # another.
         users = {session.user for session in sessions}
         user = users.pop() if len(users) == 1 else ""
         return turn._replace(user=user, channel=sessions[0].channel)
@@ -289,6 +297,7 @@ class ConversationCalls:
         It replaces the open conversation where a host does not name it.
         """
         session = self.sessions.latest(user, channel)
+        # Fault: a session that was never closed would take the turns of another conversation.
         if session is None or aware(now) - session.last > JUST_NOW:
             return ""
         return session.id
@@ -309,6 +318,8 @@ class ConversationCalls:
                 if session_id == session and user in (None, person)
             }
             sessions = self.sessions.find(session, user or "", channel or "")
+            # Fault: two people may have a session of this name. The call must not end that of
+            # another person.
             if len({match.scope for match in sessions}) > 1:
                 raise UsageError(
                     f"several people have a session {session!r}",
@@ -330,9 +341,12 @@ class ConversationCalls:
         by_id: dict[str, Turn] = {}
         for session in sessions:
             first, last = session.began.date() - day, session.last.date() + day
+            # Fault: the day of a transcript may belong to another time zone, so one more day is
+            # read on each side.
             turns = self.transcripts.in_place(
                 session.user, session.channel, first, last
             )
+            # Fault: a job in the person's name is no word of the person.
             own = (session.id, session.user, "user")
             for turn in turns:
                 is_own = (turn.session, turn.user, turn.role) == own

@@ -60,6 +60,7 @@ class DropFolder:
 
     def make(self) -> Path:
         """Returns the folder, which it creates if needed; only its owner can read it."""
+        # Fault: other users of the machine could read or add turns.
         self.path.mkdir(parents=True, exist_ok=True, mode=0o700)
         return self.path
 
@@ -118,6 +119,8 @@ class DropFolder:
         except OSError:
             return
         try:
+            # Fault: a program may write more while the file is read. Only a file that was closed
+            # before is deleted.
             is_closed = _is_closed(fd)
             offset = _read_offset(file)
             while block := os.pread(fd, BLOCK_BYTES, offset):
@@ -173,12 +176,15 @@ class DropFolder:
 
     def _put_aside(self, file: Path, line: _Line, reason: str) -> None:
         """Appends a line to the file of rejected lines, once."""
+        # Fault: the name comes from another program, and may have letters that no path may have.
         name = _PLAIN.sub("_", file.stem.rpartition(".")[0]) + REJECTED
         place = f"{file.stem}:{line.offset}"
         field = f'"at":{json.dumps(place, ensure_ascii=False)}'.encode()
         with suppress(OSError):
+            # Fault: a block that is read again after a crash would put the same line aside twice.
             if field in (self.path / name).read_bytes():
                 return
+        # Fault: a line of other bytes than UTF-8 must not stop the file of rejected lines.
         text = line.raw[:BLOCK_BYTES].decode("utf-8", "replace")
         append_record(self.path, name, {"at": place, "reason": reason, "line": text})
 

@@ -35,6 +35,7 @@ def said_in_session(
     place = conversations.vault.layout.place(note)
     if place is None:
         return ()
+    # Fault: to read transcripts for each edit would slow down every tool call.
     if place.kind != "rules" and not any(map(_is_rule, _texts(request))):
         return ()
     try:
@@ -43,6 +44,8 @@ def said_in_session(
             turn.text for session in sessions for turn in _turns(conversations, session)
         )
     except VaultMemoryError as error:
+        # Fault: an unreadable transcript proves nothing. Without the person's words the tool may
+        # not write a rule.
         logger.warning("what was said in this session cannot be read: %s", error)
         return ()
 
@@ -66,8 +69,11 @@ def _sessions_of_owner(
 def _speaks_for(session: "Session", scope: str, layout: "Layout") -> bool:
     """Whether the owner of a scope talks in a session."""
     if scope.startswith("channel:"):
+        # Fault: a member of the channel may also have a session of their own. Only words in the
+        # channel count.
         return session.channel == scope.removeprefix("channel:")
     owner = layout.user if scope == WORKSPACE else scope.removeprefix("user:")
+    # Fault: an automated session without a person would match a scope without a name.
     return bool(session.user) and session.user == owner
 
 

@@ -62,6 +62,7 @@ class Sessions:
         file = self._file(session_id, user, channel)
         if _touch(file, at):
             return []
+        # Fault: a late turn reaches a session that another process has just ended.
         ended_file = file.with_suffix(ENDED)
         if ended_file.exists():
             # The session continues after all. Another process may have renamed the file
@@ -86,6 +87,7 @@ class Sessions:
         older = [
             session
             for session in self._in_folder(folder)
+            # Fault: a turn of the past, such as an import, must not end the conversation of today.
             if session.is_open and session.last <= at
         ]
         # Fault: another process may have ended a session since it was read. Only one of
@@ -100,6 +102,8 @@ class Sessions:
         except FileNotFoundError:
             # Another process ended the session first.
             return False
+        # Fault: after a power cut the session would be open again, and its end would be handled
+        # twice.
         sync_folder(file.parent)
         return True
 
@@ -123,6 +127,7 @@ class Sessions:
             session
             for session in sessions
             if session is not None
+            # Fault: two session names may have the same short hash, or a file may be a copy.
             and session.id == session_id
             and user in ("", session.user)
             and channel in ("", session.channel)
@@ -156,6 +161,8 @@ class Sessions:
         return [
             session
             for session in self.ended()
+            # Fault: a turn after the learning makes the session new again. File systems round
+            # times.
             if _modified(self._mark_of(session)) < session.last.timestamp() - 0.001
         ]
 
@@ -163,6 +170,8 @@ class Sessions:
         """Notes that all turns so far were learned from. The session stays: it may continue."""
         mark = self._mark_of(session)
         mark.touch()
+        # Fault: the clock of the machine may run ahead of the turns. So the mark has the time of
+        # the last turn.
         os.utime(mark, (session.last.timestamp(), session.last.timestamp()))
 
     def changes(self) -> tuple[int, ...]:
@@ -184,6 +193,7 @@ class Sessions:
 
     def remove(self, session: Session) -> None:
         """Removes an ended session that nothing needs any more."""
+        # Fault: another process may have removed the files first.
         self._file_of(session).with_suffix(ENDED).unlink(missing_ok=True)
         self._mark_of(session).unlink(missing_ok=True)
 
@@ -255,6 +265,8 @@ def _changed(file: Path) -> float:
 def _touch(file: Path, at: datetime) -> bool:
     """Sets the time of the last turn, which never goes back. False when there is no such file."""
     try:
+        # Fault: late turns of another device are older than the last one. They must not set the
+        # time back.
         if file.stat().st_mtime < at.timestamp():
             os.utime(file, (at.timestamp(), at.timestamp()))
     except FileNotFoundError:

@@ -62,6 +62,8 @@ class Transcripts:
         """
         by_path: dict[str, list[Turn]] = defaultdict(list)
         for turn in turns:
+            # Fault: a program may name another device as its own. A turn belongs to the device that
+            # records it.
             own_turn = turn._replace(device=self._devices.device)
             by_path[self.path_of(turn)].append(own_turn)
         additions = (
@@ -93,6 +95,8 @@ class Transcripts:
         logs: dict[str, tuple[str, tuple[Turn, ...] | None]] = {}
         for path in self._paths(scope, None, None, entries):
             stat = entries[path]
+            # Fault: an editor or a sync client may keep size and time of a file. Its other numbers
+            # show the change.
             signature = f"{stat.size}:{stat.mtime_ns}:{stat.ctime_ns}:{stat.ino}"
             if signatures.get(path) == signature:
                 logs[path] = signature, None
@@ -127,6 +131,7 @@ class Transcripts:
 
     def _append(self, path: str, turns: Sequence[Turn], *, once: bool) -> Added | None:
         own = self._file_of(path)
+        # Fault: a host sends a turn again after a lost answer.
         if once:
             turns = self._new_turns(path, turns)
         if not turns:
@@ -136,11 +141,14 @@ class Transcripts:
                 self._folder.root, own, [turn.as_json() for turn in turns]
             )
         except OSError as error:
+            # Fault: a full disk must not pass for a recorded turn. The caller learns that it is not
+            # written.
             raise TurnNotRecorded(own, error.strerror or str(error)) from None
         return Added(own, tuple(turns), appended)
 
     def _new_turns(self, path: str, turns: Sequence[Turn]) -> list[Turn]:
         """Returns the turns that no transcript of the day has, each id once."""
+        # Fault: a turn of a retry may be in the file of another device by now.
         recorded = union_of_turns(self._read(self._beside(path)))
         seen = {turn.id for turn in recorded}
         new_turns = []
@@ -231,6 +239,8 @@ class Transcripts:
         paths = []
         for path in entries:
             place = self._layout.place(path)
+            # Fault: transcripts of other scopes are in the same listing, and must not mix with
+            # these.
             if place is None or (place.kind, place.scope) != ("transcript", scope):
                 continue
             if place.date and first <= place.date <= last:
@@ -242,6 +252,7 @@ class Transcripts:
             try:
                 yield self._folder.read(path, max_bytes=LARGEST).raw
             except NoteUnreadable:
+                # Fault: an empty answer would look as if nothing was said on that day.
                 raise
             except VaultError:
                 # A person deleted the file after the listing.

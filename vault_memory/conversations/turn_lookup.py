@@ -65,6 +65,7 @@ class TurnLookup:
         """Returns the turn with this id and as many turns around it, or why it is gone."""
         for place, path in self._near(turn_id):
             for turn in self._read(path):
+                # Fault: an id is no permission. The reader must be allowed to see the turn.
                 if turn.id == turn_id and self._may_see(place, turn):
                     return self._with_neighbours(place, path, turn, around)
         return FoundTurn(turn_id, gone=self._why_gone(turn_id, now))
@@ -82,6 +83,7 @@ class TurnLookup:
     def _may_see(self, place: Place, turn: Turn) -> bool:
         if place.scope in self._scopes:
             return True
+        # Fault: the bot's answers and the words of others in a channel are not the person's own.
         return turn.role == PERSON and f"user:{turn.user}" in self._scopes
 
     def _may_hold_own_words(self, scope: str) -> bool:
@@ -95,6 +97,7 @@ class TurnLookup:
         turn: Turn,
         around: int,
     ) -> FoundTurn:
+        # Fault: the turns around it may be words of other people.
         if place.scope not in self._scopes:
             return FoundTurn(
                 turn.id, turn=turn, transcript=path, closed=SCOPE_IS_CLOSED
@@ -126,6 +129,7 @@ class TurnLookup:
         for other_path in {path, *paths}:
             for other in self._read(other_path):
                 if other.session == turn.session:
+                    # Fault: a sync conflict copies a turn into a second file.
                     by_id.setdefault(other.id, other)
         return sorted(by_id.values(), key=lambda other: (other.at, other.id))
 

@@ -169,6 +169,7 @@ class LearningCycle:
     @property
     def places(self) -> Places:
         """The notes of the scope. Looked up again after an edit, which may create one."""
+        # Fault: the note of a new day may not have existed at the last look.
         if self._places is None:
             self._places = self.deps.places(self.scope)
         return self._places
@@ -187,6 +188,7 @@ class LearningCycle:
         A note of a hundred thousand bullets would take seconds and a hundred megabytes.
         """
         raw = self._raw(path)
+        # Fault: a huge note would take seconds and a hundred megabytes.
         return parse(raw if len(raw) <= LARGEST_COMPARED else b"")
 
     @property
@@ -204,6 +206,7 @@ class LearningCycle:
         }
 
     def _raw(self, path: str) -> bytes:
+        # Fault: a scope without a file of this kind has an empty path.
         if not path:
             return b""
         try:
@@ -235,6 +238,7 @@ class LearningCycle:
                 "reason": answer.reason,
                 "about": digest,
             }
+            # Fault: a night that is killed after the answer must not pay for it a second time.
             self.save()
             self._note_tokens()
         return str(answers[step]["text"])
@@ -266,6 +270,7 @@ class LearningCycle:
         action = action or ApplyOps(tuple(ops))
         if action in (ApplyOps(), ChangeFacts(()), RecordDuplicates(())):
             return RunOutcome()
+        # Fault: the cycle was killed after this edit, and must not make it twice.
         previous = self._previous_run(step, note)
         if previous is not None:
             return self._count(previous, note)
@@ -274,6 +279,8 @@ class LearningCycle:
         command = editor.new_command(note, source, self.now, action, why=why)
         run_id = self._run_id(command.id, step)
         command = replace(command, id=run_id, origin=origin)
+        # Fault: the id is on the disk before the edit. A crash between the two finds the record by
+        # it.
         self._save_run(step, run_id)
         edit = editor.run(command, self.now, RunOptions(dry_run=self.request.dry_run))
         self.deps.changed(note)
@@ -300,6 +307,7 @@ class LearningCycle:
         """Waits until a newly saved note is free; PATIENCE_SECONDS in all edits of the cycle."""
         began = time.monotonic()
         outcome = RunOutcome(waits=True)
+        # Fault: a person types in the note all night. The cycle must not wait for ever.
         while outcome.waits and self._patience > 0:
             time.sleep(PAUSE_SECONDS)
             elapsed = timedelta(seconds=time.monotonic() - began)
@@ -323,10 +331,13 @@ class LearningCycle:
         if run_id == NOTHING:
             return RunOutcome()
         editor = self.deps.editor
+        # Fault: the edit waits for an editor that has the note open. A second one would write it
+        # twice.
         if any(pending.id == run_id for pending in editor.waiting()):
             return RunOutcome(waits=True)
         record = editor.trail.held(run_id, note)
         if record is None:
+            # Fault: the process was killed before the edit was written.
             return None
         proposed = sum(proposal.state == "open" for proposal in record.proposed)
         if proposed:

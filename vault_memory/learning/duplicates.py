@@ -61,6 +61,8 @@ def without_duplicates(
         is_replaceable=lambda item: _is_replaceable(cycle, item),
         jaccard=cycle.request.jaccard,
         cosines=_cosines(items, embed),
+        # Fault: the night was killed after it had written some lines. They must not count as
+        # duplicates of themselves.
         written_before=_notes_written_before(cycle),
     )
     for line in lines:
@@ -123,6 +125,7 @@ def record_skips(
 
     `step` is the name for a second record on the same note.
     """
+    # Fault: a night that runs again would count the same support twice.
     supported = supports(cycle.deps.editor.trail.of(note))
     cited = _turns_cited_in(cycle, note)
     new_skips: dict[tuple[str, str], SkippedDuplicate] = {}
@@ -150,6 +153,7 @@ def _replace(
 ) -> None:
     ops = [
         as_json(Replace(item.heading, item.text, line, exact=True))
+        # Fault: a line of nearly the same text must not be replaced.
         for item, line in pairs
     ]
     result = cycle.edit(REPLACE + note, note, ops)

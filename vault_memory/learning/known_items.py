@@ -60,6 +60,7 @@ def items_in(note: str, doc: SectionedDoc) -> Iterator[ExistingItem]:
     body = b"".join(line for line in lines if not line.startswith(b"#"))
     top_items = section_items(SectionedDoc(b"", (Section("", b"", body),)), 0)
     for item in (*top_items, *items_of(doc)):
+        # Fault: to replace a nested item would take it from its parent.
         if item.depth == 1:
             yield ExistingItem(note, item.heading, item.text)
 
@@ -79,6 +80,7 @@ def is_replaceable(
 
     `doc` and `records` are the item's note and its audit.
     """
+    # Fault: a person confirmed the line. The bot must not replace it.
     if parse_item(item.text).confirmed:
         return False
     own_items = replay(records).bots_items(doc)

@@ -49,6 +49,7 @@ _STATEMENT = re.compile(
 
 def rules_in(text: str) -> list[str]:
     """Returns the sentences of a turn that ask the bot for something in the future."""
+    # Fault: a long turn is a pasted document, whose sentences are another author's.
     if len(text) > LONGEST_TURN:
         return []
     sentences = (" ".join(match.split()) for match in _SENTENCE.findall(clean(text)))
@@ -56,6 +57,7 @@ def rules_in(text: str) -> list[str]:
 
 
 def _is_rule(sentence: str) -> bool:
+    # Fault: a long sentence is no request that a person types.
     if len(sentence) > LONGEST_RULE or not _CUES.search(sentence):
         return False
     # "Always a pleasure" and "Never had a cat" begin like a rule.
@@ -152,6 +154,7 @@ def _is_from_same_turn(archived: str, line: str) -> bool:
 
 
 def _removal_of(item: NoteItem) -> dict[str, object]:
+    # Fault: a similar rule below the same heading must not be removed in its place.
     return {"op": "remove", "heading": item.heading, "match": item.text, "exact": True}
 
 
@@ -164,6 +167,8 @@ def archive_ops(doc: SectionedDoc) -> list[dict[str, object]]:
     after = doc
     for item in surplus_rules(after):
         move = [_removal_of(item), *ops_for(after, ARCHIVED, [item.text])]
+        # Fault: the op before frees a place. The copy must know that, or one rule more would be
+        # moved.
         after = apply_ops(after, move).doc
         ops += move
     return ops

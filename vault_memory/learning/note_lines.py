@@ -40,6 +40,7 @@ def lines_by_day(
     lines: dict[date, list[str]] = {}
     for memory in extraction.memories:
         turn = _first(memory, turns)
+        # Fault: a model cites a turn that it never read. The line would have no proof.
         if turn is None:
             continue
         topic = memory.topic or extraction.topics.get(turn.id, "") or main_topic
@@ -130,6 +131,7 @@ def quoted(text: str, source: str) -> str:
         key=lambda sentence: len(words & _words(sentence)),
         default="",
     )
+    # Fault: a quotation mark inside the quotation would end it too early.
     best = best.translate(_QUOTES)
     # A quote that adds no word would only repeat the line.
     if _words(best) <= words:

@@ -141,6 +141,7 @@ def _meet(
 
 
 def _check(words: str, scope: str) -> None:
+    # Fault: a pasted document must not become one line of the profile.
     if not words or len(words) > LONGEST_TEXT:
         raise UsageError(
             f"a text to remember has 1 to {LONGEST_TEXT} letters",
@@ -165,6 +166,7 @@ def _is_rule(words: str, source: str) -> bool:
 
 def _reads_like_rule(text: str) -> bool:
     """Whether it reads like a rule, but not like an instruction that takes over the bot."""
+    # Fault: a text of others that takes over the bot must not become a rule.
     if prompt_injection.shaped_like_instruction(text):
         return False
     return standing_rules.reads_like_rule(text)
@@ -216,8 +218,11 @@ def append_summary(
     """Saves the summary of a conversation line by line. Raises UsageError without any text."""
     moment = datetime.fromisoformat(ts) if isinstance(ts, str) else ts
     if moment.tzinfo is None:
+        # Fault: a time without a zone would be that of the machine, which may differ from the
+        # caller's.
         moment = moment.replace(tzinfo=UTC)
     moment = moment.astimezone(zone_of(edits.vault.config, scope))
+    # Fault: a heading in the text of the host would open a section of its own.
     stripped = (line.strip().lstrip("#").strip() for line in text.splitlines())
     lines = [line for line in stripped if _has_text(line)]
     if not lines:
@@ -245,6 +250,8 @@ def _apply(
 ) -> "Edit | None":
     """Applies the ops that the note needs; None when it needs none."""
     edit = None
+    # Fault: another process writes into the note at the same time. The loop ends even if it does so
+    # often.
     for _ in range(TRIES):
         current = edits.editor.there(note)
         ops = make_ops(document.parse(current.raw if current else b""))

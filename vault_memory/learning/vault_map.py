@@ -38,6 +38,7 @@ class VaultMap:
             for path, stat in self.entries_of(scope).items()
             if path.endswith(".md")
         )
+        # Fault: a file name may have a lone surrogate, which plain UTF-8 refuses.
         return sha256(repr(notes).encode("utf-8", "surrogatepass")).hexdigest()[:16]
 
     def names_of(self, kind: str) -> frozenset[str]:
@@ -59,11 +60,13 @@ class VaultMap:
     def look_at(self, path: str) -> None:
         """Updates one file that may have been created, written or deleted."""
         place = self._layout.place(path)
+        # Fault: a path outside of the layout has no scope.
         if place is None or self._walked == float("-inf"):
             return
         try:
             stat = self._folder.stat(path)
         except VaultMemoryError:
+            # Fault: the file is out of reach for a moment. The next walk sees it.
             return
         entries = self._by_scope.setdefault(place.scope, {})
         if stat is None:
@@ -72,6 +75,7 @@ class VaultMap:
             entries[path] = stat
 
     def _current(self) -> dict[str, dict[str, Stat]]:
+        # Fault: another program may create files while a cycle waits for its model.
         if time.monotonic() - self._walked > WALKED_AGAIN_SECONDS:
             self._walk()
         return self._by_scope
@@ -88,4 +92,5 @@ class VaultMap:
             if is_profile and not self._profile:
                 self._profile = path
         self._by_scope = dict(by_scope)
+        # Fault: the clock of the wall may be set back. The monotonic one is not.
         self._walked = time.monotonic()

@@ -51,6 +51,7 @@ def reflect(cycle: "LearningCycle") -> None:
 def _is_due(cycle: "LearningCycle") -> bool:
     if cycle.kind != "user" or not cycle.places.reflections:
         return False
+    # Fault: with turns left to read, the model would reflect on half a week.
     if cycle.outcome.state == "failed" or cycle.outcome.more:
         return False
     has_turns = cycle.gathered.turns or cycle.last.newest
@@ -103,6 +104,7 @@ def _stated_fact(remark: str) -> str:
 
 
 def _within_week(day: date | None, night: date) -> bool:
+    # Fault: a fact with a date in the future is not of this week.
     return day is not None and 0 <= (night - day).days < WEEK_DAYS
 
 
@@ -117,12 +119,15 @@ def _ask_model(cycle: "LearningCycle") -> list[str]:
         )
         answer = cycle.ask("reflection", prompt)
     except VaultMemoryError:
+        # Fault: the model is out of reach. The week then has its topics and facts.
         return []
     lines = []
     for op in read_answer(answer, ()).ops:
+        # Fault: a model may write line breaks or marks that would make a section of their own.
         line = " ".join(clean(str(op.get("line", ""))).split())
         if op.get("op") == "append" and line:
             lines.append(shortened(line, LONGEST_LINE))
+    # Fault: a model that repeats itself must not fill the note.
     return lines[:MOST_LINES]
 
 

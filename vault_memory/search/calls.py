@@ -237,6 +237,7 @@ class SearchCalls:
     ) -> None:
         """Note which fading items an answer returned, unless its conversation is incognito."""
         items = [(hit.scope, hit.key) for hit in hits if hit.key]
+        # Fault: what an incognito conversation reads must leave no trace.
         if items and not self.is_incognito(session or ""):
             if self._reads is None:
                 self._reads = item_reads.ItemReads(self.vault.state.path)
@@ -259,6 +260,7 @@ class SearchCalls:
 
         The answer may come from the hot cache.
         """
+        # Fault: an answer of the cache would hide text that was written since.
         if pending is not None or self._has_stale_notes(index):
             return self._computed(index, query, pending)
         if self._cache is None:
@@ -312,6 +314,7 @@ class SearchCalls:
 
     def unknown_scopes(self, index: "Index", scopes: Sequence[str]) -> tuple[str, ...]:
         """The scopes without any note, pending or indexed: perhaps misspelt names."""
+        # Fault: an empty list of scopes is no misspelt name.
         if not scopes:
             return ()
         names = {READ_BY_ALL, *index.scopes()}
@@ -379,8 +382,10 @@ class SearchCalls:
 
     def _count_missing(self, index: "Index", fingerprint: str) -> int:
         """How many chunks have no vector of this model; counted once for each change of the index."""
+        # Fault: another process may have replaced the index by a new generation.
         key = (fingerprint, index.path, index.change_counter)
         if self._missing is not None:
+            # Fault: a search while notes are embedded would count again for each chunk.
             counted_key, count, counted_at = self._missing
             is_recent = time.monotonic() - counted_at < self._count_lasts
             if counted_key == key or (counted_key[:2] == key[:2] and is_recent):

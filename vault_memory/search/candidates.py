@@ -129,6 +129,8 @@ def _likeness(
     Vectors in memory may be approximate. The chunks of `rows` are always compared exactly.
     """
     model = vectors.find_model(request.connection, vector_arm.model)
+    # Fault: the model was changed, and no chunk has a vector of it yet. Vectors of the other one do
+    # not fit.
     if model is None:
         return None
     vector = vector_arm.embed(request.text)
@@ -203,6 +205,7 @@ def _without_repetitions(
     stays among the matches, because its neighbours may answer. Updates `candidates.without`.
     """
     # Without repetitions among the best, chunks come up that may be further repetitions.
+    # Fault: a transcript full of repeated questions would keep the search going.
     for _ in range(MOST_ROUNDS):
         without = candidates.without
         matches = fts_search.find(
@@ -232,6 +235,7 @@ def _repetitions(request: CandidateRequest, rows: Mapping[int, Row]) -> set[int]
     ids = [
         id_
         for _, id_, _, _, body in rows.values()
+        # Fault: a turn that repeats the question would be its best match, and answers nothing.
         if body.startswith("**") and statements.repeats(body, names)
     ]
     return among_turns(request.connection, ids) if ids else set()
@@ -387,6 +391,7 @@ def ranks(scores: Mapping[int, float]) -> dict[int, int]:
     previous: float | None = None
     ordered = sorted(scores.items(), key=lambda item: -item[1])
     for position, (place, score) in enumerate(ordered, start=1):
+        # Fault: sums of the same numbers in another order differ in the last digits.
         rounded = round(score, DIGITS)
         if rounded != previous:
             rank = position

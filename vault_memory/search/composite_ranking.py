@@ -77,6 +77,7 @@ def reranked(
         row = candidates.rows[place]
         item = stamped.get(row[1], _UNKNOWN)
         values = _values(item, row[2], row[4], settings, today)
+        # Fault: with no score above zero the division would fail.
         relevance = max(0.0, -negative / highest) if highest > 0 else 0.0
         values = values._replace(semantic=relevance)
         terms = {
@@ -124,6 +125,7 @@ def _last_day(item: _Stamped, day: str | None) -> str:
 
 
 def _age(last: str, today: date) -> int:
+    # Fault: a device with a wrong clock learned the item tomorrow.
     return max(0, (today - date.fromisoformat(last)).days)
 
 

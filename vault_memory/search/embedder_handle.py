@@ -49,6 +49,7 @@ class Semantic:
 
     def warm(self, progress: Notify | None = None) -> "Embedder | None":
         """Loads the embedder if it is missing. Returns None, and sets `reason`, when that fails."""
+        # Fault: two threads would load the model twice, and fill the memory.
         with self._lock:
             if self.embedder is not None or self._config.kind == "off":
                 return self.embedder
@@ -63,6 +64,7 @@ class Semantic:
         with self._lock:
             self.embedder = None
             self.reason = reason
+            # Fault: the wall clock may be set back, which would keep the model away for long.
             self._tried = time.monotonic()
 
     def _load(self, progress: Notify | None) -> None:

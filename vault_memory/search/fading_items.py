@@ -72,6 +72,7 @@ def fading_items(
     """Returns the states of the items of these scopes on a day; `leave_out` names states."""
     counter = change_counter(connection)
     cached = _cache.get(connection)
+    # Fault: a daemon that serves many scopes would keep all of them in memory.
     if cached is None or cached.counter != counter or len(cached.items) >= MOST_CACHED:
         cached = _cache[connection] = _Cached(counter, {})
     key = _Key(tuple(scope_ids), settings, today, leave_out)

@@ -44,6 +44,7 @@ def _join_copies(group: Iterable[Hit]) -> Iterable[Hit]:
     """Returns a hit for each statement of hits that may be copies."""
     by_key: dict[CopyKey, list[Hit]] = defaultdict(list)
     for hit in group:
+        # Fault: equal texts of two scopes or two days are two statements.
         by_key[_key_of(hit)].append(hit)
     return map(_joined, by_key.values())
 

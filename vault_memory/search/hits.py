@@ -103,6 +103,7 @@ def _hits(
     for candidate in best:
         score, place, _ = candidate
         chunk_id = ids[place]
+        # Fault: the chunk left the scopes after it was found, or is in none of them.
         if chunk_id in details:
             hit = _hit(
                 details[chunk_id],
@@ -166,6 +167,7 @@ def _without_written(hits: list[Hit]) -> list[Hit]:
 
 def _all_details(request: CandidateRequest, ids: list[int]) -> dict[int, _Details]:
     """Reads chunks of the notes and of the text that waits, by id."""
+    # Fault: the ids of text that waits are not those of the index. They must not mix.
     written = [chunk_id for chunk_id in ids if not is_waiting(chunk_id)]
     details = _details(request.connection, request.scope_ids, written)
     waiting = request.waiting

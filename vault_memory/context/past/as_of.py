@@ -43,6 +43,7 @@ def context_as_of(
         )
     moment = _end_of(day, now)
     state = edits.vault.state.path
+    # Fault: a killed process leaves copies of notes in the state folder.
     remove_leftovers(state)
     with tempfile.TemporaryDirectory(prefix=PREFIX, dir=state) as folder:
         root = Path(folder, "vault")
@@ -78,6 +79,7 @@ def _rebuild(
 ) -> list[Cut]:
     """Writes the notes of the moment below `root`. Returns what is unknown."""
     unknown: list[Cut] = []
+    # Fault: a note that is written meanwhile would be half of that day and half of now.
     with edits.transaction():
         past = PastNotes(edits, scopes, moment, now)
         for path, kind, note in past.notes():
@@ -102,7 +104,10 @@ def _compose(
     scopes: Sequence[str],
     options: "calls.ContextOptions",
 ) -> ContextBlock:
+    # Fault: an embedder would send the notes of a past day to a server again, and make the answer
+    # wait.
     config = edits.vault.config._replace(embedding=EmbeddingSettings(kind="off"))
+    # Fault: the vault of the past must not share the index and the sessions of the real one.
     environment = {"VAULT_MEMORY_STATE": str(root.parent / "state")}
     with closing(OpenVault.open(root, config, environment)) as vault:
         searcher = SearchCalls(vault)

@@ -85,6 +85,7 @@ class PastNotes:
     def _is_wanted(self, place: Place) -> bool:
         if not place.indexed or place.kind == "transcript":
             return False
+        # Fault: a note of a later day did not exist at that moment.
         is_later = place.date is not None and place.date > self._moment.date()
         return place.scope in self._scopes and not is_later
 
@@ -122,6 +123,7 @@ class PastNotes:
         chain: Sequence[Version],
     ) -> bool:
         """Whether the present text was there at the moment already."""
+        # Fault: the file was edited after the moment.
         if stat.mtime_ns / 1e9 > self._at:
             return False
         # A copied file keeps its old time: the day on which it was first seen counts.
@@ -138,6 +140,8 @@ class PastNotes:
             return NO_NOTE
         raw = self._snapshots.bytes_of(version.revision)
         if raw is None:
+            # Fault: the retention removed the text of this version. A later text in its place would
+            # be false.
             return PastNote(None, UNKNOWN)
         is_newest = version == next(iter(self._snapshots.chain(path)), None)
         if not is_live and is_newest and not self._trash.get(path):
@@ -185,5 +189,6 @@ class PastNotes:
         except (ValueError, KeyError, TypeError, RecursionError):
             # A crash may leave a torn line; nothing says when it was written.
             return False
+        # Fault: a line without a time may be younger than the moment.
         at = time_of(ts) if isinstance(ts, str) else None
         return at is not None and at <= self._moment

@@ -26,6 +26,7 @@ def with_channel_items(
     turn_ids: Mapping[str, str],
 ) -> Extraction:
     """Returns what phrases found, in a channel with its decisions, agreements and action items."""
+    # Fault: the night of a person must not write the decisions of a channel into private notes.
     if cycle.kind != "channel":
         return extraction
     evidence = cycle.gathered.evidence
@@ -49,6 +50,7 @@ def keep_to_scope(cycle: "LearningCycle") -> None:
         cycle.extraction = found.extraction
         cycle.personal = [{"ref": turn, "reason": PERSONAL} for turn in found.personal]
         return
+    # Fault: a person's words in a channel are about the channel's matters, too.
     channel_turns = {turn.id for turn in evidence.values() if turn.channel}
     if channel_turns:
         cycle.extraction = of_person(cycle.extraction, channel_turns, cycle.name)
@@ -64,6 +66,7 @@ def own_turns_in(logs: Mapping[str, Log], name: str) -> dict[str, Log]:
 def _spoken_by(log: Log, name: str) -> tuple[Turn, ...] | None:
     if log.turns is None:
         return None
+    # Fault: the words of other members must not count as the person's own.
     return tuple(
         turn for turn in log.turns if turn.role == "user" and turn.user == name
     )

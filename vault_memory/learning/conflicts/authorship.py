@@ -78,12 +78,15 @@ class AuthorLookup:
         for record, heading, line in _lines(records):
             if is_facts:
                 fact = read_fact(said(line), heading, place.scope)
+                # Fault: the line is damaged, or no fact. It has no id to look up.
                 if fact is None:
                     continue
                 id_, rival = fact.id, fact.unclear
             else:
                 id_ = content_key(place.scope, line)
                 rival = parse_item(line).unclear
+            # Fault: a line that was moved is written again. The first record has the day on which
+            # it was learned.
             learned.setdefault(id_, record.ts[:10])
             if rival:
                 asked.add((id_, rival))
@@ -100,6 +103,7 @@ def _lines(records: Iterable[Record]) -> Iterable[tuple[Record, str, str]]:
     for record in records:
         for applied in record.applied:
             op = op_of(applied.op)
+            # Fault: a line that policy refused was never in the note.
             if applied.outcome != "applied" or op is None:
                 continue
             text = new_text(op)

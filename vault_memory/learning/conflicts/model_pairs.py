@@ -31,6 +31,7 @@ def contradictions_by_model(
     if not most or not may_ask(cycle):
         return [], []
     chosen = likely_pairs(statements, keys_asked(cycle, "pairs"), most)
+    # Fault: a model answers with ids of its own. Only those of the asked pairs count.
     pairs = {pair_id(first.id, second.id): (first, second) for first, second in chosen}
     if not pairs:
         return [], []
@@ -44,8 +45,10 @@ def contradictions_by_model(
         prompt = Prompt("conflicts", system, (("pairs", "\n".join(lines)),))
         answer = cycle.ask("conflicts", prompt.fitted(cycle.request.room))
     except VaultMemoryError as error:
+        # Fault: the model is out of reach. The other conflicts are settled without it.
         cycle.outcome.reason = cycle.outcome.reason or error.message
         return [], []
+    # Fault: the rules do not know what a sentence means. The pairs wait for a model.
     if cycle.checkpoint.answers["conflicts"]["rung"] == BY_RULES:
         return [], []
     verdicts = sorted(read_verdicts(answer, pairs))

@@ -51,6 +51,7 @@ WHY = "the notes contradict each other"
 
 def conflicts(cycle: "LearningCycle") -> None:
     """Settles the contradictions among all that holds, or marks both lines and asks."""
+    # Fault: notes that no edit changed would cost a question to the model each night.
     if cycle.outcome.state == "failed" or not cycle.has_new_notes:
         return
     settler = _Settler(cycle)
@@ -98,11 +99,13 @@ class _Settler:
         """Settles conflicts until none is left that was not decided."""
         self._remove_old_marks()
         by_model, self.pairs_asked = contradictions_by_model(self._cycle, self._all())
+        # Fault: two statements may contradict each other again and again. The next night goes on.
         for _ in range(MOST_ROUNDS):
             touched: set[str] = set()
             conflicts = find_conflicts(self._all(), self._rules)
             for conflict in (*conflicts, *self._current(by_model)):
                 is_new = conflict.ids not in self._decided
+                # Fault: two conflicts that share a line would plan edits for a text that is gone.
                 if is_new and touched.isdisjoint(conflict.ids):
                     touched |= conflict.ids
                     self._decided.add(conflict.ids)
@@ -116,6 +119,7 @@ class _Settler:
         for conflict in by_model:
             first = by_id.get(conflict.first.id)
             second = by_id.get(conflict.second.id)
+            # Fault: an earlier conflict of this night has removed one of both.
             if first and second:
                 yield ordered(conflict.kind, first, second)
 
@@ -162,6 +166,7 @@ class _Settler:
                 )
 
     def _holds(self, statement: Statement) -> bool:
+        # Fault: a statement that has ended contradicts nothing.
         fields = parse_item(statement.text)
         has_passed = fields.until is not None and fields.until < self._rules.day
         return fields.conf > LOST and not has_passed
@@ -177,6 +182,7 @@ class _Settler:
                 learned = learned_on(winner, authors)
                 self._retire(verdict, learned)
             case MergedValues(older=older, newer=newer):
+                # Fault: a person's own line must not be merged by the bot.
                 if authors[older.id].is_bots and authors[newer.id].is_bots:
                     self._apply(older.note, merging_ops(verdict))
                     self.count += 1
@@ -207,6 +213,7 @@ class _Settler:
     def _propose(self, note: str, ops: list[Op]) -> None:
         """Leaves ops to policy, which asks the person, unless the person was asked before."""
         first_id = propose(note, ops[0], "").id
+        # Fault: a killed night, or the night after, would ask the same question again.
         if first_id not in self._authors.note(note).proposed:
             self.plans[note, NIGHTLY].ops += ops
             self.count += 1
@@ -262,6 +269,7 @@ class _Settler:
         by_id = {statement.id: statement for statement in self._all()}
         for statement in by_id.values():
             if not statement.unclear or not self._is_settled(statement, by_id):
+                # Fault: a person wrote the line by hand. The bot must not touch it.
                 continue
             if self._may_mark(statement):
                 self._mark(statement, "")

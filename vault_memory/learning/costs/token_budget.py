@@ -52,6 +52,7 @@ class TokenBudget:
     def reason_to_stop(self) -> str:
         """Returns why the model may not be asked once more; empty when it may."""
         total = sum(usage.total for usage in self._spent.values())
+        # Fault: a loop of failing answers would cost the person money without a limit.
         if 0 < self._limit <= total:
             month = f"{self._now:%Y-%m}"
             return (
@@ -111,6 +112,7 @@ class BudgetedBrain:
     def answer(self, prompt: "Prompt") -> BrainAnswer:
         """Answer a prompt. Raises ``BrainUnavailable`` as the model does."""
         reason = self._budget.reason_to_stop()
+        # Fault: without an answer the turns would stay unread until the next month.
         if reason:
             answer = RulesBrain().answer(prompt)
             return BrainAnswer(answer.text, answer.rung, answer.model, reason)

@@ -121,6 +121,7 @@ def _entry(line: bytes) -> tuple[str, str, Usage] | None:
         month, scope = record["month"], record["scope"]
     except (ValueError, KeyError, TypeError, RecursionError):
         return None
+    # Fault: a damaged line with a negative number would raise the limit of the month.
     if not all(map(_is_count, counts)):
         return None
     if not isinstance(month, str) or not isinstance(scope, str):
@@ -129,4 +130,5 @@ def _entry(line: bytes) -> tuple[str, str, Usage] | None:
 
 
 def _is_count(value: Any) -> bool:
+    # Fault: in Python, `true` is a number as well.
     return isinstance(value, int) and not isinstance(value, bool) and value >= 0

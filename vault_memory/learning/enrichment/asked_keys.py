@@ -10,8 +10,10 @@ if TYPE_CHECKING:
 def may_ask(cycle: "LearningCycle") -> bool:
     """Returns whether a model read the last turns of the night, and is there to ask more."""
     outcome = cycle.outcome
+    # Fault: a round that is not finished asks too early, and would pay for the same items twice.
     if outcome.more or outcome.reason or cycle.checkpoint.session:
         return False
+    # Fault: the rules answered, because no model is there.
     return outcome.rung not in ("", "rules")
 
 

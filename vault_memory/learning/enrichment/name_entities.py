@@ -78,6 +78,7 @@ def _new_facts(
     names = {subject for subject, _, _ in stated}
     for entity in found:
         key = folded(entity.name)
+        # Fault: a model that changes its mind would give an entity a second type.
         if entity.type != "other" and key not in typed:
             typed.add(key)
             yield _fact(entity, TYPE, entity.type, scope)
@@ -117,6 +118,7 @@ def _may_be_learned(cycle: "LearningCycle", text: str) -> bool:
 def _in_turns(cycle: "LearningCycle") -> list[FoundEntity]:
     """Returns the entities of the answer about facts; each cites its turn."""
     answer = cycle.checkpoint.answers.get("facts")
+    # Fault: the rules name no entities, so their answer has none.
     if not answer or answer["rung"] == BY_RULES:
         return []
     _, turn_ids = with_short_ids(cycle.gathered.excerpts)
@@ -188,11 +190,13 @@ def _unseen(cycle: "LearningCycle", read: set[str]) -> Iterator[tuple[str, str]]
     for note in reversed(list(memory_notes(cycle.places))):
         for item in items_in(note, cycle.doc(note)):
             key = content_key(cycle.scope, item.text)
+            # Fault: a model must not learn from an item what the policy holds back.
             if key in seen or not _may_be_learned(cycle, item.text):
                 continue
             if len(extract(item.text, known)) > MOST_NAMED:
                 continue
             yield key, item.text
+            # Fault: a large vault would be sent to the model in one night.
             left -= 1
             if not left:
                 return

@@ -34,6 +34,7 @@ def fold_counts(cycle: "LearningCycle") -> None:
         return
     reads_of: dict[str, list[tuple[str, date]]] = {}
     for read in deps.reads.reads():
+        # Fault: the reads of another scope belong to the night of that scope.
         if read.scope == cycle.scope or read.scope.startswith("group:"):
             day = date.fromisoformat(read.day)
             reads_of.setdefault(read.scope, []).append((read.key, day))
@@ -45,6 +46,8 @@ def fold_counts(cycle: "LearningCycle") -> None:
             for scope, reads in reads_of.items()
             for key, day in reads
         }
+        # Fault: the reads are dropped after the ledger is on the disk. A crash between the two
+        # loses none.
         deps.reads.drop(lambda read: tuple(read) in folded)
     except OSError as error:
         # A full disk: the next night folds these reads.
@@ -61,6 +64,7 @@ def _fold(
     device = deps.ledgers.device
     counts = read_counts.counts_in(deps.ledgers.records(places, COUNTS))
     new_counts = read_counts.folded(counts, device, reads)
+    # Fault: a record without a change would make each device sync a new line.
     if new_counts:
         record = read_counts.as_record(cycle.now.isoformat(), device, new_counts)
         cycle.deps.changed(deps.ledgers.append(places, COUNTS, [record]))
@@ -96,9 +100,11 @@ def _removals(
     raw = cycle.text(note).encode()
     stamps = stamps_of(raw, editor.place(note), trail)
     for item, stamp in zip(items_of(parse(raw)), stamps, strict=True):
+        # Fault: to remove a parent would remove the items below it.
         has_nested = item.end > item.own_end
         count = counts.get(stamp.key, _NEVER_READ)
         if not has_nested and _may_go(stamp, count, settings, cycle.night):
+            # Fault: a line of nearly the same text must not be removed.
             yield as_json(Remove(item.heading, item.text, exact=True))
 
 

@@ -46,6 +46,7 @@ def _prune_transcripts(cycle: "LearningCycle", cutoff: date) -> None:
     old = [path for path in paths if path in files]
     if not old:
         return
+    # Fault: the transcript changed since it was read. Its new signature shows that.
     logs = cycle.deps.logs(cycle.scope, files)
     for path in old:
         log = logs.get(path)
@@ -53,6 +54,7 @@ def _prune_transcripts(cycle: "LearningCycle", cutoff: date) -> None:
         is_read = log is not None and log.turns is None
         if is_read:
             _log_removal(cycle, path)
+            # Fault: a dry run must not remove a file.
             is_gone = cycle.request.dry_run or cycle.deps.discard(path, cycle.now)
             cycle.outcome.pruned += is_gone
 
@@ -62,6 +64,7 @@ def _before(cutoff: date, files: Iterable[tuple[date, str]]) -> list[str]:
 
 
 def _log_removal(cycle: "LearningCycle", path: str) -> None:
+    # Fault: a dry run must not leave a trace.
     if cycle.request.dry_run:
         return
     logger.info("%s is older than the retention; it goes to the trash", path)

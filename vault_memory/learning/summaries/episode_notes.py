@@ -88,6 +88,7 @@ class NoteView:
 
     def is_of_the_bot(self, episode: ExistingEpisode) -> bool:
         """Returns whether no person wrote, edited or confirmed an episode."""
+        # Fault: an episode that a person corrected must not be overwritten by the next night.
         doc = self.doc(episode.note)
         records = list(self.records(episode.note))
         return all(
@@ -105,6 +106,7 @@ def spoken(
 ) -> list[SpokenTurn]:
     """Returns turns with their sentences, by time, without what the person took back."""
     ordered = sorted(turns, key=lambda turn: turn.at)
+    # Fault: the person took a sentence back. Its episode must not have it.
     withdrawn = withdrawn_sentences(ordered, judge.cues)
     return [
         SpokenTurn(
@@ -122,6 +124,7 @@ def spoken(
 
 
 def _sentences(text: str) -> Iterable[str]:
+    # Fault: text in quotation marks is another author's.
     for line in rules.without_quotations(text).splitlines():
         yield from split_sentences(line)
 
@@ -165,6 +168,7 @@ def finder(
 def episodes(cycle: "LearningCycle") -> None:
     """Writes the episodes of the conversations whose turns the cycle read."""
     deps = cycle.deps.episodes
+    # Fault: after a failed question the turns stay unread. Their episode would be written twice.
     if deps is None or cycle.outcome.state == "failed":
         return
     read_turns = _own_turns(cycle, cycle.gathered.turns)
@@ -172,6 +176,7 @@ def episodes(cycle: "LearningCycle") -> None:
         return
     by_session = _turns_by_session(cycle, read_turns)
     read_ids = {turn.id for turn in read_turns}
+    # Fault: `compact` of another process may write the same episode at this moment.
     with deps.lock():
         for session in sorted(by_session, key=lambda session: session.key):
             _write_session(cycle, session, by_session[session], read_ids)
@@ -187,6 +192,7 @@ def _own_turns(
     return [
         turn
         for turn in turns
+        # Fault: the words of a person in a channel would come into the private notes of the person.
         if turn.session and is_own(turn, user) and bool(turn.channel) is is_channel
     ]
 
@@ -231,9 +237,11 @@ def _write_session(
         return
     existing = view.find(session.key, all_spoken[0].day)
     for day, part in rules.parts_of(all_spoken, existing).items():
+        # Fault: the part was summed up in an earlier cycle.
         if read_ids.isdisjoint(turn.id for turn in part):
             continue
         episode = existing.get(day)
+        # Fault: a person wrote or edited it.
         if episode is not None and not view.is_of_the_bot(episode):
             continue
         by_id = {turn.id: turn for turn in part}
@@ -248,6 +256,8 @@ def _write_session(
         line = rules.item_line(text, part[-1], session.key)
         note = places.episodes_of(day)
         ops = rules.ops_for(cycle.doc(note), heading, [line], episode)
+        # Fault: the step is named after the conversation and its day, so that a killed night finds
+        # its edit.
         step = f"episode {session.key} {day}"
         cycle.edit(step, note, list(map(as_json, ops)))
 

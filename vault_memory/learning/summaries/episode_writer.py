@@ -76,6 +76,8 @@ def find_session(
     matches = _of_request(sessions.find(request.session), request)
     if len(matches) == 1:
         return matches[0]
+    # Fault: two people have a session of this name. A guess would sum up the words of another
+    # person.
     if matches:
         raise UsageError(
             f"several people have a session {request.session!r}",
@@ -128,6 +130,7 @@ class EpisodeWriter:
         """Writes the lines of a text, or without one the words of the person."""
         deps = deps_of(self._edits.vault.state.path)
         judge = deps.rules()
+        # Fault: members of the channel read the note.
         if self._session.channel:
             judge = for_channel(judge)
         turns = spoken(self._turns, self._zone, judge)
@@ -152,6 +155,7 @@ class EpisodeWriter:
         is_current = existing is not None and not existing.turns_after(turns)
         if existing is not None:
             is_kept = not text and is_current
+            # Fault: a person edited the episode. A second call of the host must not replace it.
             if is_kept or not view.is_of_the_bot(existing):
                 return self._told(existing.note, list(existing.texts))
         pieces = self._pieces(text, turns, judge)
@@ -178,6 +182,7 @@ class EpisodeWriter:
             quoted = rules.verbatim(turns, judge)
             return [rules.GAP.join(rules.fitting(quoted))] if quoted else []
         lines = rules.lines_in(text)
+        # Fault: the host's text may have what policy leaves out of episodes.
         return rules.fitting(line for line in lines if not judge.is_left_out(line))
 
     def _told(
