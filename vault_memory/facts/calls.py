@@ -187,6 +187,7 @@ class FactCalls:
             fact.id: (path, fact)
             for path, fact in rows.facts_with_id(index.connection, scope_ids, fact_id)
         }
+        # Fault: an id may be a beginning that several facts share. A guess would end the wrong one.
         if len(matches) == 1:
             return next(iter(matches.values()))
         if matches:
@@ -218,6 +219,7 @@ class FactCalls:
             [scope for scope in candidates if scope.startswith("user:")],
             [scope for scope in candidates if scope == DEFAULT_GROUP],
         )
+        # Fault: a fact in a scope that was guessed could be read by other people.
         for likely in choices:
             if len(likely) == 1:
                 return likely[0]
@@ -342,6 +344,7 @@ class FactCalls:
         paths = list(self.vault.folder.listing().entries)
         path = scope_notes.places_of(scope, paths, layout).facts
         place = layout.place(path)
+        # Fault: a layout without a place for facts would put the page into another scope.
         if place is None or (place.kind, place.scope) != ("facts", scope):
             raise UsageError(
                 f"there is no place for facts of {scope!r} in this vault",
@@ -379,12 +382,14 @@ class FactCalls:
             fact_edit.do, fact_edit.scope, rules, id=fact_edit.id, fact=fact
         )
         edits = self._edits
+        # Fault: another process may write the page between the look and the edit.
         with edits.transaction():
             action = commands.ChangeFacts((wish,))
             command = edits.editor.new_command(
                 note, source, moment, action, why=options.why
             )
             edits.check_owner(command)
+            # Fault: a tool may write a standing rule only from the owner's own words.
             words = edits.owner_words(note, source, wish.get("fact"))
             origin = fact.origin if fact else "owner"
             command = command.with_provenance(origin, words)
@@ -423,6 +428,7 @@ class FactCalls:
                 frozenset((own, key)): inference.Together(
                     *fts_search.naming_both(index.connection, scope_ids, name, other)
                 )
+                # Fault: an entity with hundreds of relations would cost hundreds of searches.
                 for key, other in sorted(others.items())[:MOST_RELATED]
             }
 

@@ -162,6 +162,7 @@ def holding(
     single: Iterable[str],
 ) -> list[Fact]:
     """Returns the facts that are valid on a day, each scope by itself."""
+    # Fault: a fact of one scope must not replace that of another one.
     return [fact for group in by_scope(facts) for fact in current(group, day, single)]
 
 
@@ -253,11 +254,13 @@ def check(fact: Fact) -> None:
             "a fact has a subject, a predicate and an object",
             hint="such as alice works_at Acme",
         )
+    # Fault: an interval that ends before it begins would hold on no day.
     if fact.valid_from and fact.valid_until and fact.valid_from > fact.valid_until:
         raise UsageError(
             f"a fact cannot end on {fact.valid_until}, before it begins",
             hint="give the days in order",
         )
+    # Fault: a confidence above 1 would outweigh each other fact.
     if not 0 <= fact.confidence <= 1:
         raise UsageError(f"a confidence is from 0 to 1, not {fact.confidence:g}")
     line = replace(
@@ -265,6 +268,7 @@ def check(fact: Fact) -> None:
         predicate=snake_case(fact.predicate),
         object=" ".join(fact.object.split()),
     )
+    # Fault: a line with marks of its own would be read back as another fact.
     if not is_writable(identified(line)):
         raise UsageError(
             f"{line.line()!r} cannot be told apart from other text on a page of facts",

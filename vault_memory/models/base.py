@@ -72,6 +72,7 @@ def unit(vector: Sequence[float]) -> bytes:
     Raises ``ValueError`` when the vector has no direction.
     """
     length = math.hypot(*vector)
+    # Fault: a server sends a vector of zeros or `NaN`, which would be equally near to every text.
     if not 0 < length < math.inf:
         raise ValueError("a vector of zeros, NaN or infinity has no direction")
     return struct.pack(f"<{len(vector)}f", *[x / length for x in vector])
@@ -79,4 +80,5 @@ def unit(vector: Sequence[float]) -> bytes:
 
 def plain(text: str) -> str:
     """Return the text in a form that every tokenizer accepts: no NUL, no half of a surrogate pair."""
+    # Fault: a note may have a NUL or half of a surrogate pair, at which a tokenizer fails.
     return text.replace("\0", " ").encode("utf-8", "replace").decode("utf-8")

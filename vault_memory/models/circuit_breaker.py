@@ -32,6 +32,7 @@ class Breaker:
 
         The first caller after the pause gets 0 and makes the trial.
         """
+        # Fault: two threads count the failures of one server at the same time.
         with self._lock:
             if self._failures < FAILURES:
                 return 0.0

@@ -66,6 +66,7 @@ def api_key(
     else:
         key = os.environ.get(lock.variable, "")
     key = key.strip()
+    # Fault: a line break in the key would add headers to the request.
     if not (key.isascii() and key.isprintable()):
         raise lock.error(
             f"the key for {lock.server} contains characters that no key has",
@@ -81,11 +82,13 @@ def endpoint(base: str, tail: str, lock: CredentialSpec) -> str:
     """
     setting = f"{lock.section}.base_url"
     url = urlsplit(base.strip())
+    # Fault: another scheme would read a file or speak another protocol.
     if url.scheme not in ("http", "https") or not url.hostname:
         raise lock.error(
             f"`{setting}` is not the address of a server",
             hint="set an address such as `http://localhost:11434/v1`",
         )
+    # Fault: a password in the address would appear in messages and logs.
     if url.username is not None or url.query or url.fragment:
         raise lock.error(
             f"`{setting}` contains more than an address",
@@ -99,6 +102,7 @@ def endpoint(base: str, tail: str, lock: CredentialSpec) -> str:
 def require_https(key: str, url: str, lock: CredentialSpec) -> None:
     """Raise `lock.error` when a key would leave the local network unencrypted."""
     address = urlsplit(url)
+    # Fault: a key on an unencrypted line can be read by everyone on the way.
     if key and address.scheme == "http" and not is_private(address.hostname or ""):
         raise lock.error(
             f"the key for {lock.server} would be sent unencrypted",

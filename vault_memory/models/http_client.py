@@ -42,6 +42,7 @@ def answer(
     # A server that sends single bytes never exceeds the timeout of a read.
     late = threading.Event()
     timer = threading.Timer(deadline or timeout, _cut, (connection, late))
+    # Fault: a thread that waits for its timer would keep the program from ending.
     timer.daemon = True
     target = address.path or "/"
     if address.query:
@@ -50,6 +51,8 @@ def answer(
         if deadline is not None:
             timer.start()
         connection.connect()
+        # Fault: a configured name may resolve to the service that hands out credentials of the
+        # machine.
         _refuse_metadata(connection.sock)
         connection.request(
             method, target, body, {"Accept-Encoding": "identity", **headers}
@@ -64,6 +67,7 @@ def answer(
         raise Unreachable(in_words(error)) from None
     finally:
         timer.cancel()
+        # Fault: a broken connection that stays open would use up the files of a daemon.
         connection.close()
 
 
@@ -75,6 +79,7 @@ def read(response: http.client.HTTPResponse, cap: int) -> bytes:
     # A small compressed body may expand to gigabytes.
     if response.headers.get("Content-Encoding", "identity").lower() != "identity":
         raise Unreachable("the answer is compressed although that was declined")
+    # Fault: a server without end would fill the memory. One byte more than the limit shows it.
     body = response.read(cap + 1)
     # The standard library returns a short body without an error when the connection closes early.
     if response.length and len(body) <= cap:

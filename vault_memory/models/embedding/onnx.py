@@ -104,7 +104,9 @@ def _tokenizer(files: ModelFiles) -> "tokenizers.Tokenizer":
         tokenizer = Tokenizer.from_file(str(files.tokenizer))
     except Exception as error:
         raise _broken(files.tokenizer, error) from None
+    # Fault: padding tokens would take part in the mean of a text.
     tokenizer.no_padding()
+    # Fault: a text beyond the length of the model makes the runtime fail.
     tokenizer.enable_truncation(files.max_tokens)
     return tokenizer
 

@@ -50,6 +50,7 @@ class ApiEmbedder:
         self._timeout = embedding.timeout_seconds
         self._wait = wait
         self._key = api_key(embedding.api_key_file, vault=vault)
+        # Fault: a key must not leave the local network unencrypted.
         require_https(self._key, self._url, EMBEDDING)
         self.name = f"api {embedding.model}"
         self._configured_dimensions = embedding.dimensions
@@ -90,6 +91,7 @@ class ApiEmbedder:
             self._wait(pause)
         else:
             status, retry_seconds, content = self._post(body)
+        # Fault: a redirect could send the notes and the key to another server.
         if status != 200:
             raise self._refused(status, content, retry_seconds)
         try:
@@ -197,6 +199,7 @@ def vectors(content: bytes, count: int, dimensions: int) -> list[bytes]:
         raise ValueError(f"it returns {len(data)} vectors for {count} texts")
     numbers = [_numbers(rows[place]) for place in range(count)]
     expected = dimensions or len(numbers[0])
+    # Fault: the server changed its model. Vectors of two lengths cannot be compared.
     for vector in numbers:
         if len(vector) != expected:
             raise ValueError(
@@ -209,6 +212,7 @@ def _numbers(embedding: object) -> list[float]:
     """Read one vector; some servers send base64 although the request declined it."""
     try:
         if isinstance(embedding, str):
+            # Fault: a server sends base64 with foreign letters, which would be skipped silently.
             raw = base64.b64decode(embedding, validate=True)
             return list(struct.unpack(f"<{len(raw) // 4}f", raw))
         if isinstance(embedding, list) and embedding:

@@ -75,6 +75,7 @@ def verify(files: Sequence[Packaged]) -> None:
     """Compare the installed files with their hashes. Raises ModelDamaged."""
     for file in files:
         path = installed(file)
+        # Fault: another package manager may have left the file out. Loading reports that.
         if path is None:
             continue
         try:

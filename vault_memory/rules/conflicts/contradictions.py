@@ -125,6 +125,7 @@ def find_conflicts(
     """Returns each conflict among the statements of one scope once, in a fixed order."""
     by_id: dict[str, Statement] = {}
     for statement in statements:
+        # Fault: a copy of a note has the same statement, which would contradict itself.
         by_id.setdefault(statement.id, statement)
     conflicts = [
         *_between_facts(by_id, rules),
@@ -136,6 +137,7 @@ def find_conflicts(
 
 def ordered(kind: Kind, first: Statement, second: Statement) -> Contradiction:
     """Returns the conflict of two statements, in whichever order they come."""
+    # Fault: two devices must name a conflict alike, or each would ask the person about it.
     if second.id < first.id:
         first, second = second, first
     return Contradiction(kind, first, second)
@@ -191,6 +193,7 @@ def _contrasts(
     for entry in entries:
         groups[skeleton(words_of(entry)).words].append(entry)
     for group in groups.values():
+        # Fault: a series of measurements would be reported as conflicts, each with each.
         if len(group) > MOST_ALIKE:
             continue
         for first, second in combinations(group, 2):

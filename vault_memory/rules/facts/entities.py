@@ -163,6 +163,7 @@ def without_overlaps(mentions: Iterable[Mention]) -> list[Mention]:
     """Returns mentions without overlaps: the surest, then the longest, then the first stay."""
     chosen: list[Mention] = []
     for mention in sorted(mentions, key=_priority):
+        # Fault: a shorter name inside a longer one would be counted as a mention of its own.
         if not any(_overlap(mention, rival) for rival in chosen):
             chosen.append(mention)
     return sorted(chosen, key=attrgetter("start"))
@@ -194,6 +195,7 @@ def _name_spans(name: str, text: str) -> list[tuple[int, int]]:
     if not normal_name:
         return []
     pattern = re.escape(normal_name)
+    # Fault: a name inside a longer word is no mention.
     if not tokens.is_run(normal_name):
         pattern = rf"(?<!\w){pattern}(?!\w)"
     return [match.span() for match in re.finditer(pattern, text, re.IGNORECASE)]

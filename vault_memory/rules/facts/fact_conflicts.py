@@ -51,7 +51,9 @@ def subjects(facts: Iterable[Fact], day: date) -> list[list[Fact]]:
     """Groups the facts that have not ended by subject; each fact once."""
     by_id: dict[str, Fact] = {}
     for fact in facts:
+        # Fault: a fact that has ended, or holds for a short time, contradicts nothing.
         if not has_ended(fact, day) and not fact.temporary:
+            # Fault: a sync conflict copies a page, and the same fact would contradict itself.
             by_id.setdefault(fact.id, fact)
     names = canonical(by_id.values())
     groups: dict[str, list[Fact]] = {}
@@ -111,6 +113,7 @@ def _opposites(facts: Iterable[Fact], others: Iterable[Fact]) -> Iterator[FactCo
 
 
 def _conflict(kind: FactConflictKind, first: Fact, second: Fact) -> FactConflict:
+    # Fault: two devices must report a conflict in the same order.
     first, second = sorted((first, second), key=_id)
     return FactConflict(kind, first, second)
 

@@ -47,6 +47,7 @@ def _day_learned(fact: Fact) -> date | None:
     if not fact.ref:
         return None
     moment = time_of_id(fact.ref)
+    # Fault: the id of a turn from another program has no time in it.
     return moment.date() if moment else fact.valid_from
 
 

@@ -34,9 +34,11 @@ def read_entities(
 
     `evidence`: the texts of the turns or items by id. `key`: the key of the id in a row.
     """
+    # Fault: a model writes its thoughts or other text around the answer.
     match = json_in(without_thoughts(answer), ("entities",))
     value = match.value.get("entities") if match else None
     rows = value if isinstance(value, list) else []
+    # Fault: a model that repeats itself must not fill the page.
     found = (_read(row, evidence, key) for row in rows[:MOST_ENTITIES])
     return [entity for entity in found if entity is not None]
 
@@ -50,23 +52,27 @@ def read_verdicts(answer: str, pairs: Iterable[str]) -> frozenset[str]:
         str(row["pair"])
         for row in (value if isinstance(value, list) else [])
         if isinstance(row, Mapping)
+        # Fault: a model may answer about pairs that it was not asked about.
         and str(row.get("pair")) in asked
         and str(row.get("contradict")).strip().casefold() == "yes"
     )
 
 
 def _read(row: Any, evidence: Mapping[str, str], key: str) -> FoundEntity | None:
+    # Fault: a model returns a list of texts in place of objects.
     if not isinstance(row, Mapping):
         return None
     source = str(row.get(key, "")).strip(" []")
     text = evidence.get(source, "")
     name = _name(row.get("name"))
+    # Fault: a model invents names. Only a name in its evidence counts.
     if not name or not stands_in(name, text):
         return None
     kind = str(row.get("type", "")).strip().casefold()
     aliases = dict.fromkeys(_aliases(row.get("aliases"), name, text))
     return FoundEntity(
         name,
+        # Fault: a model invents a type of its own.
         kind if kind in ENTITY_TYPES else "other",
         tuple(aliases)[:MOST_ALIASES],
         source,
@@ -76,6 +82,7 @@ def _read(row: Any, evidence: Mapping[str, str], key: str) -> FoundEntity | None
 def _aliases(value: Any, name: str, text: str) -> Iterator[str]:
     for entry in value if isinstance(value, list) else []:
         alias = _name(entry)
+        # Fault: an alias that the evidence does not have would merge two entities.
         if alias and folded(alias) != folded(name) and stands_in(alias, text):
             yield alias
 

@@ -82,9 +82,11 @@ def with_inverse(
     triples = set(map(_triple, stated))
     for fact in tuple(stated):
         predicate = INVERSE.get(fact.predicate)
+        # Fault: a person knows a town, and a town knows no person.
         if not predicate or not _is_invertible(fact, people):
             continue
         inverse = (folded(fact.object), predicate, folded(fact.subject))
+        # Fault: the page may state the inverse itself, which must not count twice.
         if inverse not in triples:
             triples.add(inverse)
             stated.append(_inverted(fact, predicate))
@@ -116,6 +118,7 @@ def _triple(fact: Fact) -> _Triple:
 
 def strength(count: int, days: int, confidence: float) -> float:
     """Returns the strength after `count` mentions, the latest of them `days` ago."""
+    # Fault: a wrong clock puts the last mention into the future.
     recency = 1 / (1 + math.log1p(max(0, days)))
     return COUNT * (1 - 1 / (1 + count)) + RECENCY * recency + CONFIDENCE * confidence
 
@@ -157,9 +160,11 @@ def strengths(
 def _relationship(mentions: list[Fact], today: date, together: Together) -> Strength:
     days = [_last_day(fact, today) for fact in mentions]
     if together.newest is not None:
+        # Fault: a chunk with a date in the future would count as newer than today.
         days.append(min(together.newest, today))
     last_day = max(days)
     confidence = max(fact.confidence for fact in mentions)
+    # Fault: a diary that names both each day would outweigh all other relations.
     count = max(len(mentions), min(MOST_CHUNKS, together.chunks))
     value = strength(count, (today - last_day).days, confidence)
     latest = mentions[-1]

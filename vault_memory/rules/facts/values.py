@@ -61,6 +61,7 @@ def _date_with_month_name(text: str) -> str:
     years = [number for number in numbers if len(number) == 4]
     days = [number for number in numbers if len(number) <= 2]
     is_date = len(names) == len(years) == 1 and len(days) <= 1 and not words
+    # Fault: a text with another number is no date, even if it names a month.
     if not is_date or len(numbers) != len(years) + len(days):
         return ""
     return _iso(years[0], str(_months()[names[0]]), days[0] if days else None)

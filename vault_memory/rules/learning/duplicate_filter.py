@@ -85,6 +85,8 @@ class DuplicateFilter:
         match self._entries[twin.position]:
             case NewLine() as earlier:
                 self._join(line, earlier, twin)
+            # Fault: the night was killed after it had written this line. It is no duplicate of
+            # itself.
             case ExistingItem() as item if self._was_written(line, item, twin):
                 self._lines.append(line)
             case ExistingItem() as item:
@@ -144,6 +146,7 @@ class DuplicateFilter:
 
     def _meet(self, line: NewLine, item: ExistingItem, twin: Twin) -> None:
         """Keeps an item, or replaces it when the line says more and the item is the bot's."""
+        # Fault: a person's own line must not be replaced by that of the bot.
         if not twin.replaces or not self._is_replaceable(item):
             self._skips.append(_Skip(line.text, line.turn, item))
             return
@@ -154,6 +157,7 @@ class DuplicateFilter:
 
     def _was_written(self, line: NewLine, item: ExistingItem, twin: Twin) -> bool:
         """Returns whether the item is this line, which the cycle wrote before it was killed."""
+        # Fault: another turn says the same. Its line is a duplicate.
         if twin.relation != "same" or parse_item(item.text).ref != line.turn:
             return False
         if item.note not in self._written_before:

@@ -298,6 +298,7 @@ class _AnswerReader:
             row: dict[str, Any] = dict(zip(_FACT_FIELDS, cells, strict=False))
             self._read_fact(row | {"evidence": list(cited)})
         elif bare.strip() and not _EMPTY.fullmatch(bare):
+            # Fault: a model adds remarks between the lines of a section.
             self._drop(line, f"this line of {section.upper()} cannot be read")
 
     def _read_memory(self, row: Row, section: str = "") -> None:
@@ -305,6 +306,7 @@ class _AnswerReader:
         if not text:
             self._drop("", "a memory without text")
             return
+        # Fault: a model tries to choose in whose memory it writes.
         if self._names_a_place(row, text):
             return
         kind, topic = _text(row, "type"), _text(row, "topic")
@@ -403,6 +405,7 @@ class _AnswerReader:
             return own, ""
         if not any(cited):
             return (), NO_CITATION
+        # Fault: the words of another person must not become a memory without the owner's consent.
         if self.other_turns.issuperset(cited):
             return (), OTHERS_WORDS
         return (), WRONG_CITATION

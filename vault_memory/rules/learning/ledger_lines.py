@@ -42,6 +42,7 @@ def day_of_record(
         day = datetime.fromisoformat(ts).date()
     except ValueError:
         return today
+    # Fault: a clock of another device was wrong. A day in the future would never expire.
     return min(day, today)
 
 
@@ -55,6 +56,8 @@ def _has_time(record: Record) -> bool:
 
 def _is_held(record: Record) -> bool:
     texts = ("id", "state", "class", "reason", "kind", "text")
+    # Fault: a person or a sync program may change a line. Values of a wrong type would end the
+    # night.
     if not all(isinstance(record.get(name), str) for name in texts):
         return False
     supports = record.get("supports")
@@ -83,6 +86,7 @@ def _is_count(record: Record) -> bool:
 def _is_read(entry: object) -> bool:
     match entry:
         case [int() as count, str() as day]:
+            # Fault: in Python, `true` is a number as well.
             return not isinstance(count, bool) and count >= 0 and _is_day(day)
         case _:
             return False

@@ -42,6 +42,7 @@ class JsonBlock:
 
 def without_thoughts(text: str) -> str:
     """Returns an answer without the reasoning that some models write before it."""
+    # Fault: an endless answer of a model would keep the reader busy for minutes.
     return _THOUGHTS.sub("", text[:LONGEST].removeprefix("\ufeff")).strip()
 
 
@@ -59,6 +60,7 @@ def json_in(
     for value in _parse(stripped):
         if _fits(value, keys, lists):
             return JsonMatch(value, is_complete=True)
+        # Fault: the object that was asked for may be nested in another one.
         return _search_inside(stripped, keys, lists)
     for fenced in _FENCE.findall(stripped):
         for value in _parse(fenced.strip()):
@@ -88,6 +90,7 @@ def completed(text: str) -> str:
             open_brackets.pop()
             if char == "}" and open_brackets[-1:] == ["]"]:
                 end = text[start : position + 1] + "".join(reversed(open_brackets))
+    # Fault: a cut answer may end inside an escape, and the repaired text is no JSON either.
     is_json = any(True for _ in _parse(end)) if end else False
     return end if is_json else ""
 
@@ -182,6 +185,7 @@ def columns(text: str) -> list[str]:
 
 def bare_id(turn: object) -> str:
     """Returns the id that is meant by ``[t1]``, ``ref:t1`` or the number 1."""
+    # Fault: in Python, `true` is the number 1, which would cite the first turn.
     if isinstance(turn, bool):
         return ""
     return str(turn).strip(" \t\n[]()`\"'").removeprefix("ref:").strip()
@@ -190,6 +194,7 @@ def bare_id(turn: object) -> str:
 def without_citations(text: str, ids: Iterable[str]) -> str:
     """Returns the text without the ids that it cites."""
     for turn_id in filter(None, ids):
+        # Fault: an id may have letters that mean something in a pattern.
         escaped = re.escape(turn_id)
         in_brackets = rf"\s*[\[(](?:ref:\s*)?{escaped}[\])]"
         after_ref = rf"\s*\bref:\s*{escaped}(?!\w)"

@@ -99,6 +99,7 @@ class Labels:
     ) -> "Labels":
         """Returns the labels of an answer, whatever it contains."""
         return cls(
+            # Fault: a model may answer with any value, or with none.
             _choice(care, _CARES),
             _choice(scope, SCOPES),
             _choice(basis, _BASES),
@@ -170,6 +171,7 @@ def _decide(
     candidate: Candidate,
     cues: PolicyCues,
 ) -> Decision:
+    # Fault: no own turn says it: a model invented it, or it is the text of others.
     if not candidate.turns:
         is_dropped = candidate.automated or candidate.kind in ("rule", "remember")
         return Decision(
@@ -227,12 +229,14 @@ def _reasons(
     for turn in candidate.turns:
         for sentence in sentences_about(candidate.text, turn):
             reasons |= cues.reasons(sentence)
+        # Fault: "Don't remember this" shares no word with the sentence that it is about.
         reasons |= _reasons_of_whole_turn(turn, cues)
     labels = candidate.labels
     if labels.care in ("crisis", "secret", "sensitive"):
         reasons.add(labels.care)
     if labels.scope in ("turn", "session"):
         reasons.add("turn_scoped")
+    # Fault: a model may call its guess a plain statement. So the words of the turn count as well.
     if labels.basis == "inferred" or not _is_grounded(candidate):
         reasons.add("interpretive")
     if _is_stable(candidate):
@@ -246,6 +250,7 @@ def _in_words(candidate: Candidate) -> str:
     """Returns the text of a candidate as a sentence: "password: swordfish" for a fact."""
     if candidate.triple is None:
         return candidate.text
+    # Fault: in a fact, the word that shows a secret may be its predicate.
     _, predicate, object_ = candidate.triple
     return f"{predicate.replace('_', ' ')}: {object_}"
 

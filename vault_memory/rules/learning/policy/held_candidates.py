@@ -63,6 +63,8 @@ class HeldCandidate:
         return cls(
             id=record["id"],
             ts=record["ts"],
+            # Fault: a newer version of the program, or a person, wrote a state that this one does
+            # not know.
             state=state if state in STATES else STATES[0],
             policy_class=record["class"],
             reason=record["reason"],
@@ -129,6 +131,8 @@ def held_id(
 def union(one: HeldCandidate, other: HeldCandidate) -> HeldCandidate:
     """Returns one candidate from two lines about it. The order of lines does not matter."""
     return replace(
+        # Fault: the lines of devices arrive in any order. All devices must come to the same
+        # candidate.
         min(one, other, key=_order),
         state=max(one.state, other.state, key=STATES.index),
         supports=one.supports | other.supports,
@@ -161,6 +165,7 @@ def is_waiting(
     is_withdrawn = bool(candidate.supports) and not candidate.active
     if candidate.state != "held" or is_withdrawn:
         return False
+    # Fault: a candidate that is months old would surprise the person.
     age = today - day_of_record(candidate.newest, today)
     return age <= timedelta(days=held_days)
 

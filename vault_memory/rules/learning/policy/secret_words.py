@@ -71,6 +71,7 @@ class SecretWords:
         folded: str,
     ) -> bool:
         """Returns whether a sentence tells a secret. `folded` is the same in lower case."""
+        # Fault: a pasted key has no word such as "password" before it.
         if _TOKEN.search(sentence) or has_card(sentence):
             return True
         return (

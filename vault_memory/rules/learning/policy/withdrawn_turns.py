@@ -30,6 +30,7 @@ def withdrawn_sentences(
         if position:
             withdrawn[turn.id] = frozenset(sentences[:position])
         elif position == 0 and turn.session in previous:
+            # Fault: a withdrawal must not take back what the person says in another session.
             before = previous[turn.session]
             withdrawn[before.id] = frozenset(split_sentences(before.text))
         previous[turn.session] = turn
