@@ -84,7 +84,7 @@ class ContextRequest(NamedTuple):
     @property
     def closed_people(self) -> tuple[str, ...]:
         """Persons whose own memory is left out, because a channel is among the scopes."""
-        # Fault: a briefing leaves the notes of all persons out already, without this list.
+        # Fault: the members of a channel would read what is a person's own.
         if self.in_shared_room and not self.briefing:
             return self.people
         return ()

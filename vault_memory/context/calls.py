@@ -138,7 +138,6 @@ class ContextCalls:
             block = gather.build(index, notes, request, ask, read)
             freshness = self._searcher.freshness_of(index, unread)
             unknown_scopes = self._searcher.unknown_scopes(index, request.scopes)
-        # Fault: a read that is noted inside the transaction would change the index that it reads.
         self._searcher.note_reads(read, moment, request.session)
         omitted = [blocks.Cut(*entry) for entry in block.cut]
         if why_not:

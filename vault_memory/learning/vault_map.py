@@ -38,7 +38,6 @@ class VaultMap:
             for path, stat in self.entries_of(scope).items()
             if path.endswith(".md")
         )
-        # Fault: a file name may have a lone surrogate, which plain UTF-8 refuses.
         return sha256(repr(notes).encode("utf-8", "surrogatepass")).hexdigest()[:16]
 
     def names_of(self, kind: str) -> frozenset[str]:

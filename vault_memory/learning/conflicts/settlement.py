@@ -269,8 +269,8 @@ class _Settler:
         by_id = {statement.id: statement for statement in self._all()}
         for statement in by_id.values():
             if not statement.unclear or not self._is_settled(statement, by_id):
-                # Fault: a person wrote the line by hand. The bot must not touch it.
                 continue
+            # Fault: a person wrote the line by hand. The bot must not touch it.
             if self._may_mark(statement):
                 self._mark(statement, "")
 
