@@ -243,6 +243,42 @@ def test_same_and_rival_do_not_depend_on_the_order_of_the_texts(
         assert (there == relation) == (back == relation)
 
 
+CALM = "boat lamp harbour kettle window garden ladder copper ribbon bucket anchor cellar".split()
+EDITS = {
+    "another number": lambda words: [*words[:-1], "port", "5434"],
+    "another name": lambda words: [*words[:-1], "with", "Tomas"],
+    "a negation": lambda words: ["not", *words],
+    "a word more": lambda words: [*words, "today"],
+    "a word less": lambda words: words[1:],
+    "nothing": lambda words: words,
+}
+
+
+@given(
+    st.permutations(CALM),
+    st.sampled_from([*EDITS]),
+    st.sampled_from([*EDITS]),
+)
+@example(CALM, "another number", "a negation")
+@example(CALM, "a negation", "a word less")
+@example(CALM, "a negation", "a word more")
+def test_near_texts_are_rivals_in_either_order(
+    words: list[str], first_edit: str, second_edit: str
+) -> None:
+    ending = ["port", "5433"]
+    first = " ".join(EDITS[first_edit]([*words, *ending]))
+    second = " ".join(EDITS[second_edit]([*words, *ending]))
+
+    there = relation_of(compared(first), compared(second))
+
+    assert there == relation_of(compared(second), compared(first)) or {
+        there,
+        relation_of(compared(second), compared(first)),
+    }.isdisjoint({"same", "rival"})
+    if {first_edit, second_edit} == {"a negation", "nothing"}:
+        assert there == "rival"
+
+
 @given(st.lists(ITEMS, max_size=8))
 def test_adding_everything_twice_equals_adding_it_once(items: list[str]) -> None:
     index = TwinIndex()
