@@ -20,7 +20,9 @@ class Arguments:
     """A parsed command line. Options stand by name, without the dashes; a flag has no values."""
 
     def __init__(
-        self, arguments: Sequence[str], options: Mapping[str, tuple[str, ...]]
+        self,
+        arguments: Sequence[str],
+        options: Mapping[str, tuple[str, ...]],
     ) -> None:
         self.arguments = arguments
         self.options = options
@@ -34,7 +36,9 @@ class Arguments:
 
 
 def parse(
-    given: Sequence[str], values: Collection[str], flags: Collection[str]
+    given: Sequence[str],
+    values: Collection[str],
+    flags: Collection[str],
 ) -> Arguments:
     """The arguments and options of a command line; only these options may stand in it.
 

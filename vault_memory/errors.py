@@ -44,7 +44,11 @@ class UsageError(VaultMemoryError):
 class CannotAsk(UsageError):
     """The command has to ask a question, and there is no terminal."""
 
-    def __init__(self, what: str, hint: str) -> None:
+    def __init__(
+        self,
+        what: str,
+        hint: str,
+    ) -> None:
         super().__init__(f"{what}, and there is no terminal to ask on", hint=hint)
 
 
@@ -95,7 +99,13 @@ class NoteUnreadable(VaultError):
 
     http_status = 503
 
-    def __init__(self, path: str, reason: str, *, hint: str = "") -> None:
+    def __init__(
+        self,
+        path: str,
+        reason: str,
+        *,
+        hint: str = "",
+    ) -> None:
         super().__init__(
             f"`{path}` cannot be read: {reason}", hint=hint, path=path, reason=reason
         )
@@ -109,7 +119,11 @@ class BadPath(VaultError):
     exit_code = 2
     http_status = 400
 
-    def __init__(self, path: str, reason: str) -> None:
+    def __init__(
+        self,
+        path: str,
+        reason: str,
+    ) -> None:
         super().__init__(
             f"{path!r} is not a path in a vault: {reason}",
             hint="use a path relative to the vault, with `/`",
@@ -127,7 +141,11 @@ class Locked(VaultMemoryError):
 class IndexTooNew(VaultMemoryError):
     """The index was written by a newer version of the program."""
 
-    def __init__(self, found: int, known: int) -> None:
+    def __init__(
+        self,
+        found: int,
+        known: int,
+    ) -> None:
         super().__init__(
             f"the index has format {found}, and this version reads formats up to {known}",
             hint="use the newer version, or run `vault-memory index --rebuild` (it does not change notes)",

@@ -29,7 +29,10 @@ def cache_root(environment: Mapping[str, str]) -> str:
     )
 
 
-def _folder_of_user(environment: Mapping[str, str], kind: str) -> str:
+def _folder_of_user(
+    environment: Mapping[str, str],
+    kind: str,
+) -> str:
     """The folder that platformdirs names; on Linux without importing it, which would cost every start 12 ms."""
     if sys.platform == "linux":
         variable, usual = XDG[kind]

@@ -24,7 +24,11 @@ def sample_vault() -> Path:
     )
 
 
-def make_vault(root: Path, *, empty: bool) -> int:
+def make_vault(
+    root: Path,
+    *,
+    empty: bool,
+) -> int:
     """Make `root` a vault, and return the number of files written beside the marker.
 
     Only a folder without files gets example notes. Raises VaultError.
@@ -49,7 +53,9 @@ def _count_files(root: Path) -> int:
 
 
 def settle_copy(
-    root: Path, origin: Literal["copied", "moved"], environment: Mapping[str, str]
+    root: Path,
+    origin: Literal["copied", "moved"],
+    environment: Mapping[str, str],
 ) -> Marker:
     """Settle which of two folders with the same vault id keeps it.
 

@@ -39,7 +39,11 @@ MACHINE_SANDBOX = (
 class PathNotTaken(UsageError):
     """systemd or launchd cannot run a program with this path."""
 
-    def __init__(self, path: str, reason: str) -> None:
+    def __init__(
+        self,
+        path: str,
+        reason: str,
+    ) -> None:
         super().__init__(
             f"a service cannot use the path {path!r}: {reason}",
             hint="rename the folder or the file",

@@ -47,7 +47,12 @@ class UnitNotOurs(VaultMemoryError):
 
     exit_code = 5
 
-    def __init__(self, unit: Path, reason: str, hint: str) -> None:
+    def __init__(
+        self,
+        unit: Path,
+        reason: str,
+        hint: str,
+    ) -> None:
         super().__init__(
             f"`{unit}` {reason}, so it stays as it is",
             hint=hint,
@@ -112,7 +117,11 @@ def place_of(
     return UnitPlace(kind, name, folder or _usual_folder(kind, own, environment), own)
 
 
-def _usual_folder(kind: Kind, own: bool, environment: Mapping[str, str]) -> Path:
+def _usual_folder(
+    kind: Kind,
+    own: bool,
+    environment: Mapping[str, str],
+) -> Path:
     home = Path(environment.get("HOME") or Path.home())
     match kind, own:
         case "launchd", True:
@@ -169,7 +178,13 @@ def job_of(
     )
 
 
-def install(place: UnitPlace, job: Job, vault_id: str, *, dry_run: bool) -> Installed:
+def install(
+    place: UnitPlace,
+    job: Job,
+    vault_id: str,
+    *,
+    dry_run: bool,
+) -> Installed:
     """Write the unit. Raises UnitNotOurs, UnitNotWritten, PathNotTaken."""
     unit = systemd_unit(job) if place.kind == "systemd" else launchd_list(job)
     text = _marked(unit, place.kind, vault_id)
@@ -183,7 +198,12 @@ def install(place: UnitPlace, job: Job, vault_id: str, *, dry_run: bool) -> Inst
     return Installed(place.unit, "written", text, next_steps)
 
 
-def uninstall(place: UnitPlace, vault_id: str, *, dry_run: bool) -> Installed:
+def uninstall(
+    place: UnitPlace,
+    vault_id: str,
+    *,
+    dry_run: bool,
+) -> Installed:
     """Remove the unit of this vault. Raises UnitNotOurs, UnitNotWritten."""
     text = _read_own_unit(place, vault_id)
     if text is None:
@@ -242,7 +262,10 @@ def _program() -> tuple[str, ...]:
     return (sys.executable, "-m", "vault_memory")
 
 
-def _read_own_unit(place: UnitPlace, vault_id: str) -> str | None:
+def _read_own_unit(
+    place: UnitPlace,
+    vault_id: str,
+) -> str | None:
     """Return the text of the unit; None without a unit. Raises UnitNotOurs."""
     unit = place.unit
     if not os.path.lexists(unit):
@@ -272,7 +295,11 @@ def _read_own_unit(place: UnitPlace, vault_id: str) -> str | None:
     return text
 
 
-def _marked(text: str, kind: Kind, vault_id: str) -> str:
+def _marked(
+    text: str,
+    kind: Kind,
+    vault_id: str,
+) -> str:
     """Return the text with a mark that says for which vault it was written."""
     mark = f"written by vault-memory for the vault {vault_id}, sum {_checksum(text)}"
     if kind == "systemd":
@@ -285,7 +312,10 @@ def _checksum(text: str) -> str:
     return hashlib.sha256(text.encode()).hexdigest()[:16]
 
 
-def _write(unit: Path, text: str) -> None:
+def _write(
+    unit: Path,
+    text: str,
+) -> None:
     temporary = unit.with_name(f".{unit.name}.{os.urandom(6).hex()}")
     try:
         unit.parent.mkdir(parents=True, exist_ok=True)
@@ -299,12 +329,19 @@ def _write(unit: Path, text: str) -> None:
         raise _unwritten(unit, error) from None
 
 
-def _unwritten(unit: Path, error: OSError) -> UnitNotWritten:
+def _unwritten(
+    unit: Path,
+    error: OSError,
+) -> UnitNotWritten:
     hint = "use `--user` for your own service manager, or sudo for that of the machine"
     return UnitNotWritten(f"`{unit}` cannot be written: {error.strerror}", hint=hint)
 
 
-def _after_install(place: UnitPlace, *, is_update: bool) -> "Sequence[str]":
+def _after_install(
+    place: UnitPlace,
+    *,
+    is_update: bool,
+) -> "Sequence[str]":
     """Return the commands that start the daemon, or restart it with the new unit."""
     if place.kind == "launchd":
         stop = [_bootout(place)] if is_update else []

@@ -60,7 +60,11 @@ CheckFunction = Callable[["VaultMemory"], Iterator[Check]]
 """Yields the results of one check. An error is named after the function."""
 
 
-def examine(memory: "VaultMemory", *, fix: bool) -> list[Check]:
+def examine(
+    memory: "VaultMemory",
+    *,
+    fix: bool,
+) -> list[Check]:
     """Run all checks in order. With `fix`, repair what is damaged, and run them again.
 
     An index that is damaged or differs from the notes is built again. Of a damaged journal, the
@@ -82,7 +86,10 @@ def _run_checks(memory: "VaultMemory") -> list[Check]:
     return [check for run in _CHECKS for check in _guarded(run, memory)]
 
 
-def _repair(memory: "VaultMemory", failures: Mapping[str, str]) -> None:
+def _repair(
+    memory: "VaultMemory",
+    failures: Mapping[str, str],
+) -> None:
     """Repair what these checks found; the value of each is its reason."""
     if JOURNAL_CHECK in failures:
         memory.edits.repair_journal(failures[JOURNAL_CHECK])
@@ -92,7 +99,10 @@ def _repair(memory: "VaultMemory", failures: Mapping[str, str]) -> None:
         memory.vault.indexing.update(rebuild=True)
 
 
-def _guarded(run: CheckFunction, memory: "VaultMemory") -> Iterator[Check]:
+def _guarded(
+    run: CheckFunction,
+    memory: "VaultMemory",
+) -> Iterator[Check]:
     """Run one check. An error is its result, so that the other checks still run."""
     name = run.__name__.strip("_").replace("_", " ")
     try:
@@ -103,15 +113,26 @@ def _guarded(run: CheckFunction, memory: "VaultMemory") -> Iterator[Check]:
         yield _failed(name, f"the database says: {error}", FIX)
 
 
-def _passed(name: str, reason: str) -> Check:
+def _passed(
+    name: str,
+    reason: str,
+) -> Check:
     return Check(name, "ok", reason, "")
 
 
-def _warned(name: str, reason: str, fix: str) -> Check:
+def _warned(
+    name: str,
+    reason: str,
+    fix: str,
+) -> Check:
     return Check(name, "warn", reason, fix)
 
 
-def _failed(name: str, reason: str, fix: str) -> Check:
+def _failed(
+    name: str,
+    reason: str,
+    fix: str,
+) -> Check:
     return Check(name, "fail", reason, fix)
 
 
@@ -162,7 +183,10 @@ def _other_databases(memory: "VaultMemory") -> Iterator[Check]:
             )
 
 
-def _readable(name: str, file: "Path") -> Check:
+def _readable(
+    name: str,
+    file: "Path",
+) -> Check:
     verdict = quick_check(file)
     if verdict != "ok":
         return _failed(name, f"`{file.name}` is damaged: {verdict}", FIX)
@@ -191,7 +215,10 @@ def _index_equals_notes(memory: "VaultMemory") -> Iterator[Check]:
         yield _passed(name, "every note was read and compared by its SHA-256")
 
 
-def _revision_on_disk(memory: "VaultMemory", path: str) -> str | None:
+def _revision_on_disk(
+    memory: "VaultMemory",
+    path: str,
+) -> str | None:
     """Return the revision of a note; None when it cannot be read."""
     try:
         return memory.vault.folder.read(path).revision
@@ -279,7 +306,10 @@ def _names(memory: "VaultMemory") -> Iterator[Check]:
         yield _warned("bots", reason, "set `bot` in [layout]")
 
 
-def _similar_names(memory: "VaultMemory", listing: "Listing") -> Iterator[Check]:
+def _similar_names(
+    memory: "VaultMemory",
+    listing: "Listing",
+) -> Iterator[Check]:
     """Look for notes and people whose names differ only in case or in the form of accents."""
     for group in clashes(listing.entries):
         reason = f"{_some(list(group))} are one name on some systems"

@@ -147,7 +147,8 @@ def of_note(note: "NoteText") -> "answers.NoteTextJson":
 
 
 def of_notes(
-    notes: "Iterable[NoteInfo]", unknown_scopes: Sequence[str] = ()
+    notes: "Iterable[NoteInfo]",
+    unknown_scopes: Sequence[str] = (),
 ) -> "answers.NotesJson":
     """Return the answer of `notes`."""
     payload: answers.NotesJson = {

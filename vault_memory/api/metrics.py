@@ -59,7 +59,12 @@ def gauge(name: str, help: str, value: float | None, **labels: str) -> Family:
     return Family(name, "gauge", help, samples)
 
 
-def one_of(name: str, help: str, states: Iterable[str], state: str | None) -> Family:
+def one_of(
+    name: str,
+    help: str,
+    states: Iterable[str],
+    state: str | None,
+) -> Family:
     """Return a metric that is 1 for the current state and 0 for all others.
 
     It has no samples when the state is unknown.

@@ -28,7 +28,10 @@ def folders_of(memory: "VaultMemory") -> list[str]:
     return sorted(folders, key=len, reverse=True)
 
 
-def hidden(value: Any, folders: list[str]) -> Any:
+def hidden(
+    value: Any,
+    folders: list[str],
+) -> Any:
     """Return a JSON value without the names of these folders."""
     if isinstance(value, str):
         for folder in folders:
@@ -41,6 +44,9 @@ def hidden(value: Any, folders: list[str]) -> Any:
     return value
 
 
-def without_paths(text: str, folders: list[str]) -> str:
+def without_paths(
+    text: str,
+    folders: list[str],
+) -> str:
     """Return a text without any absolute path."""
     return _PATH.sub(HIDDEN, str(hidden(text, folders)))

@@ -48,7 +48,11 @@ class VaultParts:
     transfer: "TransferCalls"
     sync: "SyncCalls"
 
-    def __init__(self, vault: OpenVault, searcher: SearchCalls | None = None) -> None:
+    def __init__(
+        self,
+        vault: OpenVault,
+        searcher: SearchCalls | None = None,
+    ) -> None:
         """Use `VaultMemory.open` instead."""
         self.vault = vault
         self.root = vault.root

@@ -24,7 +24,10 @@ MOST_NAMES = 8
 
 
 def answer_search(
-    context: Context, query: str, scopes: Sequence[str], options: "SearchOptions"
+    context: Context,
+    query: str,
+    scopes: Sequence[str],
+    options: "SearchOptions",
 ) -> "SearchAnswerJson":
     """Search the named scopes; without any, the complete vault."""
     with context.open() as memory, context.progress() as progress:

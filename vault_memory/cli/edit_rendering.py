@@ -32,12 +32,19 @@ def exit_code_of(answer: "Mapping[str, Any]") -> int:
     return 0
 
 
-def text_of(answer: "Mapping[str, Any]", paint: Paint) -> str:
+def text_of(
+    answer: "Mapping[str, Any]",
+    paint: Paint,
+) -> str:
     """Render the diff and the outcome of each op."""
     return "\n".join(_lines(answer, paint))
 
 
-def remark_of(answer: "Mapping[str, Any]", *, dry_run: bool) -> str:
+def remark_of(
+    answer: "Mapping[str, Any]",
+    *,
+    dry_run: bool,
+) -> str:
     """Render the id of the audit record, and how to undo it; empty without a record."""
     if dry_run:
         return "nothing was written"
@@ -50,7 +57,10 @@ def remark_of(answer: "Mapping[str, Any]", *, dry_run: bool) -> str:
     return remark
 
 
-def diff_text(diff: str, paint: Paint) -> str:
+def diff_text(
+    diff: str,
+    paint: Paint,
+) -> str:
     """Render a unified diff without its two lines of file names, which are the same."""
     lines = diff.removesuffix("\n").split("\n")
     if lines[0].startswith("--- "):
@@ -58,12 +68,18 @@ def diff_text(diff: str, paint: Paint) -> str:
     return "\n".join(_painted(line, paint) for line in lines)
 
 
-def _painted(line: str, paint: Paint) -> str:
+def _painted(
+    line: str,
+    paint: Paint,
+) -> str:
     colour = COLOURS.get(line[:1])
     return paint(line, colour) if colour else line
 
 
-def _lines(answer: "Mapping[str, Any]", paint: Paint) -> Iterator[str]:
+def _lines(
+    answer: "Mapping[str, Any]",
+    paint: Paint,
+) -> Iterator[str]:
     if answer["diff"]:
         yield diff_text(answer["diff"], paint)
     outcomes = list(_outcomes(answer))

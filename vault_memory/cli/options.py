@@ -71,7 +71,12 @@ class Context:
         sys.stdout.write(shown(ended) if sys.stdout.isatty() else ended)
         sys.stdout.flush()
 
-    def line(self, text: str, *, err: bool = False) -> None:
+    def line(
+        self,
+        text: str,
+        *,
+        err: bool = False,
+    ) -> None:
         """Write a line to stdout, or to stderr."""
         click.echo(shown(text), err=err, color=coloured())
 
@@ -121,7 +126,9 @@ def coloured() -> bool | None:
 
 
 def _store_in_context(
-    ctx: click.Context, parameter: click.Parameter, value: object
+    ctx: click.Context,
+    parameter: click.Parameter,
+    value: object,
 ) -> None:
     context = ctx.find_object(Context)
     if context is None:
@@ -158,7 +165,11 @@ def _time(text: str) -> datetime:
     return time
 
 
-def _common_option(name: str, help: str, metavar: str = "") -> Callable[..., Any]:
+def _common_option(
+    name: str,
+    help: str,
+    metavar: str = "",
+) -> Callable[..., Any]:
     """Return an option that goes into the context; without `metavar` it is a flag."""
     return click.option(
         name,
@@ -187,7 +198,10 @@ def common(function: Function) -> Function:
     return function
 
 
-def grouped(kind: type, argument: str) -> Callable[[Function], Function]:
+def grouped(
+    kind: type,
+    argument: str,
+) -> Callable[[Function], Function]:
     """Pass the options that are fields of the dataclass `kind` as one value named `argument`."""
     names = [field.name for field in fields(kind)]
 
@@ -275,7 +289,9 @@ def edit_source(function: Function) -> Function:
 
 
 def named_scopes(
-    users: Sequence[str], channels: Sequence[str], groups: Sequence[str]
+    users: Sequence[str],
+    channels: Sequence[str],
+    groups: Sequence[str],
 ) -> list[str]:
     """Return the named scopes; an empty list means the complete vault."""
     kinds = (("user", users), ("channel", channels), ("group", groups))
@@ -283,7 +299,9 @@ def named_scopes(
 
 
 def iso_day(
-    ctx: click.Context, parameter: click.Parameter, value: str | None
+    ctx: click.Context,
+    parameter: click.Parameter,
+    value: str | None,
 ) -> str | None:
     """Check the value of a date option, and return it as ISO 8601."""
     if value is None:

@@ -23,7 +23,11 @@ def bar() -> Iterator[Progress]:
     bars = Bars(console=Console(file=stream), transient=True)
     tasks: dict[str, object] = {}
 
-    def advance(step: str, completed: int, total: int) -> None:
+    def advance(
+        step: str,
+        completed: int,
+        total: int,
+    ) -> None:
         if time.monotonic() - started < SILENT_SECONDS:
             return
         bars.start()

@@ -55,7 +55,12 @@ class Unanswered(Exception):
 class Output:
     """What a command prints."""
 
-    def __init__(self, arguments: Arguments, text: str, remarks: Sequence[str]) -> None:
+    def __init__(
+        self,
+        arguments: Arguments,
+        text: str,
+        remarks: Sequence[str],
+    ) -> None:
         self.arguments = arguments
         self.text = text
         """for stdout"""
@@ -63,7 +68,10 @@ class Output:
         """for stderr"""
 
 
-def answer(command: str, words: Sequence[str]) -> int | None:
+def answer(
+    command: str,
+    words: Sequence[str],
+) -> int | None:
     """Run `search` or `context`, and return its exit code; None when the full command has to."""
     run = _search if command == "search" else _context
     try:
@@ -157,7 +165,10 @@ def _context_request(arguments: Arguments) -> "dict[str, Any]":
     return request
 
 
-def _scopes_of_context(arguments: Arguments, daemon: Daemon) -> list[str]:
+def _scopes_of_context(
+    arguments: Arguments,
+    daemon: Daemon,
+) -> list[str]:
     """Return the scopes of a prompt. Raises Unanswered when the full command has to ask."""
     scopes = _scopes(arguments, arguments.all("user"))
     everything = "all" in arguments.options
@@ -173,7 +184,11 @@ def _scopes_of_context(arguments: Arguments, daemon: Daemon) -> list[str]:
     return scopes
 
 
-def _json_output(arguments: Arguments, answer: object, remarks: list[str]) -> Output:
+def _json_output(
+    arguments: Arguments,
+    answer: object,
+    remarks: list[str],
+) -> Output:
     return Output(arguments, f"{json_text(answer)}\n", remarks)
 
 
@@ -186,7 +201,10 @@ def _daemon(arguments: Arguments) -> Daemon:
     if quick_start.ask(arguments, socket, "setup", {}, SECONDS) is None:
         raise Unanswered
 
-    def ask(call: str, request: "dict[str, Any]") -> "Any":
+    def ask(
+        call: str,
+        request: "dict[str, Any]",
+    ) -> "Any":
         answer: dict[str, Any] = exchange(socket, call, request, SECONDS)
         # Since the last question, the daemon may have fallen behind the vault.
         if "error" in answer:
@@ -196,14 +214,21 @@ def _daemon(arguments: Arguments) -> Daemon:
     return ask
 
 
-def _scopes(arguments: Arguments, users: Sequence[str]) -> list[str]:
+def _scopes(
+    arguments: Arguments,
+    users: Sequence[str],
+) -> list[str]:
     scopes = [f"user:{name}" for name in users]
     for kind in ("channel", "group"):
         scopes += [f"{kind}:{name}" for name in arguments.all(kind)]
     return scopes
 
 
-def _number(text: str, least: int, most: int) -> int:
+def _number(
+    text: str,
+    least: int,
+    most: int,
+) -> int:
     number = int(text)
     if not least <= number <= most:
         raise ValueError(text)
@@ -216,5 +241,8 @@ def _day(text: str) -> str:
     return date.fromisoformat(text).isoformat()
 
 
-def _unpainted(text: str, style: str) -> str:
+def _unpainted(
+    text: str,
+    style: str,
+) -> str:
     return text

@@ -81,7 +81,9 @@ def index_of_command(words: Sequence[str]) -> int | None:
 
 
 def plain(
-    words: Sequence[str], values: Collection[str], flags: Collection[str]
+    words: Sequence[str],
+    values: Collection[str],
+    flags: Collection[str],
 ) -> Arguments | None:
     """Parse a command line with these options; None when it contains anything else."""
     try:
@@ -121,7 +123,10 @@ def answer_hook(words: Sequence[str]) -> int:
     )
 
 
-def edit(command: str, words: Sequence[str]) -> int | None:
+def edit(
+    command: str,
+    words: Sequence[str],
+) -> int | None:
     """Apply an op through the daemon; None when the full command has to do it."""
     values = (*EDIT_VALUES, "ops") if command == "apply" else EDIT_VALUES
     try:
@@ -148,7 +153,10 @@ def _without_marker(word: str) -> str:
     return word
 
 
-def _edit_request(command: str, arguments: Arguments) -> "dict[str, Any]":
+def _edit_request(
+    command: str,
+    arguments: Arguments,
+) -> "dict[str, Any]":
     """Return the request for the daemon. Raises NotPlain, OSError, ValueError."""
     source = arguments.last("source") or "cli"
     if source not in ("cli", "tool") or arguments.options.get("expected") == ("",):
@@ -191,7 +199,10 @@ def _ops_of_file(arguments: Arguments) -> "list[Any]":
     return ops
 
 
-def _op(command: str, words: Sequence[str]) -> "list[Any]":
+def _op(
+    command: str,
+    words: Sequence[str],
+) -> "list[Any]":
     """Return a list with the op of a command. Raises NotPlain for the wrong number of arguments."""
     names = OPS[command]
     if command == "add-heading":
@@ -211,7 +222,12 @@ def _op(command: str, words: Sequence[str]) -> "list[Any]":
     return [op]
 
 
-def _show_edit(arguments: Arguments, answer: "dict[str, Any]", *, dry_run: bool) -> int:
+def _show_edit(
+    arguments: Arguments,
+    answer: "dict[str, Any]",
+    *,
+    dry_run: bool,
+) -> int:
     """Print the report of an edit, as the full command does off a terminal."""
     remarks = []
     if "json" in arguments.options:
@@ -226,7 +242,11 @@ def _show_edit(arguments: Arguments, answer: "dict[str, Any]", *, dry_run: bool)
     return code or edit_rendering.exit_code_of(answer)
 
 
-def show(arguments: Arguments, text: str, remarks: Iterable[str]) -> int:
+def show(
+    arguments: Arguments,
+    text: str,
+    remarks: Iterable[str],
+) -> int:
     """Print an answer to stdout and remarks to stderr, as the full command does off a terminal.
 
     Returns the exit code: 0 unless the system refuses the output.
@@ -247,7 +267,9 @@ def show(arguments: Arguments, text: str, remarks: Iterable[str]) -> int:
 
 
 def _event(
-    words: Sequence[str], payload: bytes, moment: tuple[float, int]
+    words: Sequence[str],
+    payload: bytes,
+    moment: tuple[float, int],
 ) -> "dict[str, Any]":
     automated = os.environ.get("VAULT_MEMORY_AUTOMATED", "").strip().casefold()
     return {

@@ -10,7 +10,10 @@ if TYPE_CHECKING:
     from vault_memory.contract import FreshnessJson
 
 
-def print_freshness(context: Context, freshness: "FreshnessJson") -> None:
+def print_freshness(
+    context: Context,
+    freshness: "FreshnessJson",
+) -> None:
     """Print a remark when an answer may be out of date."""
     if context.json:
         return
@@ -18,7 +21,10 @@ def print_freshness(context: Context, freshness: "FreshnessJson") -> None:
         context.say(line)
 
 
-def print_unknown_scopes(context: Context, answer: Mapping[str, Any]) -> None:
+def print_unknown_scopes(
+    context: Context,
+    answer: Mapping[str, Any],
+) -> None:
     """Print a remark when the answer names scopes without any note."""
     if context.json:
         return

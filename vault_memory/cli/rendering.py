@@ -32,7 +32,12 @@ def exit_code_of(edit: "Edit") -> int:
     return edit_rendering.exit_code_of(json_contract.of_edit(edit))
 
 
-def emit_edit(context: Context, edit: "Edit", *, dry_run: bool = False) -> None:
+def emit_edit(
+    context: Context,
+    edit: "Edit",
+    *,
+    dry_run: bool = False,
+) -> None:
     """Print the report of an edit to stdout, and the id of its audit record to stderr."""
     answer = json_contract.of_edit(edit)
     context.emit(answer, lambda: edit_rendering.text_of(answer, painted))
@@ -74,6 +79,9 @@ def coloured_diff(diff: str) -> str:
     return edit_rendering.diff_text(diff, painted)
 
 
-def painted(text: str, colour: str) -> str:
+def painted(
+    text: str,
+    colour: str,
+) -> str:
     """Return a text in a colour."""
     return styled(text, fg=colour)

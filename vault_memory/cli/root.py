@@ -87,7 +87,11 @@ class Commands(click.Group):
     def list_commands(self, ctx: click.Context) -> list[str]:
         return list(COMMANDS)
 
-    def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:
+    def get_command(
+        self,
+        ctx: click.Context,
+        cmd_name: str,
+    ) -> click.Command | None:
         if cmd_name not in COMMANDS:
             return None
         module = import_module(f"vault_memory.cli.commands.{COMMANDS[cmd_name][0]}")
@@ -98,21 +102,28 @@ class Commands(click.Group):
         return command
 
     def resolve_command(
-        self, ctx: click.Context, args: list[str]
+        self,
+        ctx: click.Context,
+        args: list[str],
     ) -> tuple[str | None, click.Command | None, list[str]]:
         if args and args[0] not in COMMANDS and not args[0].startswith("-"):
             raise _unknown_command(ctx, args[0])
         return super().resolve_command(ctx, args)
 
     def format_commands(
-        self, ctx: click.Context, formatter: click.HelpFormatter
+        self,
+        ctx: click.Context,
+        formatter: click.HelpFormatter,
     ) -> None:
         with formatter.section("Commands"):
             rows = [(name, summary) for name, (_, summary) in COMMANDS.items()]
             formatter.write_dl(rows)
 
 
-def _unknown_command(ctx: click.Context, name: str) -> click.UsageError:
+def _unknown_command(
+    ctx: click.Context,
+    name: str,
+) -> click.UsageError:
     import difflib
 
     matches = difflib.get_close_matches(name, COMMANDS, n=1)
@@ -123,7 +134,11 @@ def _unknown_command(ctx: click.Context, name: str) -> click.UsageError:
     return click.UsageError(f"There is no command `{name}`. {advice}", ctx)
 
 
-def _print_version(ctx: click.Context, parameter: click.Parameter, value: bool) -> None:
+def _print_version(
+    ctx: click.Context,
+    parameter: click.Parameter,
+    value: bool,
+) -> None:
     if value:
         from importlib.metadata import version
 
@@ -191,7 +206,10 @@ def _is_interrupt(error: Exception) -> bool:
     return isinstance(error.__cause__, KeyboardInterrupt)
 
 
-def _fail(context: Context, error: Exception) -> int:
+def _fail(
+    context: Context,
+    error: Exception,
+) -> int:
     """Report an error, and return its exit code."""
     match error:
         case click.ClickException():
@@ -215,7 +233,10 @@ def _fail(context: Context, error: Exception) -> int:
     return context.fail(f"{type(error).__name__}: {error}", hint, "internal", 1)
 
 
-def fail_for_system(context: Context, error: OSError) -> int:
+def fail_for_system(
+    context: Context,
+    error: OSError,
+) -> int:
     """Report an error of the operating system; a closed pipe is not an error."""
     _drop_unwritten()
     if isinstance(error, BrokenPipeError):

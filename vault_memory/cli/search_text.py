@@ -16,7 +16,10 @@ Paint = Callable[[str, str], str]
 """Returns a text in a style, `bold` or `dim`"""
 
 
-def hits_text(answer: "SearchAnswerJson", paint: Paint) -> str:
+def hits_text(
+    answer: "SearchAnswerJson",
+    paint: Paint,
+) -> str:
     """Render the hits, and the number of hits that each filter removed."""
     blocks = [_hit_text(hit, paint) for hit in answer["hits"]]
     if not blocks:
@@ -81,7 +84,10 @@ def belong_to_one_person(scopes: Sequence[str]) -> bool:
     return persons <= 1
 
 
-def _hit_text(hit: "HitJson", paint: Paint) -> str:
+def _hit_text(
+    hit: "HitJson",
+    paint: Paint,
+) -> str:
     """Render a hit: a line with its place, then its text, then how its score came about."""
     place = paint(_place(hit), "bold")
     about = paint(_details(hit), "dim")

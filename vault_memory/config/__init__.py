@@ -225,7 +225,12 @@ class _Loader:
         else:
             table[key] = value
 
-    def overlay(self, raw: dict[str, Any], variable: str, value: str) -> None:
+    def overlay(
+        self,
+        raw: dict[str, Any],
+        variable: str,
+        value: str,
+    ) -> None:
         """Set the value of an environment variable.
 
         ``VAULT_MEMORY_EMBEDDING_KIND=off`` sets ``[embedding] kind = "off"``.
@@ -251,7 +256,12 @@ class _Loader:
             f"environment: {variable} belongs to no section; known: {variables}"
         )
 
-    def build(self, kind: Any, raw: object, place: str) -> Any:
+    def build(
+        self,
+        kind: Any,
+        raw: object,
+        place: str,
+    ) -> Any:
         """Convert a table to the section type `kind`; None when a key without default is missing."""
         if not isinstance(raw, dict):
             self.problems.append(
@@ -283,7 +293,12 @@ class _Loader:
         return None if missing_keys else kind(**values)
 
     def _build_value(
-        self, values: dict[str, Any], name: str, value: object, expected: Any, key: str
+        self,
+        values: dict[str, Any],
+        name: str,
+        value: object,
+        expected: Any,
+        key: str,
     ) -> None:
         """Convert a table, a list of tables or a single value, and put it into `values`."""
         row_kind = _row_kind(expected)
@@ -309,14 +324,24 @@ def _row_kind(expected: Any) -> Any:
     return None
 
 
-def _set(raw: dict[str, Any], section: str, key: str, value: str) -> None:
+def _set(
+    raw: dict[str, Any],
+    section: str,
+    key: str,
+    value: str,
+) -> None:
     table = raw.setdefault(section, {})
     # A section that is not a table is reported later, with the other problems of the file.
     if isinstance(table, dict):
         table[key] = value
 
 
-def _convert(values: dict[str, Any], name: str, value: object, expected: Any) -> str:
+def _convert(
+    values: dict[str, Any],
+    name: str,
+    value: object,
+    expected: Any,
+) -> str:
     """Convert a single value, and put it into `values`; return what is wrong with it."""
     try:
         converted = _as_type(value, expected)
@@ -415,7 +440,11 @@ def remote_problems(remote: RemoteSettings) -> list[str]:
     return []
 
 
-def _is_safe(scheme: str, host: str, remote: RemoteSettings) -> bool:
+def _is_safe(
+    scheme: str,
+    host: str,
+    remote: RemoteSettings,
+) -> bool:
     """Whether a password may be sent to this host."""
     is_encrypted = REMOTE_SCHEMES[scheme]
     # Fault: on an unencrypted connection, each machine on the way reads the password.

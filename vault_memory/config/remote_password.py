@@ -23,7 +23,9 @@ class PasswordUnsafe(ConfigError):
 
 
 def password_of(
-    remote: RemoteSettings, environment: Mapping[str, str], root: Path
+    remote: RemoteSettings,
+    environment: Mapping[str, str],
+    root: Path,
 ) -> str:
     """Return the password; empty when neither user nor password is set. Raises PasswordUnsafe."""
     password = _read_password(remote, environment, root).rstrip("\r\n")
@@ -44,7 +46,9 @@ def password_of(
 
 
 def _read_password(
-    remote: RemoteSettings, environment: Mapping[str, str], root: Path
+    remote: RemoteSettings,
+    environment: Mapping[str, str],
+    root: Path,
 ) -> str:
     if remote.password_file:
         return read_secret(
@@ -67,7 +71,10 @@ def _read_password(
     return environment.get(VARIABLE, "")
 
 
-def keep_password(password: str, state: Path) -> Path:
+def keep_password(
+    password: str,
+    state: Path,
+) -> Path:
     """Store the password in the state folder, readable only by its owner; return the file."""
     file = state / FILE
     # Fault (B36): a power loss may leave an empty file, and the server never shows an

@@ -85,7 +85,10 @@ def read_credential(
 
 
 def _refuse_in_vault(
-    path: Path, vault: Path | None, title: str, error: type[VaultMemoryError]
+    path: Path,
+    vault: Path | None,
+    title: str,
+    error: type[VaultMemoryError],
 ) -> None:
     """Refuse a path below the vault, before and after its links are followed.
 
@@ -106,7 +109,12 @@ def _refuse_in_vault(
         )
 
 
-def _open(path: Path, title: str, see: str, error: type[VaultMemoryError]) -> int:
+def _open(
+    path: Path,
+    title: str,
+    see: str,
+    error: type[VaultMemoryError],
+) -> int:
     try:
         # Fault: a named pipe under this path would block the program for ever.
         return os.open(path, os.O_RDONLY | os.O_CLOEXEC | os.O_NONBLOCK)
@@ -117,7 +125,12 @@ def _open(path: Path, title: str, see: str, error: type[VaultMemoryError]) -> in
     raise error(f"{title} cannot be read: {reason}", hint=see)
 
 
-def _text(descriptor: int, title: str, see: str, error: type[VaultMemoryError]) -> str:
+def _text(
+    descriptor: int,
+    title: str,
+    see: str,
+    error: type[VaultMemoryError],
+) -> str:
     try:
         raw = os.read(descriptor, MAX_BYTES + 1)
     except OSError as trouble:

@@ -17,7 +17,11 @@ _ESCAPES = {
 }
 
 
-def with_table(text: str, table: str, values: Mapping[str, object]) -> str:
+def with_table(
+    text: str,
+    table: str,
+    values: Mapping[str, object],
+) -> str:
     """Return the text with these keys in the table; its other keys stay. Raises ConfigError."""
     lines = _split_lines(text)
     start, end = _find_table(lines, table)
@@ -36,7 +40,10 @@ def with_table(text: str, table: str, values: Mapping[str, object]) -> str:
     return _verified(text, lines, table, expected)
 
 
-def without_table(text: str, table: str) -> str:
+def without_table(
+    text: str,
+    table: str,
+) -> str:
     """Return the text without the table. Raises ConfigError."""
     lines = _split_lines(text)
     start, end = _find_table(lines, table)
@@ -63,7 +70,10 @@ def _carriage_return(text: str) -> str:
 
 
 def _set_keys(
-    lines: list[str], start: int, end: int, assignments: Mapping[str, str]
+    lines: list[str],
+    start: int,
+    end: int,
+    assignments: Mapping[str, str],
 ) -> None:
     """Replace the lines of keys that the table has, and add the others at its end."""
     remaining = dict(assignments)
@@ -77,7 +87,10 @@ def _set_keys(
     lines[last + 1 : last + 1] = remaining.values()
 
 
-def _find_table(lines: Sequence[str], table: str) -> tuple[int | None, int]:
+def _find_table(
+    lines: Sequence[str],
+    table: str,
+) -> tuple[int | None, int]:
     """Return the index of the header of a table, and the index after its last line.
 
     The index of the header is None without such a table.
@@ -98,7 +111,11 @@ def _is_comment(line: str) -> bool:
     return line.lstrip().startswith("#")
 
 
-def _first_match(pattern: re.Pattern[str], lines: Sequence[str], start: int) -> int:
+def _first_match(
+    pattern: re.Pattern[str],
+    lines: Sequence[str],
+    start: int,
+) -> int:
     """Return the index of the first line that matches; the number of lines if none does."""
     for index in range(start, len(lines)):
         if pattern.match(lines[index]):
@@ -106,7 +123,12 @@ def _first_match(pattern: re.Pattern[str], lines: Sequence[str], start: int) -> 
     return len(lines)
 
 
-def _verified(before: str, lines: Sequence[str], table: str, values: object) -> str:
+def _verified(
+    before: str,
+    lines: Sequence[str],
+    table: str,
+    values: object,
+) -> str:
     """Return the new text. Raises ConfigError unless it means exactly what it should."""
     text = "\n".join(lines) + "\n" if lines else ""
     expected = tomllib.loads(before)

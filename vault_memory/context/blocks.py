@@ -105,7 +105,11 @@ class ContextRequest(NamedTuple):
         # Fault: the facts of the root are about its owner, and members of a channel read the block.
         return tuple(scope for scope in self.open if scope != MAIN)
 
-    def is_personal(self, kind: str, scope: str) -> bool:
+    def is_personal(
+        self,
+        kind: str,
+        scope: str,
+    ) -> bool:
         """Whether a note is personal, and other people would read it in this block."""
         if not self.briefing and not self.in_shared_room:
             return False

@@ -50,7 +50,11 @@ DEFAULT_CONTEXT = ContextOptions()
 class ContextCalls:
     """Compose memory blocks from the notes of one vault."""
 
-    def __init__(self, searcher: SearchCalls, edits: EditCalls | None = None) -> None:
+    def __init__(
+        self,
+        searcher: SearchCalls,
+        edits: EditCalls | None = None,
+    ) -> None:
         """`edits` knows the earlier versions of the notes, for the blocks of past days."""
         self.vault = searcher.vault
         self._edits = edits
@@ -159,7 +163,12 @@ class ContextCalls:
             return "`[memory_search] auto_recall` is off"
         return ""
 
-    def _ask(self, index: "Index", moment: datetime, session: str) -> "Ask":
+    def _ask(
+        self,
+        index: "Index",
+        moment: datetime,
+        session: str,
+    ) -> "Ask":
         """A function that searches for lines related to a prompt."""
         recall = self.vault.config.recall
 
@@ -187,7 +196,10 @@ class ContextCalls:
         return ask
 
 
-def _check(purpose: str, budget: int | None) -> None:
+def _check(
+    purpose: str,
+    budget: int | None,
+) -> None:
     if purpose not in PURPOSES:
         raise UsageError(
             f"there is no purpose `{purpose}`",

@@ -82,7 +82,10 @@ def build(
     return Assembled(block.text, block.lengths, omitted)
 
 
-def _kind_of(index: Index, path: str) -> str:
+def _kind_of(
+    index: Index,
+    path: str,
+) -> str:
     # Another process may remove the note from the index while the block is built.
     row = index.connection.execute(
         "SELECT kind FROM note WHERE path = ?", (path,)
@@ -271,7 +274,11 @@ class _Gatherer:
         aliases = {alias for alias, entity in pairs if entity in entities}
         return people | entities | aliases
 
-    def _entity_keys(self, scope_ids: Sequence[int], people: set[str]) -> set[str]:
+    def _entity_keys(
+        self,
+        scope_ids: Sequence[int],
+        people: set[str],
+    ) -> set[str]:
         """Returns the folded names of the entities whose facts may go in."""
         request = self._request
         prompt = relevance.PromptWords(self._query)
@@ -323,7 +330,11 @@ class _Gatherer:
 
     # ---- recalled lines ----------------------------------------------------------------------
 
-    def _recalled(self, ask: Ask, places: set[tuple[str, int]]) -> list[Quotation]:
+    def _recalled(
+        self,
+        ask: Ask,
+        places: set[tuple[str, int]],
+    ) -> list[Quotation]:
         """Quotes the lines related to the prompt that are still in their notes.
 
         `places` are in the block already. Asks for more hits until enough lines remain.
@@ -371,7 +382,11 @@ class _Gatherer:
                 break
         return lines, missing
 
-    def _may_recall(self, hit: "Hit", places: set[tuple[str, int]]) -> bool:
+    def _may_recall(
+        self,
+        hit: "Hit",
+        places: set[tuple[str, int]],
+    ) -> bool:
         # The block has the note, this line of a fact page, or a copy of it, already.
         same_lines = [
             (hit.note, hit.lines),
@@ -393,7 +408,11 @@ class _Gatherer:
         # A model would follow a rule of the archive, which is no longer valid.
         return not (hit.kind == "rules" and any(map(is_archive, hit.heading)))
 
-    def _is_news(self, hit: "Hit", current: LiveLines) -> bool:
+    def _is_news(
+        self,
+        hit: "Hit",
+        current: LiveLines,
+    ) -> bool:
         """Whether a line is not of this conversation, no copy of the prompt, no empty answer."""
         if hit.kind != "transcript":
             return True
@@ -408,7 +427,10 @@ class _Gatherer:
         return _words(current.text) not in prompts
 
 
-def _mentions(fact: "Fact", keys: set[str]) -> bool:
+def _mentions(
+    fact: "Fact",
+    keys: set[str],
+) -> bool:
     """Whether the fact's subject or object is one of these folded names."""
     subject = facts_fact.folded(fact.subject)
     return subject in keys or facts_fact.folded(fact.object) in keys

@@ -187,7 +187,11 @@ class LiveNotes:
         mark = _ORIGIN.search(b"\n".join(lines).decode("utf-8", "replace"))
         return f"{author}, from {mark[1]}" if mark else author
 
-    def _author(self, path: str, lines: list[bytes]) -> str:
+    def _author(
+        self,
+        path: str,
+        lines: list[bytes],
+    ) -> str:
         bot_items = self._bot_items(path)
         if not bot_items:
             return "person"
@@ -209,7 +213,10 @@ class LiveNotes:
         return self._authors.bots(path, audits) if audits else frozenset()
 
 
-def _nearest_chunk(raw: bytes, hit: "Hit") -> "Chunk | None":
+def _nearest_chunk(
+    raw: bytes,
+    hit: "Hit",
+) -> "Chunk | None":
     """Returns the chunk with the text of a hit, best below its heading and near its old line."""
 
     def distance(chunk: "Chunk") -> tuple[bool, int]:
@@ -273,7 +280,11 @@ class Authors:
         self._folder = folder
         self._cache: dict[str, tuple[object, frozenset[str]]] = {}
 
-    def bots(self, note: str, audits: Sequence[str]) -> frozenset[str]:
+    def bots(
+        self,
+        note: str,
+        audits: Sequence[str],
+    ) -> frozenset[str]:
         """Returns the normalised items that the bot wrote and no person changed since.
 
         `audits` are the paths of the note's audit files.
@@ -313,7 +324,10 @@ def _read_log(raw: bytes) -> Iterator["Record"]:
                 yield record
 
 
-def _audits_in(folder: Folder, path: str) -> dict[str, list[str]]:
+def _audits_in(
+    folder: Folder,
+    path: str,
+) -> dict[str, list[str]]:
     """Lists by note the audit files in one folder, those of this device and of others."""
     prefix = f"{path}/" if path else ""
     audits: dict[str, list[str]] = {}
@@ -324,7 +338,10 @@ def _audits_in(folder: Folder, path: str) -> dict[str, list[str]]:
     return audits
 
 
-def _names_in(folder: Folder, path: str) -> list[str]:
+def _names_in(
+    folder: Folder,
+    path: str,
+) -> list[str]:
     files = RealFiles(folder.root)
     try:
         descriptor = files.open_folder(path)

@@ -68,7 +68,11 @@ class MemoryNotes:
             quotations.append(kept)
         return quotations
 
-    def _answering_lines(self, ask: Ask, texts: Mapping[str, str]) -> list[Quotation]:
+    def _answering_lines(
+        self,
+        ask: Ask,
+        texts: Mapping[str, str],
+    ) -> list[Quotation]:
         request = self._request
         lines: list[RecalledLine] = []
         for hit in ask(self._query, request.open, MOST_HITS, ("memory",)).hits:
@@ -99,7 +103,12 @@ class MemoryNotes:
             for quotation in quotations
         ]
 
-    def _omit_memory(self, path: str, text: str, outcome: str) -> None:
+    def _omit_memory(
+        self,
+        path: str,
+        text: str,
+        outcome: str,
+    ) -> None:
         """Reports that a MEMORY.md is not complete in the block."""
         budget = self._request.memory_budget
         why = f"`[recall] memory_budget` is {budget:,}"
@@ -109,14 +118,21 @@ class MemoryNotes:
         self.omitted.append(("memory", reason))
 
 
-def _with_line_count(quotation: Quotation, text: str, remark: str) -> Quotation:
+def _with_line_count(
+    quotation: Quotation,
+    text: str,
+    remark: str,
+) -> Quotation:
     """Returns an excerpt with the number of its lines in its tag."""
     count = sum(len(group.text.split("\n")) for group in quotation.groups)
     total = len(text.splitlines())
     return quotation._replace(about={"excerpt": f"{count:,} of {total:,} {remark}"})
 
 
-def recalled_line(hit: "Hit", current: LiveLines) -> RecalledLine:
+def recalled_line(
+    hit: "Hit",
+    current: LiveLines,
+) -> RecalledLine:
     """Returns the lines of a hit as they are now, with their place and author."""
     # The heading of a turn is the id of its session, which says nothing to a model.
     heading = HEADING_STEP.join(hit.heading) if hit.kind != "transcript" else ""

@@ -128,7 +128,11 @@ class ConversationCalls:
             self.vault.check_identity()
             yield
 
-    def owner_words(self, note: str, ask: object) -> tuple[str, ...]:
+    def owner_words(
+        self,
+        note: str,
+        ask: object,
+    ) -> tuple[str, ...]:
         """Returns keys of the sentences that the note's owner said in open sessions.
 
         A tool may write a standing rule only from these.
@@ -137,7 +141,11 @@ class ConversationCalls:
 
     # --- Turns ---
 
-    def record(self, draft: "Turn", options: RecordOptions) -> Recorded:
+    def record(
+        self,
+        draft: "Turn",
+        options: RecordOptions,
+    ) -> Recorded:
         """Record a turn, whose id and time this call gives; see `VaultMemory.record_turn`.
 
         `now` and `chance`, 30 random bits of the caller, make the id. `again` is a retry after a
@@ -163,7 +171,12 @@ class ConversationCalls:
                 path = added.path
         return Recorded(turn.id, path)
 
-    def add_turn(self, turn: "Turn", *, once: bool) -> "list[Added]":
+    def add_turn(
+        self,
+        turn: "Turn",
+        *,
+        once: bool,
+    ) -> "list[Added]":
         """Add a turn to its transcript, its session and the index. The caller holds the transaction.
 
         With `once` a turn whose id is recorded already is skipped. Raises TurnNotRecorded.
@@ -216,7 +229,11 @@ class ConversationCalls:
         is_hidden = mode == "incognito" or self._is_incognito(turn)
         return None if line.get("silent") or is_hidden else turn
 
-    def is_incognito(self, session: str, user: str | None = None) -> bool:
+    def is_incognito(
+        self,
+        session: str,
+        user: str | None = None,
+    ) -> bool:
         """Whether a conversation leaves no trace; only the process that records it knows.
 
         `user` None means the conversation of any person.
@@ -290,7 +307,11 @@ class ConversationCalls:
     # --- Sessions ---
 
     def open_conversation(
-        self, user: str, channel: str = "", *, now: datetime | None = None
+        self,
+        user: str,
+        channel: str = "",
+        *,
+        now: datetime | None = None,
     ) -> str:
         """Return the id of the session in which this person spoke within the last minutes, or "".
 

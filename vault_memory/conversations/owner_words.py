@@ -26,7 +26,9 @@ _OWN = frozenset({"", "owner", "talk"})
 
 
 def said_in_session(
-    conversations: "ConversationCalls", note: str, request: object
+    conversations: "ConversationCalls",
+    note: str,
+    request: object,
 ) -> tuple[str, ...]:
     """Returns keys of the sentences that the note's owner says in recorded turns of open sessions.
 
@@ -55,7 +57,8 @@ def _is_rule(text: str) -> bool:
 
 
 def _sessions_of_owner(
-    conversations: "ConversationCalls", scope: str
+    conversations: "ConversationCalls",
+    scope: str,
 ) -> "list[Session]":
     """Returns the open sessions in which the owner of a scope talks."""
     layout = conversations.vault.layout
@@ -66,7 +69,11 @@ def _sessions_of_owner(
     ]
 
 
-def _speaks_for(session: "Session", scope: str, layout: "Layout") -> bool:
+def _speaks_for(
+    session: "Session",
+    scope: str,
+    layout: "Layout",
+) -> bool:
     """Whether the owner of a scope talks in a session."""
     if scope.startswith("channel:"):
         # Fault: a member of the channel may also have a session of their own. Only words in the
@@ -77,7 +84,10 @@ def _speaks_for(session: "Session", scope: str, layout: "Layout") -> bool:
     return bool(session.user) and session.user == owner
 
 
-def _turns(conversations: "ConversationCalls", session: "Session") -> "Iterator[Turn]":
+def _turns(
+    conversations: "ConversationCalls",
+    session: "Session",
+) -> "Iterator[Turn]":
     """Yields what a person said in their own words in a session."""
     idle = timedelta(minutes=conversations.vault.config.sessions.idle_minutes)
     day = timedelta(days=1)
@@ -95,14 +105,21 @@ def _turns(conversations: "ConversationCalls", session: "Session") -> "Iterator[
             yield turn
 
 
-def _is_own(turn: "Turn", session: "Session") -> bool:
+def _is_own(
+    turn: "Turn",
+    session: "Session",
+) -> bool:
     # Fault (H123, H124): what the bot or another member says is no word of the owner.
     if turn.role != "user" or turn.user != session.user:
         return False
     return turn.origin in _OWN
 
 
-def _is_recent(at: datetime, last: datetime, idle: timedelta) -> bool:
+def _is_recent(
+    at: datetime,
+    last: datetime,
+    idle: timedelta,
+) -> bool:
     """Whether a turn belongs to the last stretch of a session, which may be open for weeks."""
     # Fault: a session may be open for weeks. Words from its beginning must not allow a
     # rule today.

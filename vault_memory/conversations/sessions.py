@@ -82,7 +82,11 @@ class Sessions:
         self._remove_old(at)
         return ended
 
-    def _end_older(self, folder: Path, at: datetime) -> list[Session]:
+    def _end_older(
+        self,
+        folder: Path,
+        at: datetime,
+    ) -> list[Session]:
         """Ends the sessions of a person and channel without a later turn. Returns them."""
         older = [
             session
@@ -107,7 +111,11 @@ class Sessions:
         sync_folder(file.parent)
         return True
 
-    def end_idle(self, now: datetime, after: timedelta) -> list[Session]:
+    def end_idle(
+        self,
+        now: datetime,
+        after: timedelta,
+    ) -> list[Session]:
         """Ends the sessions that had no turn for this long, and returns them."""
         return [
             session
@@ -115,7 +123,12 @@ class Sessions:
             if session.is_open and now - session.last >= after and self.end(session)
         ]
 
-    def find(self, session_id: str, user: str = "", channel: str = "") -> list[Session]:
+    def find(
+        self,
+        session_id: str,
+        user: str = "",
+        channel: str = "",
+    ) -> list[Session]:
         """Returns the open and ended sessions with this id; `user` and `channel` are filters."""
         name = _key(session_id)
         sessions = (
@@ -133,7 +146,11 @@ class Sessions:
             and channel in ("", session.channel)
         ]
 
-    def latest(self, user: str, channel: str) -> Session | None:
+    def latest(
+        self,
+        user: str,
+        channel: str,
+    ) -> Session | None:
         """Returns the open session of a person and channel with the newest turn."""
         folder = self._folder / _key(user, channel)
         open_sessions = [
@@ -208,7 +225,12 @@ class Sessions:
     def _file_of(self, session: Session) -> Path:
         return self._file(session.id, session.user, session.channel)
 
-    def _file(self, session_id: str, user: str, channel: str) -> Path:
+    def _file(
+        self,
+        session_id: str,
+        user: str,
+        channel: str,
+    ) -> Path:
         return self._folder / _key(user, channel) / f"{_key(session_id)}{OPEN}"
 
     def _in_folder(self, folder: Path) -> Iterator[Session]:
@@ -262,7 +284,10 @@ def _changed(file: Path) -> float:
         return float("-inf")
 
 
-def _touch(file: Path, at: datetime) -> bool:
+def _touch(
+    file: Path,
+    at: datetime,
+) -> bool:
     """Sets the time of the last turn, which never goes back. False when there is no such file."""
     try:
         # Fault: late turns of another device are older than the last one. They must not set the
@@ -274,7 +299,11 @@ def _touch(file: Path, at: datetime) -> bool:
     return True
 
 
-def _write(file: Path, content: dict[str, str], at: datetime) -> None:
+def _write(
+    file: Path,
+    content: dict[str, str],
+    at: datetime,
+) -> None:
     file.parent.mkdir(parents=True, exist_ok=True, mode=0o700)
     # Fault: a reader must never see a new session with the time at which its file was
     # made.

@@ -47,14 +47,24 @@ class Added(NamedTuple):
 class Transcripts:
     """The transcripts of one vault, for one thread at a time."""
 
-    def __init__(self, folder: Folder, layout: Layout, devices: Devices) -> None:
+    def __init__(
+        self,
+        folder: Folder,
+        layout: Layout,
+        devices: Devices,
+    ) -> None:
         self._folder = folder
         self._layout = layout
         self._devices = devices
         self._searched_for_devices = set[str]()
         """Transcripts beside which files of other devices were searched"""
 
-    def add(self, turns: Iterable[Turn], *, once: bool = False) -> list[Added]:
+    def add(
+        self,
+        turns: Iterable[Turn],
+        *,
+        once: bool = False,
+    ) -> list[Added]:
         """Appends turns to their transcripts; they are on the disk when this returns.
 
         With `once`, it omits turns whose ids are recorded already. Raises UsageError,
@@ -73,7 +83,10 @@ class Transcripts:
         return [added for added in additions if added is not None]
 
     def of(
-        self, scope: str, first: date | None = None, last: date | None = None
+        self,
+        scope: str,
+        first: date | None = None,
+        last: date | None = None,
     ) -> list[Turn]:
         """Returns the turns of a scope in the order of time; `first` and `last` are included."""
         return union_of_turns(self._read(self._paths(scope, first, last)))
@@ -110,13 +123,22 @@ class Transcripts:
             logs[path] = signature, tuple(read_turns(raw))
         return logs
 
-    def in_place(self, user: str, channel: str, first: date, last: date) -> list[Turn]:
+    def in_place(
+        self,
+        user: str,
+        channel: str,
+        first: date,
+        last: date,
+    ) -> list[Turn]:
         """Returns the turns of these days in the transcript of a channel, else of a person."""
         place = self._layout.place(self._place_of(user, channel, first))
         return self.of(place.scope, first, last) if place else []
 
     def since(
-        self, scope: str, after: str | None = None, until: datetime | None = None
+        self,
+        scope: str,
+        after: str | None = None,
+        until: datetime | None = None,
     ) -> list[Turn]:
         """Returns the turns after the one with this id, up to a moment, in the order of time.
 
@@ -129,7 +151,13 @@ class Transcripts:
         start = ids.index(after) + 1 if after in ids else 0
         return [turn for turn in turns[start:] if until is None or turn.at <= until]
 
-    def _append(self, path: str, turns: Sequence[Turn], *, once: bool) -> Added | None:
+    def _append(
+        self,
+        path: str,
+        turns: Sequence[Turn],
+        *,
+        once: bool,
+    ) -> Added | None:
         own = self._file_of(path)
         # Fault: a host sends a turn again after a lost answer.
         if once:
@@ -146,7 +174,11 @@ class Transcripts:
             raise TurnNotRecorded(own, error.strerror or str(error)) from None
         return Added(own, tuple(turns), appended)
 
-    def _new_turns(self, path: str, turns: Sequence[Turn]) -> list[Turn]:
+    def _new_turns(
+        self,
+        path: str,
+        turns: Sequence[Turn],
+    ) -> list[Turn]:
         """Returns the turns that no transcript of the day has, each id once."""
         # Fault: a turn of a retry may be in the file of another device by now.
         recorded = union_of_turns(self._read(self._beside(path)))
@@ -168,7 +200,12 @@ class Transcripts:
             refuse_twin(turn.user, Path(self._folder.root), self._layout)
         return path
 
-    def _place_of(self, user: str, channel: str, day: date) -> str:
+    def _place_of(
+        self,
+        user: str,
+        channel: str,
+        day: date,
+    ) -> str:
         has_people = os.path.isdir(Path(self._folder.root, "Users"))
         is_workspace = user == self._layout.user and not has_people
         return transcript_path(

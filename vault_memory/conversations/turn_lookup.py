@@ -80,7 +80,11 @@ class TurnLookup:
             for turn in reversed(self._read(path)):
                 yield turn.id
 
-    def _may_see(self, place: Place, turn: Turn) -> bool:
+    def _may_see(
+        self,
+        place: Place,
+        turn: Turn,
+    ) -> bool:
         if place.scope in self._scopes:
             return True
         # Fault: the bot's answers and the words of others in a channel are not the person's own.
@@ -176,7 +180,11 @@ class TurnLookup:
             self._turns[path] = tuple(read_turns(raw))
         return self._turns[path]
 
-    def _why_gone(self, turn_id: str, now: datetime) -> str:
+    def _why_gone(
+        self,
+        turn_id: str,
+        now: datetime,
+    ) -> str:
         """Returns why a turn is gone. It says nothing of transcripts that are not open."""
         moment = time_of_id(turn_id)
         if moment is None:

@@ -33,7 +33,11 @@ class DaemonRefused(VaultMemoryError):
         return self._error
 
 
-def ask(path: Path, call: str, arguments: Mapping[str, Any]) -> dict[str, Any] | None:
+def ask(
+    path: Path,
+    call: str,
+    arguments: Mapping[str, Any],
+) -> dict[str, Any] | None:
     """Returns the answer of the daemon behind the socket at `path`; None without a daemon.
 
     Raises DaemonRefused.

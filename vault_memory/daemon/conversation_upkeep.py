@@ -24,7 +24,11 @@ RETRY_SECONDS = 5.0
 class ConversationUpkeep:
     """Checks the drop folder after an event, and periodically. Failures do not affect search."""
 
-    def __init__(self, memory: VaultMemory, wake: Callable[[], None]) -> None:
+    def __init__(
+        self,
+        memory: VaultMemory,
+        wake: Callable[[], None],
+    ) -> None:
         self._memory = memory
         self._next_look = 0.0
         self._not_before = 0.0

@@ -32,7 +32,11 @@ class EditRequests:
 
     # With one connection for all, a hook would wait for an op that waits for a note.
 
-    def __init__(self, memory: "VaultMemory", more: Mapping[str, MemoryCall]) -> None:
+    def __init__(
+        self,
+        memory: "VaultMemory",
+        more: Mapping[str, MemoryCall],
+    ) -> None:
         self._origin = memory
         self._calls: dict[str, MemoryCall] = {"apply": _apply, **more}
         self._config = _stamp(memory.vault.config_file)
@@ -91,7 +95,10 @@ class EditRequests:
             )
 
 
-def _apply(memory: "VaultMemory", arguments: Mapping[str, Any]) -> "EditJson":
+def _apply(
+    memory: "VaultMemory",
+    arguments: Mapping[str, Any],
+) -> "EditJson":
     call = read_request.read(arguments, EditCall, "apply")
     edit = memory.apply(
         call.note,

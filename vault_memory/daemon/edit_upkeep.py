@@ -101,7 +101,11 @@ class EditUpkeep:
         """Plans a check of all INBOX pages, since changes may have been missed."""
         self._are_all_pages_due = True
 
-    def is_by_person(self, path: str, revision: str) -> bool:
+    def is_by_person(
+        self,
+        path: str,
+        revision: str,
+    ) -> bool:
         """Whether a person wrote this version. Of a version of ours, its writer gave notice."""
         try:
             return not self._memory.edits.is_ours(path, revision)

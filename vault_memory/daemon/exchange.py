@@ -28,7 +28,10 @@ class NotAnswered(Exception):
 
 
 def exchange(
-    path: str, call: str, arguments: "Mapping[str, Any]", seconds: float
+    path: str,
+    call: str,
+    arguments: "Mapping[str, Any]",
+    seconds: float,
 ) -> "Any":
     """Returns the answer of the daemon behind the socket at `path`; None without such a daemon.
 
@@ -62,7 +65,10 @@ def exchange(
         connection.close()
 
 
-def _connect(connection: "socket", path: str) -> None:
+def _connect(
+    connection: "socket",
+    path: str,
+) -> None:
     if len(os.fsencode(path)) <= LONGEST_NAME:
         connection.connect(path)
         return
@@ -75,7 +81,10 @@ def _connect(connection: "socket", path: str) -> None:
         os.close(fd)
 
 
-def _answer_to(connection: "socket", request: bytes) -> "Any":
+def _answer_to(
+    connection: "socket",
+    request: bytes,
+) -> "Any":
     received = []
     try:
         connection.sendall(request)

@@ -44,7 +44,11 @@ class Calls:
                 hint="ask again, or without it",
             )
 
-    def _mark_stale(self, freshness: "FreshnessJson", notes: Iterable[str]) -> None:
+    def _mark_stale(
+        self,
+        freshness: "FreshnessJson",
+        notes: Iterable[str],
+    ) -> None:
         """Names these notes as stale while the vault cannot be read."""
         if self._daemon.trouble:
             stale = {*freshness["stale_files"], *notes}

@@ -83,7 +83,13 @@ class LargeNotes:
         """Whether the loop should take its next turn at once."""
         return bool(self._writing) or not self._answers.empty()
 
-    def put(self, note: Note, place: Place, state: State, read_ns: int) -> None:
+    def put(
+        self,
+        note: Note,
+        place: Place,
+        state: State,
+        read_ns: int,
+    ) -> None:
         """Plans to index a note."""
         previous = self._requests.get(note.path)
         request = ReadRequest(note, place, state, read_ns)
@@ -99,7 +105,11 @@ class LargeNotes:
             )
             self._thread.start()
 
-    def remove(self, index: Index, path: str) -> bool:
+    def remove(
+        self,
+        index: Index,
+        path: str,
+    ) -> bool:
         """Plans to remove a note from the index. False for a small note: remove it at once."""
         self.forget(path)
         if index.chunk_count(path) <= SLICE:

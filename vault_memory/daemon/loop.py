@@ -116,7 +116,11 @@ class Daemon:
                 self.watcher.stop()
                 self._conversation_upkeep.close()
 
-    def _serve(self, lock: DaemonLock, ready: Callable[[], None]) -> None:
+    def _serve(
+        self,
+        lock: DaemonLock,
+        ready: Callable[[], None],
+    ) -> None:
         """Starts the threads, and takes turns until `stop`."""
         self.memory.vault.indexing.index()
         self._embedding = Embedding(self.memory.fork())
@@ -227,7 +231,13 @@ class Daemon:
             return ("",)
         return tuple(hints.subtrees)
 
-    def _take_event(self, path: str, now: float, *, closed: bool) -> None:
+    def _take_event(
+        self,
+        path: str,
+        now: float,
+        *,
+        closed: bool,
+    ) -> None:
         event = NoteEvent.of(path, self.memory.layout)
         self._edit_upkeep.heard(event)
         self._stamps.heard(event)
@@ -236,7 +246,12 @@ class Daemon:
 
     # --- Scans ---
 
-    def _rescan(self, within: tuple[str, ...] = ("",), *, sweep: bool = False) -> None:
+    def _rescan(
+        self,
+        within: tuple[str, ...] = ("",),
+        *,
+        sweep: bool = False,
+    ) -> None:
         """Scans folders or notes at once; `sweep` when a sweep named them. Raises Stopping."""
         started = time.perf_counter()
         index = self.memory.vault.indexing.index()
@@ -289,7 +304,11 @@ class Daemon:
         elif findings.suspects:
             self._rescan(tuple(findings.suspects), sweep=True)
 
-    def tell_progress(self, completed: int, total: int) -> None:
+    def tell_progress(
+        self,
+        completed: int,
+        total: int,
+    ) -> None:
         """Reports the progress of a scan to the service manager. Raises Stopping."""
         if self._stop.is_made():
             raise Stopping

@@ -68,7 +68,10 @@ def context(
     )
 
 
-def all_scopes(memory: "VaultMemory", progress: "Progress | None" = None) -> list[str]:
+def all_scopes(
+    memory: "VaultMemory",
+    progress: "Progress | None" = None,
+) -> list[str]:
     """The names of all scopes of the vault, from its daemon when one runs."""
     try:
         answer = ask(memory.vault.state.socket, "scopes", {})
@@ -83,7 +86,10 @@ def all_scopes(memory: "VaultMemory", progress: "Progress | None" = None) -> lis
     return memory.scopes()
 
 
-def _changed(options: NamedTuple, defaults: NamedTuple) -> dict[str, Any]:
+def _changed(
+    options: NamedTuple,
+    defaults: NamedTuple,
+) -> dict[str, Any]:
     """The options that differ from the defaults, as JSON. An empty text is no option."""
     return {
         name: _as_json(value)
@@ -131,7 +137,10 @@ def _ask(
     return answer
 
 
-def without_daemon(memory: "VaultMemory", reason: str = "no daemon") -> None:
+def without_daemon(
+    memory: "VaultMemory",
+    reason: str = "no daemon",
+) -> None:
     """Say why vectors take no part: a short-lived command loads no model unless it is asked to."""
     if memory.vault.semantic.embedder is None:
         memory.vault.semantic.reason = reason

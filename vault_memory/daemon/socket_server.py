@@ -32,7 +32,11 @@ Call = Callable[[Mapping[str, Any]], Mapping[str, Any]]
 class SocketServer:
     """Listens until it is closed. Each client has a thread for its one request."""
 
-    def __init__(self, path: Path, calls: Mapping[str, Call]) -> None:
+    def __init__(
+        self,
+        path: Path,
+        calls: Mapping[str, Call],
+    ) -> None:
         self.path = path
         self._calls = calls
         self._closed = threading.Event()

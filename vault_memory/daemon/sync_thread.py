@@ -197,14 +197,20 @@ class Syncing:
         return self._backoff, self._path_backoff
 
     def _pass(
-        self, pace: "SyncBackoff", path_backoff: "PathBackoff", lists_server: bool
+        self,
+        pace: "SyncBackoff",
+        path_backoff: "PathBackoff",
+        lists_server: bool,
     ) -> "PassReport":
         """Makes a pass.
 
         Raises Locked while another process syncs, and Ending at the end of the daemon.
         """
 
-        def report_progress(finished: int, total: int) -> None:
+        def report_progress(
+            finished: int,
+            total: int,
+        ) -> None:
             if self._stop.is_set():
                 raise Ending
             if total > 1:
@@ -228,7 +234,11 @@ class Syncing:
                 self._memory.edits.process_due(now)
             return report
 
-    def _note(self, report: "PassReport", pace: "SyncBackoff") -> None:
+    def _note(
+        self,
+        report: "PassReport",
+        pace: "SyncBackoff",
+    ) -> None:
         remarks = connection.held_of(report)
         reason = remarks[0].reason if remarks else ""
         if remarks and reason != self._standing.reason:
@@ -252,7 +262,11 @@ class Syncing:
             next_try=_moment_of(pace.next()[0]),
         )
 
-    def _note_failure(self, error: Exception, pace: "SyncBackoff") -> None:
+    def _note_failure(
+        self,
+        error: Exception,
+        pace: "SyncBackoff",
+    ) -> None:
         waiting = self._count_waiting()
         self._memory.sync.close()
         pace.failed(error, time.monotonic())

@@ -24,7 +24,11 @@ class DatabaseUnwritable(VaultMemoryError):
     exit_code = 75
     http_status = 503
 
-    def __init__(self, database: str, reason: str) -> None:
+    def __init__(
+        self,
+        database: str,
+        reason: str,
+    ) -> None:
         super().__init__(
             f"{database} cannot be written now: {reason}",
             hint=WRITE_HINTS[reason],
@@ -87,7 +91,11 @@ def connect(
     return connection
 
 
-def _open_error(path: Path | str, error: apsw.Error, hint: str) -> VaultMemoryError:
+def _open_error(
+    path: Path | str,
+    error: apsw.Error,
+    hint: str,
+) -> VaultMemoryError:
     """Return the error of the program for an error of SQLite while opening a file."""
     message = f"the database `{path}` cannot be opened: {error}"
     if is_damage(error):

@@ -56,7 +56,10 @@ def tables(connection: Connection) -> list[str]:
     )
 
 
-def rows(connection: Connection, table: str) -> list[dict[str, Any]]:
+def rows(
+    connection: Connection,
+    table: str,
+) -> list[dict[str, Any]]:
     """Return the rows of a table by column. Raises ForeignDatabase when they cannot be read."""
     try:
         names = columns(connection, table)
@@ -71,7 +74,10 @@ def rows(connection: Connection, table: str) -> list[dict[str, Any]]:
         ) from None
 
 
-def columns(connection: Connection, table: str) -> list[str]:
+def columns(
+    connection: Connection,
+    table: str,
+) -> list[str]:
     """Return the names of the columns of a table, in their order."""
     query = "SELECT name FROM pragma_table_xinfo(?) WHERE hidden = 0 ORDER BY cid"
     return [name for (name,) in connection.execute(query, (table,))]

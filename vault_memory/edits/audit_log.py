@@ -57,7 +57,11 @@ class ReadLog(NamedTuple):
 class AuditLog(Devices):
     """The records of all notes. Lines that are no records are skipped."""
 
-    def __init__(self, folder: Folder, state: Path) -> None:
+    def __init__(
+        self,
+        folder: Folder,
+        state: Path,
+    ) -> None:
         super().__init__(state)
         self._folder = folder
         self._folders = AuditFolders(folder.root)
@@ -88,7 +92,11 @@ class AuditLog(Devices):
         """Returns the records of all notes, the oldest first."""
         return self._union(self._paths())
 
-    def latest(self, note: str, limit: int) -> tuple[Record, ...]:
+    def latest(
+        self,
+        note: str,
+        limit: int,
+    ) -> tuple[Record, ...]:
         """Returns the last records of one note, the oldest of them first.
 
         With one device, only the end of its file is read.
@@ -150,7 +158,11 @@ class AuditLog(Devices):
                 return record
         return None
 
-    def _newest(self, note: str, device: str) -> Iterator[Record]:
+    def _newest(
+        self,
+        note: str,
+        device: str,
+    ) -> Iterator[Record]:
         """Yields the recent records of a note, the newest first; this device's own file comes first."""
         if note in self._loaded:
             yield from reversed(self._loaded[note])
@@ -174,7 +186,11 @@ class AuditLog(Devices):
             if record is not None:
                 yield record
 
-    def held(self, record_id: str, note: str) -> Record | None:
+    def held(
+        self,
+        record_id: str,
+        note: str,
+    ) -> Record | None:
         """Returns a record that the files of the note already have, or None."""
         if note in self._loaded:
             loaded = self._loaded[note]
@@ -244,7 +260,10 @@ class AuditLog(Devices):
             yield stream
 
 
-def _find_record(stream: BinaryIO, record_id: str) -> Record | None:
+def _find_record(
+    stream: BinaryIO,
+    record_id: str,
+) -> Record | None:
     # Most lines have another id, and need not be parsed.
     marker = f'"id":"{record_id}"'.encode()
     for line in lines_from_end(stream):
@@ -254,7 +273,10 @@ def _find_record(stream: BinaryIO, record_id: str) -> Record | None:
     return None
 
 
-def _begins_with(stream: BinaryIO, log: ReadLog) -> bool:
+def _begins_with(
+    stream: BinaryIO,
+    log: ReadLog,
+) -> bool:
     """Whether a file still begins with the cached lines. The stream is then at their end."""
     digest = sha256()
     remaining = log.length
@@ -267,7 +289,11 @@ def _begins_with(stream: BinaryIO, log: ReadLog) -> bool:
     return digest.digest() == log.digest.digest()
 
 
-def _read_on(stream: BinaryIO, note: str, log: ReadLog) -> tuple[ReadLog, list[Record]]:
+def _read_on(
+    stream: BinaryIO,
+    note: str,
+    log: ReadLog,
+) -> tuple[ReadLog, list[Record]]:
     """Returns the log with its new lines, and the record of a last line without its newline.
 
     Such a line may still grow, so it is not cached.
@@ -291,7 +317,10 @@ def _read_on(stream: BinaryIO, note: str, log: ReadLog) -> tuple[ReadLog, list[R
     return ReadLog(length, digest, records), torn
 
 
-def _placed(record: Record, note: str) -> Record:
+def _placed(
+    record: Record,
+    note: str,
+) -> Record:
     """Returns the record under the name of the note beside which its file is.
 
     A person may have moved the note together with its audit file.

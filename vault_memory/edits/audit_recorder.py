@@ -56,12 +56,21 @@ class AuditRecorder:
         self._newest: dict[str, str] = {}
         """id of the newest record that a plan of this transaction used, by note"""
 
-    def start(self, command: EditCommand, plan: EditPlan, state: NoteState) -> None:
+    def start(
+        self,
+        command: EditCommand,
+        plan: EditPlan,
+        state: NoteState,
+    ) -> None:
         """Remembers the plan that is about to be written, made from this state of the note."""
         self._plans[command.id] = [(state.revision, plan)]
         self._recorded[command.id] = state.loaded.recorded
 
-    def revise(self, command: EditCommand, plan: EditPlan) -> None:
+    def revise(
+        self,
+        command: EditCommand,
+        plan: EditPlan,
+    ) -> None:
         """Remembers the plan on a newer text of the note."""
         revision = None if plan.before is None else revision_of(plan.before)
         self._plans.setdefault(command.id, []).append((revision, plan))
@@ -83,7 +92,9 @@ class AuditRecorder:
         return self.record_all(writer, writer.finished())
 
     def record_all(
-        self, writer: Writer, writes: Iterable[PendingWrite]
+        self,
+        writer: Writer,
+        writes: Iterable[PendingWrite],
     ) -> dict[str, Record]:
         """Writes the records of these finished writes. Returns the new records by command id."""
         records: dict[str, Record] = {}
@@ -169,7 +180,11 @@ class AuditRecorder:
         self._inbox.clear(record)
         self._listeners.tell(record)
 
-    def _note_gap(self, command: EditCommand, writer: Writer) -> None:
+    def _note_gap(
+        self,
+        command: EditCommand,
+        writer: Writer,
+    ) -> None:
         recorded = self._recorded.get(command.id)
         if recorded is None:
             recorded = writer.journal.recorded_of(command.note)
@@ -177,7 +192,10 @@ class AuditRecorder:
             note_gap(writer, self._trail, command.note, recorded)
 
     def _record_of(
-        self, command: EditCommand, write: PendingWrite, earlier: Records | None = None
+        self,
+        command: EditCommand,
+        write: PendingWrite,
+        earlier: Records | None = None,
     ) -> Record:
         """Returns the record of a write; `earlier` are the records before it, by default those of the audit log."""
         plan = self._find_plan(command, write)
@@ -186,7 +204,11 @@ class AuditRecorder:
             plan = plan_again(command, write, self.inputs, records)
         return record_of(command, write, plan, self.inputs)
 
-    def _find_plan(self, command: EditCommand, write: PendingWrite) -> EditPlan | None:
+    def _find_plan(
+        self,
+        command: EditCommand,
+        write: PendingWrite,
+    ) -> EditPlan | None:
         """Returns the newest plan of this transaction for the text that was replaced."""
         for revision, plan in reversed(self._plans.get(command.id, ())):
             if revision == write.expected:

@@ -24,7 +24,11 @@ LATEST = 64
 """How many notes, those with the newest records, are checked whenever a journal is opened"""
 
 
-def after_opening(writer: Writer, audit_log: AuditLog, folder: Folder) -> None:
+def after_opening(
+    writer: Writer,
+    audit_log: AuditLog,
+    folder: Folder,
+) -> None:
     """Adopts the vault if the journal is older than it. Changes no file.
 
     The notes with the newest records suffice as a rule; any other is checked before a save of it is judged.
@@ -72,7 +76,11 @@ def adopt_newer_vault(
     return True
 
 
-def adopt_salvaged(writer: Writer, folder: Folder, now: datetime) -> None:
+def adopt_salvaged(
+    writer: Writer,
+    folder: Folder,
+    now: datetime,
+) -> None:
     """Adopts the notes as they are, after only a part of a damaged journal could be read.
 
     The newest versions may be missing. Compared with older ones, a person's save would look as if it had deleted lines
@@ -83,7 +91,11 @@ def adopt_salvaged(writer: Writer, folder: Folder, now: datetime) -> None:
         writer.journal.trust_again()
 
 
-def drop_done(writer: Writer, audit_log: AuditLog, now: datetime) -> None:
+def drop_done(
+    writer: Writer,
+    audit_log: AuditLog,
+    now: datetime,
+) -> None:
     """Discards the pending writes that the audit log has as done."""
     for write in writer.recovered(now):
         command = EditCommand.read(write.record)
@@ -96,7 +108,10 @@ def drop_done(writer: Writer, audit_log: AuditLog, now: datetime) -> None:
             writer.discard(write.op_id)
 
 
-def gaps(writer: Writer, audit_log: AuditLog) -> dict[str, int]:
+def gaps(
+    writer: Writer,
+    audit_log: AuditLog,
+) -> dict[str, int]:
     """Returns the notes with gaps in their audit log, each with how many of its lines are no records."""
     bad_lines = {note: count for note, count in audit_log.bad_lines().items() if count}
     incomplete = {
@@ -108,7 +123,10 @@ def gaps(writer: Writer, audit_log: AuditLog) -> dict[str, int]:
     return bad_lines | {note: bad_lines.get(note, 0) for note in incomplete}
 
 
-def reverted_notes(snapshots: Snapshots, live: Mapping[str, str]) -> dict[str, str]:
+def reverted_notes(
+    snapshots: Snapshots,
+    live: Mapping[str, str],
+) -> dict[str, str]:
     """Returns the notes that have an older version again, each with the revision of the newer one.
 
     `live` has the present revisions.
@@ -127,7 +145,12 @@ def reverted_notes(snapshots: Snapshots, live: Mapping[str, str]) -> dict[str, s
     return reverted
 
 
-def note_gap(writer: Writer, audit_log: AuditLog, note: str, record_id: str) -> None:
+def note_gap(
+    writer: Writer,
+    audit_log: AuditLog,
+    note: str,
+    record_id: str,
+) -> None:
     """Remembers a gap, if the record before the one to be added is missing from the audit log.
 
     `record_id` is the id of the last record that was safe there.
@@ -146,7 +169,10 @@ def note_gap(writer: Writer, audit_log: AuditLog, note: str, record_id: str) -> 
 
 
 def _has_newer_records(
-    writer: Writer, audit_log: AuditLog, note: str, record_id: str
+    writer: Writer,
+    audit_log: AuditLog,
+    note: str,
+    record_id: str,
 ) -> bool:
     """Whether the audit log goes on after the last record that the journal knows, with unknown texts."""
     last = audit_log.last_own(note)
@@ -161,7 +187,10 @@ def _has_newer_records(
     return audit_log.held(record_id, note) is not None
 
 
-def _texts(writer: Writer, folder: Folder) -> Iterator[tuple[str, bytes]]:
+def _texts(
+    writer: Writer,
+    folder: Folder,
+) -> Iterator[tuple[str, bytes]]:
     """Yields the notes that have stored versions, as they are now."""
     for path in writer.snapshots.paths():
         try:

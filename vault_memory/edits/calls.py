@@ -195,7 +195,11 @@ class EditCalls:
             return self.execute(command, moment, expected=expected, dry_run=dry_run)
 
     def undo(
-        self, record_id: str, *, dry_run: bool = False, now: datetime | None = None
+        self,
+        record_id: str,
+        *,
+        dry_run: bool = False,
+        now: datetime | None = None,
     ) -> "Edit":
         """Take back what one audit record did, as a new record, which can be taken back too.
 
@@ -412,7 +416,12 @@ class EditCalls:
             logger.info("%s (%.0f ms)", edit.summary, milliseconds)
         return edit
 
-    def owner_words(self, note: str, source: Source, ask: object) -> tuple[str, ...]:
+    def owner_words(
+        self,
+        note: str,
+        source: Source,
+        ask: object,
+    ) -> tuple[str, ...]:
         """What the owner of a note said in open sessions; a tool may write a standing rule from it alone."""
         return self._owner_words(note, ask) if source == "tool" else ()
 

@@ -246,7 +246,9 @@ class EditCommand:
         return frozenset(decision.proposal_id for decision in self.action.decisions)
 
     def with_provenance(
-        self, origin: str, owner_words: tuple[str, ...] = ()
+        self,
+        origin: str,
+        owner_words: tuple[str, ...] = (),
     ) -> "EditCommand":
         """Returns the command with the speaker that it goes back to, and the keys of what the owner said."""
         return replace(self, origin=origin, owner_words=owner_words)

@@ -87,7 +87,11 @@ class ConflictCalls:
         )
 
     def take(
-        self, copy_id: str, *, dry_run: bool = False, now: datetime | None = None
+        self,
+        copy_id: str,
+        *,
+        dry_run: bool = False,
+        now: datetime | None = None,
     ) -> "list[ResolvedConflict]":
         """Replace a note's text with its copy's; the replaced text stays in the history. Raises UnclearId."""
         moment = aware(now)
@@ -96,7 +100,11 @@ class ConflictCalls:
         )
 
     def discard(
-        self, ids: Sequence[str], *, dry_run: bool = False, now: datetime | None = None
+        self,
+        ids: Sequence[str],
+        *,
+        dry_run: bool = False,
+        now: datetime | None = None,
     ) -> "list[ResolvedConflict]":
         """Move copies to the trash as they are; the trash keeps them for 30 days. Raises UnclearId."""
         moment = aware(now)
@@ -105,7 +113,10 @@ class ConflictCalls:
         )
 
     def settle(
-        self, now: datetime | None = None, *, among: Collection[str] | None = None
+        self,
+        now: datetime | None = None,
+        *,
+        among: Collection[str] | None = None,
     ) -> "list[ResolvedConflict]":
         """Resolve the copies that need no person: those without new text, and those that merge cleanly.
 
@@ -132,7 +143,12 @@ class ConflictCalls:
                 for entry in writer.thrown()
             ]
 
-    def untrash(self, thrown_id: str, *, now: datetime | None = None) -> "ThrownNote":
+    def untrash(
+        self,
+        thrown_id: str,
+        *,
+        now: datetime | None = None,
+    ) -> "ThrownNote":
         """Restore a note from the trash, beside the note that has its name now, if any. Raises UnclearId."""
         thrown = {entry.id: entry for entry in self.trash()}
         match = note_items.resolve(thrown_id, thrown)

@@ -27,11 +27,20 @@ class Verdicts:
     def __init__(self, writer: Writer) -> None:
         self._journal = writer.journal
 
-    def is_conflict(self, note: str, revision: str) -> bool:
+    def is_conflict(
+        self,
+        note: str,
+        revision: str,
+    ) -> bool:
         """Whether a copy with these bytes was called a conflict before."""
         return self._journal.state(_name(note, revision)) is not None
 
-    def call_conflict(self, note: str, revision: str, now: datetime) -> None:
+    def call_conflict(
+        self,
+        note: str,
+        revision: str,
+        now: datetime,
+    ) -> None:
         """Remembers that a person has to resolve a copy with these bytes. A failing journal is logged."""
         name = _name(note, revision)
         try:
@@ -52,5 +61,8 @@ class Verdicts:
             )
 
 
-def _name(note: str, revision: str) -> str:
+def _name(
+    note: str,
+    revision: str,
+) -> str:
     return PREFIX + sha256(f"{note}\0{revision}".encode()).hexdigest()

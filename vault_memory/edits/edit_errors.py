@@ -11,7 +11,12 @@ class NoteChanged(VaultError):
     exit_code = 5
     http_status = 409
 
-    def __init__(self, path: str, expected: str, found: str | None) -> None:
+    def __init__(
+        self,
+        path: str,
+        expected: str,
+        found: str | None,
+    ) -> None:
         super().__init__(
             f"`{path}` changed since it was read",
             hint="read it again and retry, or add `--merge` to apply the ops to the newer text",
@@ -24,7 +29,11 @@ class NoteChanged(VaultError):
 class NotCurated(UsageError):
     """The file is not a note that ops may change: a transcript, an audit log, the persona, or no memory at all."""
 
-    def __init__(self, path: str, kind: str) -> None:
+    def __init__(
+        self,
+        path: str,
+        kind: str,
+    ) -> None:
         about = f"it is kept as {kind}" if kind else "no layout names it as memory"
         super().__init__(
             f"`{path}` is not a note that ops may change: {about}",
@@ -37,7 +46,11 @@ class UnclearId(UsageError):
     """The id or revision matches nothing, or several things; nothing was changed."""
 
     def __init__(
-        self, kind: str, start: str, candidates: Sequence[str], hint: str
+        self,
+        kind: str,
+        start: str,
+        candidates: Sequence[str],
+        hint: str,
     ) -> None:
         message = f"there is no {kind} {start!r}"
         if candidates:
@@ -59,7 +72,11 @@ class TurnNotRecorded(VaultError):
     exit_code = 75
     http_status = 503
 
-    def __init__(self, path: str, reason: str) -> None:
+    def __init__(
+        self,
+        path: str,
+        reason: str,
+    ) -> None:
         super().__init__(
             f"`{path}` cannot be written: {reason}",
             hint="make sure that the disk is not full or read-only and try again, or put it into the drop folder",
@@ -74,7 +91,11 @@ class NotRecorded(VaultError):
     exit_code = 75
     http_status = 503
 
-    def __init__(self, path: str, reason: str) -> None:
+    def __init__(
+        self,
+        path: str,
+        reason: str,
+    ) -> None:
         super().__init__(
             f"the audit of `{path}` cannot be written: {reason}",
             hint="make sure that the disk is not full or read-only, and try again",

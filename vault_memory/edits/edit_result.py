@@ -74,7 +74,11 @@ class Edit:
         return self.before != self.after
 
 
-def edit_of(record: Record, *, recorded: bool) -> Edit:
+def edit_of(
+    record: Record,
+    *,
+    recorded: bool,
+) -> Edit:
     """Returns the result that a record tells; `recorded` when the audit log has the record."""
     # JSON holds the ops that it lacks a form for in another one.
     rejected: Any = record.as_json()["rejected"] if record.rejected else ()
@@ -102,7 +106,10 @@ def edit_of(record: Record, *, recorded: bool) -> Edit:
 
 
 def pending_of(
-    plan: EditPlan, command: EditCommand, reason: str, explanation: str
+    plan: EditPlan,
+    command: EditCommand,
+    reason: str,
+    explanation: str,
 ) -> Edit:
     """Returns the result of a command whose write waits, with the reason."""
     edit = edit_of(plan.record(command, plan.after), recorded=False)

@@ -106,7 +106,11 @@ class Inbox:
         if record.proposed:
             self._remove_decided(self.page_of(record.note), record.ts, record.proposed)
 
-    def carry_out(self, page: str, now: datetime) -> bool:
+    def carry_out(
+        self,
+        page: str,
+        now: datetime,
+    ) -> bool:
         """Carries out what a person decided on a page. False when it was saved just now: call again later."""
         note = self._read(page)
         # Fault (A3): in half a save, lines seem to be deleted. Each would count as a
@@ -133,7 +137,11 @@ class Inbox:
         self._catch_up(page, note, unseen, now)
         return True
 
-    def review(self, note: str, now: datetime) -> None:
+    def review(
+        self,
+        note: str,
+        now: datetime,
+    ) -> None:
         """Strikes through the open proposals that no longer fit a changed note."""
         proposals = proposals_of(self._trail.of(note)).values()
         waiting = [proposal for proposal in proposals if proposal.state == "open"]
@@ -207,13 +215,21 @@ class Inbox:
             elif self._is_expired(proposal, now):
                 self.decide(proposal, "expired", now, EXPIRED, patient=False)
 
-    def _is_expired(self, proposal: Proposal, now: datetime) -> bool:
+    def _is_expired(
+        self,
+        proposal: Proposal,
+        now: datetime,
+    ) -> bool:
         # Fault (B50): a clock that jumped ahead makes every proposal look old.
         return inbox_page.expired(
             proposal, now
         ) and self._writer().clock_is_trustworthy(now)
 
-    def _page_in(self, folder: str, scope: str) -> str:
+    def _page_in(
+        self,
+        folder: str,
+        scope: str,
+    ) -> str:
         """Returns the page of a scope in this folder, or an empty string."""
         for name in PAGE_NAMES:
             page = f"{folder}/{name}" if folder else name
@@ -222,7 +238,12 @@ class Inbox:
                 return page
         return ""
 
-    def _was_shown(self, page: str, proposal_id: str, note: Note | None) -> bool:
+    def _was_shown(
+        self,
+        page: str,
+        proposal_id: str,
+        note: Note | None,
+    ) -> bool:
         """Whether the page has a proposal, or had it in an earlier version."""
         marker = proposal_id.encode()
         if note is not None and marker in note.raw:
@@ -241,7 +262,11 @@ class Inbox:
             return None
 
     def _catch_up(
-        self, page: str, note: Note | None, unseen: Sequence[Proposal], now: datetime
+        self,
+        page: str,
+        note: Note | None,
+        unseen: Sequence[Proposal],
+        now: datetime,
     ) -> None:
         """Brings a page up to date with the audit log: a process may have died between a record and its page."""
         ts = now.isoformat()
@@ -256,7 +281,10 @@ class Inbox:
             self._remove_decided(page, ts, on_page)
 
     def _remove_decided(
-        self, page: str, ts: str, proposals: Iterable[Proposal]
+        self,
+        page: str,
+        ts: str,
+        proposals: Iterable[Proposal],
     ) -> None:
         decided_ids: list[str] = []
         obsolete: dict[str, str] = {}
@@ -273,7 +301,12 @@ class Inbox:
         if decided_ids or obsolete:
             self._write(page, ts, change)
 
-    def _write(self, page: str, ts: str, change: Callable[[bytes], bytes]) -> None:
+    def _write(
+        self,
+        page: str,
+        ts: str,
+        change: Callable[[bytes], bytes],
+    ) -> None:
         """Changes a page like any note: on top of what a person saves meanwhile, and later when it is in use."""
         if not page:
             return
@@ -295,7 +328,10 @@ class Inbox:
             logger.warning("%s does not show what waits: %s", page, error.message)
 
 
-def _was_just_changed(note: Note, now: datetime) -> bool:
+def _was_just_changed(
+    note: Note,
+    now: datetime,
+) -> bool:
     age = now.timestamp() - note.stat.ctime_ns / 1e9
     # Fault (B50): after the clock was set back, the page seems to come from the future.
     # It must not wait for that moment.

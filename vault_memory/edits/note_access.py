@@ -61,12 +61,21 @@ class NoteAccess:
     """Reads the notes of one vault that commands may change."""
 
     def __init__(
-        self, folder: Folder, layout: Layout, trail: AuditLog, files: Files
+        self,
+        folder: Folder,
+        layout: Layout,
+        trail: AuditLog,
+        files: Files,
     ) -> None:
         self.files = files
         self._folder, self._layout, self._trail = folder, layout, trail
 
-    def place(self, path: str, *, persona: bool = False) -> Place:
+    def place(
+        self,
+        path: str,
+        *,
+        persona: bool = False,
+    ) -> Place:
         """Returns the kind and scope of a note. Raises NotCurated, BadPath."""
         place = self._layout.place(inside(path))
         if place is None:
@@ -89,7 +98,12 @@ class NoteAccess:
         self.place(path, persona=True)
         return self._read(self.real(path))
 
-    def load(self, path: str, kind: str, writer: Writer) -> NoteState:
+    def load(
+        self,
+        path: str,
+        kind: str,
+        writer: Writer,
+    ) -> NoteState:
         """Returns a note of this kind for an edit, also through a link. Raises NotCurated, NoteUnreadable."""
         if kind not in CURATED and kind != PERSONA:
             raise NotCurated(path, kind)
@@ -110,7 +124,11 @@ class NoteAccess:
         return os.path.isdir(os.path.join(self._folder.root, folder))
 
     def wait_for_complete_save(
-        self, command: EditCommand, state: NoteState, writer: Writer, now: datetime
+        self,
+        command: EditCommand,
+        state: NoteState,
+        writer: Writer,
+        now: datetime,
     ) -> NoteState:
         """Returns the note to plan on, after a short wait for a save that is under way."""
         if not self._may_be_mid_save(command.note, state):
@@ -126,7 +144,11 @@ class NoteAccess:
                 return newer
         return state
 
-    def _may_be_mid_save(self, path: str, state: NoteState) -> bool:
+    def _may_be_mid_save(
+        self,
+        path: str,
+        state: NoteState,
+    ) -> bool:
         """Whether an absent or empty note had a text before, or a note is new and empty."""
         has_versions = state.loaded.head is not None
         if state.note is None:
@@ -140,7 +162,9 @@ class NoteAccess:
 
 
 def complete_version(
-    state: NoteState, snapshots: Snapshots, now: datetime
+    state: NoteState,
+    snapshots: Snapshots,
+    now: datetime,
 ) -> NoteState:
     """Returns the version before a note that is half a save; the writer merges the other half."""
     note, head = state.note, state.loaded.head
@@ -156,7 +180,10 @@ def complete_version(
     return NoteState(note, state.loaded)
 
 
-def _changed_just_now(file: Path, now: datetime) -> bool:
+def _changed_just_now(
+    file: Path,
+    now: datetime,
+) -> bool:
     """Whether the file, or its folder where the file is missing, changed so lately that a save may be under way."""
     try:
         changed = (file if file.exists() else file.parent).stat().st_mtime

@@ -16,7 +16,10 @@ class NoteHistory:
     """The versions of the notes of one vault."""
 
     def __init__(
-        self, access: NoteAccess, trail: AuditLog, writer: Callable[[], Writer]
+        self,
+        access: NoteAccess,
+        trail: AuditLog,
+        writer: Callable[[], Writer],
     ) -> None:
         self._access = access
         self._trail = trail
@@ -34,7 +37,11 @@ class NoteHistory:
         """Returns the versions of a note that were seen, the newest first."""
         return self._writer().snapshots.chain(self._access.real(path))
 
-    def version(self, path: str, prefix: str) -> tuple[str, bytes]:
+    def version(
+        self,
+        path: str,
+        prefix: str,
+    ) -> tuple[str, bytes]:
         """Returns revision and bytes of the version whose revision begins so. Raises UnclearId."""
         revision = revision_named(prefix, self.history(path))
         raw = self._writer().snapshots.bytes_of(revision)

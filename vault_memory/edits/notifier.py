@@ -109,7 +109,11 @@ def _is_news(record: Record) -> bool:
     return any(proposal.state == "open" for proposal in record.proposed)
 
 
-def _post(url: str, line: str, timeout: float) -> None:
+def _post(
+    url: str,
+    line: str,
+    timeout: float,
+) -> None:
     """Posts ``{"text": line}``, which most chat programs take."""
     host = urlsplit(url).hostname or "the address"
     body = json.dumps({"text": line}).encode()
@@ -127,7 +131,11 @@ def _post(url: str, line: str, timeout: float) -> None:
         raise NotTold(f"{host} answers {status}")
 
 
-def _run(command: Sequence[str], line: str, timeout: float) -> None:
+def _run(
+    command: Sequence[str],
+    line: str,
+    timeout: float,
+) -> None:
     """Runs the command with the line on its standard input. Kills it, with its children, when it takes too long."""
     program = command[0]
     try:

@@ -78,7 +78,11 @@ class _Save:
             return (self.version.at,)
         return self.version.at, self.note.stat.ctime_ns / 1e9
 
-    def is_within(self, seconds: float, write_time: float) -> bool:
+    def is_within(
+        self,
+        seconds: float,
+        write_time: float,
+    ) -> bool:
         """Whether the version was there so soon after a write."""
         return any(0 <= moment - write_time < seconds for moment in self.moments)
 
@@ -128,7 +132,12 @@ class StaleSaveDetector:
     def __init__(self, editor: "NoteEditor") -> None:
         self._editor = editor
 
-    def notice(self, note: Note, head: Version | None, now: datetime) -> bool:
+    def notice(
+        self,
+        note: Note,
+        head: Version | None,
+        now: datetime,
+    ) -> bool:
         """Stores a version of a note that is new, so that it is judged. Half a save does not count.
 
         `head` is the newest version that was seen. Returns whether the note was stored.
@@ -178,12 +187,20 @@ class StaleSaveDetector:
             if is_judged:
                 snapshots.judged(version)
 
-    def _adopt_newer_vault(self, versions: Sequence[Version], now: datetime) -> bool:
+    def _adopt_newer_vault(
+        self,
+        versions: Sequence[Version],
+        now: datetime,
+    ) -> bool:
         paths = [version.path for version in versions]
         editor = self._editor
         return adopt_newer_vault(editor.writer, editor.trail, editor.folder, paths, now)
 
-    def _judge(self, version: Version, now: datetime) -> bool:
+    def _judge(
+        self,
+        version: Version,
+        now: datetime,
+    ) -> bool:
         """Judges one version. False when that must wait: the note may be away for a moment only."""
         note = self._editor.there(version.path)
         # Fault (C23): the note may be away for a moment only, as in a save by rename.
@@ -260,7 +277,11 @@ class StaleSaveDetector:
             texts[UNSEEN] = b""
         return _Bases(versions, texts)
 
-    def _is_older(self, save: _Save, newer: Sequence[Version]) -> bool:
+    def _is_older(
+        self,
+        save: _Save,
+        newer: Sequence[Version],
+    ) -> bool:
         """Whether the save was certainly made before anybody could read the first write after its base."""
         write_times = [version.at for version in newer if version.by == "bot"]
         if not write_times:
@@ -286,7 +307,11 @@ class StaleSaveDetector:
             for lock in locks
         )
 
-    def _came_or_went(self, path: str, now: datetime) -> bool:
+    def _came_or_went(
+        self,
+        path: str,
+        now: datetime,
+    ) -> bool:
         """Whether a file came or went in the folder just now, as in a save by rename."""
         files = self._editor.files
         try:
@@ -299,7 +324,10 @@ class StaleSaveDetector:
             files.close(folder)
 
 
-def _may_predate_note(save: _Save, texts: Iterable[bytes]) -> bool:
+def _may_predate_note(
+    save: _Save,
+    texts: Iterable[bytes],
+) -> bool:
     """Whether the save may come from an editor that was opened before the bot made the note."""
     if any(version.by != "bot" for version in save.earlier):
         return False
@@ -335,7 +363,10 @@ def _doubted(
     return stale_save.Verdict("undecided", older_verdict.missing)
 
 
-def _existed_before(path: str, moment: float) -> bool:
+def _existed_before(
+    path: str,
+    moment: float,
+) -> bool:
     """Whether there is a file that was last changed before a moment."""
     try:
         return os.lstat(path).st_mtime < moment

@@ -36,7 +36,9 @@ class Waiting:
 
 
 def versions_of(
-    note: Note | None, chain: Sequence[Version], records: Iterable[Record]
+    note: Note | None,
+    chain: Sequence[Version],
+    records: Iterable[Record],
 ) -> list[NoteVersion]:
     """Returns all versions, the newest first, with the present text even if it is not stored yet."""
     sources_of: dict[str, list[str]] = {}
@@ -57,7 +59,10 @@ def versions_of(
     return versions
 
 
-def revision_named(given: str, versions: Iterable[NoteVersion]) -> str:
+def revision_named(
+    given: str,
+    versions: Iterable[NoteVersion],
+) -> str:
     """Returns the one revision that begins so. Raises UnclearId."""
     match = resolve(given, (version.revision for version in versions))
     if not match.id:

@@ -70,7 +70,11 @@ class _FactEdit(NamedTuple):
 class FactCalls:
     """List, add, correct, end, delete and confirm the facts of one vault. A call of the object lists facts."""
 
-    def __init__(self, edits: EditCalls, searcher: SearchCalls) -> None:
+    def __init__(
+        self,
+        edits: EditCalls,
+        searcher: SearchCalls,
+    ) -> None:
         self.vault = edits.vault
         self._edits = edits
         self._searcher = searcher
@@ -177,7 +181,12 @@ class FactCalls:
         return tuple(entity_info.relevant(about, user, most))
 
     @rebuild_if_damaged
-    def find(self, fact_id: str, *, scopes: Sequence[str]) -> "tuple[str, Fact]":
+    def find(
+        self,
+        fact_id: str,
+        *,
+        scopes: Sequence[str],
+    ) -> "tuple[str, Fact]":
         """Find the fact of these scopes whose id begins with `fact_id`, and its note. Raises UnclearId."""
         check_scopes(scopes)
         self.vault.indexing.refresh()
@@ -199,7 +208,11 @@ class FactCalls:
         raise entity_info.unclear(fact_id, all_facts)
 
     @rebuild_if_damaged
-    def scope_for(self, subject: str, scopes: Sequence[str] = ()) -> str:
+    def scope_for(
+        self,
+        subject: str,
+        scopes: Sequence[str] = (),
+    ) -> str:
         """Choose the scope for a new fact about `subject`. Raises UsageError when several fit."""
         check_scopes(scopes)
         if len(scopes) == 1:
@@ -233,7 +246,11 @@ class FactCalls:
 
     # ---- changing -----------------------------------------------------------------------------
 
-    def add(self, fact: "Fact", options: EditOptions = BOT) -> "FactChange":
+    def add(
+        self,
+        fact: "Fact",
+        options: EditOptions = BOT,
+    ) -> "FactChange":
         """State a fact of a scope; see `VaultMemory.add_fact`."""
         entity_info.check(fact)
         note = self._note_of(fact.scope)
@@ -317,7 +334,9 @@ class FactCalls:
             return [fact for _, fact in facts], names
 
     def _persons(
-        self, facts: "Iterable[Fact]", scopes: Sequence[str]
+        self,
+        facts: "Iterable[Fact]",
+        scopes: Sequence[str],
     ) -> frozenset[str]:
         """The persons among the entities that `knows` relates."""
         keys = {
@@ -330,7 +349,11 @@ class FactCalls:
         scope_ids = index.scope_ids(scopes)
         return rows.persons_among(index.connection, scope_ids, keys)
 
-    def _listed(self, facts: "Iterable[Fact]", scopes: Sequence[str]) -> "FactList":
+    def _listed(
+        self,
+        facts: "Iterable[Fact]",
+        scopes: Sequence[str],
+    ) -> "FactList":
         """The facts as an answer, which names the scopes that have no note."""
         answer = entity_info.FactList(facts)
         index = self.vault.indexing.index()
@@ -398,7 +421,11 @@ class FactCalls:
             )
         return entity_info.change_of(edit, note, fact_edit.id)
 
-    def _type_by_mentions(self, name: str, scopes: Sequence[str]) -> str:
+    def _type_by_mentions(
+        self,
+        name: str,
+        scopes: Sequence[str],
+    ) -> str:
         """The type that most mentions of a name have."""
         with self.vault.lock:
             index = self.vault.indexing.index()
@@ -410,7 +437,10 @@ class FactCalls:
         return max(counts, key=lambda kind: (counts[kind], kind), default="")
 
     def _together(
-        self, name: str, facts: "Iterable[Fact]", scopes: Sequence[str]
+        self,
+        name: str,
+        facts: "Iterable[Fact]",
+        scopes: Sequence[str],
     ) -> "dict[frozenset[str], Together]":
         """Count the chunks that name both entities of a relationship."""
         own = facts_fact.folded(name)

@@ -237,7 +237,10 @@ def by_scope(facts: Iterable[Fact]) -> list[list[Fact]]:
     return list(groups.values())
 
 
-def about_these(facts: Iterable[Fact], keys: set[str]) -> list[Fact]:
+def about_these(
+    facts: Iterable[Fact],
+    keys: set[str],
+) -> list[Fact]:
     """Returns the facts whose subject or object is one of these folded names."""
     return [
         fact
@@ -276,7 +279,10 @@ def check(fact: Fact) -> None:
         )
 
 
-def unclear(fact_id: str, all_facts: Sequence[Fact]) -> UnclearFact:
+def unclear(
+    fact_id: str,
+    all_facts: Sequence[Fact],
+) -> UnclearFact:
     """Returns the error for an unknown id. It lists facts that its words may mean, else any."""
     text = PromptWords(fact_id).text
     near = [

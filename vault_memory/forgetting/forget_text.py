@@ -185,7 +185,12 @@ class _ForgetRun:
             report.add(path, 1)
         report.remaining.update(self._traces(redacted=False))
 
-    def redact(self, now: datetime, *, patient: bool) -> None:
+    def redact(
+        self,
+        now: datetime,
+        *,
+        patient: bool,
+    ) -> None:
         """Removes the text; a `patient` call waits a moment for files that are in use."""
         with self._edits.editor.turn(now):
             for path, masked in self._orphaned_audits():
@@ -331,7 +336,12 @@ class _ForgetRun:
         if self._scopes is None:
             yield from self._traces_in_state(redacted=redacted)
 
-    def _is_skipped(self, path: str, *, redacted: bool) -> bool:
+    def _is_skipped(
+        self,
+        path: str,
+        *,
+        redacted: bool,
+    ) -> bool:
         """Whether a file of the vault is left out of a search for traces."""
         is_covered = self._forgetter.covers(path)
         if self._scopes is not None and not is_covered:

@@ -35,7 +35,10 @@ def files_below(root: Path) -> Iterator[tuple[str, Path]]:
                 yield file.relative_to(root).as_posix(), file
 
 
-def is_in_file(file: Path, matcher: TextMatcher) -> bool:
+def is_in_file(
+    file: Path,
+    matcher: TextMatcher,
+) -> bool:
     """Whether the bytes of a file contain the text. Raises OSError."""
     is_escaped = file.suffix != ".md"
     tail = b""
@@ -49,7 +52,10 @@ def is_in_file(file: Path, matcher: TextMatcher) -> bool:
     return False
 
 
-def tables_with(file: Path, matcher: TextMatcher) -> list[str]:
+def tables_with(
+    file: Path,
+    matcher: TextMatcher,
+) -> list[str]:
     """Returns the tables of a database with the text in a row, also compressed.
 
     Raises DatabaseDamaged, VaultMemoryError, DatabaseError.
@@ -61,7 +67,10 @@ def tables_with(file: Path, matcher: TextMatcher) -> list[str]:
 
 
 def find_traces(
-    root: Path, matcher: TextMatcher, *, skips: Callable[[str], bool]
+    root: Path,
+    matcher: TextMatcher,
+    *,
+    skips: Callable[[str], bool],
 ) -> Iterator[tuple[str, str]]:
     """Yields each path below `root` with the text, and where it is; `skips` leaves paths out."""
     for path, file in files_below(root):
@@ -79,7 +88,9 @@ def find_traces(
 
 
 def _find_in_rows(
-    path: str, file: Path, matcher: TextMatcher
+    path: str,
+    file: Path,
+    matcher: TextMatcher,
 ) -> Iterator[tuple[str, str]]:
     try:
         tables = tables_with(file, matcher)
@@ -90,7 +101,10 @@ def _find_in_rows(
         yield path, f"these tables contain it: {', '.join(tables)}"
 
 
-def _is_in_value(value: str | bytes, matcher: TextMatcher) -> bool:
+def _is_in_value(
+    value: str | bytes,
+    matcher: TextMatcher,
+) -> bool:
     if isinstance(value, str):
         return matcher.is_in_bytes(value.encode("utf-8", "replace"))
     try:

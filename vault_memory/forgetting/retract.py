@@ -153,7 +153,9 @@ def take_back(
 
 
 def _outermost_items(
-    edits: "EditCalls", note: str, text_matcher: "TextMatcher"
+    edits: "EditCalls",
+    note: str,
+    text_matcher: "TextMatcher",
 ) -> "list[NoteItem]":
     """Returns the items of a note with the text, without those nested in another one."""
     raw = _read(edits, note)
@@ -167,7 +169,10 @@ def _outermost_items(
     return items
 
 
-def _is_within(item: "NoteItem", outer: "NoteItem") -> bool:
+def _is_within(
+    item: "NoteItem",
+    outer: "NoteItem",
+) -> bool:
     return item.section == outer.section and item.start < outer.end
 
 
@@ -190,7 +195,10 @@ def _removed(results: "Sequence[Edit]") -> tuple[RetractRemoved, ...]:
     return tuple(removed)
 
 
-def _proposed(edits: "EditCalls", results: "Sequence[Edit]") -> tuple[Proposed, ...]:
+def _proposed(
+    edits: "EditCalls",
+    results: "Sequence[Edit]",
+) -> tuple[Proposed, ...]:
     inbox = edits.editor.inbox
     return tuple(
         Proposed(edit.note, len(edit.proposed), inbox.page_of(edit.note))
@@ -228,7 +236,10 @@ def _why_remaining(edit: "Edit | None") -> str:
     return NO_ITEM
 
 
-def _read(edits: "EditCalls", note: str) -> bytes | str:
+def _read(
+    edits: "EditCalls",
+    note: str,
+) -> bytes | str:
     """Returns the bytes of a note, none where it is absent; or the reason why it cannot be read."""
     try:
         return edits.vault.folder.read(note, max_bytes=reader.LARGEST_STORED).raw

@@ -40,7 +40,10 @@ def damaged_files(state: Path) -> list[Path]:
     )
 
 
-def files_put_aside(state: Path, matcher: "TextMatcher") -> list[Path]:
+def files_put_aside(
+    state: Path,
+    matcher: "TextMatcher",
+) -> list[Path]:
     """Returns the files stored for later, or for a look by a person, that contain the text."""
     files = (file for pattern in _PUT_ASIDE for file in state.glob(pattern))
     return sorted(
@@ -50,7 +53,10 @@ def files_put_aside(state: Path, matcher: "TextMatcher") -> list[Path]:
     )
 
 
-def orphaned_audits(root: Path, matcher: "TextMatcher") -> Iterator[tuple[str, str]]:
+def orphaned_audits(
+    root: Path,
+    matcher: "TextMatcher",
+) -> Iterator[tuple[str, str]]:
     """Yields audit files whose names have the text, each with its path without the text.
 
     Their notes are missing: a person renamed a note without its audit. The records stay.
@@ -68,7 +74,10 @@ def orphaned_audits(root: Path, matcher: "TextMatcher") -> Iterator[tuple[str, s
             yield path, masked
 
 
-def _is_only_in_name(path: str, matcher: "TextMatcher") -> bool:
+def _is_only_in_name(
+    path: str,
+    matcher: "TextMatcher",
+) -> bool:
     folder, _, name = path.rpartition("/")
     return matcher.hides(name) and not matcher.hides(folder)
 
@@ -88,7 +97,11 @@ def running_daemon(state: Path) -> int | None:
     return None if pid == os.getpid() else pid
 
 
-def rename(root: Path, path: str, new_path: str) -> None:
+def rename(
+    root: Path,
+    path: str,
+    new_path: str,
+) -> None:
     """Renames a file durably."""
     os.rename(root / path, root / new_path)
     sync_folder((root / new_path).parent)

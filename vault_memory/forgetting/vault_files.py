@@ -81,7 +81,11 @@ class RedactionReport:
     alike: dict[str, int] = field(default_factory=dict)
     """Number of look-alike spellings that remain, by path"""
 
-    def add(self, place: str, count: int) -> None:
+    def add(
+        self,
+        place: str,
+        count: int,
+    ) -> None:
         """Adds to the count of a place."""
         if count:
             self.removed[place] = self.removed.get(place, 0) + count
@@ -123,7 +127,11 @@ class Forgetter:
             if look_alikes:
                 report.alike[path] = look_alikes
 
-    def count_in_history(self, report: RedactionReport, now: datetime) -> None:
+    def count_in_history(
+        self,
+        report: RedactionReport,
+        now: datetime,
+    ) -> None:
         """Counts the text in what is stored outside the vault. Changes nothing."""
         erased = self._editor.writer.erase(self._eraser, now, dry_run=True)
         report.add("history", erased.versions)
@@ -132,7 +140,11 @@ class Forgetter:
         report.add("names", erased.names)
 
     def redact(
-        self, report: RedactionReport, now: datetime, *, patience: float
+        self,
+        report: RedactionReport,
+        now: datetime,
+        *,
+        patience: float,
     ) -> None:
         """Removes the text from the files and from their stored past. Raises JournalUnavailable.
 
@@ -170,7 +182,11 @@ class Forgetter:
         """Whether a file of the vault is memory of these scopes."""
         return self._kind(path) != ""
 
-    def cut(self, path: str, raw: bytes) -> Redacted:
+    def cut(
+        self,
+        path: str,
+        raw: bytes,
+    ) -> Redacted:
         """Returns the bytes of a file without the text; all of them for a file that is not covered."""
         kind = self._kind(path)
         if kind == "":
@@ -192,7 +208,11 @@ class Forgetter:
             self._add_to_cache((kind, raw), redacted)
         return redacted
 
-    def _add_to_cache(self, key: tuple[str, bytes], redacted: Redacted) -> None:
+    def _add_to_cache(
+        self,
+        key: tuple[str, bytes],
+        redacted: Redacted,
+    ) -> None:
         if len(self._cache) >= MOST_CACHED:
             oldest = next(iter(self._cache))
             del self._cache[oldest]
@@ -213,7 +233,11 @@ class Forgetter:
         return place.kind
 
     def _files(
-        self, report: RedactionReport, *, notes: bool = True, audits: bool = True
+        self,
+        report: RedactionReport,
+        *,
+        notes: bool = True,
+        audits: bool = True,
     ) -> Iterator[tuple[str, Note]]:
         """Yields the covered files of the vault with their bytes, read one by one."""
         listing = self._editor.folder.listing()
@@ -260,7 +284,11 @@ class Forgetter:
                 report.remaining[path] = f"{reason}; {again}"
 
     def _rewrite(
-        self, path: str, note: Note, clean: Redacted, now: datetime
+        self,
+        path: str,
+        note: Note,
+        clean: Redacted,
+        now: datetime,
     ) -> str | None:
         """Writes a file without the text. Returns why that is not possible now, else None."""
         writer = self._editor.writer
@@ -294,7 +322,11 @@ class Forgetter:
             writer.discard(op_id)
         return reason
 
-    def _wait_until_written(self, result: WriteResult, now: datetime) -> str | None:
+    def _wait_until_written(
+        self,
+        result: WriteResult,
+        now: datetime,
+    ) -> str | None:
         """Waits for a write within our patience. Returns why it still waits, else None."""
         start = time.monotonic()
         write = self._find_pending(result.op_id)
@@ -328,7 +360,11 @@ class Forgetter:
             if redacted is not None and self.cut(write.path, content).count:
                 self._plan_again(write, redacted)
 
-    def _plan_again(self, write: PendingWrite, command: EditCommand) -> None:
+    def _plan_again(
+        self,
+        write: PendingWrite,
+        command: EditCommand,
+    ) -> None:
         base = self._base_of(write)
         if base is None:
             # A new note loses nothing but the text. After a change the writer plans again anyway.

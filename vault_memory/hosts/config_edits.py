@@ -123,7 +123,9 @@ class JsonEdit:
     """Whether the host reads plain JSON alone, so that it could not read a file with comments"""
 
     def put(
-        self, text: str, created: CreatedPaths | None = None
+        self,
+        text: str,
+        created: CreatedPaths | None = None,
     ) -> tuple[str, CreatedPaths]:
         """Return the text with all entries, and what `install` created in it up to now.
 
@@ -144,7 +146,11 @@ class JsonEdit:
             text = changed
         return text, tuple(paths)
 
-    def remove(self, text: str, created: CreatedPaths | None) -> str:
+    def remove(
+        self,
+        text: str,
+        created: CreatedPaths | None,
+    ) -> str:
         """Return the text without the entries, and without what we created and is empty now.
 
         `created` is None where there is no record: then all that is empty is removed.
@@ -196,14 +202,20 @@ class TomlEdit:
     """What the tables say"""
 
     def put(
-        self, text: str, created: CreatedPaths | None = None
+        self,
+        text: str,
+        created: CreatedPaths | None = None,
     ) -> tuple[str, CreatedPaths]:
         """Return the text with the block. Raises NotToml."""
         changed = toml_block.with_block(text, self.tables)
         toml_block.check(text, changed, self.values)
         return changed, ()
 
-    def remove(self, text: str, created: CreatedPaths | None) -> str:
+    def remove(
+        self,
+        text: str,
+        created: CreatedPaths | None,
+    ) -> str:
         return toml_block.without_block(toml_block.without_trust(text))
 
     def is_empty(self, text: str) -> bool:
@@ -219,11 +231,17 @@ class OwnFile:
     """A line that says so; a file without it is not ours any more"""
 
     def put(
-        self, text: str, created: CreatedPaths | None = None
+        self,
+        text: str,
+        created: CreatedPaths | None = None,
     ) -> tuple[str, CreatedPaths]:
         return self.text, ()
 
-    def remove(self, text: str, created: CreatedPaths | None) -> str:
+    def remove(
+        self,
+        text: str,
+        created: CreatedPaths | None,
+    ) -> str:
         return "" if self.mark in text.splitlines() else text
 
     def is_empty(self, text: str) -> bool:
@@ -233,7 +251,10 @@ class OwnFile:
 Edit = JsonEdit | TomlEdit | OwnFile
 
 
-def is_own_command(command: object, host: str) -> bool:
+def is_own_command(
+    command: object,
+    host: str,
+) -> bool:
     """Whether a command line runs our hook for this host."""
     if not isinstance(command, str):
         return False
@@ -248,7 +269,10 @@ def is_own_command(command: object, host: str) -> bool:
     return is_our_program and ("hook", host) in pairwise(words)
 
 
-def _items(text: str, path: KeyPath) -> list[object]:
+def _items(
+    text: str,
+    path: KeyPath,
+) -> list[object]:
     """Return the items of the list at a path; nothing without a list."""
     node = jsonc_edit.node_at(text, path)
     if node is None or not node.is_list:
@@ -257,7 +281,9 @@ def _items(text: str, path: KeyPath) -> list[object]:
 
 
 def _withdraw(
-    text: str, entry: ListedText, created: Sequence[KeyPath]
+    text: str,
+    entry: ListedText,
+    created: Sequence[KeyPath],
 ) -> tuple[str, list[KeyPath]]:
     """Remove what an earlier `install` listed; return the text, and what remains created."""
     created_paths = list(created)
@@ -270,7 +296,9 @@ def _withdraw(
 
 
 def _without_empty(
-    text: str, container: KeyPath, created: Collection[KeyPath] | None
+    text: str,
+    container: KeyPath,
+    created: Collection[KeyPath] | None,
 ) -> str:
     """Remove the objects and lists down to `container` that we created and are empty now."""
     for path in reversed(_prefixes(container)):
@@ -281,7 +309,10 @@ def _without_empty(
     return text
 
 
-def _missing_prefixes(text: str, path: KeyPath) -> list[KeyPath]:
+def _missing_prefixes(
+    text: str,
+    path: KeyPath,
+) -> list[KeyPath]:
     """Return the paths on the way to this one that the text does not have."""
     return [
         prefix for prefix in _prefixes(path) if jsonc_edit.node_at(text, prefix) is None

@@ -110,7 +110,10 @@ def run(
     return 0
 
 
-def serve(memory: "VaultMemory", arguments: Mapping[str, Any]) -> dict[str, Any]:
+def serve(
+    memory: "VaultMemory",
+    arguments: Mapping[str, Any],
+) -> dict[str, Any]:
     """Answer an event in a process that has the vault open. Raises VaultMemoryError."""
     call = _HookCall({})
     host = _parse_arguments(call, arguments["arguments"])
@@ -128,7 +131,10 @@ def serve(memory: "VaultMemory", arguments: Mapping[str, Any]) -> dict[str, Any]
     return {"text": _carry_out(call, memory, host, event, caller)}
 
 
-def _answer(call: _HookCall, arguments: Sequence[str]) -> str:
+def _answer(
+    call: _HookCall,
+    arguments: Sequence[str],
+) -> str:
     host = _parse_arguments(call, arguments)
     if call.payload is None:
         # Fault: a host may send without end. One byte more than the limit shows that.
@@ -149,7 +155,11 @@ def _answer(call: _HookCall, arguments: Sequence[str]) -> str:
 
 
 def _carry_out(
-    call: _HookCall, memory: "VaultMemory", host: Host, event: Event, caller: "Caller"
+    call: _HookCall,
+    memory: "VaultMemory",
+    host: Host,
+    event: Event,
+    caller: "Caller",
 ) -> str:
     now, chance = _parse_time(call.options.last("now")), None
     if call.moment is not None:
@@ -167,7 +177,10 @@ def _carry_out(
         hook_events.record(context, chance, again=call.again)
 
 
-def _parse_arguments(call: _HookCall, arguments: Sequence[str]) -> Host:
+def _parse_arguments(
+    call: _HookCall,
+    arguments: Sequence[str],
+) -> Host:
     """Return the host, and note the options."""
     # click would take as long as everything else together: `parse` replaces it.
     names = programs.names()
@@ -209,7 +222,10 @@ def _local_time(seconds: float) -> "datetime":
     return datetime.fromtimestamp(seconds).astimezone()
 
 
-def _end_after(seconds: float, call: _HookCall) -> threading.Timer:
+def _end_after(
+    seconds: float,
+    call: _HookCall,
+) -> threading.Timer:
     """Start the timer that ends the process, should the call take longer."""
     timer = threading.Timer(seconds, _give_up, [call, seconds])
     timer.daemon = True
@@ -217,7 +233,10 @@ def _end_after(seconds: float, call: _HookCall) -> threading.Timer:
     return timer
 
 
-def _give_up(call: _HookCall, seconds: float) -> None:
+def _give_up(
+    call: _HookCall,
+    seconds: float,
+) -> None:
     """End the process, wherever the main thread is."""
 
     # Every file that the main thread writes survives an end at any moment.

@@ -80,7 +80,10 @@ class DroppedTurn(NamedTuple):
 
 
 def record(
-    context: EventContext, chance: int | None = None, *, again: bool = False
+    context: EventContext,
+    chance: int | None = None,
+    *,
+    again: bool = False,
 ) -> None:
     """Record what was said.
 
@@ -112,7 +115,11 @@ def record(
 
 
 def _record_turn(
-    context: EventContext, role: "Role", text: str, chance: int | None, again: bool
+    context: EventContext,
+    role: "Role",
+    text: str,
+    chance: int | None,
+    again: bool,
 ) -> None:
     if text.strip():
         context.memory.record_turn(
@@ -135,7 +142,10 @@ def drop_prompt(context: EventContext) -> None:
     drop(context, [DroppedTurn("", time, "user", context.event.prompt)])
 
 
-def drop(context: EventContext, turns: Sequence[DroppedTurn]) -> None:
+def drop(
+    context: EventContext,
+    turns: Sequence[DroppedTurn],
+) -> None:
     """Put turns into the drop folder, which records each of them once, also after a second call."""
     if not turns:
         return
@@ -192,7 +202,10 @@ def _unrecorded_replies(context: EventContext) -> list[DroppedTurn]:
     return unrecorded
 
 
-def _is_twin(turn: tuple[str, str], reply: "Reply") -> bool:
+def _is_twin(
+    turn: tuple[str, str],
+    reply: "Reply",
+) -> bool:
     """Whether a recorded answer, by id and text, is this one under another id."""
     id_, text = turn
     prefix = host_transcripts.TURN_PREFIX
@@ -203,7 +216,8 @@ def _is_twin(turn: tuple[str, str], reply: "Reply") -> bool:
 
 
 def _recorded_answers(
-    context: EventContext, replies: "Sequence[Reply]"
+    context: EventContext,
+    replies: "Sequence[Reply]",
 ) -> "list[Turn]":
     """Return the recorded answers of this session that may be among these."""
     from datetime import datetime, timedelta
@@ -280,7 +294,9 @@ def _block_that_fits(context: EventContext) -> str:
 
 
 def _ask_for_block(
-    context: EventContext, prompt: str, budget: int | None = None
+    context: EventContext,
+    prompt: str,
+    budget: int | None = None,
 ) -> "ContextBlockJson":
     memory, caller = context.memory, context.caller
     return query_or_local.context(
@@ -311,7 +327,10 @@ def _split_block(block: "ContextBlockJson") -> tuple[str, list[tuple[str, str]]]
     return introduction, split
 
 
-def _lines_for_prompt(context: EventContext, block: "ContextBlockJson") -> str:
+def _lines_for_prompt(
+    context: EventContext,
+    block: "ContextBlockJson",
+) -> str:
     """Return the lines that answer the prompt, without the notes that the session began with."""
     introduction, sections = _split_block(block)
     mark = f' {assemble.ANSWERING}"'
@@ -329,7 +348,10 @@ def _lines_for_prompt(context: EventContext, block: "ContextBlockJson") -> str:
     return GAP.join([introduction, *recalled])
 
 
-def _shorten(context: EventContext, block: "ContextBlockJson") -> str:
+def _shorten(
+    context: EventContext,
+    block: "ContextBlockJson",
+) -> str:
     """Return the beginning of a block: whole lines, with marks that are closed."""
 
     def length_of(text: str) -> int:
@@ -350,7 +372,11 @@ def _shorten(context: EventContext, block: "ContextBlockJson") -> str:
 class _Cuts(Sequence[str]):
     """A quotation cut behind each of its lines, with its marks. The first cut has no line."""
 
-    def __init__(self, before: str, text: str) -> None:
+    def __init__(
+        self,
+        before: str,
+        text: str,
+    ) -> None:
         self._before = before
         self._opening, *self._lines, self._closing = text.split("\n")
 

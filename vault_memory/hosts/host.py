@@ -51,7 +51,9 @@ class Host(ABC):
 
     @abstractmethod
     def plan(
-        self, request: "InstallRequest", environment: Mapping[str, str]
+        self,
+        request: "InstallRequest",
+        environment: Mapping[str, str],
     ) -> "InstallPlan":
         """Return what goes into which file, and what the person does then."""
 
@@ -59,7 +61,11 @@ class Host(ABC):
         """Return the payload of an event under the names that Claude Code gives its fields."""
         return payload
 
-    def format_answer(self, event: str, text: str) -> str:
+    def format_answer(
+        self,
+        event: str,
+        text: str,
+    ) -> str:
         """Return what a hook prints, so that the model reads `text` at this event."""
         output = {"hookEventName": event, "additionalContext": text}
         return json.dumps({"hookSpecificOutput": output}, ensure_ascii=False)

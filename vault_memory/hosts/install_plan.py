@@ -63,7 +63,9 @@ def home(environment: Mapping[str, str]) -> Path:
 
 
 def folder_named_by(
-    environment: Mapping[str, str], variable: str, default: str
+    environment: Mapping[str, str],
+    variable: str,
+    default: str,
 ) -> Path:
     """Return the folder that a variable names, else the default folder below the home."""
     named = environment.get(variable, "").strip()
@@ -85,7 +87,10 @@ def server_edit(
 
 
 def hook_command(
-    host: str, request: InstallRequest, *, timeout: int
+    host: str,
+    request: InstallRequest,
+    *,
+    timeout: int,
 ) -> dict[str, object]:
     """Return the entry of a hook. Some hosts count `timeout` in milliseconds."""
     command = shlex.join(request.command("hook", host))
@@ -93,7 +98,9 @@ def hook_command(
 
 
 def hook_commands(
-    host: str, request: InstallRequest, events: Iterable[str]
+    host: str,
+    request: InstallRequest,
+    events: Iterable[str],
 ) -> dict[str, dict[str, object]]:
     """Return the hook of each event, with a timeout in seconds."""
     return {
@@ -107,7 +114,8 @@ def hook_commands(
 
 
 def hook_groups(
-    host: str, commands: Mapping[str, dict[str, object]]
+    host: str,
+    commands: Mapping[str, dict[str, object]],
 ) -> tuple[HookGroup, ...]:
     """Return the settings of hooks in JSON: for each event a list of groups of commands."""
     return tuple(

@@ -98,13 +98,20 @@ def read(text: str) -> Node:
     return node
 
 
-def skip_space(text: str, position: int) -> int:
+def skip_space(
+    text: str,
+    position: int,
+) -> int:
     """Return the position of the next character that is neither space nor comment."""
     space = _SPACE.match(text, position)
     return space.end() if space else position
 
 
-def _read_value(text: str, position: int, depth: int) -> Node:
+def _read_value(
+    text: str,
+    position: int,
+    depth: int,
+) -> Node:
     # Fault: deeper nesting would end in a RecursionError somewhere else.
     if depth > DEEPEST:
         raise _wrong(text, position, "less depth")
@@ -120,7 +127,11 @@ def _read_value(text: str, position: int, depth: int) -> Node:
     raise _wrong(text, position, "a value")
 
 
-def _read_container(text: str, position: int, depth: int) -> Node:
+def _read_container(
+    text: str,
+    position: int,
+    depth: int,
+) -> Node:
     """Read an object or a list up to its closing bracket."""
     node = Node(position, bracket=text[position])
     closing = "}" if node.is_object else "]"
@@ -140,7 +151,10 @@ def _read_container(text: str, position: int, depth: int) -> Node:
     return node
 
 
-def _read_key(text: str, position: int) -> tuple[int, str]:
+def _read_key(
+    text: str,
+    position: int,
+) -> tuple[int, str]:
     """Return where the value of a key begins, and the key."""
     if string := _STRING.match(text, position):
         end, key = string.end(), _unescape(string.group())
@@ -176,7 +190,11 @@ def _parse_number(text: str) -> float:
     return int(text) if digits.isdecimal() else float(text)
 
 
-def _wrong(text: str, position: int, expected: str) -> NotJson:
+def _wrong(
+    text: str,
+    position: int,
+    expected: str,
+) -> NotJson:
     line = text.count("\n", 0, position) + 1
     excerpt = text[position : position + 12].split("\n")[0]
     problem = f"line {line}: expected {expected}"

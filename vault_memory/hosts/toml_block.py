@@ -31,7 +31,10 @@ class NotToml(ConfigError):
     """The text is no TOML, or sets something that our block would set again."""
 
 
-def with_block(text: str, tables: Sequence[str]) -> str:
+def with_block(
+    text: str,
+    tables: Sequence[str],
+) -> str:
     """Return the text with a block of these tables at its end instead of an earlier block.
 
     Raises NotToml.
@@ -95,7 +98,11 @@ def without_trust(text: str) -> str:
     return changed if is_understood else text
 
 
-def check(before: str, after: str, added: Mapping[str, Any]) -> None:
+def check(
+    before: str,
+    after: str,
+    added: Mapping[str, Any],
+) -> None:
     """Raise NotToml unless `after` says what `before` says, and what was added, and no more."""
     expected = _merge(parse(without_block(before)), added, "")
     try:
@@ -120,7 +127,10 @@ def parse(text: str) -> dict[str, Any]:
         ) from None
 
 
-def format_table(header: str, settings: Mapping[str, object]) -> str:
+def format_table(
+    header: str,
+    settings: Mapping[str, object],
+) -> str:
     """Return a table with its header, such as ``[a.b]``, or ``[[a.b]]`` in a list of tables."""
     lines = [f"{name} = {_format(value)}" for name, value in settings.items()]
     return "\n".join([header, *lines])
@@ -133,7 +143,11 @@ def _format(value: object) -> str:
     return json.dumps(value, ensure_ascii=False).replace("\x7f", "\\u007f")
 
 
-def _merge(values: Any, added: Any, path: str) -> Any:
+def _merge(
+    values: Any,
+    added: Any,
+    path: str,
+) -> Any:
     """Return both together. Raises NotToml when both set the same name."""
     if isinstance(values, dict) and isinstance(added, dict):
         merged = dict(values)
@@ -173,7 +187,10 @@ def _own_hooks(group: Mapping[str, Any]) -> list[int]:
     ]
 
 
-def _without_table(text: str, header: str) -> str:
+def _without_table(
+    text: str,
+    header: str,
+) -> str:
     """Remove a table of plain settings, and the empty line in front of it."""
     table = re.compile(
         rf"(?:^\r?\n)?^{re.escape(header)}\r?\n(?:^\w+ *=.*(?:\r?\n|\Z))*", re.MULTILINE
@@ -237,7 +254,10 @@ def _place_of_block(text: str) -> tuple[int, int] | None:
     return start, len(text) if newline < 0 else newline + 1
 
 
-def _start_of_line(text: str, mark: str) -> int | None:
+def _start_of_line(
+    text: str,
+    mark: str,
+) -> int | None:
     """Return where the first line with this beginning starts."""
     if text.startswith(mark):
         return 0

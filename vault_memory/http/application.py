@@ -141,11 +141,19 @@ class _Mounted:
 
     app: ASGIApp
 
-    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+    async def __call__(
+        self,
+        scope: Scope,
+        receive: Receive,
+        send: Send,
+    ) -> None:
         await self.app(scope, receive, send)
 
 
-def _route(memory: VaultMemory, endpoint: Endpoint) -> Route:
+def _route(
+    memory: VaultMemory,
+    endpoint: Endpoint,
+) -> Route:
     async def answer(request: Request) -> Response:
         caller: Caller = request.scope["state"]["caller"]
         try:
@@ -180,7 +188,10 @@ def _route(memory: VaultMemory, endpoint: Endpoint) -> Route:
     )
 
 
-async def _payload(request: Request, endpoint: Endpoint) -> Any:
+async def _payload(
+    request: Request,
+    endpoint: Endpoint,
+) -> Any:
     """The request in its shape of the contract. Raises UsageError."""
     try:
         if endpoint.method == "GET":
@@ -204,7 +215,10 @@ ERRORS = {
 """Code, message and hint of the errors that the router raises"""
 
 
-async def _http_error(request: Request, error: Exception) -> Response:
+async def _http_error(
+    request: Request,
+    error: Exception,
+) -> Response:
     assert isinstance(error, HTTPException)
     code, message, hint = ERRORS.get(error.status_code, ("refused", error.detail, SEE))
     return refusal(error.status_code, code, message, hint, error.headers)

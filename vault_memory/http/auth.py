@@ -83,7 +83,12 @@ class Doorkeeper:
         self._callers_buffer = BodyBuffer(capacity - capacity // UNKNOWN_SHARE)
         self._others_buffer = BodyBuffer(capacity // UNKNOWN_SHARE)
 
-    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+    async def __call__(
+        self,
+        scope: Scope,
+        receive: Receive,
+        send: Send,
+    ) -> None:
         if scope["type"] == "lifespan":
             await self._app(scope, receive, send)
             return
@@ -124,7 +129,12 @@ class Doorkeeper:
             return _too_often(wait)
         return caller
 
-    def _unknown(self, scope: Scope, *, has_token: bool) -> Response:
+    def _unknown(
+        self,
+        scope: Scope,
+        *,
+        has_token: bool,
+    ) -> Response:
         """Returns the refusal of a request without a token, or with an unknown one."""
         # Fault: a client that guesses tokens is slowed down, by its address.
         address = (scope.get("client") or ("socket",))[0]
@@ -145,7 +155,10 @@ class Doorkeeper:
         )
 
     async def _read_body(
-        self, scope: Scope, receive: Receive, take: Lease
+        self,
+        scope: Scope,
+        receive: Receive,
+        take: Lease,
     ) -> bytes | Response:
         """Returns the complete body, or the refusal."""
         # Fault: a call must not begin with half of its arguments. So the body is read
@@ -183,7 +196,10 @@ def _bearer(header: str) -> str:
     return token.strip() if scheme.lower() == "bearer" else ""
 
 
-def _replay(body: bytes, receive: Receive) -> Receive:
+def _replay(
+    body: bytes,
+    receive: Receive,
+) -> Receive:
     """Gives the app the body that was read, and then every later message."""
     bodies = [body]
 

@@ -137,7 +137,13 @@ class Connection(H11Protocol):
             return drop_some(of_address)
         return len(earlier) < self._limits.most or drop_some(earlier)
 
-    def _refuse(self, status: int, code: str, message: str, hint: str) -> None:
+    def _refuse(
+        self,
+        status: int,
+        code: str,
+        message: str,
+        hint: str,
+    ) -> None:
         """Answers without reading the request."""
         body = json.dumps(
             {"error": {"code": code, "message": message, "hint": hint}}
@@ -156,7 +162,10 @@ class Connection(H11Protocol):
         self.transport.close()
 
 
-def drop_some(connections: Iterable[Connection], most: int = 1) -> bool:
+def drop_some(
+    connections: Iterable[Connection],
+    most: int = 1,
+) -> bool:
     """Drops up to `most` connections on which no client waits for an answer; False without any.
 
     Those without a token go first, then those of the address with the most, then the oldest.

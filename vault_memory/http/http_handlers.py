@@ -25,7 +25,9 @@ Answer = Mapping[str, Any]
 
 
 def search(
-    memory: VaultMemory, caller: Caller, request: requests.SearchRequest
+    memory: VaultMemory,
+    caller: Caller,
+    request: requests.SearchRequest,
 ) -> Answer:
     answer = query_or_local.search(
         memory,
@@ -37,7 +39,9 @@ def search(
 
 
 def context(
-    memory: VaultMemory, caller: Caller, request: requests.ContextBody
+    memory: VaultMemory,
+    caller: Caller,
+    request: requests.ContextBody,
 ) -> Answer:
     options = read_request.context_options(request)
     answer = query_or_local.context(
@@ -50,7 +54,9 @@ def context(
 
 
 def turns(
-    memory: VaultMemory, caller: Caller, request: requests.TurnRequest
+    memory: VaultMemory,
+    caller: Caller,
+    request: requests.TurnRequest,
 ) -> "answers.RecordedJson":
     recorded = memory.record_turn(
         user=caller.user,
@@ -68,7 +74,9 @@ def turns(
 
 
 def end_session(
-    memory: VaultMemory, caller: Caller, request: requests.SessionRequest
+    memory: VaultMemory,
+    caller: Caller,
+    request: requests.SessionRequest,
 ) -> "answers.EndedJson":
     ended = memory.end_session(
         request.session, user=caller.user, channel=caller.channel or None
@@ -77,7 +85,9 @@ def end_session(
 
 
 def compact(
-    memory: VaultMemory, caller: Caller, request: requests.CompactRequest
+    memory: VaultMemory,
+    caller: Caller,
+    request: requests.CompactRequest,
 ) -> "answers.CompactedJson":
     compacted = memory.learning.compact(
         request.session, request.text, user=caller.user, channel=caller.channel
@@ -86,13 +96,17 @@ def compact(
 
 
 def notes(
-    memory: VaultMemory, caller: Caller, request: requests.NoArguments
+    memory: VaultMemory,
+    caller: Caller,
+    request: requests.NoArguments,
 ) -> "answers.NotesJson":
     return json_contract.of_notes(memory.notes(caller.reads(memory.layout)))
 
 
 def note(
-    memory: VaultMemory, caller: Caller, request: requests.NoteRequest
+    memory: VaultMemory,
+    caller: Caller,
+    request: requests.NoteRequest,
 ) -> "answers.NoteTextJson":
     path = inside(request.note)
     # Fault (H124): another error than for a missing note would tell which notes other
@@ -103,7 +117,9 @@ def note(
 
 
 def remember(
-    memory: VaultMemory, caller: Caller, request: requests.RememberRequest
+    memory: VaultMemory,
+    caller: Caller,
+    request: requests.RememberRequest,
 ) -> "answers.RememberedJson":
     scope = caller.scopes(memory.layout)[0]
     remembered = memory.remember(request.text, scope=scope, source="tool")
@@ -111,13 +127,17 @@ def remember(
 
 
 def held(
-    memory: VaultMemory, caller: Caller, request: requests.NoArguments
+    memory: VaultMemory,
+    caller: Caller,
+    request: requests.NoArguments,
 ) -> "answers.HeldListJson":
     return {"held": memory.learning.held(caller.scopes(memory.layout))}
 
 
 def feedback(
-    memory: VaultMemory, caller: Caller, request: requests.FeedbackRequest
+    memory: VaultMemory,
+    caller: Caller,
+    request: requests.FeedbackRequest,
 ) -> "answers.FeedbackJson":
     memory.learning.feedback(
         request.verdict,
@@ -130,7 +150,9 @@ def feedback(
 
 
 def facts(
-    memory: VaultMemory, caller: Caller, request: requests.FactsRequest
+    memory: VaultMemory,
+    caller: Caller,
+    request: requests.FactsRequest,
 ) -> "answers.FactsJson":
     listed = memory.facts(
         scopes=caller.reads(memory.layout),
@@ -142,7 +164,9 @@ def facts(
 
 
 def source(
-    memory: VaultMemory, caller: Caller, request: requests.SourceArguments
+    memory: VaultMemory,
+    caller: Caller,
+    request: requests.SourceArguments,
 ) -> "answers.SourceJson":
     origin = memory.source(
         request.ref, scopes=caller.reads(memory.layout), around=request.around
@@ -150,7 +174,11 @@ def source(
     return source_json.of_source(origin)
 
 
-def _for_caller(memory: VaultMemory, caller: Caller, answer: Answer) -> Answer:
+def _for_caller(
+    memory: VaultMemory,
+    caller: Caller,
+    answer: Answer,
+) -> Answer:
     """The answer without names of notes of others, and without folders of the machine."""
     payload = caller.shown(answer, memory.layout)
     freshness = payload["freshness"]

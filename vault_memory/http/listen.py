@@ -26,7 +26,10 @@ class CannotListen(ConfigError):
     """The server cannot listen on this address or socket."""
 
 
-def at_address(host: str, port: int) -> socket.socket:
+def at_address(
+    host: str,
+    port: int,
+) -> socket.socket:
     """Listens on an address; port 0 takes any that is free. Raises CannotListen."""
     try:
         family, kind, protocol, _, address = socket.getaddrinfo(
@@ -157,7 +160,11 @@ class Server(uvicorn.Server):
         ]
 
 
-def listen(app: ASGIApp, listening: socket.socket, ready: Callable[[], None]) -> None:
+def listen(
+    app: ASGIApp,
+    listening: socket.socket,
+    ready: Callable[[], None],
+) -> None:
     """Answers requests until SIGTERM or SIGINT, and then the open ones."""
     server = Server(app, ready=ready)
 

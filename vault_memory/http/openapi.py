@@ -143,7 +143,11 @@ def _parameters(endpoint: Endpoint) -> list[Schema]:
 
 
 def _parameter(
-    endpoint: Endpoint, name: str, field: Schema, *, required: bool
+    endpoint: Endpoint,
+    name: str,
+    field: Schema,
+    *,
+    required: bool,
 ) -> Schema:
     in_path = f"{{{name}}}" in endpoint.path
     kinds = [kind for kind in field.get("anyOf", [field]) if kind.get("type") != "null"]
@@ -159,7 +163,11 @@ def _parameter(
     return parameter
 
 
-def _open_operation(name: str, summary: str, schema: Schema) -> Schema:
+def _open_operation(
+    name: str,
+    summary: str,
+    schema: Schema,
+) -> Schema:
     """Returns an operation that needs no token."""
     return {
         "operationId": name,
@@ -169,12 +177,18 @@ def _open_operation(name: str, summary: str, schema: Schema) -> Schema:
     }
 
 
-def _answer(description: str, schema: Schema) -> Schema:
+def _answer(
+    description: str,
+    schema: Schema,
+) -> Schema:
     content = {"application/json": {"schema": schema}}
     return {"description": description, "content": content}
 
 
-def _refusal(status: int, meaning: str) -> Schema:
+def _refusal(
+    status: int,
+    meaning: str,
+) -> Schema:
     response = _answer(meaning, _ref_to(answers.ErrorJson))
     if status == 429:
         response["headers"] = {"Retry-After": {"schema": {"type": "integer"}}}

@@ -46,7 +46,13 @@ class Requests:
         self._counts: dict[tuple[str, str, str], int] = defaultdict(int)
         self._seconds: dict[str, float] = defaultdict(float)
 
-    def took(self, path: str, method: str, status: int, seconds: float) -> None:
+    def took(
+        self,
+        path: str,
+        method: str,
+        status: int,
+        seconds: float,
+    ) -> None:
         """Counts a request with its duration."""
         self._counts[path, method, str(status)] += 1
         self._seconds[path] += seconds
@@ -83,7 +89,10 @@ class Counting:
     """Counts the requests. It comes before the gate, and counts refused requests, too."""
 
     def __init__(
-        self, app: ASGIApp, requests: Requests, paths: Collection[str]
+        self,
+        app: ASGIApp,
+        requests: Requests,
+        paths: Collection[str],
     ) -> None:
         self._app, self._requests = app, requests
         self._paths = {path for path in paths if "{" not in path}
@@ -91,7 +100,12 @@ class Counting:
         # Longer beginnings come first: a shorter one may begin a longer one.
         self._templates = sorted(templates.items(), reverse=True)
 
-    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+    async def __call__(
+        self,
+        scope: Scope,
+        receive: Receive,
+        send: Send,
+    ) -> None:
         if scope["type"] != "http":
             await self._app(scope, receive, send)
             return
@@ -124,7 +138,11 @@ class Counting:
 
 
 def metrics_route(
-    memory: VaultMemory, requests: Requests, token_file: str, *, for_local: bool
+    memory: VaultMemory,
+    requests: Requests,
+    token_file: str,
+    *,
+    for_local: bool,
 ) -> list[Route]:
     """Returns the route with its own check of tokens; no route when no request could pass.
 
@@ -163,7 +181,12 @@ def metrics_route(
 CHALLENGE = {"www-authenticate": 'Bearer realm="vault-memory metrics"'}
 
 
-def _may_read(credentials: list[str], token: str, *, for_local: bool) -> bool:
+def _may_read(
+    credentials: list[str],
+    token: str,
+    *,
+    for_local: bool,
+) -> bool:
     if not credentials:
         return for_local
     scheme, _, bearer = credentials[0].partition(" ")

@@ -51,7 +51,10 @@ def refusal(
     )
 
 
-def failure(error: VaultMemoryError, memory: VaultMemory) -> Response:
+def failure(
+    error: VaultMemoryError,
+    memory: VaultMemory,
+) -> Response:
     """Returns an error of a call, without folders of the machine."""
     status = error.http_status
     if isinstance(error, client.DaemonRefused):

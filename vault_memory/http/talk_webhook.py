@@ -37,7 +37,10 @@ class TalkSecretUnsafe(ConfigError):
     """The secret for Nextcloud Talk is missing, or others can read or guess it."""
 
 
-def talk_routes(memory: VaultMemory, settings: Settings) -> list[Route]:
+def talk_routes(
+    memory: VaultMemory,
+    settings: Settings,
+) -> list[Route]:
     """Returns the route, if a secret is configured. Raises TalkSecretUnsafe, RoomUnknown."""
     if not settings.secret_file:
         return []
@@ -60,7 +63,11 @@ def talk_routes(memory: VaultMemory, settings: Settings) -> list[Route]:
     return [Route(PATH, receive_event, methods=["POST"])]
 
 
-def _handle(memory: VaultMemory, talk: Talk, event: Said | Reacted) -> Response:
+def _handle(
+    memory: VaultMemory,
+    talk: Talk,
+    event: Said | Reacted,
+) -> Response:
     """Records a message, or takes it back."""
     try:
         if isinstance(event, Said):
@@ -82,7 +89,10 @@ def _handle(memory: VaultMemory, talk: Talk, event: Said | Reacted) -> Response:
 
 
 def _refusal(
-    headers: Headers, body: bytes, secret: bytes, backend: str
+    headers: Headers,
+    body: bytes,
+    secret: bytes,
+    backend: str,
 ) -> Response | None:
     """Returns None when the secret signed the request, and it names the right server."""
     random = _single(headers, "x-nextcloud-talk-random")
@@ -103,7 +113,10 @@ def _refusal(
     return None
 
 
-def _single(headers: Headers, name: str) -> str:
+def _single(
+    headers: Headers,
+    name: str,
+) -> str:
     """Returns the value of a header; "" unless the request has it exactly once."""
     # With two of them, a proxy may have checked another one.
     values = headers.getlist(name)
@@ -120,7 +133,10 @@ def _normalised(url: str) -> tuple[str, str, str]:
     return (address.scheme.lower(), address.netloc.lower(), address.path.rstrip("/"))
 
 
-def _secret(path: Path, root: Path) -> bytes:
+def _secret(
+    path: Path,
+    root: Path,
+) -> bytes:
     text = read_secret(
         path,
         root,

@@ -30,7 +30,12 @@ class Tokens:
         )
 
     @classmethod
-    def load(cls, tokens: Iterable[ServeToken], *, root: Path) -> Self:
+    def load(
+        cls,
+        tokens: Iterable[ServeToken],
+        *,
+        root: Path,
+    ) -> Self:
         """Loads the tokens of `[[serve.tokens]]`; no file may be in the vault `root`.
 
         Raises TokenUnsafe.
@@ -66,7 +71,10 @@ class Tokens:
         return len(self._callers)
 
 
-def _caller(row: ServeToken, setting: str) -> Caller:
+def _caller(
+    row: ServeToken,
+    setting: str,
+) -> Caller:
     names = (row.user, row.channel, *row.groups)
     are_valid = all(name == name.strip() and name.isprintable() for name in names)
     if not (are_valid and row.user and all(row.groups)):
@@ -77,7 +85,11 @@ def _caller(row: ServeToken, setting: str) -> Caller:
     return Caller(row.user, row.channel, row.groups, row.private)
 
 
-def token_in(path: Path, setting: str, root: Path) -> str:
+def token_in(
+    path: Path,
+    setting: str,
+    root: Path,
+) -> str:
     """Reads a token file, which `setting` names; `root` is the vault. Raises TokenUnsafe."""
     see = f"see `{setting}`, or {MAKE_ONE}"
     text = read_secret(

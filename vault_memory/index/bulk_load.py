@@ -19,7 +19,10 @@ def bulk_load(connection: Connection) -> Iterator[None]:
     _set(connection, USUAL)
 
 
-def _set(connection: Connection, options: tuple[tuple[str, int], ...]) -> None:
+def _set(
+    connection: Connection,
+    options: tuple[tuple[str, int], ...],
+) -> None:
     connection.executemany(
         "INSERT INTO chunk_fts(chunk_fts, rank) VALUES (?, ?)", options
     )

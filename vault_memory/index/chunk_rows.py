@@ -95,18 +95,28 @@ class NoteChunks(NamedTuple):
     """The second scope of each chunk; empty when no chunk has one"""
 
 
-def insert(connection: Connection, content: NoteChunks) -> Delta:
+def insert(
+    connection: Connection,
+    content: NoteChunks,
+) -> Delta:
     """Write the chunks of a note that has no rows yet."""
     return _write_change(connection, content, _compare({}, content))
 
 
-def replace(connection: Connection, content: NoteChunks) -> Delta:
+def replace(
+    connection: Connection,
+    content: NoteChunks,
+) -> Delta:
     """Replace the chunks of a note."""
     old = _occurrences(connection, content.note, None)
     return _write_change(connection, content, _compare(old, content))
 
 
-def replace_span(connection: Connection, content: NoteChunks, span: Span) -> Delta:
+def replace_span(
+    connection: Connection,
+    content: NoteChunks,
+    span: Span,
+) -> Delta:
     """Replace the chunks of a note, which differ from its rows only within a span."""
     old = _occurrences(connection, content.note, span)
     _move_below(connection, content.note, span)
@@ -116,7 +126,10 @@ def replace_span(connection: Connection, content: NoteChunks, span: Span) -> Del
     return delta._replace(unchanged=delta.unchanged + outside)
 
 
-def compare(connection: Connection, content: NoteChunks) -> ChunkChange:
+def compare(
+    connection: Connection,
+    content: NoteChunks,
+) -> ChunkChange:
     """Return what has to be written so that the rows of a note are its chunks. Writes nothing."""
     return _compare(_occurrences(connection, content.note, None), content)
 
@@ -173,22 +186,37 @@ def _compare(
     return ChunkChange(added, moved, removed, len(chunks) - len(added))
 
 
-def add(connection: Connection, note: int, scope: int, rows: Sequence[Row]) -> None:
+def add(
+    connection: Connection,
+    note: int,
+    scope: int,
+    rows: Sequence[Row],
+) -> None:
     """Write rows that `compare` returned."""
     _write(connection, _with_ids(connection, note, scope, rows), [], [])
 
 
-def move(connection: Connection, moved: Sequence[_Position]) -> None:
+def move(
+    connection: Connection,
+    moved: Sequence[_Position],
+) -> None:
     """Change the positions of chunks in their note."""
     _write(connection, [], moved, [])
 
 
-def remove(connection: Connection, ids: Sequence[tuple[int]]) -> None:
+def remove(
+    connection: Connection,
+    ids: Sequence[tuple[int]],
+) -> None:
     """Delete chunks."""
     _write(connection, [], [], ids)
 
 
-def last_ids(connection: Connection, note: int, most: int) -> list[tuple[int]]:
+def last_ids(
+    connection: Connection,
+    note: int,
+    most: int,
+) -> list[tuple[int]]:
     """Return the ids of the last chunks of a note, at most so many."""
     rows = connection.execute(
         "SELECT id FROM chunk WHERE note = ? ORDER BY ordinal DESC LIMIT ?",
@@ -197,7 +225,10 @@ def last_ids(connection: Connection, note: int, most: int) -> list[tuple[int]]:
     return [(row[0],) for row in rows]
 
 
-def append(connection: Connection, content: NoteChunks) -> Delta:
+def append(
+    connection: Connection,
+    content: NoteChunks,
+) -> Delta:
     """Add chunks after those of a note."""
     row = connection.execute(
         "SELECT max(ordinal) FROM chunk WHERE note = ?", (content.note,)
@@ -210,7 +241,11 @@ def append(connection: Connection, content: NoteChunks) -> Delta:
     return Delta(added=len(rows))
 
 
-def _move_below(connection: Connection, note: int, span: Span) -> None:
+def _move_below(
+    connection: Connection,
+    note: int,
+    span: Span,
+) -> None:
     """Change the positions of the chunks after a span."""
     if span.shift or span.lines:
         connection.execute(
@@ -287,14 +322,20 @@ def _write(
 # --- The stretch where two lists differ ---
 
 
-def span_of(old: Sequence[object], new: Sequence[object]) -> Span:
+def span_of(
+    old: Sequence[object],
+    new: Sequence[object],
+) -> Span:
     """Return the stretch where two lists differ."""
     head = _common_length(old, new, _differ)
     tail = _common_length(reversed(old), reversed(new), _differ)
     return _between(old, new, head, tail)
 
 
-def chunk_span(old: "Sequence[Chunk]", new: "Sequence[Chunk]") -> Span:
+def chunk_span(
+    old: "Sequence[Chunk]",
+    new: "Sequence[Chunk]",
+) -> Span:
     """Return the stretch where the chunks of a note differ, apart from their line numbers."""
     if not old or not new:
         return _between(old, new, 0, 0)
@@ -311,7 +352,10 @@ def chunk_span(old: "Sequence[Chunk]", new: "Sequence[Chunk]") -> Span:
 
 
 def _between(
-    old: Sequence[object], new: Sequence[object], head: int, tail: int
+    old: Sequence[object],
+    new: Sequence[object],
+    head: int,
+    tail: int,
 ) -> Span:
     """Return the stretch after `head` equal entries and before `tail` equal entries."""
     shorter = min(len(old), len(new))
@@ -323,7 +367,9 @@ def _between(
 
 
 def _common_length(
-    left: Iterable[T], right: Iterable[T], differ: Callable[[T, T], bool] = ne
+    left: Iterable[T],
+    right: Iterable[T],
+    differ: Callable[[T, T], bool] = ne,
 ) -> int:
     """Return how many entries are equal from the start; a huge number when none differs."""
     # All of this loop runs in C, because a note may have 100,000 chunks.
@@ -331,6 +377,9 @@ def _common_length(
     return next(differences, _NO_DIFFERENCE)
 
 
-def _differ(left: object, right: object) -> bool:
+def _differ(
+    left: object,
+    right: object,
+) -> bool:
     # Comparing an object with itself field by field would be slow.
     return left is not right and left != right

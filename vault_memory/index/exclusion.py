@@ -102,7 +102,10 @@ def episodes_before(
     return {row[0] for row in rows}
 
 
-def among_turns(connection: Connection, ids: Collection[int]) -> set[int]:
+def among_turns(
+    connection: Connection,
+    ids: Collection[int],
+) -> set[int]:
     """Return those of these chunks that are turns of a transcript."""
     rows = connection.execute(
         "SELECT c.id"

@@ -34,7 +34,10 @@ FactInNote = tuple[str, "Fact"]
 """The path of a note, and a fact in it"""
 
 
-def has_facts(connection: Connection, scope_ids: Sequence[int]) -> bool:
+def has_facts(
+    connection: Connection,
+    scope_ids: Sequence[int],
+) -> bool:
     """Return whether there is a fact in one of these scopes."""
     if not scope_ids:
         return False
@@ -42,7 +45,10 @@ def has_facts(connection: Connection, scope_ids: Sequence[int]) -> bool:
     return connection.execute(sql, tuple(scope_ids)).fetchone() is not None
 
 
-def all_facts(connection: Connection, scope_ids: Sequence[int]) -> list[FactInNote]:
+def all_facts(
+    connection: Connection,
+    scope_ids: Sequence[int],
+) -> list[FactInNote]:
     """Return all facts of these scopes, by note and position in it."""
     return _read(connection, scope_ids, "", ())
 
@@ -176,7 +182,10 @@ def resolve_entity(
     return {key, *(row[0] for row in rows)}
 
 
-def aliases(connection: Connection, scope_ids: Sequence[int]) -> list[tuple[str, str]]:
+def aliases(
+    connection: Connection,
+    scope_ids: Sequence[int],
+) -> list[tuple[str, str]]:
     """Return each alias in these scopes and the entity it refers to; both folded."""
     if not scope_ids:
         return []

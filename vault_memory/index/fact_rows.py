@@ -91,7 +91,10 @@ def change(
     _change_names(connection, note, scope, old_names, _names(rows, aliases), aliases)
 
 
-def remove(connection: Connection, note: int) -> None:
+def remove(
+    connection: Connection,
+    note: int,
+) -> None:
     """Delete the facts, the names and the mentions of a note."""
     for table in ("fact", "entity_name", "mention"):
         connection.execute(f"DELETE FROM {table} WHERE note = ?", (note,))
@@ -100,7 +103,11 @@ def remove(connection: Connection, note: int) -> None:
 # --- Facts ---
 
 
-def _ordinal(connection: Connection, note: int, position: int) -> int:
+def _ordinal(
+    connection: Connection,
+    note: int,
+    position: int,
+) -> int:
     """Return the ordinal of the fact at a position among those of a note."""
     sql = "SELECT ordinal FROM fact WHERE note = ? ORDER BY ordinal LIMIT 1 OFFSET ?"
     return int(connection.execute(sql, (note, position)).fetchone()[0])  # type: ignore[index]
@@ -164,7 +171,10 @@ def _values(fact: "Fact") -> Row:
 # --- Names of entities ---
 
 
-def _names(rows: Iterable[Row], aliases: Mapping[str, str]) -> set[EntityName]:
+def _names(
+    rows: Iterable[Row],
+    aliases: Mapping[str, str],
+) -> set[EntityName]:
     """Return the subjects and objects of rows with their entities, without the aliases."""
     names = set[str]()
     for row in rows:
@@ -233,7 +243,12 @@ def _delete_unused_names(
             )
 
 
-def _is_used(connection: Connection, note: int, scope: int, key: str) -> bool:
+def _is_used(
+    connection: Connection,
+    note: int,
+    scope: int,
+    key: str,
+) -> bool:
     """Return whether a fact of the note has the name as its subject or its object."""
     of_note = "SELECT 1 FROM fact WHERE scope = ? AND note = ?"
     as_subject = connection.execute(

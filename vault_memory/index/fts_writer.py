@@ -39,7 +39,10 @@ def _tokens(scopes: Scopes) -> str:
     return f"s{scope:d}" if also is None else f"s{scope:d} s{also:d}"
 
 
-def remove(connection: Connection, ids: Sequence[tuple[int]]) -> None:
+def remove(
+    connection: Connection,
+    ids: Sequence[tuple[int]],
+) -> None:
     """Delete chunks from the full text. Call it before their rows are deleted."""
     term_volumes.subtract(connection, ids)
     connection.executemany("DELETE FROM chunk_fts WHERE rowid = ?", ids)

@@ -90,7 +90,11 @@ class Generations:
                 return None
         return None
 
-    def build(self, rules: str, fill: Callable[[Index], object]) -> Index:
+    def build(
+        self,
+        rules: str,
+        fill: Callable[[Index], object],
+    ) -> Index:
         """Build the next generation with `fill`, use it, and remove the ones before."""
         self.folder.mkdir(parents=True, exist_ok=True, mode=0o700)
         before = self.current
@@ -140,7 +144,10 @@ class Generations:
                 os.replace(damaged, f"{damaged}.damaged")
 
 
-def _take_vectors(index: Index, before: Path) -> None:
+def _take_vectors(
+    index: Index,
+    before: Path,
+) -> None:
     """Copy the vectors of the generation before; without them they are computed again."""
     connection = index.connection
     connection.execute("ATTACH ? AS before", (str(before),))

@@ -48,7 +48,10 @@ def change_mentions(
         connection.execute("DELETE FROM mention WHERE note = ? AND count <= 0", (note,))
 
 
-def remove_mentions(connection: Connection, note: int) -> None:
+def remove_mentions(
+    connection: Connection,
+    note: int,
+) -> None:
     """Delete the mentions of a note, before its chunks are counted again."""
     connection.execute("DELETE FROM mention WHERE note = ?", (note,))
 

@@ -37,7 +37,11 @@ class CachedScopes:
     """By note"""
     score_count: int = 0
 
-    def add_scores(self, key: ScoreKey, scores: dict[int, float]) -> None:
+    def add_scores(
+        self,
+        key: ScoreKey,
+        scores: dict[int, float],
+    ) -> None:
         """Add the scores of an expression, and drop all others if there are too many."""
         # An expression without any score takes room too.
         added = len(scores) + 1
@@ -47,7 +51,11 @@ class CachedScopes:
         self.score_count += added
         self.scores[key] = scores
 
-    def add_rows(self, rows: Sequence[Row], places: Sequence[int] = ()) -> None:
+    def add_rows(
+        self,
+        rows: Sequence[Row],
+        places: Sequence[int] = (),
+    ) -> None:
         """Add rows. `places` are those that were read, also where no chunk is."""
         size = len(self.by_place) + len(rows) + len(places)
         if size > MOST_ROWS:
@@ -73,7 +81,10 @@ class _ConnectionCache(NamedTuple):
 _caches: WeakKeyDictionary[Connection, _ConnectionCache] = WeakKeyDictionary()
 
 
-def cache_of(connection: Connection, scope_ids: Sequence[int]) -> CachedScopes:
+def cache_of(
+    connection: Connection,
+    scope_ids: Sequence[int],
+) -> CachedScopes:
     """Return the cache of these scopes; an empty one at first, and after each change."""
     counter = change_counter(connection)
     cache = _caches.get(connection)

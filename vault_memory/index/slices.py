@@ -32,7 +32,10 @@ class Overtaken(Exception):
     """Another process has written the note, or removed it."""
 
 
-def put_in_slices(index: Index, entry: IndexEntry) -> Iterator[Delta]:
+def put_in_slices(
+    index: Index,
+    entry: IndexEntry,
+) -> Iterator[Delta]:
     """Write a note. Yields the changes of each transaction after it."""
     if index.file(entry.path) is not None and index.scope_of(entry.path) != entry.scope:
         yield from remove_in_slices(index, entry.path)
@@ -75,7 +78,10 @@ def put_in_slices(index: Index, entry: IndexEntry) -> Iterator[Delta]:
         return
 
 
-def remove_in_slices(index: Index, path: str) -> Iterator[Delta]:
+def remove_in_slices(
+    index: Index,
+    path: str,
+) -> Iterator[Delta]:
     """Delete a note. Yields the changes of each transaction after it."""
     mark = MARK + secrets.token_hex(8)
     with index.transaction():
@@ -99,7 +105,11 @@ def remove_in_slices(index: Index, path: str) -> Iterator[Delta]:
 
 
 @contextmanager
-def _note(index: Index, path: str, mark: str) -> Iterator[int]:
+def _note(
+    index: Index,
+    path: str,
+    mark: str,
+) -> Iterator[int]:
     """Begin a transaction on a note that still has its mark, and yield its id. Raises Overtaken."""
     with index.transaction():
         row = index.connection.execute(

@@ -29,7 +29,10 @@ class DueNote(NamedTuple):
     bytes: int
 
 
-def due_notes(connection: Connection, most: int) -> list[DueNote]:
+def due_notes(
+    connection: Connection,
+    most: int,
+) -> list[DueNote]:
     """Returns the next notes whose stamps are to be written."""
     rows = connection.execute(
         "SELECT id, path, revision, bytes"
@@ -48,7 +51,10 @@ def signatures(connection: Connection) -> dict[str, str]:
     return {row[0]: row[1] for row in rows}
 
 
-def set_signatures(connection: Connection, values: Mapping[str, str]) -> None:
+def set_signatures(
+    connection: Connection,
+    values: Mapping[str, str],
+) -> None:
     """Stores the signatures of audits. Call it inside a transaction."""
     connection.executemany(
         "UPDATE note SET audits = ? WHERE path = ?",
@@ -116,7 +122,10 @@ def ledgers(connection: Connection) -> dict[str, str]:
     return {row[0]: row[1] for row in rows}
 
 
-def replace_ledgers(connection: Connection, files: Mapping[str, str]) -> None:
+def replace_ledgers(
+    connection: Connection,
+    files: Mapping[str, str],
+) -> None:
     """Stores the signatures of all ledgers. Call it inside a transaction."""
     connection.execute("DELETE FROM ledger")
     connection.executemany("INSERT INTO ledger VALUES (?, ?)", list(files.items()))

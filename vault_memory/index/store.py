@@ -461,7 +461,12 @@ class Index:
             for row in self.connection.execute("SELECT path, reason, stamp FROM parked")
         }
 
-    def park(self, path: str, reason: str, stamp: str) -> None:
+    def park(
+        self,
+        path: str,
+        reason: str,
+        stamp: str,
+    ) -> None:
         """Record that a note is not read. `stamp` identifies the version of its file."""
         self.connection.execute(
             "INSERT OR REPLACE INTO parked VALUES (?, ?, ?)", (path, reason, stamp)

@@ -45,7 +45,10 @@ class Volume(NamedTuple):
         return self.words / self.chunks if self.chunks else 1.0
 
 
-def of(connection: Connection, scope_ids: Sequence[int]) -> Volume:
+def of(
+    connection: Connection,
+    scope_ids: Sequence[int],
+) -> Volume:
     """Return the size of these scopes."""
     among = listed(scope_ids)
     row = connection.execute(
@@ -65,7 +68,11 @@ def of_all(connection: Connection) -> Volume:
     return Volume(*row) if row else Volume(0, 0)
 
 
-def add(connection: Connection, first_id: int, scopes: Sequence[Scopes]) -> None:
+def add(
+    connection: Connection,
+    first_id: int,
+    scopes: Sequence[Scopes],
+) -> None:
     """Add chunks that are in the full text. Their ids are consecutive, from `first_id` on."""
     sizes = connection.execute(
         "SELECT sz FROM chunk_fts_docsize WHERE id BETWEEN ? AND ? ORDER BY id",
@@ -74,7 +81,10 @@ def add(connection: Connection, first_id: int, scopes: Sequence[Scopes]) -> None
     _change(connection, zip(scopes, (row[0] for row in sizes), strict=True), 1)
 
 
-def subtract(connection: Connection, ids: Iterable[tuple[int]]) -> None:
+def subtract(
+    connection: Connection,
+    ids: Iterable[tuple[int]],
+) -> None:
     """Subtract chunks. Call it before they are deleted from the full text."""
     rows = connection.executemany(
         "SELECT c.scope, c.also, d.sz"

@@ -250,14 +250,20 @@ class Matrices:
         return _products(matrix, query)[inverse]
 
 
-def _matrix(vectors: Sequence[bytes], dimensions: int) -> "NDArray[np.float32]":
+def _matrix(
+    vectors: Sequence[bytes],
+    dimensions: int,
+) -> "NDArray[np.float32]":
     import numpy as np
 
     floats = np.frombuffer(b"".join(vectors), dtype="<f4")
     return floats.reshape(len(vectors), dimensions)
 
 
-def _products(matrix: "Floats", query: "Floats") -> "Floats":
+def _products(
+    matrix: "Floats",
+    query: "Floats",
+) -> "Floats":
     """Return the product of each row and the query.
 
     Each row is summed in the same order.
@@ -270,20 +276,29 @@ def _products(matrix: "Floats", query: "Floats") -> "Floats":
     return products
 
 
-def _appended(before: "NDArray[Any] | None", added: "NDArray[Any]") -> "NDArray[Any]":
+def _appended(
+    before: "NDArray[Any] | None",
+    added: "NDArray[Any]",
+) -> "NDArray[Any]":
     import numpy as np
 
     return added if before is None else np.concatenate([before, added])
 
 
-def _exact(scope: _ScopeVectors, query: "Floats") -> "Floats":
+def _exact(
+    scope: _ScopeVectors,
+    query: "Floats",
+) -> "Floats":
     assert scope.matrix is not None
     assert scope.rows is not None
     cosines: Floats = _products(scope.matrix, query)[scope.rows]
     return cosines
 
 
-def _estimate(scope: _ScopeVectors, query: "Floats") -> "Floats":
+def _estimate(
+    scope: _ScopeVectors,
+    query: "Floats",
+) -> "Floats":
     """Return cosines estimated from the share of equal signs."""
     import numpy as np
 
@@ -303,7 +318,10 @@ def _estimate(scope: _ScopeVectors, query: "Floats") -> "Floats":
     return cosines
 
 
-def _rows_around(places: "Ints", centers: Iterable[int]) -> "Ints":
+def _rows_around(
+    places: "Ints",
+    centers: Iterable[int],
+) -> "Ints":
     """Return the positions in `places` of these places and of their neighbours."""
     import numpy as np
 
@@ -317,7 +335,11 @@ def _rows_around(places: "Ints", centers: Iterable[int]) -> "Ints":
 class _Arrays:
     """Likeness as arrays; the same values as `vectors.Listed`."""
 
-    def __init__(self, places: "Ints", cosines: "Floats") -> None:
+    def __init__(
+        self,
+        places: "Ints",
+        cosines: "Floats",
+    ) -> None:
         """`places` in rising order."""
         import numpy as np
 

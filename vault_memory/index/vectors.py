@@ -25,7 +25,10 @@ SWEPT = "swept"
 """The key under which an index counts how often unused vectors were deleted"""
 
 
-def find_model(connection: Connection, fingerprint: str) -> int | None:
+def find_model(
+    connection: Connection,
+    fingerprint: str,
+) -> int | None:
     """Return the id of a model in this index; None when the index has no vector of it."""
     row = connection.execute(
         "SELECT id FROM model WHERE fingerprint = ?", (fingerprint,)
@@ -58,7 +61,10 @@ _MISSING = """
 """
 
 
-def missing_count(connection: Connection, model: int) -> int:
+def missing_count(
+    connection: Connection,
+    model: int,
+) -> int:
     """Return how many chunks of settled notes have no vector of this model.
 
     Equal texts count once.
@@ -69,7 +75,11 @@ def missing_count(connection: Connection, model: int) -> int:
     return row[0] if row else 0
 
 
-def pending(connection: Connection, model: int, limit: int) -> list[tuple[bytes, str]]:
+def pending(
+    connection: Connection,
+    model: int,
+    limit: int,
+) -> list[tuple[bytes, str]]:
     """Return up to `limit` chunks without a vector of this model, newest notes first.
 
     The pairs are (identity, exact embed text).
@@ -99,7 +109,12 @@ def put(
     )
 
 
-def prune(connection: Connection, model: int, *, most: int = MOST_ORPHANS) -> int:
+def prune(
+    connection: Connection,
+    model: int,
+    *,
+    most: int = MOST_ORPHANS,
+) -> int:
     """Delete the oldest vectors without a chunk, beyond `most`; return how many were deleted.
 
     Vectors of other models are deleted too, once this model has a vector of every chunk. Call it
@@ -151,7 +166,11 @@ class Likeness(Protocol):
 class Listed:
     """Likeness as plain lists, for a process that does not load numpy."""
 
-    def __init__(self, places: Sequence[int], cosines: Sequence[float]) -> None:
+    def __init__(
+        self,
+        places: Sequence[int],
+        cosines: Sequence[float],
+    ) -> None:
         """`places` in rising order."""
         self._places = places
         self._cosines = cosines

@@ -37,7 +37,10 @@ class EndedTwice(NoteUnreadable):
 
 
 @contextmanager
-def reading(index: Index, note: Note) -> Iterator[None]:
+def reading(
+    index: Index,
+    note: Note,
+) -> Iterator[None]:
     """Guards the parsing of a note. Raises EndedTwice."""
     descriptor = _leave_crumb(index, note) if len(note.raw) >= LARGE else None
     try:
@@ -51,13 +54,19 @@ def reading(index: Index, note: Note) -> Iterator[None]:
             os.close(descriptor)
 
 
-def forget_crumb(index: Index, path: str) -> None:
+def forget_crumb(
+    index: Index,
+    path: str,
+) -> None:
     """Lets a note be parsed again."""
     with suppress(OSError):
         os.unlink(_crumb(index, path))
 
 
-def _leave_crumb(index: Index, note: Note) -> int | None:
+def _leave_crumb(
+    index: Index,
+    note: Note,
+) -> int | None:
     """Writes the crumb and locks it. Returns its descriptor; None if that is impossible."""
     if index.path in ("", ":memory:"):
         return None
@@ -96,7 +105,10 @@ def _write_crumb(
     os.ftruncate(descriptor, len(raw))
 
 
-def _crashes(descriptor: int, note: Note) -> int:
+def _crashes(
+    descriptor: int,
+    note: Note,
+) -> int:
     """Counts how often parsing these bytes was started and not finished."""
     try:
         record = json.loads(os.pread(descriptor, 1 << 16, 0))
@@ -106,7 +118,10 @@ def _crashes(descriptor: int, note: Note) -> int:
         return 0
 
 
-def _crumb(index: Index, path: str) -> Path:
+def _crumb(
+    index: Index,
+    path: str,
+) -> Path:
     # Loading hashlib costs 4 ms, and most searches parse no large note.
     from hashlib import sha256
 

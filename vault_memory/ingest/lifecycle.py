@@ -229,7 +229,11 @@ class Indexing:
                 raise
             self.behind = self.ingest().newer_notes()
 
-    def _refresh(self, progress: Progress | None, briefly: bool) -> tuple[str, ...]:
+    def _refresh(
+        self,
+        progress: Progress | None,
+        briefly: bool,
+    ) -> tuple[str, ...]:
         """Returns the large notes that are left for another query."""
         if self.generations.current == 0 or self.is_outdated:
             self.update(progress=progress)

@@ -61,7 +61,10 @@ class Parts(NamedTuple):
     facts: "Sequence[Fact]" = ()
 
 
-def parts_of(raw: bytes, place: Place) -> Parts:
+def parts_of(
+    raw: bytes,
+    place: Place,
+) -> Parts:
     """Parses the bytes of a note. For a large one a separate process does it; see `worker`."""
     if place.kind == TRANSCRIPT:
         turns = conversations_turn.turn_chunks(raw, place.scope)
@@ -91,7 +94,10 @@ def entry_from(
     )
 
 
-def _facts_of(raw: bytes, place: Place) -> "Sequence[Fact]":
+def _facts_of(
+    raw: bytes,
+    place: Place,
+) -> "Sequence[Fact]":
     return fact.read_facts(document.parse(raw), place.scope)
 
 
@@ -137,7 +143,10 @@ def ingest_note(
         return index.put(entry)
 
 
-def ingest_entries(index: Index, entries: Iterable[IndexEntry]) -> Delta:
+def ingest_entries(
+    index: Index,
+    entries: Iterable[IndexEntry],
+) -> Delta:
     """Writes many notes in one transaction. A crash loses the batch, never half a note."""
     delta = Delta()
     with index.transaction():
@@ -149,7 +158,10 @@ def ingest_entries(index: Index, entries: Iterable[IndexEntry]) -> Delta:
     return delta
 
 
-def forget_note(index: Index, path: str) -> Delta:
+def forget_note(
+    index: Index,
+    path: str,
+) -> Delta:
     """Removes a deleted note and everything that was read from it."""
     with index.transaction():
         index.unpark(path)

@@ -102,7 +102,11 @@ class PendingIndex:
             # A person may delete the note while the write waits.
             return b""
 
-    def _entry(self, path: str, chunks: "list[Chunk]") -> IndexEntry:
+    def _entry(
+        self,
+        path: str,
+        chunks: "list[Chunk]",
+    ) -> IndexEntry:
         place = self._layout.place(path)
         assert place is not None, "only notes that search reads are indexed"
         date = place.date.isoformat() if place.date else None

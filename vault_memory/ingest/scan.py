@@ -75,7 +75,11 @@ class _Ambiguous:
         self.doubtful: list[str] = []
         self.left: list[str] = []
 
-    def report(self, changed: Iterable[str], delta: Delta) -> ScanReport:
+    def report(
+        self,
+        changed: Iterable[str],
+        delta: Delta,
+    ) -> ScanReport:
         return ScanReport(
             changed=tuple(changed),
             delta=delta,
@@ -166,14 +170,23 @@ class Ingest:
         parked = self.index.parked().items()
         return {path: mark for path, (_, mark) in parked if _is_within(path, within)}
 
-    def _is_newer(self, path: str, indexed: Mapping[str, IndexedFile]) -> bool:
+    def _is_newer(
+        self,
+        path: str,
+        indexed: Mapping[str, IndexedFile],
+    ) -> bool:
         try:
             note = self.folder.read(path, max_bytes=largest(self.layout.place(path)))
         except (NoteNotFound, NoteUnreadable):
             return True
         return path not in indexed or note.revision != indexed[path].revision
 
-    def look_again(self, report: ScanReport, *, conclude_young: bool) -> ScanReport:
+    def look_again(
+        self,
+        report: ScanReport,
+        *,
+        conclude_young: bool,
+    ) -> ScanReport:
         """Concludes a scan a moment later: absent notes are removed, unchanged ones settled.
 
         `conclude_young`: also settles the notes that were saved right before the scan.
@@ -206,7 +219,11 @@ class Ingest:
         place = self.layout.place(path)
         return place is not None and place.indexed
 
-    def read(self, path: str, place: Place | None = None) -> Note | None:
+    def read(
+        self,
+        path: str,
+        place: Place | None = None,
+    ) -> Note | None:
         """Reads the note as it is now; None when it is absent. `place` is its place, if it is known.
 
         Raises NoteUnreadable, and the index remembers it: a note that is too large is parked,
@@ -372,7 +389,11 @@ class Ingest:
         listing = self.folder.listing(path.rpartition("/")[0])
         return path not in listing.entries and listing.covers(path)
 
-    def park(self, path: str, reason: str) -> None:
+    def park(
+        self,
+        path: str,
+        reason: str,
+    ) -> None:
         """Leaves a note out of the index until its file changes. A person sees the reason."""
         stat = self._stat(path)
         with self.index.transaction():
@@ -380,7 +401,10 @@ class Ingest:
             self.index.park(path, reason, stamp(stat) if stat else "")
 
 
-def _state_of(note: Note, now: int) -> State:
+def _state_of(
+    note: Note,
+    now: int,
+) -> State:
     """Returns whether a note that was read at `now` is settled, or may still be changing."""
     is_young = now - note.stat.ctime_ns <= YOUNG_NS
     # A note that changed while it was read is unstable.
@@ -394,7 +418,10 @@ def _is_side_file(path: str) -> bool:
     return ".audit." in path or "learning/" in path
 
 
-def _is_within(path: str, within: Collection[str]) -> bool:
+def _is_within(
+    path: str,
+    within: Collection[str],
+) -> bool:
     if "" in within:
         return True
     return any(path == top or path.startswith(f"{top}/") for top in within)

@@ -50,7 +50,12 @@ class Stamping:
 
     __slots__ = ("_folder", "_folders", "_index", "_layout")
 
-    def __init__(self, folder: Folder, index: Index, layout: Layout) -> None:
+    def __init__(
+        self,
+        folder: Folder,
+        index: Index,
+        layout: Layout,
+    ) -> None:
         self._folder = folder
         self._index = index
         self._layout = layout
@@ -72,7 +77,11 @@ class Stamping:
         self._take_ledgers(ledgers)
         self.write_due(audits)
 
-    def write_due(self, audits: Audits | None = None, most: int = 0) -> bool:
+    def write_due(
+        self,
+        audits: Audits | None = None,
+        most: int = 0,
+    ) -> bool:
         """Writes the stamps of notes that changed; `most` of them, or all.
 
         `audits` are those of the vault, if they were listed. Returns whether there were any.
@@ -230,6 +239,9 @@ def _signature(files: Mapping[str, Stat]) -> str:
     return " ".join(_file_signature(path, files[path]) for path in sorted(files))
 
 
-def _file_signature(path: str, stat: Stat) -> str:
+def _file_signature(
+    path: str,
+    stat: Stat,
+) -> str:
     name = path.rpartition("/")[2]
     return f"{name}:{stat.size}:{stat.mtime_ns}:{stat.ctime_ns}:{stat.ino}"

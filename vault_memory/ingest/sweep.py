@@ -82,7 +82,11 @@ class Sweep:
                 if stat is None or differs(file, stat):
                     findings.suspects.append(_join(folder, name))
 
-    def _compare_parked(self, ingest: Ingest, findings: Findings) -> None:
+    def _compare_parked(
+        self,
+        ingest: Ingest,
+        findings: Findings,
+    ) -> None:
         for path, (_, mark) in ingest.index.parked().items():
             folder, name = _folder_and_name(path)
             stat = ingest.folder.stats(folder, [name]).get(name)
@@ -108,7 +112,11 @@ class Sweep:
             paths = findings.copies if conflict_copy(name) else self._names
             paths.append(prefix + name)
 
-    def _look_up(self, ingest: Ingest, findings: Findings) -> None:
+    def _look_up(
+        self,
+        ingest: Ingest,
+        findings: Findings,
+    ) -> None:
         paths = self._names[-SLICE:]
         del self._names[-SLICE:]
         indexed = ingest.index.indexed_paths(paths)
@@ -134,5 +142,8 @@ def _folder_and_name(path: str) -> tuple[str, str]:
     return folder, name
 
 
-def _join(folder: str, name: str) -> str:
+def _join(
+    folder: str,
+    name: str,
+) -> str:
     return f"{folder}/{name}" if folder else name

@@ -46,7 +46,11 @@ class TurnIngest:
 
     __slots__ = ("_ends", "_folder", "_layout")
 
-    def __init__(self, folder: Folder, layout: Layout) -> None:
+    def __init__(
+        self,
+        folder: Folder,
+        layout: Layout,
+    ) -> None:
         self._folder = folder
         self._layout = layout
         self._ends: dict[str, _End] = {}
@@ -124,7 +128,11 @@ class TurnIngest:
         )
         return index.extend(entry)
 
-    def _remember(self, path: str, end: _End) -> None:
+    def _remember(
+        self,
+        path: str,
+        end: _End,
+    ) -> None:
         if len(self._ends) >= MOST_ENDS:
             self._ends.clear()
         self._ends[path] = end

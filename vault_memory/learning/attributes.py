@@ -45,7 +45,11 @@ def without_attributes(cycle: "LearningCycle") -> Extraction:
     return replace(cycle.extraction, memories=tuple(memories))
 
 
-def fact_of(candidate: FoundFact, turn: Turn, scope: str) -> Fact:
+def fact_of(
+    candidate: FoundFact,
+    turn: Turn,
+    scope: str,
+) -> Fact:
     """Returns a candidate in the form of the fact page."""
     return Fact(
         "",
@@ -59,7 +63,10 @@ def fact_of(candidate: FoundFact, turn: Turn, scope: str) -> Fact:
     )
 
 
-def first_turn(ids: Iterable[str], turns: Mapping[str, Turn]) -> Turn | None:
+def first_turn(
+    ids: Iterable[str],
+    turns: Mapping[str, Turn],
+) -> Turn | None:
     """Returns the first of these turns that can be learned from."""
     return next((turns[turn_id] for turn_id in ids if turn_id in turns), None)
 
@@ -88,7 +95,9 @@ def _page_with_facts(cycle: "LearningCycle") -> SectionedDoc:
 
 
 def _said_by_fact(
-    cycle: "LearningCycle", memory: Memory, page: SectionedDoc
+    cycle: "LearningCycle",
+    memory: Memory,
+    page: SectionedDoc,
 ) -> SkippedDuplicate | None:
     """Returns the record of a memory whose fact is on the page, or None."""
     candidate = fact_beside(memory, cycle.extraction.facts)

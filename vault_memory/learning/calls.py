@@ -215,7 +215,12 @@ class LearningCalls:
         self.end_sessions([match], ids, now=now)
         return compacted
 
-    def append_summary(self, scope: str, text: str, ts: datetime | str) -> "Edit":
+    def append_summary(
+        self,
+        scope: str,
+        text: str,
+        ts: datetime | str,
+    ) -> "Edit":
         """Write the summary of a conversation that its host shortens into the dated note of its day."""
         check_scope(scope)
         return learning_remember.append_summary(self._edits, scope, text, ts)

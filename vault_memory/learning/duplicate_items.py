@@ -84,7 +84,10 @@ def _copies_of_oldest(copies: list[_Copy]) -> Iterator[tuple[_Copy, _Copy]]:
             yield oldest, copy
 
 
-def _of_bot(cycle: "LearningCycle", copies: Iterable[_Copy]) -> Iterator[_Copy]:
+def _of_bot(
+    cycle: "LearningCycle",
+    copies: Iterable[_Copy],
+) -> Iterator[_Copy]:
     """Yields the items that the bot wrote."""
     for copy in copies:
         owners = replay(cycle.deps.editor.trail.of(copy.note))
@@ -93,7 +96,9 @@ def _of_bot(cycle: "LearningCycle", copies: Iterable[_Copy]) -> Iterator[_Copy]:
 
 
 def _remove(
-    cycle: "LearningCycle", note: str, pairs: Iterable[tuple[_Copy, _Copy]]
+    cycle: "LearningCycle",
+    note: str,
+    pairs: Iterable[tuple[_Copy, _Copy]],
 ) -> None:
     pairs = list(pairs)
     skips: dict[str, list[SkippedDuplicate]] = defaultdict(list)
@@ -111,7 +116,9 @@ def _remove(
 
 
 def _support(
-    cycle: "LearningCycle", oldest: _Copy, copy: _Copy
+    cycle: "LearningCycle",
+    oldest: _Copy,
+    copy: _Copy,
 ) -> list[SkippedDuplicate]:
     """Returns the records by which the turns of a copy support the oldest item."""
     editor = cycle.deps.editor

@@ -76,7 +76,10 @@ def without_duplicates(
     return sorter.written
 
 
-def _cosines(items: Sequence[ExistingItem], embed: Embed | None) -> Cosines:
+def _cosines(
+    items: Sequence[ExistingItem],
+    embed: Embed | None,
+) -> Cosines:
     """Returns how lines are compared by vectors; without an embedder they are not."""
     if embed is None:
         return no_vectors
@@ -84,7 +87,10 @@ def _cosines(items: Sequence[ExistingItem], embed: Embed | None) -> Cosines:
 
 
 def existing_items(
-    cycle: "LearningCycle", lines: Sequence[NewLine] = (), *, all_notes: bool = True
+    cycle: "LearningCycle",
+    lines: Sequence[NewLine] = (),
+    *,
+    all_notes: bool = True,
 ) -> Iterator[ExistingItem]:
     """Yields the items of the notes of the scope.
 
@@ -139,7 +145,10 @@ def record_skips(
     cycle.edit(step or SKIP + note, note, action=RecordDuplicates(ops))
 
 
-def _turns_cited_in(cycle: "LearningCycle", note: str) -> dict[str, frozenset[str]]:
+def _turns_cited_in(
+    cycle: "LearningCycle",
+    note: str,
+) -> dict[str, frozenset[str]]:
     """Returns the turns that items of a note cite, by the items' keys."""
     scope = _scope_of(cycle, note)
     keys = {
@@ -149,7 +158,9 @@ def _turns_cited_in(cycle: "LearningCycle", note: str) -> dict[str, frozenset[st
 
 
 def _replace(
-    cycle: "LearningCycle", note: str, pairs: Iterable[tuple[ExistingItem, str]]
+    cycle: "LearningCycle",
+    note: str,
+    pairs: Iterable[tuple[ExistingItem, str]],
 ) -> None:
     ops = [
         as_json(Replace(item.heading, item.text, line, exact=True))
@@ -161,11 +172,17 @@ def _replace(
     cycle.outcome.learned += [str(op.get("line", "")) for op in result.applied]
 
 
-def _is_replaceable(cycle: "LearningCycle", item: ExistingItem) -> bool:
+def _is_replaceable(
+    cycle: "LearningCycle",
+    item: ExistingItem,
+) -> bool:
     records = cycle.deps.editor.trail.of(item.note)
     return is_replaceable(item, cycle.doc(item.note), records)
 
 
-def _scope_of(cycle: "LearningCycle", note: str) -> str:
+def _scope_of(
+    cycle: "LearningCycle",
+    note: str,
+) -> str:
     """Returns the scope of a note; the notes of a workspace belong to its main group."""
     return cycle.deps.editor.place(note).scope

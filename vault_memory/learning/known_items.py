@@ -27,7 +27,10 @@ class KnownItem(NamedTuple):
 
 
 def find_known(
-    edits: "EditCalls", places: "Places", line: str, jaccard: float
+    edits: "EditCalls",
+    places: "Places",
+    line: str,
+    jaccard: float,
 ) -> KnownItem | None:
     """Returns the item of the scope that is the best twin of a line."""
     items: list[ExistingItem] = []
@@ -53,7 +56,10 @@ def memory_notes(places: "Places") -> Iterator[str]:
         yield note
 
 
-def items_in(note: str, doc: SectionedDoc) -> Iterator[ExistingItem]:
+def items_in(
+    note: str,
+    doc: SectionedDoc,
+) -> Iterator[ExistingItem]:
     """Yields the items of a note at the top level: a nested one depends on its parent."""
     # No op can address the items above the first section, but they count as said.
     lines = doc.preamble.splitlines(keepends=True)
@@ -65,7 +71,10 @@ def items_in(note: str, doc: SectionedDoc) -> Iterator[ExistingItem]:
             yield ExistingItem(note, item.heading, item.text)
 
 
-def _read(edits: "EditCalls", note: str) -> bytes:
+def _read(
+    edits: "EditCalls",
+    note: str,
+) -> bytes:
     try:
         return edits.vault.folder.read(note).raw
     except VaultMemoryError:
@@ -74,7 +83,9 @@ def _read(edits: "EditCalls", note: str) -> bytes:
 
 
 def is_replaceable(
-    item: ExistingItem, doc: SectionedDoc, records: Iterable[Record]
+    item: ExistingItem,
+    doc: SectionedDoc,
+    records: Iterable[Record],
 ) -> bool:
     """Returns whether the bot wrote an item, and no person confirmed it.
 

@@ -74,7 +74,10 @@ def rule_lines(turns: Iterable[tuple[Turn, date]]) -> list[str]:
 
 
 def rule_ops(
-    doc: SectionedDoc, lines: Iterable[str], *, restores: bool = True
+    doc: SectionedDoc,
+    lines: Iterable[str],
+    *,
+    restores: bool = True,
 ) -> list[dict[str, object]]:
     """Returns ops that add the rules, and move the oldest surplus rules to the archive.
 
@@ -92,7 +95,9 @@ def rule_ops(
 
 
 def rule_skips(
-    doc: SectionedDoc, lines: Iterable[str], scope: str
+    doc: SectionedDoc,
+    lines: Iterable[str],
+    scope: str,
 ) -> list[SkippedDuplicate]:
     """Returns the rules that active rules of the page say already."""
     page = _RulePage(doc)
@@ -136,7 +141,10 @@ class _RulePage:
         return None
 
 
-def _position_of_twin(index: TwinIndex, line: str) -> int | None:
+def _position_of_twin(
+    index: TwinIndex,
+    line: str,
+) -> int | None:
     """Returns the position of a rule that says the same.
 
     A rule that says more is a new one: both are a person's own words.
@@ -146,7 +154,10 @@ def _position_of_twin(index: TwinIndex, line: str) -> int | None:
     return twin.position if twin is not None and is_said else None
 
 
-def _is_from_same_turn(archived: str, line: str) -> bool:
+def _is_from_same_turn(
+    archived: str,
+    line: str,
+) -> bool:
     ref = parse_item(line).ref
     if ref:
         return parse_item(archived).ref == ref

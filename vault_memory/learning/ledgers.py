@@ -47,7 +47,10 @@ class Ledgers:
         return self._devices.device
 
     def append(
-        self, places: Places, name: str, records: Iterable[Mapping[str, Any]]
+        self,
+        places: Places,
+        name: str,
+        records: Iterable[Mapping[str, Any]],
     ) -> str:
         """Appends records; they are on the disk on return. Returns the path. Raises OSError."""
         # Fault: two devices that append to the same file make a sync conflict. So each has a file
@@ -61,7 +64,11 @@ class Ledgers:
         return path
 
     def append_by_day(
-        self, places: Places, name: str, day: date, record: Mapping[str, Any]
+        self,
+        places: Places,
+        name: str,
+        day: date,
+        record: Mapping[str, Any],
     ) -> None:
         """Appends a record to the log of a day. A failure is logged and never raised."""
         try:

@@ -122,7 +122,10 @@ def by_section(
     return grouped
 
 
-def quoted(text: str, source: str) -> str:
+def quoted(
+    text: str,
+    source: str,
+) -> str:
     """Returns the sentence of `source` with most words of `text`; empty when it is `text`."""
     words = _words(text)
     sentences = [" ".join(part.split()) for part in split_sentences(clean(source))]

@@ -37,7 +37,11 @@ class DayAgain:
         if last.since and self.beginning < moment_of(last.since):
             last.since = self.beginning.isoformat()
 
-    def mark_unread(self, store: CheckpointStore, scope: str) -> None:
+    def mark_unread(
+        self,
+        store: CheckpointStore,
+        scope: str,
+    ) -> None:
         """Marks the turns as unread, durably."""
         last = store.last(scope)
         last.scope = scope

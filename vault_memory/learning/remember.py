@@ -107,7 +107,10 @@ def remember(
 
 
 def _known(
-    edits: "EditCalls", places: "Places", line: str, source: Source
+    edits: "EditCalls",
+    places: "Places",
+    line: str,
+    source: Source,
 ) -> "KnownItem | None":
     """Returns the item that says the text already; None when the text is written beside it."""
     jaccard = edits.vault.config.learning.jaccard
@@ -140,7 +143,10 @@ def _meet(
     return Remembered("duplicate", note_items.item_id(scope, place.kind, text), note)
 
 
-def _check(words: str, scope: str) -> None:
+def _check(
+    words: str,
+    scope: str,
+) -> None:
     # Fault: a pasted document must not become one line of the profile.
     if not words or len(words) > LONGEST_TEXT:
         raise UsageError(
@@ -150,12 +156,18 @@ def _check(words: str, scope: str) -> None:
     check_scope(scope)
 
 
-def _places_of(edits: "EditCalls", scope: str) -> "Places":
+def _places_of(
+    edits: "EditCalls",
+    scope: str,
+) -> "Places":
     listing = edits.vault.folder.listing(suffixes=(".md", ".jsonl"))
     return scope_notes.places_of(scope, list(listing.entries), edits.vault.layout)
 
 
-def _is_rule(words: str, source: str) -> bool:
+def _is_rule(
+    words: str,
+    source: str,
+) -> bool:
     """Whether a text belongs into RULES.md."""
     if learned_rules.rules_in(words):
         return True
@@ -172,7 +184,10 @@ def _reads_like_rule(text: str) -> bool:
     return standing_rules.reads_like_rule(text)
 
 
-def _item_ops(heading: str, line: str) -> "Callable[[SectionedDoc], Ops]":
+def _item_ops(
+    heading: str,
+    line: str,
+) -> "Callable[[SectionedDoc], Ops]":
     return lambda doc: note_lines.ops_for(doc, heading, [line])
 
 

@@ -103,7 +103,10 @@ def _stated_fact(remark: str) -> str:
     return ""
 
 
-def _within_week(day: date | None, night: date) -> bool:
+def _within_week(
+    day: date | None,
+    night: date,
+) -> bool:
     # Fault: a fact with a date in the future is not of this week.
     return day is not None and 0 <= (night - day).days < WEEK_DAYS
 
@@ -131,7 +134,10 @@ def _ask_model(cycle: "LearningCycle") -> list[str]:
     return lines[:MOST_LINES]
 
 
-def _count_topics(cycle: "LearningCycle", new_facts: list[Fact]) -> list[str]:
+def _count_topics(
+    cycle: "LearningCycle",
+    new_facts: list[Fact],
+) -> list[str]:
     """Returns the most frequent topics of the week, and its new facts."""
     topics: Counter[str] = Counter()
     for day, note in cycle.places.dated:

@@ -48,7 +48,10 @@ def render(doc: SectionedDoc) -> bytes:
     )
 
 
-def _sectioned(raw: bytes, note: Outline) -> SectionedDoc:
+def _sectioned(
+    raw: bytes,
+    note: Outline,
+) -> SectionedDoc:
     headings = [
         block for block in note.blocks if block.kind == "heading" and block.level == 2
     ]
@@ -73,7 +76,11 @@ def is_text(raw: bytes) -> bool:
     return True
 
 
-def line_starts(raw: bytes, *, whole: bool = True) -> list[int]:
+def line_starts(
+    raw: bytes,
+    *,
+    whole: bool = True,
+) -> list[int]:
     """Return the positions of the lines, and the end of the note.
 
     The BOM of a `whole` note belongs to no line.

@@ -53,7 +53,10 @@ def item_marker(item: bytes) -> bytes:
     return match[0] if match else b""
 
 
-def marker_after_last(body: bytes, region: Region) -> bytes:
+def marker_after_last(
+    body: bytes,
+    region: Region,
+) -> bytes:
     """Return the marker of a new item at the end of a region, in the style of its last item."""
     top_items = [item for item in region.items if item.depth == 1]
     if not top_items or not region.ends_in_item:
@@ -62,7 +65,10 @@ def marker_after_last(body: bytes, region: Region) -> bytes:
     return _marker_after(body[last.start : last.end])
 
 
-def items_of_lines(marker: bytes, lines: list[str]) -> Iterator[bytes]:
+def items_of_lines(
+    marker: bytes,
+    lines: list[str],
+) -> Iterator[bytes]:
     """Yield an item for each line, the first with this marker; numbers count on."""
     for line in lines:
         item = marker + line.encode()

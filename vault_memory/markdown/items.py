@@ -133,7 +133,10 @@ def day(text: str) -> datetime.date | None:
         return None
 
 
-def _add(part: str, metadata: dict[str, str]) -> bool:
+def _add(
+    part: str,
+    metadata: dict[str, str],
+) -> bool:
     """Add one part of the metadata; return whether it is known and valid."""
     key, colon, value = part.partition(":")
     if not colon:

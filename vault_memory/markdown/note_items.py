@@ -43,7 +43,10 @@ def items_of(doc: SectionedDoc) -> list[NoteItem]:
     ]
 
 
-def section_items(doc: SectionedDoc, at: int) -> list[NoteItem]:
+def section_items(
+    doc: SectionedDoc,
+    at: int,
+) -> list[NoteItem]:
     """Return the items in the top region of section `at`; a nested item follows its parent."""
     section = doc.sections[at]
     body = section.body
@@ -67,13 +70,19 @@ def section_items(doc: SectionedDoc, at: int) -> list[NoteItem]:
     return items
 
 
-def section_named(doc: SectionedDoc, name: str) -> int | None:
+def section_named(
+    doc: SectionedDoc,
+    name: str,
+) -> int | None:
     """Return the number of the first section with a name."""
     names = [section.name for section in doc.sections]
     return names.index(name) if name in names else None
 
 
-def own_bytes(body: bytes, region: Region) -> list[bytes]:
+def own_bytes(
+    body: bytes,
+    region: Region,
+) -> list[bytes]:
     """Return the bytes of each item of a region up to its first nested item."""
     next_starts = [*(item.start for item in region.items[1:]), len(body)]
     return [
@@ -82,7 +91,10 @@ def own_bytes(body: bytes, region: Region) -> list[bytes]:
     ]
 
 
-def own_texts(body: bytes, region: Region) -> tuple[str, ...]:
+def own_texts(
+    body: bytes,
+    region: Region,
+) -> tuple[str, ...]:
     """Return the own text of each item of a region, in order."""
     return tuple(map(text_of, own_bytes(body, region)))
 
@@ -128,7 +140,11 @@ def line_end(raw: bytes) -> bytes:
     return b"\r" if cr > lf else b"\n"
 
 
-def item_id(scope: str, kind: str, text: str) -> str:
+def item_id(
+    scope: str,
+    kind: str,
+    text: str,
+) -> str:
     """Return the id of an item. It needs no mark in the note, and is the same on every device."""
     return short_hash(scope, kind, normalised(text))
 
@@ -148,7 +164,10 @@ class Resolved(NamedTuple):
     """All ids that begin with it"""
 
 
-def resolve(prefix: str, ids: Iterable[str]) -> Resolved:
+def resolve(
+    prefix: str,
+    ids: Iterable[str],
+) -> Resolved:
     """Return the only id that begins with `prefix`, or the id that equals it."""
     prefix = prefix.strip().casefold()
     if not prefix:

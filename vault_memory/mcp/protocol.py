@@ -57,7 +57,12 @@ _CACHED = (
 class ProtocolError(Exception):
     """A request that cannot be answered, with the code that the protocol has for the reason."""
 
-    def __init__(self, code: int, message: str, data: object = None) -> None:
+    def __init__(
+        self,
+        code: int,
+        message: str,
+        data: object = None,
+    ) -> None:
         super().__init__(message)
         self.code = code
         self.message = message
@@ -123,7 +128,11 @@ class Conversation:
         """Whether a request can be answered without the vault."""
         return method not in self._with_vault
 
-    def answer(self, method: str, params: Json) -> Json:
+    def answer(
+        self,
+        method: str,
+        params: Json,
+    ) -> Json:
         """Returns the result of a request. Raises ProtocolError."""
         handler = self._at_once.get(method) or self._with_vault.get(method)
         version = "" if method == "initialize" else _named_version(params)
@@ -194,7 +203,10 @@ def _opening_error(error: VaultMemoryError) -> str:
     return redact_paths.without_paths(text, [str(Path.home())])
 
 
-def _checked(params: Json, kind: type[Any]) -> Any:
+def _checked(
+    params: Json,
+    kind: type[Any],
+) -> Any:
     """Returns the parameters in the shape of `kind`. Raises ProtocolError."""
     try:
         return msgspec.convert(params, kind)
@@ -234,7 +246,10 @@ def _discovered() -> Json:
     return {"supportedVersions": list(STATELESS_VERSIONS), **introduction}
 
 
-def _stateless(method: str, result: Json) -> Json:
+def _stateless(
+    method: str,
+    result: Json,
+) -> Json:
     """Returns a result with the fields that every result has since 2026-07-28."""
     cache = {"ttlMs": 0, "cacheScope": "private"} if method in _CACHED else {}
     return {

@@ -12,7 +12,11 @@ if TYPE_CHECKING:
 Json = dict[str, Any]
 
 
-def of_call(serving: Serving, name: str, arguments: "Mapping[str, Any]") -> Json:
+def of_call(
+    serving: Serving,
+    name: str,
+    arguments: "Mapping[str, Any]",
+) -> Json:
     """The result of `tools/call`. Raises ToolUnknown."""
     result = call(serving, name, arguments)
     content = [{"type": "text", "text": result.text}]
@@ -21,7 +25,10 @@ def of_call(serving: Serving, name: str, arguments: "Mapping[str, Any]") -> Json
     return {"content": content, "structuredContent": result.answer, "isError": False}
 
 
-def of_resources(serving: Serving, cursor: str | None) -> Json:
+def of_resources(
+    serving: Serving,
+    cursor: str | None,
+) -> Json:
     """The result of `resources/list`."""
     page = resources.page(serving, cursor)
     listed: Json = {"resources": [resources.listed(note) for note in page.notes]}
@@ -30,7 +37,10 @@ def of_resources(serving: Serving, cursor: str | None) -> Json:
     return listed
 
 
-def of_resource(serving: Serving, uri: str) -> Json:
+def of_resource(
+    serving: Serving,
+    uri: str,
+) -> Json:
     """The result of `resources/read`. Raises ResourceUnknown."""
     note = resources.read(serving, uri)
     return {

@@ -29,7 +29,10 @@ A model gets more of a note by a call from the next line on, and other hits by a
 """
 
 
-def search(serving: Serving, arguments: requests.SearchArguments) -> Answered:
+def search(
+    serving: Serving,
+    arguments: requests.SearchArguments,
+) -> Answered:
     """Find lines that answer a question."""
     # A host does not say which conversation asks. Its hook has recorded the prompt just now, and
     # the model would find its own question.
@@ -42,7 +45,10 @@ def search(serving: Serving, arguments: requests.SearchArguments) -> Answered:
     return quotations.of_search(serving.shown(answer), LONGEST)
 
 
-def context(serving: Serving, arguments: requests.ContextArguments) -> Answered:
+def context(
+    serving: Serving,
+    arguments: requests.ContextArguments,
+) -> Answered:
     """Compose the memory block for a prompt."""
     options = context_calls.ContextOptions(
         purpose=arguments.purpose,
@@ -57,7 +63,10 @@ def context(serving: Serving, arguments: requests.ContextArguments) -> Answered:
     return quotations.of_context(serving.shown(answer))
 
 
-def get(serving: Serving, arguments: requests.NoteLinesArguments) -> Answered:
+def get(
+    serving: Serving,
+    arguments: requests.NoteLinesArguments,
+) -> Answered:
     """Read a note or some of its lines. A missing note is empty; so is a note of another person."""
     note = serving.read(arguments.note)
     if note is None:
@@ -84,7 +93,10 @@ def get(serving: Serving, arguments: requests.NoteLinesArguments) -> Answered:
     return quotations.of_note(answer)
 
 
-def entity(serving: Serving, arguments: requests.EntityArguments) -> Answered:
+def entity(
+    serving: Serving,
+    arguments: requests.EntityArguments,
+) -> Answered:
     """Return the facts and mentions of a person or a thing."""
     memory, scopes = serving.memory, serving.reads
     about = memory.facts.entity(arguments.name, scopes=scopes)
@@ -99,7 +111,10 @@ def entity(serving: Serving, arguments: requests.EntityArguments) -> Answered:
     return quotations.of_entity(arguments.name, answer)
 
 
-def source(serving: Serving, arguments: requests.SourceArguments) -> Answered:
+def source(
+    serving: Serving,
+    arguments: requests.SourceArguments,
+) -> Answered:
     """Follow a line, a fact or an id back to the turns behind it."""
     note, colon, line = arguments.ref.rpartition(":")
     ref = f"{serving.path_of(note)}:{line}" if colon else arguments.ref
@@ -107,7 +122,10 @@ def source(serving: Serving, arguments: requests.SourceArguments) -> Answered:
     return source_quotation.of_source(source_json.of_source(origin))
 
 
-def stats(serving: Serving, arguments: requests.NoArguments) -> Answered:
+def stats(
+    serving: Serving,
+    arguments: requests.NoArguments,
+) -> Answered:
     """Count the notes by kind."""
     answer = serving.memory.searcher.stats(serving.reads)
     count = answer["sources"]["notes"]["notes"]
@@ -124,7 +142,11 @@ def _lines(text: str) -> list[str]:
     return re.findall(r"[^\r\n]*(?:\r\n|\r|\n)|[^\r\n]+\Z", text)
 
 
-def _last_that_fits(lines: Sequence[str], first: int, last: int) -> int:
+def _last_that_fits(
+    lines: Sequence[str],
+    first: int,
+    last: int,
+) -> int:
     """Returns the last line that fits into an answer, which has at least one line."""
     remaining = LONGEST
     for number in range(first, last + 1):

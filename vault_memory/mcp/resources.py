@@ -37,7 +37,10 @@ class Page:
     """The cursor of the next page; None on the last one"""
 
 
-def page(serving: Serving, cursor: str | None) -> Page:
+def page(
+    serving: Serving,
+    cursor: str | None,
+) -> Page:
     """Returns the notes of the caller after `cursor`, the last note of the previous page."""
     notes = serving.memory.notes(serving.reads)
     start = bisect_right(notes, cursor, key=lambda note: note.note) if cursor else 0
@@ -46,7 +49,10 @@ def page(serving: Serving, cursor: str | None) -> Page:
     return Page(notes_of_page, notes_of_page[-1].note if has_next else None)
 
 
-def read(serving: Serving, uri: str) -> NoteText:
+def read(
+    serving: Serving,
+    uri: str,
+) -> NoteText:
     """Returns the note of a URI, with its text between tags. Raises ResourceUnknown."""
     if not uri.startswith(SCHEME):
         raise ResourceUnknown(uri)

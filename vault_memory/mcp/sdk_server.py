@@ -17,7 +17,10 @@ from vault_memory.mcp.tools import INSTRUCTIONS, TOOLS, ToolUnknown
 from vault_memory.rules.paths.caller import Caller
 
 
-def server(memory: VaultMemory, caller: Caller) -> Server[Any]:
+def server(
+    memory: VaultMemory,
+    caller: Caller,
+) -> Server[Any]:
     """Returns a server for one caller. It is cheap: over HTTP each request gets its own."""
     handlers = _Handlers(Serving(memory, caller))
     return Server(
@@ -40,11 +43,17 @@ class _Handlers:
     def __init__(self, serving: Serving) -> None:
         self._serving = serving
 
-    async def list_tools(self, context: Any, params: Any) -> types.ListToolsResult:
+    async def list_tools(
+        self,
+        context: Any,
+        params: Any,
+    ) -> types.ListToolsResult:
         return _TOOLS
 
     async def call_tool(
-        self, context: Any, params: types.CallToolRequestParams
+        self,
+        context: Any,
+        params: types.CallToolRequestParams,
     ) -> types.CallToolResult:
         result = await self._in_thread(
             protocol_results.of_call, params.name, params.arguments or {}
@@ -52,7 +61,9 @@ class _Handlers:
         return types.CallToolResult.model_validate(result)
 
     async def list_resources(
-        self, context: Any, params: types.PaginatedRequestParams | None
+        self,
+        context: Any,
+        params: types.PaginatedRequestParams | None,
     ) -> types.ListResourcesResult:
         page = await self._in_thread(
             protocol_results.of_resources, params.cursor if params else None
@@ -60,12 +71,16 @@ class _Handlers:
         return types.ListResourcesResult.model_validate(page)
 
     async def list_templates(
-        self, context: Any, params: Any
+        self,
+        context: Any,
+        params: Any,
     ) -> types.ListResourceTemplatesResult:
         return types.ListResourceTemplatesResult.model_validate(tools.list_templates())
 
     async def read_resource(
-        self, context: Any, params: types.ReadResourceRequestParams
+        self,
+        context: Any,
+        params: types.ReadResourceRequestParams,
     ) -> types.ReadResourceResult:
         return types.ReadResourceResult.model_validate(
             await self._in_thread(protocol_results.of_resource, params.uri)

@@ -48,7 +48,8 @@ class Stopped(BaseException):
 
 
 def serve(
-    open_vault: "Callable[[], VaultMemory]", caller: "Callable[[], Caller]"
+    open_vault: "Callable[[], VaultMemory]",
+    caller: "Callable[[], Caller]",
 ) -> None:
     """Serves until standard input ends or SIGTERM comes. The first call opens the vault.
 
@@ -81,7 +82,10 @@ def _take_stdout() -> int:
     return sink
 
 
-def _stop(number: int, frame: object) -> None:
+def _stop(
+    number: int,
+    frame: object,
+) -> None:
     # Fault: a second signal must not interrupt the end.
     signal.signal(number, signal.SIG_IGN)
     raise Stopped
@@ -91,7 +95,9 @@ class _Vault:
     """The vault, opened once for all threads. After a failure the next request tries again."""
 
     def __init__(
-        self, open_vault: "Callable[[], VaultMemory]", caller: "Callable[[], Caller]"
+        self,
+        open_vault: "Callable[[], VaultMemory]",
+        caller: "Callable[[], Caller]",
     ) -> None:
         self._open, self._caller = open_vault, caller
         self._lock = threading.Lock()
@@ -113,7 +119,11 @@ class Request:
     """A request that is being answered."""
 
     def __init__(
-        self, id_: Id, method: str, params: Json, reply: Callable[[Json | None], None]
+        self,
+        id_: Id,
+        method: str,
+        params: Json,
+        reply: Callable[[Json | None], None],
     ) -> None:
         self.id = id_
         self.method = method
@@ -122,7 +132,11 @@ class Request:
         self._reply = reply
         """Takes the answer; None instead of the answer to a cancelled request"""
 
-    def finish(self, outcome: str, value: object) -> None:
+    def finish(
+        self,
+        outcome: str,
+        value: object,
+    ) -> None:
         """Sends the answer, whose `outcome` is `result` or `error`."""
         answer = {"jsonrpc": "2.0", "id": self.id, outcome: value}
         self._reply(None if self.cancelled else answer)
@@ -131,7 +145,11 @@ class Request:
 class Batch:
     """Collects the answers to an array of messages, which are sent together."""
 
-    def __init__(self, size: int, writer: LineWriter) -> None:
+    def __init__(
+        self,
+        size: int,
+        writer: LineWriter,
+    ) -> None:
         self._missing = size
         self._writer = writer
         self._answers: list[Json] = []
@@ -151,7 +169,11 @@ class Batch:
 class Loop:
     """Reads messages and answers them, until the input ends."""
 
-    def __init__(self, conversation: Conversation, writer: LineWriter) -> None:
+    def __init__(
+        self,
+        conversation: Conversation,
+        writer: LineWriter,
+    ) -> None:
         self._conversation = conversation
         self._writer = writer
         self._lock = threading.Lock()
@@ -247,7 +269,11 @@ class Loop:
         else:
             self._begin(Request(id_, str(method), message.get("params") or {}, reply))
 
-    def _notify(self, method: str, params: Any) -> None:
+    def _notify(
+        self,
+        method: str,
+        params: Any,
+    ) -> None:
         """Notes a cancellation. Other notifications need no action."""
         if method != "notifications/cancelled" or not isinstance(params, dict):
             return
@@ -327,7 +353,10 @@ class Loop:
                 del self._active[request.id]
 
 
-def _id_of(message: Json, name: str = "id") -> Id | None:
+def _id_of(
+    message: Json,
+    name: str = "id",
+) -> Id | None:
     """Returns the id of a request; None for a value that is not an id."""
     id_ = message.get(name)
     if isinstance(id_, bool) or not isinstance(id_, str | int):
@@ -338,7 +367,11 @@ def _id_of(message: Json, name: str = "id") -> Id | None:
     return id_
 
 
-def _problem_of(message: Json, *, batched: bool) -> tuple[int, str] | None:
+def _problem_of(
+    message: Json,
+    *,
+    batched: bool,
+) -> tuple[int, str] | None:
     """Returns what is wrong with a request or a notification, as a code and in words."""
     method, params = message.get("method"), message.get("params")
     if not isinstance(method, str):
@@ -354,5 +387,9 @@ def _problem_of(message: Json, *, batched: bool) -> tuple[int, str] | None:
     return None
 
 
-def _error(id_: Id | None, code: int, message: str) -> Json:
+def _error(
+    id_: Id | None,
+    code: int,
+    message: str,
+) -> Json:
     return {"jsonrpc": "2.0", "id": id_, "error": {"code": code, "message": message}}

@@ -39,7 +39,11 @@ class ToolResult:
         return self.answer is None
 
 
-def call(serving: Serving, name: str, arguments: Mapping[str, Any]) -> ToolResult:
+def call(
+    serving: Serving,
+    name: str,
+    arguments: Mapping[str, Any],
+) -> ToolResult:
     """Call a tool for a caller. An error comes back in words. Raises only ToolUnknown."""
     tool = TOOLS.get(name)
     if tool is None:

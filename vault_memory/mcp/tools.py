@@ -134,7 +134,10 @@ def portable_schema(kind: type[Any]) -> Json:
     return schema
 
 
-def _portable(schema: Any, definitions: Json) -> Any:
+def _portable(
+    schema: Any,
+    definitions: Json,
+) -> Any:
     match schema:
         case {"$ref": str(name)}:
             return _portable(_without(definitions[name], "description"), definitions)
@@ -155,11 +158,17 @@ def _portable(schema: Any, definitions: Json) -> Any:
             return schema
 
 
-def _without(schema: Json, name: str) -> Json:
+def _without(
+    schema: Json,
+    name: str,
+) -> Json:
     return {key: value for key, value in schema.items() if key != name}
 
 
-def _is_superfluous(name: str, value: object) -> bool:
+def _is_superfluous(
+    name: str,
+    value: object,
+) -> bool:
     # An argument may be named `title`: then its value is a schema, and no text.
     is_title = name == "title" and isinstance(value, str)
     is_null_default = name == "default" and value is None

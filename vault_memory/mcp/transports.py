@@ -27,7 +27,11 @@ def application(memory: VaultMemory) -> App:
     request without a caller.
     """
 
-    async def serve(scope: Scope, receive: Receive, send: Send) -> None:
+    async def serve(
+        scope: Scope,
+        receive: Receive,
+        send: Send,
+    ) -> None:
         if scope["type"] == "lifespan":
             await _live(receive, send)
         elif scope["type"] != "http":
@@ -49,7 +53,10 @@ def application(memory: VaultMemory) -> App:
 
 
 async def _answer(
-    serving: Server[Any], scope: Scope, receive: Receive, send: Send
+    serving: Server[Any],
+    scope: Scope,
+    receive: Receive,
+    send: Send,
 ) -> None:
     manager = StreamableHTTPSessionManager(
         serving, json_response=True, stateless=True, max_request_body_size=LARGEST_BODY
@@ -58,7 +65,10 @@ async def _answer(
         await manager.handle_request(scope, receive, send)
 
 
-async def _live(receive: Receive, send: Send) -> None:
+async def _live(
+    receive: Receive,
+    send: Send,
+) -> None:
     """Answers the events of the lifespan. Nothing has to be started or stopped."""
     while True:
         event = (await receive())["type"]

@@ -35,7 +35,10 @@ REASONS = {
 """What a model reads instead of the code of a refusal"""
 
 
-def remember(serving: Serving, arguments: requests.RememberArguments) -> Answered:
+def remember(
+    serving: Serving,
+    arguments: requests.RememberArguments,
+) -> Answered:
     """Keep a sentence for good."""
     remembered = serving.memory.remember(
         arguments.text,
@@ -57,7 +60,10 @@ def remember(serving: Serving, arguments: requests.RememberArguments) -> Answere
     return answered(answer["message"], answer)
 
 
-def compact(serving: Serving, arguments: requests.CompactArguments) -> Answered:
+def compact(
+    serving: Serving,
+    arguments: requests.CompactArguments,
+) -> Answered:
     """Sum a conversation up, and end it."""
     session = arguments.session or serving.open_conversation()
     if not session:
@@ -73,7 +79,10 @@ def compact(serving: Serving, arguments: requests.CompactArguments) -> Answered:
     return of_summary(compacted.id, compacted.note, compacted.preview)
 
 
-def correct(serving: Serving, arguments: requests.CorrectArguments) -> Answered:
+def correct(
+    serving: Serving,
+    arguments: requests.CorrectArguments,
+) -> Answered:
     """Replace what is wrong in a fact."""
     fields = ("subject", "predicate", "object", "valid_from", "valid_until")
     right = {name: getattr(arguments, name) for name in fields}
@@ -92,7 +101,10 @@ def correct(serving: Serving, arguments: requests.CorrectArguments) -> Answered:
     return _changed(change)
 
 
-def confirm(serving: Serving, arguments: requests.ConfirmArguments) -> Answered:
+def confirm(
+    serving: Serving,
+    arguments: requests.ConfirmArguments,
+) -> Answered:
     """Note that the person said a fact is right."""
     change = serving.memory.facts.confirm(
         arguments.fact,
@@ -103,7 +115,10 @@ def confirm(serving: Serving, arguments: requests.ConfirmArguments) -> Answered:
     return _changed(change)
 
 
-def forget(serving: Serving, arguments: requests.ForgetArguments) -> Answered:
+def forget(
+    serving: Serving,
+    arguments: requests.ForgetArguments,
+) -> Answered:
     """Remove items by their words, or one fact."""
     if (arguments.text is None) == (arguments.fact is None):
         raise UsageError(
@@ -139,7 +154,9 @@ def forget(serving: Serving, arguments: requests.ForgetArguments) -> Answered:
 
 
 def _forget_fact(
-    serving: Serving, arguments: requests.ForgetArguments, fact: str
+    serving: Serving,
+    arguments: requests.ForgetArguments,
+    fact: str,
 ) -> Answered:
     """Delete a fact, and answer in the shape that a removed text has."""
     if arguments.note is not None:
@@ -230,5 +247,8 @@ def _explained(reason: str) -> str:
     return explained if " " in explained else explained.replace("_", " ")
 
 
-def _with_reason(message: str, reason: str) -> str:
+def _with_reason(
+    message: str,
+    reason: str,
+) -> str:
     return f"{message} ({reason})" if reason else message

@@ -72,7 +72,12 @@ class ToolAnswer(str):
 
     is_error: bool
 
-    def __new__(cls, text: str, *, is_error: bool = False) -> "ToolAnswer":
+    def __new__(
+        cls,
+        text: str,
+        *,
+        is_error: bool = False,
+    ) -> "ToolAnswer":
         answer = super().__new__(cls, text)
         answer.is_error = is_error
         return answer
@@ -84,13 +89,20 @@ class MemoryTool:
     Several threads may use it, as they may use its vault.
     """
 
-    def __init__(self, edits: "EditCalls", caller: Caller) -> None:
+    def __init__(
+        self,
+        edits: "EditCalls",
+        caller: Caller,
+    ) -> None:
         """Raises UsageError for a name that no person or channel of this vault can have."""
         self._edits = edits
         self._folder = MemoryFolder(edits, caller)
 
     def execute(
-        self, command: Mapping[str, object], *, now: datetime | None = None
+        self,
+        command: Mapping[str, object],
+        *,
+        now: datetime | None = None,
     ) -> ToolAnswer:
         """Carry out one command, the `input` of a model. What is wrong with it is the answer.
 
@@ -105,7 +117,11 @@ class MemoryTool:
             text = f"Error: The file cannot be read: {error.reason}"
             return ToolAnswer(text, is_error=True)
 
-    def _carry_out(self, command: Mapping[str, Any], now: datetime | None) -> str:
+    def _carry_out(
+        self,
+        command: Mapping[str, Any],
+        now: datetime | None,
+    ) -> str:
         name = command["command"]
         if name == "rename":
             old = self._folder.path(command["old_path"])
@@ -127,7 +143,11 @@ class MemoryTool:
 
     # --- Commands ---
 
-    def _view(self, path: MemoryPath, line_range: Sequence[int] | None) -> str:
+    def _view(
+        self,
+        path: MemoryPath,
+        line_range: Sequence[int] | None,
+    ) -> str:
         sizes = self._folder.sizes_below(path)
         if sizes or path.is_root:
             shown_sizes = {shown_name(name): size for name, size in sizes.items()}
@@ -138,7 +158,12 @@ class MemoryTool:
             raise CommandRefused(tool_texts.TOO_MANY_LINES.format(path=path.path))
         return tool_texts.content(path.path, lines, line_range)
 
-    def _create(self, path: MemoryPath, text: str, now: datetime | None) -> str:
+    def _create(
+        self,
+        path: MemoryPath,
+        text: str,
+        now: datetime | None,
+    ) -> str:
         self._folder.check_free(path, tool_texts.EXISTS)
         request = {"op": "create", "file_text": _storable(text)}
         edit = self._edit(path, request, now)
@@ -146,7 +171,11 @@ class MemoryTool:
         return self._report(path, edit, success)
 
     def _replace(
-        self, path: MemoryPath, old: str, new: object, now: datetime | None
+        self,
+        path: MemoryPath,
+        old: str,
+        new: object,
+        now: datetime | None,
     ) -> str:
         if new is not None and not isinstance(new, str):
             raise CommandRefused("Error: `new_str` of str_replace is no text")
@@ -168,7 +197,11 @@ class MemoryTool:
         return self._report(path, edit, success, request)
 
     def _insert(
-        self, path: MemoryPath, line: int, text: str, now: datetime | None
+        self,
+        path: MemoryPath,
+        line: int,
+        text: str,
+        now: datetime | None,
     ) -> str:
         note = self._folder.require(path, tool_texts.MISSING)
         request = {"op": "insert", "insert_line": line, "insert_text": _storable(text)}
@@ -179,7 +212,11 @@ class MemoryTool:
         success = tool_texts.INSERTED.format(path=path.path)
         return self._report(path, edit, success, request)
 
-    def _delete(self, path: MemoryPath, now: datetime | None) -> str:
+    def _delete(
+        self,
+        path: MemoryPath,
+        now: datetime | None,
+    ) -> str:
         if path.is_root:
             raise CommandRefused("Error: Cannot delete the /memories directory itself")
         files = self._folder.files(path)
@@ -192,7 +229,12 @@ class MemoryTool:
         pending = "\n".join(filter(None, reports))
         return pending or tool_texts.DELETED.format(path=path.path)
 
-    def _rename(self, old: MemoryPath, new: MemoryPath, now: datetime | None) -> str:
+    def _rename(
+        self,
+        old: MemoryPath,
+        new: MemoryPath,
+        now: datetime | None,
+    ) -> str:
         if old.is_root:
             raise CommandRefused("Error: Cannot rename the /memories directory itself")
         files = self._folder.files(old)
@@ -211,7 +253,12 @@ class MemoryTool:
         pending = "\n".join(filter(None, reports))
         return pending or tool_texts.RENAMED.format(old=old.path, new=new.path)
 
-    def _move(self, old: MemoryPath, new: MemoryPath, now: datetime | None) -> str:
+    def _move(
+        self,
+        old: MemoryPath,
+        new: MemoryPath,
+        now: datetime | None,
+    ) -> str:
         """Give one note another name; return why that waits, or ""."""
         # A person may save the note meanwhile. So the new note is written before the old one goes,
         # and the old one stays if it has changed.
@@ -237,7 +284,11 @@ class MemoryTool:
         return self._report(old, departure, "")
 
     def _leave(
-        self, old: MemoryPath, new: MemoryPath, revision: str, now: datetime | None
+        self,
+        old: MemoryPath,
+        new: MemoryPath,
+        revision: str,
+        now: datetime | None,
     ) -> "Edit | None":
         """Remove the note with the old name; None when a person saved it meanwhile."""
         request = {"op": "rename", "to": new.note}
@@ -309,7 +360,11 @@ class MemoryTool:
             )
         return success
 
-    def _refuse_unfit(self, path: MemoryPath, request: Mapping[str, object]) -> None:
+    def _refuse_unfit(
+        self,
+        path: MemoryPath,
+        request: Mapping[str, object],
+    ) -> None:
         """Raise CommandRefused for an edit that does not fit the text that a person just saved."""
         note = self._folder.read(path)
         _plan(path, request, note.raw if note else None)
@@ -364,7 +419,11 @@ def _storable(text: str) -> str:
     return text
 
 
-def _plan(path: MemoryPath, request: Mapping[str, object], raw: bytes | None) -> Edited:
+def _plan(
+    path: MemoryPath,
+    request: Mapping[str, object],
+    raw: bytes | None,
+) -> Edited:
     """Return what an edit makes of a text. Raises CommandRefused when it does not fit."""
     planned = edit_text(request, raw)
     if isinstance(planned, Unfit):
@@ -377,7 +436,11 @@ def _plan(path: MemoryPath, request: Mapping[str, object], raw: bytes | None) ->
     return planned
 
 
-def _explain(path: MemoryPath, request: Mapping[str, object], unfit: Unfit) -> str:
+def _explain(
+    path: MemoryPath,
+    request: Mapping[str, object],
+    unfit: Unfit,
+) -> str:
     """Return why an edit cannot be made, in the words of the tool's reference."""
     match unfit.reason:
         case "exists":

@@ -60,7 +60,10 @@ _breakers: dict[tuple[str, str], Breaker] = {}
 _breakers_lock = threading.Lock()
 
 
-def breaker_of(url: str, model: str) -> Breaker:
+def breaker_of(
+    url: str,
+    model: str,
+) -> Breaker:
     """Return the breaker of a server and model; the whole process shares it."""
     with _breakers_lock:
         return _breakers.setdefault((url, model), Breaker())

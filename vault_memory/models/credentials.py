@@ -75,7 +75,11 @@ def api_key(
     return key
 
 
-def endpoint(base: str, tail: str, lock: CredentialSpec) -> str:
+def endpoint(
+    base: str,
+    tail: str,
+    lock: CredentialSpec,
+) -> str:
     """Return the URL of a request; ``https://host`` and ``https://host/v1`` mean the same.
 
     Raises `lock.error` when `base` is not a plain server address.
@@ -99,7 +103,11 @@ def endpoint(base: str, tail: str, lock: CredentialSpec) -> str:
     return f"{url.scheme}://{url.netloc}{path.removesuffix('/' + tail)}/{tail}"
 
 
-def require_https(key: str, url: str, lock: CredentialSpec) -> None:
+def require_https(
+    key: str,
+    url: str,
+    lock: CredentialSpec,
+) -> None:
     """Raise `lock.error` when a key would leave the local network unencrypted."""
     address = urlsplit(url)
     # Fault: a key on an unencrypted line can be read by everyone on the way.

@@ -71,7 +71,10 @@ def answer(
         connection.close()
 
 
-def read(response: http.client.HTTPResponse, cap: int) -> bytes:
+def read(
+    response: http.client.HTTPResponse,
+    cap: int,
+) -> bytes:
     """Return the body.
 
     Raises ``Unreachable`` when it is compressed, incomplete, or longer than ``cap`` bytes.
@@ -117,7 +120,10 @@ def in_words(error: Exception) -> str:
             return str(error)
 
 
-def _connection(parts: SplitResult, timeout: float) -> http.client.HTTPConnection:
+def _connection(
+    parts: SplitResult,
+    timeout: float,
+) -> http.client.HTTPConnection:
     host = parts.hostname or ""
     if parts.scheme == "http":
         return http.client.HTTPConnection(host, parts.port, timeout=timeout)
@@ -149,7 +155,10 @@ def _refuse_metadata(sock: socket.socket) -> None:
         raise Unreachable("its address belongs to the machine's own network services")
 
 
-def _cut(connection: http.client.HTTPConnection, late: threading.Event) -> None:
+def _cut(
+    connection: http.client.HTTPConnection,
+    late: threading.Event,
+) -> None:
     """Shut the socket down, which wakes the thread that reads from it."""
     late.set()
     if (sock := getattr(connection, "sock", None)) is not None:

@@ -27,7 +27,12 @@ class Address:
     def url(self) -> str:
         return f"{self.origin}{self.target('', folder=True)}"
 
-    def target(self, path: str, *, folder: bool = False) -> str:
+    def target(
+        self,
+        path: str,
+        *,
+        folder: bool = False,
+    ) -> str:
         """The encoded path for the request line; with a slash at its end for a folder. Raises Refused."""
         try:
             # Fault (H119): a name that the encoding changes would read or write another

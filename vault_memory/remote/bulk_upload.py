@@ -45,7 +45,11 @@ def fits(name: str) -> bool:
     return is_plain and name == unicodedata.normalize("NFC", name)
 
 
-def body(files: Iterable[BulkFile], boundary: str, modified: int) -> bytes:
+def body(
+    files: Iterable[BulkFile],
+    boundary: str,
+    modified: int,
+) -> bytes:
     """The body of the request. `modified`: the time of the files, 0 for that of the server."""
     chunks = []
     for file in files:

@@ -65,7 +65,10 @@ def tidy(remote: "WebDav") -> None:
                 remote.remove_scratch(entry.path)
 
 
-def _try_out(remote: "WebDav", scratch: str) -> Capabilities:
+def _try_out(
+    remote: "WebDav",
+    scratch: str,
+) -> Capabilities:
     """Try all capabilities in a scratch folder."""
     file = f"{scratch}/a.md"
     stored = remote.put(file, b"first\n", expected=None)
@@ -104,7 +107,10 @@ def _try_out(remote: "WebDav", scratch: str) -> Capabilities:
     )
 
 
-def _listed(remote: "WebDav", scratch: str) -> Capabilities:
+def _listed(
+    remote: "WebDav",
+    scratch: str,
+) -> Capabilities:
     """The capabilities that the properties of a listing show."""
     # Without a demand for tags, a server that has none can be listed.
     remote.traits = Capabilities(etags=False)
@@ -115,7 +121,10 @@ def _listed(remote: "WebDav", scratch: str) -> Capabilities:
     )
 
 
-def _matches(remote: "WebDav", path: str) -> bool:
+def _matches(
+    remote: "WebDav",
+    path: str,
+) -> bool:
     """Whether the server accepts the right tag, if need be after a second."""
     try:
         remote.put(path, b"fourth\n", expected=remote.look(path).etag)
@@ -124,7 +133,10 @@ def _matches(remote: "WebDav", path: str) -> bool:
     return True
 
 
-def _keeps_versions(remote: "WebDav", path: str) -> bool:
+def _keeps_versions(
+    remote: "WebDav",
+    path: str,
+) -> bool:
     """Whether the server keeps earlier versions. Asked twice: a proxy may miss the server for a moment."""
     with suppress(AnsweredByProxy):
         return bool(remote.versions(path))
@@ -135,7 +147,10 @@ def _keeps_versions(remote: "WebDav", path: str) -> bool:
         return False
 
 
-def _of_trees(remote: "WebDav", scratch: str) -> dict[str, bool]:
+def _of_trees(
+    remote: "WebDav",
+    scratch: str,
+) -> dict[str, bool]:
     remote.mkcol(f"{scratch}/sub")
     before = remote.look(scratch, folder=True).etag
     remote.put(f"{scratch}/sub/c.md", b"below\n", expected=None)
@@ -143,7 +158,10 @@ def _of_trees(remote: "WebDav", scratch: str) -> dict[str, bool]:
     return {"recursive_etags": before != after, "infinity": _sees_all(remote, scratch)}
 
 
-def _sees_all(remote: "WebDav", scratch: str) -> bool:
+def _sees_all(
+    remote: "WebDav",
+    scratch: str,
+) -> bool:
     try:
         lines, _ = remote.propfind(scratch, depth="infinity")
     except (Refused, NotUnderstood):
@@ -151,7 +169,10 @@ def _sees_all(remote: "WebDav", scratch: str) -> bool:
     return any(line.href.rstrip("/").endswith("/sub/c.md") for line in lines)
 
 
-def _normalises(remote: "WebDav", scratch: str) -> bool:
+def _normalises(
+    remote: "WebDav",
+    scratch: str,
+) -> bool:
     try:
         remote.put(f"{scratch}/{_DECOMPOSED}", b"name\n", expected=None)
     except Refused:
@@ -160,7 +181,11 @@ def _normalises(remote: "WebDav", scratch: str) -> bool:
     return _COMPOSED in names and _DECOMPOSED not in names
 
 
-def _succeeds(remote: "WebDav", request: Request, path: str) -> bool:
+def _succeeds(
+    remote: "WebDav",
+    request: Request,
+    path: str,
+) -> bool:
     """Whether the server does to a path what a precondition forbids."""
     request = replace(request, target=remote.at.target(path))
     answer = remote.exchange(request, path)

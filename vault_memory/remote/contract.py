@@ -158,7 +158,12 @@ class Remote(Protocol):
         """The identity of the folder; without a request when its current entry is given."""
         ...
 
-    def list(self, folder: str = "", *, deep: bool = False) -> RemoteListing:
+    def list(
+        self,
+        folder: str = "",
+        *,
+        deep: bool = False,
+    ) -> RemoteListing:
         """List a folder, or with `deep` the whole tree. Raises RemoteMissing, or RootMissing for ""."""
         ...
 
@@ -166,10 +171,20 @@ class Remote(Protocol):
         """The entry of one path."""
         ...
 
-    def get(self, path: str, *, max_bytes: int) -> Fetched: ...
+    def get(
+        self,
+        path: str,
+        *,
+        max_bytes: int,
+    ) -> Fetched: ...
 
     def put(
-        self, path: str, raw: bytes, *, expected: str | None, after: int = 0
+        self,
+        path: str,
+        raw: bytes,
+        *,
+        expected: str | None,
+        after: int = 0,
     ) -> PutResult:
         """Replace the file with that tag, or create a file that does not exist yet (None).
 
@@ -188,11 +203,22 @@ class Remote(Protocol):
         """
         ...
 
-    def delete(self, path: str, *, expected: str) -> None:
+    def delete(
+        self,
+        path: str,
+        *,
+        expected: str,
+    ) -> None:
         """Remove a file, if it still has that tag."""
         ...
 
-    def move(self, path: str, to: str, *, expected: str | None) -> PutResult:
+    def move(
+        self,
+        path: str,
+        to: str,
+        *,
+        expected: str | None,
+    ) -> PutResult:
         """Rename to a free name. For a folder, `expected` is None."""
         ...
 
@@ -204,11 +230,22 @@ class Remote(Protocol):
         """Remove a folder, if a new listing of it is empty. Raises FolderNotEmpty."""
         ...
 
-    def versions(self, path: str, *, fileid: str = "") -> tuple[FileVersion, ...]:
+    def versions(
+        self,
+        path: str,
+        *,
+        fileid: str = "",
+    ) -> tuple[FileVersion, ...]:
         """The versions of a file, the newest first, often with the current one; empty where none are kept."""
         ...
 
-    def get_version(self, path: str, version: FileVersion, *, max_bytes: int) -> bytes:
+    def get_version(
+        self,
+        path: str,
+        version: FileVersion,
+        *,
+        max_bytes: int,
+    ) -> bytes:
         """The bytes of a version. Raises RemoteMissing when the server no longer keeps it."""
         ...
 

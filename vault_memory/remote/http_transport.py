@@ -216,7 +216,11 @@ class Transport(Client):  # type: ignore[misc]  # it comes without types
             )
         return request
 
-    def _why(self, exchange: HttpExchange, error: Exception) -> str:
+    def _why(
+        self,
+        exchange: HttpExchange,
+        error: Exception,
+    ) -> str:
         if exchange.late:
             return f"no complete answer within {self._deadlines.seconds:g} s"
         return _in_words(error)
@@ -227,7 +231,10 @@ def is_redirect(status: int) -> bool:
     return 300 <= status < 400 and status != 304
 
 
-def _read(response: requests.Response, request: Request) -> HttpAnswer:
+def _read(
+    response: requests.Response,
+    request: Request,
+) -> HttpAnswer:
     """Read the body of an answer. Raises ValueError when it is not as long as announced, or too long."""
     status, headers = response.status_code, response.headers
     if is_redirect(status):
@@ -252,7 +259,11 @@ class _Chunks:
     Raises ValueError when it is longer than the cap, or not as long as announced.
     """
 
-    def __init__(self, response: requests.Response, cap: int) -> None:
+    def __init__(
+        self,
+        response: requests.Response,
+        cap: int,
+    ) -> None:
         self._raw: Any = response.raw
         self._is_bare = (
             response.status_code in (204, 304) or response.request.method == "HEAD"

@@ -79,7 +79,12 @@ class RamRemote:
 
     kind = "memory"
 
-    def __init__(self, server: RamServer | None = None, *, user: str = "ram") -> None:
+    def __init__(
+        self,
+        server: RamServer | None = None,
+        *,
+        user: str = "ram",
+    ) -> None:
         self.server = server or RamServer()
         self.traits = self.server.traits
         self.traffic = Traffic()
@@ -94,7 +99,12 @@ class RamRemote:
                 "ram:", self._user, root.fileid, self.server.fingerprint
             )
 
-    def list(self, folder: str = "", *, deep: bool = False) -> RemoteListing:
+    def list(
+        self,
+        folder: str = "",
+        *,
+        deep: bool = False,
+    ) -> RemoteListing:
         with self._request():
             key = self._key(folder)
             if self._find(key).raw is not None:
@@ -113,7 +123,12 @@ class RamRemote:
         with self._request():
             return self._entry(self._key(path))
 
-    def get(self, path: str, *, max_bytes: int) -> Fetched:
+    def get(
+        self,
+        path: str,
+        *,
+        max_bytes: int,
+    ) -> Fetched:
         with self._request():
             node = self._find(self._key(path))
             if node.raw is None:
@@ -126,7 +141,12 @@ class RamRemote:
             return Fetched(node.raw, node.etag)
 
     def put(
-        self, path: str, raw: bytes, *, expected: str | None, after: int = 0
+        self,
+        path: str,
+        raw: bytes,
+        *,
+        expected: str | None,
+        after: int = 0,
     ) -> PutResult:
         with self._request():
             self.traffic.sent += len(raw)
@@ -150,7 +170,12 @@ class RamRemote:
     ) -> Mapping[str, PutResult | None]:
         raise Refused("", "it does not take many files in one request")
 
-    def delete(self, path: str, *, expected: str) -> None:
+    def delete(
+        self,
+        path: str,
+        *,
+        expected: str,
+    ) -> None:
         with self._request():
             key = self._key(path)
             node = self._find(key)
@@ -159,7 +184,13 @@ class RamRemote:
             del self.server._nodes[key]
             self._touch(_parent(key))
 
-    def move(self, path: str, to: str, *, expected: str | None) -> PutResult:
+    def move(
+        self,
+        path: str,
+        to: str,
+        *,
+        expected: str | None,
+    ) -> PutResult:
         with self._request():
             key, target = self._key(path), self._key(to)
             node = self._find(key)
@@ -198,7 +229,12 @@ class RamRemote:
             del self.server._nodes[key]
             self._touch(_parent(key))
 
-    def versions(self, path: str, *, fileid: str = "") -> tuple[FileVersion, ...]:
+    def versions(
+        self,
+        path: str,
+        *,
+        fileid: str = "",
+    ) -> tuple[FileVersion, ...]:
         with self._request():
             contents = self._contents(path)
             versions = [
@@ -207,7 +243,13 @@ class RamRemote:
             ]
             return tuple(reversed(versions))
 
-    def get_version(self, path: str, version: FileVersion, *, max_bytes: int) -> bytes:
+    def get_version(
+        self,
+        path: str,
+        version: FileVersion,
+        *,
+        max_bytes: int,
+    ) -> bytes:
         with self._request():
             contents = self._contents(path)
             if not version.id.isdecimal() or int(version.id) >= len(contents):
@@ -295,6 +337,9 @@ def _parent(path: str) -> str:
     return path.rpartition("/")[0]
 
 
-def _is_below(path: str, folder: str) -> bool:
+def _is_below(
+    path: str,
+    folder: str,
+) -> bool:
     """Whether a path is the folder, or anywhere below it."""
     return not folder or path == folder or path.startswith(f"{folder}/")

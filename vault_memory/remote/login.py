@@ -37,7 +37,13 @@ class Granted:
 class Login:
     """One login: a person opens `page` in a browser; `poll` until the login is approved."""
 
-    def __init__(self, url: str, *, proxy: str = "", ca_file: str = "") -> None:
+    def __init__(
+        self,
+        url: str,
+        *,
+        proxy: str = "",
+        ca_file: str = "",
+    ) -> None:
         link = read_link(url)
         if link.is_certain and link.problem:
             raise refused(link)
@@ -84,7 +90,11 @@ class Login:
         """Close the connection."""
         self._transport.close()
 
-    def _post(self, target: str, body: bytes) -> HttpAnswer:
+    def _post(
+        self,
+        target: str,
+        body: bytes,
+    ) -> HttpAnswer:
         content_type = "Content-Type: application/x-www-form-urlencoded"
         try:
             answer = self._transport.ask(Request("post", target, body, (content_type,)))

@@ -54,7 +54,10 @@ def read_link(url: str) -> PastedLink:
     return link or PastedLink(path)
 
 
-def _dav_link(path: str, start: str) -> PastedLink | None:
+def _dav_link(
+    path: str,
+    start: str,
+) -> PastedLink | None:
     """A public share or an address of WebDAV, which only a Nextcloud has."""
     if match := _PUBLIC.fullmatch(path):
         return PastedLink(match["base"], is_certain=True, problem=SHARE, hint=OWN_CLOUD)
@@ -75,7 +78,11 @@ def _dav_link(path: str, start: str) -> PastedLink | None:
     return None
 
 
-def _page_link(path: str, start: str, query: str) -> PastedLink | None:
+def _page_link(
+    path: str,
+    start: str,
+    query: str,
+) -> PastedLink | None:
     """A page of the web interface; another server may have such an address, too."""
     if match := _FILES_APP.fullmatch(path):
         folder = parse_qs(query).get("dir", [""])[0]

@@ -69,7 +69,11 @@ class Reader:
             raise NotUnderstood("a line of the listing names nothing")
         return self._lines
 
-    def _start(self, tag: str, _attributes: Mapping[str, str]) -> None:
+    def _start(
+        self,
+        tag: str,
+        _attributes: Mapping[str, str],
+    ) -> None:
         self._open.append(tag)
         match len(self._open):
             case 1 if tag != f"{DAV} multistatus":
@@ -110,7 +114,11 @@ class Reader:
                     text = "folder" if self._is_folder else "file"
                 self._props[tag] = text
 
-    def _end_of_line_part(self, tag: str, text: str) -> None:
+    def _end_of_line_part(
+        self,
+        tag: str,
+        text: str,
+    ) -> None:
         """Note the end of an element directly in a response."""
         line = self._lines[-1]
         match tag.removeprefix(f"{DAV} "):

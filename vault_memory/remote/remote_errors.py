@@ -140,7 +140,13 @@ class Refused(RemoteError):
 
     http_status = 403
 
-    def __init__(self, path: str, reason: str, *, lasting: bool = False) -> None:
+    def __init__(
+        self,
+        path: str,
+        reason: str,
+        *,
+        lasting: bool = False,
+    ) -> None:
         super().__init__(
             f"the server refuses `{path}`: {reason}", path=path, hint=REFUSED
         )
@@ -152,7 +158,12 @@ class Refused(RemoteError):
 class RemoteUnreachable(RemoteError):
     """The server did not get the request, and nothing was written."""
 
-    def __init__(self, reason: str, *, hint: str = "") -> None:
+    def __init__(
+        self,
+        reason: str,
+        *,
+        hint: str = "",
+    ) -> None:
         super().__init__(f"the server cannot be reached: {reason}", hint=hint or LATER)
         self.reason = reason
 
@@ -160,7 +171,13 @@ class RemoteUnreachable(RemoteError):
 class NotUnderstood(RemoteError):
     """An unreliable answer came: cut off, HTML, a redirect, another kind of content. It proves nothing."""
 
-    def __init__(self, reason: str, *, path: str = "", hint: str = "") -> None:
+    def __init__(
+        self,
+        reason: str,
+        *,
+        path: str = "",
+        hint: str = "",
+    ) -> None:
         super().__init__(
             f"the server's answer cannot be relied on: {reason}",
             path=path,
@@ -179,7 +196,11 @@ class OutcomeUnknown(RemoteError):
 
     exit_code = 75
 
-    def __init__(self, path: str, reason: str) -> None:
+    def __init__(
+        self,
+        path: str,
+        reason: str,
+    ) -> None:
         super().__init__(
             f"it is not known whether `{path}` was written: {reason}",
             path=path,

@@ -48,12 +48,20 @@ _ERRORS_OF_PATH: dict[int, Callable[[str], RemoteError]] = {
 """The errors of statuses that mean the same for every other action"""
 
 
-def refuse(action: str, path: str, answer: HttpAnswer) -> NoReturn:
+def refuse(
+    action: str,
+    path: str,
+    answer: HttpAnswer,
+) -> NoReturn:
     """Raise the error that an answer means. `action` is a name that webdavclient3 uses."""
     raise _error(action, path, answer)
 
 
-def _error(action: str, path: str, answer: HttpAnswer) -> RemoteError:
+def _error(
+    action: str,
+    path: str,
+    answer: HttpAnswer,
+) -> RemoteError:
     status = answer.status
     if (action, status) in _PARENT_MISSING:
         return ParentMissing(path)
@@ -81,7 +89,10 @@ def _error(action: str, path: str, answer: HttpAnswer) -> RemoteError:
             return _server_error(path, status)
 
 
-def _server_error(path: str, status: int) -> RemoteError:
+def _server_error(
+    path: str,
+    status: int,
+) -> RemoteError:
     if status in (502, 504):
         return RemoteUnreachable(f"a server before it answers {status}")
     return NotUnderstood(f"status {status}", path=path)
@@ -104,7 +115,10 @@ def unreachable(error: NotSent) -> RemoteUnreachable:
     return RemoteUnreachable(str(error), hint=error.hint)
 
 
-def adds_slash(answer: HttpAnswer, target: str) -> bool:
+def adds_slash(
+    answer: HttpAnswer,
+    target: str,
+) -> bool:
     """Whether the server redirects to the target with a slash, since it is a folder (Apache's mod_dir)."""
     if not is_redirect(answer.status):
         return False

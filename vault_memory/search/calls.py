@@ -95,7 +95,12 @@ class SearchCalls:
         self._reads: ItemReads | None = None
         self._cache: HotCache | None = None
 
-    def fork(self, vault: OpenVault, *, resident: bool) -> "SearchCalls":
+    def fork(
+        self,
+        vault: OpenVault,
+        *,
+        resident: bool,
+    ) -> "SearchCalls":
         """Make the calls of a forked vault; `resident` keeps vectors in memory."""
         fork = SearchCalls(vault)
         fork.unread_notes = lambda: self.unread_notes()
@@ -312,7 +317,11 @@ class SearchCalls:
         indexed = self.vault.indexing.index().scopes()
         return indexed if pending is None else sorted({*indexed, *pending.scopes()})
 
-    def unknown_scopes(self, index: "Index", scopes: Sequence[str]) -> tuple[str, ...]:
+    def unknown_scopes(
+        self,
+        index: "Index",
+        scopes: Sequence[str],
+    ) -> tuple[str, ...]:
         """The scopes without any note, pending or indexed: perhaps misspelt names."""
         # Fault: an empty list of scopes is no misspelt name.
         if not scopes:
@@ -335,7 +344,11 @@ class SearchCalls:
         """How fresh an answer of this moment is."""
         return self.freshness_of(self.vault.indexing.index(), self.unread_notes())
 
-    def freshness_of(self, index: "Index", unread: Collection[str]) -> "Freshness":
+    def freshness_of(
+        self,
+        index: "Index",
+        unread: Collection[str],
+    ) -> "Freshness":
         """The freshness of an answer from `index`, when the notes `unread` are newer on disk."""
         semantic = self.vault.semantic
         stale = tuple(sorted({*index.stale(), *unread, *self.vault.indexing.behind}))
@@ -380,7 +393,11 @@ class SearchCalls:
             return index_counts.stats(index)
         return index_counts.stats_of(index, scopes)
 
-    def _count_missing(self, index: "Index", fingerprint: str) -> int:
+    def _count_missing(
+        self,
+        index: "Index",
+        fingerprint: str,
+    ) -> int:
         """How many chunks have no vector of this model; counted once for each change of the index."""
         # Fault: another process may have replaced the index by a new generation.
         key = (fingerprint, index.path, index.change_counter)

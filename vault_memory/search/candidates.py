@@ -139,7 +139,10 @@ def _likeness(
     return vector_arm.matrices.like(index, request.scope_ids, model, vector, rows)
 
 
-def _by_words(request: CandidateRequest, candidates: Candidates) -> list[QueryTerms]:
+def _by_words(
+    request: CandidateRequest,
+    candidates: Candidates,
+) -> list[QueryTerms]:
     """Adds the chunks with words of the query, and the best of their neighbours.
 
     Returns the terms of each sentence.
@@ -229,7 +232,10 @@ def _without_repetitions(
     return matches
 
 
-def _repetitions(request: CandidateRequest, rows: Mapping[int, Row]) -> set[int]:
+def _repetitions(
+    request: CandidateRequest,
+    rows: Mapping[int, Row],
+) -> set[int]:
     """Returns the ids of the turns that ask the same as the query, and so answer nothing."""
     names = request.features.names
     ids = [
@@ -268,7 +274,10 @@ def _read(
     return _news(request, candidates, rows)
 
 
-def _by_days(request: CandidateRequest, candidates: Candidates) -> None:
+def _by_days(
+    request: CandidateRequest,
+    candidates: Candidates,
+) -> None:
     """Adds the chunks of days that the query names."""
     if not request.features.days:
         return
@@ -284,7 +293,10 @@ def _by_days(request: CandidateRequest, candidates: Candidates) -> None:
     candidates.arms["date"] = {place: -float(rank) for rank, place in enumerate(rows)}
 
 
-def _by_entities(request: CandidateRequest, candidates: Candidates) -> None:
+def _by_entities(
+    request: CandidateRequest,
+    candidates: Candidates,
+) -> None:
     """Adds the chunks that name an entity by another name than the query does."""
     scores: dict[int, float] = {}
     for name in _other_names(request):
@@ -354,7 +366,10 @@ def _by_vectors(
     }
 
 
-def in_order(request: CandidateRequest, scored: list[Scored]) -> list[Scored]:
+def in_order(
+    request: CandidateRequest,
+    scored: list[Scored],
+) -> list[Scored]:
     """Sorts by negative score, so that the best comes first; then by path and line."""
     # A place contains the id of its note, which depends on the order in which notes were read. So
     # it must not decide between equal scores.
@@ -375,7 +390,10 @@ def in_order(request: CandidateRequest, scored: list[Scored]) -> list[Scored]:
     return scored
 
 
-def _paths(request: CandidateRequest, notes: Collection[int]) -> dict[int, str]:
+def _paths(
+    request: CandidateRequest,
+    notes: Collection[int],
+) -> dict[int, str]:
     """Returns the paths of these notes; text of some may still wait to be written."""
     written = [note for note in notes if note < BEYOND // scoring.ORDINALS]
     paths = fts_search.paths(request.connection, request.scope_ids, written)

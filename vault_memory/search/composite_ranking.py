@@ -119,21 +119,33 @@ def _values(
     )
 
 
-def _last_day(item: _Stamped, day: str | None) -> str:
+def _last_day(
+    item: _Stamped,
+    day: str | None,
+) -> str:
     """Returns when a text was last learned, supported or read; empty when it is unknown."""
     return max(item.learned or day or "", item.last_read)
 
 
-def _age(last: str, today: date) -> int:
+def _age(
+    last: str,
+    today: date,
+) -> int:
     # Fault: a device with a wrong clock learned the item tomorrow.
     return max(0, (today - date.fromisoformat(last)).days)
 
 
-def _fades(item: _Stamped, settings: LifecycleSettings) -> bool:
+def _fades(
+    item: _Stamped,
+    settings: LifecycleSettings,
+) -> bool:
     return item.fades == ALWAYS or (settings.facts and item.fades == IF_FACTS_FADE)
 
 
-def _stamped(connection: Connection, ids: Sequence[int]) -> dict[int, _Stamped]:
+def _stamped(
+    connection: Connection,
+    ids: Sequence[int],
+) -> dict[int, _Stamped]:
     """Returns what the index says about these chunks, by id. Waiting text has negative ids."""
     rows: Any = connection.execute(
         "SELECT c.id, n.kind, s.type, s.learned, s.by_bot,"

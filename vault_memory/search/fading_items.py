@@ -82,7 +82,10 @@ def fading_items(
     return items
 
 
-def _read(connection: Connection, key: _Key) -> FadingItems:
+def _read(
+    connection: Connection,
+    key: _Key,
+) -> FadingItems:
     states = dict(_states(connection, key))
     ids = [chunk for chunk, state in states.items() if state in key.leave_out]
     counts = Counter(states[chunk] for chunk in ids)
@@ -93,7 +96,10 @@ def _read(connection: Connection, key: _Key) -> FadingItems:
     )
 
 
-def _states(connection: Connection, key: _Key) -> Iterator[tuple[int, ItemState]]:
+def _states(
+    connection: Connection,
+    key: _Key,
+) -> Iterator[tuple[int, ItemState]]:
     """Yields each chunk whose item is not active."""
     settings = key.settings
     limits = [
@@ -111,12 +117,20 @@ def _states(connection: Connection, key: _Key) -> Iterator[tuple[int, ItemState]
             yield chunk, state
 
 
-def vitality(type_: str, learned: str, days: int, last: str) -> Vitality:
+def vitality(
+    type_: str,
+    learned: str,
+    days: int,
+    last: str,
+) -> Vitality:
     """Returns what the fading of an item follows from; `learned` and `last` are ISO 8601."""
     return Vitality(type_, date.fromisoformat(max(learned, last)), days)
 
 
-def joined(first: Exclusion, second: Exclusion) -> Exclusion:
+def joined(
+    first: Exclusion,
+    second: Exclusion,
+) -> Exclusion:
     """Returns the exclusion of the chunks of both, which have none in common."""
     # The same object has its hash already, by which scores are cached.
     if not first or not second:
@@ -131,7 +145,10 @@ def joined(first: Exclusion, second: Exclusion) -> Exclusion:
     )
 
 
-def keys_of(connection: Connection, chunks: Iterable[int]) -> dict[int, str]:
+def keys_of(
+    connection: Connection,
+    chunks: Iterable[int],
+) -> dict[int, str]:
     """Returns the content keys of those of these chunks that fade."""
     rows = connection.execute(
         "SELECT s.chunk, s.key"

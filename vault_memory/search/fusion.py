@@ -56,7 +56,10 @@ def _by_ranks(candidates: Candidates) -> list[Ranked]:
     return fused
 
 
-def _by_sums(request: CandidateRequest, candidates: Candidates) -> list[Ranked]:
+def _by_sums(
+    request: CandidateRequest,
+    candidates: Candidates,
+) -> list[Ranked]:
     best = in_order(request, list(_bases(request, candidates)))
     rescored: list[Ranked] = []
     for negative, place in best[:RESCORED]:
@@ -104,7 +107,10 @@ def _bases(
         yield -score, place
 
 
-def _speaker_term(request: CandidateRequest, who: str) -> float:
+def _speaker_term(
+    request: CandidateRequest,
+    who: str,
+) -> float:
     names_speaker = query_features.names_speaker(who, request.features.names)
     return request.weights.speaker * names_speaker
 

@@ -17,7 +17,10 @@ else:
     rule_archive = lazy_module("vault_memory.rules.context.rule_archive")
 
 
-def alike(candidates: Candidates, ranked: Sequence[Ranked]) -> list[list[Ranked]]:
+def alike(
+    candidates: Candidates,
+    ranked: Sequence[Ranked],
+) -> list[list[Ranked]]:
     """Groups candidates that may be copies by their texts, each group with its best first."""
     groups: dict[str, list[Ranked]] = defaultdict(list)
     for candidate in ranked:

@@ -143,12 +143,19 @@ def _hit(
     )
 
 
-def _state(request: CandidateRequest, chunk_id: int) -> ItemState:
+def _state(
+    request: CandidateRequest,
+    chunk_id: int,
+) -> ItemState:
     states = request.fading.states if request.fading else {}
     return states.get(chunk_id, "active")
 
 
-def _left_out(request: CandidateRequest, *, why: bool) -> dict[str, int]:
+def _left_out(
+    request: CandidateRequest,
+    *,
+    why: bool,
+) -> dict[str, int]:
     """Counts the chunks that have faded, and with `why` those that each filter excludes."""
     faded = dict(request.fading.left_out) if request.fading else {}
     return (left_out(request) if why else {}) | faded
@@ -165,7 +172,10 @@ def _without_written(hits: list[Hit]) -> list[Hit]:
     ]
 
 
-def _all_details(request: CandidateRequest, ids: list[int]) -> dict[int, _Details]:
+def _all_details(
+    request: CandidateRequest,
+    ids: list[int],
+) -> dict[int, _Details]:
     """Reads chunks of the notes and of the text that waits, by id."""
     # Fault: the ids of text that waits are not those of the index. They must not mix.
     written = [chunk_id for chunk_id in ids if not is_waiting(chunk_id)]
@@ -220,11 +230,17 @@ def left_out(request: CandidateRequest) -> dict[str, int]:
     }
 
 
-def _count(request: CandidateRequest, filters: Filters) -> int:
+def _count(
+    request: CandidateRequest,
+    filters: Filters,
+) -> int:
     return fts_search.count(request.connection, request.scope_ids, filters)
 
 
-def excerpt(body: str, terms: Sequence[str]) -> tuple[str, tuple[tuple[int, int], ...]]:
+def excerpt(
+    body: str,
+    terms: Sequence[str],
+) -> tuple[str, tuple[tuple[int, int], ...]]:
     """Cuts a hit's text around the words of the query.
 
     Returns the cut text, and the (start, end) of each word in it.
@@ -239,7 +255,10 @@ def excerpt(body: str, terms: Sequence[str]) -> tuple[str, tuple[tuple[int, int]
     return body[start : start + SNIPPET], inside
 
 
-def _excerpt_start(body: str, spans: Sequence[tuple[int, int]]) -> int:
+def _excerpt_start(
+    body: str,
+    spans: Sequence[tuple[int, int]],
+) -> int:
     """Returns where to cut a text, so that its first word of the query is in the excerpt."""
     if not spans or spans[0][1] <= SNIPPET:
         return 0
@@ -251,7 +270,10 @@ def _excerpt_start(body: str, spans: Sequence[tuple[int, int]]) -> int:
     return space + 1
 
 
-def _spans(body: str, terms: Sequence[str]) -> list[tuple[int, int]]:
+def _spans(
+    body: str,
+    terms: Sequence[str],
+) -> list[tuple[int, int]]:
     """Finds words that begin with one of the terms, and runs of letters without spaces."""
     if not terms:
         return []

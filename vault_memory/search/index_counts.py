@@ -14,7 +14,10 @@ else:
     note_reports = lazy_module("vault_memory.search.note_reports")
 
 
-def list_notes(index: Index, scopes: Sequence[str] | None) -> "list[NoteInfo]":
+def list_notes(
+    index: Index,
+    scopes: Sequence[str] | None,
+) -> "list[NoteInfo]":
     """The notes of `scopes`, or all, sorted by path."""
     rows = index.connection.execute(
         "SELECT note.path, scope.name, note.kind, note.revision, note.bytes"
@@ -29,7 +32,10 @@ def list_notes(index: Index, scopes: Sequence[str] | None) -> "list[NoteInfo]":
     ]
 
 
-def stats_of(index: Index, scopes: Sequence[str]) -> "StatsJson":
+def stats_of(
+    index: Index,
+    scopes: Sequence[str],
+) -> "StatsJson":
     """Counts of notes and chunks of these scopes by kind and scope.
 
     No sum includes a note of another scope.

@@ -76,7 +76,11 @@ class PendingHits(NamedTuple):
                 scores[place + BEYOND] = score
                 matches.rows[place + BEYOND] = (place + BEYOND, -id_, date, who, body)
 
-    def _rows(self, word: str, filters: "Filters") -> "Collection[Row]":
+    def _rows(
+        self,
+        word: str,
+        filters: "Filters",
+    ) -> "Collection[Row]":
         matches = fts_search.find(
             self.connection,
             self.scope_ids,

@@ -166,7 +166,8 @@ def _parsed(
 
 
 def _without_episodes_and_turns(
-    request: CandidateRequest, query: SearchQuery
+    request: CandidateRequest,
+    query: SearchQuery,
 ) -> CandidateRequest:
     """Returns the request without old summaries and without the turns of the session."""
     connection, scope_ids = request.connection, request.scope_ids
@@ -181,7 +182,10 @@ def _without_episodes_and_turns(
     return request._replace(without=exclusion(connection, scope_ids, ids))
 
 
-def _without_faded(request: CandidateRequest, query: SearchQuery) -> CandidateRequest:
+def _without_faded(
+    request: CandidateRequest,
+    query: SearchQuery,
+) -> CandidateRequest:
     """Returns the request with the states of items, and without the faded ones."""
     # A command that runs for a moment need not load this module for a vault without stamps.
     if query.lifecycle is None or not has_stamps(request.connection):

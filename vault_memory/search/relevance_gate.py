@@ -33,7 +33,11 @@ MORE_ALIKE = 0.3
 class RelevanceGate:
     """The decision for one search."""
 
-    def __init__(self, request: CandidateRequest, candidates: Candidates) -> None:
+    def __init__(
+        self,
+        request: CandidateRequest,
+        candidates: Candidates,
+    ) -> None:
         self._request = request
         self._candidates = candidates
         self._scope_terms = fts_search.within_scopes(
@@ -75,7 +79,11 @@ class RelevanceGate:
         row = self._candidates.rows.get(place)
         return row is not None and statements.tells_nothing(row[4], row[3])
 
-    def _has_enough(self, place: int, weights: Mapping[str, float]) -> bool:
+    def _has_enough(
+        self,
+        place: int,
+        weights: Mapping[str, float],
+    ) -> bool:
         highest = max(weights.values())
         total = sum(weights.values())
         enough = min(SHARE * total, ENOUGH * highest)

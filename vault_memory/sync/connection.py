@@ -67,7 +67,11 @@ class NoRemote(ConfigError):
         )
 
 
-def local_vault(folder: Folder, layout: Layout, writing: Writing) -> LocalVault:
+def local_vault(
+    folder: Folder,
+    layout: Layout,
+    writing: Writing,
+) -> LocalVault:
     """The local side of a sync, with the layout's rule which notes must exist."""
 
     def must_exist(path: str) -> bool:
@@ -122,7 +126,9 @@ class SyncConnection:
         self._remote.close()
 
     def run_pass(
-        self, now: datetime, options: PassOptions = DEFAULT_OPTIONS
+        self,
+        now: datetime,
+        options: PassOptions = DEFAULT_OPTIONS,
     ) -> PassReport:
         """Run one pass. Raises the errors of `SyncEngine.run_pass`."""
         status = read_status(self._state_folder)
@@ -175,7 +181,11 @@ class SyncConnection:
     def _mark(self) -> str:
         return mark_of(self._config.url, self._config.user, self._password)
 
-    def _check_refusals(self, status: SyncStatus, now: datetime) -> None:
+    def _check_refusals(
+        self,
+        status: SyncStatus,
+        now: datetime,
+    ) -> None:
         """Raise Unauthorised for a password that the server has refused."""
         # Fault: a server locks an account after too many requests with a wrong password.
         if not status.refused or status.refused_mark != self._mark():
@@ -193,7 +203,10 @@ class SyncConnection:
             )
 
 
-def _with_resting_failed(report: PassReport, resting: Mapping[str, str]) -> PassReport:
+def _with_resting_failed(
+    report: PassReport,
+    resting: Mapping[str, str],
+) -> PassReport:
     """Report the paths that were left alone as failed, not as skipped."""
     skipped = dict(report.skipped)
     failed = {path: skipped.pop(path) for path in resting if path in skipped}
@@ -203,12 +216,18 @@ def _with_resting_failed(report: PassReport, resting: Mapping[str, str]) -> Pass
     )
 
 
-def open_configured(remote: RemoteConfig, password: str) -> "Remote":
+def open_configured(
+    remote: RemoteConfig,
+    password: str,
+) -> "Remote":
     """Open the configured remote, without a request. Raises ConfigError."""
     return remotes.open_remote(remote.url, account_of(remote, password))
 
 
-def account_of(remote: RemoteConfig, password: str) -> "Account":
+def account_of(
+    remote: RemoteConfig,
+    password: str,
+) -> "Account":
     authority = os.path.expanduser(remote.ca_file)
     if authority:
         _check_authority(authority)
@@ -231,7 +250,11 @@ def _check_authority(file: str) -> None:
         ) from None
 
 
-def note_refusal(state_folder: Path, mark: str, now: datetime) -> None:
+def note_refusal(
+    state_folder: Path,
+    mark: str,
+    now: datetime,
+) -> None:
     """Record that the server refused a password."""
     status = read_status(state_folder)
     times = status.refused + 1 if status.refused_mark == mark else 1
@@ -246,7 +269,11 @@ def forget_refusals(state_folder: Path) -> None:
 
 
 @contextmanager
-def alone(state_folder: Path, *, patience: float) -> Iterator[None]:
+def alone(
+    state_folder: Path,
+    *,
+    patience: float,
+) -> Iterator[None]:
     """Hold the lock of this vault's sync. Raises Locked after `patience` seconds."""
     import filelock
 

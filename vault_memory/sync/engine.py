@@ -164,7 +164,9 @@ class SyncEngine:
         return bool(self._local_scanner.scan(now.timestamp()).being_saved)
 
     def run_pass(
-        self, now: datetime, options: PassOptions = DEFAULT_OPTIONS
+        self,
+        now: datetime,
+        options: PassOptions = DEFAULT_OPTIONS,
     ) -> PassReport:
         """Run one pass.
 
@@ -183,7 +185,11 @@ class SyncEngine:
         self._session.prefetched.clear()
         self._identity_check.load_capabilities()
 
-    def _run(self, now: datetime, options: PassOptions) -> PassReport:
+    def _run(
+        self,
+        now: datetime,
+        options: PassOptions,
+    ) -> PassReport:
         result = PassResult()
         open_uploads = {} if options.dry_run else repair(self._session, result, now)
         scan = self._scan(now, options)
@@ -213,7 +219,11 @@ class SyncEngine:
 
     # --- Scan -----------------------------------------------------------------------------------
 
-    def _scan(self, now: datetime, options: PassOptions) -> _Scan:
+    def _scan(
+        self,
+        now: datetime,
+        options: PassOptions,
+    ) -> _Scan:
         local = self._local_scanner.scan(now.timestamp())
         if not options.ask:
             return _Scan(local, self._remote_scanner.last_scan(), now)
@@ -226,7 +236,11 @@ class SyncEngine:
         return scan
 
     def _refuse_other_server(
-        self, scan: _Scan, *, asks_again: bool = False, approved: bool = False
+        self,
+        scan: _Scan,
+        *,
+        asks_again: bool = False,
+        approved: bool = False,
     ) -> None:
         """Raise _OtherServer when the server is not the one of the last passes."""
         root = None if asks_again else scan.remote.root
@@ -239,7 +253,10 @@ class SyncEngine:
     # --- Plan -----------------------------------------------------------------------------------
 
     def _identified_draft(
-        self, scan: _Scan, left_alone: Mapping[str, str], options: PassOptions
+        self,
+        scan: _Scan,
+        left_alone: Mapping[str, str],
+        options: PassOptions,
     ) -> _Draft:
         """Draft a plan for a server that is known to be the same. Raises _OtherServer."""
         self._refuse_other_server(scan, approved=options.approve_deletes)
@@ -251,7 +268,10 @@ class SyncEngine:
         return self._decided_draft(scan, left_alone, options)
 
     def _decided_draft(
-        self, scan: _Scan, left_alone: Mapping[str, str], options: PassOptions
+        self,
+        scan: _Scan,
+        left_alone: Mapping[str, str],
+        options: PassOptions,
     ) -> _Draft:
         """Draft a plan; when a person rejects the server's earlier texts, draft it on our texts."""
         draft = self._draft(scan, left_alone, options)
@@ -262,7 +282,10 @@ class SyncEngine:
         return self._draft(scan, left_alone, options)
 
     def _draft(
-        self, scan: _Scan, left_alone: Mapping[str, str], options: PassOptions
+        self,
+        scan: _Scan,
+        left_alone: Mapping[str, str],
+        options: PassOptions,
     ) -> _Draft:
         """Plan on both trees. The paths of `left_alone` count as unknown on the server."""
         base = self.state.base()
@@ -289,7 +312,11 @@ class SyncEngine:
         )
 
     def _settings_for(
-        self, scan: _Scan, base: Base, reverted: RevertedNotes, options: PassOptions
+        self,
+        scan: _Scan,
+        base: Base,
+        reverted: RevertedNotes,
+        options: PassOptions,
     ) -> Settings:
         """The settings of this pass: the configured ones, approvals and observations."""
         last_good = self.state.meta(LAST_GOOD)
@@ -345,7 +372,11 @@ class SyncEngine:
         return Tree(nodes, missing_for(TWICE_SECONDS), missing_for(MINUTE_SECONDS))
 
     def _refetches(
-        self, scan: _Scan, plan: SyncPlan, base: Base, options: PassOptions
+        self,
+        scan: _Scan,
+        plan: SyncPlan,
+        base: Base,
+        options: PassOptions,
     ) -> tuple[Refetch, ...]:
         """Fetches that check whether tags hide other bytes."""
         refetches: tuple[Refetch, ...] = ()
@@ -366,7 +397,11 @@ class SyncEngine:
 
     # --- Record ---------------------------------------------------------------------------------
 
-    def _record_pass(self, plan: SyncPlan, last_good: datetime | None) -> None:
+    def _record_pass(
+        self,
+        plan: SyncPlan,
+        last_good: datetime | None,
+    ) -> None:
         """Record the end of a pass. `last_good`: when it began, if it succeeded completely."""
         with self.state.transaction():
             if any("remote" in changes(action) for action in plan.actions):
@@ -376,7 +411,10 @@ class SyncEngine:
                 self.state.set_meta(LAST_GOOD, last_good.isoformat())
 
     def _is_settled(
-        self, plan: SyncPlan, result: PassResult, local_scan: LocalScan
+        self,
+        plan: SyncPlan,
+        result: PassResult,
+        local_scan: LocalScan,
     ) -> bool:
         """Whether both sides are the same now, judged without another look at the server.
 
@@ -404,11 +442,17 @@ class _OtherServer(Exception):
         self.reason = reason
 
 
-def _with_waiting(plan: SyncPlan, reasons: Mapping[str, str]) -> SyncPlan:
+def _with_waiting(
+    plan: SyncPlan,
+    reasons: Mapping[str, str],
+) -> SyncPlan:
     return replace(plan, waiting={**plan.waiting, **reasons})
 
 
-def _is_edit(node: Node, was: BaseNode | None) -> bool:
+def _is_edit(
+    node: Node,
+    was: BaseNode | None,
+) -> bool:
     """Whether a file differs from the base; a file that is being saved counts, too."""
     if isinstance(node, File):
         is_same = isinstance(was, BaseFile) and was.hash == node.hash

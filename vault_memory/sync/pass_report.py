@@ -61,7 +61,11 @@ class PassReport:
         )
 
 
-def report_of(plan: SyncPlan, result: PassResult, local_scan: LocalScan) -> PassReport:
+def report_of(
+    plan: SyncPlan,
+    result: PassResult,
+    local_scan: LocalScan,
+) -> PassReport:
     """Report what a pass did with its plan. The caller adds the number of requests."""
     waiting = {
         **plan.waiting,

@@ -150,7 +150,10 @@ def _capabilities(traits: Capabilities) -> "CapabilitiesJson":
     }
 
 
-def find_remote(url: str, remote: RemoteSettings) -> str:
+def find_remote(
+    url: str,
+    remote: RemoteSettings,
+) -> str:
     """Find the address for the configuration from what a person types, e.g. the address of a Nextcloud.
 
     Sends no password. Raises ConfigError, RemoteUnreachable.
@@ -170,14 +173,21 @@ def is_account_root(url: str) -> bool:
     return remotes.is_account_root(url)
 
 
-def below(url: str, folder: str) -> str:
+def below(
+    url: str,
+    folder: str,
+) -> str:
     """The address of a folder below another."""
     from urllib.parse import quote
 
     return f"{url.rstrip('/')}/{quote(inside(folder.strip('/')))}"
 
 
-def log_in(url: str, remote: RemoteSettings, show: Callable[[str], None]) -> "Granted":
+def log_in(
+    url: str,
+    remote: RemoteSettings,
+    show: Callable[[str], None],
+) -> "Granted":
     """Log in through a page of the server, whose address `show` gets. Returns an app password.
 
     Raises UsageError when no person approves the login in time.
@@ -201,7 +211,11 @@ def log_in(url: str, remote: RemoteSettings, show: Callable[[str], None]) -> "Gr
         login.close()
 
 
-def add(calls: "SyncCalls", remote: RemoteSettings, password: str) -> RemoteTest:
+def add(
+    calls: "SyncCalls",
+    remote: RemoteSettings,
+    password: str,
+) -> RemoteTest:
     """Test the remote, and write it into the configuration.
 
     An empty `password` means the one in its password file. A missing folder is made. Raises
@@ -273,7 +287,10 @@ def remove(calls: "SyncCalls") -> None:
         (vault.state.path / "sync.json").unlink(missing_ok=True)
 
 
-def _to_write(before: RemoteSettings, remote: RemoteSettings) -> dict[str, object]:
+def _to_write(
+    before: RemoteSettings,
+    remote: RemoteSettings,
+) -> dict[str, object]:
     """The values that differ from the defaults, or did. Lists of patterns stay as they are written."""
     defaults, previous = RemoteSettings()._asdict(), before._asdict()
     values: dict[str, object] = {}
@@ -310,7 +327,12 @@ def _without_retry() -> Iterator[None]:
         raise
 
 
-def _test(remote: RemoteSettings, password: str, *, make: bool = False) -> RemoteTest:
+def _test(
+    remote: RemoteSettings,
+    password: str,
+    *,
+    make: bool = False,
+) -> RemoteTest:
     opened = open_configured(remote, password)
     try:
         created = make and _make_folder(opened, remote, password)
@@ -330,7 +352,11 @@ def _test(remote: RemoteSettings, password: str, *, make: bool = False) -> Remot
         opened.close()
 
 
-def _make_folder(opened: Remote, remote: RemoteSettings, password: str) -> bool:
+def _make_folder(
+    opened: Remote,
+    remote: RemoteSettings,
+    password: str,
+) -> bool:
     """Make the folder and those above it where they are missing. Returns whether it was missing."""
     try:
         opened.look("")
@@ -343,7 +369,11 @@ def _make_folder(opened: Remote, remote: RemoteSettings, password: str) -> bool:
     return True
 
 
-def _make_below(remote: RemoteSettings, password: str, url: str) -> None:
+def _make_below(
+    remote: RemoteSettings,
+    password: str,
+    url: str,
+) -> None:
     """Make the folder at `url`, and first those above it where they are missing. Raises RootMissing."""
     from urllib.parse import unquote, urlsplit
 
@@ -364,7 +394,10 @@ def _make_below(remote: RemoteSettings, password: str, url: str) -> None:
         parent.close()
 
 
-def _store_capabilities(calls: "SyncCalls", traits: Capabilities) -> None:
+def _store_capabilities(
+    calls: "SyncCalls",
+    traits: Capabilities,
+) -> None:
     """Store what the server can do, so that the first sync does not probe again."""
     state = open_state(calls.vault.state.path)
     try:
@@ -381,7 +414,10 @@ def _delete_state(calls: "SyncCalls") -> None:
         (calls.vault.state.path / f"{STATE_FILE}{ending}").unlink(missing_ok=True)
 
 
-def _write(file: Path, text: str) -> None:
+def _write(
+    file: Path,
+    text: str,
+) -> None:
     """Replace the configuration file as a whole, with its mode. Raises ConfigError."""
     temporary = file.with_name(f"{file.name}.{os.urandom(6).hex()}")
     mode = file.stat().st_mode & 0o777 if file.exists() else 0o600

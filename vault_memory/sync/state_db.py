@@ -119,7 +119,13 @@ class SyncState:
         )
         return next((_base_node(*row) for row in rows), None)
 
-    def set_base(self, path: str, node: BaseNode, *, racy: int = 0) -> None:
+    def set_base(
+        self,
+        path: str,
+        node: BaseNode,
+        *,
+        racy: int = 0,
+    ) -> None:
         """Record what both sides have now.
 
         `racy` (YOUNG, NEW, UNSIGNED): another write within the same second may get the same tag.
@@ -138,7 +144,11 @@ class SyncState:
         for table in ("base", "behind", "absent", "hashed"):
             self._connection.execute(f"DELETE FROM {table} WHERE path = ?", (path,))
 
-    def move(self, path: str, to: str) -> None:
+    def move(
+        self,
+        path: str,
+        to: str,
+    ) -> None:
         """Record that a path, and everything below it, has a new name on both sides."""
         for old in [each for each in self.base() if within(each, path)]:
             new = to + old.removeprefix(path)
@@ -149,7 +159,12 @@ class SyncState:
             for prefix in ("delivery ", "unanswered "):
                 self._move_meta(prefix, old, new)
 
-    def _move_meta(self, prefix: str, path: str, to: str) -> None:
+    def _move_meta(
+        self,
+        prefix: str,
+        path: str,
+        to: str,
+    ) -> None:
         fact = self.meta(prefix + path)
         if fact is None:
             return
@@ -264,14 +279,24 @@ class SyncState:
         rows = self._connection.execute("SELECT path, tag, hash FROM behind")
         return {path: (tag, hashed) for path, tag, hashed in rows}
 
-    def store_fetched(self, path: str, tag: str, hashed: str) -> None:
+    def store_fetched(
+        self,
+        path: str,
+        tag: str,
+        hashed: str,
+    ) -> None:
         """Record the hash of the bytes that were fetched under a tag."""
         self._connection.execute(
             "INSERT OR REPLACE INTO behind VALUES (?, ?, ?)", (path, tag, hashed)
         )
 
     def mark_doubtful(
-        self, path: str, tag: str, now: datetime, *, why: str = "doubt"
+        self,
+        path: str,
+        tag: str,
+        now: datetime,
+        *,
+        why: str = "doubt",
     ) -> float:
         """Mark the bytes behind a tag as doubtful. Returns since when they are, in Unix seconds."""
         since = self.doubted_since(path, tag, why=why)
@@ -280,7 +305,13 @@ class SyncState:
             self.set_meta(f"{why} {path}", [tag, since])
         return since
 
-    def doubted_since(self, path: str, tag: str, *, why: str = "doubt") -> float | None:
+    def doubted_since(
+        self,
+        path: str,
+        tag: str,
+        *,
+        why: str = "doubt",
+    ) -> float | None:
         """Since when the bytes behind a tag are doubtful, in Unix seconds; None when they are not."""
         doubt = self.meta(f"{why} {path}")
         if not isinstance(doubt, list) or doubt[0] != tag:
@@ -290,7 +321,10 @@ class SyncState:
     # --- Absence, which is believed when it was seen twice ---
 
     def store_missing(
-        self, side: str, missing: Iterable[str], now: float
+        self,
+        side: str,
+        missing: Iterable[str],
+        now: float,
     ) -> dict[str, float]:
         """Store which paths of the base are missing on a side. Returns since when each is."""
         previous = self.missing_since(side)
@@ -334,7 +368,12 @@ class SyncState:
 
     # --- Which program rewrites what ---
 
-    def record_rewrite(self, path: str, by: str, at: float) -> None:
+    def record_rewrite(
+        self,
+        path: str,
+        by: str,
+        at: float,
+    ) -> None:
         """Record that a path got other bytes."""
         self._connection.execute(
             "INSERT INTO rewrites VALUES (?, ?, ?)", (path, at, by)
@@ -348,7 +387,11 @@ class SyncState:
         rows = self._connection.execute("SELECT path, at, by FROM rewrites ORDER BY at")
         return [Rewrite(*row) for row in rows]
 
-    def uploaded_lately(self, path: str, now: float) -> bool:
+    def uploaded_lately(
+        self,
+        path: str,
+        now: float,
+    ) -> bool:
         """Whether the latest rewrite of a path within the last minute was an upload of this device."""
         for rewrite in reversed(self.rewrites(now)):
             if rewrite.path == path:
@@ -357,7 +400,11 @@ class SyncState:
 
     # --- Single values by name ---
 
-    def set_meta(self, name: str, value: object) -> None:
+    def set_meta(
+        self,
+        name: str,
+        value: object,
+    ) -> None:
         """Store a value under a name."""
         self._connection.execute(
             "INSERT OR REPLACE INTO info VALUES (?, ?)", (name, json.dumps(value))
@@ -410,7 +457,12 @@ def quarantine_state(folder: Path) -> None:
     )
 
 
-def _base_node(hashed: str | None, tag: str, local_id: str, remote_id: str) -> BaseNode:
+def _base_node(
+    hashed: str | None,
+    tag: str,
+    local_id: str,
+    remote_id: str,
+) -> BaseNode:
     if hashed is None:
         return BaseDir(local_id, remote_id)
     return BaseFile(hashed, tag, local_id, remote_id)

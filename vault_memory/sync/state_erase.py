@@ -25,7 +25,9 @@ class ErasedNames:
 
 
 def erase_names(
-    folder: Path, holds: Callable[[str], bool], is_here: Callable[[str], bool]
+    folder: Path,
+    holds: Callable[[str], bool],
+    is_here: Callable[[str], bool],
 ) -> ErasedNames:
     """Delete the rows of paths that hold a text and lead to no file here or on the server.
 
@@ -59,7 +61,10 @@ def erase_names(
         state.close()
 
 
-def _erase_meta(state: SyncState, is_erased: Callable[[str], bool]) -> int:
+def _erase_meta(
+    state: SyncState,
+    is_erased: Callable[[str], bool],
+) -> int:
     """Delete values about erased paths, and erased paths within other values. Returns how many."""
     count = 0
     names = [name for (name,) in state.connection.execute("SELECT name FROM info")]

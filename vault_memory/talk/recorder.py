@@ -81,7 +81,11 @@ class Reacted:
 class Talk:
     """Records the rooms of one Nextcloud in a vault."""
 
-    def __init__(self, memory: "VaultMemory", settings: Settings) -> None:
+    def __init__(
+        self,
+        memory: "VaultMemory",
+        settings: Settings,
+    ) -> None:
         """Raises RoomUnknown."""
         self._memory = memory
         self._channels = {room.token: room.channel for room in settings.rooms}
@@ -97,7 +101,9 @@ class Talk:
                 )
 
     def record(
-        self, message: Said, now: datetime | None = None
+        self,
+        message: Said,
+        now: datetime | None = None,
     ) -> Literal["recorded", "known"]:
         """Adds a message to the transcript of its channel, where search finds it.
 
@@ -119,7 +125,11 @@ class Talk:
             self._save(numbers_of)
         return "recorded"
 
-    def react(self, reacted: Reacted, now: datetime | None = None) -> bool:
+    def react(
+        self,
+        reacted: Reacted,
+        now: datetime | None = None,
+    ) -> bool:
         """Retracts a message if the reaction asks for it, and its author may. Returns whether."""
         if not self._sign or reacted.emoji.replace(_VARIANT, "").strip() != self._sign:
             return False
@@ -146,7 +156,11 @@ class Talk:
             )
         return not result.remaining
 
-    def _turn(self, message: Said, at: datetime) -> "Turn":
+    def _turn(
+        self,
+        message: Said,
+        at: datetime,
+    ) -> "Turn":
         actor = message.actor
         user = self._user(actor)
         is_bot = actor.kind == BOTS
@@ -181,7 +195,11 @@ class Talk:
         user = self._people.get(actor.id, actor.id)
         return user if self._fits(user=user) else ""
 
-    def _may_retract(self, actor: Actor, turn: "Turn") -> bool:
+    def _may_retract(
+        self,
+        actor: Actor,
+        turn: "Turn",
+    ) -> bool:
         """Whether the author of the turn reacted, or a person that the configuration names."""
         # Guests choose their display names freely: only the id of an account is a proof.
         if actor.kind != ACCOUNTS:
@@ -190,7 +208,12 @@ class Talk:
             return True
         return turn.user != "" and turn.user == self._user(actor)
 
-    def _fits(self, *, user: str = "", channel: str = "") -> bool:
+    def _fits(
+        self,
+        *,
+        user: str = "",
+        channel: str = "",
+    ) -> bool:
         try:
             day = datetime.now(UTC).date()
             conversations_turn.transcript_path(
@@ -228,7 +251,10 @@ class Talk:
         state_file.write(self._file, json.dumps(numbers_of))
 
 
-def _turn_id(room: str, number: int) -> str:
+def _turn_id(
+    room: str,
+    number: int,
+) -> str:
     """Returns the id of the turn of a message, which is always the same."""
     key = f"{room}\0{number}".encode("utf-8", "surrogatepass")
     return f"talk-{hashlib.sha256(key).hexdigest()[:24]}"

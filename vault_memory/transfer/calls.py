@@ -50,7 +50,10 @@ class TransferCalls:
             )
 
     def export(
-        self, target: str | Path, *, scopes: Sequence[str] | None = None
+        self,
+        target: str | Path,
+        *,
+        scopes: Sequence[str] | None = None,
     ) -> "ExportReport":
         """Write notes, transcripts and audit logs to a new folder, with a dump in JSON Lines.
 

@@ -81,7 +81,10 @@ class ExportReport:
 
 
 def export(
-    edits: "EditCalls", target: Path, *, scopes: Collection[str] | None
+    edits: "EditCalls",
+    target: Path,
+    *,
+    scopes: Collection[str] | None,
 ) -> ExportReport:
     """Export the files of these scopes and the dump to a folder.
 
@@ -113,7 +116,10 @@ def export(
     return ExportReport(target, run.files, run.bytes, count, tuple(run.skipped))
 
 
-def _write_dump(path: Path, lines: Iterator[Line]) -> int:
+def _write_dump(
+    path: Path,
+    lines: Iterator[Line],
+) -> int:
     """Write the dump, and return the number of its lines."""
     count = 0
     with open(path, "wb") as dump:
@@ -126,7 +132,10 @@ def _write_dump(path: Path, lines: Iterator[Line]) -> int:
     return count
 
 
-def _check_target(edits: "EditCalls", target: Path) -> None:
+def _check_target(
+    edits: "EditCalls",
+    target: Path,
+) -> None:
     # Fault: a link may lead into the vault, where the export would be read as memory.
     real = Path(os.path.realpath(target))
     root = Path(os.path.realpath(edits.vault.root))
@@ -220,7 +229,10 @@ class _Export:
                 yield _proposal_line(proposal, place)
 
 
-def _proposal_line(proposal: "Proposal", place: "Place") -> Line:
+def _proposal_line(
+    proposal: "Proposal",
+    place: "Place",
+) -> Line:
     return {
         "type": "proposal",
         "path": proposal.note,
@@ -233,7 +245,11 @@ def _proposal_line(proposal: "Proposal", place: "Place") -> Line:
     }
 
 
-def _file_lines(path: str, place: "Place", raw: bytes) -> Iterator[Line]:
+def _file_lines(
+    path: str,
+    place: "Place",
+    raw: bytes,
+) -> Iterator[Line]:
     """Yield a line for a note, and a line for each thing in the file."""
     origin = {
         "path": path,
@@ -260,7 +276,11 @@ def _file_lines(path: str, place: "Place", raw: bytes) -> Iterator[Line]:
             yield from _item_lines(origin, day, raw)
 
 
-def _item_lines(origin: dict[str, str], day: str | None, raw: bytes) -> Iterator[Line]:
+def _item_lines(
+    origin: dict[str, str],
+    day: str | None,
+    raw: bytes,
+) -> Iterator[Line]:
     """Yield the items of a note, or the facts of a page of facts."""
     scope = origin["scope"]
     kind = origin["kind"]
@@ -294,7 +314,10 @@ def _item_lines(origin: dict[str, str], day: str | None, raw: bytes) -> Iterator
         start += len(section.body)
 
 
-def _facts_by_text(section: "Section", scope: str) -> "dict[str, Fact]":
+def _facts_by_text(
+    section: "Section",
+    scope: str,
+) -> "dict[str, Fact]":
     return {fact.text: fact for fact in facts_fact.section_facts(section, scope)}
 
 
@@ -307,7 +330,10 @@ def _fact_fields(fact: "Fact") -> Line:
     return fields | {"date": fields["valid_from"]}
 
 
-def _turn_lines(origin: dict[str, str], raw: bytes) -> Iterator[Line]:
+def _turn_lines(
+    origin: dict[str, str],
+    raw: bytes,
+) -> Iterator[Line]:
     for number, line in enumerate(raw.split(b"\n"), 1):
         turn = conversations_turn.read_turn(line)
         if turn:
@@ -321,7 +347,10 @@ def _turn_lines(origin: dict[str, str], raw: bytes) -> Iterator[Line]:
             yield place | turn.as_json()
 
 
-def _audit_lines(origin: dict[str, str], raw: bytes) -> Iterator[Line]:
+def _audit_lines(
+    origin: dict[str, str],
+    raw: bytes,
+) -> Iterator[Line]:
     for number, line in enumerate(raw.split(b"\n"), 1):
         record = audit_reader.read_line(line)
         if record:
@@ -334,7 +363,10 @@ def _audit_lines(origin: dict[str, str], raw: bytes) -> Iterator[Line]:
             yield place | {"text": record.why} | record.as_json()
 
 
-def _ledger_lines(origin: dict[str, str], raw: bytes) -> Iterator[Line]:
+def _ledger_lines(
+    origin: dict[str, str],
+    raw: bytes,
+) -> Iterator[Line]:
     for number, line in enumerate(raw.split(b"\n"), 1):
         for record in read_records(line).records:
             place = {
@@ -346,7 +378,10 @@ def _ledger_lines(origin: dict[str, str], raw: bytes) -> Iterator[Line]:
             yield place | {"text": str(record.get("text", "")), "record": record}
 
 
-def _line_number(raw: bytes, offset: int) -> int:
+def _line_number(
+    raw: bytes,
+    offset: int,
+) -> int:
     """Return the number of the line at a byte offset, from 1."""
     before = raw[:offset]
     return 1 + before.count(b"\n") + before.count(b"\r") - before.count(b"\r\n")

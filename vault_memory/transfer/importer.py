@@ -91,7 +91,9 @@ def import_from(
 
 
 def _import_database(
-    edits: "EditCalls", source: Path, request: ImportRequest
+    edits: "EditCalls",
+    source: Path,
+    request: ImportRequest,
 ) -> ImportReport:
     importer = _DatabaseImporter(edits, source.name, request)
     memory = read_istota(source)
@@ -104,13 +106,22 @@ def _import_database(
 class _DatabaseImporter:
     """One import of a database."""
 
-    def __init__(self, edits: "EditCalls", name: str, request: ImportRequest) -> None:
+    def __init__(
+        self,
+        edits: "EditCalls",
+        name: str,
+        request: ImportRequest,
+    ) -> None:
         self._edits = edits
         self._request = request
         self._reason = REASON.format(name=name)
         self.report = ImportReport()
 
-    def add_scope(self, scope: str, memory: IstotaMemory) -> None:
+    def add_scope(
+        self,
+        scope: str,
+        memory: IstotaMemory,
+    ) -> None:
         """Import the facts and texts of one scope."""
         paths = list(self._edits.vault.folder.listing().entries)
         places = scope_notes.places_of(scope, paths, self._edits.vault.layout)
@@ -127,7 +138,11 @@ class _DatabaseImporter:
             with self._skipping_unreadable(note):
                 self._add_texts(note, places, texts)
 
-    def _reason_without_place(self, scope: str, places: "Places") -> str:
+    def _reason_without_place(
+        self,
+        scope: str,
+        places: "Places",
+    ) -> str:
         """Return why the layout has no place for a scope; empty if it has one."""
         try:
             place = self._edits.vault.layout.place(inside(places.facts))
@@ -148,7 +163,12 @@ class _DatabaseImporter:
 
     # ---- facts -----------------------------------------------------------------------
 
-    def _add_facts(self, page: str, scope: str, facts: "Sequence[Fact]") -> None:
+    def _add_facts(
+        self,
+        page: str,
+        scope: str,
+        facts: "Sequence[Fact]",
+    ) -> None:
         """Add all facts of a scope in one edit, oldest first."""
         settings = self._edits.vault.config.facts
         today = self._request.now.date()
@@ -174,7 +194,11 @@ class _DatabaseImporter:
                 len(wishes),
             )
 
-    def _count_facts(self, edit: "Edit", count: int) -> None:
+    def _count_facts(
+        self,
+        edit: "Edit",
+        count: int,
+    ) -> None:
         """Count the added facts among `count` wishes; the others existed before."""
         added = 0
         for op in edit.applied:
@@ -194,7 +218,10 @@ class _DatabaseImporter:
     # ---- texts -----------------------------------------------------------------------
 
     def _add_texts(
-        self, note: str, places: "Places", texts: Iterable[ImportedText]
+        self,
+        note: str,
+        places: "Places",
+        texts: Iterable[ImportedText],
     ) -> None:
         """Add the texts that neither the note nor the profile has, as items."""
         raws = {}
@@ -217,7 +244,11 @@ class _DatabaseImporter:
         self.report.items += added
         self.report.known += len(edit.applied) - added
 
-    def _run(self, note: str, action: "commands.EditAction") -> "Edit":
+    def _run(
+        self,
+        note: str,
+        action: "commands.EditAction",
+    ) -> "Edit":
         """Execute an edit, and report what was refused or waits."""
         editor = self._edits.editor
         now = self._request.now
@@ -255,7 +286,8 @@ def _known_texts(raws: Collection[bytes]) -> Callable[[ImportedText], bool]:
 
 
 def _texts_by_note(
-    places: "Places", texts: Iterable[ImportedText]
+    places: "Places",
+    texts: Iterable[ImportedText],
 ) -> dict[str, list[ImportedText]]:
     """Return the texts of a scope by the note to which they are added."""
     texts_by_note: dict[str, list[ImportedText]] = {}
@@ -266,7 +298,10 @@ def _texts_by_note(
     return texts_by_note
 
 
-def _note_of(places: "Places", text: ImportedText) -> str:
+def _note_of(
+    places: "Places",
+    text: ImportedText,
+) -> str:
     """Return the note for a text: that of its day, else one for permanent texts."""
     if text.day:
         return places.note_of(text.day)

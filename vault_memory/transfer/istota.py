@@ -91,11 +91,17 @@ def read_istota(path: Path) -> IstotaMemory:
     return IstotaMemory(tuple(facts), tuple(texts))
 
 
-def _sorted_rows(connection: Connection, table: str) -> list[dict[str, Any]]:
+def _sorted_rows(
+    connection: Connection,
+    table: str,
+) -> list[dict[str, Any]]:
     return sorted(rows(connection, table), key=_id)
 
 
-def _not_istota(path: Path, names: list[str]) -> ForeignDatabase:
+def _not_istota(
+    path: Path,
+    names: list[str],
+) -> ForeignDatabase:
     expected = " or ".join(
         f"{name} ({', '.join(required)})" for name, required in EXPECTED.items()
     )
@@ -213,7 +219,10 @@ def _split(text: str) -> Iterator[str]:
         yield text
 
 
-def _text(row: Row, name: str) -> str:
+def _text(
+    row: Row,
+    name: str,
+) -> str:
     value = row.get(name)
     if value is None:
         return ""
@@ -223,7 +232,10 @@ def _text(row: Row, name: str) -> str:
     return str(value)
 
 
-def _word(row: Row, name: str) -> str:
+def _word(
+    row: Row,
+    name: str,
+) -> str:
     """Return a value that can be a field of an item: one word of plain characters, else empty."""
     value = _text(row, name).strip()
     if re.fullmatch(r"[\w.-]{1,60}", value):
@@ -231,7 +243,10 @@ def _word(row: Row, name: str) -> str:
     return ""
 
 
-def _day(row: Row, name: str) -> date | None:
+def _day(
+    row: Row,
+    name: str,
+) -> date | None:
     return _parsed_day(_text(row, name)[:10])
 
 

@@ -27,7 +27,10 @@ COMPACTION = re.compile(r"session compaction\b", re.IGNORECASE)
 REASON = "summaries of conversations belong to {target}"
 
 
-def own_persona(edits: "EditCalls", source: Path) -> str:
+def own_persona(
+    edits: "EditCalls",
+    source: Path,
+) -> str:
     """Return the path in the vault of its own persona, if `source` is that; else empty."""
     root = Path(edits.vault.root).resolve()
     is_own_path = source.exists() or source.is_absolute()
@@ -45,7 +48,9 @@ def own_persona(edits: "EditCalls", source: Path) -> str:
 
 
 def move_compactions(
-    edits: "EditCalls", persona: str, request: ImportRequest
+    edits: "EditCalls",
+    persona: str,
+    request: ImportRequest,
 ) -> ImportReport:
     """Move the summaries to MEMORY.md. After a crash, a second call finishes the move."""
     report = ImportReport()
@@ -73,14 +78,20 @@ class _Move:
     """One move of sections, in two edits: add them to the target, remove them from the source."""
 
     def __init__(
-        self, edits: "EditCalls", request: ImportRequest, report: ImportReport
+        self,
+        edits: "EditCalls",
+        request: ImportRequest,
+        report: ImportReport,
     ) -> None:
         self._edits = edits
         self._request = request
         self._report = report
 
     def run(
-        self, source: str, target: str, moves: "tuple[commands.SectionMove, ...]"
+        self,
+        source: str,
+        target: str,
+        moves: "tuple[commands.SectionMove, ...]",
     ) -> None:
         added = self._edit(target, moves)
         self._report.known = sum(op.outcome == "noop_dup" for op in added.applied)
@@ -95,14 +106,20 @@ class _Move:
             self._report.moved = sum(op.outcome == "applied" for op in removed.applied)
 
     def _arrived(
-        self, target: str, moves: "tuple[commands.SectionMove, ...]"
+        self,
+        target: str,
+        moves: "tuple[commands.SectionMove, ...]",
     ) -> "tuple[commands.SectionMove, ...]":
         note = self._edits.editor.there(target)
         if note is None:
             return ()
         return tuple(move for move in moves if move_sections.stands_in(note.raw, move))
 
-    def _edit(self, note: str, moves: "tuple[commands.SectionMove, ...]") -> "Edit":
+    def _edit(
+        self,
+        note: str,
+        moves: "tuple[commands.SectionMove, ...]",
+    ) -> "Edit":
         editor = self._edits.editor
         now = self._request.now
         report = self._report

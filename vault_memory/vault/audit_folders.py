@@ -49,7 +49,11 @@ class AuditFolders:
         self._files = RealFiles(root)
         self._listed: dict[str, _Listed] = {}
 
-    def beside(self, note: str, expected: Iterable[str]) -> list[str]:
+    def beside(
+        self,
+        note: str,
+        expected: Iterable[str],
+    ) -> list[str]:
         """Returns the paths of a note's audit files, sorted; `expected` are likely names."""
         folder_path, slash, name = note.rpartition("/")
         try:
@@ -63,7 +67,11 @@ class AuditFolders:
         return sorted(folder_path + slash + audit for audit in names)
 
     def _names(
-        self, folder: int, path: str, note: str, expected: Iterable[str]
+        self,
+        folder: int,
+        path: str,
+        note: str,
+        expected: Iterable[str],
     ) -> Iterable[str]:
         signature = _signature(os.fstat(folder))
         listed = self._listed.get(path)
@@ -74,7 +82,12 @@ class AuditFolders:
             return [audit for audit in candidates if _exists(folder, audit)]
         return self._list(folder, path, signature).names.get(note, ())
 
-    def _list(self, folder: int, path: str, signature: tuple[int, ...]) -> _Listed:
+    def _list(
+        self,
+        folder: int,
+        path: str,
+        signature: tuple[int, ...],
+    ) -> _Listed:
         names = os.listdir(folder)
         notes: dict[str, tuple[str, ...]] = {}
         for audit in names:
@@ -100,7 +113,10 @@ def _signature(stat: os.stat_result) -> tuple[int, ...]:
     return stat.st_dev, stat.st_ino, stat.st_mtime_ns, stat.st_ctime_ns
 
 
-def _exists(folder: int, name: str) -> bool:
+def _exists(
+    folder: int,
+    name: str,
+) -> bool:
     try:
         os.stat(name, dir_fd=folder, follow_symlinks=False)
     except OSError:

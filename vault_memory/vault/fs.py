@@ -85,7 +85,13 @@ class Files(Protocol):
     def open(self, folder: int, name: str) -> int:
         """Opens a file for reading; it must not be a link."""
 
-    def create(self, folder: int, name: str, *, private: bool) -> int:
+    def create(
+        self,
+        folder: int,
+        name: str,
+        *,
+        private: bool,
+    ) -> int:
         """Creates an empty file for reading and writing.
 
         Only the owner can read a private file; the user's umask decides for others.
@@ -112,22 +118,47 @@ class Files(Protocol):
     def link_target(self, folder: int, name: str) -> str:
         """Returns the target of a symbolic link."""
 
-    def exchange(self, folder: int, first: str, second: str) -> None:
+    def exchange(
+        self,
+        folder: int,
+        first: str,
+        second: str,
+    ) -> None:
         """Swaps the files of two names in one step; both must exist."""
 
-    def rename(self, folder: int, old: str, new: str) -> None:
+    def rename(
+        self,
+        folder: int,
+        old: str,
+        new: str,
+    ) -> None:
         """Renames a file; the new name must be one that no other program knows."""
 
-    def rename_new(self, folder: int, old: str, new: str) -> None:
+    def rename_new(
+        self,
+        folder: int,
+        old: str,
+        new: str,
+    ) -> None:
         """Renames a file, unless the new name is taken."""
 
-    def link(self, folder: int, old: str, new: str) -> None:
+    def link(
+        self,
+        folder: int,
+        old: str,
+        new: str,
+    ) -> None:
         """Gives a file a second name, unless that name is taken."""
 
     def unlink(self, folder: int, name: str) -> None:
         """Removes a name."""
 
-    def set_owner(self, fd: int, uid: int, gid: int) -> None:
+    def set_owner(
+        self,
+        fd: int,
+        uid: int,
+        gid: int,
+    ) -> None:
         """Changes the owner and the group of a file."""
 
     def set_mode(self, fd: int, mode: int) -> None:
@@ -139,7 +170,12 @@ class Files(Protocol):
     def attributes(self, fd: int) -> dict[str, bytes]:
         """Returns the extended attributes, access control lists among them."""
 
-    def set_attribute(self, fd: int, name: str, value: bytes) -> None:
+    def set_attribute(
+        self,
+        fd: int,
+        name: str,
+        value: bytes,
+    ) -> None:
         """Sets one extended attribute."""
 
     def alone(self, fd: int, *, readers_too: bool) -> bool | None:
@@ -184,7 +220,13 @@ class RealFiles:
             dir_fd=folder,
         )
 
-    def create(self, folder: int, name: str, *, private: bool) -> int:
+    def create(
+        self,
+        folder: int,
+        name: str,
+        *,
+        private: bool,
+    ) -> int:
         # Fault (H120): another program may have planted a file or a link under this
         # name.
         flags = os.O_RDWR | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW | os.O_CLOEXEC
@@ -228,22 +270,47 @@ class RealFiles:
     def link_target(self, folder: int, name: str) -> str:
         return os.readlink(name, dir_fd=folder)
 
-    def exchange(self, folder: int, first: str, second: str) -> None:
+    def exchange(
+        self,
+        folder: int,
+        first: str,
+        second: str,
+    ) -> None:
         _renameat2(folder, first, second, _EXCHANGE)
 
-    def rename(self, folder: int, old: str, new: str) -> None:
+    def rename(
+        self,
+        folder: int,
+        old: str,
+        new: str,
+    ) -> None:
         os.rename(old, new, src_dir_fd=folder, dst_dir_fd=folder)
 
-    def rename_new(self, folder: int, old: str, new: str) -> None:
+    def rename_new(
+        self,
+        folder: int,
+        old: str,
+        new: str,
+    ) -> None:
         _renameat2(folder, old, new, _NOREPLACE)
 
-    def link(self, folder: int, old: str, new: str) -> None:
+    def link(
+        self,
+        folder: int,
+        old: str,
+        new: str,
+    ) -> None:
         os.link(old, new, src_dir_fd=folder, dst_dir_fd=folder, follow_symlinks=False)
 
     def unlink(self, folder: int, name: str) -> None:
         os.unlink(name, dir_fd=folder)
 
-    def set_owner(self, fd: int, uid: int, gid: int) -> None:
+    def set_owner(
+        self,
+        fd: int,
+        uid: int,
+        gid: int,
+    ) -> None:
         os.fchown(fd, uid, gid)
 
     def set_mode(self, fd: int, mode: int) -> None:
@@ -263,7 +330,12 @@ class RealFiles:
                 return {}
             raise
 
-    def set_attribute(self, fd: int, name: str, value: bytes) -> None:
+    def set_attribute(
+        self,
+        fd: int,
+        name: str,
+        value: bytes,
+    ) -> None:
         os.setxattr(fd, name, value)
 
     def alone(self, fd: int, *, readers_too: bool) -> bool | None:
@@ -297,7 +369,12 @@ def _may_lease(fd: int) -> bool:
     return os.geteuid() in (0, os.fstat(fd).st_uid)
 
 
-def move_between(old_folder: int, old: str, new_folder: int, new: str) -> None:
+def move_between(
+    old_folder: int,
+    old: str,
+    new_folder: int,
+    new: str,
+) -> None:
     """Moves a file or a folder to another folder. Raises FileExistsError when the name is taken."""
     try:
         _renameat2_call.call(old_folder, old, new_folder, new, _NOREPLACE)
@@ -320,7 +397,12 @@ def move_between(old_folder: int, old: str, new_folder: int, new: str) -> None:
         os.unlink(old, dir_fd=old_folder)
 
 
-def _renameat2(folder: int, old: str, new: str, flags: int) -> None:
+def _renameat2(
+    folder: int,
+    old: str,
+    new: str,
+    flags: int,
+) -> None:
     _renameat2_call.call(folder, old, folder, new, flags)
 
 

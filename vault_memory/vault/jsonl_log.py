@@ -45,7 +45,11 @@ class Appended(NamedTuple):
     """All of them, with the newline that ended a torn line before them"""
 
 
-def append_record(root: str | os.PathLike[str], path: str, record: Record) -> Appended:
+def append_record(
+    root: str | os.PathLike[str],
+    path: str,
+    record: Record,
+) -> Appended:
     """Adds one durable record to the log, and creates the log when it does not exist."""
     return _append_lines(root, inside(path), _line(record))
 
@@ -59,12 +63,20 @@ def append_records(
     return _append_lines(root, inside(path), b"".join(map(_line, records)))
 
 
-def append_checked(root: str | os.PathLike[str], path: str, record: Record) -> Appended:
+def append_checked(
+    root: str | os.PathLike[str],
+    path: str,
+    record: Record,
+) -> Appended:
     """Adds one record as `append_record` does, to a path that `inside` has checked."""
     return _append_lines(root, path, _line(record))
 
 
-def _append_lines(root: str | os.PathLike[str], path: str, lines: bytes) -> Appended:
+def _append_lines(
+    root: str | os.PathLike[str],
+    path: str,
+    lines: bytes,
+) -> Appended:
     files = RealFiles(root)
     folder_path, _, name = path.rpartition("/")
     folder = _open_folder(files, folder_path)
@@ -83,7 +95,10 @@ def _append_lines(root: str | os.PathLike[str], path: str, lines: bytes) -> Appe
     return appended
 
 
-def _append(fd: int, lines: bytes) -> Appended:
+def _append(
+    fd: int,
+    lines: bytes,
+) -> Appended:
     # Fault: two processes that append at once could cut each other's lines.
     fcntl.flock(fd, fcntl.LOCK_EX)
     size = os.fstat(fd).st_size
@@ -96,7 +111,10 @@ def _append(fd: int, lines: bytes) -> Appended:
     return Appended(size, raw)
 
 
-def sync_records(root: str | os.PathLike[str], path: str) -> None:
+def sync_records(
+    root: str | os.PathLike[str],
+    path: str,
+) -> None:
     """Waits until a log is on the disk. The process that appended may have died before its sync."""
     files = RealFiles(root)
     folder_path, _, name = path.rpartition("/")
@@ -112,7 +130,10 @@ def sync_records(root: str | os.PathLike[str], path: str) -> None:
         files.close(folder)
 
 
-def _open_folder(files: RealFiles, path: str) -> int:
+def _open_folder(
+    files: RealFiles,
+    path: str,
+) -> int:
     try:
         return files.open_folder(path)
     except FileNotFoundError:
@@ -131,7 +152,10 @@ def read_records(raw: bytes) -> Records:
     return Records(tuple(records), bad)
 
 
-def last_lines(root: str | os.PathLike[str], path: str) -> list[bytes]:
+def last_lines(
+    root: str | os.PathLike[str],
+    path: str,
+) -> list[bytes]:
     """Returns the lines in the last `TAIL` bytes of a log, the last first.
 
     The first line of the log among them may be cut. Returns nothing when the log cannot be read.
@@ -186,7 +210,10 @@ def merge_records(logs: Iterable[bytes]) -> bytes:
     return b"".join(line + b"\n" for _, _, line in ordered)
 
 
-def _key_and_moment(record: Record, line: bytes) -> tuple[str | bytes, str]:
+def _key_and_moment(
+    record: Record,
+    line: bytes,
+) -> tuple[str | bytes, str]:
     """Returns what identifies a line, and its time; a line that is no record identifies itself."""
     key = id_of_record(record)
     return key or line, str(record.get("ts", ""))
@@ -220,7 +247,10 @@ def _record(line: bytes) -> dict[str, object] | None:
     return payload if isinstance(payload, dict) else None
 
 
-def _write(fd: int, raw: bytes) -> None:
+def _write(
+    fd: int,
+    raw: bytes,
+) -> None:
     """Writes all bytes. The system takes them in one step unless the disk is nearly full."""
     remaining = memoryview(raw)
     while remaining:

@@ -24,7 +24,11 @@ class VaultTooNew(VaultError):
 
     exit_code = 3
 
-    def __init__(self, root: str, format_number: int) -> None:
+    def __init__(
+        self,
+        root: str,
+        format_number: int,
+    ) -> None:
         super().__init__(
             f"the vault `{root}` has format {format_number},"
             f" and this version knows up to {FORMAT}",
@@ -67,11 +71,17 @@ def read_marker(root: str | os.PathLike[str]) -> Marker | None:
     return _parse(os.fspath(root), raw)
 
 
-def _unreadable(root: str | os.PathLike[str], error: OSError) -> VaultUnreachable:
+def _unreadable(
+    root: str | os.PathLike[str],
+    error: OSError,
+) -> VaultUnreachable:
     return VaultUnreachable(f"the marker of `{root}` cannot be read: {error.strerror}")
 
 
-def _parse(root: str, raw: bytes) -> Marker:
+def _parse(
+    root: str,
+    raw: bytes,
+) -> Marker:
     try:
         payload = json.loads(raw)
         vault, number = payload["vault"], payload["format"]
@@ -124,7 +134,10 @@ def ensure_marker(root: str | os.PathLike[str]) -> Marker:
     return marker
 
 
-def _write(path: str, body: bytes) -> None:
+def _write(
+    path: str,
+    body: bytes,
+) -> None:
     fd = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC, 0o644)
     try:
         os.write(fd, body)

@@ -60,7 +60,12 @@ class Identity(Enum):
 class NoteTooLarge(NoteUnreadable):
     """The note is too large to be read; it stays unchanged, and its old text can be found."""
 
-    def __init__(self, path: str, size: int, limit: int) -> None:
+    def __init__(
+        self,
+        path: str,
+        size: int,
+        limit: int,
+    ) -> None:
         reason = f"{size:,} bytes are more than the {limit:,} that are read"
         super().__init__(path, reason, hint="split it into smaller notes")
 
@@ -136,7 +141,12 @@ class Folder:
         with self._opened() as fd:
             return walk(fd, self.root, subtree, suffixes)
 
-    def read(self, path: str, *, max_bytes: int = LARGEST_PARSED) -> Note:
+    def read(
+        self,
+        path: str,
+        *,
+        max_bytes: int = LARGEST_PARSED,
+    ) -> Note:
         """Reads a note.
 
         Raises NoteNotFound, NoteTooLarge, NoteUnreadable, BadPath, VaultUnreachable.
@@ -189,7 +199,11 @@ class Folder:
                 os.close(fd)
         return None if stat.S_ISDIR(status.st_mode) else Stat.of(status)
 
-    def stats(self, folder: str, names: Iterable[str]) -> dict[str, Stat]:
+    def stats(
+        self,
+        folder: str,
+        names: Iterable[str],
+    ) -> dict[str, Stat]:
         """Returns size and times of the plain files of these names; omits unreadable ones."""
         stats: dict[str, Stat] = {}
         with self._entered(folder) as fd:
@@ -280,7 +294,10 @@ class Folder:
         return Identity.REPLACED
 
 
-def _open_note(root: int, path: str) -> int:
+def _open_note(
+    root: int,
+    path: str,
+) -> int:
     try:
         return open_beneath(root, path)
     except (FileNotFoundError, NotADirectoryError):
@@ -289,7 +306,11 @@ def _open_note(root: int, path: str) -> int:
         raise NoteUnreadable(path, _reason(error)) from None
 
 
-def _read(fd: int, path: str, max_bytes: int) -> Note:
+def _read(
+    fd: int,
+    path: str,
+    max_bytes: int,
+) -> Note:
     before = os.fstat(fd)
     if stat.S_ISDIR(before.st_mode):
         raise NoteNotFound(path)
@@ -314,7 +335,11 @@ def _read(fd: int, path: str, max_bytes: int) -> Note:
     return Note(path, raw, sha256(raw).hexdigest(), second, stable)
 
 
-def _read_bytes(fd: int, expected: int, limit: int) -> bytes:
+def _read_bytes(
+    fd: int,
+    expected: int,
+    limit: int,
+) -> bytes:
     """Reads all bytes up to one more than the limit; one read is enough unless the file grows."""
     raw = os.read(fd, expected + 1)
     if len(raw) <= expected:

@@ -22,7 +22,10 @@ _STEP = (
 )
 
 
-def open_beneath(root: int, path: str) -> int:
+def open_beneath(
+    root: int,
+    path: str,
+) -> int:
     """Opens a file below the folder `root` for reading, without following any link.
 
     Raises OSError. A pipe or a device does not block: the caller sees by fstat what was opened.
@@ -40,7 +43,10 @@ def open_beneath(root: int, path: str) -> int:
     return open_stepwise(root, path)
 
 
-def open_stepwise(root: int, path: str) -> int:
+def open_stepwise(
+    root: int,
+    path: str,
+) -> int:
     """Opens a file by one O_NOFOLLOW step for each folder, for systems without openat2."""
     *folders, name = path.split("/")
     # Fault (H119): a step to the parent folder could leave the vault.
@@ -68,7 +74,11 @@ class _Openat2:
         self.available = True
         self._call: object = None
 
-    def open(self, root: int, path: str) -> int:
+    def open(
+        self,
+        root: int,
+        path: str,
+    ) -> int:
         import ctypes
 
         if self._call is None:

@@ -120,7 +120,11 @@ class Snapshots:
 
     # --- Bytes ---
 
-    def keep(self, raw: bytes, revision: str | None = None) -> str:
+    def keep(
+        self,
+        raw: bytes,
+        revision: str | None = None,
+    ) -> str:
         """Stores bytes. Returns their revision."""
         revision = revision or revision_of(raw)
         self._journal.change(_KEEP, (revision, len(raw), raw))
@@ -174,7 +178,14 @@ class Snapshots:
         if by == "person":
             self._journal.change(_ADD_UNJUDGED, (path,))
 
-    def record(self, path: str, raw: bytes, *, at: float, by: By = "person") -> str:
+    def record(
+        self,
+        path: str,
+        raw: bytes,
+        *,
+        at: float,
+        by: By = "person",
+    ) -> str:
         """Adds a version that was seen, in a transaction of its own. Returns its revision."""
         revision = revision_of(raw)
         last = self.head(path)
@@ -197,7 +208,12 @@ class Snapshots:
             for path, raw in versions:
                 self.add(path, self.keep(raw), at=at, by=by)
 
-    def adopt(self, versions: Iterable[tuple[str, bytes]], *, at: float) -> None:
+    def adopt(
+        self,
+        versions: Iterable[tuple[str, bytes]],
+        *,
+        at: float,
+    ) -> None:
         """Adds the versions of a restored vault."""
         with self._journal.transaction():
             for path, raw in versions:
@@ -221,7 +237,11 @@ class Snapshots:
         """Returns all stored versions of a path, the newest first."""
         return self._chain(path, "DESC")
 
-    def before(self, path: str, revision: str) -> list[Version]:
+    def before(
+        self,
+        path: str,
+        revision: str,
+    ) -> list[Version]:
         """Returns the history under other names of a note that was renamed to this path.
 
         It begins with the version of this revision, and goes back in time.
@@ -282,7 +302,11 @@ class Snapshots:
             self.drop_unused()
         return len(outdated)
 
-    def _chain(self, path: str, order: str) -> list[Version]:
+    def _chain(
+        self,
+        path: str,
+        order: str,
+    ) -> list[Version]:
         return self._versions(f"path = ? ORDER BY id {order}", path)
 
     def _versions(self, condition: str, *values: str) -> list[Version]:
@@ -294,7 +318,10 @@ class Snapshots:
         return [Version(*row) for row in rows]
 
 
-def _outdated(rows: Iterable[tuple[Any, ...]], now: float) -> list[int]:
+def _outdated(
+    rows: Iterable[tuple[Any, ...]],
+    now: float,
+) -> list[int]:
     """Returns the ids of the versions to delete; the rows are ordered by path, the newest first."""
     outdated = []
     path = ""

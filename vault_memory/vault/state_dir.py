@@ -28,7 +28,11 @@ _PLACE = "place.json"
 class TwoCopies(ConfigError):
     """Two live folders carry the same vault id."""
 
-    def __init__(self, root: Path, registered: Path) -> None:
+    def __init__(
+        self,
+        root: Path,
+        registered: Path,
+    ) -> None:
         super().__init__(
             f"`{root}` and `{registered}` carry the same vault id",
             hint=f"say which it is: `vault-memory init {root} --copied` makes it"
@@ -73,7 +77,11 @@ class StateFolder(NamedTuple):
         return self.path / "hook.log"
 
 
-def state_of(root: Path, marker: Marker, environment: Mapping[str, str]) -> StateFolder:
+def state_of(
+    root: Path,
+    marker: Marker,
+    environment: Mapping[str, str],
+) -> StateFolder:
     """Returns the state folder of the vault at `root`; creates it when it does not exist.
 
     A vault that was moved keeps its state. Raises TwoCopies when another live folder has the same
@@ -91,7 +99,11 @@ def state_of(root: Path, marker: Marker, environment: Mapping[str, str]) -> Stat
     return state
 
 
-def _is_copy(root_path: str, registered: str, marker: Marker) -> bool:
+def _is_copy(
+    root_path: str,
+    registered: str,
+    marker: Marker,
+) -> bool:
     """Whether the registered folder still is the vault of this marker, and is not `root_path`."""
     # Fault (F108): a case-folding file system or a bind mount gives one folder two
     # paths.
@@ -100,7 +112,10 @@ def _is_copy(root_path: str, registered: str, marker: Marker) -> bool:
     )
 
 
-def first_marker(root: Path, environment: Mapping[str, str]) -> Marker:
+def first_marker(
+    root: Path,
+    environment: Mapping[str, str],
+) -> Marker:
     """Returns the marker of a folder that is used for the first time.
 
     Raises VaultUnreachable if the folder was a vault already.
@@ -116,7 +131,10 @@ def first_marker(root: Path, environment: Mapping[str, str]) -> Marker:
     return ensure_marker(root)
 
 
-def _was_a_vault(root_path: str, states: Path) -> bool:
+def _was_a_vault(
+    root_path: str,
+    states: Path,
+) -> bool:
     """Whether a state belongs to this folder. Reads only the states of vaults that were in it."""
     if not (states / PLACES / COMPLETE).exists():
         _register_all(states)
@@ -136,7 +154,10 @@ def _register_all(states: Path) -> None:
     (states / PLACES / COMPLETE).touch()
 
 
-def _register(root_path: str, state: Path) -> None:
+def _register(
+    root_path: str,
+    state: Path,
+) -> None:
     """Notes that this state belongs to a folder, which may have been another vault before."""
     vaults = _vaults_at(root_path, state.parent)
     if state.name in vaults:
@@ -146,7 +167,10 @@ def _register(root_path: str, state: Path) -> None:
     state_file.write(entry, "\n".join([*vaults, state.name]))
 
 
-def _vaults_at(root_path: str, states: Path) -> list[str]:
+def _vaults_at(
+    root_path: str,
+    states: Path,
+) -> list[str]:
     """Returns the ids of the vaults that were opened in this folder."""
     try:
         return _entry(root_path, states).read_text(encoding="utf-8").split()
@@ -154,7 +178,10 @@ def _vaults_at(root_path: str, states: Path) -> list[str]:
         return []
 
 
-def _entry(root_path: str, states: Path) -> Path:
+def _entry(
+    root_path: str,
+    states: Path,
+) -> Path:
     """Returns the file that names the vaults of one folder."""
     # Loading hashlib costs 4 ms, and the start of a registered vault does not come here.
     from hashlib import sha256
@@ -174,7 +201,10 @@ def _make(folder: Path) -> None:
         raise ConfigError(f"the state folder `{folder}` cannot be written", hint=hint)
 
 
-def claim(state: StateFolder, root: Path) -> None:
+def claim(
+    state: StateFolder,
+    root: Path,
+) -> None:
     """Makes this state belong to the vault at `root`."""
     root_path = os.path.realpath(root)
     _register(root_path, state.path)
@@ -199,7 +229,10 @@ def _registered_root(place: Path) -> str | None:
         return None
 
 
-def _is_live(root: Path, marker: Marker) -> bool:
+def _is_live(
+    root: Path,
+    marker: Marker,
+) -> bool:
     try:
         return read_marker(root) == marker
     except (OSError, ConfigError):

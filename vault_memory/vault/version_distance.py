@@ -20,7 +20,10 @@ MOST_PAIRS = 400
 """Removed lines times added lines, up to which edited lines are looked for"""
 
 
-def distances(saved: bytes, versions: Iterable[bytes]) -> list[int]:
+def distances(
+    saved: bytes,
+    versions: Iterable[bytes],
+) -> list[int]:
     """Returns for each version how many lines only it or only the saved text has.
 
     An edited line counts once. Edits are looked for only where they can make a version the nearest.
@@ -39,7 +42,10 @@ def distances(saved: bytes, versions: Iterable[bytes]) -> list[int]:
     return counts
 
 
-def nearest(saved: bytes, versions: Iterable[tuple[str, bytes]]) -> str | None:
+def nearest(
+    saved: bytes,
+    versions: Iterable[tuple[str, bytes]],
+) -> str | None:
     """Returns the revision that the saved text was most likely made from.
 
     `versions` are (revision, bytes), the newest first.

@@ -79,7 +79,11 @@ class ConflictOptions:
 @common
 @click.pass_obj
 @grouped(ConflictOptions, "options")
-def conflicts(context: Context, options: ConflictOptions, scopes: NamedScopes) -> int:
+def conflicts(
+    context: Context,
+    options: ConflictOptions,
+    scopes: NamedScopes,
+) -> int:
     """List the conflict copies that sync programs left beside notes, or settle some of them.
 
     \b
@@ -120,7 +124,9 @@ def _check_ids(options: ConflictOptions) -> None:
 
 
 def _settle(
-    memory: "VaultMemory", context: Context, options: ConflictOptions
+    memory: "VaultMemory",
+    context: Context,
+    options: ConflictOptions,
 ) -> "list[ResolvedConflict]":
     calls = memory.conflicts
     ids = options.ids
@@ -139,7 +145,11 @@ def _settle(
     return resolved
 
 
-def _list(context: Context, scopes: Sequence[str], diff: bool) -> int:
+def _list(
+    context: Context,
+    scopes: Sequence[str],
+    diff: bool,
+) -> int:
     with context.open() as memory:
         copies = memory.conflicts(scopes or None)
     with_diff = diff or sys.stdout.isatty()
@@ -159,7 +169,10 @@ def _exit_code(resolved: "Sequence[ResolvedConflict]") -> int:
     return PENDING if "pending" in outcomes else 0
 
 
-def _copy_lines(copy: "ConflictCopy", diff: bool) -> Iterator[str]:
+def _copy_lines(
+    copy: "ConflictCopy",
+    diff: bool,
+) -> Iterator[str]:
     date = f", {copy.date}" if copy.date else ""
     head = f"{copy.id}  {copy.note}  {copy.program}{date}"
     yield f"{styled(head, bold=True)}  {copy.state}: {copy.why}"
@@ -189,7 +202,10 @@ def _excerpt(raw: bytes) -> str:
     return repr(text)
 
 
-def _would(copy: "ConflictCopy", options: ConflictOptions) -> str:
+def _would(
+    copy: "ConflictCopy",
+    options: ConflictOptions,
+) -> str:
     """Return what a dry run would do with a copy."""
     if options.action == "discard":
         return "would go to the trash"
@@ -201,14 +217,16 @@ def _would(copy: "ConflictCopy", options: ConflictOptions) -> str:
 
 
 def _report(
-    resolved: "Sequence[ResolvedConflict]", options: ConflictOptions
+    resolved: "Sequence[ResolvedConflict]",
+    options: ConflictOptions,
 ) -> Iterator[str]:
     for result in resolved:
         yield from _resolved_lines(result, options)
 
 
 def _resolved_lines(
-    result: "ResolvedConflict", options: ConflictOptions
+    result: "ResolvedConflict",
+    options: ConflictOptions,
 ) -> Iterator[str]:
     copy = result.copy
     edit = result.edit
@@ -231,7 +249,11 @@ def _resolved_lines(
 @click.argument("thrown_id", metavar="[ID]", required=False)
 @common
 @click.pass_obj
-def trash(context: Context, action: str | None, thrown_id: str | None) -> int:
+def trash(
+    context: Context,
+    action: str | None,
+    thrown_id: str | None,
+) -> int:
     """List the notes deleted in the last 30 days, newest first, or restore one by its ID.
 
     If another note has its name by now, the restored note gets a name beside it.

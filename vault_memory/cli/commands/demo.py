@@ -126,7 +126,10 @@ class _Edit:
     """from the start of the editor until search found the line"""
 
 
-def _edit(context: Context, vault: Path) -> _Edit:
+def _edit(
+    context: Context,
+    vault: Path,
+) -> _Edit:
     editor, command = _editor(vault / NOTE)
     context.say(f"\n{editor} adds to {NOTE}: {NEW_LINE}")
     started = time.monotonic()
@@ -185,7 +188,11 @@ def _editor(note: Path) -> tuple[str, list[str]]:
     return "python", [sys.executable, "-c", script, str(note), NEW_LINE]
 
 
-def _show(context: Context, question: str, answer: Answer) -> None:
+def _show(
+    context: Context,
+    question: str,
+    answer: Answer,
+) -> None:
     context.say(f"\n? {question}")
     for hit in answer["hits"][:2]:
         note = styled(hit["note"], bold=True)

@@ -24,7 +24,11 @@ Function = TypeVar("Function", bound=Callable[..., Any])
 class OpCommand(click.Command):
     """A command whose arguments may be copied list items, `- such`, which look like options."""
 
-    def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
+    def parse_args(
+        self,
+        ctx: click.Context,
+        args: list[str],
+    ) -> list[str]:
         without_markers = [re.sub(r"^-[ \t]+", "", arg) for arg in args]
         return super().parse_args(ctx, without_markers)
 
@@ -172,7 +176,10 @@ def _read(file: str) -> bytes:
 
 
 def _apply(
-    context: Context, note: str, ops: Sequence[Any], options: Mapping[str, Any]
+    context: Context,
+    note: str,
+    ops: Sequence[Any],
+    options: Mapping[str, Any],
 ) -> int:
     with context.open() as memory:
         edit = memory.apply(note, ops, now=context.now, **options)

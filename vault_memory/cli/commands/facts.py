@@ -114,7 +114,11 @@ def facts(
 @scoped
 @common
 @click.pass_obj
-def timeline(context: Context, entity: str, scopes: NamedScopes) -> None:
+def timeline(
+    context: Context,
+    entity: str,
+    scopes: NamedScopes,
+) -> None:
     """List all facts about ENTITY, past ones included, oldest first."""
     with context.open() as memory:
         listed = memory.timeline(
@@ -132,7 +136,11 @@ def timeline(context: Context, entity: str, scopes: NamedScopes) -> None:
 @scoped
 @common
 @click.pass_obj
-def entity(context: Context, name: str, scopes: NamedScopes) -> None:
+def entity(
+    context: Context,
+    name: str,
+    scopes: NamedScopes,
+) -> None:
     """Show who or what NAME is: aliases, facts, relationships, and where notes mention it."""
     with context.open() as memory:
         info = memory.facts.entity(
@@ -232,7 +240,10 @@ class NewFact:
 @click.pass_obj
 @grouped(NewFact, "fact")
 def add_fact(
-    context: Context, fact: NewFact, change: ChangeOptions, scopes: NamedScopes
+    context: Context,
+    fact: NewFact,
+    change: ChangeOptions,
+    scopes: NamedScopes,
 ) -> int:
     """Add the fact SUBJECT PREDICATE OBJECT. On a terminal the command asks for missing parts.
 
@@ -342,7 +353,10 @@ def correct(
 @common
 @click.pass_obj
 def invalidate(
-    context: Context, fact_id: str, change: ChangeOptions, scopes: NamedScopes
+    context: Context,
+    fact_id: str,
+    change: ChangeOptions,
+    scopes: NamedScopes,
 ) -> int:
     """End the fact ID, which is no longer true. Its line is struck through; `timeline` shows it."""
     return _by_id(context, "invalidate", fact_id, change, scopes)
@@ -355,7 +369,10 @@ def invalidate(
 @common
 @click.pass_obj
 def delete_fact(
-    context: Context, fact_id: str, change: ChangeOptions, scopes: NamedScopes
+    context: Context,
+    fact_id: str,
+    change: ChangeOptions,
+    scopes: NamedScopes,
 ) -> int:
     """Delete the fact ID from its page, because it was never true."""
     return _by_id(context, "delete", fact_id, change, scopes)
@@ -368,7 +385,10 @@ def delete_fact(
 @common
 @click.pass_obj
 def confirm(
-    context: Context, fact_id: str, change: ChangeOptions, scopes: NamedScopes
+    context: Context,
+    fact_id: str,
+    change: ChangeOptions,
+    scopes: NamedScopes,
 ) -> int:
     """Confirm that the fact ID is true. A confirmed fact does not fade."""
     return _by_id(context, "confirm", fact_id, change, scopes)
@@ -392,7 +412,11 @@ def _by_id(
     return _emit(context, result, change.dry_run)
 
 
-def _emit(context: Context, change: "FactChange", dry_run: bool) -> int:
+def _emit(
+    context: Context,
+    change: "FactChange",
+    dry_run: bool,
+) -> int:
     if context.json:
         context.emit(facts_json.of_change(change), str)
     else:
@@ -401,7 +425,11 @@ def _emit(context: Context, change: "FactChange", dry_run: bool) -> int:
     return exit_code_of(change.edit)
 
 
-def _scope(memory: "VaultMemory", subject: str, names: Sequence[str]) -> str:
+def _scope(
+    memory: "VaultMemory",
+    subject: str,
+    names: Sequence[str],
+) -> str:
     """Return the scope of a new fact; asks on a terminal if there are several candidates."""
     try:
         return memory.facts.scope_for(subject, names)
@@ -438,7 +466,10 @@ def _lines(facts: "Iterable[Fact]") -> list[str]:
     return [_line(fact, values) for fact in facts]
 
 
-def _line(fact: "Fact", values: "Mapping[str, tuple[str, ...]]") -> str:
+def _line(
+    fact: "Fact",
+    values: "Mapping[str, tuple[str, ...]]",
+) -> str:
     label = styled(fact.id if fact.text else "(follows)", dim=True)
     subject = styled(fact.subject, bold=True)
     return f"{label:<10}  {subject}  {unclear.shown_line(fact, values)}"

@@ -28,7 +28,11 @@ else:
 )
 @common
 @click.pass_obj
-def log(context: Context, note: str | None, limit: int | None) -> None:
+def log(
+    context: Context,
+    note: str | None,
+    limit: int | None,
+) -> None:
     """Show who changed NOTE (default: any note), when, why and how. The newest change is last.
 
     \b
@@ -48,7 +52,11 @@ def log(context: Context, note: str | None, limit: int | None) -> None:
 @dry_run
 @common
 @click.pass_obj
-def undo(context: Context, record_id: str, dry_run: bool) -> int:
+def undo(
+    context: Context,
+    record_id: str,
+    dry_run: bool,
+) -> int:
     """Undo the change of the audit record ID. The beginning of an id is enough.
 
     If the note has not changed since, it becomes what it was, byte for byte. Otherwise
@@ -69,7 +77,10 @@ def undo(context: Context, record_id: str, dry_run: bool) -> int:
 @click.argument("note")
 @common
 @click.pass_obj
-def history(context: Context, note: str) -> None:
+def history(
+    context: Context,
+    note: str,
+) -> None:
     """List the stored versions of NOTE, newest first."""
     with context.open() as memory:
         versions = memory.history(note)
@@ -100,7 +111,11 @@ def history(context: Context, note: str) -> None:
 @common
 @click.pass_obj
 def restore(
-    context: Context, note: str, revision: str, expected: str | None, dry_run: bool
+    context: Context,
+    note: str,
+    revision: str,
+    expected: str | None,
+    dry_run: bool,
 ) -> int:
     """Restore an earlier version of NOTE. `undo` can take this back."""
     with context.open() as memory:
@@ -120,7 +135,11 @@ def restore(
 @click.argument("proposal_id", metavar="[ID]", required=False)
 @common
 @click.pass_obj
-def inbox(context: Context, decision: str | None, proposal_id: str | None) -> int:
+def inbox(
+    context: Context,
+    decision: str | None,
+    proposal_id: str | None,
+) -> int:
     """List the proposals of the bot that wait for your decision, or approve or reject one.
 
     INBOX.md beside the notes has the same proposals. A ticked box there approves one, and

@@ -189,7 +189,11 @@ def hook(
 @common
 @click.pass_obj
 @grouped(InstallOptions, "options")
-def install(context: Context, host: str, options: InstallOptions) -> None:
+def install(
+    context: Context,
+    host: str,
+    options: InstallOptions,
+) -> None:
     with context.open() as memory:
         if not options.uninstall:
             with context.progress() as progress:
@@ -200,7 +204,10 @@ def install(context: Context, host: str, options: InstallOptions) -> None:
 
 
 def _carry_out(
-    context: Context, memory: "VaultMemory", host: str, options: InstallOptions
+    context: Context,
+    memory: "VaultMemory",
+    host: str,
+    options: InstallOptions,
 ) -> Installation:
     """Change the configuration of the host. Raises UsageError, HostFileUnusable."""
     request = _request(context, memory, options)
@@ -221,7 +228,9 @@ def _carry_out(
 
 
 def _request(
-    context: Context, memory: "VaultMemory", options: InstallOptions
+    context: Context,
+    memory: "VaultMemory",
+    options: InstallOptions,
 ) -> "InstallRequest":
     """Return how the host starts this program, and which person it serves."""
     user = options.user
@@ -238,7 +247,11 @@ def _request(
     )
 
 
-def _change_lines(change: "FileChange", *, dry_run: bool) -> Iterator[str]:
+def _change_lines(
+    change: "FileChange",
+    *,
+    dry_run: bool,
+) -> Iterator[str]:
     if not change.changed:
         yield f"as it should be: {change.file}"
     elif dry_run:

@@ -24,7 +24,10 @@ else:
 @common
 @click.pass_obj
 def index(
-    context: Context, paths: tuple[str, ...], rebuild: bool, no_embed: bool
+    context: Context,
+    paths: tuple[str, ...],
+    rebuild: bool,
+    no_embed: bool,
 ) -> None:
     """Update the index for all notes, or for those under PATHS (relative to the vault)."""
     with context.open() as memory, context.progress() as progress:

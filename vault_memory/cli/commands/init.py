@@ -35,7 +35,11 @@ else:
 @common
 @click.pass_obj
 def init(
-    context: Context, path: str | None, empty: bool, copied: bool, moved: bool
+    context: Context,
+    path: str | None,
+    empty: bool,
+    copied: bool,
+    moved: bool,
 ) -> None:
     """Create a vault at PATH (default: --vault, else the current folder).
 
@@ -70,7 +74,10 @@ def init(
     context.say(f"next: {command} search …, or {command} run")
 
 
-def _root(context: Context, path: str | None) -> Path:
+def _root(
+    context: Context,
+    path: str | None,
+) -> Path:
     """Return the folder that the command means."""
     named = path or context.vault or os.environ.get("VAULT_MEMORY_VAULT") or "."
     return Path(named).expanduser()

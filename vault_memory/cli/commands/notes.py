@@ -31,7 +31,11 @@ else:
 )
 @common
 @click.pass_obj
-def read(context: Context, note: str, revision: str | None) -> None:
+def read(
+    context: Context,
+    note: str,
+    revision: str | None,
+) -> None:
     """Print NOTE as it is now, and its revision on stderr. NOTE is a path in the vault.
 
     \b
@@ -54,7 +58,10 @@ def read(context: Context, note: str, revision: str | None) -> None:
 @scoped
 @common
 @click.pass_obj
-def notes(context: Context, scopes: NamedScopes) -> None:
+def notes(
+    context: Context,
+    scopes: NamedScopes,
+) -> None:
     """List the notes that search reads, with their kind and scope."""
     with context.open() as memory:
         listed = memory.notes(scopes.names() or None)
@@ -84,7 +91,12 @@ def notes(context: Context, scopes: NamedScopes) -> None:
 @scoped
 @common
 @click.pass_obj
-def source(context: Context, ref: str, around: int, scopes: NamedScopes) -> None:
+def source(
+    context: Context,
+    ref: str,
+    around: int,
+    scopes: NamedScopes,
+) -> None:
     """Show the turns that a line, a fact or an id comes from.
 
     REF is NOTE:LINE, or the id of a turn, a fact, a held candidate or a change. For the

@@ -93,7 +93,11 @@ class TurnOptions:
 @common
 @click.pass_obj
 @grouped(TurnOptions, "options")
-def record(context: Context, text: str, options: TurnOptions) -> None:
+def record(
+    context: Context,
+    text: str,
+    options: TurnOptions,
+) -> None:
     """Add TEXT to the transcript of a conversation. Search finds it at once.
 
     With `-` the command reads TEXT from standard input. Without --user the conversation
@@ -132,7 +136,10 @@ def record(context: Context, text: str, options: TurnOptions) -> None:
 @common
 @click.pass_obj
 def end_session(
-    context: Context, session: str, user: str | None, channel: str | None
+    context: Context,
+    session: str,
+    user: str | None,
+    channel: str | None,
 ) -> None:
     """End the conversation SESSION, and decide what is kept of it.
 

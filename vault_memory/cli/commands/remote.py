@@ -86,7 +86,10 @@ class RemoteOptions:
 @click.pass_obj
 @grouped(RemoteOptions, "options")
 def remote(
-    context: Context, action: str, url: str | None, options: RemoteOptions
+    context: Context,
+    action: str,
+    url: str | None,
+    options: RemoteOptions,
 ) -> int:
     """Set up sync with a folder on a Nextcloud or another WebDAV server.
 
@@ -128,7 +131,10 @@ def remote(
     return 0
 
 
-def _remove(context: Context, memory: "VaultMemory") -> None:
+def _remove(
+    context: Context,
+    memory: "VaultMemory",
+) -> None:
     url = memory.vault.config.remote.url
     setup.remove(memory.sync)
     answer: RemoteRemovedJson = {"removed": url}
@@ -139,7 +145,10 @@ def _remove(context: Context, memory: "VaultMemory") -> None:
 
 
 def _add(
-    context: Context, memory: "VaultMemory", url: str, options: RemoteOptions
+    context: Context,
+    memory: "VaultMemory",
+    url: str,
+    options: RemoteOptions,
 ) -> int:
     settings = _settings(memory.vault.config.remote, options)
     password = ""
@@ -173,7 +182,10 @@ def _add(
     return 0
 
 
-def _settings(previous: "RemoteSettings", options: RemoteOptions) -> "RemoteSettings":
+def _settings(
+    previous: "RemoteSettings",
+    options: RemoteOptions,
+) -> "RemoteSettings":
     """Return the new section [remote], still without its URL."""
     ca_file = _absolute(options.ca_file) or previous.ca_file
     return previous._replace(
@@ -193,7 +205,10 @@ def _absolute(path: str | None) -> str:
 
 
 def _with_folder(
-    memory: "VaultMemory", url: str, address: str, folder: str | None
+    memory: "VaultMemory",
+    url: str,
+    address: str,
+    folder: str | None,
 ) -> str:
     """Return the address of the folder to sync; asks for it at the top of a Nextcloud account."""
     is_root = setup.is_account_root(address)
@@ -204,7 +219,10 @@ def _with_folder(
     return setup.below(address, folder or _ask_for_folder(memory, address))
 
 
-def _ask_for_folder(memory: "VaultMemory", address: str) -> str:
+def _ask_for_folder(
+    memory: "VaultMemory",
+    address: str,
+) -> str:
     if not sys.stdin.isatty():
         raise CannotAsk(
             "`remote add` asks for a folder in your files",
@@ -215,7 +233,10 @@ def _ask_for_folder(memory: "VaultMemory", address: str) -> str:
     return folder
 
 
-def _new_password(memory: "VaultMemory", settings: "RemoteSettings") -> str:
+def _new_password(
+    memory: "VaultMemory",
+    settings: "RemoteSettings",
+) -> str:
     """Ask for the password to store.
 
     Returns an empty text if the service manager or the environment has one, or no user is set.
@@ -241,7 +262,10 @@ def _new_password(memory: "VaultMemory", settings: "RemoteSettings") -> str:
     return answer
 
 
-def _emit_status(context: Context, memory: "VaultMemory") -> None:
+def _emit_status(
+    context: Context,
+    memory: "VaultMemory",
+) -> None:
     has_remote = bool(memory.vault.config.remote.url)
     answer = daemon_or_local.daemon_status(memory) if has_remote else None
     report = answer["sync"] if answer else None
@@ -253,7 +277,10 @@ def _emit_status(context: Context, memory: "VaultMemory") -> None:
     context.emit(report, lambda: "\n".join(lines))
 
 
-def _emit_test(context: Context, result: "RemoteTest") -> None:
+def _emit_test(
+    context: Context,
+    result: "RemoteTest",
+) -> None:
     context.emit(result.as_json(), lambda: "\n".join(_test_lines(result)))
 
 

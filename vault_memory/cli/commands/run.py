@@ -49,11 +49,19 @@ def run(context: Context) -> None:
     context.say("stopped")
 
 
-def _refresh(context: Context, memory: "VaultMemory", daemon: "Daemon") -> None:
+def _refresh(
+    context: Context,
+    memory: "VaultMemory",
+    daemon: "Daemon",
+) -> None:
     """Index what changed while no daemon ran, with a progress bar."""
     with context.progress() as progress:
 
-        def advance(step: str, completed: int, total: int) -> None:
+        def advance(
+            step: str,
+            completed: int,
+            total: int,
+        ) -> None:
             daemon.tell_progress(completed, total)
             if progress:
                 progress(step, completed, total)
@@ -63,7 +71,10 @@ def _refresh(context: Context, memory: "VaultMemory", daemon: "Daemon") -> None:
             memory.refresh(advance, renew=False)
 
 
-def _ready_text(memory: "VaultMemory", daemon: "Daemon") -> str:
+def _ready_text(
+    memory: "VaultMemory",
+    daemon: "Daemon",
+) -> str:
     notes, chunks = memory.vault.indexing.index().counts()
     status = daemon.status()
     mode = status["mode"]
@@ -72,7 +83,10 @@ def _ready_text(memory: "VaultMemory", daemon: "Daemon") -> str:
     return f"watching {memory.root}: {notes} notes, {chunks} chunks ({mode})"
 
 
-def _print_change(context: Context, change: "PathChange") -> None:
+def _print_change(
+    context: Context,
+    change: "PathChange",
+) -> None:
     if context.quiet:
         return
     added = "removed" if change.removed else f"+{change.delta.added}"
@@ -81,7 +95,10 @@ def _print_change(context: Context, change: "PathChange") -> None:
     context.line(f"{change.note}  {added} {removed}  {duration}")
 
 
-def _print_copy(context: Context, resolved: "ResolvedConflict") -> None:
+def _print_copy(
+    context: Context,
+    resolved: "ResolvedConflict",
+) -> None:
     """Print what happened to a conflict copy, because it has left the folder."""
     if context.quiet:
         return

@@ -133,5 +133,8 @@ def search(
     print_freshness(context, answer["freshness"])
 
 
-def _painted(text: str, style: str) -> str:
+def _painted(
+    text: str,
+    style: str,
+) -> str:
     return styled(text, bold=style == "bold" or None, dim=style == "dim" or None)

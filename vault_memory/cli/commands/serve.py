@@ -129,7 +129,10 @@ class LocalCaller:
 @grouped(LocalCaller, "local")
 @grouped(Listener, "listener")
 def serve(
-    context: Context, listener: Listener, local: LocalCaller, new_token: str | None
+    context: Context,
+    listener: Listener,
+    local: LocalCaller,
+    new_token: str | None,
 ) -> None:
     """Serve bots over HTTP until Ctrl-C: calls below /v1, and MCP at /mcp.
 
@@ -155,7 +158,10 @@ def serve(
         _serve(context, memory, settings, local.caller())
 
 
-def _settings(configured: "Serve", listener: Listener) -> "Serve":
+def _settings(
+    configured: "Serve",
+    listener: Listener,
+) -> "Serve":
     """Return the configuration with the options of the command line over it."""
     names_address = listener.host is not None or listener.port is not None
     if names_address and listener.path is not None:
@@ -175,7 +181,10 @@ def _settings(configured: "Serve", listener: Listener) -> "Serve":
 
 
 def _serve(
-    context: Context, memory: "VaultMemory", settings: "Serve", local: "Caller | None"
+    context: Context,
+    memory: "VaultMemory",
+    settings: "Serve",
+    local: "Caller | None",
 ) -> None:
     tokens = http_tokens.Tokens.load(settings.tokens, root=memory.root)
     for row in settings.tokens:
@@ -220,7 +229,11 @@ def _listening(settings: "Serve") -> "tuple[socket.socket, str]":
     return listening, f"http://{host}:{listening.getsockname()[1]}"
 
 
-def _make_token(context: Context, name: str, local: LocalCaller) -> None:
+def _make_token(
+    context: Context,
+    name: str,
+    local: LocalCaller,
+) -> None:
     """Write a new token to a file, and print the configuration that names the file.
 
     The token itself is not printed, because terminals keep what they show.
@@ -258,7 +271,10 @@ def _make_token(context: Context, name: str, local: LocalCaller) -> None:
     context.emit(answer, lambda: toml)
 
 
-def _token_table(path: str, local: LocalCaller) -> str:
+def _token_table(
+    path: str,
+    local: LocalCaller,
+) -> str:
     """Return the table of the configuration for a token."""
     values: Mapping[str, str | None] = {
         "user": local.user,

@@ -60,7 +60,11 @@ class UnitOptions:
 @common
 @click.pass_obj
 @grouped(UnitOptions, "options")
-def service(context: Context, action: str, options: UnitOptions) -> None:
+def service(
+    context: Context,
+    action: str,
+    options: UnitOptions,
+) -> None:
     """Write or remove a unit with which systemd or launchd runs the daemon of this vault.
 
     The service manager restarts the daemon when it fails or hangs. The unit lets the daemon
@@ -103,7 +107,10 @@ def service(context: Context, action: str, options: UnitOptions) -> None:
     context.emit(answer, lambda: "\n".join(_lines(result, options.dry_run)))
 
 
-def _vault(context: Context, own: bool) -> tuple[Path, str]:
+def _vault(
+    context: Context,
+    own: bool,
+) -> tuple[Path, str]:
     """Return the path of the vault and its id."""
     if own:
         with context.open() as memory:
@@ -119,7 +126,10 @@ def _vault(context: Context, own: bool) -> tuple[Path, str]:
     return root, marker.vault
 
 
-def _lines(result: "Installed", dry_run: bool) -> Iterator[str]:
+def _lines(
+    result: "Installed",
+    dry_run: bool,
+) -> Iterator[str]:
     if result.state == "absent":
         yield f"there is no {result.unit}"
     elif dry_run:

@@ -107,7 +107,11 @@ def sleep(
 @common
 @click.pass_obj
 def remember(
-    context: Context, text: str, scopes: NamedScopes, source: "Source", dry_run: bool
+    context: Context,
+    text: str,
+    scopes: NamedScopes,
+    source: "Source",
+    dry_run: bool,
 ) -> None:
     """Store TEXT permanently and at once, in USER.md, CHANNEL.md or MEMORY.md.
 

@@ -57,7 +57,10 @@ def stats(context: Context) -> None:
 )
 @common
 @click.pass_obj
-def doctor(context: Context, fix: bool) -> None:
+def doctor(
+    context: Context,
+    fix: bool,
+) -> None:
     """Check the vault and this installation, and name a fix for each problem.
 
     Exit code 1 means that a check failed.
@@ -80,11 +83,17 @@ def _check_lines(checks: "Sequence[Check]") -> Iterator[str]:
             yield f"      fix: {check.fix}"
 
 
-def _emit_nested(context: Context, report: Mapping[str, Any]) -> None:
+def _emit_nested(
+    context: Context,
+    report: Mapping[str, Any],
+) -> None:
     context.emit(report, lambda: "\n".join(nested_lines(report)))
 
 
-def nested_lines(report: Mapping[str, Any], indent: str = "") -> Iterator[str]:
+def nested_lines(
+    report: Mapping[str, Any],
+    indent: str = "",
+) -> Iterator[str]:
     """Yield a nested report as indented lines, without empty values."""
     for name, value in report.items():
         label = name.replace("_", " ")

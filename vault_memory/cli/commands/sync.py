@@ -86,7 +86,10 @@ class SyncOptions:
 @common
 @click.pass_obj
 @grouped(SyncOptions, "options")
-def sync(context: Context, options: SyncOptions) -> int:
+def sync(
+    context: Context,
+    options: SyncOptions,
+) -> int:
     """Sync the vault with the server of `[remote]`, until Ctrl-C or, with --once, one time.
 
     If a daemon runs, `sync` without --once only asks it to sync now.
@@ -129,7 +132,10 @@ def sync(context: Context, options: SyncOptions) -> int:
     return _exit_code(report, options.dry_run)
 
 
-def _exit_code(report: "SyncReport", dry_run: bool) -> int:
+def _exit_code(
+    report: "SyncReport",
+    dry_run: bool,
+) -> int:
     if report.held:
         return NEEDS_A_PERSON
     if dry_run:
@@ -141,7 +147,10 @@ def _exit_code(report: "SyncReport", dry_run: bool) -> int:
     return 0
 
 
-def _sync_until_stopped(context: Context, memory: "VaultMemory") -> int:
+def _sync_until_stopped(
+    context: Context,
+    memory: "VaultMemory",
+) -> int:
     """Ask the daemon to sync now; without one, sync in the foreground until a signal."""
     if not memory.vault.config.remote.url:
         raise connection.NoRemote
@@ -158,7 +167,10 @@ def _sync_until_stopped(context: Context, memory: "VaultMemory") -> int:
     return 0
 
 
-def _sync_in_foreground(context: Context, memory: "VaultMemory") -> None:
+def _sync_in_foreground(
+    context: Context,
+    memory: "VaultMemory",
+) -> None:
     stopped = threading.Event()
     # A signal only sets a flag: an exception could end a write in its middle.
     for number in (signal.SIGINT, signal.SIGTERM):
@@ -194,7 +206,10 @@ def _state(status: "SyncStatusJson | None") -> str:
     return status["state"]
 
 
-def _print_counts(context: Context, report: "PassReport") -> None:
+def _print_counts(
+    context: Context,
+    report: "PassReport",
+) -> None:
     if not context.quiet:
         context.line(_counts_text(report))
 
@@ -204,7 +219,10 @@ def _counts_text(report: "PassReport | SyncReport") -> str:
     return ", ".join(f"{n} {words}" for n, words in counts if n) or "nothing to do"
 
 
-def _lines(report: "SyncReport", dry_run: bool) -> Iterator[str]:
+def _lines(
+    report: "SyncReport",
+    dry_run: bool,
+) -> Iterator[str]:
     if dry_run:
         yield from _planned_lines(report)
     else:
@@ -250,7 +268,10 @@ def _decisions(report: "SyncReport") -> Iterator[str]:
         yield "if your notes are right: `vault-memory sync --refuse-restore` uploads them again"
 
 
-def _remarks(label: str, remarks: "tuple[Remark, ...]") -> Iterator[str]:
+def _remarks(
+    label: str,
+    remarks: "tuple[Remark, ...]",
+) -> Iterator[str]:
     for remark in remarks:
         path = f"{remark.path}: " if remark.path else ""
         yield f"{label}: {path}{remark.reason}"

@@ -29,7 +29,12 @@ EXPORT_FOLDER = "vault-memory-export"
 @scoped
 @common
 @click.pass_obj
-def import_(context: Context, source: str, dry_run: bool, scopes: NamedScopes) -> int:
+def import_(
+    context: Context,
+    source: str,
+    dry_run: bool,
+    scopes: NamedScopes,
+) -> int:
     """Import the memory in SOURCE. SOURCE itself is only read.
 
     \b
@@ -60,7 +65,10 @@ def import_(context: Context, source: str, dry_run: bool, scopes: NamedScopes) -
     return 1 if report.skipped else 0
 
 
-def _import_lines(report: "ImportReport", dry_run: bool) -> Iterator[str]:
+def _import_lines(
+    report: "ImportReport",
+    dry_run: bool,
+) -> Iterator[str]:
     yield f"{_summary(report, dry_run)}; {report.known} known already"
     for note in report.notes:
         yield f"  {note}"
@@ -74,7 +82,10 @@ def _import_lines(report: "ImportReport", dry_run: bool) -> Iterator[str]:
         yield coloured_diff(report.diff)
 
 
-def _summary(report: "ImportReport", dry_run: bool) -> str:
+def _summary(
+    report: "ImportReport",
+    dry_run: bool,
+) -> str:
     if report.moved:
         verb = "would move" if dry_run else "moved"
         return f"{verb} {report.moved} sections"
@@ -97,7 +108,11 @@ def _summary(report: "ImportReport", dry_run: bool) -> str:
 @scoped
 @common
 @click.pass_obj
-def export(context: Context, target: str, scopes: NamedScopes) -> int:
+def export(
+    context: Context,
+    target: str,
+    scopes: NamedScopes,
+) -> int:
     """Export all notes, transcripts and audit logs as they are, with `memory.jsonl`.
 
     `memory.jsonl` has one line of JSON for each item, fact and turn. A PATH that ends in
@@ -117,7 +132,10 @@ def export(context: Context, target: str, scopes: NamedScopes) -> int:
     return 1 if report.skipped else 0
 
 
-def _export_lines(report: "ExportReport", target: str) -> Iterator[str]:
+def _export_lines(
+    report: "ExportReport",
+    target: str,
+) -> Iterator[str]:
     size = f"{report.bytes:,} bytes"
     yield f"{report.files} files, {size}, {report.records} records: {target}"
     for skipped in report.skipped:

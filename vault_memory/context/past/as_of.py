@@ -64,7 +64,10 @@ def remove_leftovers(state: Path) -> None:
                 shutil.rmtree(folder, ignore_errors=True)
 
 
-def _end_of(day: date, now: datetime) -> datetime:
+def _end_of(
+    day: date,
+    now: datetime,
+) -> datetime:
     """The last moment of a day in the time zone of `now`."""
     midnight = datetime.combine(day + _DAY, time.min, tzinfo=now.tzinfo)
     return min(midnight - _TICK, now) if day == now.date() else midnight - _TICK
@@ -92,7 +95,10 @@ def _rebuild(
     return unknown
 
 
-def _write(path: Path, raw: bytes) -> None:
+def _write(
+    path: Path,
+    raw: bytes,
+) -> None:
     path.parent.mkdir(parents=True, exist_ok=True)
     path.write_bytes(raw)
 

@@ -148,7 +148,11 @@ class PastNotes:
             return PastNote(None, GONE)
         return PastNote(raw)
 
-    def _was_there(self, path: str, version: Version) -> bool:
+    def _was_there(
+        self,
+        path: str,
+        version: Version,
+    ) -> bool:
         """Whether a note that is gone now was still there at the moment."""
         return not any(
             version.at <= thrown.at <= self._at for thrown in self._trash.get(path, ())

@@ -49,7 +49,8 @@ def plan_decisions(
 
 
 def _approve(
-    proposal: Proposal, doc: SectionedDoc
+    proposal: Proposal,
+    doc: SectionedDoc,
 ) -> tuple[str, SectionedDoc, tuple[Applied, ...]]:
     """Applies the proposed op. Returns why it is stale, or an empty string; then the text and the applied ops."""
     outcome = apply_ops(doc, [dict(proposal.op)])

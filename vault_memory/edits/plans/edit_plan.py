@@ -147,7 +147,11 @@ def _with_questions(
     return replace(plan, proposed=(*plan.proposed, *new))
 
 
-def _plan_restore(revision: str, before: bytes | None, inputs: PlanInputs) -> EditPlan:
+def _plan_restore(
+    revision: str,
+    before: bytes | None,
+    inputs: PlanInputs,
+) -> EditPlan:
     after = inputs.bytes_of(revision)
     outcome = "noop_dup" if after == before else "applied"
     op = RecordedOp({"op": "restore", "revision": revision}, outcome)

@@ -73,7 +73,10 @@ class _Change:
 
 
 def plan_text_edit(
-    command: EditCommand, edit: object, before: bytes | None, inputs: PlanInputs
+    command: EditCommand,
+    edit: object,
+    before: bytes | None,
+    inputs: PlanInputs,
 ) -> EditPlan:
     """Returns the plan of an edit, as far as the bot may make it by itself."""
     # Fault: a model may send any value as its edit.
@@ -101,7 +104,11 @@ def _count_items(raw: bytes) -> Counter[tuple[str, str]]:
     return Counter(item.key for item in items_of(parse(raw)))
 
 
-def _find_refusal(command: EditCommand, change: _Change, inputs: PlanInputs) -> str:
+def _find_refusal(
+    command: EditCommand,
+    change: _Change,
+    inputs: PlanInputs,
+) -> str:
     """Returns why the bot may not make the change by itself, or an empty string."""
     records = inputs.records(command.note)
     bot_lines = bots_lines(records)
@@ -128,7 +135,10 @@ def _find_refusal(command: EditCommand, change: _Change, inputs: PlanInputs) -> 
     return ""
 
 
-def _makes_instruction(lines: list[bytes], after: bytes) -> bool:
+def _makes_instruction(
+    lines: list[bytes],
+    after: bytes,
+) -> bool:
     """Whether a paragraph reads as an instruction with these lines, and does not without them."""
     new_lines = set(lines)
     for block in after.replace(b"\r\n", b"\n").split(b"\n\n"):
@@ -147,7 +157,11 @@ def _is_instruction(rows: list[bytes]) -> bool:
     return shaped_like_instruction(b" ".join(rows).decode("utf-8", "replace"))
 
 
-def _writes_rule(command: EditCommand, lines: list[bytes], after: bytes) -> bool:
+def _writes_rule(
+    command: EditCommand,
+    lines: list[bytes],
+    after: bytes,
+) -> bool:
     """Whether a line is a standing rule, by its words or its heading, that the owner did not say."""
     new_lines = set(lines)
     owner_words = frozenset(command.owner_words)
@@ -169,7 +183,10 @@ def _writes_rule(command: EditCommand, lines: list[bytes], after: bytes) -> bool
     return False
 
 
-def _is_rule(text: str, previous: str) -> bool:
+def _is_rule(
+    text: str,
+    previous: str,
+) -> bool:
     """Whether a line reads as a rule, by itself or as the end of a sentence that the previous line begins."""
     if reads_like_rule(text):
         return True
@@ -179,7 +196,9 @@ def _is_rule(text: str, previous: str) -> bool:
 
 
 def _unmakes_human_item(
-    doc: SectionedDoc, change: _Change, human_lines: frozenset[bytes]
+    doc: SectionedDoc,
+    change: _Change,
+    human_lines: frozenset[bytes],
 ) -> bool:
     """Whether an item of a person stops being one, though its lines stay: in a code fence, for example."""
     human_items = Counter(
@@ -190,13 +209,18 @@ def _unmakes_human_item(
     return bool(human_items - _count_items(change.after))
 
 
-def _own_lines(doc: SectionedDoc, item: NoteItem) -> list[bytes]:
+def _own_lines(
+    doc: SectionedDoc,
+    item: NoteItem,
+) -> list[bytes]:
     own = doc.sections[item.section].body[item.start : item.own_end]
     return [line.strip() for line in own.split(b"\n")]
 
 
 def _propose_as_ops(
-    command: EditCommand, change: _Change, inputs: PlanInputs
+    command: EditCommand,
+    change: _Change,
+    inputs: PlanInputs,
 ) -> EditPlan | None:
     """Returns a plan of the same change as ops, which proposes what a person must decide; None where there is none."""
     ops = _express_as_ops(change)

@@ -54,7 +54,12 @@ Statement = tuple[str, str, str]
 
 
 def wish_of(
-    do: str, scope: str, rules: FactRules, *, id: str = "", fact: Fact | None = None
+    do: str,
+    scope: str,
+    rules: FactRules,
+    *,
+    id: str = "",
+    fact: Fact | None = None,
 ) -> dict[str, Any]:
     """Returns a wish in the form that a command stores."""
     wish: dict[str, Any] = {
@@ -94,7 +99,10 @@ def fact_of(wish: Wish) -> Fact:
     return identified(Fact("", scope=wish["scope"], **fields))
 
 
-def change_of(doc: SectionedDoc, wish: Wish) -> Change:
+def change_of(
+    doc: SectionedDoc,
+    wish: Wish,
+) -> Change:
     """Returns the ops that fulfil a wish on this text."""
     today = date.fromisoformat(wish["today"])
     rules = FactRules(today, frozenset(wish["single"]), wish["conflicts"])
@@ -159,7 +167,11 @@ def plan_facts(
     )
 
 
-def _repeats_deleted(wish: Wish, change: Change, deleted: frozenset[Statement]) -> bool:
+def _repeats_deleted(
+    wish: Wish,
+    change: Change,
+    deleted: frozenset[Statement],
+) -> bool:
     """Whether a wish states again what a person deleted."""
     if wish["do"] != "add" or change.outcome == "duplicate":
         return False
@@ -170,7 +182,10 @@ def _reject_last_op(change: Change) -> list[Rejected]:
     return [Rejected(as_json(op), "deleted_by_person") for op in change.ops[-1:]]
 
 
-def _join_outcomes(doc: SectionedDoc, outcomes: Sequence[Outcome]) -> Outcome:
+def _join_outcomes(
+    doc: SectionedDoc,
+    outcomes: Sequence[Outcome],
+) -> Outcome:
     """Returns the outcome of several changes in a row, the last of which left this text."""
     applied = tuple(op for outcome in outcomes for op in outcome.applied)
     rejected = tuple(op for outcome in outcomes for op in outcome.rejected)
@@ -178,7 +193,8 @@ def _join_outcomes(doc: SectionedDoc, outcomes: Sequence[Outcome]) -> Outcome:
 
 
 def _add_remarks(
-    applied: tuple[Applied, ...], changes: Sequence[Change]
+    applied: tuple[Applied, ...],
+    changes: Sequence[Change],
 ) -> tuple[Applied, ...]:
     """Adds the outcome of each wish to its last op."""
     change_of_op: dict[Op, Change] = {
@@ -193,7 +209,9 @@ def _add_remarks(
 
 
 def _add_turns(
-    applied: tuple[Applied, ...], changes: Sequence[Change], turns: Sequence[str]
+    applied: tuple[Applied, ...],
+    changes: Sequence[Change],
+    turns: Sequence[str],
 ) -> tuple[Applied | RecordedOp, ...]:
     """Adds the turn to each op of a statement that the page has already: it supports the fact."""
     repeats: dict[Op, list[tuple[str, str]]] = defaultdict(list)
@@ -243,7 +261,9 @@ def _statement(fact: Fact) -> Statement:
 
 
 def _without_rejected(
-    proposals: tuple[Proposal, ...], note: str, inputs: PlanInputs
+    proposals: tuple[Proposal, ...],
+    note: str,
+    inputs: PlanInputs,
 ) -> tuple[Proposal, ...]:
     """Leaves out what a person rejected before."""
     if not proposals:

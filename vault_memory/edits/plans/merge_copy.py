@@ -107,7 +107,11 @@ def fold(
 
 
 def _attempt(
-    note: bytes, copy: bytes, base: Version | None, day: str, is_rival: IsRival | None
+    note: bytes,
+    copy: bytes,
+    base: Version | None,
+    day: str,
+    is_rival: IsRival | None,
 ) -> Folded:
     """Merges a note and a copy as if `base` were their common ancestor."""
     revision, base_text = base or ("", None)
@@ -122,13 +126,21 @@ def _attempt(
     return Folded(state, merged.result, revision, merged.conflicts, why)
 
 
-def _union(note: bytes, copy: bytes, day: str, why: str) -> Folded:
+def _union(
+    note: bytes,
+    copy: bytes,
+    day: str,
+    why: str,
+) -> Folded:
     """Returns a conflict whose result keeps all lines of both texts."""
     merged = merge(None, copy, note, between_people=True, date=day)
     return Folded("conflict", merged.result, "", merged.conflicts, why)
 
 
-def _all_agree(attempts: Sequence[Folded], note: bytes) -> bool:
+def _all_agree(
+    attempts: Sequence[Folded],
+    note: bytes,
+) -> bool:
     """Whether all bases lead to one text, apart from the order of lines within a section."""
     if any(attempt.state == "conflict" for attempt in attempts):
         return False
@@ -172,7 +184,11 @@ def _find_doubt(
     return ""
 
 
-def _has_rivals(note: bytes, copy: bytes, is_rival: IsRival) -> bool:
+def _has_rivals(
+    note: bytes,
+    copy: bytes,
+    is_rival: IsRival,
+) -> bool:
     """Whether a line of only the note and a line of only the copy may be versions of one line."""
     note_lines, copy_lines = _count_lines(note), _count_lines(copy)
     only_note = [_text(line) for line in note_lines - copy_lines]
@@ -183,7 +199,10 @@ def _has_rivals(note: bytes, copy: bytes, is_rival: IsRival) -> bool:
     return any(is_rival(ours, theirs) for ours in only_note for theirs in only_copy)
 
 
-def _is_correction(line: str, other_line: str) -> bool:
+def _is_correction(
+    line: str,
+    other_line: str,
+) -> bool:
     """Whether one line corrects the other.
 
     A copy that was the note once is what a sync program set aside, and hardly an old version of what replaced it. So
@@ -207,7 +226,11 @@ def _text(line: bytes) -> str:
     return line.decode("utf-8", "replace").lower()
 
 
-def plan_merge(action: MergeCopy, before: bytes | None, inputs: PlanInputs) -> EditPlan:
+def plan_merge(
+    action: MergeCopy,
+    before: bytes | None,
+    inputs: PlanInputs,
+) -> EditPlan:
     """Returns the plan that merges a copy, or a plan without effect where both changed the same line."""
     copy = inputs.bytes_of(action.revision)
     base = inputs.bytes_of(action.base or None)
@@ -222,14 +245,22 @@ def plan_merge(action: MergeCopy, before: bytes | None, inputs: PlanInputs) -> E
 
 
 def merged_text(
-    note: bytes, copy: bytes, base: bytes | None, day: str, *, keep_both: bool
+    note: bytes,
+    copy: bytes,
+    base: bytes | None,
+    day: str,
+    *,
+    keep_both: bool,
 ) -> bytes | None:
     """Returns the merged text, or None where both changed the same line and `keep_both` is off."""
     merged = merge(base, copy, note, between_people=True, date=day)
     return None if merged.conflicts and not keep_both else merged.result
 
 
-def fold_log(log: bytes, copy: bytes) -> Folded:
+def fold_log(
+    log: bytes,
+    copy: bytes,
+) -> Folded:
     """Merges a copy of an audit log by the ids of its records; the result has only the missing lines.
 
     A redacted record stays redacted. A record that differs between log and copy is a conflict.
@@ -265,7 +296,10 @@ def fold_log(log: bytes, copy: bytes) -> Folded:
     return Folded("mergeable", b"\n".join(missing), why=why, certain=True)
 
 
-def _is_fragment(line: bytes, log_lines: Sequence[bytes]) -> bool:
+def _is_fragment(
+    line: bytes,
+    log_lines: Sequence[bytes],
+) -> bool:
     """Whether a line is blank, or the torn beginning of a line that the log has in full."""
     if not line.strip(b"\0 \t\r"):
         return True

@@ -21,7 +21,9 @@ _Step = tuple[SectionedDoc, RecordedOp] | Rejected
 
 
 def moves_of(
-    sections: Iterable[Section], source: str, target: str
+    sections: Iterable[Section],
+    source: str,
+    target: str,
 ) -> tuple[SectionMove, ...]:
     """Returns the moves of these sections from one note to another."""
     return tuple(
@@ -30,7 +32,10 @@ def moves_of(
     )
 
 
-def stands_in(raw: bytes, move: SectionMove) -> bool:
+def stands_in(
+    raw: bytes,
+    move: SectionMove,
+) -> bool:
     """Whether a note has the moved section with all of its lines; it may have more."""
     doc = parse(raw)
     sections = parse(_encode(move.text)).sections
@@ -38,7 +43,9 @@ def stands_in(raw: bytes, move: SectionMove) -> bool:
 
 
 def plan_moves(
-    command: EditCommand, moves: tuple[SectionMove, ...], before: bytes | None
+    command: EditCommand,
+    moves: tuple[SectionMove, ...],
+    before: bytes | None,
 ) -> EditPlan:
     """Returns the plan for the note of the command, which is the target or the source of the moves."""
     doc = parse(before or b"")
@@ -55,7 +62,12 @@ def plan_moves(
     return EditPlan(before, after, tuple(applied), tuple(rejected))
 
 
-def _plan_move(doc: SectionedDoc, move: SectionMove, *, is_target: bool) -> _Step:
+def _plan_move(
+    doc: SectionedDoc,
+    move: SectionMove,
+    *,
+    is_target: bool,
+) -> _Step:
     raw = _encode(move.text)
     op: dict[str, object] = {
         "op": MOVE,
@@ -66,7 +78,11 @@ def _plan_move(doc: SectionedDoc, move: SectionMove, *, is_target: bool) -> _Ste
     return _put_section(doc, raw, op) if is_target else _take_section(doc, raw, op)
 
 
-def _put_section(doc: SectionedDoc, raw: bytes, op: dict[str, object]) -> _Step:
+def _put_section(
+    doc: SectionedDoc,
+    raw: bytes,
+    op: dict[str, object],
+) -> _Step:
     """Adds a section at the end of the note, after a blank line."""
     section = parse(raw).sections[0]
     # Fault (B48): after a crash both commands of a move are carried out again.
@@ -87,7 +103,10 @@ def _put_section(doc: SectionedDoc, raw: bytes, op: dict[str, object]) -> _Step:
     return new_doc, RecordedOp(op, "applied", added=raw)
 
 
-def _gap(note: bytes, eol: bytes) -> bytes:
+def _gap(
+    note: bytes,
+    eol: bytes,
+) -> bytes:
     """Returns the line ends that make a blank line after the note."""
     if not note.strip() or note.endswith(eol * 2):
         return b""
@@ -96,7 +115,11 @@ def _gap(note: bytes, eol: bytes) -> bytes:
     return eol * 2
 
 
-def _take_section(doc: SectionedDoc, raw: bytes, op: dict[str, object]) -> _Step:
+def _take_section(
+    doc: SectionedDoc,
+    raw: bytes,
+    op: dict[str, object],
+) -> _Step:
     """Removes a section, only where it is unchanged: what a person added to it meanwhile is nowhere else."""
     for index, section in enumerate(doc.sections):
         # Fault (A1): what a person added to the section meanwhile is nowhere else. So
@@ -109,7 +132,10 @@ def _take_section(doc: SectionedDoc, raw: bytes, op: dict[str, object]) -> _Step
     return doc, RecordedOp(op, "noop_no_match")
 
 
-def _contains_section(doc: SectionedDoc, section: Section) -> bool:
+def _contains_section(
+    doc: SectionedDoc,
+    section: Section,
+) -> bool:
     lines = _count_lines(section)
     return any(
         candidate.name == section.name and lines <= _count_lines(candidate)

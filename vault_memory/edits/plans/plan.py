@@ -54,7 +54,11 @@ class EditPlan:
         """Whether the note has to be written."""
         return self.before != self.after
 
-    def record(self, command: EditCommand, after: bytes | None) -> Record:
+    def record(
+        self,
+        command: EditCommand,
+        after: bytes | None,
+    ) -> Record:
         """Returns the audit record; `after` is what the note really says now."""
         head = Record(
             command.id,
@@ -79,7 +83,11 @@ class EditPlan:
 class RedactionPlan(EditPlan):
     """The plan of a redaction. Its record tells neither the text nor the version before."""
 
-    def record(self, command: EditCommand, after: bytes | None) -> Record:
+    def record(
+        self,
+        command: EditCommand,
+        after: bytes | None,
+    ) -> Record:
         """Returns the audit record, without a diff and without `before`."""
         applied: tuple[RecordedOp, ...] = ()
         if after != self.before:

@@ -70,7 +70,8 @@ def _merge_save(
 
 
 def _renamed_sections(
-    bot_items: Sequence[NoteItem], items: Sequence[NoteItem]
+    bot_items: Sequence[NoteItem],
+    items: Sequence[NoteItem],
 ) -> dict[str, str]:
     """Maps old to new names of sections in which items of the bot are now."""
     keys = {item.key for item in items}
@@ -82,7 +83,10 @@ def _renamed_sections(
     }
 
 
-def _common_lines(text: bytes, other_text: bytes) -> bytes:
+def _common_lines(
+    text: bytes,
+    other_text: bytes,
+) -> bytes:
     """Returns the lines of `text` that the other has too, so that a missing line does not count as deleted."""
     other_lines = {line.rstrip() for line in other_text.splitlines()}
     return b"".join(
@@ -90,7 +94,11 @@ def _common_lines(text: bytes, other_text: bytes) -> bytes:
     )
 
 
-def _removes_items_of_people(before: bytes, after: bytes, owners: Ownership) -> bool:
+def _removes_items_of_people(
+    before: bytes,
+    after: bytes,
+    owners: Ownership,
+) -> bool:
     # Fault (A3): `before` may be a half-finished save. An item that is missing there
     # was not deleted.
     items = items_of(parse(before))

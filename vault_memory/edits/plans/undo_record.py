@@ -22,7 +22,10 @@ EMPTY_NOTE = revision_of(b"")
 
 
 def plan_undo(
-    command: EditCommand, record_id: str, before: bytes | None, inputs: PlanInputs
+    command: EditCommand,
+    record_id: str,
+    before: bytes | None,
+    inputs: PlanInputs,
 ) -> EditPlan:
     """Returns the plan. Raises NotUndoable."""
     record = _find_record(command.note, record_id, inputs)
@@ -45,7 +48,8 @@ def plan_undo(
 
 
 def _merge(
-    versions: tuple[bytes, bytes] | None, text: bytes
+    versions: tuple[bytes, bytes] | None,
+    text: bytes,
 ) -> "three_way.Merged | None":
     """Merges the text with what the note was before the record, based on what it was after it."""
     if versions is None:
@@ -55,7 +59,9 @@ def _merge(
 
 
 def _plan_of_merge(
-    record: Record, before: bytes | None, merge: "three_way.Merged"
+    record: Record,
+    before: bytes | None,
+    merge: "three_way.Merged",
 ) -> EditPlan:
     """Returns the plan where only a merge is left; what conflicts is proposed."""
     text = before or b""
@@ -67,7 +73,9 @@ def _plan_of_merge(
 
 
 def _plan_by_item(
-    undone: Undone, before: bytes | None, merge: "three_way.Merged | None"
+    undone: Undone,
+    before: bytes | None,
+    merge: "three_way.Merged | None",
 ) -> EditPlan:
     """Returns the plan of an undo by ops, with the text of the merge where that changes anything."""
     after: bytes | None = merge.result if merge is not None else None
@@ -79,7 +87,11 @@ def _plan_by_item(
     return EditPlan(before, after, undone.applied, (), undone.proposed)
 
 
-def _find_record(note: str, record_id: str, inputs: PlanInputs) -> Record:
+def _find_record(
+    note: str,
+    record_id: str,
+    inputs: PlanInputs,
+) -> Record:
     for record in inputs.records(note):
         if record.id == record_id:
             return record
@@ -89,7 +101,12 @@ def _find_record(note: str, record_id: str, inputs: PlanInputs) -> Record:
     )
 
 
-def _undo_or_none(record: Record, text: bytes, *, can_merge: bool) -> Undone | None:
+def _undo_or_none(
+    record: Record,
+    text: bytes,
+    *,
+    can_merge: bool,
+) -> Undone | None:
     """Returns the undo by ops, or None where only a merge is left. Raises NotUndoable where nothing is left."""
     try:
         return undo(record, text)
@@ -100,7 +117,10 @@ def _undo_or_none(record: Record, text: bytes, *, can_merge: bool) -> Undone | N
         return None
 
 
-def _stored_versions(record: Record, inputs: PlanInputs) -> tuple[bytes, bytes] | None:
+def _stored_versions(
+    record: Record,
+    inputs: PlanInputs,
+) -> tuple[bytes, bytes] | None:
     """Returns the note before and after a record, or None when one of them is not stored."""
     older = inputs.bytes_of(record.before) if record.before else b""
     newer = inputs.bytes_of(record.after) if record.after else b""
@@ -109,7 +129,10 @@ def _stored_versions(record: Record, inputs: PlanInputs) -> tuple[bytes, bytes] 
     return older, newer
 
 
-def _undone_ops(record: Record, changed: bool) -> tuple[RecordedOp, ...]:
+def _undone_ops(
+    record: Record,
+    changed: bool,
+) -> tuple[RecordedOp, ...]:
     """Returns the ops of a record that was taken back as one."""
     outcome = "applied" if changed else "noop_no_match"
     return tuple(

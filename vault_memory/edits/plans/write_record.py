@@ -17,7 +17,10 @@ Records = tuple[Record, ...]
 
 
 def plan_again(
-    run: EditCommand, op: WriteOp, known: PlanInputs, earlier: Records
+    run: EditCommand,
+    op: WriteOp,
+    known: PlanInputs,
+    earlier: Records,
 ) -> EditPlan:
     """The plan of a write that this process did not plan itself; `earlier` are the records before the write.
 
@@ -43,7 +46,10 @@ def plan_again(
 
 
 def record_of(
-    run: EditCommand, op: WriteOp, plan: EditPlan, known: PlanInputs
+    run: EditCommand,
+    op: WriteOp,
+    plan: EditPlan,
+    known: PlanInputs,
 ) -> Record:
     """The record of a write with this plan."""
     after = plan.before if op.after == op.expected else plan.after
@@ -62,7 +68,10 @@ def record_of(
     return record
 
 
-def _up_to(record_id: str | None, records: Records) -> Records:
+def _up_to(
+    record_id: str | None,
+    records: Records,
+) -> Records:
     """The records from which a write was planned whose text went into the note as it was planned.
 
     A person may have decided otherwise while it waited. Planned from all records, it would seem not done.

@@ -26,7 +26,9 @@ class ClaudeCode(Host):
     can_allow = True
 
     def plan(
-        self, request: "InstallRequest", environment: Mapping[str, str]
+        self,
+        request: "InstallRequest",
+        environment: Mapping[str, str],
     ) -> "InstallPlan":
         folder = install_plan.folder_named_by(environment, FOLDER_VARIABLE, ".claude")
         commands = install_plan.hook_commands(self.name, request, self.events)

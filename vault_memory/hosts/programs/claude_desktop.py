@@ -20,7 +20,9 @@ class ClaudeDesktop(Host):
     name = "claude-desktop"
 
     def plan(
-        self, request: "InstallRequest", environment: Mapping[str, str]
+        self,
+        request: "InstallRequest",
+        environment: Mapping[str, str],
     ) -> "InstallPlan":
         if sys.platform == "darwin":
             home = install_plan.home(environment)

@@ -31,7 +31,9 @@ class Codex(Host):
     can_allow = True
 
     def plan(
-        self, request: "InstallRequest", environment: Mapping[str, str]
+        self,
+        request: "InstallRequest",
+        environment: Mapping[str, str],
     ) -> "InstallPlan":
         folder = install_plan.folder_named_by(environment, "CODEX_HOME", ".codex")
         hooks_file = folder / "hooks.json"
@@ -70,7 +72,8 @@ class Codex(Host):
 
 
 def _block(
-    request: "InstallRequest", commands: Mapping[str, dict[str, object]]
+    request: "InstallRequest",
+    commands: Mapping[str, dict[str, object]],
 ) -> "TomlEdit":
     """Return the edit for the server and these hooks, by the event of each."""
     server = install_plan.server_entry(request)

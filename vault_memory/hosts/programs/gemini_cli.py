@@ -32,7 +32,9 @@ class GeminiCli(Host):
     can_allow = True
 
     def plan(
-        self, request: "InstallRequest", environment: Mapping[str, str]
+        self,
+        request: "InstallRequest",
+        environment: Mapping[str, str],
     ) -> "InstallPlan":
         folder = install_plan.folder_named_by(environment, "GEMINI_CLI_HOME", "")
         server = install_plan.server_entry(request)

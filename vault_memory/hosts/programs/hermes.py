@@ -37,7 +37,9 @@ class Hermes(Host):
     events = EVENTS
 
     def plan(
-        self, request: "InstallRequest", environment: Mapping[str, str]
+        self,
+        request: "InstallRequest",
+        environment: Mapping[str, str],
     ) -> "InstallPlan":
         home = install_plan.folder_named_by(environment, "HERMES_HOME", ".hermes")
         folder = home / "plugins" / config_edits.SERVER_NAME
@@ -54,7 +56,11 @@ class Hermes(Host):
         )
         return install_plan.InstallPlan(tuple(edits), next_steps)
 
-    def format_answer(self, event: str, text: str) -> str:
+    def format_answer(
+        self,
+        event: str,
+        text: str,
+    ) -> str:
         return text
 
 

@@ -20,7 +20,9 @@ class OpenClaw(Host):
     name = "openclaw"
 
     def plan(
-        self, request: "InstallRequest", environment: Mapping[str, str]
+        self,
+        request: "InstallRequest",
+        environment: Mapping[str, str],
     ) -> "InstallPlan":
         edit = install_plan.server_edit(request, ["mcp", "servers"], strict=False)
         next_steps = (

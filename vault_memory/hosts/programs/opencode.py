@@ -24,7 +24,9 @@ class Opencode(Host):
     events = CONVERSATION_EVENTS
 
     def plan(
-        self, request: "InstallRequest", environment: Mapping[str, str]
+        self,
+        request: "InstallRequest",
+        environment: Mapping[str, str],
     ) -> "InstallPlan":
         configurations = install_plan.folder_named_by(
             environment, "XDG_CONFIG_HOME", ".config"
@@ -49,7 +51,11 @@ class Opencode(Host):
             ("start opencode again; `opencode mcp list` shows what it knows",),
         )
 
-    def format_answer(self, event: str, text: str) -> str:
+    def format_answer(
+        self,
+        event: str,
+        text: str,
+    ) -> str:
         return text
 
 

@@ -56,14 +56,20 @@ def keep_to_scope(cycle: "LearningCycle") -> None:
         cycle.extraction = of_person(cycle.extraction, channel_turns, cycle.name)
 
 
-def own_turns_in(logs: Mapping[str, Log], name: str) -> dict[str, Log]:
+def own_turns_in(
+    logs: Mapping[str, Log],
+    name: str,
+) -> dict[str, Log]:
     """Returns the transcripts of channels with the turns of one speaker alone."""
     return {
         path: Log(log.signature, _spoken_by(log, name)) for path, log in logs.items()
     }
 
 
-def _spoken_by(log: Log, name: str) -> tuple[Turn, ...] | None:
+def _spoken_by(
+    log: Log,
+    name: str,
+) -> tuple[Turn, ...] | None:
     if log.turns is None:
         return None
     # Fault: the words of other members must not count as the person's own.

@@ -59,7 +59,12 @@ class AuthorLookup:
             self._by_note[path] = self._read(path)
         return self._by_note[path]
 
-    def rewritten(self, note: str, heading: str, line: str) -> None:
+    def rewritten(
+        self,
+        note: str,
+        heading: str,
+        line: str,
+    ) -> None:
         """Notes that the bot is about to write an item."""
         authors = self.note(note)
         written = authors.written | {(heading, said(line))}

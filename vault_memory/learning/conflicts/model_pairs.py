@@ -21,7 +21,8 @@ BY_RULES = "rules"
 
 
 def contradictions_by_model(
-    cycle: "LearningCycle", statements: Iterable[Statement]
+    cycle: "LearningCycle",
+    statements: Iterable[Statement],
 ) -> tuple[list[Contradiction], list[str]]:
     """Returns the contradictions that a model found; none without a model.
 

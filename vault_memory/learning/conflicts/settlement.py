@@ -151,7 +151,12 @@ class _Settler:
         )
         return [item for item in items if self._holds(item)]
 
-    def _facts(self, note: str, doc: SectionedDoc, scope: str) -> Iterator[Statement]:
+    def _facts(
+        self,
+        note: str,
+        doc: SectionedDoc,
+        scope: str,
+    ) -> Iterator[Statement]:
         for fact in read_facts(doc, scope):
             if not has_ended(fact, self._rules.day):
                 yield Statement(
@@ -193,7 +198,11 @@ class _Settler:
             case _:
                 assert_never(verdict)
 
-    def _retire(self, settlement: Settlement, learned: str) -> None:
+    def _retire(
+        self,
+        settlement: Settlement,
+        learned: str,
+    ) -> None:
         """Lets one statement lose. If a person wrote it, the person decides."""
         loser, winner = settlement.loser, settlement.winner
         author = self._authors.of(loser)
@@ -210,7 +219,11 @@ class _Settler:
             self._apply(winner.note, winning_ops(settlement))
         self._apply(loser.note, ops, source)
 
-    def _propose(self, note: str, ops: list[Op]) -> None:
+    def _propose(
+        self,
+        note: str,
+        ops: list[Op],
+    ) -> None:
         """Leaves ops to policy, which asks the person, unless the person was asked before."""
         first_id = propose(note, ops[0], "").id
         # Fault: a killed night, or the night after, would ask the same question again.
@@ -248,16 +261,28 @@ class _Settler:
         author = self._authors.of(statement)
         return author.is_bots or author.is_told
 
-    def _mark(self, statement: Statement, rival: str) -> None:
+    def _mark(
+        self,
+        statement: Statement,
+        rival: str,
+    ) -> None:
         is_bots = self._authors.of(statement).is_bots
         source = NIGHTLY if is_bots else TOLD
         self._apply(statement.note, [marking_op(statement, rival)], source)
 
-    def _was_marked(self, statement: Statement, rival: Statement) -> bool:
+    def _was_marked(
+        self,
+        statement: Statement,
+        rival: Statement,
+    ) -> bool:
         asked = self._authors.note(statement.note).asked
         return (statement.id, rival.id) in asked
 
-    def _was_asked(self, statement: Statement, rival: Statement) -> bool:
+    def _was_asked(
+        self,
+        statement: Statement,
+        rival: Statement,
+    ) -> bool:
         if self._was_marked(statement, rival):
             return True
         op = retiring_op(statement)
@@ -274,7 +299,11 @@ class _Settler:
             if self._may_mark(statement):
                 self._mark(statement, "")
 
-    def _is_settled(self, statement: Statement, by_id: dict[str, Statement]) -> bool:
+    def _is_settled(
+        self,
+        statement: Statement,
+        by_id: dict[str, Statement],
+    ) -> bool:
         """Returns whether the rival is gone, or a person removed the mark from it."""
         rival = by_id.get(statement.unclear)
         if rival is None:
@@ -284,7 +313,12 @@ class _Settler:
 
     # ---- edits -------------------------------------------------------------------------------
 
-    def _apply(self, note: str, ops: Iterable[Op], source: str = NIGHTLY) -> None:
+    def _apply(
+        self,
+        note: str,
+        ops: Iterable[Op],
+        source: str = NIGHTLY,
+    ) -> None:
         """Plans ops, and applies them to the copy of the note."""
         ops = list(ops)
         self.plans[note, source].ops += ops
@@ -299,7 +333,12 @@ class _Settler:
 
 
 def _item(
-    note: str, heading: str, text: str, scope: str, *, is_rule: bool = False
+    note: str,
+    heading: str,
+    text: str,
+    scope: str,
+    *,
+    is_rule: bool = False,
 ) -> Statement:
     fields = parse_item(text)
     return Statement(

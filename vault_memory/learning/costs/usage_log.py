@@ -101,7 +101,11 @@ class UsageLog:
         return [entry for entry in entries if entry is not None]
 
 
-def _line(month: str, scope: str, usage: Usage) -> bytes:
+def _line(
+    month: str,
+    scope: str,
+    usage: Usage,
+) -> bytes:
     record = {
         "month": month,
         "scope": scope,

@@ -65,7 +65,9 @@ def entities(cycle: "LearningCycle") -> None:
 
 
 def _new_facts(
-    found: Iterable[FoundEntity], page: Iterable[Fact], scope: str
+    found: Iterable[FoundEntity],
+    page: Iterable[Fact],
+    scope: str,
 ) -> Iterator[Fact]:
     """Yields a fact for each type and alias that the page does not say.
 
@@ -90,7 +92,12 @@ def _new_facts(
                 yield _fact(entity, ALIAS, alias, scope)
 
 
-def _fact(entity: FoundEntity, predicate: str, value: str, scope: str) -> Fact:
+def _fact(
+    entity: FoundEntity,
+    predicate: str,
+    value: str,
+    scope: str,
+) -> Fact:
     return Fact(
         "",
         entity.name,
@@ -102,7 +109,10 @@ def _fact(entity: FoundEntity, predicate: str, value: str, scope: str) -> Fact:
     )
 
 
-def _may_be_learned(cycle: "LearningCycle", text: str) -> bool:
+def _may_be_learned(
+    cycle: "LearningCycle",
+    text: str,
+) -> bool:
     """Returns whether the write policy lets a turn or an item teach anything at once."""
     policy = cycle.deps.policy
     if policy is None:
@@ -132,7 +142,10 @@ def _in_turns(cycle: "LearningCycle") -> list[FoundEntity]:
     return [_citing(entity, turn_ids[entity.evidence]) for entity in found]
 
 
-def _citing(entity: FoundEntity, turn: str) -> FoundEntity:
+def _citing(
+    entity: FoundEntity,
+    turn: str,
+) -> FoundEntity:
     return FoundEntity(entity.name, entity.type, entity.aliases, turn)
 
 
@@ -182,7 +195,10 @@ def _items_of_read_turns(cycle: "LearningCycle") -> set[str]:
     }
 
 
-def _unseen(cycle: "LearningCycle", read: set[str]) -> Iterator[tuple[str, str]]:
+def _unseen(
+    cycle: "LearningCycle",
+    read: set[str],
+) -> Iterator[tuple[str, str]]:
     """Yields the newest items that name few known entities, by key."""
     seen = keys_asked(cycle, "entities") | read
     known = Entities.of(read_facts(cycle.doc(cycle.places.facts), cycle.scope))

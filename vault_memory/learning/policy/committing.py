@@ -60,7 +60,10 @@ def write_requests(cycle: "LearningCycle") -> None:
     _move_oldest(cycle, note)
 
 
-def _move_oldest(cycle: "LearningCycle", note: str) -> None:
+def _move_oldest(
+    cycle: "LearningCycle",
+    note: str,
+) -> None:
     """Moves the oldest lines that the person said to a note, so that the profile stays short."""
     policy = cycle.deps.policy
     items = _remembered(cycle.doc(note))
@@ -91,7 +94,10 @@ def _day_of_line(text: str) -> date:
 
 
 # Fault: a line of nearly the same text must not be removed in its place.
-def _removal(heading: str, text: str) -> dict[str, object]:
+def _removal(
+    heading: str,
+    text: str,
+) -> dict[str, object]:
     return {"op": "remove", "heading": heading, "match": text, "exact": True}
 
 
@@ -138,7 +144,10 @@ def _step_of(candidate: HeldCandidate) -> str:
     return f"held {candidate.id}"
 
 
-def _promote(cycle: "LearningCycle", candidate: HeldCandidate) -> bool:
+def _promote(
+    cycle: "LearningCycle",
+    candidate: HeldCandidate,
+) -> bool:
     """Writes a held candidate where its kind belongs. Returns whether it changed a note."""
     turns = ", ".join(sorted(support.turn for support in candidate.active))
     why = (
@@ -170,13 +179,19 @@ def _promote(cycle: "LearningCycle", candidate: HeldCandidate) -> bool:
     return bool(result.applied)
 
 
-def _is_present(cycle: "LearningCycle", candidate: HeldCandidate) -> bool:
+def _is_present(
+    cycle: "LearningCycle",
+    candidate: HeldCandidate,
+) -> bool:
     key = content_key(cycle.scope, candidate.text)
     items = existing_items(cycle)
     return any(content_key(cycle.scope, item.text) == key for item in items)
 
 
-def _place(cycle: "LearningCycle", candidate: HeldCandidate) -> tuple[str, Ops]:
+def _place(
+    cycle: "LearningCycle",
+    candidate: HeldCandidate,
+) -> tuple[str, Ops]:
     # Fault: a rule in a dated note would bind no later session.
     places = cycle.places
     match candidate.kind:
@@ -190,13 +205,19 @@ def _place(cycle: "LearningCycle", candidate: HeldCandidate) -> tuple[str, Ops]:
     return note, ops_for(cycle.doc(note), heading, [candidate.line])
 
 
-def _wish(cycle: "LearningCycle", candidate: HeldCandidate) -> "fact_edits.Wish":
+def _wish(
+    cycle: "LearningCycle",
+    candidate: HeldCandidate,
+) -> "fact_edits.Wish":
     fact = fact_of_candidate(candidate, cycle.scope)
     rules = cycle.deps.fact_rules(parse_day(candidate.day) or cycle.night)
     return fact_edits.wish_of("add", cycle.scope, rules, fact=fact)
 
 
-def fact_of_candidate(candidate: HeldCandidate, scope: str) -> Fact:
+def fact_of_candidate(
+    candidate: HeldCandidate,
+    scope: str,
+) -> Fact:
     """Returns the fact that a held candidate states."""
     fields = dict(candidate.fact)
     return Fact(
@@ -233,7 +254,10 @@ def take_back(cycle: "LearningCycle") -> None:
         cycle.edit(f"taken back {note}", note, ops, source="talk", why=why)
 
 
-def _notes_of(cycle: "LearningCycle", turn: Turn) -> list[str]:
+def _notes_of(
+    cycle: "LearningCycle",
+    turn: Turn,
+) -> list[str]:
     places = cycle.places
     notes = [
         places.note_of(day_of(turn, cycle.zone)),

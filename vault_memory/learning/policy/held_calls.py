@@ -163,7 +163,11 @@ class HeldCalls:
             if is_waiting(candidate, today, days)
         }
 
-    def _entry(self, scope: str, candidate: HeldCandidate) -> "HeldJson":
+    def _entry(
+        self,
+        scope: str,
+        candidate: HeldCandidate,
+    ) -> "HeldJson":
         days = timedelta(days=self._vault.config.learning.held_days)
         last = day_of_record(candidate.newest, self._now.date())
         return {

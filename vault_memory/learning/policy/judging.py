@@ -76,7 +76,10 @@ def judge(cycle: "LearningCycle") -> None:
         _fail(cycle, f"the write policy failed: {error}")
 
 
-def _fail(cycle: "LearningCycle", reason: str) -> None:
+def _fail(
+    cycle: "LearningCycle",
+    reason: str,
+) -> None:
     cycle.outcome.state = "failed"
     cycle.outcome.reason = reason
     # Fault: a part that was judged before the failure would be written without the rest of the
@@ -88,7 +91,11 @@ def _fail(cycle: "LearningCycle", reason: str) -> None:
 class _Judge:
     """Judges the candidates of one cycle."""
 
-    def __init__(self, cycle: "LearningCycle", policy: PolicyDeps) -> None:
+    def __init__(
+        self,
+        cycle: "LearningCycle",
+        policy: PolicyDeps,
+    ) -> None:
         self._cycle = cycle
         self._policy = policy
         self._cues: PolicyCues = policy.cues()
@@ -181,7 +188,11 @@ class _Judge:
                 asked.setdefault(text, "explicit" in reasons)
         yield from asked.items()
 
-    def _is_own_statement(self, sentence: str, turn: Turn) -> bool:
+    def _is_own_statement(
+        self,
+        sentence: str,
+        turn: Turn,
+    ) -> bool:
         # Fault: a question such as "should you always …?" asks for nothing.
         if len(sentence) > LONGEST_RULE or is_question(sentence):
             return False
@@ -364,7 +375,11 @@ class _Judge:
             newest=ts,
         )
 
-    def _drop(self, decision: Decision, turns: tuple[Turn, ...]) -> None:
+    def _drop(
+        self,
+        decision: Decision,
+        turns: tuple[Turn, ...],
+    ) -> None:
         # Fault: a safety log with the text would store what the policy keeps out.
         refs = tuple(turn.id for turn in turns)
         count = len(self._judged.dropped)

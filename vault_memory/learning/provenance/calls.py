@@ -81,7 +81,11 @@ class UnknownSource(UnclearId):
 
     http_status = 404
 
-    def __init__(self, ref: str, candidates: Sequence[str]) -> None:
+    def __init__(
+        self,
+        ref: str,
+        candidates: Sequence[str],
+    ) -> None:
         super().__init__(
             "source",
             ref,
@@ -100,7 +104,11 @@ class UnknownSource(UnclearId):
 class ProvenanceCalls:
     """Follow lines, facts and ids of one vault back to what was said. A call of it does."""
 
-    def __init__(self, edits: EditCalls, facts: FactCalls) -> None:
+    def __init__(
+        self,
+        edits: EditCalls,
+        facts: FactCalls,
+    ) -> None:
         self.vault = edits.vault
         self._edits = edits
         self._facts = facts
@@ -190,7 +198,11 @@ class _Question:
 
     # --- Lines ---
 
-    def _of_line(self, note: str, number: int) -> Provenance:
+    def _of_line(
+        self,
+        note: str,
+        number: int,
+    ) -> Provenance:
         place = self._vault.layout.place(note)
         # A note of another scope is refused like one that does not exist.
         if place is None or not self._is_open(place):
@@ -395,7 +407,11 @@ class _Question:
         yield from islice(self._lookup.recent_ids(MOST_FILES), 1_000)
 
 
-def _items_in(raw: bytes, note: str, place: Place) -> Iterator[_Item]:
+def _items_in(
+    raw: bytes,
+    note: str,
+    place: Place,
+) -> Iterator[_Item]:
     """Yields the items of a note with the numbers of their lines."""
     doc = document.parse(raw)
     offset = len(doc.preamble)
@@ -412,11 +428,17 @@ def _items_in(raw: bytes, note: str, place: Place) -> Iterator[_Item]:
         yield _Item(note, place, (first, max(first, last)), item.heading, item.text)
 
 
-def _line_number(raw: bytes, position: int) -> int:
+def _line_number(
+    raw: bytes,
+    position: int,
+) -> int:
     return len(_LINE.findall(raw[:position])) + 1
 
 
-def _common_length(text: str, other: str) -> int:
+def _common_length(
+    text: str,
+    other: str,
+) -> int:
     """Returns how many characters two texts have in common at their beginning."""
     pairs = zip(text, other, strict=False)
     return sum(1 for _ in takewhile(lambda pair: pair[0] == pair[1], pairs))

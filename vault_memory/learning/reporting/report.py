@@ -137,7 +137,10 @@ def _idle(outcome: Mapping[str, Any]) -> str:
     return f"nothing was learned for {nights} nights" if nights > 1 else ""
 
 
-def joined(previous: Mapping[str, Any] | None, outcome: Outcome) -> Outcome:
+def joined(
+    previous: Mapping[str, Any] | None,
+    outcome: Outcome,
+) -> Outcome:
     """Adds an outcome to that of previous cycles of the same scope and night, if there were any."""
     if not previous:
         return outcome

@@ -28,7 +28,11 @@ class FallbackReader:
             "\n".join(lines).replace("\0", "\ufffd"), _parser(), {}, []
         )
 
-    def read(self, line: int, blocks: list[Block]) -> int:
+    def read(
+        self,
+        line: int,
+        blocks: list[Block],
+    ) -> int:
         """Add the block that begins at `line` with its nested items; return the line after it."""
         state = self._state
         state.tokens.clear()
@@ -58,7 +62,11 @@ _KINDS = {
 
 
 def _add(
-    blocks: list[Block], tokens: "list[Token]", lines: list[str], first: int, end: int
+    blocks: list[Block],
+    tokens: "list[Token]",
+    lines: list[str],
+    first: int,
+    end: int,
 ) -> None:
     end = without_blank_end(lines, first, end)
     if not tokens:
@@ -75,14 +83,22 @@ def _add(
         _add_items(blocks, tokens, lines)
 
 
-def _add_reference(blocks: list[Block], first: int, end: int) -> None:
+def _add_reference(
+    blocks: list[Block],
+    first: int,
+    end: int,
+) -> None:
     """Add a link reference definition, or extend the one right above."""
     if blocks and blocks[-1].kind == "reference" and blocks[-1].end == first:
         first = blocks.pop().first
     blocks.append(Block("reference", first, end))
 
 
-def _add_items(blocks: list[Block], tokens: "list[Token]", lines: list[str]) -> None:
+def _add_items(
+    blocks: list[Block],
+    tokens: "list[Token]",
+    lines: list[str],
+) -> None:
     """Add the items of a list, without those inside quotes."""
     quotes = 0
     for token in tokens:

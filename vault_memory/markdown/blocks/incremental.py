@@ -36,7 +36,10 @@ class Seam(NamedTuple):
 
 
 def seam(
-    old: list[str], blocks: list[Block], lines: list[str], start: int
+    old: list[str],
+    blocks: list[Block],
+    lines: list[str],
+    start: int,
 ) -> Seam | None:
     """Return what the lines `old` and `lines` share. `blocks` were read from line `start` of `old`.
 
@@ -66,7 +69,10 @@ def seam(
 
 
 def reread(
-    old: list[str], blocks: list[Block], lines: list[str], start: int
+    old: list[str],
+    blocks: list[Block],
+    lines: list[str],
+    start: int,
 ) -> list[Block] | None:
     """Return the blocks of `lines` from those of `old`; None when all of it has to be read."""
     edges = seam(old, blocks, lines, start)
@@ -87,7 +93,10 @@ def reread(
     return blocks[: edges.above] + changed + moved(below, edges.shift)
 
 
-def moved(blocks: list[Block], shift: int) -> list[Block]:
+def moved(
+    blocks: list[Block],
+    shift: int,
+) -> list[Block]:
     """Return the blocks moved down by `shift` lines."""
     if not shift:
         return blocks
@@ -98,7 +107,10 @@ def moved(blocks: list[Block], shift: int) -> list[Block]:
     ]
 
 
-def _read_changed(lines: list[str], edges: Seam) -> list[Block] | None:
+def _read_changed(
+    lines: list[str],
+    edges: Seam,
+) -> list[Block] | None:
     """Return the blocks of the changed lines and of the line after them.
 
     None where the scanner is not sure.
@@ -116,7 +128,10 @@ def _read_changed(lines: list[str], edges: Seam) -> list[Block] | None:
     return moved(blocks, edges.line)
 
 
-def _is_independent(block: Block, lines: list[str]) -> bool:
+def _is_independent(
+    block: Block,
+    lines: list[str],
+) -> bool:
     """Return whether a block is the same whatever is above it, and ends everything above it."""
     text = lines[block.first]
     if block.kind == "heading":
@@ -127,6 +142,9 @@ def _is_independent(block: Block, lines: list[str]) -> bool:
     return bool(match and match[3] and match[3] not in MAY_BE_ODD)
 
 
-def _common_length(left: Iterable[str], right: Iterable[str]) -> int:
+def _common_length(
+    left: Iterable[str],
+    right: Iterable[str],
+) -> int:
     """Return how many lines are equal from the start; a huge number where none differs."""
     return next(compress(count(), map(ne, left, right)), 1 << 62)

@@ -39,7 +39,11 @@ def fence_mark(text: str) -> str:
     return text[: len(text) - len(text.lstrip(text[0]))]
 
 
-def closes(text: str, mark: str, inside: int = 0) -> bool:
+def closes(
+    text: str,
+    mark: str,
+    inside: int = 0,
+) -> bool:
     """Return whether a line closes the fence opened with `mark`, in content at column `inside`."""
     if indented(text, inside):
         return False

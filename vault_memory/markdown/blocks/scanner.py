@@ -34,7 +34,11 @@ UNSURE = 0
 Blocks = list[Block]
 
 
-def scan(lines: list[str], line: int, blocks: Blocks) -> int:
+def scan(
+    lines: list[str],
+    line: int,
+    blocks: Blocks,
+) -> int:
     """Add the block that begins at `line`, which is not blank; return the line after it, or UNSURE."""
     text = lines[line]
     first = text[0]
@@ -47,7 +51,11 @@ def scan(lines: list[str], line: int, blocks: Blocks) -> int:
     return read(lines, line, blocks)
 
 
-def _paragraph(lines: list[str], line: int, blocks: Blocks) -> int:
+def _paragraph(
+    lines: list[str],
+    line: int,
+    blocks: Blocks,
+) -> int:
     end, count = line + 1, len(lines)
     while end < count:
         text = lines[end]
@@ -71,7 +79,12 @@ def _paragraph(lines: list[str], line: int, blocks: Blocks) -> int:
     return end
 
 
-def _setext(lines: list[str], line: int, underline: int, blocks: Blocks) -> int:
+def _setext(
+    lines: list[str],
+    line: int,
+    underline: int,
+    blocks: Blocks,
+) -> int:
     """Add a heading with an underline."""
     level = 1 if "=" in lines[underline] else 2
     name = heading_name(" ".join(lines[line:underline]))
@@ -79,7 +92,11 @@ def _setext(lines: list[str], line: int, underline: int, blocks: Blocks) -> int:
     return underline + 1
 
 
-def _heading(lines: list[str], line: int, blocks: Blocks) -> int:
+def _heading(
+    lines: list[str],
+    line: int,
+    blocks: Blocks,
+) -> int:
     text = lines[line].strip(BLANKS)
     content = text.lstrip("#")
     level = len(text) - len(content)
@@ -94,7 +111,11 @@ def _heading(lines: list[str], line: int, blocks: Blocks) -> int:
     return line + 1
 
 
-def _fence(lines: list[str], line: int, blocks: Blocks) -> int:
+def _fence(
+    lines: list[str],
+    line: int,
+    blocks: Blocks,
+) -> int:
     text = lines[line].lstrip(" ")
     if not is_fence(text):
         return _paragraph(lines, line, blocks)
@@ -108,7 +129,11 @@ def _fence(lines: list[str], line: int, blocks: Blocks) -> int:
     return len(lines)
 
 
-def _code(lines: list[str], line: int, blocks: Blocks) -> int:
+def _code(
+    lines: list[str],
+    line: int,
+    blocks: Blocks,
+) -> int:
     end = number = line + 1
     while number < len(lines):
         text = lines[number]
@@ -121,7 +146,11 @@ def _code(lines: list[str], line: int, blocks: Blocks) -> int:
     return end
 
 
-def _quote(lines: list[str], line: int, blocks: Blocks) -> int:
+def _quote(
+    lines: list[str],
+    line: int,
+    blocks: Blocks,
+) -> int:
     end = line + 1
     while end < len(lines):
         text = lines[end].lstrip(BLANKS)
@@ -135,7 +164,11 @@ def _quote(lines: list[str], line: int, blocks: Blocks) -> int:
     return end
 
 
-def _rule(lines: list[str], line: int, blocks: Blocks) -> int:
+def _rule(
+    lines: list[str],
+    line: int,
+    blocks: Blocks,
+) -> int:
     """Read a line that begins like a rule or a bullet."""
     text = lines[line].lstrip(" ")
     if is_rule(text):
@@ -144,19 +177,31 @@ def _rule(lines: list[str], line: int, blocks: Blocks) -> int:
     return _list(lines, line, blocks)
 
 
-def _list(lines: list[str], line: int, blocks: Blocks) -> int:
+def _list(
+    lines: list[str],
+    line: int,
+    blocks: Blocks,
+) -> int:
     if not is_marker(lines[line].lstrip(" ")):
         return _paragraph(lines, line, blocks)
     return scan_list(lines, line, blocks)
 
 
-def _reference(lines: list[str], line: int, blocks: Blocks) -> int:
+def _reference(
+    lines: list[str],
+    line: int,
+    blocks: Blocks,
+) -> int:
     if maybe_reference(lines[line].lstrip(" ")):
         return UNSURE
     return _paragraph(lines, line, blocks)
 
 
-def _unsure(lines: list[str], line: int, blocks: Blocks) -> int:
+def _unsure(
+    lines: list[str],
+    line: int,
+    blocks: Blocks,
+) -> int:
     return UNSURE
 
 

@@ -37,7 +37,10 @@ def capped(chunks: list[Chunk]) -> list[Chunk]:
 
 
 def _join_neighbours(
-    chunks: list[Chunk], size: int, *, mixed: bool = False
+    chunks: list[Chunk],
+    size: int,
+    *,
+    mixed: bool = False,
 ) -> list[Chunk]:
     """Join neighbours up to `size` characters; only those with equal fields unless `mixed`."""
     joined: list[Chunk] = []
@@ -57,7 +60,12 @@ def _join_neighbours(
     return joined
 
 
-def _may_join(left: Chunk, right: Chunk, *, mixed: bool) -> bool:
+def _may_join(
+    left: Chunk,
+    right: Chunk,
+    *,
+    mixed: bool,
+) -> bool:
     # A blank between two parts of one word would make two words of it.
     if right.first_line <= left.last_line and " " not in left.text:
         return False
@@ -91,7 +99,10 @@ def _join(group: list[Chunk]) -> Chunk:
     )
 
 
-def _only(values: set[T], default: T) -> T:
+def _only(
+    values: set[T],
+    default: T,
+) -> T:
     """Return the only value of a set, or the default where there are several."""
     return next(iter(values)) if len(values) == 1 else default
 

@@ -43,7 +43,11 @@ class Chunk(NamedTuple):
     """From the metadata of the item, or from the front matter"""
 
 
-def embed_text(heading: tuple[str, ...], who: str, text: str) -> str:
+def embed_text(
+    heading: tuple[str, ...],
+    who: str,
+    text: str,
+) -> str:
     """Return the text that is embedded: heading path and speaker, then the text without marks.
 
     Chunks with the same embed text have the same identity.

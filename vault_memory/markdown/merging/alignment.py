@@ -126,7 +126,10 @@ def _added_by_both(
     return shared
 
 
-def _added(side: ParsedNote, match: Matched) -> list[int]:
+def _added(
+    side: ParsedNote,
+    match: Matched,
+) -> list[int]:
     """Return the units of a side that the base does not have, without headings."""
     return [
         number
@@ -135,7 +138,10 @@ def _added(side: ParsedNote, match: Matched) -> list[int]:
     ]
 
 
-def _own_key(note: ParsedNote, unit: int) -> Hashable:
+def _own_key(
+    note: ParsedNote,
+    unit: int,
+) -> Hashable:
     """Return a key that is equal for two versions of one unit: of an item its own words."""
     kind, _, _, text = note.units[unit]
     if kind == "item":
@@ -143,7 +149,10 @@ def _own_key(note: ParsedNote, unit: int) -> Hashable:
     return fold_key(note, unit)
 
 
-def fold_key(note: ParsedNote, unit: int) -> Hashable:
+def fold_key(
+    note: ParsedNote,
+    unit: int,
+) -> Hashable:
     """Return a key that is equal for two units with the same content.
 
     With lines below it, an item contains more than its own words.

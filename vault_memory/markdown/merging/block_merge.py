@@ -78,7 +78,10 @@ def join_unit(
 
 
 def _join_items(
-    base: ItemParts, ours: ItemParts, theirs: ItemParts, merge_below: MergeLinesBelow
+    base: ItemParts,
+    ours: ItemParts,
+    theirs: ItemParts,
+    merge_below: MergeLinesBelow,
 ) -> Joined | None:
     # Lines with different indents cannot be compared once the indent is removed.
     if len({item.prefix for item in (base, ours, theirs) if item.below}) > 1:
@@ -117,14 +120,22 @@ def _join_items(
     )
 
 
-def _changed_side(base: bytes, ours: bytes, theirs: bytes) -> bytes | None:
+def _changed_side(
+    base: bytes,
+    ours: bytes,
+    theirs: bytes,
+) -> bytes | None:
     """Return the version that one side changed, or both alike; None for different changes."""
     if ours in (base, theirs):
         return theirs
     return ours if theirs == base else None
 
 
-def _join_words(base: bytes, ours: bytes, theirs: bytes) -> bytes | None:
+def _join_words(
+    base: bytes,
+    ours: bytes,
+    theirs: bytes,
+) -> bytes | None:
     words = _changed_side(base, ours, theirs)
     if words is not None:
         return words
@@ -198,7 +209,11 @@ def without_below(text: bytes) -> bytes:
     return _text(_split(text)._replace(below=b""))
 
 
-def marked(kind: str, text: bytes, mark: bytes) -> list[tuple[str, bytes]]:
+def marked(
+    kind: str,
+    text: bytes,
+    mark: bytes,
+) -> list[tuple[str, bytes]]:
     """Return a unit with a mark that a reader sees, as kinds and texts of one or two units."""
     if kind == "item":
         item = _split(text)

@@ -42,7 +42,8 @@ def interleave(
 
 
 def _keys_behind(
-    positions: dict[Key, int], follower: Sequence[Key]
+    positions: dict[Key, int],
+    follower: Sequence[Key],
 ) -> dict[int, list[Key]]:
     """Return the keys that only `follower` has, by the position in the lead that they follow."""
     waiting: dict[int, list[Key]] = {}

@@ -83,7 +83,10 @@ class _ValueReader:
 
 
 def merge_front(
-    base: Front | None, ours: Front | None, theirs: Front | None, mark: bytes | None
+    base: Front | None,
+    ours: Front | None,
+    theirs: Front | None,
+    mark: bytes | None,
 ) -> FrontMerged:
     """Merge key by key. A key that both changed keeps their value, and ours is a conflict.
 
@@ -118,7 +121,9 @@ def merge_front(
 
 
 def _merge_value(
-    base: bytes | None, ours: bytes | None, theirs: bytes | None
+    base: bytes | None,
+    ours: bytes | None,
+    theirs: bytes | None,
 ) -> bytes | None:
     """Return the value of a key: the one that changed; theirs where both did."""
     if ours in (base, theirs):
@@ -130,7 +135,9 @@ def _merge_value(
 
 
 def _conflict(
-    base: bytes | None, ours: bytes | None, theirs: bytes | None
+    base: bytes | None,
+    ours: bytes | None,
+    theirs: bytes | None,
 ) -> FrontConflict | None:
     """Return the conflict of two values that both sides wrote."""
     if ours is None or theirs is None:
@@ -140,13 +147,20 @@ def _conflict(
     return FrontConflict(theirs, ours)
 
 
-def _commented(value: bytes, mark: bytes) -> bytes:
+def _commented(
+    value: bytes,
+    mark: bytes,
+) -> bytes:
     lines = value.split(b"\n")
     return b"".join(b"\n# %s%s" % (line, mark) for line in lines)
 
 
 def _edges(
-    base: Front | None, ours: Front | None, theirs: Front | None, *, is_empty: bool
+    base: Front | None,
+    ours: Front | None,
+    theirs: Front | None,
+    *,
+    is_empty: bool,
 ) -> tuple[bytes, bytes] | None:
     """Return the edge lines; None where the result has no front matter."""
     # One side deleted the front matter, and no key is left.

@@ -32,7 +32,11 @@ def words_of(line: bytes) -> bytes:
 
 
 def nothing_is_lost(
-    base: bytes, ours: bytes, theirs: bytes, result: bytes, conflicts: Iterable[bytes]
+    base: bytes,
+    ours: bytes,
+    theirs: bytes,
+    result: bytes,
+    conflicts: Iterable[bytes],
 ) -> bool:
     """Return whether each line is in the result often enough, or in a conflict.
 
@@ -61,7 +65,10 @@ def nothing_is_lost(
 
 
 def _unchanged(
-    base: Counts, ours: Counts, theirs: Counts, result: Counts
+    base: Counts,
+    ours: Counts,
+    theirs: Counts,
+    result: Counts,
 ) -> set[bytes]:
     """Return the lines that all versions have equally often, which need no check."""
     return {
@@ -71,7 +78,11 @@ def _unchanged(
     }
 
 
-def _least(base: int, ours: int, theirs: int) -> int:
+def _least(
+    base: int,
+    ours: int,
+    theirs: int,
+) -> int:
     """Return how often a line must be there: both deletions and the larger addition count."""
     removed = max(base - ours, 0) + max(base - theirs, 0)
     added = max(ours - base, theirs - base, 0)
@@ -100,7 +111,9 @@ def _count_words(
 
 
 def nothing_is_twice(
-    ours: Iterable[bytes], theirs: Iterable[bytes], result: Iterable[bytes]
+    ours: Iterable[bytes],
+    theirs: Iterable[bytes],
+    result: Iterable[bytes],
 ) -> bool:
     """Return whether no item is there more often than in the version that has it most."""
     our_counts, their_counts = Counter(ours), Counter(theirs)
@@ -110,7 +123,12 @@ def nothing_is_twice(
     )
 
 
-def is_no_larger(ours: bytes, theirs: bytes, result: bytes, allowance: int) -> bool:
+def is_no_larger(
+    ours: bytes,
+    theirs: bytes,
+    result: bytes,
+    allowance: int,
+) -> bool:
     """Return whether the result has at most the bytes of both and the marks, without line ends."""
     return _size(result) <= _size(ours) + _size(theirs) + allowance
 

@@ -46,7 +46,11 @@ class _Range(NamedTuple):
     side_end: int
 
 
-def merge_lines(base: Lines, ours: Lines, theirs: Lines) -> list[Stretch] | None:
+def merge_lines(
+    base: Lines,
+    ours: Lines,
+    theirs: Lines,
+) -> list[Stretch] | None:
     """Return the stretches of the result in order; None where both sides changed one place."""
     our_hunks, their_hunks = _hunks(base, ours), _hunks(base, theirs)
     our_changes = _changes_only_in_ours(ours, theirs, our_hunks, their_hunks)
@@ -71,7 +75,10 @@ def merge_lines(base: Lines, ours: Lines, theirs: Lines) -> list[Stretch] | None
 
 
 def _changes_only_in_ours(
-    ours: Lines, theirs: Lines, our_hunks: list[LineHunk], their_hunks: list[LineHunk]
+    ours: Lines,
+    theirs: Lines,
+    our_hunks: list[LineHunk],
+    their_hunks: list[LineHunk],
 ) -> list[LineHunk] | None:
     """Return our hunks without those that theirs has as well; None where two hunks conflict."""
     changes: list[LineHunk] = []
@@ -87,7 +94,10 @@ def _changes_only_in_ours(
 
 
 def _is_same_change(
-    ours: Lines, theirs: Lines, mine: LineHunk, yours: LineHunk
+    ours: Lines,
+    theirs: Lines,
+    mine: LineHunk,
+    yours: LineHunk,
 ) -> bool:
     if (mine.first, mine.end) != (yours.first, yours.end):
         return False
@@ -95,7 +105,10 @@ def _is_same_change(
     return our_lines == theirs[yours.side_first : yours.side_end]
 
 
-def _hunks(base: Lines, side: Lines) -> list[LineHunk]:
+def _hunks(
+    base: Lines,
+    side: Lines,
+) -> list[LineHunk]:
     """Return the stretches where a side differs from the base, in order."""
     hunks: list[LineHunk] = []
     base_line = side_line = 0
@@ -113,7 +126,10 @@ def _hunks(base: Lines, side: Lines) -> list[LineHunk]:
     return hunks
 
 
-def _runs(base: Lines, side: Lines) -> list[Run]:
+def _runs(
+    base: Lines,
+    side: Lines,
+) -> list[Run]:
     """Return the equal stretches of the base and a side, in order."""
     runs: list[Run] = []
     pending = [_Range(0, len(base), 0, len(side))]
@@ -133,7 +149,10 @@ def _runs(base: Lines, side: Lines) -> list[Run]:
 
 
 def _without_equal_edges(
-    base: Lines, side: Lines, stretch: _Range, runs: list[Run]
+    base: Lines,
+    side: Lines,
+    stretch: _Range,
+    runs: list[Run],
 ) -> _Range:
     """Record the equal lines at both ends of a stretch; return the lines between them."""
     first, end, side_first, side_end = stretch
@@ -154,7 +173,8 @@ def _without_equal_edges(
 
 
 def _ranges_between(
-    anchors: list[tuple[int, int]], stretch: _Range
+    anchors: list[tuple[int, int]],
+    stretch: _Range,
 ) -> Iterator[_Range]:
     """Yield the stretches from one anchor to the next, each with the anchor it begins at."""
     first, end, side_first, side_end = stretch
@@ -168,7 +188,11 @@ def _ranges_between(
         )
 
 
-def _compare_in_full(base: Lines, side: Lines, stretch: _Range) -> Iterator[Run]:
+def _compare_in_full(
+    base: Lines,
+    side: Lines,
+    stretch: _Range,
+) -> Iterator[Run]:
     from difflib import SequenceMatcher  # few merges need it, and it loads slowly
 
     first, end, side_first, side_end = stretch
@@ -184,7 +208,10 @@ def _compare_in_full(base: Lines, side: Lines, stretch: _Range) -> Iterator[Run]
             )
 
 
-def _anchors(base: Lines, side: Lines) -> list[tuple[int, int]]:
+def _anchors(
+    base: Lines,
+    side: Lines,
+) -> list[tuple[int, int]]:
     """Return lines that occur once in both: the longest series with the same order in both."""
     base_counts, side_counts = Counter(base), Counter(side)
     side_numbers = {line: number for number, line in enumerate(side)}

@@ -42,12 +42,19 @@ _TEXT_KINDS = frozenset(["item", "paragraph", "quote", "heading"])
 class Matched:
     """One version of a note matched to the base: numbers in the base, or -1."""
 
-    def __init__(self, base: ParsedNote, side: ParsedNote) -> None:
+    def __init__(
+        self,
+        base: ParsedNote,
+        side: ParsedNote,
+    ) -> None:
         self.sections = match_sections(base, side)
         self.units = _match_units(base, side, self.sections)
 
 
-def unit_key(note: ParsedNote, unit: int) -> bytes:
+def unit_key(
+    note: ParsedNote,
+    unit: int,
+) -> bytes:
     """Return the text by which a unit is recognised: of an ordered item without its number."""
     _, _, _, text = note.units[unit]
     # The pattern costs more than this check, and few units begin with a number.
@@ -66,7 +73,9 @@ def all_normal(text: bytes) -> str:
 
 
 def _match_units(
-    base: ParsedNote, side: ParsedNote, sections: Sequence[int]
+    base: ParsedNote,
+    side: ParsedNote,
+    sections: Sequence[int],
 ) -> list[int]:
     """Return for each unit of a side the unit of the base, or -1."""
     matched = [-1] * len(side.units)
@@ -96,7 +105,10 @@ def _match_units(
 
 
 def _match_runs(
-    base: ParsedNote, side: ParsedNote, side_home: Sequence[int], matched: list[int]
+    base: ParsedNote,
+    side: ParsedNote,
+    side_home: Sequence[int],
+    matched: list[int],
 ) -> None:
     """Match the equal runs at the beginning and at the end: nearly all units after a small change.
 
@@ -109,13 +121,18 @@ def _match_runs(
     _match_from_end(olds, news, start, matched)
 
 
-def _placed_texts(note: ParsedNote, home: Sequence[int]) -> list[_PlacedText]:
+def _placed_texts(
+    note: ParsedNote,
+    home: Sequence[int],
+) -> list[_PlacedText]:
     texts = (unit.text for unit in note.units)
     return list(zip(home, texts, strict=True))
 
 
 def _match_from_start(
-    olds: Sequence[_PlacedText], news: Sequence[_PlacedText], matched: list[int]
+    olds: Sequence[_PlacedText],
+    news: Sequence[_PlacedText],
+    matched: list[int],
 ) -> _Position:
     """Match the runs from the beginning, and return where they end."""
     old = new = 0
@@ -133,7 +150,10 @@ def _match_from_start(
 
 
 def _next_equal(
-    olds: Sequence[_PlacedText], news: Sequence[_PlacedText], old: int, new: int
+    olds: Sequence[_PlacedText],
+    news: Sequence[_PlacedText],
+    old: int,
+    new: int,
 ) -> _Position | None:
     """Return the next position at which both units are equal; None where none is near."""
     for skip_old, skip_new in STEPS:
@@ -170,7 +190,10 @@ class _Candidates(NamedTuple):
 
 
 def _match_edited(
-    base: ParsedNote, side: ParsedNote, side_home: Sequence[int], pairing: Pairing
+    base: ParsedNote,
+    side: ParsedNote,
+    side_home: Sequence[int],
+    pairing: Pairing,
 ) -> None:
     """Match units of the same section by normalised text, then by likeness of words."""
     base_texts = {
@@ -196,7 +219,10 @@ def _match_edited(
 
 
 def _likes(
-    base: ParsedNote, side: ParsedNote, matched: Sequence[int], group: _Candidates
+    base: ParsedNote,
+    side: ParsedNote,
+    matched: Sequence[int],
+    group: _Candidates,
 ) -> list[tuple[float, int, int]]:
     """Return the pairs of units that are alike enough, with their likeness."""
     old_words = {number: words_in(text) for number, text in group.olds.items()}
@@ -212,7 +238,12 @@ def _likes(
     return likes
 
 
-def _common_neighbours(matched: Sequence[int], old: int, new: int, count: int) -> int:
+def _common_neighbours(
+    matched: Sequence[int],
+    old: int,
+    new: int,
+    count: int,
+) -> int:
     """Return how many neighbours two units have in common: 0 to 2. An edge is a neighbour."""
     before_is_common = new == old
     if new and old:
@@ -225,5 +256,8 @@ def _common_neighbours(matched: Sequence[int], old: int, new: int, count: int) -
     return before_is_common + after_is_common
 
 
-def _may_be_versions(old_kind: str, new_kind: str) -> bool:
+def _may_be_versions(
+    old_kind: str,
+    new_kind: str,
+) -> bool:
     return old_kind == new_kind or {old_kind, new_kind} <= _TEXT_KINDS

@@ -12,7 +12,12 @@ class MergeState:
     A thread is one section or one unit, followed through the base and both sides under one number.
     """
 
-    def __init__(self, base: ParsedNote, ours: ParsedNote, theirs: ParsedNote) -> None:
+    def __init__(
+        self,
+        base: ParsedNote,
+        ours: ParsedNote,
+        theirs: ParsedNote,
+    ) -> None:
         self.base = base
         self.ours = ours
         self.theirs = theirs

@@ -83,6 +83,9 @@ class Moves:
         return _Side(state.ours, sections.ours, sections.of_ours, units.ours)
 
 
-def _most_common(counts: Counter[int], default: int) -> int:
+def _most_common(
+    counts: Counter[int],
+    default: int,
+) -> int:
     """Return the most frequent section; of equally frequent ones the first."""
     return max(counts, key=lambda section: (counts[section], -section), default=default)

@@ -9,7 +9,11 @@ Key = Callable[[int], Hashable]
 class Pairing:
     """Numbers that are paired, and those that are left."""
 
-    def __init__(self, base_count: int, side: list[int]) -> None:
+    def __init__(
+        self,
+        base_count: int,
+        side: list[int],
+    ) -> None:
         """Begin with the pairs in `side`: for each number of the side that of the base, or -1."""
         self.side = side
         paired = set(side)

@@ -36,7 +36,10 @@ def words_in(text: str) -> Counter[str]:
     return counts
 
 
-def likeness(left: Counter[str], right: Counter[str]) -> float:
+def likeness(
+    left: Counter[str],
+    right: Counter[str],
+) -> float:
     """Return the share of words in common, from 0 to 1: their Sørensen–Dice coefficient."""
     total = left.total() + right.total()
     if not total:
@@ -45,12 +48,18 @@ def likeness(left: Counter[str], right: Counter[str]) -> float:
     return 2 * shared / total
 
 
-def alike(left: str, right: str) -> bool:
+def alike(
+    left: str,
+    right: str,
+) -> bool:
     """Return whether two texts may be versions of one text."""
     return likeness(words_in(left), words_in(right)) >= LIKE
 
 
-def made_of(text: str, olds: Iterable[str]) -> str | None:
+def made_of(
+    text: str,
+    olds: Iterable[str],
+) -> str | None:
     """Return the text that `text` is most likely a version of; of equally alike ones the first."""
     words = words_in(text)
     likes = [(likeness(words_in(old), words), old) for old in olds]
@@ -59,7 +68,8 @@ def made_of(text: str, olds: Iterable[str]) -> str | None:
 
 
 def candidates(
-    olds: dict[int, Counter[str]], news: dict[int, Counter[str]]
+    olds: dict[int, Counter[str]],
+    news: dict[int, Counter[str]],
 ) -> Iterable[Pair]:
     """Return the pairs of texts that are worth comparing."""
     if len(olds) * len(news) <= MAX_PAIRS:

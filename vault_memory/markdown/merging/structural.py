@@ -78,7 +78,12 @@ class StructuralMerge(MergeState):
         conflict = FieldConflict(theirs, ours, "both renamed the section")
         self.conflicts.append(SectionConflict("heading", name, conflict))
 
-    def _keep_heading(self, thread: int, version: ParsedNote, section: int) -> None:
+    def _keep_heading(
+        self,
+        thread: int,
+        version: ParsedNote,
+        section: int,
+    ) -> None:
         unit = version.sections[section].unit
         text = version.units[unit].text
         self.headings[thread] = MergedUnit(
@@ -89,7 +94,13 @@ class StructuralMerge(MergeState):
             thread=thread,
         )
 
-    def _decide_unit(self, thread: int, base: int, ours: int, theirs: int) -> None:
+    def _decide_unit(
+        self,
+        thread: int,
+        base: int,
+        ours: int,
+        theirs: int,
+    ) -> None:
         if ours == NONE or theirs == NONE:
             self._decide_unit_of_one_side(thread, base, ours, theirs)
             return
@@ -113,7 +124,11 @@ class StructuralMerge(MergeState):
             self._join(thread, base_text, home)
 
     def _decide_unit_of_one_side(
-        self, thread: int, base: int, ours: int, theirs: int
+        self,
+        thread: int,
+        base: int,
+        ours: int,
+        theirs: int,
     ) -> None:
         if ours == theirs:
             return
@@ -125,12 +140,23 @@ class StructuralMerge(MergeState):
         if version.units[number].kind != "heading":
             self._keep(thread, self._home(base, ours, theirs), version, number)
 
-    def _keep(self, thread: int, home: int, version: ParsedNote, number: int) -> None:
+    def _keep(
+        self,
+        thread: int,
+        home: int,
+        version: ParsedNote,
+        number: int,
+    ) -> None:
         kind, _, _, text = version.units[number]
         self.homes[thread] = home
         self.merged[thread] = MergedUnit(kind, text, version, number, thread)
 
-    def _was_changed(self, base: int, ours: int, theirs: int) -> bool:
+    def _was_changed(
+        self,
+        base: int,
+        ours: int,
+        theirs: int,
+    ) -> bool:
         """Return whether the side that still has a unit edited it, or moved it on its own.
 
         A unit that left its section because the side deleted that section was not moved on its own.
@@ -146,7 +172,12 @@ class StructuralMerge(MergeState):
         home = self.base.home[base]
         return thread_of[version.home[unit]] != home and numbers[home] != NONE
 
-    def _home(self, base: int, ours: int, theirs: int) -> int:
+    def _home(
+        self,
+        base: int,
+        ours: int,
+        theirs: int,
+    ) -> int:
         """Return the section of a unit: theirs, or ours where only we moved it."""
         if theirs == NONE:
             return self.sections.of_ours[self.ours.home[ours]]
@@ -155,7 +186,12 @@ class StructuralMerge(MergeState):
             return home
         return self.sections.of_ours[self.ours.home[ours]]
 
-    def _join(self, thread: int, base_text: bytes, home: int) -> None:
+    def _join(
+        self,
+        thread: int,
+        base_text: bytes,
+        home: int,
+    ) -> None:
         """Merge a unit that both sides changed."""
         base = self.units.base[thread]
         theirs = self.units.theirs[thread]
@@ -196,7 +232,10 @@ class StructuralMerge(MergeState):
         ]
 
     def _merge_inside(
-        self, base: bytes, ours: bytes, theirs: bytes
+        self,
+        base: bytes,
+        ours: bytes,
+        theirs: bytes,
     ) -> MergedLines | None:
         """Merge the lines below an item as notes of their own; None where that is not possible."""
         # Fault (H122): a note of 50,000 nested items would end in a RecursionError.
@@ -249,7 +288,12 @@ class StructuralMerge(MergeState):
                 remaining[key] -= 1
                 del self.merged[thread], self.homes[thread]
 
-    def _wrote(self, thread: int, version: ParsedNote, numbers: Sequence[int]) -> bool:
+    def _wrote(
+        self,
+        thread: int,
+        version: ParsedNote,
+        numbers: Sequence[int],
+    ) -> bool:
         """Return whether a side wrote this item: the base does not have it with that text."""
         number = numbers[thread]
         if number == NONE or version.units[number].kind != "item":
@@ -337,7 +381,10 @@ class StructuralMerge(MergeState):
         return theirs
 
 
-def _common_base(ours: bytes, theirs: bytes) -> bytes:
+def _common_base(
+    ours: bytes,
+    theirs: bytes,
+) -> bytes:
     """Return a base for two units that both sides added with the same words.
 
     It is our text, so that theirs wins. Of nested items the base has none, so that both stay.
@@ -345,7 +392,10 @@ def _common_base(ours: bytes, theirs: bytes) -> bytes:
     return without_below(ours) if b"\n" in ours or b"\n" in theirs else ours
 
 
-def _heading_text(version: ParsedNote, section: int) -> bytes | None:
+def _heading_text(
+    version: ParsedNote,
+    section: int,
+) -> bytes | None:
     if section == NONE:
         return None
     return version.units[version.sections[section].unit].text

@@ -91,7 +91,10 @@ def merge(
 
 
 def _merge_by_structure(
-    base: ParsedNote, ours: ParsedNote, theirs: ParsedNote, mark: bytes | None
+    base: ParsedNote,
+    ours: ParsedNote,
+    theirs: ParsedNote,
+    mark: bytes | None,
 ) -> Merged:
     structure = StructuralMerge(base, ours, theirs, mark)
     front = merge_front(base.front, ours.front, theirs.front, mark)
@@ -118,7 +121,10 @@ def _items(note: ParsedNote) -> list[bytes]:
     return [unit.text for unit in note.units if unit.kind == "item"]
 
 
-def _mark_size(conflicts: tuple[Conflict, ...], mark: bytes | None) -> int:
+def _mark_size(
+    conflicts: tuple[Conflict, ...],
+    mark: bytes | None,
+) -> int:
     """Return how many bytes the marks may add: one for each line that stays beside another."""
     if not mark:
         return 0
@@ -126,7 +132,11 @@ def _mark_size(conflicts: tuple[Conflict, ...], mark: bytes | None) -> int:
     return (len(mark) + 2) * lines
 
 
-def _merge_by_lines(base: bytes | None, ours: bytes, theirs: bytes) -> Merged:
+def _merge_by_lines(
+    base: bytes | None,
+    ours: bytes,
+    theirs: bytes,
+) -> Merged:
     """Merge notes whose structure is broken. Line ends are theirs."""
     if base is None:
         return NO_RESULT
@@ -151,7 +161,10 @@ def _merge_by_lines(base: bytes | None, ours: bytes, theirs: bytes) -> Merged:
     return Merged(result) if is_safe else NO_RESULT
 
 
-def _with_newlines(lines: list[bytes], newline: bytes) -> list[bytes]:
+def _with_newlines(
+    lines: list[bytes],
+    newline: bytes,
+) -> list[bytes]:
     """End each line but the last: their last line may have no newline, and is last no longer."""
     ended = [
         line if line.endswith(LINE_ENDS) else line + newline for line in lines[:-1]

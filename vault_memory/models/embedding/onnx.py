@@ -27,7 +27,12 @@ HINT = "pip install 'vault-memory[onnx]'"
 class OnnxEmbedder:
     """Embeds with an ``.onnx`` file and its ``tokenizer.json``."""
 
-    def __init__(self, files: ModelFiles, *, threads: int = 1) -> None:
+    def __init__(
+        self,
+        files: ModelFiles,
+        *,
+        threads: int = 1,
+    ) -> None:
         self.name = f"onnx {files.name}"
         self._files = files
         self._embedded = 0
@@ -48,7 +53,12 @@ class OnnxEmbedder:
             self.dimensions,
         )
 
-    def embed(self, texts: Sequence[str], *, query: bool = False) -> list[bytes]:
+    def embed(
+        self,
+        texts: Sequence[str],
+        *,
+        query: bool = False,
+    ) -> list[bytes]:
         prefix = self._files.query_prefix if query else self._files.passage_prefix
         vectors = [self._vector(prefix + text) for text in texts]
         self._embedded += len(texts)
@@ -111,7 +121,10 @@ def _tokenizer(files: ModelFiles) -> "tokenizers.Tokenizer":
     return tokenizer
 
 
-def _session(model: Path, threads: int) -> "onnxruntime.InferenceSession":
+def _session(
+    model: Path,
+    threads: int,
+) -> "onnxruntime.InferenceSession":
     try:
         import onnxruntime
     except ImportError:
@@ -143,7 +156,10 @@ def _output(session: "onnxruntime.InferenceSession") -> str:
     )
 
 
-def _broken(path: Path, error: Exception) -> EmbedderUnavailable:
+def _broken(
+    path: Path,
+    error: Exception,
+) -> EmbedderUnavailable:
     return EmbedderUnavailable(
         f"the model `{path}` cannot be loaded: {_first_line(error)}",
         hint="download or install the model again; until then search uses keywords only",

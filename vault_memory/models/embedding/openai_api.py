@@ -59,7 +59,12 @@ class ApiEmbedder:
             self.dimensions = len(self.embed(["one word"])[0]) // 4
         self.fingerprint = fingerprint("api", self._url, self._model, self.dimensions)
 
-    def embed(self, texts: Sequence[str], *, query: bool = False) -> list[bytes]:
+    def embed(
+        self,
+        texts: Sequence[str],
+        *,
+        query: bool = False,
+    ) -> list[bytes]:
         """Return one vector per text. Raises ``EmbedderUnavailable``.
 
         A query is sent once: a user who waits gets keyword results sooner than a retry.
@@ -73,7 +78,11 @@ class ApiEmbedder:
             embedded += self._batch(batch, tries)
         return embedded
 
-    def _batch(self, texts: list[str], tries: int) -> list[bytes]:
+    def _batch(
+        self,
+        texts: list[str],
+        tries: int,
+    ) -> list[bytes]:
         request: dict[str, object] = {
             "model": self._model,
             "input": texts,
@@ -166,7 +175,11 @@ class ApiEmbedder:
         printable = "".join(c if c.isprintable() else " " for c in message)
         return f": {printable[:200]}"
 
-    def _unavailable(self, reason: str, hint: str) -> EmbedderUnavailable:
+    def _unavailable(
+        self,
+        reason: str,
+        hint: str,
+    ) -> EmbedderUnavailable:
         address = urlsplit(self._url)
         server = f"{address.scheme}://{address.netloc}"
         return EmbedderUnavailable(
@@ -180,7 +193,11 @@ def embeddings_url(base: str) -> str:
     return endpoint(base, "embeddings", EMBEDDING)
 
 
-def vectors(content: bytes, count: int, dimensions: int) -> list[bytes]:
+def vectors(
+    content: bytes,
+    count: int,
+    dimensions: int,
+) -> list[bytes]:
     """Return the vectors of an answer in the order of the texts.
 
     Raises ``ValueError`` with the reason when the answer is malformed.

@@ -22,7 +22,12 @@ HINT = "pip install 'vault-memory[vectors]'"
 class SentenceEmbedder:
     """Embeds with a sentence-transformers model, from a folder or the hub."""
 
-    def __init__(self, model: str, *, threads: int = 1) -> None:
+    def __init__(
+        self,
+        model: str,
+        *,
+        threads: int = 1,
+    ) -> None:
         self.name = f"sentence {model}"
         self._lock = threading.Lock()
         self._model = _load(_source(model), threads)
@@ -34,10 +39,20 @@ class SentenceEmbedder:
             self.dimensions,
         )
 
-    def embed(self, texts: Sequence[str], *, query: bool = False) -> list[bytes]:
+    def embed(
+        self,
+        texts: Sequence[str],
+        *,
+        query: bool = False,
+    ) -> list[bytes]:
         return [self._vector(text, query=query) for text in texts]
 
-    def _vector(self, text: str, *, query: bool) -> bytes:
+    def _vector(
+        self,
+        text: str,
+        *,
+        query: bool,
+    ) -> bytes:
         encode = self._model.encode_query if query else self._model.encode_document
         # Each call reconfigures the tokenizer: parallel calls would mix their settings.
         with self._lock:
@@ -58,7 +73,10 @@ def _source(model: str) -> str:
     return str(weights.parent)
 
 
-def _load(source: str, threads: int) -> Any:
+def _load(
+    source: str,
+    threads: int,
+) -> Any:
     try:
         import torch
         from sentence_transformers import SentenceTransformer

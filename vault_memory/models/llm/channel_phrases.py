@@ -147,7 +147,11 @@ class ChannelPhrases(Phrases):
         )
 
     def _named_task(
-        self, statement: str, members: frozenset[str], *, is_dated: bool
+        self,
+        statement: str,
+        members: frozenset[str],
+        *,
+        is_dated: bool,
     ) -> tuple[str, str]:
         """Return the owner and the task. A stranger's is the statement, if it has a due day."""
         for pattern in self._tasks:

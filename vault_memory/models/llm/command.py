@@ -68,7 +68,11 @@ class CommandBrain:
             )
         return BrainAnswer(text, "repair", self.name)
 
-    def probability_of_yes(self, question: str, text: str) -> float:
+    def probability_of_yes(
+        self,
+        question: str,
+        text: str,
+    ) -> float:
         """Ask the program for one word: 0 or 1."""
         output = self._run_request(
             {

@@ -34,7 +34,11 @@ class Labeller(Protocol):
     @property
     def name(self) -> str: ...
 
-    def probability_of_yes(self, question: str, text: str) -> float:
+    def probability_of_yes(
+        self,
+        question: str,
+        text: str,
+    ) -> float:
         """Return 0 to 1. Raises ``BrainUnavailable`` without a server."""
 
 

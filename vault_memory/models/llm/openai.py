@@ -110,7 +110,11 @@ class OpenAIBrain:
             self._model,
         )
 
-    def probability_of_yes(self, question: str, text: str) -> float:
+    def probability_of_yes(
+        self,
+        question: str,
+        text: str,
+    ) -> float:
         """Ask for one word; its probability where the server gives it, else 0 or 1."""
         messages = [
             {"role": "system", "content": question},

@@ -140,7 +140,12 @@ class Phrases:
         pattern = rf"\s*(?:{self._pronouns}){edge}"
         return re.match(pattern, remainder, _I) is not None
 
-    def _match_of(self, kind: _Kind, match: re.Match[str], statement: str) -> Match:
+    def _match_of(
+        self,
+        kind: _Kind,
+        match: re.Match[str],
+        statement: str,
+    ) -> Match:
         text = statement.strip(_TRIMMED)
         fact_object = self._object(match, statement) if kind.predicate else ""
         if not fact_object:
@@ -148,7 +153,11 @@ class Phrases:
         subject = match.groupdict().get("name") or ""
         return Match(text, kind.type, kind.predicate, fact_object, subject)
 
-    def _object(self, match: re.Match[str], statement: str) -> str:
+    def _object(
+        self,
+        match: re.Match[str],
+        statement: str,
+    ) -> str:
         if "object" in match.re.groupindex:
             fact_object = match["object"]
         else:
@@ -163,7 +172,12 @@ class Phrases:
     def _is_long_enough(self, statement: str) -> bool:
         return len(statement) >= 4 if not self._spaced else len(statement.split()) >= 2
 
-    def _any(self, phrases: Iterable[str], *, inside: bool = False) -> str:
+    def _any(
+        self,
+        phrases: Iterable[str],
+        *,
+        inside: bool = False,
+    ) -> str:
         inner = (
             "|".join(
                 self._phrase(phrase)

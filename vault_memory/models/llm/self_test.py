@@ -66,7 +66,11 @@ class SelfTestResult:
         return "full" if passes else "labels"
 
 
-def way_of(settings: "Settings", state: Path, load: Callable[[], Brain]) -> Way:
+def way_of(
+    settings: "Settings",
+    state: Path,
+    load: Callable[[], Brain],
+) -> Way:
     """Return how the configured model is asked; tests it when there is no verdict.
 
     `state` is the state folder of the vault. Raises ``BrainUnavailable``.
@@ -83,7 +87,10 @@ def way_of(settings: "Settings", state: Path, load: Callable[[], Brain]) -> Way:
     return verdict.way
 
 
-def stored_verdict(state: Path, model: str) -> SelfTestResult | None:
+def stored_verdict(
+    state: Path,
+    model: str,
+) -> SelfTestResult | None:
     """Return the verdict on this model; None when it was not tested by this version."""
     fields = state_file.read_json(state / FILE)
     try:
@@ -94,7 +101,10 @@ def stored_verdict(state: Path, model: str) -> SelfTestResult | None:
     return verdict if is_current else None
 
 
-def judge(brain: Brain, model: str) -> SelfTestResult:
+def judge(
+    brain: Brain,
+    model: str,
+) -> SelfTestResult:
     """Ask the brain about the fixed turns. Raises ``BrainUnavailable``."""
     texts = [
         text for pair in zip(_TO_REMEMBER, _TO_FORGET, strict=True) for text in pair

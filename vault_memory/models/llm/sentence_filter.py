@@ -70,7 +70,11 @@ def _sentence_spans(text: str) -> Iterator[tuple[int, int]]:
         start = end
 
 
-def _ends_with_abbreviation(text: str, start: int, end: int) -> bool:
+def _ends_with_abbreviation(
+    text: str,
+    start: int,
+    end: int,
+) -> bool:
     """Return whether the point before `end` belongs to a word such as `Dr.`"""
     if text[end - 1 : end] != ".":
         return False

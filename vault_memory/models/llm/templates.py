@@ -14,7 +14,10 @@ LARGEST = 1 << 16
 """Bytes of one file"""
 
 
-def instructions(role: "Role", folders: Iterable[Path] = ()) -> str:
+def instructions(
+    role: "Role",
+    folders: Iterable[Path] = (),
+) -> str:
     """Return `{role}.md` from the first folder that has it, else the packaged file.
 
     Raises ConfigError when the file is unusable.
@@ -33,7 +36,11 @@ def instructions(role: "Role", folders: Iterable[Path] = ()) -> str:
     raise _unusable(PACKAGED_PROMPTS, role, "it is missing")
 
 
-def _text(raw: bytes, folder: Path, role: str) -> str:
+def _text(
+    raw: bytes,
+    folder: Path,
+    role: str,
+) -> str:
     if len(raw) > LARGEST:
         raise _unusable(folder, role, f"it is longer than {LARGEST // 1024} KB")
     try:
@@ -45,7 +52,11 @@ def _text(raw: bytes, folder: Path, role: str) -> str:
     return text
 
 
-def _unusable(folder: Path, role: str, reason: str) -> ConfigError:
+def _unusable(
+    folder: Path,
+    role: str,
+    reason: str,
+) -> ConfigError:
     return ConfigError(
         f"the prompt `{folder / (role + '.md')}` cannot be used: {reason}",
         hint="correct it, or remove it to use the packaged prompt",

@@ -120,7 +120,8 @@ class ConflictRules:
 
 
 def find_conflicts(
-    statements: Iterable[Statement], rules: ConflictRules
+    statements: Iterable[Statement],
+    rules: ConflictRules,
 ) -> list[Contradiction]:
     """Returns each conflict among the statements of one scope once, in a fixed order."""
     by_id: dict[str, Statement] = {}
@@ -135,7 +136,11 @@ def find_conflicts(
     return sorted(conflicts, key=_order)
 
 
-def ordered(kind: Kind, first: Statement, second: Statement) -> Contradiction:
+def ordered(
+    kind: Kind,
+    first: Statement,
+    second: Statement,
+) -> Contradiction:
     """Returns the conflict of two statements, in whichever order they come."""
     # Fault: two devices must name a conflict alike, or each would ask the person about it.
     if second.id < first.id:
@@ -148,7 +153,8 @@ def _order(conflict: Contradiction) -> tuple[str, str, str]:
 
 
 def _between_facts(
-    by_id: Mapping[str, Statement], rules: ConflictRules
+    by_id: Mapping[str, Statement],
+    rules: ConflictRules,
 ) -> Iterator[Contradiction]:
     facts = [statement.fact for statement in by_id.values() if statement.fact]
     for pair in fact_conflicts(facts, rules.day, rules.single):
@@ -183,7 +189,8 @@ def _words_of_item(statement: Statement) -> str:
 
 
 def _contrasts(
-    entries: Iterable[T], words_of: Callable[[T], str]
+    entries: Iterable[T],
+    words_of: Callable[[T], str],
 ) -> Iterator[tuple[T, T]]:
     """Yields entries that are equal but for a negation or a number.
 
@@ -264,7 +271,10 @@ def _when_learned(
     return key
 
 
-def learned_on(statement: Statement, authors: Mapping[str, Authorship]) -> str:
+def learned_on(
+    statement: Statement,
+    authors: Mapping[str, Authorship],
+) -> str:
     """Returns the day on which a statement was learned, ISO; empty when nothing says it."""
     if statement.day is not None:
         return statement.day.isoformat()
@@ -277,7 +287,9 @@ def _needs_later_turn(conflict: Contradiction) -> bool:
 
 
 def _cites_later(
-    older: Statement, newer: Statement, authors: Mapping[str, Authorship]
+    older: Statement,
+    newer: Statement,
+    authors: Mapping[str, Authorship],
 ) -> bool:
     """Returns whether the bot wrote both, and the newer one cites a later turn."""
     if not (authors[older.id].is_bots and authors[newer.id].is_bots):

@@ -15,7 +15,10 @@ FEWEST_COMMON = 2
 ID_LENGTH = 8
 
 
-def pair_id(first: str, second: str) -> str:
+def pair_id(
+    first: str,
+    second: str,
+) -> str:
     """Returns the id of a pair of statements, in whichever order they come."""
     return short_hash(*sorted((first, second)))[:ID_LENGTH]
 

@@ -59,7 +59,10 @@ _CONDITION = re.compile(
 )
 
 
-def fill_one_slot(first: str, second: str) -> bool:
+def fill_one_slot(
+    first: str,
+    second: str,
+) -> bool:
     """Returns whether two rules give one slot two values. The order does not matter."""
     ours, theirs = slots_of(first), slots_of(second)
     return any(ours[name] != theirs[name] for name in ours.keys() & theirs.keys())
@@ -88,7 +91,11 @@ def _slots_in(text: str) -> list[Slot | None]:
     ]
 
 
-def _choice(name: str, choices: dict[str, str], text: str) -> Slot | None:
+def _choice(
+    name: str,
+    choices: dict[str, str],
+    text: str,
+) -> Slot | None:
     """Returns the only choice that a text names."""
     values = [value for value, names in choices.items() if _names(names).search(text)]
     return Slot(name, values[0]) if len(values) == 1 else None

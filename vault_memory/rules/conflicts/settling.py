@@ -17,7 +17,10 @@ from vault_memory.rules.facts.fact_page import LOSES
 
 
 def losing_ops(
-    settlement: Settlement, today: date, learned: str, headings: Iterable[str]
+    settlement: Settlement,
+    today: date,
+    learned: str,
+    headings: Iterable[str],
 ) -> list[Op]:
     """Returns the ops on the loser: a fact ends, a rule is archived, an item loses confidence.
 
@@ -55,7 +58,10 @@ def merging_ops(merged: MergedValues) -> list[Op]:
     ]
 
 
-def with_mark(statement: Statement, rival: str) -> Statement:
+def with_mark(
+    statement: Statement,
+    rival: str,
+) -> Statement:
     """Returns a statement with the mark `unclear`; an empty `rival` removes it."""
     if statement.fact:
         fact = replace(statement.fact, unclear=rival)
@@ -65,7 +71,10 @@ def with_mark(statement: Statement, rival: str) -> Statement:
     return replace(statement, text=text, unclear=rival)
 
 
-def marking_op(statement: Statement, rival: str) -> Op:
+def marking_op(
+    statement: Statement,
+    rival: str,
+) -> Op:
     """Returns the op that adds the mark, or removes it where `rival` is empty."""
     line = with_mark(statement, rival).text
     return Replace(statement.heading, statement.text, line, exact=True)
@@ -87,7 +96,10 @@ def retiring_op(statement: Statement) -> Op:
     return Replace(statement.heading, statement.text, line, exact=True)
 
 
-def archive(rule: Statement, headings: Iterable[str]) -> list[Op]:
+def archive(
+    rule: Statement,
+    headings: Iterable[str],
+) -> list[Op]:
     """Returns the ops that move a rule to the archive."""
     line = with_marks(rule.text, unclear=None)
     if line != rule.text:
@@ -100,11 +112,19 @@ def archive(rule: Statement, headings: Iterable[str]) -> list[Op]:
     return [Remove(rule.heading, rule.text, exact=True), addition]
 
 
-def _rewrite_fact(old: Fact, new: Fact) -> Op:
+def _rewrite_fact(
+    old: Fact,
+    new: Fact,
+) -> Op:
     return Replace(old.subject, old.text, new.line(), exact=True)
 
 
-def _ended(fact: Fact, winner: Statement, today: date, learned: str) -> Fact:
+def _ended(
+    fact: Fact,
+    winner: Statement,
+    today: date,
+    learned: str,
+) -> Fact:
     """Returns the loser as it ends when the winner begins, else when the winner was learned.
 
     A fact that begins later never held: it is struck through without a last day.

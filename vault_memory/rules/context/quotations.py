@@ -37,7 +37,10 @@ class Quoted(str):
     __slots__ = ()
 
 
-def of_search(answer: Answer, longest: int | None = None) -> Answered:
+def of_search(
+    answer: Answer,
+    longest: int | None = None,
+) -> Answered:
     """Returns the answer with hits, best first: as many as fit into `longest` characters."""
     all_hits = answer["hits"]
     hits = all_hits if longest is None else _hits_that_fit(all_hits, longest)
@@ -61,7 +64,10 @@ def of_search(answer: Answer, longest: int | None = None) -> Answered:
     return answered(Quoted("\n\n".join([text, *remarks])), data)
 
 
-def _hits_that_fit(hits: Sequence[Answer], longest: int) -> Sequence[Answer]:
+def _hits_that_fit(
+    hits: Sequence[Answer],
+    longest: int,
+) -> Sequence[Answer]:
     """Returns the best hits whose quotations fit into an answer, which has at least one hit."""
     remaining = longest
     for index, hit in enumerate(hits):
@@ -122,7 +128,10 @@ def _missing_lines(answer: Answer) -> str:
     return "; ".join(messages)
 
 
-def of_entity(name: str, answer: Answer) -> Answered:
+def of_entity(
+    name: str,
+    answer: Answer,
+) -> Answered:
     """Returns the answer about an entity, by the name that the model used."""
     facts = answer["facts"]
     timeline = answer.get("timeline", ())
@@ -148,7 +157,10 @@ def of_entity(name: str, answer: Answer) -> Answered:
     return answered(Quoted(in_marks([entity, *map(_hit, answer["hits"])])), data)
 
 
-def answered(text: str, answer: Mapping[str, Any]) -> Answered:
+def answered(
+    text: str,
+    answer: Mapping[str, Any],
+) -> Answered:
     """Returns an answer that is safe in each of its fields."""
     data = {name: _safe_data(value) for name, value in answer.items()}
     return Answered(data, safe(text))
@@ -178,7 +190,11 @@ def in_marks(quotations: Iterable[str]) -> Quoted:
     return Quoted("\n\n".join([INTRO, *quotations]))
 
 
-def quotation(kind: str, about: Mapping[str, str], text: str) -> Quoted:
+def quotation(
+    kind: str,
+    about: Mapping[str, str],
+    text: str,
+) -> Quoted:
     """Returns lines between tags that name their source."""
     lines = quoted(lines_of(text))
     return Quoted("\n".join([opening(kind, **about), *lines, CLOSING]))

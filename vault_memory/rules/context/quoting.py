@@ -100,7 +100,10 @@ def escaped(text: str) -> str:
     return _OPENER.sub(lambda sign: _harmless(text, sign), text)
 
 
-def _harmless(text: str, sign: re.Match[str]) -> str:
+def _harmless(
+    text: str,
+    sign: re.Match[str],
+) -> str:
     """Returns a sign, or its replacement where it may begin a tag."""
     less, bracket = HARMLESS
     if _is_bracket(sign[0]):
@@ -127,7 +130,11 @@ def _is_bracket(sign: str) -> bool:
     return skeleton(_decoded(sign)).startswith("[")
 
 
-def _letters_after(text: str, position: int, first: re.Pattern[str]) -> tuple[str, str]:
+def _letters_after(
+    text: str,
+    position: int,
+    first: re.Pattern[str],
+) -> tuple[str, str]:
     """Returns the next letters as a reader sees them, and the blanks before them.
 
     When the first letter does not match `first`, only that letter is returned.
@@ -177,7 +184,10 @@ def _decoded_letters_after(
     return letters, gap
 
 
-def _next_character(text: str, position: int) -> tuple[str, int]:
+def _next_character(
+    text: str,
+    position: int,
+) -> tuple[str, int]:
     """Returns the decoded character at a position, and the position after it."""
     if text[position] in "&\\":
         entity = _ANY_ENTITY.match(text, position)
@@ -219,7 +229,10 @@ def quoted(lines: Sequence[str]) -> tuple[str, ...]:
     return tuple(_add_flags(text.split("\n"), _suspicious(lines)))
 
 
-def _add_flags(lines: Iterable[str], suspicious: Set[int]) -> list[str]:
+def _add_flags(
+    lines: Iterable[str],
+    suspicious: Set[int],
+) -> list[str]:
     return [
         FLAG + line if number in suspicious else line
         for number, line in enumerate(lines)

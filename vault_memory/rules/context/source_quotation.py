@@ -79,7 +79,10 @@ def _turn_as_data(turn: Answer) -> dict[str, Any]:
     }
 
 
-def _lines(turns: Iterable[Answer], turn_id: str) -> Iterator[str]:
+def _lines(
+    turns: Iterable[Answer],
+    turn_id: str,
+) -> Iterator[str]:
     """Yields a line for each turn; an arrow shows the one that was asked for."""
     for turn in turns:
         arrow = "→ " if turn["id"] == turn_id else "  "

@@ -196,7 +196,10 @@ def _own_line(turn: str) -> str:
     return lines[0]
 
 
-def was_said(line: str, keys: Collection[str]) -> bool:
+def was_said(
+    line: str,
+    keys: Collection[str],
+) -> bool:
     """Returns whether the owner said each sentence of a line."""
     line_keys = [_key(sentence) for sentence in _sentences(_plain(line))]
     return bool(line_keys) and all(key in keys for key in line_keys)

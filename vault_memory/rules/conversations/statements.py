@@ -27,7 +27,10 @@ def without_speaker(text: str) -> str:
     return _speaker.sub("", text, count=1)
 
 
-def repeats(text: str, query: Collection[str]) -> bool:
+def repeats(
+    text: str,
+    query: Collection[str],
+) -> bool:
     """Returns whether a turn asks the same as the query, and states nothing else.
 
     `query` has the words of the query. A statement is never a repetition.
@@ -40,7 +43,10 @@ def repeats(text: str, query: Collection[str]) -> bool:
     return shared > 0 and shared >= ENOUGH * len(terms)
 
 
-def tells_nothing(turn: str, who: str) -> bool:
+def tells_nothing(
+    turn: str,
+    who: str,
+) -> bool:
     """Returns whether a turn with its speaker only asks, or is an empty answer."""
     if not turn.startswith("**"):
         return False
@@ -81,7 +87,10 @@ def _question_words() -> frozenset[str]:
     return frozenset(stopwords.QUESTION_WORDS.split())
 
 
-def empty_part(text: str, who: str) -> float:
+def empty_part(
+    text: str,
+    who: str,
+) -> float:
     """Returns the share of a text, by letters, that answers nothing, such as `I do not know`.
 
     A sentence of the bot may name what it does not know. A person's sentence must say nothing else,
@@ -98,7 +107,11 @@ def empty_part(text: str, who: str) -> float:
     return empty / letters if letters else 0.0
 
 
-def _is_empty(sentence: str, *, is_bot: bool) -> bool:
+def _is_empty(
+    sentence: str,
+    *,
+    is_bot: bool,
+) -> bool:
     plain = sentence.casefold().replace("’", "'")
     if len(plain) > LONGEST_EMPTY or tokens.is_question(plain):
         return False

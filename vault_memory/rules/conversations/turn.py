@@ -104,14 +104,20 @@ class Turn(NamedTuple):
         return fields
 
 
-def new_id(at: datetime, chance: int) -> str:
+def new_id(
+    at: datetime,
+    chance: int,
+) -> str:
     """Returns an id that sorts by time; `chance` is 30 random bits, unique in a millisecond."""
     milliseconds = int(at.timestamp() * 1000)
     time_digits = _base_36(milliseconds % 36**9, 9).lstrip("0")
     return time_digits + _base_36(chance % 36**6, 6)
 
 
-def _base_36(number: int, length: int) -> str:
+def _base_36(
+    number: int,
+    length: int,
+) -> str:
     digits = ""
     for _ in range(length):
         number, digit = divmod(number, 36)
@@ -129,7 +135,10 @@ def read_turn(line: str | bytes) -> Turn | None:
     if not _is_turn(fields):
         return None
 
-    def field(name: str, default: str = "") -> str:
+    def field(
+        name: str,
+        default: str = "",
+    ) -> str:
         value = fields.get(name)
         return value if isinstance(value, str) and value else default
 
@@ -192,7 +201,10 @@ _DROPPED_FLAGS = ("silent", "automated")
 
 
 def read_dropped(
-    line: bytes, *, default_id: str, default_time: datetime
+    line: bytes,
+    *,
+    default_id: str,
+    default_time: datetime,
 ) -> dict[str, str | bool] | str:
     """Returns a line of the drop folder as arguments of a turn, or the reason why it is none.
 
@@ -272,7 +284,12 @@ def checked(turn: Turn) -> Turn:
 
 
 def transcript_path(
-    layout: Layout, *, user: str, channel: str, day: date, workspace: bool
+    layout: Layout,
+    *,
+    user: str,
+    channel: str,
+    day: date,
+    workspace: bool,
 ) -> str:
     """Returns the file for a turn of this day. Raises UsageError for an impossible folder name.
 
@@ -289,7 +306,11 @@ def transcript_path(
 
 
 def _check_folder_name(
-    layout: Layout, kind: str, parent: str, name: str, day: date
+    layout: Layout,
+    kind: str,
+    parent: str,
+    name: str,
+    day: date,
 ) -> None:
     """Raises UsageError when the transcript of a name would be in another scope, or in none."""
     place = layout.place(f"{parent}/{name}/transcripts/{day}.jsonl")
@@ -301,7 +322,10 @@ def _check_folder_name(
     )
 
 
-def own_scope(turn: Turn, scope: str) -> str:
+def own_scope(
+    turn: Turn,
+    scope: str,
+) -> str:
     """Returns the speaker's scope for a turn in a transcript of several people, or ``""``."""
     # A transcript of one person must not speak in the name of another.
     if scope.startswith("user:") or turn.role != PERSON or not turn.user:
@@ -317,7 +341,12 @@ class TurnChunk(NamedTuple):
     """its second scope besides that of the transcript; often empty"""
 
 
-def turn_chunks(raw: bytes, scope: str, *, first_line: int = 1) -> list[TurnChunk]:
+def turn_chunks(
+    raw: bytes,
+    scope: str,
+    *,
+    first_line: int = 1,
+) -> list[TurnChunk]:
     """Returns the chunks of a transcript, or of its end that begins with `first_line`."""
     return [
         chunk
@@ -326,7 +355,11 @@ def turn_chunks(raw: bytes, scope: str, *, first_line: int = 1) -> list[TurnChun
     ]
 
 
-def _chunks_of_turn(turn: Turn, line: int, scope: str) -> Iterator[TurnChunk]:
+def _chunks_of_turn(
+    turn: Turn,
+    line: int,
+    scope: str,
+) -> Iterator[TurnChunk]:
     speaker = turn.role
     if turn.role == PERSON and turn.user:
         speaker = turn.user
@@ -352,7 +385,10 @@ def _short_name(name: str) -> str:
     return line[:_LONGEST_NAME].strip()
 
 
-def _numbered_turns(raw: bytes, first_line: int) -> Iterator[tuple[int, Turn]]:
+def _numbered_turns(
+    raw: bytes,
+    first_line: int,
+) -> Iterator[tuple[int, Turn]]:
     """Yields the turns with their line numbers, each id once."""
     ids: set[str] = set()
     for number, line in enumerate(raw.split(b"\n"), start=first_line):

@@ -58,7 +58,10 @@ class _BodyEdit:
     """the heading's line, when it got a line end"""
 
 
-def apply_ops(doc: SectionedDoc, ops: Iterable[object]) -> Outcome:
+def apply_ops(
+    doc: SectionedDoc,
+    ops: Iterable[object],
+) -> Outcome:
     """Applies ops in order, and collects those that cannot be applied. The input does not change.
 
     `ops` are JSON values or ops. Lines appended to one section in a row are checked together, and
@@ -86,7 +89,10 @@ def _group_appends(ops: Iterable[object]) -> Iterator[list[_Request]]:
         yield group
 
 
-def _appends_to_same_section(previous: Op | OpRefused, op: Op | OpRefused) -> bool:
+def _appends_to_same_section(
+    previous: Op | OpRefused,
+    op: Op | OpRefused,
+) -> bool:
     if not isinstance(previous, Append) or not isinstance(op, Append):
         return False
     return op.heading == previous.heading
@@ -100,7 +106,8 @@ def _read(value: object) -> Op | OpRefused:
 
 
 def _apply_group(
-    doc: SectionedDoc, group: list[_Request]
+    doc: SectionedDoc,
+    group: list[_Request],
 ) -> tuple[SectionedDoc, list[Applied | Rejected]]:
     try:
         new_doc, applied = _apply_all(doc, [request.op for request in group])
@@ -117,7 +124,8 @@ def _apply_group(
 
 
 def _apply_all(
-    doc: SectionedDoc, ops: list[Op | OpRefused]
+    doc: SectionedDoc,
+    ops: list[Op | OpRefused],
 ) -> tuple[SectionedDoc, list[Applied]]:
     """Applies all ops of a group. Raises OpRefused when one of them cannot be applied."""
     op = ops[0]
@@ -131,7 +139,9 @@ def _apply_all(
 
 
 def _edit_section(
-    doc: SectionedDoc, op: Append | Remove | Replace, ops: list[Op]
+    doc: SectionedDoc,
+    op: Append | Remove | Replace,
+    ops: list[Op],
 ) -> tuple[SectionedDoc, list[Applied]]:
     raw = _text_of_note(doc)
     index = _section_named(doc, op.heading)
@@ -163,7 +173,10 @@ def _edit_section(
     return new_doc, applied
 
 
-def _section_named(doc: SectionedDoc, heading: str) -> int:
+def _section_named(
+    doc: SectionedDoc,
+    heading: str,
+) -> int:
     """Returns the index of the first section of that name. Raises OpRefused."""
     names = [section.name for section in doc.sections]
     if heading not in names:
@@ -171,14 +184,21 @@ def _section_named(doc: SectionedDoc, heading: str) -> int:
     return names.index(heading)
 
 
-def _remark_on_twins(doc: SectionedDoc, name: str) -> str:
+def _remark_on_twins(
+    doc: SectionedDoc,
+    name: str,
+) -> str:
     count = sum(section.name == name for section in doc.sections)
     if count < 2:
         return ""
     return f"`{name}` stands {count} times; the first was meant"
 
 
-def _is_followed_by_heading(doc: SectionedDoc, index: int, region: Region) -> bool:
+def _is_followed_by_heading(
+    doc: SectionedDoc,
+    index: int,
+    region: Region,
+) -> bool:
     """Returns whether a heading at the left margin, or nothing, follows the top region."""
     below = doc.sections[index].body[region.text_end :]
     if index + 1 < len(doc.sections):
@@ -201,7 +221,10 @@ def _text_of_note(doc: SectionedDoc) -> bytes:
 
 
 def _append(
-    raw: bytes, section: Section, region: Region, ops: list[Append]
+    raw: bytes,
+    section: Section,
+    region: Region,
+    ops: list[Append],
 ) -> _BodyEdit:
     texts = own_texts(section.body, region)
     existing = set(map(folded, texts))
@@ -226,7 +249,10 @@ def _append(
 
 
 def _insert_block(
-    eol: bytes, section: Section, region: Region, block: bytes
+    eol: bytes,
+    section: Section,
+    region: Region,
+    block: bytes,
 ) -> tuple[bytes, bytes]:
     """Returns the heading line and the body with `block` at the end of the top region."""
     heading = section.heading
@@ -247,7 +273,11 @@ def _insert_block(
     return heading, before + gap + block + end + after
 
 
-def _remove(section: Section, region: Region, op: Remove) -> _BodyEdit:
+def _remove(
+    section: Section,
+    region: Region,
+    op: Remove,
+) -> _BodyEdit:
     texts = own_texts(section.body, region)
     index = _find_item(texts, op)
     if index is None:
@@ -263,7 +293,11 @@ def _remove(section: Section, region: Region, op: Remove) -> _BodyEdit:
     return _BodyEdit(("applied",), body, remaining, removed_bytes)
 
 
-def _replace(section: Section, region: Region, op: Replace) -> _BodyEdit:
+def _replace(
+    section: Section,
+    region: Region,
+    op: Replace,
+) -> _BodyEdit:
     body = section.body
     texts = own_texts(body, region)
     index = _find_item(texts, op)
@@ -281,7 +315,10 @@ def _replace(section: Section, region: Region, op: Replace) -> _BodyEdit:
     return _BodyEdit(("applied",), new_body, expected, own)
 
 
-def _add_heading(doc: SectionedDoc, op: AddHeading) -> tuple[SectionedDoc, Applied]:
+def _add_heading(
+    doc: SectionedDoc,
+    op: AddHeading,
+) -> tuple[SectionedDoc, Applied]:
     raw = _text_of_note(doc)
     names = [section.name for section in doc.sections]
     if op.heading in names:
@@ -298,7 +335,10 @@ def _add_heading(doc: SectionedDoc, op: AddHeading) -> tuple[SectionedDoc, Appli
     return new_doc, Applied(op, "applied")
 
 
-def _render_section(raw: bytes, op: AddHeading) -> bytes:
+def _render_section(
+    raw: bytes,
+    op: AddHeading,
+) -> bytes:
     """Returns the bytes to add to a note: a blank line, the heading and its items."""
     eol = line_end(raw)
     ended = not raw or raw.endswith(_NEWLINES)
@@ -317,14 +357,22 @@ def _render_section(raw: bytes, op: AddHeading) -> bytes:
 # --- Sections and items -----------------------------------------------------------------------
 
 
-def _with_body(doc: SectionedDoc, index: int, edit: _BodyEdit) -> SectionedDoc:
+def _with_body(
+    doc: SectionedDoc,
+    index: int,
+    edit: _BodyEdit,
+) -> SectionedDoc:
     old = doc.sections[index]
     section = Section(old.name, edit.heading or old.heading, edit.body)
     sections = (*doc.sections[:index], section, *doc.sections[index + 1 :])
     return SectionedDoc(doc.preamble, sections)
 
 
-def _verify(doc: SectionedDoc, index: int, expected: tuple[str, ...]) -> None:
+def _verify(
+    doc: SectionedDoc,
+    index: int,
+    expected: tuple[str, ...],
+) -> None:
     """Raises OpRefused unless the note parses to these sections and the section to these items."""
     # Fault (A21): a line such as a fence or an HTML comment can change the meaning of
     # the text below it.
@@ -335,7 +383,10 @@ def _verify(doc: SectionedDoc, index: int, expected: tuple[str, ...]) -> None:
         raise OpRefused("would_change_structure")
 
 
-def _find_item(texts: tuple[str, ...], op: ItemOp) -> int | None:
+def _find_item(
+    texts: tuple[str, ...],
+    op: ItemOp,
+) -> int | None:
     """Returns the index of the item that an op names. Raises OpRefused when several match."""
     pattern = folded(op.match)
     if op.exact:

@@ -52,17 +52,26 @@ def read_record(value: object) -> Record | None:
     )
 
 
-def _text(value: JsonObject, name: str) -> str:
+def _text(
+    value: JsonObject,
+    name: str,
+) -> str:
     text = value.get(name)
     return text if isinstance(text, str) else ""
 
 
-def _shared_text(value: JsonObject, name: str) -> str:
+def _shared_text(
+    value: JsonObject,
+    name: str,
+) -> str:
     """Returns a text that many records share, such as a path: it is in memory once."""
     return sys.intern(_text(value, name))
 
 
-def _entries(value: JsonObject, name: str) -> list[JsonObject]:
+def _entries(
+    value: JsonObject,
+    name: str,
+) -> list[JsonObject]:
     entries = value.get(name)
     if not isinstance(entries, list | tuple):
         return []
@@ -109,7 +118,11 @@ def _read_rejected(entry: JsonObject) -> Rejected:
     return Rejected(op, _text(entry, "reason"), names)
 
 
-def _read_proposal(entry: JsonObject, note: str, ts: str) -> Proposal:
+def _read_proposal(
+    entry: JsonObject,
+    note: str,
+    ts: str,
+) -> Proposal:
     state = _text(entry, "state")
     return Proposal(
         id=_text(entry, "id"),

@@ -198,7 +198,11 @@ def as_done(applied: Applied) -> RecordedOp:
     )
 
 
-def summary(note: str, outcome: Outcome | Record, proposed: int = 0) -> str:
+def summary(
+    note: str,
+    outcome: Outcome | Record,
+    proposed: int = 0,
+) -> str:
     """Returns a line for the log: ``USER.md curated: +2 appended, -1 removed, +1 new heading``."""
     counts = Counter(
         _op_name(applied) for applied in outcome.applied if applied.outcome == "applied"
@@ -277,7 +281,10 @@ def proposals_of(records: Iterable[Record]) -> dict[str, Proposal]:
     return by_id
 
 
-def _with_previous(proposal: Proposal, previous: Proposal) -> Proposal:
+def _with_previous(
+    proposal: Proposal,
+    previous: Proposal,
+) -> Proposal:
     """Returns a later state of a proposal, which may leave out what was recorded before."""
     return replace(
         proposal,
@@ -288,7 +295,13 @@ def _with_previous(proposal: Proposal, previous: Proposal) -> Proposal:
     )
 
 
-def propose(note: str, op: Op, why: str, *, suspicious: bool = False) -> Proposal:
+def propose(
+    note: str,
+    op: Op,
+    why: str,
+    *,
+    suspicious: bool = False,
+) -> Proposal:
     """Returns a proposal to apply an op to a note."""
     fields = as_json(op)
     proposal_id = short_hash(note, json.dumps(fields, sort_keys=True))

@@ -41,7 +41,10 @@ def effects_of(applied: RecordedOp) -> tuple[Effect, ...]:
     return () if op is None else _effects_of_op(op, applied.removed)
 
 
-def undo_op(applied: RecordedOp, effect: Effect) -> dict[str, object]:
+def undo_op(
+    applied: RecordedOp,
+    effect: Effect,
+) -> dict[str, object]:
     """Returns the op that an undo of this effect has in the audit."""
     undone = _undone_by(applied) or applied.op
     return {"op": "undo", "of": {**undone, "heading": effect.heading}}
@@ -64,7 +67,10 @@ def _undone_by(applied: RecordedOp) -> Mapping[str, object] | None:
     return undone
 
 
-def _effects_of_op(op: Op, removed: bytes) -> tuple[Effect, ...]:
+def _effects_of_op(
+    op: Op,
+    removed: bytes,
+) -> tuple[Effect, ...]:
     match op:
         case Append(heading, line):
             return (Effect(heading, added=_item_bytes(line), lines=(line,)),)
@@ -85,6 +91,9 @@ def _item_bytes(line: str) -> bytes:
     return b"- " + line.encode()
 
 
-def _section_bytes(heading: str, lines: Sequence[str]) -> bytes:
+def _section_bytes(
+    heading: str,
+    lines: Sequence[str],
+) -> bytes:
     items = [f"- {line}\n" for line in lines]
     return "".join([f"## {heading}\n\n", *items]).encode()

@@ -65,7 +65,10 @@ def in_words(op: object) -> str:
     return str(name)
 
 
-def as_question(op: Mapping[str, object], note: str) -> str:
+def as_question(
+    op: Mapping[str, object],
+    note: str,
+) -> str:
     """Returns what a person is asked about a valid op for the note of this name."""
     template = _AS_QUESTION[str(op["op"])]
     fields = _OpFields(op, note=note)

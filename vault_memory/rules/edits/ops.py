@@ -251,7 +251,10 @@ _READERS: dict[str, Callable[[JsonObject], Op]] = {
 OP_NAMES = frozenset(_READERS)
 
 
-def _field_text(value: JsonObject, name: str) -> str:
+def _field_text(
+    value: JsonObject,
+    name: str,
+) -> str:
     if name not in value:
         raise OpRefused("missing_field")
     return _single_line(value[name])

@@ -59,7 +59,12 @@ class Ownership:
             if key in self.written and counts[key] == 1
         )
 
-    def deleted(self, doc: SectionedDoc, heading: str, line: str) -> bool:
+    def deleted(
+        self,
+        doc: SectionedDoc,
+        heading: str,
+        line: str,
+    ) -> bool:
         """Returns whether a person deleted or moved away the item that this line would write."""
         text = text_of_line(line)
         former_headings = {
@@ -80,7 +85,12 @@ class Ownership:
         former_texts = frozenset(text for _, text in self.written | self.buried)
         return former_texts - texts
 
-    def after(self, applied: Iterable[RecordedOp], *, source: str) -> "Ownership":
+    def after(
+        self,
+        applied: Iterable[RecordedOp],
+        *,
+        source: str,
+    ) -> "Ownership":
         """Returns the ownership after some more ops of this source."""
         record = Record("", "", "", source, "", tuple(applied))
         return replay([record], since=self)
@@ -89,7 +99,11 @@ class Ownership:
 # --- Replaying --------------------------------------------------------------------------------
 
 
-def replay(records: Iterable[Record], *, since: Ownership | None = None) -> Ownership:
+def replay(
+    records: Iterable[Record],
+    *,
+    since: Ownership | None = None,
+) -> Ownership:
     """Returns the ownership after the records of one note, which are in the order of time."""
     if since is None and isinstance(records, tuple) and records:
         return _replay_cached(records)
@@ -115,12 +129,18 @@ def _replay_cached(records: tuple[Record, ...]) -> Ownership:
     return ownership
 
 
-def _continues(records: tuple[Record, ...], earlier: tuple[Record, ...]) -> bool:
+def _continues(
+    records: tuple[Record, ...],
+    earlier: tuple[Record, ...],
+) -> bool:
     """Returns whether the same objects begin both lists; comparing contents would take longer."""
     return len(earlier) <= len(records) and all(map(is_, earlier, records))
 
 
-def _replay(records: Iterable[Record], since: Ownership) -> Ownership:
+def _replay(
+    records: Iterable[Record],
+    since: Ownership,
+) -> Ownership:
     state = _Replay(set(since.written), set(since.buried))
     for record in records:
         for applied in record.applied:
@@ -140,7 +160,11 @@ class _Replay:
     written: set[Key]
     buried: set[Key]
 
-    def apply(self, record: Record, applied: RecordedOp) -> None:
+    def apply(
+        self,
+        record: Record,
+        applied: RecordedOp,
+    ) -> None:
         """Follows an op that changed the note."""
         removed, added = _keys_of_change(applied)
         if record.by_bot:
@@ -164,7 +188,11 @@ class _Replay:
         self.written -= keys
         self.buried |= keys
 
-    def propose(self, record: Record, proposal: Proposal) -> None:
+    def propose(
+        self,
+        record: Record,
+        proposal: Proposal,
+    ) -> None:
         """Leaves the decision about a proposed line to the person."""
         gave_back = record.source in _GAVE_BACK
         if proposal.state != "open":
@@ -207,7 +235,10 @@ def _new_text_of(value: object) -> NewText | None:
     return None if op is None else new_text(op)
 
 
-def _keys_of_lines(heading: str, lines: Iterable[str]) -> set[Key]:
+def _keys_of_lines(
+    heading: str,
+    lines: Iterable[str],
+) -> set[Key]:
     return {(heading, text_of_line(line)) for line in lines}
 
 
@@ -231,7 +262,10 @@ def _added_keys(effect: Effect) -> set[Key]:
     return _keys_in(effect.heading, effect.added)
 
 
-def _keys_in(heading: str, raw: bytes) -> set[Key]:
+def _keys_in(
+    heading: str,
+    raw: bytes,
+) -> set[Key]:
     if not raw:
         return set()
     return {(heading, normalised(text)) for text in texts_in(raw)}
@@ -245,7 +279,10 @@ def _listed_keys(value: object) -> set[Key]:
     return {(str(pair[0]), str(pair[1])) for pair in pairs if len(pair) == 2}
 
 
-def _deleted_keys(rejected: Rejected, written: set[Key]) -> set[Key]:
+def _deleted_keys(
+    rejected: Rejected,
+    written: set[Key],
+) -> set[Key]:
     """Returns the items that a rejection shows to be deleted by a person.
 
     When the item moved, all items with its text are returned.
@@ -257,7 +294,10 @@ def _deleted_keys(rejected: Rejected, written: set[Key]) -> set[Key]:
     return keys & written or _with_texts(written, {text for _, text in keys})
 
 
-def _with_texts(keys: set[Key], texts: Set[str]) -> set[Key]:
+def _with_texts(
+    keys: set[Key],
+    texts: Set[str],
+) -> set[Key]:
     if not texts:
         return set()
     return {key for key in keys if key[1] in texts}
@@ -271,7 +311,10 @@ def _allowed_texts(applied: RecordedOp) -> set[str]:
     return {normalised(said(text))}
 
 
-def _renamed_keys(written: Set[Key], applied: RecordedOp) -> set[Key]:
+def _renamed_keys(
+    written: Set[Key],
+    applied: RecordedOp,
+) -> set[Key]:
     """Returns the bot's items under the new names that a merge gave their sections."""
     if applied.op.get("op") != "merge" or applied.outcome != "applied":
         return set()

@@ -104,7 +104,11 @@ class _Rebase:
             case _:
                 assert_never(op)
 
-    def _add_append(self, op: Append, heading: str | None) -> None:
+    def _add_append(
+        self,
+        op: Append,
+        heading: str | None,
+    ) -> None:
         if heading is not None:
             self.ops.append(replace(op, heading=heading))
             return
@@ -112,7 +116,11 @@ class _Rebase:
         why = f"its section {op.heading} was deleted while this was written"
         self.proposed.append(propose(self._note, Remove(op.heading, op.line), why))
 
-    def _add_replace(self, op: Replace, heading: str | None) -> None:
+    def _add_replace(
+        self,
+        op: Replace,
+        heading: str | None,
+    ) -> None:
         rewritten = _find_rewritten(op, heading, self._base, self._newer, self._of_bot)
         if rewritten is None or not self._is_in_conflict(op, rewritten):
             self.ops.append(self._follow_item(op, heading))
@@ -121,15 +129,25 @@ class _Rebase:
         new_op = Replace(rewritten.heading, rewritten.text, op.line)
         self.proposed.append(propose(self._note, new_op, REWRITTEN))
 
-    def _is_in_conflict(self, op: Replace, rewritten: NoteItem) -> bool:
+    def _is_in_conflict(
+        self,
+        op: Replace,
+        rewritten: NoteItem,
+    ) -> bool:
         return self._by_bot or folded(op.match) not in folded(rewritten.text)
 
-    def _follow_item(self, op: ItemOp, heading: str | None) -> Op:
+    def _follow_item(
+        self,
+        op: ItemOp,
+        heading: str | None,
+    ) -> Op:
         return replace(op, heading=_section_of_item(op, heading, self._newer))
 
 
 def proposals_for_conflicts(
-    conflicts: Iterable[Conflict], note: str, why: str
+    conflicts: Iterable[Conflict],
+    note: str,
+    why: str,
 ) -> tuple[Proposal, ...]:
     """Returns a proposal for each item that both sides changed: it may become the other text."""
     proposals: list[Proposal] = []
@@ -146,7 +164,11 @@ def proposals_for_conflicts(
     return tuple(proposals)
 
 
-def renamed(heading: str, base: SectionedDoc, newer: SectionedDoc) -> str | None:
+def renamed(
+    heading: str,
+    base: SectionedDoc,
+    newer: SectionedDoc,
+) -> str | None:
     """Returns the new name of a section: that of a new section with the same text or most items."""
     index = section_named(base, heading)
     if index is None:
@@ -163,7 +185,11 @@ def renamed(heading: str, base: SectionedDoc, newer: SectionedDoc) -> str | None
     return None
 
 
-def _has_most_items(doc: SectionedDoc, index: int, texts: set[str]) -> bool:
+def _has_most_items(
+    doc: SectionedDoc,
+    index: int,
+    texts: set[str],
+) -> bool:
     """Returns whether a section has most of these items."""
     shared = texts & {item.text for item in section_items(doc, index)}
     return bool(texts) and len(shared) > SAME_SECTION * len(texts)
@@ -199,11 +225,17 @@ def _find_rewritten(
     return versions[0]
 
 
-def _items_below(heading: str | None, items: Sequence[NoteItem]) -> list[NoteItem]:
+def _items_below(
+    heading: str | None,
+    items: Sequence[NoteItem],
+) -> list[NoteItem]:
     return [item for item in items if item.heading == heading]
 
 
-def _only_match(op: Replace, items: Sequence[NoteItem]) -> NoteItem | None:
+def _only_match(
+    op: Replace,
+    items: Sequence[NoteItem],
+) -> NoteItem | None:
     pattern = folded(op.match)
     matches = [
         item
@@ -214,7 +246,9 @@ def _only_match(op: Replace, items: Sequence[NoteItem]) -> NoteItem | None:
 
 
 def _in_same_position(
-    target: NoteItem, old_items: Sequence[NoteItem], section: Sequence[NoteItem]
+    target: NoteItem,
+    old_items: Sequence[NoteItem],
+    section: Sequence[NoteItem],
 ) -> list[NoteItem]:
     """Returns the item at the target's position, when the section has as many items as before."""
     old_section = [item for item in old_items if item.section == target.section]
@@ -223,7 +257,11 @@ def _in_same_position(
     return [section[old_section.index(target)]]
 
 
-def _section_of_item(op: ItemOp, heading: str | None, newer: SectionedDoc) -> str:
+def _section_of_item(
+    op: ItemOp,
+    heading: str | None,
+    newer: SectionedDoc,
+) -> str:
     """Returns the section to which an item moved; `heading` when it is still there, or gone."""
     pattern = folded(op.match)
     headings = [
@@ -236,7 +274,10 @@ def _section_of_item(op: ItemOp, heading: str | None, newer: SectionedDoc) -> st
     return heading or op.heading
 
 
-def _with_section(op: Append, earlier_ops: list[object]) -> Op:
+def _with_section(
+    op: Append,
+    earlier_ops: list[object],
+) -> Op:
     """Returns an op that adds the section, too, unless an earlier op does that."""
     for earlier in earlier_ops:
         if isinstance(earlier, AddHeading) and earlier.heading == op.heading:

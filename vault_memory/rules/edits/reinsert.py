@@ -45,7 +45,11 @@ class _ItemLine:
 # --- Items ------------------------------------------------------------------------------------
 
 
-def exact_item(doc: SectionedDoc, heading: str, block: bytes) -> NoteItem | None:
+def exact_item(
+    doc: SectionedDoc,
+    heading: str,
+    block: bytes,
+) -> NoteItem | None:
     """Returns the item with exactly these bytes, or with this text and nothing nested.
 
     Of several the last. When the section is gone, it may have a new name: then the only such item
@@ -63,7 +67,11 @@ def exact_item(doc: SectionedDoc, heading: str, block: bytes) -> NoteItem | None
     return matches[0] if len(matches) == 1 else None
 
 
-def _exact_items(doc: SectionedDoc, index: int, block: bytes) -> list[NoteItem]:
+def _exact_items(
+    doc: SectionedDoc,
+    index: int,
+    block: bytes,
+) -> list[NoteItem]:
     body = doc.sections[index].body
     items = section_items(doc, index)
     texts = texts_in(block)
@@ -78,7 +86,10 @@ def _exact_items(doc: SectionedDoc, index: int, block: bytes) -> list[NoteItem]:
     ]
 
 
-def drop_item(doc: SectionedDoc, item: NoteItem) -> ReinsertStep | None:
+def drop_item(
+    doc: SectionedDoc,
+    item: NoteItem,
+) -> ReinsertStep | None:
     """Removes an item with its nested items; None when that changes other items."""
     body = doc.sections[item.section].body
     new_doc = _with_body(doc, item.section, body[: item.start] + body[item.end :])
@@ -89,7 +100,11 @@ def drop_item(doc: SectionedDoc, item: NoteItem) -> ReinsertStep | None:
     return ReinsertStep(new_doc, removed=body[item.start : item.end])
 
 
-def swap_item(doc: SectionedDoc, item: NoteItem, own: bytes) -> ReinsertStep | None:
+def swap_item(
+    doc: SectionedDoc,
+    item: NoteItem,
+    own: bytes,
+) -> ReinsertStep | None:
     """Replaces an item's own lines; its nested items stay. None when that changes other items."""
     body = doc.sections[item.section].body
     old_own = body[item.start : item.own_end]
@@ -108,7 +123,10 @@ def swap_item(doc: SectionedDoc, item: NoteItem, own: bytes) -> ReinsertStep | N
 
 
 def put_item(
-    doc: SectionedDoc, index: int, block: bytes, diff: bytes = b""
+    doc: SectionedDoc,
+    index: int,
+    block: bytes,
+    diff: bytes = b"",
 ) -> ReinsertStep | None:
     """Puts an item back at its place in the diff, else at the end of the top region.
 
@@ -129,7 +147,11 @@ def put_item(
 # --- Sections ---------------------------------------------------------------------------------
 
 
-def drop_section(doc: SectionedDoc, heading: str, block: bytes) -> ReinsertStep | None:
+def drop_section(
+    doc: SectionedDoc,
+    heading: str,
+    block: bytes,
+) -> ReinsertStep | None:
     """Removes a section with these bytes; when it changed, removes those items that are left."""
     indexes = [
         index for index, section in enumerate(doc.sections) if section.name == heading
@@ -155,7 +177,11 @@ def drop_section(doc: SectionedDoc, heading: str, block: bytes) -> ReinsertStep 
     return ReinsertStep(new_doc, removed=doc.sections[indexes[0]].heading + dropped)
 
 
-def put_section(doc: SectionedDoc, heading: str, block: bytes) -> ReinsertStep | None:
+def put_section(
+    doc: SectionedDoc,
+    heading: str,
+    block: bytes,
+) -> ReinsertStep | None:
     """Puts a section back at the end of the note; into a section of that name, only its items."""
     index = section_named(doc, heading)
     if index is not None:
@@ -173,14 +199,21 @@ def put_section(doc: SectionedDoc, heading: str, block: bytes) -> ReinsertStep |
     return ReinsertStep(new_doc, added=block)
 
 
-def _gap_after(raw: bytes, eol: bytes) -> bytes:
+def _gap_after(
+    raw: bytes,
+    eol: bytes,
+) -> bytes:
     """Returns what a note lacks before a new heading: a line end, a blank line, or nothing."""
     if not raw.strip() or raw.endswith(eol * 2):
         return b""
     return eol if raw.endswith(_NEWLINES) else eol * 2
 
 
-def _put_items(doc: SectionedDoc, index: int, block: bytes) -> ReinsertStep | None:
+def _put_items(
+    doc: SectionedDoc,
+    index: int,
+    block: bytes,
+) -> ReinsertStep | None:
     old_doc = parse(block)
     if not old_doc.sections:
         return None
@@ -200,7 +233,10 @@ def _put_items(doc: SectionedDoc, index: int, block: bytes) -> ReinsertStep | No
     return ReinsertStep(new_doc, added=old_section.heading + added)
 
 
-def without_section(doc: SectionedDoc, index: int) -> ReinsertStep | None:
+def without_section(
+    doc: SectionedDoc,
+    index: int,
+) -> ReinsertStep | None:
     """Removes a complete section; None when that changes the other sections."""
     section = doc.sections[index]
     removed = section.heading + section.body
@@ -228,7 +264,10 @@ def _stripped_lines(body: bytes) -> list[bytes]:
 
 
 def _with_body(
-    doc: SectionedDoc, index: int, body: bytes, heading: bytes | None = None
+    doc: SectionedDoc,
+    index: int,
+    body: bytes,
+    heading: bytes | None = None,
 ) -> SectionedDoc | None:
     """Returns the note with another body in a section; None when that changes other sections."""
     old = doc.sections[index]
@@ -243,7 +282,11 @@ def _outline(items: Sequence[NoteItem]) -> list[tuple[str, int]]:
 
 
 def _others_are_unchanged(
-    longer: SectionedDoc, shorter: SectionedDoc, index: int, start: int, end: int
+    longer: SectionedDoc,
+    shorter: SectionedDoc,
+    index: int,
+    start: int,
+    end: int,
 ) -> bool:
     """Returns whether a section without its items in `start:end` has the items of `shorter`."""
     longer_body = longer.sections[index].body
@@ -265,7 +308,12 @@ def _others_are_unchanged(
 
 
 def _insert(
-    doc: SectionedDoc, index: int, position: int, block: bytes, *, gap: bool = False
+    doc: SectionedDoc,
+    index: int,
+    position: int,
+    block: bytes,
+    *,
+    gap: bool = False,
 ) -> ReinsertStep | None:
     """Inserts an item into a body; with `gap` after a blank line. None when it does not fit."""
     section = doc.sections[index]
@@ -296,7 +344,10 @@ def _insert(
 
 
 def _texts_between(
-    doc: SectionedDoc, index: int, start: int, end: int
+    doc: SectionedDoc,
+    index: int,
+    start: int,
+    end: int,
 ) -> tuple[str, ...]:
     """Returns the texts of a section's items that begin in `start:end` of its body."""
     items = section_items(doc, index)
@@ -307,7 +358,10 @@ def _texts_between(
 
 
 def _candidate_positions(
-    doc: SectionedDoc, index: int, block: bytes, diff: bytes
+    doc: SectionedDoc,
+    index: int,
+    block: bytes,
+    diff: bytes,
 ) -> Iterator[int]:
     """Yields places for an item: after lines that were above it, then before lines below it."""
     above, below = _neighbours(diff, block)
@@ -321,7 +375,9 @@ def _candidate_positions(
 
 
 def _positions_below(
-    section: Section, region_lines: Sequence[_ItemLine], above: Sequence[bytes]
+    section: Section,
+    region_lines: Sequence[_ItemLine],
+    above: Sequence[bytes],
 ) -> Iterator[int]:
     """Yields the places after the lines that were above an item, the nearest first."""
     items = top_region(section.body).items
@@ -343,7 +399,10 @@ def _positions_below(
         blank_lines = 0
 
 
-def _neighbours(diff: bytes, block: bytes) -> tuple[list[bytes], list[bytes]]:
+def _neighbours(
+    diff: bytes,
+    block: bytes,
+) -> tuple[list[bytes], list[bytes]]:
     """Returns the lines above a removed block in a diff, nearest first, and those below it."""
     lines = [line.strip() for line in lines_of(block)]
     for hunk in hunks_of(diff):
@@ -369,7 +428,11 @@ def _text_lines(raw: bytes) -> list[_ItemLine]:
     return lines
 
 
-def _skip_blank_lines(body: bytes, position: int, most: int) -> int:
+def _skip_blank_lines(
+    body: bytes,
+    position: int,
+    most: int,
+) -> int:
     """Returns the position after at most `most` blank lines."""
     for line in body[position:].splitlines(keepends=True):
         if most <= 0 or line.strip():

@@ -85,7 +85,9 @@ def _valid_skips(records: Iterable[Record]) -> Iterator[tuple[str, str, str]]:
 
 
 def turns_of(
-    text: str, key: str, by_key: Mapping[str, frozenset[str]]
+    text: str,
+    key: str,
+    by_key: Mapping[str, frozenset[str]],
 ) -> frozenset[str]:
     """Returns all turns that say an item: the one it cites, and those that repeated it."""
     ref = parse_item(text).ref

@@ -22,7 +22,10 @@ _STALE = {
 }
 
 
-def why_stale(proposal: Proposal, doc: SectionedDoc) -> str:
+def why_stale(
+    proposal: Proposal,
+    doc: SectionedDoc,
+) -> str:
     """Returns why a proposal no longer fits the note, or ``""`` when it fits."""
     outcome = apply_ops(doc, [dict(proposal.op)])
     if outcome.rejected:
@@ -43,7 +46,10 @@ def why_stale(proposal: Proposal, doc: SectionedDoc) -> str:
     return _STALE.get(applied.outcome, "")
 
 
-def _names_complete_item(op: ItemOp, doc: SectionedDoc) -> bool:
+def _names_complete_item(
+    op: ItemOp,
+    doc: SectionedDoc,
+) -> bool:
     """Returns whether an item of the section says what the op names, and no more."""
     index = section_named(doc, op.heading)
     if index is None:

@@ -49,7 +49,11 @@ ACCEPTED = Verdict("accepted")
 
 
 def classify_save(
-    saved: bytes, since: Sequence[SeenVersion], owned: Ownership, *, older: bool
+    saved: bytes,
+    since: Sequence[SeenVersion],
+    owned: Ownership,
+    *,
+    older: bool,
 ) -> Verdict:
     """Returns what became of the bot's items in a text that a person saved over ``since[0]``.
 
@@ -89,14 +93,21 @@ def _versions_of_people(since: Sequence[SeenVersion]) -> Iterator[bytes]:
         yield since[0].raw
 
 
-def classify_revert(saved: bytes, head: bytes, owned: Ownership) -> Verdict:
+def classify_revert(
+    saved: bytes,
+    head: bytes,
+    owned: Ownership,
+) -> Verdict:
     """Classifies a save that restores an earlier version exactly."""
     missing = _lacking(owned.bots_items(parse(head)), saved)
     return Verdict("undecided", missing) if missing else ACCEPTED
 
 
 def propose_missing(
-    note: str, items: Iterable[NoteItem], now: bytes, records: Sequence[Record]
+    note: str,
+    items: Iterable[NoteItem],
+    now: bytes,
+    records: Sequence[Record],
 ) -> tuple[Proposal, ...]:
     """Returns proposals to write these items again.
 
@@ -122,7 +133,10 @@ def propose_missing(
 
 
 def _op_to_restore(
-    doc: SectionedDoc, heading: str, line: str, replaced: dict[tuple[str, str], str]
+    doc: SectionedDoc,
+    heading: str,
+    line: str,
+    replaced: dict[tuple[str, str], str],
 ) -> Op:
     """Returns an op to write a line again, over the text it had replaced when that came back."""
     old_text = replaced.get((heading, normalised(line)))
@@ -150,14 +164,20 @@ def _replaced_texts(records: Iterable[Record]) -> dict[tuple[str, str], str]:
     return replaced
 
 
-def _lacking(items: Iterable[NoteItem], raw: bytes) -> tuple[NoteItem, ...]:
+def _lacking(
+    items: Iterable[NoteItem],
+    raw: bytes,
+) -> tuple[NoteItem, ...]:
     """Returns the items whose texts are nowhere in a note."""
     texts = _texts(raw)
     return tuple(item for item in items if item.key[1] not in texts)
 
 
 def _is_reworded(
-    missing: Iterable[NoteItem], saved: bytes, head: bytes, base: bytes
+    missing: Iterable[NoteItem],
+    saved: bytes,
+    head: bytes,
+    base: bytes,
 ) -> bool:
     """Returns whether the saved text has a new wording of one of the missing items.
 
@@ -173,7 +193,10 @@ def _is_reworded(
 
 
 def _lacks_people_too(
-    saved: bytes, head: bytes, base: bytes, bots: Iterable[NoteItem]
+    saved: bytes,
+    head: bytes,
+    base: bytes,
+    bots: Iterable[NoteItem],
 ) -> bool:
     """Returns whether all that people added since is missing, too: then the editor saw nothing."""
     bot_texts = Counter(item.key[1] for item in bots)

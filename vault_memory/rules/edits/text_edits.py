@@ -40,7 +40,10 @@ class Unfit:
     """with `several`: the lines of the matches; with `line_range`: the number of lines"""
 
 
-def edit_text(edit: Mapping[str, object], before: bytes | None) -> Edited | Unfit:
+def edit_text(
+    edit: Mapping[str, object],
+    before: bytes | None,
+) -> Edited | Unfit:
     """Applies an edit to a note; `before` is None when there is no note."""
     if "file_text" in edit:
         if before is not None:
@@ -71,13 +74,20 @@ def text_of(raw: bytes) -> str:
     return text.replace("\r\n", "\n")
 
 
-def line_before(text: str, line: int) -> str:
+def line_before(
+    text: str,
+    line: int,
+) -> str:
     """Returns the line after which an insertion at `line` goes; ``""`` for the beginning."""
     lines = text.split("\n")
     return lines[line - 1] if 0 < line <= len(lines) else ""
 
 
-def _replace(before: bytes, old: str, new: str) -> Edited | Unfit:
+def _replace(
+    before: bytes,
+    old: str,
+    new: str,
+) -> Edited | Unfit:
     raw = _decode(before)
     if raw is None:
         return Unfit("not_text")
@@ -94,7 +104,12 @@ def _replace(before: bytes, old: str, new: str) -> Edited | Unfit:
     return Edited(after.encode(), raw.count("\n", 0, start))
 
 
-def _insert(before: bytes, line: int, text: str, follows: str | None) -> Edited | Unfit:
+def _insert(
+    before: bytes,
+    line: int,
+    text: str,
+    follows: str | None,
+) -> Edited | Unfit:
     raw = _decode(before)
     if raw is None:
         return Unfit("not_text")
@@ -119,7 +134,11 @@ def _insert(before: bytes, line: int, text: str, follows: str | None) -> Edited 
     return Edited((head + new_text + eol + tail).encode(), line)
 
 
-def _line_after(lines: list[str], line: int, follows: str) -> int | None:
+def _line_after(
+    lines: list[str],
+    line: int,
+    follows: str,
+) -> int | None:
     """Returns the line after the line `follows`; None when it is gone or not unique.
 
     A person may have moved it since the model read the note.
@@ -147,7 +166,10 @@ def _split_lines(raw: str) -> list[str]:
     return [*complete, last] if last else complete
 
 
-def _with_line_ends_of(before: bytes, text: str) -> str:
+def _with_line_ends_of(
+    before: bytes,
+    text: str,
+) -> str:
     """Returns a text with the line ends of the note that it goes into."""
     eol = line_end(before).decode()
     if eol == "\n":
@@ -155,7 +177,10 @@ def _with_line_ends_of(before: bytes, text: str) -> str:
     return text.replace("\r\n", "\n").replace("\n", eol)
 
 
-def _lines_with(raw: str, old: str) -> tuple[int, ...]:
+def _lines_with(
+    raw: str,
+    old: str,
+) -> tuple[int, ...]:
     """Returns the line of each match, overlapping ones included, counted from 1."""
     lines: list[int] = []
     start = raw.find(old)

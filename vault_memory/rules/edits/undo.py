@@ -72,7 +72,10 @@ class _UndoableOp:
     effects: tuple[Effect, ...]
 
 
-def undo(record: Record, now: bytes) -> Undone:
+def undo(
+    record: Record,
+    now: bytes,
+) -> Undone:
     """Returns the note without the record's changes. Raises NotUndoable when it says too little."""
     # Fault: the undo would bring back what the user forgot.
     if record.redacted:
@@ -111,7 +114,11 @@ def _undoable_ops(record: Record) -> list[_UndoableOp]:
     return undoable
 
 
-def _undo_items(record: Record, undoable: Sequence[_UndoableOp], now: bytes) -> Undone:
+def _undo_items(
+    record: Record,
+    undoable: Sequence[_UndoableOp],
+    now: bytes,
+) -> Undone:
     """Undoes each op by itself."""
     doc = parse(now)
     applied: list[RecordedOp] = []
@@ -133,7 +140,9 @@ def _undo_items(record: Record, undoable: Sequence[_UndoableOp], now: bytes) -> 
 
 
 def _undo_effects(
-    doc: SectionedDoc, undoable_op: _UndoableOp, diff: bytes
+    doc: SectionedDoc,
+    undoable_op: _UndoableOp,
+    diff: bytes,
 ) -> list[ReinsertStep]:
     """Undoes all effects of an op, or none: half an undo could double an item, or lose it."""
     steps: list[ReinsertStep] = []
@@ -146,7 +155,11 @@ def _undo_effects(
     return steps
 
 
-def _undo_effect(doc: SectionedDoc, effect: Effect, diff: bytes) -> ReinsertStep | None:
+def _undo_effect(
+    doc: SectionedDoc,
+    effect: Effect,
+    diff: bytes,
+) -> ReinsertStep | None:
     """Undoes one effect; None when there is nothing to undo, or it does not fit the note."""
     if effect.whole_section:
         if effect.added:
@@ -165,7 +178,10 @@ def _undo_effect(doc: SectionedDoc, effect: Effect, diff: bytes) -> ReinsertStep
     return drop_item(doc, item)
 
 
-def _with_nested(doc: SectionedDoc, effect: Effect) -> NoteItem | None:
+def _with_nested(
+    doc: SectionedDoc,
+    effect: Effect,
+) -> NoteItem | None:
     """Returns the only item with the text that a replacement wrote.
 
     Its nested items do not matter, because a replacement never touches them.
@@ -178,7 +194,10 @@ def _with_nested(doc: SectionedDoc, effect: Effect) -> NoteItem | None:
     return matches[0] if len(matches) == 1 else None
 
 
-def _ops_for_person(doc: SectionedDoc, effect: Effect) -> list[Op]:
+def _ops_for_person(
+    doc: SectionedDoc,
+    effect: Effect,
+) -> list[Op]:
     """Returns ops that a person can approve in place of an undo that was not possible."""
     index = section_named(doc, effect.heading)
     items = [] if index is None else section_items(doc, index)

@@ -91,7 +91,11 @@ class Entities:
                 by_alias.setdefault(folded(alias), entity)
         return cls(by_name, by_alias)
 
-    def resolve(self, name: str, type_: str = "") -> Entity:
+    def resolve(
+        self,
+        name: str,
+        type_: str = "",
+    ) -> Entity:
         """Returns the entity of a name: by name and type, else by alias, else a new entity."""
         key = folded(name.removeprefix("@"))
         for entity in self.by_name.get(key, ()):
@@ -110,7 +114,10 @@ class Entities:
         return names
 
 
-def _types_fit(first: str, second: str) -> bool:
+def _types_fit(
+    first: str,
+    second: str,
+) -> bool:
     """Returns whether two types may be of the same entity; ``other`` fits any type."""
     if not first or first == second:
         return True
@@ -146,7 +153,10 @@ def _entity(facts: list[Fact]) -> Entity:
     )
 
 
-def extract(text: str, entities: Entities | None = None) -> list[Mention]:
+def extract(
+    text: str,
+    entities: Entities | None = None,
+) -> list[Mention]:
     """Returns the mentions in a text, in order; of overlapping ones the surer, then the longer."""
     mentions: list[Mention] = []
     for type_, confidence, pattern in _PATTERNS:
@@ -174,7 +184,10 @@ def _priority(mention: Mention) -> tuple[float, int, int, str, str]:
     return -mention.confidence, -length, mention.start, mention.type, mention.name
 
 
-def _overlap(first: Mention, second: Mention) -> bool:
+def _overlap(
+    first: Mention,
+    second: Mention,
+) -> bool:
     return first.start < second.end and second.start < first.end
 
 
@@ -189,7 +202,10 @@ def _pattern_mentions(
         yield Mention(name, type_, match.start(), match.end(), confidence)
 
 
-def _name_spans(name: str, text: str) -> list[tuple[int, int]]:
+def _name_spans(
+    name: str,
+    text: str,
+) -> list[tuple[int, int]]:
     """Returns the places of a name, as a complete word where its script has words."""
     normal_name = unicodedata.normalize("NFC", name.strip())
     if not normal_name:

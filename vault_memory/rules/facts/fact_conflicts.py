@@ -38,7 +38,9 @@ class FactConflict:
 
 
 def fact_conflicts(
-    facts: Iterable[Fact], day: date, single: frozenset[str]
+    facts: Iterable[Fact],
+    day: date,
+    single: frozenset[str],
 ) -> list[FactConflict]:
     """Returns each contradiction among the facts that hold on a day, or begin later."""
     conflicts: list[FactConflict] = []
@@ -47,7 +49,10 @@ def fact_conflicts(
     return sorted(conflicts, key=_order)
 
 
-def subjects(facts: Iterable[Fact], day: date) -> list[list[Fact]]:
+def subjects(
+    facts: Iterable[Fact],
+    day: date,
+) -> list[list[Fact]]:
     """Groups the facts that have not ended by subject; each fact once."""
     by_id: dict[str, Fact] = {}
     for fact in facts:
@@ -63,7 +68,10 @@ def subjects(facts: Iterable[Fact], day: date) -> list[list[Fact]]:
     return list(groups.values())
 
 
-def overlap(first: Fact, second: Fact) -> bool:
+def overlap(
+    first: Fact,
+    second: Fact,
+) -> bool:
     """Returns whether there is a day on which both hold.
 
     The last day of a fact belongs to the fact that replaced it.
@@ -73,7 +81,10 @@ def overlap(first: Fact, second: Fact) -> bool:
     return second.valid_until is None or begins(first) < second.valid_until
 
 
-def agree(first: str, second: str) -> bool:
+def agree(
+    first: str,
+    second: str,
+) -> bool:
     """Returns whether two values may be the same; one may say more than the other."""
     if same_value(first, second):
         return True
@@ -82,7 +93,8 @@ def agree(first: str, second: str) -> bool:
 
 
 def _conflicts_of_subject(
-    facts: Iterable[Fact], single: frozenset[str]
+    facts: Iterable[Fact],
+    single: frozenset[str],
 ) -> Iterator[FactConflict]:
     by_predicate: dict[str, list[Fact]] = {}
     for fact in facts:
@@ -102,7 +114,10 @@ def _rival_values(facts: Iterable[Fact]) -> Iterator[FactConflict]:
             yield _conflict("value", first, second)
 
 
-def _opposites(facts: Iterable[Fact], others: Iterable[Fact]) -> Iterator[FactConflict]:
+def _opposites(
+    facts: Iterable[Fact],
+    others: Iterable[Fact],
+) -> Iterator[FactConflict]:
     by_object: dict[frozenset[str], list[Fact]] = {}
     for other in others:
         by_object.setdefault(words_of(other.object), []).append(other)
@@ -112,7 +127,11 @@ def _opposites(facts: Iterable[Fact], others: Iterable[Fact]) -> Iterator[FactCo
                 yield _conflict("opposite", fact, other)
 
 
-def _conflict(kind: FactConflictKind, first: Fact, second: Fact) -> FactConflict:
+def _conflict(
+    kind: FactConflictKind,
+    first: Fact,
+    second: Fact,
+) -> FactConflict:
     # Fault: two devices must report a conflict in the same order.
     first, second = sorted((first, second), key=_id)
     return FactConflict(kind, first, second)

@@ -28,7 +28,10 @@ class FoundEntity:
 
 
 def read_entities(
-    answer: str, evidence: Mapping[str, str], *, key: str
+    answer: str,
+    evidence: Mapping[str, str],
+    *,
+    key: str,
 ) -> list[FoundEntity]:
     """Returns the entities of an answer whose names stand in their evidence. Never raises.
 
@@ -43,7 +46,10 @@ def read_entities(
     return [entity for entity in found if entity is not None]
 
 
-def read_verdicts(answer: str, pairs: Iterable[str]) -> frozenset[str]:
+def read_verdicts(
+    answer: str,
+    pairs: Iterable[str],
+) -> frozenset[str]:
     """Returns the ids of the pairs that contradict each other by an answer. Never raises."""
     match = json_in(without_thoughts(answer), ("verdicts",))
     value = match.value.get("verdicts") if match else None
@@ -58,7 +64,11 @@ def read_verdicts(answer: str, pairs: Iterable[str]) -> frozenset[str]:
     )
 
 
-def _read(row: Any, evidence: Mapping[str, str], key: str) -> FoundEntity | None:
+def _read(
+    row: Any,
+    evidence: Mapping[str, str],
+    key: str,
+) -> FoundEntity | None:
     # Fault: a model returns a list of texts in place of objects.
     if not isinstance(row, Mapping):
         return None
@@ -79,7 +89,11 @@ def _read(row: Any, evidence: Mapping[str, str], key: str) -> FoundEntity | None
     )
 
 
-def _aliases(value: Any, name: str, text: str) -> Iterator[str]:
+def _aliases(
+    value: Any,
+    name: str,
+    text: str,
+) -> Iterator[str]:
     for entry in value if isinstance(value, list) else []:
         alias = _name(entry)
         # Fault: an alias that the evidence does not have would merge two entities.
@@ -98,7 +112,10 @@ def _name(value: Any) -> str:
     return name if is_name and len(name) <= LONGEST_NAME else ""
 
 
-def stands_in(name: str, text: str) -> bool:
+def stands_in(
+    name: str,
+    text: str,
+) -> bool:
     """Returns whether a text contains a name letter by letter, as complete words."""
     pattern = re.escape(unicodedata.normalize("NFC", name))
     if not is_run(name):

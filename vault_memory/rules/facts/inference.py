@@ -69,7 +69,8 @@ class Strength:
 
 
 def with_inverse(
-    facts: Iterable[Fact], people: Collection[str] | None = None
+    facts: Iterable[Fact],
+    people: Collection[str] | None = None,
 ) -> list[Fact]:
     """Returns the facts and their inverses, except those that the page states itself.
 
@@ -93,14 +94,20 @@ def with_inverse(
     return stated
 
 
-def _is_invertible(fact: Fact, people: Collection[str]) -> bool:
+def _is_invertible(
+    fact: Fact,
+    people: Collection[str],
+) -> bool:
     """Returns whether the inverse follows: one may know a person, a town or a language."""
     if fact.predicate != "knows":
         return True
     return folded(fact.subject) in people and folded(fact.object) in people
 
 
-def _inverted(fact: Fact, predicate: str) -> Fact:
+def _inverted(
+    fact: Fact,
+    predicate: str,
+) -> Fact:
     return identified(
         replace(
             fact,
@@ -116,7 +123,11 @@ def _triple(fact: Fact) -> _Triple:
     return folded(fact.subject), fact.predicate, folded(fact.object)
 
 
-def strength(count: int, days: int, confidence: float) -> float:
+def strength(
+    count: int,
+    days: int,
+    confidence: float,
+) -> float:
     """Returns the strength after `count` mentions, the latest of them `days` ago."""
     # Fault: a wrong clock puts the last mention into the future.
     recency = 1 / (1 + math.log1p(max(0, days)))
@@ -157,7 +168,11 @@ def strengths(
     return relationships
 
 
-def _relationship(mentions: list[Fact], today: date, together: Together) -> Strength:
+def _relationship(
+    mentions: list[Fact],
+    today: date,
+    together: Together,
+) -> Strength:
     days = [_last_day(fact, today) for fact in mentions]
     if together.newest is not None:
         # Fault: a chunk with a date in the future would count as newer than today.
@@ -171,7 +186,10 @@ def _relationship(mentions: list[Fact], today: date, together: Together) -> Stre
     return Strength(latest.subject, latest.predicate, latest.object, round(value, 6))
 
 
-def _last_day(fact: Fact, today: date) -> date:
+def _last_day(
+    fact: Fact,
+    today: date,
+) -> date:
     """Returns the last day on which a fact held; today for a fact without a day."""
     last = fact.valid_until if fact.struck else None
     return min(last or fact.valid_from or today, today)

@@ -44,7 +44,10 @@ def persons(facts: Iterable[Fact]) -> frozenset[str]:
     return frozenset((likely - others) | stated)
 
 
-def person_called(first_name: str, facts: Iterable[Fact]) -> str:
+def person_called(
+    first_name: str,
+    facts: Iterable[Fact],
+) -> str:
     """Returns the folded name of the only person with this first name, or ``""``.
 
     A first name finds facts, and never merges two entities. `facts` are those about the names

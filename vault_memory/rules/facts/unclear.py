@@ -25,7 +25,10 @@ def unclear_values(facts: Iterable[Fact]) -> dict[str, tuple[str, ...]]:
     return values
 
 
-def shown_line(fact: Fact, values: Mapping[str, tuple[str, ...]]) -> str:
+def shown_line(
+    fact: Fact,
+    values: Mapping[str, tuple[str, ...]],
+) -> str:
     """Returns the line of a fact; an unclear one names the values between which to decide."""
     choice = values.get(fact.id)
     if not choice:

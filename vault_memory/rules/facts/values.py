@@ -17,7 +17,10 @@ _NAMED_MONTH = re.compile(r"[^\W\d_]+")
 _NUMBER = re.compile(r"(?<![\w.,])(?:\d{1,3}(?:,\d{3})+(?:\.\d+)?|\d+\.\d+)(?![.,]?\w)")
 
 
-def same_value(first: str, second: str) -> bool:
+def same_value(
+    first: str,
+    second: str,
+) -> bool:
     """Returns whether two values mean the same; a year includes the days in it."""
     ours, theirs = value_key(first), value_key(second)
     if ours == theirs:
@@ -70,7 +73,11 @@ def _date_with_month_name(text: str) -> str:
 _DATE_WORDS = frozenset("st nd rd th of the de del le la den am г года".split())
 
 
-def _iso(year: str, month: str | None, day: str | None) -> str:
+def _iso(
+    year: str,
+    month: str | None,
+    day: str | None,
+) -> str:
     parts = [year, *(part.zfill(2) for part in (month, day) if part)]
     return "-".join(parts)
 

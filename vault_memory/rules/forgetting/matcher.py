@@ -119,7 +119,11 @@ class TextMatcher:
         words = words_alike(text)
         return sum(_spells_from(index, words, letters) for index in range(len(words)))
 
-    def _may_look_alike(self, text: str, letters: str) -> bool:
+    def _may_look_alike(
+        self,
+        text: str,
+        letters: str,
+    ) -> bool:
         if not text.isascii():
             text = "".join(map(letter_skeleton, text))
         return letters in letters_only(text)
@@ -147,7 +151,12 @@ class TextMatcher:
                     candidates.append((part_start, part_end))
         return candidates
 
-    def is_in_bytes(self, raw: bytes, *, escaped: bool = True) -> bool:
+    def is_in_bytes(
+        self,
+        raw: bytes,
+        *,
+        escaped: bool = True,
+    ) -> bool:
         """Returns whether any bytes contain it: as UTF-8 text, and as escaped JSON."""
         text = raw.decode("utf-8", "replace")
         if self.stands_in(text):
@@ -195,7 +204,10 @@ class TextMatcher:
 
 
 def _overlapping_parts(
-    text: str, start: int, end: int, most_lines: int
+    text: str,
+    start: int,
+    end: int,
+    most_lines: int,
 ) -> Iterator[tuple[int, int]]:
     """Yields parts of a paragraph, so that any `most_lines` lines in a row are together in one part.
 
@@ -212,7 +224,11 @@ def _overlapping_parts(
             return
 
 
-def _spells_from(index: int, words: list[str], letters: str) -> bool:
+def _spells_from(
+    index: int,
+    words: list[str],
+    letters: str,
+) -> bool:
     """Returns whether the words from `index` on, joined, are exactly these letters."""
     joined = ""
     while index < len(words) and len(joined) < len(letters):
@@ -222,7 +238,10 @@ def _spells_from(index: int, words: list[str], letters: str) -> bool:
 
 
 def _spans_of(
-    needle: str, page: str, edges: list[tuple[int, int]], offset: int
+    needle: str,
+    page: str,
+    edges: list[tuple[int, int]],
+    offset: int,
 ) -> Iterator[tuple[int, int]]:
     """Yields the places of `needle` in a folded page, as positions in its source."""
     index = page.find(needle)

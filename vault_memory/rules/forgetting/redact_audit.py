@@ -24,7 +24,10 @@ Hides = Callable[[str], bool]
 """Decides whether a text contains the words to forget"""
 
 
-def redact(record: Record, hides: Hides) -> Record:
+def redact(
+    record: Record,
+    hides: Hides,
+) -> Record:
     """Returns the record without the texts for which `hides` is true; itself when there are none.
 
     When only the diff contains the words, among the lines around the edit, only the diff goes.
@@ -93,19 +96,28 @@ def strings_in(value: object) -> Iterator[str]:
             yield from strings_in(item)
 
 
-def _redact_applied(applied: RecordedOp, hides: Hides) -> RecordedOp:
+def _redact_applied(
+    applied: RecordedOp,
+    hides: Hides,
+) -> RecordedOp:
     if not any(map(hides, _texts_of_applied(applied))):
         return applied
     return RecordedOp({"op": _name(applied.op)}, applied.outcome)
 
 
-def _redact_rejected(rejected: Rejected, hides: Hides) -> Rejected:
+def _redact_rejected(
+    rejected: Rejected,
+    hides: Hides,
+) -> Rejected:
     if not any(map(hides, _texts_of_rejected(rejected))):
         return rejected
     return Rejected({"op": _name(rejected.op)}, rejected.reason)
 
 
-def _redact_proposal(proposal: Proposal, hides: Hides) -> Proposal:
+def _redact_proposal(
+    proposal: Proposal,
+    hides: Hides,
+) -> Proposal:
     if not any(map(hides, _texts_of_proposal(proposal))):
         return proposal
     return replace(

@@ -89,7 +89,11 @@ def _visible_letters(text: str) -> tuple[list[str], Edges]:
 
 
 def _add_letters(
-    text: str, position: int, end: int, letters: list[str], edges: Edges
+    text: str,
+    position: int,
+    end: int,
+    letters: list[str],
+    edges: Edges,
 ) -> None:
     """Appends the folded letters of `text[position:end]`, an accent with its letter."""
     while position < end:

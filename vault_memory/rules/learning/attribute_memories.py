@@ -11,7 +11,10 @@ MOST_OTHER_WORDS = 1
 """Content words beside those of the fact, such as the verb"""
 
 
-def fact_beside(memory: Memory, facts: Iterable[FoundFact]) -> FoundFact | None:
+def fact_beside(
+    memory: Memory,
+    facts: Iterable[FoundFact],
+) -> FoundFact | None:
     """Returns a fact of the same turn that says what the memory says."""
     if memory.type not in ATTRIBUTES:
         return None
@@ -22,7 +25,10 @@ def fact_beside(memory: Memory, facts: Iterable[FoundFact]) -> FoundFact | None:
     return None
 
 
-def _says_no_more(text: str, fact: FoundFact) -> bool:
+def _says_no_more(
+    text: str,
+    fact: FoundFact,
+) -> bool:
     text_words = words(text)
     content_words = set(text_words) - stop_words(text_words)
     fact_words = {*words(fact.subject), *words(fact.object)}

@@ -101,7 +101,10 @@ _TOKEN = re.compile(r"[^\W\d_][\w'’-]*")
 _SPEAKER = re.compile(r"\*\*([^*]+)\*\*:")
 
 
-def are_rivals(first: str, second: str) -> bool:
+def are_rivals(
+    first: str,
+    second: str,
+) -> bool:
     """Returns whether two similar texts are two statements. The order does not matter."""
     if _polarity(first) != _polarity(second):
         return True
@@ -145,7 +148,9 @@ def _counted(distinctions: Iterable[Distinction]) -> Iterator[Distinction]:
 
 
 def _lacked_by(
-    text: str, own: Iterable[Distinction], others: Iterable[Distinction]
+    text: str,
+    own: Iterable[Distinction],
+    others: Iterable[Distinction],
 ) -> bool:
     """Returns whether a text lacks one of another text's distinctions."""
     missing = set(others).difference(own)
@@ -158,7 +163,8 @@ def _lacked_by(
 
 
 def _order(
-    own: Iterable[Distinction], others: Iterable[Distinction]
+    own: Iterable[Distinction],
+    others: Iterable[Distinction],
 ) -> list[Distinction]:
     """Returns the distinctions that both texts have, in the order of the first."""
     common = set(others)
@@ -223,7 +229,10 @@ def _polarity(text: str) -> tuple[int, frozenset[str]]:
     return negations, frozenset(signed_words)
 
 
-def _replaces_letters(first: str, second: str) -> bool:
+def _replaces_letters(
+    first: str,
+    second: str,
+) -> bool:
     """Returns whether the texts differ by a replaced word of a script without capital letters.
 
     Such a word may be a name. A word that was only added says more of the same.

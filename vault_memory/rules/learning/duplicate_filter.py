@@ -134,7 +134,12 @@ class DuplicateFilter:
         self._index.add(line.text)
         self._entries.append(line)
 
-    def _join(self, line: NewLine, earlier: NewLine, twin: Twin) -> None:
+    def _join(
+        self,
+        line: NewLine,
+        earlier: NewLine,
+        twin: Twin,
+    ) -> None:
         """Keeps the longer one of two new lines that say the same."""
         if not twin.replaces:
             self._skips.append(_Skip(line.text, line.turn, earlier))
@@ -144,7 +149,12 @@ class DuplicateFilter:
         earlier.turn = line.turn
         self._enter(earlier)
 
-    def _meet(self, line: NewLine, item: ExistingItem, twin: Twin) -> None:
+    def _meet(
+        self,
+        line: NewLine,
+        item: ExistingItem,
+        twin: Twin,
+    ) -> None:
         """Keeps an item, or replaces it when the line says more and the item is the bot's."""
         # Fault: a person's own line must not be replaced by that of the bot.
         if not twin.replaces or not self._is_replaceable(item):
@@ -155,7 +165,12 @@ class DuplicateFilter:
         self._write(line)
         self._skips.append(_Skip(item.text, parse_item(item.text).ref, line))
 
-    def _was_written(self, line: NewLine, item: ExistingItem, twin: Twin) -> bool:
+    def _was_written(
+        self,
+        line: NewLine,
+        item: ExistingItem,
+        twin: Twin,
+    ) -> bool:
         """Returns whether the item is this line, which the cycle wrote before it was killed."""
         # Fault: another turn says the same. Its line is a duplicate.
         if twin.relation != "same" or parse_item(item.text).ref != line.turn:

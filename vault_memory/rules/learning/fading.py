@@ -104,7 +104,10 @@ def state(
     return "archived" if left < settings.archived or is_long_stale else "stale"
 
 
-def age(vitality: Vitality, today: date) -> int:
+def age(
+    vitality: Vitality,
+    today: date,
+) -> int:
     """Returns the days since an item was last learned, supported or read; at least 0."""
     return max(0, (today - vitality.last).days)
 
@@ -143,7 +146,10 @@ def stale_before(
         return date.min
 
 
-def purged_on(vitality: Vitality, settings: LifecycleSettings) -> date | None:
+def purged_on(
+    vitality: Vitality,
+    settings: LifecycleSettings,
+) -> date | None:
     """Returns the first day on which an item may go to the trash; None: never."""
     if not settings.purge_days:
         return None

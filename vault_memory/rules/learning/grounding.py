@@ -173,7 +173,10 @@ def grounded(
     )
 
 
-def _said_episodes(extraction: Extraction, turns: OwnTurns) -> Iterator[Memory]:
+def _said_episodes(
+    extraction: Extraction,
+    turns: OwnTurns,
+) -> Iterator[Memory]:
     """Yields the sentences about conversations that an own turn says; others are dropped."""
     for episode in extraction.episodes:
         citation = turns.citation(episode.text, episode.evidence)

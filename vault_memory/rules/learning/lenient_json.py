@@ -191,7 +191,10 @@ def bare_id(turn: object) -> str:
     return str(turn).strip(" \t\n[]()`\"'").removeprefix("ref:").strip()
 
 
-def without_citations(text: str, ids: Iterable[str]) -> str:
+def without_citations(
+    text: str,
+    ids: Iterable[str],
+) -> str:
     """Returns the text without the ids that it cites."""
     for turn_id in filter(None, ids):
         # Fault: an id may have letters that mean something in a pattern.

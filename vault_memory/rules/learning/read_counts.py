@@ -40,7 +40,10 @@ def counts_in(records: Iterable[Record]) -> Counts:
     return counts
 
 
-def merged(first: Counts, second: Counts) -> Counts:
+def merged(
+    first: Counts,
+    second: Counts,
+) -> Counts:
     """Returns the counts of both: of each device the maximum."""
     counts = {key: dict(devices) for key, devices in first.items()}
     for key, devices in second.items():
@@ -96,5 +99,8 @@ def as_record(
     return {"ts": moment, "device": device, "reads": reads}
 
 
-def _later(first: ReadCount, second: ReadCount) -> ReadCount:
+def _later(
+    first: ReadCount,
+    second: ReadCount,
+) -> ReadCount:
     return ReadCount(max(first.days, second.days), max(first.last, second.last))

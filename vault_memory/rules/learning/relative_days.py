@@ -102,7 +102,11 @@ def _month(day: date, step: int) -> str:
     return f"{date(year, month + 1, 1):%Y-%m}"
 
 
-def _period(day: date, unit: str, step: int) -> str:
+def _period(
+    day: date,
+    unit: str,
+    step: int,
+) -> str:
     """Returns the week, weekend, month or year that is `step` from that of the day."""
     monday = day + timedelta(days=7 * step - day.weekday())
     match unit:
@@ -115,7 +119,11 @@ def _period(day: date, unit: str, step: int) -> str:
     return f"{date(day.year + step, 1, 1):%Y}"
 
 
-def _moved(day: date, unit: str, count: int) -> str:
+def _moved(
+    day: date,
+    unit: str,
+    count: int,
+) -> str:
     """Returns the day so many days or weeks away, or the month or year."""
     match unit:
         case "day":
@@ -127,7 +135,12 @@ def _moved(day: date, unit: str, count: int) -> str:
     return f"{date(day.year + count, 1, 1):%Y}"
 
 
-def _season_year(day: date, language: str, season: str, step: int) -> int | None:
+def _season_year(
+    day: date,
+    language: str,
+    season: str,
+    step: int,
+) -> int | None:
     """Returns the year of the next (1), last (-1) or this (0) season."""
     numbers = enumerate(_SEASONS[language].split())
     first_month = next(
@@ -210,7 +223,12 @@ class _Language:
                 lambda match, day: _period(day, self._unit(match["unit"]), step),
             )
 
-    def _weekday(self, match: re.Match[str], day: date, step: int) -> str | None:
+    def _weekday(
+        self,
+        match: re.Match[str],
+        day: date,
+        step: int,
+    ) -> str | None:
         weekday = _weekday(self.code, match["weekday"])
         monday = day - timedelta(days=day.weekday())
         if self.code == "zh":
@@ -223,7 +241,12 @@ class _Language:
             return None
         return f"{coming}"
 
-    def _season(self, match: re.Match[str], day: date, step: int) -> str | None:
+    def _season(
+        self,
+        match: re.Match[str],
+        day: date,
+        step: int,
+    ) -> str | None:
         season = match["season"]
         year = _season_year(day, self.code, season, step)
         return None if year is None else f"{season} {year}"

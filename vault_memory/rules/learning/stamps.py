@@ -103,7 +103,12 @@ class _StampReader:
             self._fact_ids = {(fact.subject, fact.text): fact.id for fact in facts}
         self._written: dict[str, str] | None = None
 
-    def stamp(self, item: NoteItem, first: int, last: int) -> ItemStamp:
+    def stamp(
+        self,
+        item: NoteItem,
+        first: int,
+        last: int,
+    ) -> ItemStamp:
         """Returns the stamp of an item on these lines."""
         fields = parse_item(item.text)
         key = content_key(self._place.scope, item.text)
@@ -130,7 +135,11 @@ class _StampReader:
             return ALWAYS
         return IF_FACTS_FADE if self._place.kind == fading.FACTS else NEVER
 
-    def _learned(self, item: NoteItem, own_day: date | None) -> str:
+    def _learned(
+        self,
+        item: NoteItem,
+        own_day: date | None,
+    ) -> str:
         """Returns the day of an item: its own, that of its note, or that of its record."""
         day = own_day or self._place.date
         if day is not None:

@@ -72,7 +72,12 @@ class Twin:
 class TwinIndex:
     """Items of one scope; finds the twin of a new text without comparing it with each item."""
 
-    def __init__(self, texts: Iterable[str] = (), *, jaccard: float = JACCARD) -> None:
+    def __init__(
+        self,
+        texts: Iterable[str] = (),
+        *,
+        jaccard: float = JACCARD,
+    ) -> None:
         self._jaccard = jaccard
         self._items = [compared(text) for text in texts]
         self._frequency = Counter(word for item in self._items for word in item.words)
@@ -92,7 +97,9 @@ class TwinIndex:
         return len(self._items) - 1
 
     def find(
-        self, text: str, cosines: Mapping[int, float] | None = None
+        self,
+        text: str,
+        cosines: Mapping[int, float] | None = None,
     ) -> Twin | None:
         """Returns the best twin of a text; the first item wins among equal ones.
 
@@ -109,7 +116,11 @@ class TwinIndex:
                 best = twin
         return best
 
-    def _enter(self, position: int, item: Compared) -> None:
+    def _enter(
+        self,
+        position: int,
+        item: Compared,
+    ) -> None:
         self._by_bare[item.bare].append(position)
         for word in self._rarest(item.words):
             self._by_rare_word[word].append(position)
@@ -132,7 +143,12 @@ class TwinIndex:
         return by_rarity[: count - common + 1]
 
 
-def twin(new: str, items: Iterable[str], *, jaccard: float = JACCARD) -> Twin | None:
+def twin(
+    new: str,
+    items: Iterable[str],
+    *,
+    jaccard: float = JACCARD,
+) -> Twin | None:
     """Returns the best twin of a text among a few items of the same scope."""
     return TwinIndex(items, jaccard=jaccard).find(new)
 
@@ -157,7 +173,11 @@ def is_lost(text: str) -> bool:
     return "conf:" in text and parse_item(text).conf <= LOST
 
 
-def may_have_twin(new: Compared, note: str, jaccard: float = JACCARD) -> bool:
+def may_have_twin(
+    new: Compared,
+    note: str,
+    jaccard: float = JACCARD,
+) -> bool:
     """Returns whether a note has enough words of a text for an item that says the same."""
     if not new.words:
         return True
@@ -193,7 +213,10 @@ def relation_of(
 
 
 def _similarity(
-    new: Compared, item: Compared, jaccard: float, cosine: float | None
+    new: Compared,
+    item: Compared,
+    jaccard: float,
+    cosine: float | None,
 ) -> Relation | None:
     """Returns how alike two texts are, whatever distinguishes them."""
     if new.bare == item.bare:
@@ -210,7 +233,10 @@ def _similarity(
     return "larger" if common >= MOST_WORDS * len(item.words) else None
 
 
-def _has_ended(item: Compared, new: Compared) -> bool:
+def _has_ended(
+    item: Compared,
+    new: Compared,
+) -> bool:
     """Returns whether an item's validity ended before the day of another one."""
     return bool(item.until and new.day and item.until < new.day)
 

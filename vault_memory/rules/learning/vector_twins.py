@@ -22,7 +22,11 @@ Embed = Callable[[Sequence[str]], Sequence[bytes]]
 class VectorTwins:
     """Embeds a line and the items that share its rarer words."""
 
-    def __init__(self, texts: Sequence[str], embed: Embed) -> None:
+    def __init__(
+        self,
+        texts: Sequence[str],
+        embed: Embed,
+    ) -> None:
         self._statements = [compared(text).statement for text in texts]
         self._embed = embed
         self._vectors: dict[str, array[float]] = {}
@@ -74,5 +78,8 @@ class VectorTwins:
         return True
 
 
-def _dot(first: "array[float]", second: "array[float]") -> float:
+def _dot(
+    first: "array[float]",
+    second: "array[float]",
+) -> float:
     return sum(map(float.__mul__, first, second))

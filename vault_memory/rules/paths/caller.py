@@ -68,12 +68,20 @@ class Caller(_CallerFields):
         open_ = self.scopes(layout)
         return open_ if READ_BY_ALL in open_ else (*open_, READ_BY_ALL)
 
-    def may_read(self, path: str, layout: Layout) -> bool:
+    def may_read(
+        self,
+        path: str,
+        layout: Layout,
+    ) -> bool:
         """Returns whether a note is in a readable scope and indexed (not INBOX, not the audit)."""
         place = layout.place(path)
         return place is not None and place.indexed and place.scope in self.reads(layout)
 
-    def shown(self, found: Mapping[str, Any], layout: Layout) -> dict[str, Any]:
+    def shown(
+        self,
+        found: Mapping[str, Any],
+        layout: Layout,
+    ) -> dict[str, Any]:
         """Returns an answer without names of stale notes that the caller may not read."""
         freshness = found["freshness"]
         stale = freshness["stale_files"]

@@ -65,7 +65,10 @@ def conflict_copy(name: str) -> str | None:
     return copy_name.original if copy_name else None
 
 
-def copy_of(name: str, beside: Container[str] = ()) -> CopyName | None:
+def copy_of(
+    name: str,
+    beside: Container[str] = (),
+) -> CopyName | None:
     """Returns the contents of a copy's name, or None for any other name.
 
     A name that differs from another only by a number is a copy when the other is in `beside`.
@@ -89,7 +92,8 @@ def copy_of(name: str, beside: Container[str] = ()) -> CopyName | None:
 
 
 def named_copies(
-    paths: Iterable[str], is_known: Callable[[str], object]
+    paths: Iterable[str],
+    is_known: Callable[[str], object],
 ) -> Iterator[tuple[str, CopyName]]:
     """Yields the conflict copies among these paths whose originals satisfy `is_known`."""
     for path in paths:
@@ -98,7 +102,10 @@ def named_copies(
             yield path, name
 
 
-def original_path(path: str, name: CopyName) -> str:
+def original_path(
+    path: str,
+    name: CopyName,
+) -> str:
     """Returns the path of the original of a copy."""
     folder, slash, _ = path.rpartition("/")
     return folder + slash + name.original
@@ -145,7 +152,11 @@ def _opening_bracket(stem: str) -> int:
     return -1
 
 
-def _guess(stem: str, extension: str, beside: Container[str]) -> CopyName | None:
+def _guess(
+    stem: str,
+    extension: str,
+    beside: Container[str],
+) -> CopyName | None:
     """Returns a copy that only a number marks, as Drive and iCloud write it."""
     counted = re.fullmatch(_COUNTED, stem)
     if counted is None or counted[1].startswith("."):

@@ -49,7 +49,10 @@ _BESIDE = (("FACTS.md", "facts"), ("INBOX.md", "inbox"))
 _CONFIG = "Users/{user}/{bot}/config/"
 
 
-def _notes(folder: str, scope: str) -> list[Pattern]:
+def _notes(
+    folder: str,
+    scope: str,
+) -> list[Pattern]:
     return [
         Pattern(f"{folder}/{{date}}.md", "dated", scope),
         Pattern(f"{folder}/reflections/{{week}}.md", "reflection", scope),
@@ -58,11 +61,17 @@ def _notes(folder: str, scope: str) -> list[Pattern]:
     ]
 
 
-def _episodes(folder: str, scope: str) -> Pattern:
+def _episodes(
+    folder: str,
+    scope: str,
+) -> Pattern:
     return Pattern(f"{folder}/sessions/{{date}}.md", "episode", scope)
 
 
-def _ledgers(folder: str, scope: str) -> Pattern:
+def _ledgers(
+    folder: str,
+    scope: str,
+) -> Pattern:
     return Pattern(f"{folder}learning/{{name}}.jsonl", "ledger", scope)
 
 
@@ -267,7 +276,11 @@ class Layout:
                 return place
         return self._place_of_audit(path) if path.endswith(".jsonl") else None
 
-    def _candidate_rules(self, folder: str, name: str) -> list[_Rule]:
+    def _candidate_rules(
+        self,
+        folder: str,
+        name: str,
+    ) -> list[_Rule]:
         return (
             self._rules.get((folder, name))
             or self._rules.get((folder, ""))
@@ -275,7 +288,10 @@ class Layout:
         )
 
     def _place_of_match(
-        self, rule: _Rule, match: "re.Match[str]", name: str
+        self,
+        rule: _Rule,
+        match: "re.Match[str]",
+        name: str,
     ) -> Place | None:
         if ignored(name):
             return None
@@ -291,7 +307,11 @@ class Layout:
             title = name[: name.rfind(".")]
         return Place(rule.kind, self._scope(rule, match), day, title, rule.indexed)
 
-    def _scope(self, rule: _Rule, match: "re.Match[str]") -> str:
+    def _scope(
+        self,
+        rule: _Rule,
+        match: "re.Match[str]",
+    ) -> str:
         if not rule.capture:
             return rule.prefix
         # A workspace has no folder of its user: the configuration names them.
@@ -332,7 +352,10 @@ def _by_folder_and_name(
 _DAYS = frozenset({"date", "week"})
 
 
-def _day(match: "re.Match[str]", captures: frozenset[str]) -> date | None:
+def _day(
+    match: "re.Match[str]",
+    captures: frozenset[str],
+) -> date | None:
     try:
         if "date" in captures:
             return date.fromisoformat(match["date"])

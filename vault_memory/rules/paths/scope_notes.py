@@ -52,7 +52,11 @@ class Places:
         return f"{self.reflections}{year}-W{week:02}.md"
 
 
-def places_of(scope: str, paths: Iterable[str], layout: Layout) -> Places:
+def places_of(
+    scope: str,
+    paths: Iterable[str],
+    layout: Layout,
+) -> Places:
     """Returns the notes of a scope; missing notes get a path beside the existing ones."""
     kind, _, name = scope.partition(":")
     paths = list(paths)
@@ -82,12 +86,18 @@ def places_of(scope: str, paths: Iterable[str], layout: Layout) -> Places:
     return _with_dates(_places_of_person(scope, name, folder), own)
 
 
-def _placed(paths: Iterable[str], layout: Layout) -> list[Placed]:
+def _placed(
+    paths: Iterable[str],
+    layout: Layout,
+) -> list[Placed]:
     candidates = ((layout.place(path), path) for path in paths)
     return [(place, path) for place, path in candidates if place is not None]
 
 
-def _places_of_channel(scope: str, name: str) -> Places:
+def _places_of_channel(
+    scope: str,
+    name: str,
+) -> Places:
     folder = f"Channels/{name}/"
     return Places(
         scope=scope,
@@ -99,7 +109,11 @@ def _places_of_channel(scope: str, name: str) -> Places:
     )
 
 
-def _places_of_group(scope: str, name: str, profile: str | None) -> Places:
+def _places_of_group(
+    scope: str,
+    name: str,
+    profile: str | None,
+) -> Places:
     folder = "" if name == "main" else f"groups/{name}/"
     return Places(
         scope=scope,
@@ -122,7 +136,11 @@ def _places_of_workspace(scope: str) -> Places:
     )
 
 
-def _places_of_person(scope: str, name: str, folder: str) -> Places:
+def _places_of_person(
+    scope: str,
+    name: str,
+    folder: str,
+) -> Places:
     notes = f"Users/{name}/memories/"
     return Places(
         scope=scope,
@@ -134,7 +152,10 @@ def _places_of_person(scope: str, name: str, folder: str) -> Places:
     )
 
 
-def scopes_in(paths: Iterable[str], layout: Layout) -> list[str]:
+def scopes_in(
+    paths: Iterable[str],
+    layout: Layout,
+) -> list[str]:
     """Returns the scopes that learn: all persons, and channels with a transcript."""
     scopes: set[str] = set()
     for place, _ in _placed(paths, layout):
@@ -149,7 +170,10 @@ def scopes_in(paths: Iterable[str], layout: Layout) -> list[str]:
     return sorted(scopes)
 
 
-def _bot(placed: Sequence[Placed], layout: Layout) -> str:
+def _bot(
+    placed: Sequence[Placed],
+    layout: Layout,
+) -> str:
     """Returns the bot for a new folder of a person: the configured one, or that of others."""
     if layout.bot:
         return layout.bot
@@ -159,7 +183,10 @@ def _bot(placed: Sequence[Placed], layout: Layout) -> str:
     return "bot"
 
 
-def _with_dates(places: Places, placed: Sequence[Placed]) -> Places:
+def _with_dates(
+    places: Places,
+    placed: Sequence[Placed],
+) -> Places:
     """Returns places with the existing dated notes and transcripts."""
     return replace(
         places,
@@ -170,7 +197,10 @@ def _with_dates(places: Places, placed: Sequence[Placed]) -> Places:
     )
 
 
-def _dated(placed: Iterable[Placed], kind: str) -> tuple[tuple[date, str], ...]:
+def _dated(
+    placed: Iterable[Placed],
+    kind: str,
+) -> tuple[tuple[date, str], ...]:
     dated = [
         (place.date, path)
         for place, path in placed

@@ -55,7 +55,12 @@ def fingerprint(chunk: str) -> str:
 
 
 def copy_key(
-    chunk: str, *, scope: str, kind: str, heading: str, day: str | None
+    chunk: str,
+    *,
+    scope: str,
+    kind: str,
+    heading: str,
+    day: str | None,
 ) -> CopyKey:
     """Returns the key of a chunk at its place."""
     plain = without_speaker(chunk)

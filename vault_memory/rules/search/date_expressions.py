@@ -62,7 +62,11 @@ class Days(NamedTuple):
         return Days(_shift(self.first, -BEFORE), _shift(self.last, AFTER))
 
 
-def named(query: str, *, now: datetime) -> tuple[Days, ...]:
+def named(
+    query: str,
+    *,
+    now: datetime,
+) -> tuple[Days, ...]:
     """Returns the ranges of days that a query names; `now` is the time of the query."""
     today = now.date()
     text = query[-4000:].casefold()
@@ -75,7 +79,10 @@ def named(query: str, *, now: datetime) -> tuple[Days, ...]:
     return tuple(dict.fromkeys(ranges))
 
 
-def _shift(day: date, by: timedelta) -> date:
+def _shift(
+    day: date,
+    by: timedelta,
+) -> date:
     try:
         return day + by
     except OverflowError:
@@ -127,7 +134,10 @@ def _months() -> dict[str, int]:
     }
 
 
-def _dates_in_words(tokens: list[str], today: date) -> Iterator[Days]:
+def _dates_in_words(
+    tokens: list[str],
+    today: date,
+) -> Iterator[Days]:
     """Yields months with the day or year beside them, and years alone."""
     years_of_months: set[int] = set()
     months = _months()
@@ -148,7 +158,10 @@ def _dates_in_words(tokens: list[str], today: date) -> Iterator[Days]:
             yield from _range(int(token))
 
 
-def _is_month(tokens: list[str], index: int) -> bool:
+def _is_month(
+    tokens: list[str],
+    index: int,
+) -> bool:
     """Returns whether a name of a month without a number is meant as a month."""
     # "may" and "march" are mostly verbs, but not in "in may".
     if tokens[index] not in _UNSURE:
@@ -187,13 +200,20 @@ def _is_day(token: str) -> bool:
     return len(token) <= 2 and 1 <= int(token) <= 31
 
 
-def _latest_year(today: date, month: int, day: int | None) -> int:
+def _latest_year(
+    today: date,
+    month: int,
+    day: int | None,
+) -> int:
     """Returns the year in which that month or day last began."""
     has_begun = (month, day or 1) <= (today.month, today.day)
     return today.year if has_begun else today.year - 1
 
 
-def _relative_days(text: str, today: date) -> Iterator[Days]:
+def _relative_days(
+    text: str,
+    today: date,
+) -> Iterator[Days]:
     words = text.replace("'", " ").split()
     tokens = [word.strip('.,;:!?¿¡()"') for word in words]
     if not _near_now().isdisjoint(tokens):
@@ -221,7 +241,11 @@ def _near_now() -> frozenset[str]:
     )
 
 
-def _adjacent_range(word: str, next_word: str, today: date) -> Iterator[Days]:
+def _adjacent_range(
+    word: str,
+    next_word: str,
+    today: date,
+) -> Iterator[Days]:
     """Yields the range of "last week", "this month" or "next year", in either order of words."""
     for first, second in ((word, next_word), (next_word, word)):
         step = _step(first)

@@ -27,7 +27,10 @@ class QueryFeatures(NamedTuple):
     """its words without stop-words"""
 
 
-def asked(query: str, days: Iterable[Days]) -> QueryFeatures:
+def asked(
+    query: str,
+    days: Iterable[Days],
+) -> QueryFeatures:
     """Returns the features of a query; `days` are the days that it names."""
     ranges = [day_range.near() for day_range in days]
     return QueryFeatures(
@@ -42,14 +45,20 @@ def asked(query: str, days: Iterable[Days]) -> QueryFeatures:
     )
 
 
-def is_near(date: str | None, days: Iterable[tuple[str, str]]) -> bool:
+def is_near(
+    date: str | None,
+    days: Iterable[tuple[str, str]],
+) -> bool:
     """Returns whether a day (ISO 8601) is in one of these ranges."""
     if date is None:
         return False
     return any(first <= date <= last for first, last in days)
 
 
-def names_speaker(who: str, names: frozenset[str]) -> bool:
+def names_speaker(
+    who: str,
+    names: frozenset[str],
+) -> bool:
     """Returns whether the query has a word of the speaker's name."""
     words = (word for word in tokens.words(who) if len(word) > 1)
     return not names.isdisjoint(words)
@@ -93,7 +102,10 @@ def _asking_share(text: str) -> float:
     return statements.asking_part(_spoken(text))
 
 
-def _similarity(text: str, query: QueryFeatures) -> float:
+def _similarity(
+    text: str,
+    query: QueryFeatures,
+) -> float:
     """Returns how far a question repeats the query, from 0 to 1.
 
     1 when one of them has no new word, 0 when half of the words of each are new.
@@ -105,7 +117,10 @@ def _similarity(text: str, query: QueryFeatures) -> float:
     return max(0.0, 2 * max(text_share, query_share) - 1)
 
 
-def _share_in(terms: frozenset[str], words: frozenset[str]) -> float:
+def _share_in(
+    terms: frozenset[str],
+    words: frozenset[str],
+) -> float:
     """Returns the share of terms that are among these words."""
     if not terms:
         return 0.0
@@ -123,7 +138,10 @@ def _terms_in(text: str) -> frozenset[str]:
 
 
 @lru_cache(CACHED_TEXTS)
-def _empty_share(text: str, who: str) -> float:
+def _empty_share(
+    text: str,
+    who: str,
+) -> float:
     """Returns the share of a text that answers nothing."""
     return statements.empty_part(_spoken(text), who)
 
@@ -143,7 +161,10 @@ def _without_block_id(text: str) -> str:
 
 
 @cache
-def _asking(source: str, plain: bool) -> re.Pattern[str]:
+def _asking(
+    source: str,
+    plain: bool,
+) -> re.Pattern[str]:
     """Returns a pattern for complete words, or for any place in scripts without spaces.
 
     `plain`: for a text in ASCII.
@@ -185,7 +206,10 @@ def asks_how_many(query: str) -> bool:
     return _asks_for(stopwords.HOW_MANY, query)
 
 
-def _asks_for(source: str, query: str) -> bool:
+def _asks_for(
+    source: str,
+    query: str,
+) -> bool:
     pattern = _asking(source, query.isascii())
     return pattern.search(query[-2000:].casefold()) is not None
 

@@ -57,7 +57,10 @@ BEFORE_FIRST = 2
 """Leaves room for the two places before the first chunk of a note"""
 
 
-def place(note: int, ordinal: int) -> int:
+def place(
+    note: int,
+    ordinal: int,
+) -> int:
     """Returns the place of a chunk: a number for its note and ordinal; the next chunk has the next."""
     return note * ORDINALS + ordinal + BEFORE_FIRST
 
@@ -159,7 +162,10 @@ def _with_neighbours(by_word: Sequence[Mapping[int, float]]) -> dict[int, float]
     return text
 
 
-def _subtract_repetitions(text: dict[int, float], scores: Mapping[int, float]) -> None:
+def _subtract_repetitions(
+    text: dict[int, float],
+    scores: Mapping[int, float],
+) -> None:
     """Subtracts most of a neighbour's score for a word that the chunk has itself."""
     steps = ((1, BESIDE - BESIDE * AGAIN), (2, FAR - FAR * AGAIN))
     for place in sorted(scores):
@@ -171,7 +177,10 @@ def _subtract_repetitions(text: dict[int, float], scores: Mapping[int, float]) -
                 text[neighbour] -= score * share
 
 
-def _divided(values: dict[int, float], divisor: float) -> dict[int, float]:
+def _divided(
+    values: dict[int, float],
+    divisor: float,
+) -> dict[int, float]:
     if not divisor:
         return values
     return {key: value / divisor for key, value in values.items()}
@@ -198,7 +207,10 @@ def fused(
     }
 
 
-def weigh(terms: TextTerms, weights: Weights) -> float:
+def weigh(
+    terms: TextTerms,
+    weights: Weights,
+) -> float:
     """Returns the weighted sum of the scores by words."""
     return weights.text * terms[0] + weights.note * terms[1] + weights.best * terms[2]
 
@@ -211,7 +223,10 @@ def scaled(values: Sequence[float]) -> Callable[[float], float]:
     return lambda value: max(LOWEST, (value - middle) / span)
 
 
-def span_of(middle: float, highest: float) -> float:
+def span_of(
+    middle: float,
+    highest: float,
+) -> float:
     """Returns the difference of cosines that becomes 1 on the scale."""
     return max(highest - middle, LEAST_SPAN)
 
@@ -230,7 +245,10 @@ def length_term(letters: int) -> float:
     return math.log1p(letters / 5.5)
 
 
-def means_beside(places: Sequence[int], values: Sequence[float]) -> list[float]:
+def means_beside(
+    places: Sequence[int],
+    values: Sequence[float],
+) -> list[float]:
     """Returns for each place the mean of its value and its neighbours', which count half.
 
     `places` are in ascending order.

@@ -67,7 +67,10 @@ def clean(text: str) -> str:
     return text.replace("\x00", " ")
 
 
-def shortened(text: str, most: int) -> str:
+def shortened(
+    text: str,
+    most: int,
+) -> str:
     """Returns at most `most` letters of a text; a cut text ends with a complete word and ``…``."""
     if len(text) <= most:
         return text
@@ -124,7 +127,10 @@ def sentences(query: str) -> list[str]:
     return searched or questions[-MOST_SENTENCES:] or all_sentences[-2:]
 
 
-def _last_with_content(candidates: list[str], most: int) -> list[str]:
+def _last_with_content(
+    candidates: list[str],
+    most: int,
+) -> list[str]:
     """Returns the last sentences that have another word than stop-words."""
     last: list[str] = []
     for sentence in reversed(candidates):
@@ -172,7 +178,10 @@ def without_last_letters(tokens: list[str]) -> list[str]:
     ]
 
 
-def _ends_pair(previous: str, token: str) -> bool:
+def _ends_pair(
+    previous: str,
+    token: str,
+) -> bool:
     """Returns whether a token is the last letter of a run, and the pair before it ends so."""
     if len(token) != 1 or len(previous) != 2:
         return False

@@ -36,7 +36,11 @@ T = TypeVar("T")
 class Attempt(Protocol):
     """Runs a step of an action and records its error; returns None when the step failed."""
 
-    def __call__(self, action: Action, work: Callable[[], T]) -> T | None: ...
+    def __call__(
+        self,
+        action: Action,
+        work: Callable[[], T],
+    ) -> T | None: ...
 
 
 class BulkUploads:
@@ -46,7 +50,9 @@ class BulkUploads:
         self._session = session
 
     def batches(
-        self, ready: Sequence[tuple[Upload, Note]], now: datetime
+        self,
+        ready: Sequence[tuple[Upload, Note]],
+        now: datetime,
     ) -> Iterator[Batch]:
         """Yield the notes of one request after another, as long as the server takes bulk uploads."""
         session = self._session
@@ -58,7 +64,12 @@ class BulkUploads:
             yield new_notes[:count]
             new_notes = new_notes[count:]
 
-    def send(self, batch: Batch, attempt: Attempt, now: datetime) -> Answers:
+    def send(
+        self,
+        batch: Batch,
+        attempt: Attempt,
+        now: datetime,
+    ) -> Answers:
         """Upload a batch. A path that the answers lack was not stored."""
         files = [(action.path, note.raw) for action, note in batch]
         try:
@@ -133,7 +144,11 @@ def _all_unknown(batch: Batch) -> Answers:
     return {action.path: None for action, _ in batch}
 
 
-def _record_unknown(batch: Batch, reason: str, attempt: Attempt) -> None:
+def _record_unknown(
+    batch: Batch,
+    reason: str,
+    attempt: Attempt,
+) -> None:
     for action, _ in batch:
         error = OutcomeUnknown(action.path, reason)
         attempt(action, partial(_fail, error))

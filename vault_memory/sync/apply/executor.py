@@ -70,7 +70,10 @@ class LocalFolderNotEmpty(Exception):
     """A folder stays, since it contains files that are not synced."""
 
 
-def no_progress(completed: int, total: int) -> None:
+def no_progress(
+    completed: int,
+    total: int,
+) -> None:
     """Ignores the progress."""
 
 
@@ -147,7 +150,12 @@ class Executor:
             group = uploads[start : start + TOGETHER]
             self._uploads.upload(group, attempt, result, now)
 
-    def _execute_one(self, action: Action, result: PassResult, now: datetime) -> None:
+    def _execute_one(
+        self,
+        action: Action,
+        result: PassResult,
+        now: datetime,
+    ) -> None:
         """Execute one action, and record its error."""
 
         def work() -> None:
@@ -193,13 +201,21 @@ class Executor:
             self._end_upload(action)
         return None
 
-    def _record_outdated(self, action: Action, result: PassResult) -> None:
+    def _record_outdated(
+        self,
+        action: Action,
+        result: PassResult,
+    ) -> None:
         result.outdated.add(action.path)
         if not may_have_arrived(self._session, action.path):
             self._end_upload(action)
 
     def _record_refusal(
-        self, action: Action, error: Refused, result: PassResult, now: datetime
+        self,
+        action: Action,
+        error: Refused,
+        result: PassResult,
+        now: datetime,
     ) -> None:
         if error.lasting and is_new_there(action):
             self._refusals.note(action, error.reason, now)
@@ -207,7 +223,12 @@ class Executor:
         else:
             result.failed[action.path] = error.message
 
-    def _run(self, action: Action, result: PassResult, now: datetime) -> None:
+    def _run(
+        self,
+        action: Action,
+        result: PassResult,
+        now: datetime,
+    ) -> None:
         match action:
             case Download() | Merge() | KeepBoth() | TrashLocal() | DeleteRemote():
                 self._run_on_file(action, result, now)
@@ -248,7 +269,12 @@ class Executor:
                 self._session.forget(action.path)
                 result.deleted_remote.append(action.path)
 
-    def _refetch(self, action: Refetch, result: PassResult, now: datetime) -> None:
+    def _refetch(
+        self,
+        action: Refetch,
+        result: PassResult,
+        now: datetime,
+    ) -> None:
         """Fetch a file to find out whether its tag hides other bytes."""
         session = self._session
         fetched = session.remote.get(action.path, max_bytes=session.largest)
@@ -314,7 +340,11 @@ class Executor:
         )
         return stored.etag if action.tag and action.unedited else ""
 
-    def _record_in_sync(self, action: RecordInSync | Refresh, now: datetime) -> None:
+    def _record_in_sync(
+        self,
+        action: RecordInSync | Refresh,
+        now: datetime,
+    ) -> None:
         session, state, path = self._session, self._session.state, action.path
         if isinstance(action.base, BaseFile) and isinstance(action, RecordInSync):
             note = session.local.read(path)

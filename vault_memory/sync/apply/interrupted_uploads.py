@@ -36,7 +36,11 @@ logger = logging.getLogger(__name__)
 CUT_SHORT = "its last upload was cut short; it is sent again in a few seconds"
 
 
-def repair(session: SyncSession, result: PassResult, now: datetime) -> dict[str, str]:
+def repair(
+    session: SyncSession,
+    result: PassResult,
+    now: datetime,
+) -> dict[str, str]:
     """Settle the uploads without an answer, then check what all recent writes have overwritten.
 
     Returns the paths that are still open, with the reasons.
@@ -69,13 +73,21 @@ def repair(session: SyncSession, result: PassResult, now: datetime) -> dict[str,
 class _InterruptedUpload:
     """One upload whose outcome is unknown."""
 
-    def __init__(self, session: SyncSession, upload: OpenUpload) -> None:
+    def __init__(
+        self,
+        session: SyncSession,
+        upload: OpenUpload,
+    ) -> None:
         self._session = session
         self._upload = upload
         self._path = upload.path
         self._overwrites = OverwriteCheck(session)
 
-    def settle(self, result: PassResult, now: datetime) -> None:
+    def settle(
+        self,
+        result: PassResult,
+        now: datetime,
+    ) -> None:
         """Record the outcome; a part of our text is uploaded again, and never counts as an edit.
 
         Raises RemoteErrors, and ActionOutdated when it has to wait.
@@ -108,7 +120,11 @@ class _InterruptedUpload:
         session.end_upload(path)
 
     def _complete(
-        self, ours: bytes, fetched: Fetched, result: PassResult, now: datetime
+        self,
+        ours: bytes,
+        fetched: Fetched,
+        result: PassResult,
+        now: datetime,
     ) -> None:
         """Upload our text again over its first part. Raises ActionOutdated, RemoteBusy."""
         session, path = self._session, self._path
@@ -133,7 +149,12 @@ class _InterruptedUpload:
         sent = SentText(path=path, raw=ours, before=hash_of(was), in_parts=True)
         session.deliveries.record_ours(sent, now)
 
-    def _remember(self, ours: bytes | None, fetched: Fetched, now: datetime) -> None:
+    def _remember(
+        self,
+        ours: bytes | None,
+        fetched: Fetched,
+        now: datetime,
+    ) -> None:
         """Store the upload for a check of what it may have replaced unseen."""
         session, tag = self._session, self._upload.tag
         was = session.state.base_of(self._path)
@@ -161,7 +182,10 @@ class _InterruptedUpload:
         return self._session.sent_bytes(self._upload.hash)
 
 
-def may_have_arrived(session: SyncSession, path: str) -> bool:
+def may_have_arrived(
+    session: SyncSession,
+    path: str,
+) -> bool:
     """Whether the server may have stored an upload although it refused it."""
     # Fault: a proxy sends an upload twice. The server stores the first and refuses the second, since
     # the tag has changed.
@@ -184,7 +208,10 @@ def may_have_arrived(session: SyncSession, path: str) -> bool:
         return not is_certain  # else the next pass asks again
 
 
-def _fetch(session: SyncSession, path: str) -> Fetched:
+def _fetch(
+    session: SyncSession,
+    path: str,
+) -> Fetched:
     """Fetch the server's file. Raises RemoteMissing once two answers say so.
 
     Raises RootMissing where the server calls everything missing.
@@ -199,7 +226,11 @@ def _fetch(session: SyncSession, path: str) -> Fetched:
         return session.remote.get(path, max_bytes=session.largest)
 
 
-def _is_among_versions(session: SyncSession, upload: OpenUpload, size: int) -> bool:
+def _is_among_versions(
+    session: SyncSession,
+    upload: OpenUpload,
+    size: int,
+) -> bool:
     """Whether a version of this size came after the text that an upload was to replace."""
     entry = session.state.entry_of(upload.path)
     if entry is None:

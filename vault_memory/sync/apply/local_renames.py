@@ -43,7 +43,13 @@ class Disk:
             self._files.fsync(folder)
         return True
 
-    def rename(self, path: str, to: str, *, hashed: str | None) -> None:
+    def rename(
+        self,
+        path: str,
+        to: str,
+        *,
+        hashed: str | None,
+    ) -> None:
         """Rename a file with this hash, or a folder, to a free name. Raises FileExistsError."""
         self.make_folder(to.rpartition("/")[0])
         with (
@@ -58,7 +64,11 @@ class Disk:
             self._files.fsync(new_folder)
             self._files.fsync(old_folder)
 
-    def _hash(self, folder: int, name: str) -> str:
+    def _hash(
+        self,
+        folder: int,
+        name: str,
+    ) -> str:
         fd = self._files.open(folder, name)
         try:
             return revision_of(self._files.read(fd))

@@ -80,7 +80,11 @@ class OverwriteCheck:
         theirs = {rewrite.path for rewrite in rewrites if rewrite.by == "them"}
         return state.racy() | self._session.young | theirs
 
-    def remember(self, write: FinishedWrite, now: datetime) -> None:
+    def remember(
+        self,
+        write: FinishedWrite,
+        now: datetime,
+    ) -> None:
         """Store a finished write for a later check."""
         if not self._session.remote.traits.versions:
             return
@@ -116,12 +120,20 @@ class OverwriteCheck:
         listed = self._known.of(write.path, replaced.hash)
         return -1, listed.modified if listed else 0
 
-    def begin(self, path: str, revision: str) -> None:
+    def begin(
+        self,
+        path: str,
+        revision: str,
+    ) -> None:
         """Record that a file is new on the server: none of its versions was ever here."""
         if self._session.remote.traits.versions:
             self._known.begin(path, revision)
 
-    def list_before(self, path: str, now: datetime) -> None:
+    def list_before(
+        self,
+        path: str,
+        now: datetime,
+    ) -> None:
         """List the versions of a file before a text that another program has just stored is overwritten."""
         # Fault: clients give files any time they like. Only a list from before the write shows
         # which versions were added in between.
@@ -173,7 +185,10 @@ class OverwriteCheck:
         return True
 
     def _holds(
-        self, path: str, version: FileVersion, revisions: Collection[str]
+        self,
+        path: str,
+        version: FileVersion,
+        revisions: Collection[str],
     ) -> bool:
         """Whether a version has the bytes of one of these revisions."""
         try:
@@ -187,7 +202,11 @@ class OverwriteCheck:
     # --- The check ---
 
     def search(
-        self, result: PassResult, now: datetime, *, only: str | None = None
+        self,
+        result: PassResult,
+        now: datetime,
+        *,
+        only: str | None = None,
     ) -> dict[str, str]:
         """Check what the stored writes replaced, or only that of one path.
 
@@ -208,7 +227,10 @@ class OverwriteCheck:
         return waiting
 
     def _try_check(
-        self, overwrite: Overwrite, result: PassResult, now: datetime
+        self,
+        overwrite: Overwrite,
+        result: PassResult,
+        now: datetime,
     ) -> _CheckOutcome:
         """Check one write. Raises RemoteErrors that concern the whole server."""
         path = overwrite.path
@@ -233,7 +255,12 @@ class OverwriteCheck:
             return _CheckOutcome(is_done=False)
         return _CheckOutcome(is_done=True)
 
-    def _check(self, overwrite: Overwrite, result: PassResult, now: datetime) -> None:
+    def _check(
+        self,
+        overwrite: Overwrite,
+        result: PassResult,
+        now: datetime,
+    ) -> None:
         path, session = overwrite.path, self._session
         versions = session.remote.versions(path, fileid=overwrite.fileid)
         # Fault: the next write could delete a version. So the versions are read first of all.
@@ -263,7 +290,11 @@ class OverwriteCheck:
         self._known.save(path, listed)
 
     def _upload_again(
-        self, overwrite: Overwrite, size: int, result: PassResult, now: datetime
+        self,
+        overwrite: Overwrite,
+        size: int,
+        result: PassResult,
+        now: datetime,
     ) -> None:
         """Upload our text again over its first part, which the server kept."""
         path, session = overwrite.path, self._session
@@ -281,7 +312,10 @@ class OverwriteCheck:
             result.outdated.add(path)
 
 
-def _with_earlier(overwrite: Overwrite, earlier: Mapping[str, Any]) -> Overwrite:
+def _with_earlier(
+    overwrite: Overwrite,
+    earlier: Mapping[str, Any],
+) -> Overwrite:
     """A write together with the stored ones before it: one check covers all of them."""
     writes = earlier.get("writes") or [(earlier["ours"], earlier["base"])]
     return replace(
@@ -318,6 +352,10 @@ def _recent_others(
     return [version for version in earlier if version.modified >= since]
 
 
-def _has_shape(version: FileVersion, modified: int, size: int) -> bool:
+def _has_shape(
+    version: FileVersion,
+    modified: int,
+    size: int,
+) -> bool:
     """Whether a version has this time and this size."""
     return (version.modified, version.size) == (modified, size)

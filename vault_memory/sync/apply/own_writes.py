@@ -83,7 +83,10 @@ def earliest(write: Overwrite) -> int:
     return min(write.modified or lately, lately)
 
 
-def short_size(write: Overwrite, versions: Sequence[FileVersion]) -> int | None:
+def short_size(
+    write: Overwrite,
+    versions: Sequence[FileVersion],
+) -> int | None:
     """Bytes of the version with the time of our write, if the server kept only a part of it."""
     if not write.ours_modified or write.ours_modified == write.modified:
         return None
@@ -94,12 +97,18 @@ def short_size(write: Overwrite, versions: Sequence[FileVersion]) -> int | None:
     return None
 
 
-def is_ours(write: Overwrite, version: FileVersion) -> bool:
+def is_ours(
+    write: Overwrite,
+    version: FileVersion,
+) -> bool:
     """Whether a version has the time and the length of our write."""
     return (version.size, version.modified) == (write.ours_size, write.ours_modified)
 
 
-def before_ours(ours: Overwrite, versions: Sequence[FileVersion]) -> list[FileVersion]:
+def before_ours(
+    ours: Overwrite,
+    versions: Sequence[FileVersion],
+) -> list[FileVersion]:
     """The versions of an earlier time than our write.
 
     A later one may share the entry of the current text.
@@ -108,7 +117,11 @@ def before_ours(ours: Overwrite, versions: Sequence[FileVersion]) -> list[FileVe
     return [version for version in versions if version.modified < until]
 
 
-def is_later(write: Overwrite, version: FileVersion, passed: float) -> bool:
+def is_later(
+    write: Overwrite,
+    version: FileVersion,
+    passed: float,
+) -> bool:
     """Whether the time of a version proves that it came after our write.
 
     `passed` are the seconds since our write.
@@ -121,7 +134,10 @@ def is_later(write: Overwrite, version: FileVersion, passed: float) -> bool:
     return latest < version.modified <= write.date + passed + 1
 
 
-def may_hide_another(write: Overwrite, version: FileVersion) -> bool:
+def may_hide_another(
+    write: Overwrite,
+    version: FileVersion,
+) -> bool:
     """Whether a listed version may have another text by now."""
     # Fault: a program that has read a text of the last minute uploads another one with its time and
     # length. The upload takes the entry of the text that was read, and the list stays the same.
@@ -154,7 +170,10 @@ def candidates(
     return new + listed_before
 
 
-def _is_replaced_text(write: Overwrite, version: FileVersion) -> bool:
+def _is_replaced_text(
+    write: Overwrite,
+    version: FileVersion,
+) -> bool:
     """Whether a version is the text that we replaced."""
     # Fault: another text of its length takes its entry in the same second: a young entry proves
     # nothing.
@@ -163,7 +182,9 @@ def _is_replaced_text(write: Overwrite, version: FileVersion) -> bool:
 
 
 def _was_listed(
-    write: Overwrite, version: FileVersion, listed: KnownList | None
+    write: Overwrite,
+    version: FileVersion,
+    listed: KnownList | None,
 ) -> bool:
     """Whether a version was listed before our write, and is not the one that we replaced."""
     if listed is None or version.modified == write.modified:
@@ -172,7 +193,10 @@ def _was_listed(
 
 
 def _may_be_unseen(
-    write: Overwrite, version: FileVersion, listed: KnownList | None, passed: float
+    write: Overwrite,
+    version: FileVersion,
+    listed: KnownList | None,
+    passed: float,
 ) -> bool:
     """Whether a version that is neither listed nor the replaced one may hold an unseen text."""
     is_alone = has_time_of_its_own(write) and not write.crossed

@@ -27,7 +27,12 @@ class Refusals:
     def __init__(self, state: SyncState) -> None:
         self._state = state
 
-    def note(self, action: Action, reason: str, now: datetime) -> None:
+    def note(
+        self,
+        action: Action,
+        reason: str,
+        now: datetime,
+    ) -> None:
         """Record that the server refused this."""
         revision = action.hash if isinstance(action, Upload) else ""
         with self._state.transaction():
@@ -36,7 +41,11 @@ class Refusals:
                 {"hash": revision, "reason": reason, "at": now.timestamp()},
             )
 
-    def lasting(self, nodes: Mapping[str, Node], now: float) -> dict[str, str]:
+    def lasting(
+        self,
+        nodes: Mapping[str, Node],
+        now: float,
+    ) -> dict[str, str]:
         """Paths that the server would refuse again, and why. Forgets the paths that have changed since."""
         lasting = {}
         for name, fact in self._state.metas_with_prefix(_FACT).items():

@@ -70,7 +70,12 @@ class SyncSession:
 
     # --- Reading the server ---
 
-    def fetch(self, path: str, tag: str, now: datetime) -> Fetched:
+    def fetch(
+        self,
+        path: str,
+        tag: str,
+        now: datetime,
+    ) -> Fetched:
         """Fetch the server's file, which was listed under this tag. Raises ActionOutdated."""
         if self.may_be_half(path, tag, now.timestamp()):
             raise ActionOutdated
@@ -87,12 +92,21 @@ class SyncSession:
         self.remember_fetched(path, fetched)
         return fetched
 
-    def may_be_half(self, path: str, tag: str, at: float) -> bool:
+    def may_be_half(
+        self,
+        path: str,
+        tag: str,
+        at: float,
+    ) -> bool:
         """Whether the bytes under this tag were fetched and may be part of an unfinished upload."""
         since = self.state.doubted_since(path, tag, why=HALF)
         return since is not None and 0 <= at - since < HOLD_SECONDS
 
-    def _is_unfinished(self, path: str, fetched: Fetched) -> bool:
+    def _is_unfinished(
+        self,
+        path: str,
+        fetched: Fetched,
+    ) -> bool:
         """Whether a text may be the first part of another device's upload."""
         was = self.state.base_of(path)
         last = self.sent_bytes(was.hash) if isinstance(was, BaseFile) else None
@@ -100,14 +114,22 @@ class SyncSession:
             return False
         return not self.is_cut_short(path, fetched)
 
-    def _has_checksum(self, path: str, fetched: Fetched) -> bool:
+    def _has_checksum(
+        self,
+        path: str,
+        fetched: Fetched,
+    ) -> bool:
         """Whether the sender's checksum proves that nothing is missing."""
         entry = self.state.entry_of(path)
         if entry is None or entry.etag != fetched.etag:
             return False
         return entry.checksum == revision_of(fetched.raw)
 
-    def is_cut_short(self, path: str, fetched: Fetched) -> bool:
+    def is_cut_short(
+        self,
+        path: str,
+        fetched: Fetched,
+    ) -> bool:
         """Whether the server kept only the first part of our last upload, though it reported success."""
         was = self.state.base_of(path)
         delivery = self.deliveries.of(path, was)
@@ -123,14 +145,23 @@ class SyncSession:
         # An earlier version under another tag was restored by a person.
         return revision_of(fetched.raw) not in self.versions_here(path)
 
-    def remember_fetched(self, path: str, fetched: Fetched) -> None:
+    def remember_fetched(
+        self,
+        path: str,
+        fetched: Fetched,
+    ) -> None:
         """Remember which bytes a tag means, unless other bytes may get it, too."""
         if fetched.confirmed:
             with self.state.transaction():
                 self.state.store_fetched(path, fetched.etag, revision_of(fetched.raw))
 
     def check_unchanged(
-        self, path: str, tag: str, now: datetime, *, replaceable: bool = False
+        self,
+        path: str,
+        tag: str,
+        now: datetime,
+        *,
+        replaceable: bool = False,
     ) -> None:
         """Check a file of the base before it is overwritten or deleted. Raises ActionOutdated.
 
@@ -160,7 +191,11 @@ class SyncSession:
 
     # --- The vault ---
 
-    def read_unchanged(self, path: str, hashed: str) -> Note:
+    def read_unchanged(
+        self,
+        path: str,
+        hashed: str,
+    ) -> Note:
         """Read a note that has this hash. Raises ActionOutdated when it changed or is being saved."""
         note = self.local.read(path)
         if not isinstance(note, Note) or note.revision != hashed or not note.stable:
@@ -168,7 +203,11 @@ class SyncSession:
         return note
 
     def write_local(
-        self, path: str, raw: bytes, expected: str | None, now: datetime
+        self,
+        path: str,
+        raw: bytes,
+        expected: str | None,
+        now: datetime,
     ) -> str:
         """Write a file of the vault; an edit since `expected` is merged or kept in a copy.
 
@@ -176,7 +215,11 @@ class SyncSession:
         the file open, the write waits in the journal; else the next pass plans again.
         """
 
-        def on_newer(base: bytes | None, ours: bytes, theirs: bytes) -> bytes | None:
+        def on_newer(
+            base: bytes | None,
+            ours: bytes,
+            theirs: bytes,
+        ) -> bytes | None:
             if path.endswith(RECORDS):
                 return join_records([ours, theirs])
             if path.endswith(TEXT):
@@ -234,7 +277,12 @@ class SyncSession:
             return writer.snapshots.bytes_of(revision)
 
     def record_version(
-        self, path: str, raw: bytes, now: datetime, *, by: By = "person"
+        self,
+        path: str,
+        raw: bytes,
+        now: datetime,
+        *,
+        by: By = "person",
     ) -> None:
         """Record a version of a note or log: the next merge starts from it."""
         if path.endswith((*TEXT, *RECORDS)):
@@ -242,7 +290,9 @@ class SyncSession:
                 writer.snapshots.record(path, raw, at=now.timestamp(), by=by)
 
     def record_versions(
-        self, versions: Sequence[tuple[str, bytes]], now: datetime
+        self,
+        versions: Sequence[tuple[str, bytes]],
+        now: datetime,
     ) -> None:
         """Record versions of several files at once."""
         texts = [
@@ -257,7 +307,12 @@ class SyncSession:
     # --- Uploads ---
 
     def upload(
-        self, path: str, raw: bytes, expected: str | None, *, after: int = 0
+        self,
+        path: str,
+        raw: bytes,
+        expected: str | None,
+        *,
+        after: int = 0,
     ) -> PutResult:
         """Write to the server, over the file with that tag, or where nothing exists.
 
@@ -277,7 +332,12 @@ class SyncSession:
             after = entry.modified
         return self.remote.put(path, raw, expected=expected, after=after)
 
-    def upload_again(self, note: Note, expected: str, now: datetime) -> bool:
+    def upload_again(
+        self,
+        note: Note,
+        expected: str,
+        now: datetime,
+    ) -> bool:
         """Upload a text again of which the server kept the first part. False: it repeats that."""
         path = note.path
         was = self.state.base_of(path)
@@ -297,7 +357,12 @@ class SyncSession:
     # --- The sync state ---
 
     def record_base(
-        self, path: str, raw: bytes, stored: PutResult, *, made: bool = False
+        self,
+        path: str,
+        raw: bytes,
+        stored: PutResult,
+        *,
+        made: bool = False,
     ) -> None:
         """Record that both sides have these bytes. `made`: this device created the file.
 
@@ -326,14 +391,24 @@ class SyncSession:
             )
             self.state.end_upload(path)
 
-    def _why_racy(self, stored: PutResult, *, made: bool) -> int:
+    def _why_racy(
+        self,
+        stored: PutResult,
+        *,
+        made: bool,
+    ) -> int:
         """Why the bytes of a tag must be fetched again."""
         if not made:
             return YOUNG
         is_unsigned = self.remote.traits.checksums and not stored.checksum
         return UNSIGNED if is_unsigned else NEW
 
-    def record_rewrite(self, path: str, by: str, now: datetime) -> None:
+    def record_rewrite(
+        self,
+        path: str,
+        by: str,
+        now: datetime,
+    ) -> None:
         with self.state.transaction():
             self.state.record_rewrite(path, by, now.timestamp())
 
@@ -357,19 +432,31 @@ def as_stored(fetched: Fetched) -> PutResult:
     )
 
 
-def _is_head(head: Version | None, raw: bytes) -> bool:
+def _is_head(
+    head: Version | None,
+    raw: bytes,
+) -> bool:
     return head is not None and head.revision == revision_of(raw)
 
 
-def _has_bytes(was: BaseNode | None, raw: bytes) -> bool:
+def _has_bytes(
+    was: BaseNode | None,
+    raw: bytes,
+) -> bool:
     return isinstance(was, BaseFile) and was.hash == revision_of(raw)
 
 
-def _is_first_part(raw: bytes, complete: bytes) -> bool:
+def _is_first_part(
+    raw: bytes,
+    complete: bytes,
+) -> bool:
     return len(raw) < len(complete) and complete.startswith(raw)
 
 
-def _is_cut_off(raw: bytes, last: bytes | None) -> bool:
+def _is_cut_off(
+    raw: bytes,
+    last: bytes | None,
+) -> bool:
     """Whether another device's upload of this text may have been cut off within a line.
 
     A text of complete lines is an edit, even a short one: a person removed the other lines, or

@@ -41,7 +41,12 @@ class FileTransfers:
         self._overwrites = OverwriteCheck(session)
         self._starts = StartFinder(session, self._overwrites)
 
-    def download(self, action: Download, result: PassResult, now: datetime) -> None:
+    def download(
+        self,
+        action: Download,
+        result: PassResult,
+        now: datetime,
+    ) -> None:
         """Download a file. Raises ActionOutdated."""
         fetched = self._session.fetch(action.path, action.tag, now)
         if action.hash is not None and self._session.is_cut_short(action.path, fetched):
@@ -62,7 +67,11 @@ class FileTransfers:
         result.downloaded.append(action.path)
 
     def _upload_again(
-        self, note: Note, fetched: Fetched, result: PassResult, now: datetime
+        self,
+        note: Note,
+        fetched: Fetched,
+        result: PassResult,
+        now: datetime,
     ) -> None:
         """Upload the current text over the first part of the last one, which the server kept."""
         if self._session.upload_again(note, fetched.etag, now):
@@ -72,7 +81,10 @@ class FileTransfers:
         result.failed[note.path] = reason
 
     def _merged_with_unread(
-        self, action: Download, fetched: Fetched, now: datetime
+        self,
+        action: Download,
+        fetched: Fetched,
+        now: datetime,
     ) -> bytes | None:
         """Both texts merged, if the author of the server's text had not read our last upload; else None."""
         was = self._session.state.base_of(action.path)
@@ -112,7 +124,12 @@ class FileTransfers:
         if outcome == "merged" and isinstance(note, Note):
             self._session.record_version(path, note.raw, now)
 
-    def _record_theirs(self, path: str, fetched: Fetched, now: datetime) -> None:
+    def _record_theirs(
+        self,
+        path: str,
+        fetched: Fetched,
+        now: datetime,
+    ) -> None:
         """Record the server's text as the base, and as a rewrite by another program."""
         was = self._session.state.base_of(path)
         with self._session.state.transaction():
@@ -121,7 +138,12 @@ class FileTransfers:
                 self._session.deliveries.record_theirs(path, fetched.raw, was.hash, now)
             self._session.record_rewrite(path, "them", now)
 
-    def merge(self, action: Merge, result: PassResult, now: datetime) -> None:
+    def merge(
+        self,
+        action: Merge,
+        result: PassResult,
+        now: datetime,
+    ) -> None:
         """Merge both texts and upload the result, or write a copy. Raises ActionOutdated."""
         path = action.path
         young = path in self._overwrites.suspects(now)
@@ -147,7 +169,13 @@ class FileTransfers:
         result.merged.append(path)
 
     def _upload_merged(
-        self, path: str, merged: bytes, fetched: Fetched, now: datetime, *, young: bool
+        self,
+        path: str,
+        merged: bytes,
+        fetched: Fetched,
+        now: datetime,
+        *,
+        young: bool,
     ) -> None:
         """Upload a merged text over the fetched one. Raises ActionOutdated."""
         session = self._session
@@ -171,7 +199,11 @@ class FileTransfers:
             session.deliveries.record_ours(sent, now)
 
     def _move_local_aside(
-        self, action: Merge, fetched: Fetched, result: PassResult, now: datetime
+        self,
+        action: Merge,
+        fetched: Fetched,
+        result: PassResult,
+        now: datetime,
     ) -> None:
         """Give the name to the server's text, and make the local one a copy: they cannot be merged."""
         path, copy = action.path, action.copy
@@ -184,7 +216,11 @@ class FileTransfers:
         self._session.record_base(path, fetched.raw, as_stored(fetched))
 
     def _merged(
-        self, action: Merge, ours: bytes, fetched: Fetched, now: datetime
+        self,
+        action: Merge,
+        ours: bytes,
+        fetched: Fetched,
+        now: datetime,
     ) -> bytes | None:
         """Both texts merged; None where that is impossible."""
         if action.path.endswith(RECORDS):
@@ -201,7 +237,11 @@ class FileTransfers:
         theirs = self._without_cut_off_lines(action.path, base, fetched.raw, date)
         return merge(base, ours, theirs, between_people=True, date=date).result
 
-    def _common_text(self, action: Merge, theirs: bytes) -> bytes | None:
+    def _common_text(
+        self,
+        action: Merge,
+        theirs: bytes,
+    ) -> bytes | None:
         """The text that both sides are based on; None when unknown."""
         base = self._session.sent_bytes(action.base) if action.base else None
         if base is not None:
@@ -222,7 +262,11 @@ class FileTransfers:
         return None
 
     def _without_cut_off_lines(
-        self, path: str, base: bytes | None, theirs: bytes, date: str
+        self,
+        path: str,
+        base: bytes | None,
+        theirs: bytes,
+        date: str,
     ) -> bytes:
         """The server's text, completed if its author may have read only a part of an upload of ours."""
         revision = self._session.deliveries.unanswered_revision(path)
@@ -232,14 +276,24 @@ class FileTransfers:
         upload = self._session.sent_bytes(revision) or b""
         return with_additions(base, without_torn(theirs, upload, [base]), date)
 
-    def _is_another_note(self, action: Merge, revision: str) -> bool:
+    def _is_another_note(
+        self,
+        action: Merge,
+        revision: str,
+    ) -> bool:
         """Whether a note with another name has this text: then it is not a version of this note."""
         return any(
             path != action.path and isinstance(was, BaseFile) and was.hash == revision
             for path, was in self._session.state.base().items()
         )
 
-    def trash(self, action: TrashLocal, now: datetime, *, again: bool) -> None:
+    def trash(
+        self,
+        action: TrashLocal,
+        now: datetime,
+        *,
+        again: bool,
+    ) -> None:
         """Move a note that the server has lost to the trash. Raises ActionOutdated.
 
         `again`: ask the server for the file again.
@@ -269,7 +323,12 @@ class FileTransfers:
             return False
         return True
 
-    def keep_both(self, action: KeepBoth, result: PassResult, now: datetime) -> None:
+    def keep_both(
+        self,
+        action: KeepBoth,
+        result: PassResult,
+        now: datetime,
+    ) -> None:
         """Rename the file of one side, so that both stay."""
         if action.side == "local":
             self._session.disk.rename(action.path, action.copy, hashed=action.hash)

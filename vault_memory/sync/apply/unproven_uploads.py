@@ -93,7 +93,11 @@ class Deliveries:
     def __init__(self, state: SyncState) -> None:
         self._state = state
 
-    def record_ours(self, sent: SentText, now: datetime) -> None:
+    def record_ours(
+        self,
+        sent: SentText,
+        now: datetime,
+    ) -> None:
         """Record that the server reports an upload of this device as stored."""
         path, at = sent.path, now.timestamp()
         revision = revision_of(sent.raw)
@@ -106,7 +110,13 @@ class Deliveries:
             self._state.delete_meta(UNANSWERED + path)
             self._state.clear_folder_tags(path)
 
-    def record_theirs(self, path: str, raw: bytes, before: str, now: datetime) -> None:
+    def record_theirs(
+        self,
+        path: str,
+        raw: bytes,
+        before: str,
+        now: datetime,
+    ) -> None:
         """Record a text of another device that replaces one of the base."""
         at = now.timestamp()
         arrival = Arrival(revision_of(raw), before, at, by_us=False)
@@ -114,7 +124,11 @@ class Deliveries:
         with self._state.transaction():
             self._store(delivery, arrival)
 
-    def _store(self, delivery: Delivery, arrival: Arrival) -> None:
+    def _store(
+        self,
+        delivery: Delivery,
+        arrival: Arrival,
+    ) -> None:
         """Store a delivery with the arrivals of the last minute.
 
         A client that overwrites the new text has read all texts from before that minute.
@@ -133,7 +147,11 @@ class Deliveries:
         stored = replace(delivery, arrivals=(arrival, *recent))
         self._state.set_meta(FACT + delivery.path, asdict(stored))
 
-    def mark_unanswered(self, path: str, revision: str) -> None:
+    def mark_unanswered(
+        self,
+        path: str,
+        revision: str,
+    ) -> None:
         """Record that the outcome of an upload is unknown, and that the server has another text.
 
         The other text may be based on a part of ours.
@@ -151,7 +169,11 @@ class Deliveries:
         with self._state.transaction():
             self._state.delete_meta(UNANSWERED + path)
 
-    def of(self, path: str, was: BaseNode | None) -> Delivery | None:
+    def of(
+        self,
+        path: str,
+        was: BaseNode | None,
+    ) -> Delivery | None:
         """The open delivery of the base of a path."""
         fact = self._state.meta(FACT + path)
         if not isinstance(fact, dict) or not isinstance(was, BaseFile):
@@ -189,7 +211,11 @@ class Deliveries:
                 self._close(name)
 
     def _observe_size(
-        self, name: str, delivery: Delivery, was: BaseFile, entry: Entry | None
+        self,
+        name: str,
+        delivery: Delivery,
+        was: BaseFile,
+        entry: Entry | None,
     ) -> Delivery:
         """Record that the server lists the complete file."""
         if delivery.whole or entry is None or entry.etag != was.tag:
@@ -201,7 +227,13 @@ class Deliveries:
             self._state.set_meta(name, asdict(complete))
         return complete
 
-    def confirm(self, path: str, revision: str, size: int, modified: int) -> None:
+    def confirm(
+        self,
+        path: str,
+        revision: str,
+        size: int,
+        modified: int,
+    ) -> None:
         """Record the size and the time that the server's list of versions shows for an upload."""
         fact = self._state.meta(FACT + path)
         if not isinstance(fact, dict) or fact["revision"] != revision:
@@ -217,7 +249,12 @@ class Deliveries:
         fact = self._state.meta(FACT + path)
         return not isinstance(fact, dict) or fact["whole"] is True
 
-    def may_be_unread(self, delivery: Delivery, modified: int, now: float) -> bool:
+    def may_be_unread(
+        self,
+        delivery: Delivery,
+        modified: int,
+        now: float,
+    ) -> bool:
         """Whether the author of a later text may not have read a delivery.
 
         `modified`: the server's time of the later text.
@@ -243,18 +280,28 @@ def _delivery(fact: Mapping[str, Any]) -> Delivery:
     return Delivery(**{**fact, "arrivals": arrivals})
 
 
-def _is_proven(delivery: Delivery, was: BaseFile, entry: Entry | None) -> bool:
+def _is_proven(
+    delivery: Delivery,
+    was: BaseFile,
+    entry: Entry | None,
+) -> bool:
     """Whether the server still lists a text that it has shown to be complete."""
     return delivery.whole and entry is not None and entry.etag == was.tag
 
 
-def _is_listed_complete(entry: Entry, delivery: Delivery) -> bool:
+def _is_listed_complete(
+    entry: Entry,
+    delivery: Delivery,
+) -> bool:
     """Whether the server lists the file as it was sent."""
     # Fault: another text has the size of ours. Its checksum shows that.
     return entry.size == delivery.size and entry.checksum in ("", delivery.revision)
 
 
-def _has_other_bytes(was: BaseFile, fetched: tuple[str, str] | None) -> bool:
+def _has_other_bytes(
+    was: BaseFile,
+    fetched: tuple[str, str] | None,
+) -> bool:
     """Whether bytes that differ from the base were fetched under its tag."""
     if fetched is None:
         return False

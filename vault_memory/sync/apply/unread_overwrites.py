@@ -44,12 +44,20 @@ class Start:
 class StartFinder:
     """For one vault and one remote."""
 
-    def __init__(self, session: SyncSession, overwrites: OverwriteCheck) -> None:
+    def __init__(
+        self,
+        session: SyncSession,
+        overwrites: OverwriteCheck,
+    ) -> None:
         self._session = session
         self._overwrites = overwrites
 
     def find(
-        self, path: str, was: BaseFile, fetched: Fetched, now: datetime
+        self,
+        path: str,
+        was: BaseFile,
+        fetched: Fetched,
+        now: datetime,
     ) -> Start | None:
         """The version that the author of `fetched` had read; None if that is the last one here."""
         delivery = self._session.deliveries.of(path, was)
@@ -72,7 +80,11 @@ class StartFinder:
         return Start(start, cut=b"" if delivery.whole else last, torn=torn)
 
     def _may_be_unread(
-        self, delivery: Delivery, path: str, fetched: Fetched, now: datetime
+        self,
+        delivery: Delivery,
+        path: str,
+        fetched: Fetched,
+        now: datetime,
     ) -> bool:
         """Whether the program may have written before it could read the last upload."""
         if not path.endswith((*TEXT, *RECORDS)):
@@ -91,7 +103,11 @@ class StartFinder:
         has_checksums = self._session.remote.traits.checksums
         return has_checksums and fetched.checksum != revision_of(fetched.raw)
 
-    def _is_restored(self, fetched: Fetched, versions: Versions) -> bool:
+    def _is_restored(
+        self,
+        fetched: Fetched,
+        versions: Versions,
+    ) -> bool:
         """Whether a person restored an earlier version on the server. A device never does."""
         revision = revision_of(fetched.raw)
         return revision in versions and fetched.checksum != revision
@@ -110,7 +126,11 @@ class StartFinder:
             return True
         return self._overwrites.is_successor(path, was, delivery, fetched, versions)
 
-    def _step(self, arrival: Arrival, versions: Versions) -> Step:
+    def _step(
+        self,
+        arrival: Arrival,
+        versions: Versions,
+    ) -> Step:
         revisions = list(versions)
         index = -1
         if arrival.revision in versions:
@@ -124,7 +144,11 @@ class StartFinder:
         )
 
 
-def _torn_line(delivery: Delivery, last: bytes, fetched: Fetched) -> bytes:
+def _torn_line(
+    delivery: Delivery,
+    last: bytes,
+    fetched: Fetched,
+) -> bytes:
     """The last line here, if it is the first part of a line that another device was sending."""
     if delivery.arrivals[0].by_us:
         return b""
@@ -132,7 +156,10 @@ def _torn_line(delivery: Delivery, last: bytes, fetched: Fetched) -> bytes:
 
 
 def merge_additions(
-    start: Start, ours: bytes, theirs: bytes, now: datetime
+    start: Start,
+    ours: bytes,
+    theirs: bytes,
+    now: datetime,
 ) -> bytes | None:
     """Our text with the lines that the other side adds to its start; None: not mergeable.
 
@@ -151,12 +178,21 @@ def merge_additions(
     return merge(start.raw, ours, theirs, between_people=True, date=date).result
 
 
-def with_additions(start: bytes, text: bytes, date: str) -> bytes:
+def with_additions(
+    start: bytes,
+    text: bytes,
+    date: str,
+) -> bytes:
     """An earlier text with the lines that a later one adds."""
     return merge(None, start, text, between_people=True, date=date).result or text
 
 
-def _nearest_version(theirs: bytes, versions: Versions, *, last_revision: str) -> bytes:
+def _nearest_version(
+    theirs: bytes,
+    versions: Versions,
+    *,
+    last_revision: str,
+) -> bytes:
     """The version that a text was most likely made from: the last one or an older one."""
     revisions = list(versions)
     # A version that was saved here after the last upload was never on the server.

@@ -78,7 +78,11 @@ class UnseenMerge:
         return merged
 
     def _merged_with(
-        self, overwrite: Overwrite, local: bytes, theirs: bytes, now: datetime
+        self,
+        overwrite: Overwrite,
+        local: bytes,
+        theirs: bytes,
+        now: datetime,
     ) -> bytes | None:
         """Two texts merged; None when they cannot be."""
         if overwrite.path.endswith(RECORDS):
@@ -92,7 +96,11 @@ class UnseenMerge:
             theirs = additions.result or theirs
         return merge(base, local, theirs, between_people=True, date=date).result
 
-    def _nearest_base(self, overwrite: Overwrite, theirs: bytes) -> bytes | None:
+    def _nearest_base(
+        self,
+        overwrite: Overwrite,
+        theirs: bytes,
+    ) -> bytes | None:
         """The version that another program's text is most likely based on; None for a new file."""
         replaced = overwrite.base
         with self._session.writing() as writer:
@@ -109,7 +117,11 @@ class UnseenMerge:
         return None if start == NOTHING.hash else texts[start]
 
     def _write_copies(
-        self, path: str, unseen: Sequence[bytes], result: PassResult, now: datetime
+        self,
+        path: str,
+        unseen: Sequence[bytes],
+        result: PassResult,
+        now: datetime,
     ) -> None:
         state = self._session.state
         for text in unseen:

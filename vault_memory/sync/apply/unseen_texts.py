@@ -42,12 +42,19 @@ class _Reading:
 class UnseenTexts:
     """For one vault and one remote."""
 
-    def __init__(self, session: SyncSession, known_versions: KnownVersions) -> None:
+    def __init__(
+        self,
+        session: SyncSession,
+        known_versions: KnownVersions,
+    ) -> None:
         self._session = session
         self._known = known_versions
 
     def look(
-        self, write: Overwrite, versions: Sequence[FileVersion], now: datetime
+        self,
+        write: Overwrite,
+        versions: Sequence[FileVersion],
+        now: datetime,
     ) -> tuple[list[bytes], list[FileVersion]]:
         """The unseen texts that our write replaced, the oldest first; the versions that are read.
 
@@ -94,7 +101,11 @@ class UnseenTexts:
                 self._store_unseen(write, unseen, raw, now)
         return _Reading(unseen, unread)
 
-    def _bytes_of(self, write: Overwrite, version: FileVersion) -> bytes | None:
+    def _bytes_of(
+        self,
+        write: Overwrite,
+        version: FileVersion,
+    ) -> bytes | None:
         """The bytes of a version; None where the server does not have them."""
         try:
             return self._session.remote.get_version(
@@ -132,7 +143,11 @@ class UnseenTexts:
         with self._session.state.transaction():
             self._session.state.set_meta(OVERWROTE + write.path, asdict(stored))
 
-    def _seen_revisions(self, write: Overwrite, unseen: Collection[str]) -> list[str]:
+    def _seen_revisions(
+        self,
+        write: Overwrite,
+        unseen: Collection[str],
+    ) -> list[str]:
         """Revisions that were here, the latest first, without the unseen ones."""
         unchecked = [revision for pair in write.writes for revision in pair]
         with self._session.writing() as writer:
@@ -141,7 +156,11 @@ class UnseenTexts:
         revisions = dict.fromkeys([write.ours, write.base, *unchecked, *chain])
         return [revision for revision in revisions if revision not in unseen]
 
-    def _is_seen(self, raw: bytes, seen: Sequence[str]) -> bool:
+    def _is_seen(
+        self,
+        raw: bytes,
+        seen: Sequence[str],
+    ) -> bool:
         """Whether a text was here, or is the first part of one whose upload was cut off."""
         if revision_of(raw) in seen:
             return True
@@ -166,13 +185,19 @@ def _ids_of_later(
     return _ids([version for version in later if not listed.has(version)])
 
 
-def _is_replaced_text(write: Overwrite, raw: bytes) -> bool:
+def _is_replaced_text(
+    write: Overwrite,
+    raw: bytes,
+) -> bool:
     """Whether these are the bytes that our write replaced, and nothing older is in question."""
     return revision_of(raw) == write.base and earliest(write) in (0, write.modified)
 
 
 def _was_listed_before(
-    write: Overwrite, version: FileVersion, raw: bytes, listed: KnownList | None
+    write: Overwrite,
+    version: FileVersion,
+    raw: bytes,
+    listed: KnownList | None,
 ) -> bool:
     """Whether the bytes of a version are those that were listed before our write."""
     # Fault: a later write of that second is listed in their place, with its own size.

@@ -82,7 +82,11 @@ class UploadBatches:
             raise
         self._record_all(list(self._with_tags(uploads, attempt)), result, now)
 
-    def _read(self, action: Upload, now: datetime) -> Note:
+    def _read(
+        self,
+        action: Upload,
+        now: datetime,
+    ) -> Note:
         """Read a note, and check that what it replaces is unchanged. Raises ActionOutdated."""
         try:
             note = self._session.read_unchanged(action.path, action.hash)
@@ -124,7 +128,12 @@ class UploadBatches:
                 uploads.append(_StoredUpload(action, note, stored))
 
     def _put(
-        self, action: Upload, note: Note, now: datetime, *, is_tried: bool
+        self,
+        action: Upload,
+        note: Note,
+        now: datetime,
+        *,
+        is_tried: bool,
     ) -> PutResult:
         """Send one note.
 
@@ -142,7 +151,9 @@ class UploadBatches:
             raise ActionOutdated from None
 
     def _with_tags(
-        self, uploads: Sequence[_StoredUpload], attempt: Attempt
+        self,
+        uploads: Sequence[_StoredUpload],
+        attempt: Attempt,
     ) -> Iterable[_StoredUpload]:
         """Yield the uploads with their tags; those that the server did not report are asked for by folder."""
         yield from (upload for upload in uploads if upload.stored.etag)
@@ -159,14 +170,19 @@ class UploadBatches:
                     yield tagged
 
     def _list(
-        self, folder: str, attempt: Attempt, group: Sequence[_StoredUpload]
+        self,
+        folder: str,
+        attempt: Attempt,
+        group: Sequence[_StoredUpload],
     ) -> dict[str, Entry]:
         """List a folder with several uploads; empty when that fails."""
         listing = attempt(group[0].action, partial(self._session.remote.list, folder))
         return {entry.path: entry for entry in listing.entries} if listing else {}
 
     def _tagged(
-        self, upload: _StoredUpload, entries: dict[str, Entry]
+        self,
+        upload: _StoredUpload,
+        entries: dict[str, Entry],
     ) -> _StoredUpload:
         """An upload with the tag that the server lists. Raises ActionOutdated."""
         path, note = upload.path, upload.note
@@ -182,7 +198,10 @@ class UploadBatches:
         return _StoredUpload(upload.action, note, stored)
 
     def _record_all(
-        self, uploads: Sequence[_StoredUpload], result: PassResult, now: datetime
+        self,
+        uploads: Sequence[_StoredUpload],
+        result: PassResult,
+        now: datetime,
     ) -> None:
         with self._session.state.transaction():
             for upload in uploads:
@@ -192,7 +211,11 @@ class UploadBatches:
                 if upload.action.note:
                     result.notes.append((upload.path, upload.action.note))
 
-    def _record(self, upload: _StoredUpload, now: datetime) -> None:
+    def _record(
+        self,
+        upload: _StoredUpload,
+        now: datetime,
+    ) -> None:
         session, path = self._session, upload.path
         raw, stored = upload.note.raw, upload.stored
         was = session.state.base_of(path)
@@ -208,7 +231,9 @@ class UploadBatches:
         session.record_rewrite(path, "us", now)
 
     def _finished_write(
-        self, upload: _StoredUpload, was: BaseNode | None
+        self,
+        upload: _StoredUpload,
+        was: BaseNode | None,
     ) -> FinishedWrite:
         tag = upload.action.tag
         # A tag of an earlier pass does not prove that the server still has these bytes.

@@ -14,7 +14,10 @@ RENAMED_SHARE = 0.5
 
 
 def find_edited_renames(
-    base: Base, nodes: Mapping[str, Node], scanner: LocalScanner, writing: Writing
+    base: Base,
+    nodes: Mapping[str, Node],
+    scanner: LocalScanner,
+    writing: Writing,
 ) -> frozenset[tuple[str, str]]:
     """Return pairs of an old and a new path whose texts share half of the old lines or more."""
     missing = {
@@ -36,7 +39,10 @@ def find_edited_renames(
     return frozenset(matches)
 
 
-def _new_notes(base: Base, nodes: Mapping[str, Node]) -> list[str]:
+def _new_notes(
+    base: Base,
+    nodes: Mapping[str, Node],
+) -> list[str]:
     return [
         path
         for path, node in nodes.items()
@@ -44,7 +50,10 @@ def _new_notes(base: Base, nodes: Mapping[str, Node]) -> list[str]:
     ]
 
 
-def _similar(old_text: bytes, new_texts: Mapping[str, bytes]) -> list[str]:
+def _similar(
+    old_text: bytes,
+    new_texts: Mapping[str, bytes],
+) -> list[str]:
     """The paths of the texts that have enough lines of an old one."""
     return [
         path
@@ -53,7 +62,10 @@ def _similar(old_text: bytes, new_texts: Mapping[str, bytes]) -> list[str]:
     ]
 
 
-def _read(paths: list[str], scanner: LocalScanner) -> dict[str, bytes]:
+def _read(
+    paths: list[str],
+    scanner: LocalScanner,
+) -> dict[str, bytes]:
     texts = {}
     for path in paths:
         note = scanner.read(path)
@@ -62,7 +74,10 @@ def _read(paths: list[str], scanner: LocalScanner) -> dict[str, bytes]:
     return texts
 
 
-def _share_kept(old: bytes, new: bytes) -> float:
+def _share_kept(
+    old: bytes,
+    new: bytes,
+) -> float:
     """The share of the lines of an old text that a new one has."""
     old_lines, new_lines = _lines(parse(old)), _lines(parse(new))
     return (old_lines & new_lines).total() / max(1, old_lines.total())

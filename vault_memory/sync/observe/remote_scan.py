@@ -47,7 +47,11 @@ class RemoteScan:
 class RemoteScanner:
     """Scans one remote folder."""
 
-    def __init__(self, remote: Remote, state: SyncState) -> None:
+    def __init__(
+        self,
+        remote: Remote,
+        state: SyncState,
+    ) -> None:
         self._remote = remote
         self._state = state
 
@@ -79,7 +83,9 @@ class RemoteScanner:
         return RemoteScan(self._state.entries(), listed=False)
 
     def _list_folders(
-        self, previous: Mapping[str, Entry], recheck: frozenset[str]
+        self,
+        previous: Mapping[str, Entry],
+        recheck: frozenset[str],
     ) -> RemoteScan:
         """List each folder that has no tag, another tag, or a path of `recheck`."""
         scan = RemoteScan({})
@@ -111,7 +117,10 @@ class RemoteScanner:
         return scan
 
     def _is_unchanged(
-        self, folder: Entry, last: Entry | None, recheck: frozenset[str]
+        self,
+        folder: Entry,
+        last: Entry | None,
+        recheck: frozenset[str],
     ) -> bool:
         """Whether the tag of a folder proves that nothing below it changed."""
         if not self._remote.traits.recursive_etags or last is None:
@@ -121,7 +130,11 @@ class RemoteScanner:
             return False
         return not any(within(path, folder.path) for path in recheck)
 
-    def _compare(self, scan: RemoteScan, previous: Mapping[str, Entry]) -> None:
+    def _compare(
+        self,
+        scan: RemoteScan,
+        previous: Mapping[str, Entry],
+    ) -> None:
         """Note what changed since the last listing."""
         is_deleted = not previous.keys() <= scan.entries.keys()
         scan.moved = is_deleted or any(
@@ -135,7 +148,10 @@ class RemoteScanner:
         )
 
     def _store(
-        self, scan: RemoteScan, previous: Mapping[str, Entry], last_tag: str
+        self,
+        scan: RemoteScan,
+        previous: Mapping[str, Entry],
+        last_tag: str,
     ) -> None:
         """Record a listing, and which of its tags may hide other bytes."""
         base = self._state.base()
@@ -159,7 +175,10 @@ class RemoteScanner:
             self._state.mark_racy(doubtful)
 
 
-def _below(folder: str, entries: Mapping[str, Entry]) -> dict[str, Entry]:
+def _below(
+    folder: str,
+    entries: Mapping[str, Entry],
+) -> dict[str, Entry]:
     return {path: entry for path, entry in entries.items() if within(path, folder)}
 
 
@@ -194,33 +213,49 @@ def hidden_writes(
     return frozenset(doubtful)
 
 
-def _has_new_tag(entry: Entry, last: Entry | None) -> bool:
+def _has_new_tag(
+    entry: Entry,
+    last: Entry | None,
+) -> bool:
     """Whether a folder has another tag than before."""
     if not entry.is_folder or last is None or not last.etag:
         return False
     return entry.etag != last.etag
 
 
-def _differs(entry: Entry | None, last: Entry | None) -> bool:
+def _differs(
+    entry: Entry | None,
+    last: Entry | None,
+) -> bool:
     """Whether an entry is new, deleted, or has another tag. A folder that we wrote to has no known tag."""
     if entry is None or last is None:
         return True
     return entry.etag != last.etag
 
 
-def _is_resized(entry: Entry, last: Entry | None) -> bool:
+def _is_resized(
+    entry: Entry,
+    last: Entry | None,
+) -> bool:
     if last is None or entry.is_folder or entry.etag != last.etag:
         return False
     return entry.size != last.size
 
 
-def _lost_checksum(entry: Entry, last: Entry | None) -> bool:
+def _lost_checksum(
+    entry: Entry,
+    last: Entry | None,
+) -> bool:
     if last is None or not last.checksum or entry.etag != last.etag:
         return False
     return entry.checksum != last.checksum
 
 
-def _came_back(entry: Entry, last: Entry | None, was: BaseNode | None) -> bool:
+def _came_back(
+    entry: Entry,
+    last: Entry | None,
+    was: BaseNode | None,
+) -> bool:
     """Whether a file has the tag of the base again: a write with the time of that text gives it, too."""
     if not isinstance(was, BaseFile) or (last is not None and entry.etag == last.etag):
         return False
@@ -228,7 +263,9 @@ def _came_back(entry: Entry, last: Entry | None, was: BaseNode | None) -> bool:
 
 
 def _latest(
-    folder: str, entries: Mapping[str, Entry], base: Mapping[str, BaseNode]
+    folder: str,
+    entries: Mapping[str, Entry],
+    base: Mapping[str, BaseNode],
 ) -> set[str]:
     """The latest files of a folder, without those whose checksum proves that they are unchanged."""
     files = [
@@ -268,7 +305,9 @@ def nodes_of(
 
 
 def _known_hash(
-    entry: Entry, was: BaseNode | None, fetched: tuple[str, str] | None
+    entry: Entry,
+    was: BaseNode | None,
+    fetched: tuple[str, str] | None,
 ) -> str | None:
     if fetched is not None and fetched[0] == entry.etag:
         return fetched[1]

@@ -47,7 +47,11 @@ class BackupDetector:
         self._state = session.state
 
     def find_reverted(
-        self, base: Base, local: Tree, remote: Tree, at: float
+        self,
+        base: Base,
+        local: Tree,
+        remote: Tree,
+        at: float,
     ) -> RevertedNotes:
         """Find the reverted notes, unless too few notes differ to matter."""
         changed = safety_limits.changed_there(base, remote)
@@ -91,7 +95,12 @@ class BackupDetector:
         has_stopped = self._state.meta(FACT) is not None
         return RevertedNotes(texts, replace(remote, nodes=nodes), before=has_stopped)
 
-    def remember_held(self, reverted: RevertedNotes, base: Base, restored: str) -> None:
+    def remember_held(
+        self,
+        reverted: RevertedNotes,
+        base: Base,
+        restored: str,
+    ) -> None:
         """Remember which notes B9 stops.
 
         `restored`: why B9 stops them; empty when it does not.
@@ -114,7 +123,10 @@ class BackupDetector:
                 self._state.set_meta(FACT, fact)
 
     def prefer_local_texts(
-        self, reverted: RevertedNotes, base: Base, local: Tree
+        self,
+        reverted: RevertedNotes,
+        base: Base,
+        local: Tree,
     ) -> None:
         """Let the next plan upload our texts again: a person rejected the earlier ones."""
         with self._state.transaction():
@@ -144,7 +156,12 @@ class BackupDetector:
                 stopped[path] = text
         return stopped
 
-    def _is_earlier(self, path: str, hashed: str, was: BaseFile) -> bool:
+    def _is_earlier(
+        self,
+        path: str,
+        hashed: str,
+        was: BaseFile,
+    ) -> bool:
         """Whether a text is a version of a note from before its base."""
         if hashed == was.hash:
             return False
@@ -152,7 +169,12 @@ class BackupDetector:
             versions = writer.snapshots.chain(path)
             return any(version.revision == hashed for version in versions)
 
-    def _hash(self, path: str, node: File, at: float) -> str | None:
+    def _hash(
+        self,
+        path: str,
+        node: File,
+        at: float,
+    ) -> str | None:
         """The hash of the server's text; None when it is not available."""
         if node.hash is not None:
             return node.hash

@@ -32,7 +32,12 @@ class ServerIdentityCheck:
     """Checks the identity of one remote: with each listing, and again before a plan takes over much from it."""
 
     def __init__(
-        self, remote: Remote, state: SyncState, mode: Mode, *, insist: bool
+        self,
+        remote: Remote,
+        state: SyncState,
+        mode: Mode,
+        *,
+        insist: bool,
     ) -> None:
         self._remote = remote
         self._state = state
@@ -88,7 +93,11 @@ class ServerIdentityCheck:
             self._tidy(at)
         return ""
 
-    def must_ask_again(self, at: float, plan: SyncPlan) -> bool:
+    def must_ask_again(
+        self,
+        at: float,
+        plan: SyncPlan,
+    ) -> bool:
         """Whether a plan takes over so much that the server's identity is asked again; forgets the last answer."""
         # Fault (E94, E95): the server is replaced or restored between the question and
         # the listing.
@@ -112,7 +121,11 @@ class ServerIdentityCheck:
             self._state.set_meta(TIDIED, at)
 
     def _ask(
-        self, entries: Mapping[str, Entry], root: Entry | None, *, approved: bool
+        self,
+        entries: Mapping[str, Entry],
+        root: Entry | None,
+        *,
+        approved: bool,
     ) -> None:
         """Compare the server's identity with the stored one."""
         identity = asdict(self._remote.identity(root))
@@ -144,5 +157,8 @@ class ServerIdentityCheck:
                     self._state.forget(path)
 
 
-def _is_edited(was: BaseNode, entry: Entry) -> bool:
+def _is_edited(
+    was: BaseNode,
+    entry: Entry,
+) -> bool:
     return isinstance(was, BaseFile) and entry.etag != was.tag

@@ -23,7 +23,10 @@ class Step:
     """whether its new lines arrived together: this device uploaded it, and no part was missing"""
 
 
-def has_read(raw: bytes, steps: Sequence[Step]) -> bool:
+def has_read(
+    raw: bytes,
+    steps: Sequence[Step],
+) -> bool:
     """Whether the author of a text had read the latest of these, the newest first.
 
     The latest step with new lines decides. Its lines prove that the author had read that step, or a
@@ -50,7 +53,11 @@ def items_of(raw: bytes) -> set[bytes]:
     return {line for line in lines if line and not line.startswith(b"#")}
 
 
-def without_torn(raw: bytes, complete: bytes, older: Iterable[bytes]) -> bytes:
+def without_torn(
+    raw: bytes,
+    complete: bytes,
+    older: Iterable[bytes],
+) -> bytes:
     """Remove the lines that are only the beginning of a line of a text that the server cut short.
 
     `older`: earlier texts; a line that was in one of them is not torn.
@@ -68,7 +75,10 @@ def without_torn(raw: bytes, complete: bytes, older: Iterable[bytes]) -> bytes:
     return _without(raw, is_torn)
 
 
-def torn_end(raw: bytes, later: bytes) -> bytes:
+def torn_end(
+    raw: bytes,
+    later: bytes,
+) -> bytes:
     """The last line of a text from an unfinished upload, if a later text has the complete line; else empty."""
     last = raw.rpartition(b"\n")[2]
     begins_a_line = b"\n" + last in b"\n" + later
@@ -76,7 +86,10 @@ def torn_end(raw: bytes, later: bytes) -> bytes:
     return last if is_torn else b""
 
 
-def without_line(raw: bytes, line: bytes) -> bytes:
+def without_line(
+    raw: bytes,
+    line: bytes,
+) -> bytes:
     """Remove the lines that are equal to this one."""
     return _without(raw, lambda candidate: candidate == line)
 
@@ -95,7 +108,10 @@ def join_records(texts: Sequence[bytes]) -> bytes:
     return _without(joined, is_torn)
 
 
-def _without(raw: bytes, is_dropped: Callable[[bytes], bool]) -> bytes:
+def _without(
+    raw: bytes,
+    is_dropped: Callable[[bytes], bool],
+) -> bytes:
     """A text without some lines. `is_dropped` gets each line without its ending."""
     lines = raw.splitlines(keepends=True)
     return b"".join(line for line in lines if not is_dropped(line.rstrip(b"\r\n")))

@@ -115,7 +115,13 @@ TABLES: dict[Was, dict[tuple[str, str], Cell]] = {
 }
 
 
-def cell(was: Was, local: Now, remote: Now, *, equal: bool = False) -> Cell:
+def cell(
+    was: Was,
+    local: Now,
+    remote: Now,
+    *,
+    equal: bool = False,
+) -> Cell:
     """The row and the outcome. Links and unknown states come before everything else (rows 18 to 20).
 
     `equal`: both sides hold the same bytes.

@@ -25,7 +25,11 @@ MOVING = "memory move"
 """Part of the name that a file has between two renames; such a name never wins a clash"""
 
 
-def beside(path: str, mark: str, used_names: Container[str]) -> str:
+def beside(
+    path: str,
+    mark: str,
+    used_names: Container[str],
+) -> str:
     """A free name next to `path` with `` (mark)`` before its ending.
 
     A long stem is shortened, a used name gets a number.
@@ -44,7 +48,10 @@ def beside(path: str, mark: str, used_names: Container[str]) -> str:
     raise AssertionError("a million copies")
 
 
-def _shortened(stem: str, size: int) -> str:
+def _shortened(
+    stem: str,
+    size: int,
+) -> str:
     """The beginning of a stem that fits into so many bytes of UTF-8."""
     # Fault (F109): a name grows by the mark. Cut inside a character, it would be no
     # text on other systems.
@@ -77,7 +84,10 @@ def composed(path: str) -> str:
 # --- One name in two Unicode forms ------------------------------------------------------------
 
 
-def same_form(view: View, settings: Settings) -> list[MoveLocal | MoveRemote]:
+def same_form(
+    view: View,
+    settings: Settings,
+) -> list[MoveLocal | MoveRemote]:
     """Rename files that one side stores in another Unicode form only (§5.5).
 
     A name in the base wins. A new name is composed where the server stores composed names.
@@ -97,7 +107,9 @@ def same_form(view: View, settings: Settings) -> list[MoveLocal | MoveRemote]:
 
 
 def _rename_to_base_form(
-    path: str, base_name: str, view: View
+    path: str,
+    base_name: str,
+    view: View,
 ) -> MoveLocal | MoveRemote | None:
     match view.local.nodes.get(path), view.remote.nodes.get(path):
         case File() as local, None if _is_base_file(base_name, view, view.local, local):
@@ -111,7 +123,9 @@ def _rename_to_base_form(
 
 
 def _rename_to_composed_form(
-    path: str, view: View, settings: Settings
+    path: str,
+    view: View,
+    settings: Settings,
 ) -> MoveLocal | None:
     if not settings.remote_names.folds_unicode:
         return None
@@ -123,7 +137,12 @@ def _rename_to_composed_form(
     return MoveLocal(path=path, to=name, hash=local.hash, row="5.5")
 
 
-def _is_base_file(base_name: str, view: View, side: Tree, node: File) -> bool:
+def _is_base_file(
+    base_name: str,
+    view: View,
+    side: Tree,
+    node: File,
+) -> bool:
     """Whether the file is the one of the base, which its side has under no other name."""
     was = view.base.get(base_name)
     if not isinstance(was, BaseFile) or base_name in side.nodes:
@@ -144,7 +163,11 @@ class Clashes:
     """paths that wait until another one is gone"""
 
 
-def find_clashes(view: View, settings: Settings, used_names: set[str]) -> Clashes:
+def find_clashes(
+    view: View,
+    settings: Settings,
+    used_names: set[str],
+) -> Clashes:
     """Find names that one side cannot hold beside each other.
 
     The name in the base stays; without one, the name that the weaker side has.
@@ -161,7 +184,10 @@ def find_clashes(view: View, settings: Settings, used_names: set[str]) -> Clashe
     return Clashes(tuple(renames), frozenset(waiting))
 
 
-def _weaker_side(view: View, settings: Settings) -> tuple[Tree, Names] | None:
+def _weaker_side(
+    view: View,
+    settings: Settings,
+) -> tuple[Tree, Names] | None:
     """The side that cannot hold all names; the server where neither can."""
     for tree, names in (
         (view.remote, settings.remote_names),
@@ -173,7 +199,10 @@ def _weaker_side(view: View, settings: Settings) -> tuple[Tree, Names] | None:
 
 
 def _losers(
-    group: tuple[str, ...], view: View, weaker: tuple[Tree, Names], waiting: set[str]
+    group: tuple[str, ...],
+    view: View,
+    weaker: tuple[Tree, Names],
+    waiting: set[str],
 ) -> list[str]:
     """The names of a group that have to change. Adds names to `waiting` that wait for a deletion."""
     tree, names = weaker
@@ -196,13 +225,20 @@ def _losers(
     return [path for path in clashing if path != winner and path not in view.base]
 
 
-def _is_leaving(path: str, view: View) -> bool:
+def _is_leaving(
+    path: str,
+    view: View,
+) -> bool:
     """Whether both sides had the path, and one of them has deleted it."""
     is_on_both = path in view.local.nodes and path in view.remote.nodes
     return path in view.base and not is_on_both
 
 
-def _is_same_name(first: str, second: str, names: Names) -> bool:
+def _is_same_name(
+    first: str,
+    second: str,
+    names: Names,
+) -> bool:
     """Whether a side with such names takes the two for one."""
     if composed(first) == composed(second):
         return names.folds_unicode

@@ -61,7 +61,10 @@ class SyncPlan:
 
 
 def plan(
-    base: Base, local: Tree, remote: Tree, settings: Settings | None = None
+    base: Base,
+    local: Tree,
+    remote: Tree,
+    settings: Settings | None = None,
 ) -> SyncPlan:
     """Compare the three trees and plan how both sides become the same without losing a text."""
     settings = settings or Settings()
@@ -141,7 +144,10 @@ def _refetch_changed(view: View) -> list[Action]:
 
 
 def _split(
-    actions: Iterable[Action], settings: Settings, braked: str, restored: str
+    actions: Iterable[Action],
+    settings: Settings,
+    braked: str,
+    restored: str,
 ) -> tuple[list[Action], list[HeldAction]]:
     """Separate the allowed actions from those that the mode or a safety limit stops."""
     allowed: list[Action] = []
@@ -161,7 +167,10 @@ def _split(
     return allowed, stopped
 
 
-def _forbidden_by_mode(action: Action, settings: Settings) -> str:
+def _forbidden_by_mode(
+    action: Action,
+    settings: Settings,
+) -> str:
     """The reason why the mode forbids an action, or nothing."""
     match settings.mode:
         case "read-only":
@@ -174,7 +183,10 @@ def _forbidden_by_mode(action: Action, settings: Settings) -> str:
             return ""
 
 
-def _notes(base: Base, exclusions: Exclusions) -> tuple[PlanRemark, ...]:
+def _notes(
+    base: Base,
+    exclusions: Exclusions,
+) -> tuple[PlanRemark, ...]:
     return tuple(
         PlanRemark(path, "20", f"`{path}` was a note and is not one now: {reason}")
         for path, reason in sorted(exclusions.links.items())

@@ -54,7 +54,11 @@ class Renames:
         return path in self.busy or not self.busy.isdisjoint(ancestors(path))
 
 
-def plan_renames(view: View, settings: Settings, used_names: set[str]) -> Renames:
+def plan_renames(
+    view: View,
+    settings: Settings,
+    used_names: set[str],
+) -> Renames:
     """Plan all moves of this pass.
 
     The server's moves come first. Local moves that overlap with them come in the next pass.
@@ -77,7 +81,8 @@ def plan_renames(view: View, settings: Settings, used_names: set[str]) -> Rename
 
 
 def _not_below(
-    moves: list[Move | MoveBase], arrivals: Collection[str]
+    moves: list[Move | MoveBase],
+    arrivals: Collection[str],
 ) -> list[Move | MoveBase]:
     """Drop the moves that end in a directory that another move brings."""
     return [
@@ -87,14 +92,20 @@ def _not_below(
     ]
 
 
-def _clear_of(blocked: Collection[str], renamed: Renamed) -> Renamed:
+def _clear_of(
+    blocked: Collection[str],
+    renamed: Renamed,
+) -> Renamed:
     """What was renamed without touching a blocked path."""
     return {
         src: dst for src, dst in renamed.items() if not _overlaps((src, dst), blocked)
     }
 
 
-def _without(renamed: Renamed, opposite: Renamed) -> Renamed:
+def _without(
+    renamed: Renamed,
+    opposite: Renamed,
+) -> Renamed:
     """What only this side has renamed."""
     return {src: dst for src, dst in renamed.items() if src not in opposite}
 
@@ -112,7 +123,11 @@ def _all_ends(moves: Iterable[Move | MoveBase]) -> set[str]:
 # --- Which names belong together --------------------------------------------------------------
 
 
-def pairs(view: View, side: Side, settings: Settings) -> Renamed:
+def pairs(
+    view: View,
+    side: Side,
+    settings: Settings,
+) -> Renamed:
     """Find what one side has renamed."""
     tree = view.side(side)
     by_id = _paths_by_id(tree)
@@ -138,7 +153,10 @@ def _paths_by_id(tree: Tree) -> dict[str, str | None]:
     return paths
 
 
-def _has_left(was: BaseNode, node: Node | None) -> bool:
+def _has_left(
+    was: BaseNode,
+    node: Node | None,
+) -> bool:
     """Whether the old name is free, or has something else."""
     if isinstance(was, BaseDir):
         return not isinstance(node, Dir)
@@ -146,7 +164,11 @@ def _has_left(was: BaseNode, node: Node | None) -> bool:
 
 
 def _is_same_thing(
-    was: BaseNode, node: Node, pair: Pair, side: Side, settings: Settings
+    was: BaseNode,
+    node: Node,
+    pair: Pair,
+    side: Side,
+    settings: Settings,
 ) -> bool:
     """Whether a node is what left its old name."""
     # Fault: a move would take away a note that the bot needs at this path, such as
@@ -161,7 +183,10 @@ def _is_same_thing(
     return node.hash == was.hash or (pair.src, pair.dst) in settings.alike
 
 
-def _onto_nothing(renamed: Renamed, view: View) -> Renamed:
+def _onto_nothing(
+    renamed: Renamed,
+    view: View,
+) -> Renamed:
     """Drop pairs whose new name was another note: that note was changed, not renamed."""
     while wrong := [
         src for src, dst in renamed.items() if dst in view.base and dst not in renamed
@@ -187,7 +212,9 @@ def _topmost(renamed: Renamed) -> Renamed:
 
 
 def _undo_of_mutual_move(
-    local: Renamed, remote: Renamed, view: View
+    local: Renamed,
+    remote: Renamed,
+    view: View,
 ) -> MoveLocal | None:
     """Undo a local move of A into B while the server moved B into A: the server's move stays."""
     for src, dst in local.items():
@@ -212,7 +239,10 @@ def _undo_of_mutual_move(
 
 
 def _moves_of_doubles(
-    local: Renamed, remote: Renamed, view: View, used_names: set[str]
+    local: Renamed,
+    remote: Renamed,
+    view: View,
+    used_names: set[str],
 ) -> list[Move | MoveBase]:
     """The moves for what both sides renamed: to the same name, or the server's name wins."""
     moves: list[Move | MoveBase] = []
@@ -239,14 +269,20 @@ def _moves_of_doubles(
     return moves
 
 
-def _is_placeable(path: str, tree: Tree) -> bool:
+def _is_placeable(
+    path: str,
+    tree: Tree,
+) -> bool:
     """Whether something can be moved to this name: it is free, and no file is above it."""
     if path in tree.nodes:
         return False
     return all(isinstance(tree.nodes.get(up, Dir()), Dir) for up in ancestors(path))
 
 
-def _overlaps(ends: Collection[str], paths: Iterable[str]) -> bool:
+def _overlaps(
+    ends: Collection[str],
+    paths: Iterable[str],
+) -> bool:
     """Whether a path is below one of the ends, or the other way round."""
     return any(within(end, path) or within(path, end) for path in paths for end in ends)
 
@@ -262,7 +298,11 @@ class _MovePlanner:
     settings: Settings
     used_names: set[str]
 
-    def plan_both(self, local: Renamed, remote: Renamed) -> tuple[Move | MoveBase, ...]:
+    def plan_both(
+        self,
+        local: Renamed,
+        remote: Renamed,
+    ) -> tuple[Move | MoveBase, ...]:
         """The moves of both sides, those of the server first."""
         doubles = _moves_of_doubles(local, remote, self.view, self.used_names)
         to_local = self.plan(_without(remote, local), "local")
@@ -273,7 +313,11 @@ class _MovePlanner:
         to_remote = self.plan(only_local, "remote")
         return (*doubles, *to_local, *to_remote)
 
-    def plan(self, renamed: Renamed, to: Side) -> list[Move]:
+    def plan(
+        self,
+        renamed: Renamed,
+        to: Side,
+    ) -> list[Move]:
         """The moves that a side has to make, in order."""
         tree, settings = self.view.side(to), self.settings
         names = settings.local_names if to == "local" else settings.remote_names
@@ -289,7 +333,11 @@ class _MovePlanner:
             moves.append(_as_move(step, to, node, was))
         return moves
 
-    def _movable(self, renamed: Renamed, to: Side) -> Renamed:
+    def _movable(
+        self,
+        renamed: Renamed,
+        to: Side,
+    ) -> Renamed:
         """The renames that a side can repeat."""
         tree = self.view.side(to)
         opposite = self.view.side("remote" if to == "local" else "local")
@@ -308,12 +356,18 @@ class _MovePlanner:
         return movable
 
 
-def _is_same_kind(was: BaseNode, node: Node | None) -> bool:
+def _is_same_kind(
+    was: BaseNode,
+    node: Node | None,
+) -> bool:
     return isinstance(node, File if isinstance(was, BaseFile) else Dir)
 
 
 def _has_room(
-    pair: Pair, movable: Mapping[str, str], tree: Tree, opposite: Tree
+    pair: Pair,
+    movable: Mapping[str, str],
+    tree: Tree,
+    opposite: Tree,
 ) -> bool:
     """Whether the new name will be free, below directories that exist, move along or can be made."""
     src, dst = pair.src, pair.dst
@@ -330,7 +384,11 @@ def _has_room(
     return True
 
 
-def _is_possible_dir(path: str, tree: Tree, opposite: Tree) -> bool:
+def _is_possible_dir(
+    path: str,
+    tree: Tree,
+    opposite: Tree,
+) -> bool:
     """Whether a side has this directory, or can make it since the other side has it."""
     node = tree.nodes.get(path)
     if node is None:
@@ -338,7 +396,12 @@ def _is_possible_dir(path: str, tree: Tree, opposite: Tree) -> bool:
     return isinstance(node, Dir)
 
 
-def _ordered(waiting: list[Pair], used_names: set[str], *, fold: bool) -> list[Pair]:
+def _ordered(
+    waiting: list[Pair],
+    used_names: set[str],
+    *,
+    fold: bool,
+) -> list[Pair]:
     """Order moves so that a name is left before it is taken; a temporary name breaks a cycle.
 
     `fold`: names that differ only in case are one file on that side.
@@ -370,7 +433,10 @@ def _next_ready(waiting: list[Pair]) -> Pair | None:
     return None
 
 
-def _precedes(first: Pair, second: Pair) -> bool:
+def _precedes(
+    first: Pair,
+    second: Pair,
+) -> bool:
     """Whether one move has to be made before another one can be."""
     if within(second.dst, first.src):
         return True
@@ -379,7 +445,12 @@ def _precedes(first: Pair, second: Pair) -> bool:
     return within(first.src, second.src) and first.src != second.src
 
 
-def _as_move(pair: Pair, to: Side, node: Node | None, was: BaseNode | None) -> Move:
+def _as_move(
+    pair: Pair,
+    to: Side,
+    node: Node | None,
+    was: BaseNode | None,
+) -> Move:
     file = node if isinstance(node, File) else None
     if to == "local":
         return MoveLocal(

@@ -54,7 +54,10 @@ FROM_BACKUP = TrashLocal | RemoveLocalDir | MoveLocal
 """What a plan does here when the server was set back to an earlier state"""
 
 
-def halted(view: View, settings: Settings) -> str:
+def halted(
+    view: View,
+    settings: Settings,
+) -> str:
     """B2: the reason to do nothing, since one side is empty and both were in step; or nothing."""
     # Fault (C57, E95): a disk is not mounted, or the server's folder was replaced by an
     # empty one.
@@ -73,7 +76,11 @@ def _has_files(tree: Tree) -> bool:
     return any(isinstance(node, File) for node in tree.nodes.values())
 
 
-def too_many(base: Base, actions: Iterable[Action], settings: Settings) -> str:
+def too_many(
+    base: Base,
+    actions: Iterable[Action],
+    settings: Settings,
+) -> str:
     """B1: the reason why the deletions of this plan are not made, or nothing."""
     if settings.no_deletes:
         return settings.no_deletes
@@ -106,7 +113,10 @@ def _by_section(files: Iterable[str]) -> dict[str, list[str]]:
     return sections
 
 
-def _remote_files(base: Base, remote: Tree) -> Iterator[tuple[str, BaseFile, File]]:
+def _remote_files(
+    base: Base,
+    remote: Tree,
+) -> Iterator[tuple[str, BaseFile, File]]:
     """Yield the files of the base that the server has, with what it has."""
     for path, was in base.items():
         node = remote.nodes.get(path)
@@ -122,7 +132,10 @@ def storm(view: View) -> bool:
     return all(node.hash is None and node.tag != was.tag for _, was, node in files)
 
 
-def changed_there(base: Base, remote: Tree) -> list[str]:
+def changed_there(
+    base: Base,
+    remote: Tree,
+) -> list[str]:
     """The notes and logs whose bytes on the server differ from the base, judged by hash or tag."""
     return [
         path
@@ -131,7 +144,11 @@ def changed_there(base: Base, remote: Tree) -> list[str]:
     ]
 
 
-def vanished_there(base: Base, local: Tree, remote: Tree) -> list[str]:
+def vanished_there(
+    base: Base,
+    local: Tree,
+    remote: Tree,
+) -> list[str]:
     """The files that the vault has and the server has lost, seen once or twice."""
 
     def is_readable(path: str) -> bool:
@@ -148,12 +165,18 @@ def vanished_there(base: Base, local: Tree, remote: Tree) -> list[str]:
     ]
 
 
-def may_be_restored(changed: int, vanished: int) -> bool:
+def may_be_restored(
+    changed: int,
+    vanished: int,
+) -> bool:
     """Whether enough differs on the server to find out whether texts returned to earlier versions."""
     return changed > 0 and changed + vanished >= BACK
 
 
-def restored(view: View, settings: Settings) -> str:
+def restored(
+    view: View,
+    settings: Settings,
+) -> str:
     """B9: the reason why earlier texts and deletions of the server are not taken over, or nothing."""
     # Fault (E94): a server is restored from a backup and does not report it. To take
     # that over would undo all edits since. A person restores only one or two notes at
@@ -173,7 +196,10 @@ def restored(view: View, settings: Settings) -> str:
 
 
 def _looks_restored(
-    settings: Settings, changed: int, reverted: int, vanished: int
+    settings: Settings,
+    changed: int,
+    reverted: int,
+    vanished: int,
 ) -> bool:
     """Whether so many notes were reverted or lost that a person must answer."""
     # Fault (E94): another device edits one of the notes while they wait. The others
@@ -184,7 +210,10 @@ def _looks_restored(
     return is_most and may_be_restored(reverted, vanished)
 
 
-def is_from_backup(action: Action, settings: Settings) -> bool:
+def is_from_backup(
+    action: Action,
+    settings: Settings,
+) -> bool:
     """Whether B9 holds this action."""
     if isinstance(action, Download) and _is_picture(action):
         # Fault: pictures have no stored versions. So it is unknown whether this one was reverted, and
@@ -211,7 +240,10 @@ class Rewrite:
     """the writer: `us`, or `them` for what came from the server"""
 
 
-def fights(rewrites: Sequence[Rewrite], now: float) -> frozenset[str]:
+def fights(
+    rewrites: Sequence[Rewrite],
+    now: float,
+) -> frozenset[str]:
     """B6: paths that writers in turns rewrote more than six times within a minute."""
     recent: dict[str, list[Rewrite]] = defaultdict(list)
     for rewrite in sorted(rewrites, key=lambda rewrite: rewrite.at):
@@ -227,12 +259,18 @@ def _turns(history: Sequence[Rewrite]) -> int:
     return sum(first.by != second.by for first, second in pairwise(history))
 
 
-def stamp(now: datetime, last: datetime | None) -> str:
+def stamp(
+    now: datetime,
+    last: datetime | None,
+) -> str:
     """B7: the date in the names of copies."""
     # Fault (B50): the clock goes back. A new copy would seem older than the last one.
     return max(now, last or now).strftime("%Y-%m-%d %H%M%S")
 
 
-def missing(nodes: Mapping[str, Node], must_exist: Iterable[str]) -> frozenset[str]:
+def missing(
+    nodes: Mapping[str, Node],
+    must_exist: Iterable[str],
+) -> frozenset[str]:
     """B4: notes that must exist and do not; the engine has to see that twice, 60 s apart."""
     return frozenset(path for path in must_exist if path not in nodes)

@@ -60,7 +60,10 @@ def _pattern(glob: str) -> re.Pattern[str]:
     return re.compile(rf"(?s){prefix}{body}(?:/.*)?")
 
 
-def matches(path: str, globs: Iterable[str]) -> bool:
+def matches(
+    path: str,
+    globs: Iterable[str],
+) -> bool:
     """Whether a pattern names the path or a directory above it; one without ``/`` fits at any depth."""
     return any(_pattern(glob).fullmatch(path) for glob in globs)
 
@@ -70,7 +73,10 @@ def junk(name: str) -> bool:
     return ignored(name) and conflict_copy(name) is None
 
 
-def unfit(path: str, names: Names) -> str | None:
+def unfit(
+    path: str,
+    names: Names,
+) -> str | None:
     """The reason why one side cannot hold this path; None when it can."""
     name = path.rpartition("/")[2]
     if names.strict:
@@ -91,7 +97,10 @@ def unfit(path: str, names: Names) -> str | None:
 
 
 def exclude(
-    base: Base, local: Tree, remote: Tree, settings: Settings
+    base: Base,
+    local: Tree,
+    remote: Tree,
+    settings: Settings,
 ) -> tuple[View, Exclusions]:
     """Return the trees without what is excluded, and the reasons."""
     exclusions = Exclusions()
@@ -119,7 +128,10 @@ def exclude(
 
 
 def excluded(
-    path: str, local: Node | None, remote: Node | None, settings: Settings
+    path: str,
+    local: Node | None,
+    remote: Node | None,
+    settings: Settings,
 ) -> str:
     """The reason why a path is left out by its kind or by the configuration, or nothing."""
     if junk(path.rpartition("/")[2]) and path:
@@ -137,7 +149,11 @@ def _size(node: Node | None) -> int:
 
 
 def _why_unclear(
-    path: str, base: Base, local: Tree, remote: Tree, settings: Settings
+    path: str,
+    base: Base,
+    local: Tree,
+    remote: Tree,
+    settings: Settings,
 ) -> str:
     """The reason why a path cannot be decided in this pass, or nothing."""
     if path in settings.fights:
@@ -162,7 +178,11 @@ def _why_unclear(
     return ""
 
 
-def _why_node_is_unclear(node: Node, *, needs_tag: bool) -> str:
+def _why_node_is_unclear(
+    node: Node,
+    *,
+    needs_tag: bool,
+) -> str:
     match node:
         case Unknown(reason):
             return reason
@@ -175,7 +195,11 @@ def _why_node_is_unclear(node: Node, *, needs_tag: bool) -> str:
             return ""
 
 
-def _why_absence_is_unclear(path: str, tree: Tree, settings: Settings) -> str:
+def _why_absence_is_unclear(
+    path: str,
+    tree: Tree,
+    settings: Settings,
+) -> str:
     if path in settings.must_exist and path not in tree.long_gone:
         # Fault (C23): an editor removes a note for a moment while it saves (B4).
         return "it must exist, and is missing: not believed before a minute has passed"
@@ -213,7 +237,10 @@ def _without(
     )
 
 
-def forgotten(base: Base, exclusions: Exclusions) -> list[str]:
+def forgotten(
+    base: Base,
+    exclusions: Exclusions,
+) -> list[str]:
     """The paths of the base that are excluded now, or are below an excluded directory."""
     excluded_paths = exclusions.excluded
     if not excluded_paths:

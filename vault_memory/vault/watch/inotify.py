@@ -52,13 +52,22 @@ _NO_MORE = (errno.ENOSPC, errno.ENOMEM, errno.EMFILE, errno.ENFILE)
 class HintReceiver(Protocol):
     """Receives the hints, from the thread that reads events; see `ChangeQueue` for their meaning."""
 
-    def dirty(self, path: str, *, closed: bool | None) -> None: ...
+    def dirty(
+        self,
+        path: str,
+        *,
+        closed: bool | None,
+    ) -> None: ...
 
     def subtree(self, path: str) -> None: ...
 
     def rescan(self, reason: str) -> None: ...
 
-    def lose(self, reason: str, error: OSError | None = None) -> None: ...
+    def lose(
+        self,
+        reason: str,
+        error: OSError | None = None,
+    ) -> None: ...
 
     def reach(self, marks: list[QueueMarker]) -> None: ...
 
@@ -66,7 +75,11 @@ class HintReceiver(Protocol):
 class FolderEvents(InotifyFD):
     """The watches of one vault, and the thread that turns their events into hints."""
 
-    def __init__(self, root: str, receiver: HintReceiver) -> None:
+    def __init__(
+        self,
+        root: str,
+        receiver: HintReceiver,
+    ) -> None:
         super().__init__()
         self.name = "vault-watch"
         self._root = root
@@ -122,7 +135,11 @@ class FolderEvents(InotifyFD):
             raise OSError(number, os.strerror(number), os.fsdecode(path))
         return False
 
-    def _register(self, watch: int, prefix: str) -> None:
+    def _register(
+        self,
+        watch: int,
+        prefix: str,
+    ) -> None:
         # Fault (C55): the system returns the old watch of a folder that was renamed.
         previous = self._prefixes.get(watch, prefix)
         if previous != prefix and self._watches.get(previous) == watch:
@@ -203,13 +220,23 @@ class FolderEvents(InotifyFD):
                     del self._watches[prefix]
         return prefix
 
-    def _handle_file(self, prefix: str, name: str, mask: int) -> None:
+    def _handle_file(
+        self,
+        prefix: str,
+        name: str,
+        mask: int,
+    ) -> None:
         if name.endswith(SUFFIXES):
             self._handle_note(prefix, name, mask)
         elif name == NAME and not prefix and mask & _MARKER_CHANGED:
             self._receiver.rescan("the vault's marker changed")
 
-    def _handle_note(self, prefix: str, name: str, mask: int) -> None:
+    def _handle_note(
+        self,
+        prefix: str,
+        name: str,
+        mask: int,
+    ) -> None:
         # Fault (C58): only a listing can report a name that is not valid text.
         if unreadable(name):
             self._receiver.subtree(prefix[:-1])
@@ -219,7 +246,12 @@ class FolderEvents(InotifyFD):
             closed = None if mask & Event.IN_ATTRIB else bool(mask & _SAVED)
             self._receiver.dirty(prefix + name, closed=closed)
 
-    def _handle_folder(self, prefix: str, name: str, mask: int) -> None:
+    def _handle_folder(
+        self,
+        prefix: str,
+        name: str,
+        mask: int,
+    ) -> None:
         if name.startswith("."):
             return
         path = prefix + name

@@ -14,7 +14,11 @@ _MOUNT_POINT = 4
 """Field of a line of mountinfo"""
 
 
-def watchable(path: str | os.PathLike[str], *, mounts: str = MOUNTS) -> str | None:
+def watchable(
+    path: str | os.PathLike[str],
+    *,
+    mounts: str = MOUNTS,
+) -> str | None:
     """Returns why events may be missing below this path; None when the system reports all."""
     if not sys.platform.startswith("linux"):
         return None
@@ -29,7 +33,10 @@ def watchable(path: str | os.PathLike[str], *, mounts: str = MOUNTS) -> str | No
     return f"it is on a file system ({kind}) that does not report all changes"
 
 
-def file_system(path: str, mountinfo: str) -> str:
+def file_system(
+    path: str,
+    mountinfo: str,
+) -> str:
     """Returns the type of a real path's file system, from the text of ``/proc/self/mountinfo``.
 
     Returns "" when the text does not say.

@@ -259,7 +259,11 @@ class Watcher:
             )
         self._queue.lose(f"`{unheard[0]}` changed without an event")
 
-    def _has_hint(self, path: str, moment: float) -> bool:
+    def _has_hint(
+        self,
+        path: str,
+        moment: float,
+    ) -> bool:
         """Whether a hint at this path, or at a folder above it, came about that moment."""
         since = moment - min(_MEMORY, self._sweep_seconds / 2)
         if self._last_rescan > since:

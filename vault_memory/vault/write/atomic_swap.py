@@ -45,7 +45,10 @@ def why(error: OSError) -> Reason:
     return _REASONS.get(error.errno or 0, "io_error")
 
 
-def temporary(name: str, token: str) -> str:
+def temporary(
+    name: str,
+    token: str,
+) -> str:
     """Returns a name for a temporary, which sync programs ignore; leaves room for a letter."""
     room = _LONGEST - len(f"..~{token}".encode()) - 1
     return f".{name.encode()[:room].decode(errors='ignore')}.~{token}"
@@ -160,7 +163,12 @@ def _undo(
     return "file_system" if error.errno in UNSUPPORTED else why(error)
 
 
-def _create(files: Files, folder: int, name: str, temp: str) -> Swapped | TargetChanged:
+def _create(
+    files: Files,
+    folder: int,
+    name: str,
+    temp: str,
+) -> Swapped | TargetChanged:
     try:
         move_new(files, folder, temp, name)
     except FileExistsError:
@@ -221,7 +229,12 @@ def _move_verify_put(
     return TargetChanged()
 
 
-def move_new(files: Files, folder: int, old: str, new: str) -> None:
+def move_new(
+    files: Files,
+    folder: int,
+    old: str,
+    new: str,
+) -> None:
     """Renames a file on any file system. Raises FileExistsError when the new name is taken."""
     try:
         files.rename_new(folder, old, new)
@@ -234,7 +247,12 @@ def move_new(files: Files, folder: int, old: str, new: str) -> None:
         files.unlink(folder, old)
 
 
-def _holds(files: Files, folder: int, name: str, revision: str) -> bool:
+def _holds(
+    files: Files,
+    folder: int,
+    name: str,
+    revision: str,
+) -> bool:
     fd = files.open(folder, name)
     try:
         return revision_of(files.read(fd)) == revision
@@ -267,7 +285,11 @@ def write_whole(
         files.close(fd)
 
 
-def _copy_metadata(files: Files, fd: int, live: CurrentFile) -> None:
+def _copy_metadata(
+    files: Files,
+    fd: int,
+    live: CurrentFile,
+) -> None:
     """Copies owner, group, mode, attributes and access control lists."""
     mine = files.stat(fd)
     old = live.info
@@ -290,13 +312,21 @@ def _copy_metadata(files: Files, fd: int, live: CurrentFile) -> None:
         files.set_mtime(fd, mine.mtime_ns + _SECOND_NS)
 
 
-def unlink_durably(files: Files, folder: int, name: str) -> None:
+def unlink_durably(
+    files: Files,
+    folder: int,
+    name: str,
+) -> None:
     """Removes a temporary and syncs its folder, because the journal is about to forget it."""
     files.unlink(folder, name)
     files.fsync(folder)
 
 
-def try_unlink(files: Files, folder: int, name: str) -> bool:
+def try_unlink(
+    files: Files,
+    folder: int,
+    name: str,
+) -> bool:
     """Removes a temporary if it exists. Returns False when it cannot be removed now."""
     try:
         unlink_durably(files, folder, name)

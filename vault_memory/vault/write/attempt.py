@@ -102,7 +102,10 @@ def carry_out(
     return context.postpone(write, "busy")
 
 
-def _open_folder(files: Files, write: PendingWrite) -> int:
+def _open_folder(
+    files: Files,
+    write: PendingWrite,
+) -> int:
     """Opens the folder of the note; creates it for a new note."""
     try:
         return files.open_folder(write.folder)
@@ -113,7 +116,10 @@ def _open_folder(files: Files, write: PendingWrite) -> int:
     return make_folders(files, write.folder)
 
 
-def make_folders(files: Files, path: str) -> int:
+def make_folders(
+    files: Files,
+    path: str,
+) -> int:
     """Opens a folder, and creates it and its parents where they are missing. Raises OSError."""
     with suppress(FileNotFoundError):
         return files.open_folder(path)
@@ -259,7 +265,10 @@ def _swap(
             return context.postpone(write, reason)
 
 
-def _leave_to_recovery(write: PendingWrite, reason: Reason) -> PendingWrite:
+def _leave_to_recovery(
+    write: PendingWrite,
+    reason: Reason,
+) -> PendingWrite:
     """Returns a waiting write whose row stays planned.
 
     The outcome of the attempt is unknown. A planned row makes recovery examine the folder.

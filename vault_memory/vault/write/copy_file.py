@@ -19,7 +19,12 @@ MOST = 1000
 """Copies of one note in one second"""
 
 
-def copy_name(name: str, stamp: str, by: str = "bot", number: int = 1) -> str:
+def copy_name(
+    name: str,
+    stamp: str,
+    by: str = "bot",
+    number: int = 1,
+) -> str:
     """``USER.md`` gives ``USER (memory copy 2026-11-21 203312 bot).md``; a long stem is cut."""
     stem, dot, ending = name.rpartition(".")
     if not stem:

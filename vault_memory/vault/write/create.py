@@ -9,7 +9,11 @@ from vault_memory.vault.write.atomic_swap import move_new, try_unlink
 from vault_memory.vault.write.attempt import make_folders
 
 
-def add_file(root: str | os.PathLike[str], path: str, raw: bytes) -> bool:
+def add_file(
+    root: str | os.PathLike[str],
+    path: str,
+    raw: bytes,
+) -> bool:
     """Puts a new, durable file into the vault. Returns False when the name is taken.
 
     Raises BadPath, OSError.
@@ -36,7 +40,12 @@ def add_file(root: str | os.PathLike[str], path: str, raw: bytes) -> bool:
         files.close(folder)
 
 
-def _write_temporary(files: RealFiles, folder: int, temp: str, raw: bytes) -> None:
+def _write_temporary(
+    files: RealFiles,
+    folder: int,
+    temp: str,
+    raw: bytes,
+) -> None:
     fd = files.create(folder, temp, private=False)
     try:
         files.write(fd, raw)

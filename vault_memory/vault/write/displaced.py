@@ -99,7 +99,11 @@ def _is_safe_to_remove(
     return entry.is_stored or context.journal.is_forgotten(sample.revision)
 
 
-def _sample(files: Files, folder: int, name: str) -> DisplacedSample:
+def _sample(
+    files: Files,
+    folder: int,
+    name: str,
+) -> DisplacedSample:
     """Reads the bytes, and asks before and after whether another process has the file open."""
     fd = files.open(folder, name)
     try:

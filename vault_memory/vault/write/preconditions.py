@@ -134,7 +134,10 @@ def _reason_in_last_change(
     return "hot" if _is_open_for_writing(files, folder, name) else None
 
 
-def _unkeepable(files: Files, status: FileStatus) -> Reason | None:
+def _unkeepable(
+    files: Files,
+    status: FileStatus,
+) -> Reason | None:
     """Returns the property of a file that a swap would destroy."""
     # Fault (A29): a swap gives the note a new inode. The second name would keep the old
     # text, and the two would part without a sign.
@@ -151,7 +154,11 @@ def _unkeepable(files: Files, status: FileStatus) -> Reason | None:
     return None
 
 
-def _is_locked(files: Files, folder: int, name: str) -> bool:
+def _is_locked(
+    files: Files,
+    folder: int,
+    name: str,
+) -> bool:
     """Whether an editor's lock file says that the note is open."""
     return any(files.look(folder, lock) is not None for lock in editor_locks(name))
 
@@ -161,7 +168,11 @@ def editor_locks(name: str) -> tuple[str, ...]:
     return f".{name}.swp", f".#{name}", f".~lock.{name}#", f".{name}.kate-swp"
 
 
-def _is_open_for_writing(files: Files, folder: int, name: str) -> bool:
+def _is_open_for_writing(
+    files: Files,
+    folder: int,
+    name: str,
+) -> bool:
     try:
         fd = files.open(folder, name)
     except OSError:
@@ -173,14 +184,21 @@ def _is_open_for_writing(files: Files, folder: int, name: str) -> bool:
         files.close(fd)
 
 
-def came_or_went(files: Files, folder: int, now: float) -> bool:
+def came_or_went(
+    files: Files,
+    folder: int,
+    now: float,
+) -> bool:
     """Whether a name in this folder changed so recently that a save by rename may be under way."""
     # Fault (B50): with a clock that was set back, the folder's time is in the future.
     # The absolute difference ends that wait, too.
     return abs(now - files.stat(folder).mtime_ns / 1e9) < HOLD
 
 
-def half_saved(raw: bytes, last: bytes | None) -> bool:
+def half_saved(
+    raw: bytes,
+    last: bytes | None,
+) -> bool:
     """Whether the bytes look like the first part of a save, given the version before.
 
     That is: empty, less than half, a true beginning, or an unfinished character at the end.

@@ -68,17 +68,26 @@ Changes = Mapping[tuple[str, str], str]
 """Path and revision of a text to redact → its revision afterwards"""
 
 
-def look_through(journal: Journal, eraser: Eraser) -> Erased:
+def look_through(
+    journal: Journal,
+    eraser: Eraser,
+) -> Erased:
     """Returns what `erase` would redact. Changes nothing."""
     return _count(journal, eraser, _changes(journal, eraser))
 
 
-def names_kept(context: WriteContext, eraser: Eraser) -> int:
+def names_kept(
+    context: WriteContext,
+    eraser: Eraser,
+) -> int:
     """Returns how many names of notes that do not exist any more contain the text."""
     return len(_masked_names(context, eraser))
 
 
-def erase(context: WriteContext, eraser: Eraser) -> Erased:
+def erase(
+    context: WriteContext,
+    eraser: Eraser,
+) -> Erased:
     """Redacts the text, and rewrites the journal's file."""
     # Fault: an acknowledged write still has its record in the journal. Until it is
     # flushed, the record has the text.
@@ -104,7 +113,11 @@ def erase(context: WriteContext, eraser: Eraser) -> Erased:
     return erased
 
 
-def _count(journal: Journal, eraser: Eraser, changes: Changes) -> Erased:
+def _count(
+    journal: Journal,
+    eraser: Eraser,
+    changes: Changes,
+) -> Erased:
     tables = [
         table
         for path, revision, table in _named_revisions(journal)
@@ -125,7 +138,10 @@ def _named_revisions(journal: Journal) -> Iterator[tuple[str, str, str]]:
             yield from ((str(path), str(revision), table) for path, revision in rows)
 
 
-def _changes(journal: Journal, eraser: Eraser) -> Changes:
+def _changes(
+    journal: Journal,
+    eraser: Eraser,
+) -> Changes:
     snapshots = Snapshots(journal)
     changes = {}
     places = ((path, revision) for path, revision, _ in _named_revisions(journal))
@@ -174,7 +190,12 @@ def _affected_writes(
     return affected
 
 
-def _replace_revision(journal: Journal, path: str, revision: str, new: str) -> None:
+def _replace_revision(
+    journal: Journal,
+    path: str,
+    revision: str,
+    new: str,
+) -> None:
     for table, columns in _REVISION_COLUMNS:
         for column in columns:
             journal.execute(
@@ -193,7 +214,10 @@ _NAME_COLUMNS = (
 _NAME_STATES = (RECORDED, GAP)
 
 
-def _masked_names(context: WriteContext, eraser: Eraser) -> dict[str, str]:
+def _masked_names(
+    context: WriteContext,
+    eraser: Eraser,
+) -> dict[str, str]:
     """Returns each path without a file whose name contains the text, and its masked path."""
     masked_names = {}
     for path in sorted(_kept_paths(context.journal)):
@@ -217,7 +241,10 @@ def _kept_paths(journal: Journal) -> set[str]:
     return paths
 
 
-def _exists(context: WriteContext, path: str) -> bool:
+def _exists(
+    context: WriteContext,
+    path: str,
+) -> bool:
     """Whether a file has this path; true where that cannot be determined."""
     folder_path, _, name = path.rpartition("/")
     try:
@@ -239,7 +266,10 @@ def _exists(context: WriteContext, path: str) -> bool:
         context.files.close(folder)
 
 
-def _mask_names(journal: Journal, names: Mapping[str, str]) -> None:
+def _mask_names(
+    journal: Journal,
+    names: Mapping[str, str],
+) -> None:
     """Moves the history of deleted notes to masked names; discards writes to the old names."""
     for path, masked in names.items():
         for table, column in _NAME_COLUMNS:
@@ -252,7 +282,10 @@ def _mask_names(journal: Journal, names: Mapping[str, str]) -> None:
             journal.execute("DELETE FROM state WHERE name = ?", (prefix + path,))
 
 
-def _join_equal_versions(journal: Journal, path: str) -> None:
+def _join_equal_versions(
+    journal: Journal,
+    path: str,
+) -> None:
     """Joins versions that became equal to the one before; the author of the last one remains."""
     cursor = journal.execute(
         "SELECT id, revision, by, kept FROM versions WHERE path = ? ORDER BY id",
@@ -296,7 +329,10 @@ def _drop_bytes(
             journal.set_state(FORGOTTEN + entry.incorporated, "")
 
 
-def _purge_displaced(context: WriteContext, eraser: Eraser) -> list[str]:
+def _purge_displaced(
+    context: WriteContext,
+    eraser: Eraser,
+) -> list[str]:
     """Removes displaced files that contain the text. Returns those that an editor may have open."""
     entries = [
         entry
@@ -306,7 +342,11 @@ def _purge_displaced(context: WriteContext, eraser: Eraser) -> list[str]:
     return [entry.place for entry in entries if not _purge(context, entry, eraser)]
 
 
-def _purge(context: WriteContext, entry: DisplacedFile, eraser: Eraser) -> bool:
+def _purge(
+    context: WriteContext,
+    entry: DisplacedFile,
+    eraser: Eraser,
+) -> bool:
     """Removes one displaced file. Returns whether its name leads to the text no longer."""
     folder_path, _, name = entry.place.rpartition("/")
     files = context.files

@@ -14,7 +14,10 @@ from vault_memory.vault.write.journal import Backlog, PendingWrite
 from vault_memory.vault.write.write_context import WriteContext
 
 
-def recover(context: WriteContext, now: float) -> Backlog:
+def recover(
+    context: WriteContext,
+    now: float,
+) -> Backlog:
     """Makes every interrupted write done or waiting. Returns the journal's rows afterwards.
 
     A write whose folder cannot be examined stays planned.
@@ -28,7 +31,11 @@ def recover(context: WriteContext, now: float) -> Backlog:
     return context.journal.backlog()
 
 
-def _recover(context: WriteContext, write: PendingWrite, now: float) -> PendingWrite:
+def _recover(
+    context: WriteContext,
+    write: PendingWrite,
+    now: float,
+) -> PendingWrite:
     try:
         folder = context.files.open_folder(write.folder)
     except (FileNotFoundError, NotADirectoryError):
@@ -83,7 +90,12 @@ def _recover_in_folder(
     return context.postpone(write, "interrupted")
 
 
-def _is_same_file(files: Files, folder: int, first: str, second: str) -> bool:
+def _is_same_file(
+    files: Files,
+    folder: int,
+    first: str,
+    second: str,
+) -> bool:
     first_status = files.look(folder, first)
     second_status = files.look(folder, second)
     if first_status is None or second_status is None:
@@ -91,7 +103,11 @@ def _is_same_file(files: Files, folder: int, first: str, second: str) -> bool:
     return first_status.ino == second_status.ino
 
 
-def _drop_second_name(files: Files, folder: int, name: str) -> None:
+def _drop_second_name(
+    files: Files,
+    folder: int,
+    name: str,
+) -> None:
     """Removes a second name of the note, once the note's own name is on the disk."""
     files.fsync(folder)
     files.unlink(folder, name)
@@ -193,7 +209,11 @@ def _complete(
     return finish_swap(context, write, displaced, now)
 
 
-def _revision(files: Files, folder: int, name: str) -> str | None:
+def _revision(
+    files: Files,
+    folder: int,
+    name: str,
+) -> str | None:
     """Returns the revision of a file; None when there is no such name, "" when it is no file."""
     status = files.look(folder, name)
     if status is None:

@@ -27,7 +27,11 @@ class TrashedNote:
     at: float
 
 
-def throw_away(context: WriteContext, write: PendingWrite, now: float) -> PendingWrite:
+def throw_away(
+    context: WriteContext,
+    write: PendingWrite,
+    now: float,
+) -> PendingWrite:
     """Moves the note to the trash if it still is the version that the write was based on."""
     try:
         folder = context.files.open_folder(write.folder)
@@ -94,7 +98,11 @@ def _move_away(
     return context.finish(write, "trashed", now, after=None, displaced=moved)
 
 
-def _revision(context: WriteContext, folder: int, name: str) -> str:
+def _revision(
+    context: WriteContext,
+    folder: int,
+    name: str,
+) -> str:
     fd = context.files.open(folder, name)
     try:
         return revision_of(context.files.read(fd))
@@ -110,13 +118,19 @@ def list_trash(context: WriteContext) -> list[TrashedNote]:
     return [TrashedNote(*row) for row in rows]
 
 
-def empty(context: WriteContext, now: float) -> None:
+def empty(
+    context: WriteContext,
+    now: float,
+) -> None:
     """Deletes what has been in the trash for longer than `KEPT_FOR`."""
     with context.journal.transaction():
         context.journal.change("DELETE FROM trash WHERE at < ?", (now - KEPT_FOR,))
 
 
-def take_out(context: WriteContext, note: TrashedNote) -> None:
+def take_out(
+    context: WriteContext,
+    note: TrashedNote,
+) -> None:
     """Removes a note that is in the vault again from the trash."""
     with context.journal.transaction():
         context.journal.change("DELETE FROM trash WHERE id = ?", (note.id,))

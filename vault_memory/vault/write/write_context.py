@@ -25,7 +25,10 @@ Barred = Callable[[str, float], Reason | Literal[""]]
 """(path, now) → why nothing may be written to this vault now, or "" """
 
 
-def never(path: str, now: float) -> Literal[""]:
+def never(
+    path: str,
+    now: float,
+) -> Literal[""]:
     """Bars no write: for a vault that no other device edits."""
     return ""
 
@@ -62,11 +65,19 @@ class WriteContext:
     _loaded: dict[str, LoadedNote] = field(default_factory=dict)
     """Op id → note as the caller read it, for the first attempt of the write"""
 
-    def stage_content(self, op_id: str, raw: bytes) -> None:
+    def stage_content(
+        self,
+        op_id: str,
+        raw: bytes,
+    ) -> None:
         """Remembers the text of a write that is not in the journal yet."""
         self._staged[op_id] = raw
 
-    def stage_loaded(self, op_id: str, loaded: LoadedNote) -> None:
+    def stage_loaded(
+        self,
+        op_id: str,
+        loaded: LoadedNote,
+    ) -> None:
         """Remembers the note as the caller of a write has just read it."""
         self._loaded[op_id] = loaded
 
@@ -175,7 +186,12 @@ class WriteContext:
             self.done.append(write)
         return write
 
-    def _extend_chain(self, write: PendingWrite, after: str | None, now: float) -> None:
+    def _extend_chain(
+        self,
+        write: PendingWrite,
+        after: str | None,
+        now: float,
+    ) -> None:
         """Adds the versions that this write replaced and made to the note's history.
 
         This waits until the write is done: a version that it met may be merged away unseen.
@@ -204,7 +220,12 @@ class WriteContext:
         place = f"{write.folder}/{name}" if write.folder else name
         self._watch_now(DisplacedFile(place, write.path, revision, since=now), now)
 
-    def watch(self, write: PendingWrite, name: str, now: float) -> None:
+    def watch(
+        self,
+        write: PendingWrite,
+        name: str,
+        now: float,
+    ) -> None:
         """Watches a file that lost the note's name although nothing was put in its place.
 
         Its version stays in the history.
@@ -219,7 +240,12 @@ class WriteContext:
                     write.path, write.expected, at=now, by="person", kept=True
                 )
 
-    def watch_ours(self, write: PendingWrite, name: str, now: float) -> None:
+    def watch_ours(
+        self,
+        write: PendingWrite,
+        name: str,
+        now: float,
+    ) -> None:
         """Watches a file of ours that had the note's name, and that an editor wrote into."""
         with self._transaction():
             self.displace(write, name, now, write.fresh)
@@ -229,13 +255,22 @@ class WriteContext:
         with self.journal.transaction():
             self.journal.displace(entry)
 
-    def incorporated(self, entry: DisplacedFile, raw: bytes, now: float) -> None:
+    def incorporated(
+        self,
+        entry: DisplacedFile,
+        raw: bytes,
+        now: float,
+    ) -> None:
         """Records that the note contains everything of these bytes."""
         with self._transaction():
             revision = self.snapshots.keep(raw)
             self._watch_now(replace(entry, incorporated=revision), now)
 
-    def _watch_now(self, entry: DisplacedFile, now: float) -> None:
+    def _watch_now(
+        self,
+        entry: DisplacedFile,
+        now: float,
+    ) -> None:
         """Saves a displaced file that has to be looked at now; its bytes are stored."""
         entry = replace(entry, next_look=now, is_stored=True)
         self.journal.displace(entry)

@@ -190,7 +190,11 @@ class Writer:
             self._poll_displaced(now, self.journal.displaced())
         return WriteResult.of(write)
 
-    def is_ours(self, path: str, revision: str) -> bool:
+    def is_ours(
+        self,
+        path: str,
+        revision: str,
+    ) -> bool:
         """Whether a write put this version in place, and not a person; also during the write."""
         [is_ours] = self.journal.first(IS_OURS, (path, revision))
         return bool(is_ours)
@@ -224,7 +228,11 @@ class Writer:
         writes, context.done = context.done, []
         return [write for write in writes if write.op_id not in context.acknowledged]
 
-    def acknowledge(self, op_ids: Iterable[str], note: str = "") -> None:
+    def acknowledge(
+        self,
+        op_ids: Iterable[str],
+        note: str = "",
+    ) -> None:
         """Notes that the records of these writes are safe in the audit of a note.
 
         After a crash `finished` may return such a write again.
@@ -281,7 +289,13 @@ class Writer:
         """Returns the notes in the trash, the newest first."""
         return list_trash(self._context)
 
-    def untrash(self, thrown_id: str, *, now: datetime, op_id: str) -> WriteResult:
+    def untrash(
+        self,
+        thrown_id: str,
+        *,
+        now: datetime,
+        op_id: str,
+    ) -> WriteResult:
         """Restores a note; beside the note that has its name by now, if there is one.
 
         Raises KeyError when it is not in the trash.
@@ -371,7 +385,11 @@ class Writer:
                     return self._context.postpone(write, earlier.reason)
         return carry_out(self._context, write, merge, now)
 
-    def _retry_pending(self, now: float, path: str | None = None) -> list[WriteResult]:
+    def _retry_pending(
+        self,
+        now: float,
+        path: str | None = None,
+    ) -> list[WriteResult]:
         """Tries waiting writes again, of one note or of all; for each note the oldest first."""
         results = []
         blocked: set[str] = set()
@@ -390,7 +408,9 @@ class Writer:
         return results
 
     def _poll_displaced(
-        self, now: datetime, displaced: Iterable[DisplacedFile]
+        self,
+        now: datetime,
+        displaced: Iterable[DisplacedFile],
     ) -> bool:
         """Looks at displaced files until none is due: merging late text displaces other files.
 
@@ -437,14 +457,20 @@ class Writer:
         self._context.flush()
 
 
-def _is_due(entry: DisplacedFile, at: float) -> bool:
+def _is_due(
+    entry: DisplacedFile,
+    at: float,
+) -> bool:
     # Fault (B50): the clock was set back since the last look. The next one would be far
     # in the future.
     is_beyond_reach = entry.next_look > at + FARTHEST
     return entry.next_look <= at or is_beyond_reach
 
 
-def _sync_folder(files: Files, path: str) -> None:
+def _sync_folder(
+    files: Files,
+    path: str,
+) -> None:
     folder = files.open_folder(path)
     try:
         files.fsync(folder)

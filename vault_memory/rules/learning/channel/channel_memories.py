@@ -108,7 +108,10 @@ def _is_attribute(memory: Memory) -> bool:
     return memory.type in ATTRIBUTES
 
 
-def _states_one(facts: Iterable[FoundFact], memory: Memory) -> bool:
+def _states_one(
+    facts: Iterable[FoundFact],
+    memory: Memory,
+) -> bool:
     """Returns whether a memory says what a fact of the same turn says."""
     text = f" {' '.join(words(memory.text))} "
     return any(

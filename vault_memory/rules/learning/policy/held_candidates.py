@@ -128,7 +128,10 @@ def held_id(
     return short_hash(scope, kind, content_key(scope, text))
 
 
-def union(one: HeldCandidate, other: HeldCandidate) -> HeldCandidate:
+def union(
+    one: HeldCandidate,
+    other: HeldCandidate,
+) -> HeldCandidate:
     """Returns one candidate from two lines about it. The order of lines does not matter."""
     return replace(
         # Fault: the lines of devices arrive in any order. All devices must come to the same

@@ -37,7 +37,10 @@ def withdrawn_sentences(
     return withdrawn
 
 
-def opens_with_withdrawal(turn: Turn, cues: PolicyCues) -> bool:
+def opens_with_withdrawal(
+    turn: Turn,
+    cues: PolicyCues,
+) -> bool:
     """Returns whether a turn takes back the one before it."""
     return _position_of_withdrawal(split_sentences(turn.text), cues) == 0
 
@@ -54,7 +57,10 @@ def is_withdrawn(
     return not sentences.isdisjoint(sentences_about(text, turn.text))
 
 
-def _position_of_withdrawal(sentences: list[str], cues: PolicyCues) -> int | None:
+def _position_of_withdrawal(
+    sentences: list[str],
+    cues: PolicyCues,
+) -> int | None:
     for position, sentence in enumerate(sentences):
         if any(cue.reason == "withdrawals" for cue in cues.find(sentence)):
             return position
