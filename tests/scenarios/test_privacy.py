@@ -267,11 +267,15 @@ def test_no_command_contacts_a_host_or_writes_a_foreign_file(traced: Traced) -> 
         "Please remember that I like tea",
     )
     run("end-session", "s", *mira)
+    run("compact", "s", "Asked to remember tea", *mira)
     run("sleep", *mira)
+    run("held", *mira)
+    run("feedback", "good", "So it is", *mira)
     run("remember", "The lamp is green", *mira)
     fact = json.loads(
         run("add-fact", "--user", "mira", "mira", "likes", "tea", "--json").out
     )["id"]
+    run("source", fact)
     run("confirm", fact)
     fact = json.loads(run("correct", fact, "coffee", "--json").out)["id"]
     run("invalidate", fact)

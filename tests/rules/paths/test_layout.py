@@ -55,6 +55,13 @@ TABLE = [
         "2026-01-28",
     ),
     (
+        "Users/alice/memories/sessions/2026-01-28.md",
+        "episode",
+        "user:alice",
+        date(2026, 1, 28),
+        "2026-01-28",
+    ),
+    (
         "Users/alice/memories/2026-01-28-standup.md",
         "dated",
         "user:alice",
