@@ -107,7 +107,7 @@ def furnish(outside: Outside, notes: int) -> list[Path]:
 def work_of(
     outside: Outside, work: Work, act: Callable[[int], object]
 ) -> collections.Counter[str]:
-    """The calls of the cheapest of some acts, once a daemon runs and until all it changed is kept.
+    """The least of each count over some acts, once a daemon runs and until all it changed is kept.
 
     What grows with the vault is in each act. On a busy machine the loop turns more often during some of them.
     """
@@ -131,7 +131,9 @@ def work_of(
             )
             work.counting = False
             costs.append(work.calls)
-    return min(costs, key=lambda cost: cost["calls"])
+    return collections.Counter(
+        {what: min(cost[what] for cost in costs) for what in costs[0]}
+    )
 
 
 def assert_alike(
