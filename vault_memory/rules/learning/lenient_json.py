@@ -20,6 +20,9 @@ _NAME = r"(?:#{1,6}[ \t]*)?[*_=\-\[ \t]*(MEMORIES|FACTS|TOPICS|OPS)[*_=\-\] \t]*
 _HEAD = re.compile(rf"[ \t]*{_NAME}:[*_]*[ \t]*(.*)")
 _BARE_HEAD = re.compile(rf"[ \t]*{_NAME}:?[*_ \t]*()", re.IGNORECASE)
 _TRIPLE = re.compile(r"(.+?)\s+([a-z]+(?:_[a-z]+)+|[a-z]+(?=:)):?\s+(.+)", re.DOTALL)
+_JSON_TOKEN = re.compile(r'"[^"\\]*(?:\\.[^"\\]*)*"?|[{}\[\]]', re.DOTALL)
+"""A string, which may be cut off, or a bracket"""
+_CLOSING = {"{": "}", "[": "]"}
 _POINT = re.compile(r"^[ \t]*(?:[-*+•]|\d{1,3}[.)])[ \t]+")
 
 
@@ -73,26 +76,23 @@ def completed(text: str) -> str:
     """Returns a truncated JSON object up to its last complete entry; empty when there is none."""
     text = without_thoughts(text)
     start = text.find("{")
+    if start < 0:
+        return ""
     open_brackets: list[str] = []
-    in_string = False
-    is_escaped = False
-    end = ""
-    for position in range(max(start, 0), len(text) if start >= 0 else 0):
-        char = text[position]
-        if in_string:
-            in_string = is_escaped or char != '"'
-            is_escaped = char == "\\" and not is_escaped
-        elif char == '"':
-            in_string = True
-        elif char in "{[":
-            open_brackets.append("}" if char == "{" else "]")
-        elif char in "}]" and open_brackets:
+    end = start
+    missing = ""
+    for token in _JSON_TOKEN.finditer(text, start):
+        char = token[0]
+        if char in _CLOSING:
+            open_brackets.append(_CLOSING[char])
+        elif char in ("}", "]") and open_brackets:
             open_brackets.pop()
             if char == "}" and open_brackets[-1:] == ["]"]:
-                end = text[start : position + 1] + "".join(reversed(open_brackets))
+                end = token.end()
+                missing = "".join(reversed(open_brackets))
+    entries = text[start:end] + missing
     # Fault: a cut answer may end inside an escape, and the repaired text is no JSON either.
-    is_json = any(True for _ in _parse(end)) if end else False
-    return end if is_json else ""
+    return entries if any(True for _ in _parse(entries)) else ""
 
 
 def _parse(text: str) -> Iterator[Any]:
