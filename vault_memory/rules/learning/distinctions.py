@@ -12,6 +12,7 @@ from collections.abc import Iterable, Iterator
 from difflib import SequenceMatcher
 from functools import cache
 
+from vault_memory.rules.learning.number_words import NUMBER_WORDS
 from vault_memory.rules.search import stopwords
 from vault_memory.rules.search.tokens import stop_words, words
 
@@ -52,23 +53,6 @@ _WEEKDAYS = """
     saturday samstag sonnabend samedi sábado суббота субботу субботам 星期六 周六 礼拜六
     sunday sonntag dimanche domingo воскресенье воскресеньям 星期日 星期天 周日 周天 礼拜天
 """
-_NUMBER_WORDS = """
-    zero null cero ноль 零 〇
-    one un une uno una eins ein eine один одна 一
-    two zwei deux dos два две 二 两 兩
-    three drei trois tres три 三
-    four vier quatre cuatro четыре 四
-    five fünf cinq cinco пять 五
-    six sechs seis шесть 六
-    seven sieben sept siete семь 七
-    eight acht huit ocho восемь 八
-    nine neun neuf nueve девять 九
-    ten zehn dix diez десять 十
-    eleven elf onze once одиннадцать 十一
-    twelve zwölf douze doce двенадцать 十二
-"""
-"""One number a line, from 0"""
-
 _RELATIVE_DAYS = """
     today tonight tomorrow yesterday tonite heute gestern übermorgen vorgestern
     aujourd demain hoy ayer anoche сегодня завтра вчера позавчера послезавтра
@@ -175,13 +159,18 @@ def _patterns_in(text: str) -> Iterator[tuple[int, Distinction]]:
     for match in _NUMBER.finditer(text):
         yield match.start(), ("number", _value(match[0]))
     for match in _CHINESE_NUMBER.finditer(text):
-        yield match.start(), ("number", _number_words().get(match[0], match[0]))
+        yield match.start(), ("number", _number_value(match[0]))
     for match in _ADDRESS.finditer(text):
         yield match.start(), ("address", match[0].strip(".,;:!?()"))
     for match in _QUOTATION.finditer(text):
         yield match.start(), ("quotation", match[1].casefold())
     for match in _SPEAKER.finditer(text):
         yield match.start(), ("name", match[1].casefold())
+
+
+def _number_value(word: str) -> str:
+    """Returns the digits of a number word up to twelve, and any other number unchanged."""
+    return str(NUMBER_WORDS[word]) if word in NUMBER_WORDS else word
 
 
 def _value(number: str) -> str:
@@ -268,8 +257,8 @@ def _tables() -> dict[str, Distinction]:
         tables |= dict.fromkeys(names.split(), ("month", str(number)))
     for number, line in enumerate(_WEEKDAYS.strip().splitlines()):
         tables |= dict.fromkeys(line.split(), ("weekday", str(number)))
-    for word, value in _number_words().items():
-        tables[word] = ("number", value)
+    for word, number in NUMBER_WORDS.items():
+        tables[word] = ("number", str(number))
     return tables
 
 
@@ -278,15 +267,6 @@ def _pieces() -> tuple[str, ...]:
     """Returns listed words of scripts without spaces."""
     weekdays = (word for word in _WEEKDAYS.split() if "\u4e00" <= word[0] <= "\u9fff")
     return (*stopwords.TIME_PIECES.split(), *weekdays)
-
-
-@cache
-def _number_words() -> dict[str, str]:
-    return {
-        word: str(number)
-        for number, line in enumerate(_NUMBER_WORDS.strip().splitlines())
-        for word in line.split()
-    }
 
 
 @cache

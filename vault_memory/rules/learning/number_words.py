@@ -1,7 +1,7 @@
 """Numbers up to twelve as words, in the languages of the phrase tables."""
 
 _SPELLINGS = (
-    "zero null cero zéro ноль 零",
+    "zero null cero zéro ноль 零 〇",
     "one ein eine einen einem einer eins uno una un une один одну одна 一",
     "two zwei dos deux два две 二 两 兩",
     "three drei tres trois три 三",
