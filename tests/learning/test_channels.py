@@ -115,6 +115,49 @@ def test_an_allergy_told_in_a_channel_is_in_her_facts_alone(bedroom, user):
     assert {"ref": ref, "reason": "personal"} in slept[SCOPE]["dropped"]
 
 
+ALLERGIES = {
+    "en": ("I have a severe walnut allergy.", "walnut"),
+    "de": ("Ich habe eine schwere Nuss-Allergie.", "Nuss"),
+    "es": ("Soy alérgica a las nueces.", "nueces"),
+    "fr": ("Je suis allergique aux noix.", "noix"),
+    "ru": ("У меня аллергия на орехи.", "орехи"),
+    "zh": ("我对花生过敏。", "花生"),
+}
+
+
+@pytest.mark.parametrize("language", ALLERGIES)
+def test_no_summary_and_no_question_of_a_channel_names_an_allergy(bedroom, language):
+    text, object_ = ALLERGIES[language]
+    ref = say(bedroom, text)
+    say(bedroom, "We meet at the slipway and look at the new winch. " * 3, at="18:01")
+    say(bedroom, "After that we take the boat out of the water. " * 3, at="18:02")
+
+    bedroom.sleep()
+
+    assert f"- allergic_to: {object_} (ref:{ref})" in bedroom.text(f"{MIRA}/FACTS.md")
+    summary = bedroom.text("Channels/dev/memories/sessions/2026-05-25.md")
+    assert "slipway" in summary
+    for path, raw in bedroom.files().items():
+        if path.startswith("Channels/dev/") and "transcripts" not in path:
+            assert object_.encode() not in raw, path
+
+
+def test_what_a_model_invents_about_a_member_waits_in_no_channel(bedroom):
+    def answer(asked: Asked) -> Sent:
+        [(id_, _, _)] = asked.turns
+        fact = {"subject": "mira", "predicate": "allergic_to", "object": "walnuts"}
+        said = {"memories": [], "facts": [fact | {"evidence": [id_]}]}
+        return Sent(200, completion(json.dumps(said)))
+
+    say(bedroom, "The bell weighs ninety kilos.")
+    with ScriptedModel(answer) as model:
+        bedroom.set(BRAIN_KIND="openai", BRAIN_BASE_URL=model.url, BRAIN_MODEL="small")
+        slept = bedroom.sleep("--channel", "dev")
+
+    assert not any(b"walnuts" in raw for raw in bedroom.files().values())
+    assert (slept[SCOPE]["proposed"], slept[SCOPE]["refused"]) == (0, 1)
+
+
 def test_a_rule_told_in_a_channel_is_hers(bedroom):
     say(bedroom, "From now on, give me the wind in Beaufort.")
 

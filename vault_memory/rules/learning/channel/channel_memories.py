@@ -15,6 +15,7 @@ from vault_memory.markdown.note_items import folded
 from vault_memory.rules.learning.attribute_memories import ATTRIBUTES
 from vault_memory.rules.learning.candidate import (
     ACTIONS,
+    Doubt,
     Extraction,
     FoundFact,
     Memory,
@@ -28,6 +29,8 @@ if TYPE_CHECKING:
 
 PERSONAL = "personal"
 """Why an attribute of a person is not in the notes of a channel"""
+NOT_SHOWN = "…"
+"""In the audit, in place of what is about a single person"""
 _NUMBER = re.compile(r"\d+")
 
 ChannelRules = Callable[
@@ -77,8 +80,22 @@ def of_channel(
     ]
     personal: list[Memory | FoundFact] = [*attributes, *about_members]
     left_out = dict.fromkeys(turn for item in personal for turn in item.evidence)
+    # Fault: INBOX of the channel would ask all members about a single one.
+    doubts = [
+        doubt
+        for doubt in extraction.proposals
+        if not _is_about_one_of(members, doubt.text)
+    ]
+    hidden = Doubt(NOT_SHOWN, PERSONAL)
+    dropped = (hidden,) * (len(extraction.proposals) - len(doubts))
     return ChannelExtraction(
-        replace(extraction, memories=tuple(memories), facts=tuple(facts)),
+        replace(
+            extraction,
+            memories=tuple(memories),
+            facts=tuple(facts),
+            proposals=tuple(doubts),
+            dropped=(*extraction.dropped, *dropped),
+        ),
         tuple(left_out),
     )
 
@@ -102,6 +119,15 @@ def of_person(
         if not is_from_channel(fact) or folded(fact.subject) == folded(name)
     )
     return replace(extraction, memories=memories, facts=facts)
+
+
+def _is_about_one_of(
+    members: Collection[str],
+    statement: str,
+) -> bool:
+    """Returns whether a statement begins with the folded name of a member."""
+    text = f"{folded(statement)} "
+    return any(text.startswith(f"{name} ") for name in members)
 
 
 def _is_attribute(memory: Memory) -> bool:
