@@ -59,7 +59,8 @@ def ask_the_brain(cycle: "LearningCycle") -> None:
     ]
     # What phrases quote is never invented: a doubt about it is no question for a person.
     quoted = with_channel_items(cycle, cycle.deps.rules(excerpts), excerpts, turn_ids)
-    by_rules = replace(grounded(quoted, own_turns), proposals=())
+    by_rules = grounded(quoted, own_turns, are_quotations=True)
+    by_rules = replace(by_rules, proposals=())
     found = combined(grounded(extraction, own_turns, automated), by_rules)
     cycle.extraction = _with_turn_ids(found, turn_ids)
     keep_to_scope(cycle)

@@ -15,6 +15,7 @@ from vault_memory.rules.learning.answer_schema import (
     facts_schema,
     memories_schema,
 )
+from vault_memory.rules.learning.candidate import Extraction
 from vault_memory.rules.learning.extraction import (
     LONGEST,
     MOST,
@@ -654,3 +655,60 @@ def test_labels_of_a_model_are_read_and_a_place_is_still_refused() -> None:
     [kept] = extraction.memories
     assert kept.labels == Labels("sensitive", "session", "inferred")
     assert len(extraction.dropped) == 1
+
+
+# --- Nothing is lost ------------------------------------------------------------------------
+
+CITATIONS = st.sampled_from([[], ["t1"], ["t3"], ["t2"], ["t99"], ["t1", "t99"]])
+TEXTS = st.integers(0, 400).map(lambda number: f"Likes tea number {number}") | st.just(
+    "Likes tea of " + "many " * 200 + "kinds"
+)
+ROWS = st.fixed_dictionaries(
+    {"text": TEXTS, "evidence": CITATIONS},
+    optional={
+        "scope": st.sampled_from(["session", "for ever", 7, "user:bob"]),
+        "path": st.just("Users/bob/memories/2026-05-01.md"),
+    },
+)
+FACT_ROWS = st.fixed_dictionaries(
+    {
+        "subject": st.sampled_from(["alice", "", "a" * 300]),
+        "predicate": st.sampled_from(["likes", "lives in", ""]),
+        "object": TEXTS,
+        "evidence": CITATIONS,
+    }
+)
+
+
+def texts_of(extraction: Extraction) -> str:
+    candidates = (*extraction.memories, *extraction.facts)
+    doubts = (*extraction.proposals, *extraction.dropped)
+    statements = [candidate.statement for candidate in candidates]
+    return "\n".join([*statements, *(doubt.text for doubt in doubts)])
+
+
+@given(st.lists(ROWS), st.lists(FACT_ROWS), st.booleans(), st.sampled_from([1, 150]))
+def test_each_row_of_an_answer_is_kept_proposed_or_named_as_dropped(
+    memories: list[dict[str, object]],
+    facts: list[dict[str, object]],
+    says_nothing: bool,
+    surplus: int,
+) -> None:
+    many = [memory(text=f"Likes jam number {number}") for number in range(surplus)]
+    text = json.dumps({"memories": [*memories, *many], "facts": facts})
+    if says_nothing:
+        text = f"NO_NEW_MEMORIES\n{text}"
+
+    texts = texts_of(read_answer(text, OWN))
+
+    for row in (*memories, *many):
+        assert str(row["text"])[:200] in texts
+    for row in facts:
+        assert str(row["object"])[:100] in texts
+
+
+@pytest.mark.parametrize("scope", ["for ever", 7, None, ["session"]])
+def test_an_unknown_label_is_no_place(scope: object) -> None:
+    extraction = read_answer(answer(memories=[memory(scope=scope)]), OWN)
+    assert extraction.memories
+    assert extraction.dropped == ()

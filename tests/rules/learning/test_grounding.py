@@ -1,13 +1,17 @@
 """What a model claims is kept only if a turn of the person says it."""
 
 import random
+from dataclasses import replace
 from datetime import date
 
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
 from vault_memory.rules.learning.candidate import Extraction, FoundFact, Memory
 from vault_memory.rules.learning.combined import combined
 from vault_memory.rules.learning.grounding import OwnTurn, OwnTurns, grounded
+from vault_memory.rules.learning.relative_days import resolve_days
 
 DAY = date(2026, 5, 25)
 TURNS = {
@@ -17,6 +21,7 @@ TURNS = {
     "t4": "Ich vertrage keine Milch.",
     "t5": "我对花生过敏。",
 }
+EVIDENCE = st.lists(st.sampled_from([*TURNS, "t99"]), max_size=2).map(tuple)
 OWN = OwnTurns({id_: OwnTurn(text, "alice", DAY) for id_, text in TURNS.items()})
 
 SAID = [
@@ -114,3 +119,48 @@ def test_a_memory_found_by_the_model_and_the_rules_is_kept_once() -> None:
     by_rules = Extraction((Memory("I am allergic to penicillin", evidence=("t1",)),))
 
     assert combined(by_model, by_rules).memories == by_model.memories
+
+
+CLAIMS = [*(text for _, text in SAID), *NOT_SAID, *TURNS.values(), "It is.", "7", "我"]
+CANDIDATES = st.builds(Memory, st.sampled_from(CLAIMS), evidence=EVIDENCE) | st.builds(
+    FoundFact,
+    st.sampled_from(["alice", "user", "Bob"]),
+    st.just("said"),
+    st.sampled_from(CLAIMS),
+    evidence=EVIDENCE,
+)
+
+
+@given(st.lists(CANDIDATES), st.lists(CANDIDATES), st.sampled_from(CLAIMS))
+def test_each_claim_is_kept_proposed_or_dropped(
+    cited: list[Memory | FoundFact], uncited: list[Memory | FoundFact], job: str
+) -> None:
+    extraction = Extraction(
+        memories=tuple(claim for claim in cited if isinstance(claim, Memory)),
+        facts=tuple(claim for claim in cited if isinstance(claim, FoundFact)),
+        uncited=tuple(replace(claim, doubt="no citation") for claim in uncited),
+    )
+
+    result = grounded(extraction, OWN, [OwnTurn(job, "alice", DAY)])
+
+    candidates = [*result.memories, *result.facts]
+    statements = {candidate.statement for candidate in candidates}
+    doubts = {doubt.text for doubt in (*result.proposals, *result.dropped)}
+    for claim in (*cited, *uncited):
+        # A day takes the place of "tomorrow".
+        dated = resolve_days(claim.statement, DAY).text
+        assert {claim.statement, dated} & (statements | doubts)
+    assert all(candidate.evidence for candidate in candidates)
+
+
+def test_a_sentence_of_the_person_without_content_words_is_kept() -> None:
+    turns = OwnTurns({"t1": OwnTurn("I like 7.", "alice", DAY)})
+    quoted = Extraction(memories=(Memory("I like 7", evidence=("t1",)),))
+    assert grounded(quoted, turns, are_quotations=True).memories == quoted.memories
+
+
+@pytest.mark.parametrize("name", ["Will", "May"])
+def test_a_name_that_is_a_common_word_is_looked_up(name: str) -> None:
+    turns = OwnTurns({"t1": OwnTurn(f"My name is {name}.", "alice", DAY)})
+    fact = FoundFact("alice", "also_known_as", name, evidence=("t1",))
+    assert grounded(Extraction(facts=(fact,)), turns).facts == (fact,)

@@ -243,12 +243,12 @@ class _Judge:
             for fact in extraction.facts
             if not is_explicit_only and self._judge_fact(fact)
         ]
-        doubts = [doubt for doubt in extraction.proposals if self._may_show(doubt)]
+        doubts = [*extraction.proposals, *self._doubts]
         self._cycle.extraction = replace(
             extraction,
             memories=tuple(memories),
             facts=tuple(facts),
-            proposals=(*doubts, *self._doubts),
+            proposals=tuple(filter(self._may_show, doubts)),
             # Fault: a secret in a dropped line would appear in the report.
             dropped=tuple(map(self._without_secret, extraction.dropped)),
         )

@@ -6,7 +6,7 @@ memory must cite a turn of the person's own.
 
 import json
 import re
-from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import replace
 from functools import partial
 from typing import Any
@@ -27,21 +27,28 @@ from vault_memory.rules.learning.candidate import (
 )
 from vault_memory.rules.learning.lenient_json import (
     JsonBlock,
+    Row,
     bare_id,
     blocks,
     columns,
+    entries_of,
     json_in,
+    one_line,
+    rows_in,
     sections_in,
+    text_field,
     without_citations,
     without_thoughts,
 )
-from vault_memory.rules.learning.write_policy import SCOPES, Labels
-from vault_memory.rules.search.tokens import clean, shortened
+from vault_memory.rules.learning.write_policy import Labels
+from vault_memory.rules.search.tokens import shortened
 
 NOTHING_NEW = "NO_NEW_MEMORIES"
 """The answer of a model that has nothing to remember"""
 MOST = 100
 """Memories, facts, ops and proposals that are read from an answer, each"""
+TOO_MANY = f"the answer has more than {MOST}"
+SAYS_NOTHING = "the answer says that there is nothing new"
 LONGEST = 600
 """Characters of one memory"""
 LONGEST_DAY = 40
@@ -66,10 +73,9 @@ _ID = re.compile(r"[\w][\w.:/-]*[\w]|\w")
 _BRACKETS = re.compile(r"[\[(]([^\[\]()]*)[\])]")
 _REF = re.compile(r"\bref:\s*([\w][\w./-]*)")
 _EMPTY = re.compile(r"(?i)\W*(?:none|n/a|nothing)?\W*")
-_LEADING = re.compile(r"^(?:[-*+•]|\d{1,3}[.)]|#{1,6})\s+")
+_SCOPE = re.compile(r"^[^\s]+[:/\\]")
+"""A place, such as ``user:bob``; an unknown label names no place"""
 _FACT_FIELDS = ("subject", "predicate", "object", "from", "until")
-
-Row = Mapping[str, Any]
 
 
 def read_answer(
@@ -111,9 +117,11 @@ def problem(text: str, turn_ids: Sequence[str], *, last: bool = False) -> str:
     shapes = _shape_problems(answer)
     if shapes and not (last and _has_rows(answer)):
         return "; ".join(shapes)
-    rows = [*_rows(answer.get("memories")), *_rows(answer.get("facts"))]
+    rows = [*rows_in(answer.get("memories")), *rows_in(answer.get("facts"))]
     extraction = read_answer(plain, turn_ids)
-    if not rows or extraction.memories or extraction.facts or extraction.ops:
+    if not rows or extraction.nothing_new:
+        return ""
+    if extraction.memories or extraction.facts or extraction.ops:
         return ""
     # Another own turn may say it; otherwise it waits for a person's approval.
     if last and extraction.uncited:
@@ -169,7 +177,7 @@ def merged(answers: Iterable[tuple[str, Iterable[str]]]) -> str:
         else:
             answer = match.value
         for key in ROWS:
-            total[key] += _entries(answer.get(key))
+            total[key] += entries_of(answer.get(key))
         topics = answer.get("topics")
         if isinstance(topics, Mapping):
             total["topics"].update(topics)
@@ -181,12 +189,12 @@ def _is_well_shaped(key: str, value: object) -> bool:
         return True
     if key == "topics":
         return isinstance(value, Mapping | list)
-    return isinstance(value, list) and (not value or any(_rows(value)))
+    return isinstance(value, list) and (not value or any(rows_in(value)))
 
 
 def _has_rows(answer: Row) -> bool:
     """Returns whether an entry has the form of a memory, a fact or an op."""
-    return any(row for key in ROWS for row in _rows(answer.get(key)))
+    return any(row for key in ROWS for row in rows_in(answer.get(key)))
 
 
 def _says_nothing(text: str) -> bool:
@@ -211,19 +219,29 @@ class _AnswerReader:
 
     def extraction(self, *, nothing_new: bool, rung: str) -> Extraction:
         """Returns what was read, without repetitions and within the limits."""
-        memories = unique_memories(self.memories)[:MOST]
-        uncited = tuple(dict.fromkeys(self.uncited))[:MOST]
-        doubts = [*self.proposals, *(doubt_of(candidate) for candidate in uncited)]
-        proposals = tuple(dict.fromkeys(doubts))[:MOST]
+        memories = unique_memories(self.memories)
+        uncited = tuple(dict.fromkeys(self.uncited))
+        proposals = tuple(dict.fromkeys(self.proposals))
+        # Fault: what is left out here would appear nowhere. Each text is named as dropped.
+        if nothing_new:
+            self._drop_all((*memories, *uncited), SAYS_NOTHING)
+            self.dropped += proposals
+            memories, uncited, proposals = (), (), ()
+        facts = tuple(dict.fromkeys(self.facts))
+        surplus = (*memories[MOST:], *facts[MOST:], *uncited[MOST:])
+        self._drop_all(surplus, TOO_MANY)
+        self.dropped += proposals[MOST:]
+        uncited = uncited[:MOST]
+        doubts = [*proposals[:MOST], *(doubt_of(candidate) for candidate in uncited)]
         return Extraction(
-            memories=() if nothing_new else memories,
-            facts=tuple(dict.fromkeys(self.facts))[:MOST],
+            memories=memories[:MOST],
+            facts=facts[:MOST],
             episodes=unique_memories(self.episodes)[:MOST],
             topics=self.topics,
             ops=tuple(self.ops[:MOST]),
-            proposals=() if nothing_new else proposals,
+            proposals=tuple(dict.fromkeys(doubts)),
             dropped=tuple(dict.fromkeys(self.dropped)),
-            uncited=() if nothing_new else uncited,
+            uncited=uncited,
             nothing_new=nothing_new,
             rung=rung,
         )
@@ -242,12 +260,12 @@ class _AnswerReader:
             "ops": self._read_op,
         }
         for key, read in readers.items():
-            for row in _entries(value.get(key)):
+            for row in entries_of(value.get(key)):
                 if isinstance(row, Mapping):
                     read(row)
                 elif row is not None:
                     # A stray string must not cost the rows beside it.
-                    self._drop(_one_line(str(row)), f"{NO_ROW}, in `{key}`")
+                    self._drop(one_line(str(row)), f"{NO_ROW}, in `{key}`")
         self._read_topics(value.get("topics"))
 
     def read_sections(self, sections: Mapping[str, str]) -> None:
@@ -276,7 +294,7 @@ class _AnswerReader:
     def _read_memory_block(self, block: JsonBlock) -> None:
         cited = self._cited_turns(block.text)
         fields = parse_item(block.text)
-        text = _one_line(without_citations(fields.text, (*cited, fields.ref)))
+        text = one_line(without_citations(fields.text, (*cited, fields.ref)))
         if not text or text.upper() == NOTHING_NEW:
             return
         if not block.point:
@@ -302,25 +320,25 @@ class _AnswerReader:
             self._drop(line, f"this line of {section.upper()} cannot be read")
 
     def _read_memory(self, row: Row, section: str = "") -> None:
-        text = _text(row, "text", "memory", "content")
+        text = text_field(row, "text", "memory", "content")
         if not text:
             self._drop("", "a memory without text")
             return
         # Fault: a model tries to choose in whose memory it writes.
         if self._names_a_place(row, text):
             return
-        kind, topic = _text(row, "type"), _text(row, "topic")
+        kind, topic = text_field(row, "type"), text_field(row, "topic")
         evidence, doubt = self._citation(row)
         owner = due = ""
         if section == ACTIONS:
             kind = PLAN
-            owner, due = _text(row, "owner"), _day(row, "due")
+            owner, due = text_field(row, "owner"), _day(row, "due")
         memory = self._memory(text, kind, topic, evidence, doubt)
         memory = replace(memory, labels=_labels(row), section=section)
         self._add_memory(replace(memory, owner=owner, due=due))
 
     def _read_episode(self, row: Row) -> None:
-        text = _text(row, "text")
+        text = text_field(row, "text")
         evidence, doubt = self._citation(row)
         # What was summed up without a citation adds nothing to the turns.
         if text and evidence and not doubt and not self._names_a_place(row, text):
@@ -329,9 +347,9 @@ class _AnswerReader:
             )
 
     def _read_fact(self, row: Row) -> None:
-        subject = _text(row, "subject")
-        predicate = _text(row, "predicate")
-        value = _text(row, "object")
+        subject = text_field(row, "subject")
+        predicate = text_field(row, "predicate")
+        value = text_field(row, "object")
         statement = f"{subject} {predicate} {value}".strip()
         predicate = "_".join(_WORD.findall(predicate.casefold()))
         if not (subject and predicate and value):
@@ -367,13 +385,20 @@ class _AnswerReader:
             self.facts.append(fact)
 
     def _read_op(self, row: Row) -> None:
-        text = _text(row, "line") or _text(row, "match") or _text(row, "heading")
+        text = (
+            text_field(row, "line")
+            or text_field(row, "match")
+            or text_field(row, "heading")
+        )
         if not self._names_a_place(row, text):
             self.ops.append(row)
 
     def _read_topics(self, value: object) -> None:
         if isinstance(value, list):
-            value = {_text(row, "turn", "id"): row.get("topic") for row in _rows(value)}
+            value = {
+                text_field(row, "turn", "id"): row.get("topic")
+                for row in rows_in(value)
+            }
         if not isinstance(value, Mapping):
             return
         for turn, topic in value.items():
@@ -389,7 +414,7 @@ class _AnswerReader:
         """Drops a row that says where it should be written; an answer must not choose that."""
         places = PLACES & set(row)
         # A label says for how long something holds, under the same key.
-        if row.get("scope") in SCOPES:
+        if not _SCOPE.search(str(row.get("scope"))):
             places -= {"scope"}
         if not places:
             return False
@@ -398,7 +423,7 @@ class _AnswerReader:
 
     def _citation(self, row: Row) -> tuple[tuple[str, ...], str]:
         """Returns the own turns that a row cites; without any, the reason."""
-        values = [*_entries(row.get("turn")), *_entries(row.get("evidence"))]
+        values = [*entries_of(row.get("turn")), *entries_of(row.get("evidence"))]
         cited = [bare_id(turn) for turn in values if isinstance(turn, str | int)]
         own = tuple(dict.fromkeys(turn for turn in cited if turn in self.own_turns))
         if own:
@@ -452,6 +477,10 @@ class _AnswerReader:
     def _doubt(self, text: str, reason: str) -> None:
         self.proposals.append(Doubt(shortened(text, LONGEST), reason))
 
+    def _drop_all(self, candidates: Iterable[Memory | FoundFact], reason: str) -> None:
+        for candidate in candidates:
+            self._drop(candidate.statement, reason)
+
     def _drop(self, text: str, reason: str) -> None:
         self.dropped.append(Doubt(shortened(text, LONGEST), reason))
 
@@ -465,34 +494,7 @@ def _labels(row: Row) -> Labels:
     return Labels.read(row.get("care"), row.get("scope"), row.get("basis"))
 
 
-def _rows(value: object) -> Iterator[Row]:
-    if isinstance(value, list):
-        yield from (row for row in value if isinstance(row, Mapping))
-
-
-def _entries(value: object) -> list[object]:
-    """Returns the entries of a list; any other value counts as a list with one entry."""
-    if value is None:
-        return []
-    return value if isinstance(value, list) else [value]
-
-
-def _text(row: Row, *names: str) -> str:
-    """Returns the first of these fields that is a text, in one line and without a marker."""
-    for name in names:
-        value = row.get(name)
-        if isinstance(value, str):
-            return _one_line(value)
-    return ""
-
-
-def _one_line(text: str) -> str:
-    printable = (char if char.isprintable() else " " for char in clean(text))
-    line = " ".join("".join(printable).split())
-    return _LEADING.sub("", line).strip()
-
-
 def _day(row: Row, *names: str) -> str:
     """Returns a date, or words such as "tomorrow", which the day of the turn resolves."""
-    text = _text(row, *names)
+    text = text_field(row, *names)
     return text if len(text) <= LONGEST_DAY else ""

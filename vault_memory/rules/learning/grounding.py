@@ -134,10 +134,13 @@ def grounded(
     extraction: Extraction,
     turns: OwnTurns,
     automated: Iterable[OwnTurn] = (),
+    *,
+    are_quotations: bool = False,
 ) -> Extraction:
     """Returns the extraction with the citations that hold; what no own turn says is proposed.
 
     What the text of an automated turn says is dropped: every night would propose the same again.
+    `are_quotations`: the memories are sentences of the turns that they cite.
     """
     jobs = [_TurnWords(turn) for turn in automated]
     dropped = list(extraction.dropped)
@@ -146,6 +149,9 @@ def grounded(
     doubts = dict.fromkeys(extraction.proposals)
     for candidate in (*extraction.memories, *extraction.facts, *extraction.uncited):
         citation = turns.citation(_claim_of(candidate), candidate.evidence)
+        # Fault: "I like 7" has no content word that could be looked up, and would appear nowhere.
+        if not citation and are_quotations and isinstance(candidate, Memory):
+            citation = candidate.evidence
         if not citation:
             doubts.pop(doubt_of(candidate), None)
             claim = _Claim(_claim_of(candidate))
@@ -208,11 +214,12 @@ class _Claim:
 
     def __init__(self, text: str) -> None:
         self.tokens = words(text)
-        self.content = _content_words(self.tokens)
         # "One" and "eine" are mostly articles.
         spelled = _numbers_in_words(text) - {"0", "1"}
         self.numbers = frozenset(_NUMBER.findall(text)) | spelled
         self.names = frozenset(_names(text))
+        # Fault: Will and May are names, and stop-words in small letters.
+        self.content = _content_words(self.tokens, self.names)
         self.is_negated = _is_negated(text)
 
 
@@ -288,8 +295,11 @@ class _Clause:
         return sum(_begins_like_one_of(word, self._stems) for word in content)
 
 
-def _content_words(tokens: list[str]) -> list[str]:
-    stop = stop_words(tokens)
+def _content_words(
+    tokens: list[str],
+    names: frozenset[str] = frozenset(),
+) -> list[str]:
+    stop = stop_words(tokens) - names
     content = (token for token in tokens if token not in stop and not token.isdecimal())
     return list(dict.fromkeys(content))
 

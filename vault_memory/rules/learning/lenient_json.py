@@ -6,6 +6,8 @@ from collections.abc import Collection, Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any
 
+from vault_memory.rules.search.tokens import clean
+
 MOST_STARTS = 64
 """The number of places at which a JSON value is tried"""
 LONGEST = 1 << 20
@@ -24,6 +26,9 @@ _JSON_TOKEN = re.compile(r'"[^"\\]*(?:\\.[^"\\]*)*"?|[{}\[\]]', re.DOTALL)
 """A string, which may be cut off, or a bracket"""
 _CLOSING = {"{": "}", "[": "]"}
 _POINT = re.compile(r"^[ \t]*(?:[-*+•]|\d{1,3}[.)])[ \t]+")
+_LEADING = re.compile(r"^(?:[-*+•]|\d{1,3}[.)]|#{1,6})\s+")
+
+Row = Mapping[str, Any]
 
 
 @dataclass(frozen=True, slots=True)
@@ -203,3 +208,35 @@ def without_citations(
         after_ref = rf"\s*\bref:\s*{escaped}(?!\w)"
         text = re.sub(f"{in_brackets}|{after_ref}", " ", text)
     return text.strip(" ,;")
+
+
+def rows_in(value: object) -> Iterator[Row]:
+    """Yields the objects of a list."""
+    if isinstance(value, list):
+        yield from (row for row in value if isinstance(row, Mapping))
+
+
+def entries_of(value: object) -> list[object]:
+    """Returns the entries of a list; any other value counts as a list with one entry."""
+    if value is None:
+        return []
+    return value if isinstance(value, list) else [value]
+
+
+def text_field(
+    row: Row,
+    *names: str,
+) -> str:
+    """Returns the first of these fields that is a text, in one line and without a marker."""
+    for name in names:
+        value = row.get(name)
+        if isinstance(value, str):
+            return one_line(value)
+    return ""
+
+
+def one_line(text: str) -> str:
+    """Returns a text in one line, without a marker of lists and headings."""
+    printable = (char if char.isprintable() else " " for char in clean(text))
+    line = " ".join("".join(printable).split())
+    return _LEADING.sub("", line).strip()
