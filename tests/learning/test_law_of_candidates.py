@@ -14,7 +14,11 @@ NOW = datetime(2026, 5, 25, 8, tzinfo=UTC)
 SENTENCES = [
     sentence.removeprefix("not: ")
     for _, _, sentence in cases(*CUE_REASONS, "stable", "other")
-]
+] + ["I like 7.", "My name is Will.", "From now on, answer in French."]
+
+
+REPEATED = SENTENCES[::3]
+"""What comes again, in another conversation of the day"""
 
 
 def is_candidate(text: str) -> bool:
@@ -32,7 +36,7 @@ def test_each_candidate_ends_somewhere(tmp_path: Path) -> None:
     }
     turns: dict[str, str] = {}
     with VaultMemory.open(tmp_path / "vault", environment=environment) as memory:
-        for number, text in enumerate(SENTENCES):
+        for number, text in enumerate([*SENTENCES, *REPEATED]):
             said = memory.record_turn(
                 session=f"s{number}",
                 role="user",
@@ -50,11 +54,11 @@ def test_each_candidate_ends_somewhere(tmp_path: Path) -> None:
         for file in (tmp_path / "vault/Users").rglob("*.*")
         if "transcripts" not in file.parts
     )
-    lost = {
+    lost = [
         text
         for id_, text in turns.items()
         if is_candidate(text) and id_ not in named and id_ not in stored
-    }
+    ]
     assert sum(map(is_candidate, turns.values())) > 40
-    assert lost == set()
+    assert lost == []
     assert {drop["reason"] for drop in night["dropped"]} <= {*REASONS, "secret"}

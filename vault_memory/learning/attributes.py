@@ -72,15 +72,17 @@ def first_turn(
 
 
 def fact_wishes(cycle: "LearningCycle") -> tuple[dict[str, Any], ...]:
-    """Returns the wishes to state the facts that were found."""
+    """Returns the wishes to state the facts that were found, one for each turn that says it."""
     wishes = []
+    turns = cycle.gathered.evidence
     for candidate in cycle.extraction.facts:
-        turn = first_turn(candidate.evidence, cycle.gathered.evidence)
-        if turn is None:
-            continue
-        fact = fact_of(candidate, turn, cycle.scope)
-        rules = cycle.deps.fact_rules(day_of(turn, cycle.zone))
-        wishes.append(fact_edits.wish_of("add", cycle.scope, rules, fact=fact))
+        for turn_id in candidate.evidence:
+            if turn_id not in turns:
+                continue
+            fact = fact_of(candidate, turns[turn_id], cycle.scope)
+            rules = cycle.deps.fact_rules(day_of(turns[turn_id], cycle.zone))
+            wish = fact_edits.wish_of("add", cycle.scope, rules, fact=fact)
+            wishes.append(wish)
     return tuple(wishes)
 
 

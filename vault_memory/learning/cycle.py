@@ -44,6 +44,7 @@ if TYPE_CHECKING:
     from vault_memory.learning.read_again import DayAgain
     from vault_memory.learning.summaries.episode_deps import EpisodeDeps
     from vault_memory.models.base import Brain
+    from vault_memory.rules.edits.skipped_duplicates import SkippedDuplicate
     from vault_memory.rules.facts.fact_page import FactRules
     from vault_memory.rules.learning.channel.channel_memories import ChannelRules
     from vault_memory.rules.learning.model_prompt import Excerpt, Prompt, Role
@@ -158,6 +159,8 @@ class LearningCycle:
         self.personal: list[DroppedJson] = []
         """what a channel's notes leave out because it is about a single person"""
         self.judged = Judged()
+        self.late_skips: dict[str, list[SkippedDuplicate]] = {}
+        """texts that items of a new note say; the note is not written yet"""
         self.has_failed_step = False
         """whether a step failed that takes no other with it"""
         self._patience = PATIENCE_SECONDS

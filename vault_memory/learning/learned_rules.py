@@ -7,6 +7,7 @@ person, so that no mail, web page or pasted document can become a rule.
 import re
 from collections.abc import Iterable
 from datetime import date
+from typing import NamedTuple
 
 from vault_memory.learning.note_lines import ops_for
 from vault_memory.markdown.document import SectionedDoc
@@ -99,15 +100,23 @@ def rule_skips(
     lines: Iterable[str],
     scope: str,
 ) -> list[SkippedDuplicate]:
-    """Returns the rules that active rules of the page say already."""
+    """Returns the rules that active rules of the page, or earlier ones of `lines`, say already."""
     page = _RulePage(doc)
-    return [
-        SkippedDuplicate(
-            twin.heading, line, content_key(scope, twin.text), parse_item(line).ref
-        )
-        for line in lines
-        if isinstance(twin := page.take(line), NoteItem)
-    ]
+    skips = []
+    for line in lines:
+        twin = page.take(line)
+        if twin is not None:
+            key = content_key(scope, twin.text)
+            turn = parse_item(line).ref
+            skips.append(SkippedDuplicate(twin.heading, line, key, turn))
+    return skips
+
+
+class _ActiveRule(NamedTuple):
+    """An active rule: of the page, or a new one."""
+
+    heading: str
+    text: str
 
 
 class _RulePage:
@@ -115,20 +124,23 @@ class _RulePage:
 
     def __init__(self, doc: SectionedDoc) -> None:
         items = items_of(doc)
-        self._active = [item for item in items if not is_archive(item.heading)]
+        self._active = [
+            _ActiveRule(item.heading, item.text)
+            for item in items
+            if not is_archive(item.heading)
+        ]
         self._archived = [item for item in items if is_archive(item.heading)]
-        self._active_index = TwinIndex(item.text for item in self._active)
+        self._active_index = TwinIndex(rule.text for rule in self._active)
         self._archive_index = TwinIndex(item.text for item in self._archived)
         self.new_lines: list[str] = []
         self.removals: list[dict[str, object]] = []
         """ops that take restored rules out of the archive"""
 
-    def take(self, line: str) -> NoteItem | None:
-        """Adds a rule, unless an active one says the same. Returns the rule of the page that does."""
+    def take(self, line: str) -> _ActiveRule | None:
+        """Adds a rule, unless an active one says the same. Returns the rule that does."""
         position = _position_of_twin(self._active_index, line)
         if position is not None:
-            is_on_page = position < len(self._active)
-            return self._active[position] if is_on_page else None
+            return self._active[position]
         position = _position_of_twin(self._archive_index, line)
         if position is not None:
             archived = self._archived[position]
@@ -137,6 +149,7 @@ class _RulePage:
                 return None
             self.removals.append(_removal_of(archived))
         self.new_lines.append(line)
+        self._active.append(_ActiveRule(ACTIVE, line))
         self._active_index.add(line)
         return None
 

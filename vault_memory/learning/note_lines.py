@@ -34,7 +34,8 @@ def lines_by_day(
 ) -> dict[date, list[str]]:
     """Returns an item for each memory, by the day of its turn.
 
-    `attributed`: items begin with the name of the speaker.
+    A memory of several turns gives one item for each. The first is written, and each of the
+    others supports it as a duplicate. `attributed`: items begin with the name of the speaker.
     """
     main_topic = dominant(extraction)
     lines: dict[date, list[str]] = {}
@@ -46,8 +47,13 @@ def lines_by_day(
         topic = memory.topic or extraction.topics.get(turn.id, "") or main_topic
         day = day_of(turn, zone)
         with_topic = replace(memory, topic=topic)
-        line = line_of(with_topic, turn, day, attributed=attributed)
-        lines.setdefault(day, []).append(line)
+        for id_ in memory.evidence:
+            if id_ not in turns:
+                continue
+            # Fault: with another speaker or day, a repetition would be a statement of its own.
+            repetition = turns[id_]._replace(user=turn.user)
+            line = line_of(with_topic, repetition, day, attributed=attributed)
+            lines.setdefault(day, []).append(line)
     return dict(sorted(lines.items()))
 
 

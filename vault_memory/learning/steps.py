@@ -17,7 +17,11 @@ from vault_memory.learning.attributes import fact_wishes, without_attributes
 from vault_memory.learning.checkpoint import OpenCycle
 from vault_memory.learning.conflicts.settlement import conflicts
 from vault_memory.learning.duplicate_items import duplicates
-from vault_memory.learning.duplicates import record_skips, without_duplicates
+from vault_memory.learning.duplicates import (
+    record_late_skips,
+    record_skips,
+    without_duplicates,
+)
 from vault_memory.learning.enrichment.name_entities import entities
 from vault_memory.learning.fading.fading_steps import fold_counts, purge
 from vault_memory.learning.fading.prune import prune
@@ -210,6 +214,7 @@ def write_notes(cycle: "LearningCycle") -> None:
         outcome.memories += len(result.applied)
         for op in result.applied:
             outcome.learned += op.get("lines") or [op.get("line", "")]
+    record_late_skips(cycle)
     # Fault: a night without any new line would lose its refusals.
     cycle.edit("refused", places.note_of(cycle.night), dropped)
 
@@ -257,10 +262,11 @@ def keep_rules(cycle: "LearningCycle") -> None:
         return
     lines = [rule.line for rule in cycle.judged.rules]
     doc = cycle.doc(note)
-    record_skips(cycle, note, rule_skips(doc, lines, cycle.scope))
     ops = rule_ops(doc, lines) or archive_ops(doc)
     why = f"asked for; night of {cycle.checkpoint.night}"
     result = cycle.edit("rules", note, ops, source="talk", why=why)
+    # Fault: beside a page that does not exist yet, nothing can be recorded.
+    record_skips(cycle, note, rule_skips(doc, lines, cycle.scope))
     cycle.commit("rule", note, result.applied)
     cycle.outcome.rules = sum(
         op.get("op") in RULE_OPS and op.get("heading") != ARCHIVED

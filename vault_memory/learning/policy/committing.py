@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 from vault_memory.edits.commands import ChangeFacts
 from vault_memory.lazy import lazy_module
-from vault_memory.learning.duplicates import existing_items
+from vault_memory.learning.duplicates import existing_items, record_late_skips
 from vault_memory.learning.learned_rules import rule_ops
 from vault_memory.learning.note_lines import LEARNED, ops_for
 from vault_memory.learning.unread_turns import day_of
@@ -55,6 +55,7 @@ def write_requests(cycle: "LearningCycle") -> None:
     note = cycle.places.profile
     ops = ops_for(cycle.doc(note), REMEMBERED, lines)
     result = cycle.edit("requests", note, ops, source="talk", why=ASKED)
+    record_late_skips(cycle)
     cycle.outcome.memories += len(result.applied)
     cycle.commit("remember", note, result.applied)
     _move_oldest(cycle, note)

@@ -4,6 +4,7 @@ The rules quote the person, so what they find cannot be invented. A model that o
 gives an empty answer, must not silence them.
 """
 
+from collections import defaultdict
 from dataclasses import replace
 
 from vault_memory.markdown.note_items import folded
@@ -19,8 +20,11 @@ def combined(
     memories = [
         memory for memory in rules.memories if not _has_memory(model.memories, memory)
     ]
-    stated = {_key(fact) for fact in model.facts}
-    facts = [fact for fact in rules.facts if _key(fact) not in stated]
+    cited: dict[tuple[str, str, str], set[str]] = defaultdict(set)
+    for fact in model.facts:
+        cited[_key(fact)].update(fact.evidence)
+    # Fault: a turn that repeats a fact of the model would not support it.
+    facts = [fact for fact in rules.facts if not cited[_key(fact)] >= {*fact.evidence}]
     return replace(
         model,
         memories=(*model.memories, *memories),
