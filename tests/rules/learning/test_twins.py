@@ -233,7 +233,10 @@ def test_vectors_recognise_a_rewording(
 # --- Laws -------------------------------------------------------------------------------------
 
 
-@given(ITEMS, ITEMS, st.none() | st.floats(0, 1))
+COSINES = st.sampled_from([None, 0.5, 0.85, 0.9, 0.95, 1.0])
+
+
+@given(ITEMS, ITEMS, COSINES)
 def test_same_and_rival_do_not_depend_on_the_order_of_the_texts(
     first: str, second: str, cosine: float | None
 ) -> None:
@@ -246,6 +249,7 @@ def test_same_and_rival_do_not_depend_on_the_order_of_the_texts(
 CALM = "boat lamp harbour kettle window garden ladder copper ribbon bucket anchor cellar".split()
 EDITS = {
     "another number": lambda words: [*words[:-1], "port", "5434"],
+    "no number": lambda words: [*words[:-1], "lighthouse"],
     "another name": lambda words: [*words[:-1], "with", "Tomas"],
     "a negation": lambda words: ["not", *words],
     "a word more": lambda words: [*words, "today"],
@@ -261,6 +265,7 @@ EDITS = {
 )
 @example(CALM, "another number", "a negation")
 @example(CALM, "a negation", "a word less")
+@example(CALM, "nothing", "no number")
 @example(CALM, "a negation", "a word more")
 def test_near_texts_are_rivals_in_either_order(
     words: list[str], first_edit: str, second_edit: str
@@ -279,7 +284,55 @@ def test_near_texts_are_rivals_in_either_order(
         assert there == "rival"
 
 
-@given(st.lists(ITEMS, max_size=8))
+MANY_WORDS = CALM + "lantern barrel pillow saddle thimble basket shovel whistle".split()
+RIVALS = {
+    "number": ("port 5433", "port 5434"),
+    "name": ("with Tomas", "with Greta"),
+    "weekday": ("on Monday", "on Friday"),
+    "month": ("in May", "in June"),
+    "address": ("at a@b.org", "at b@b.org"),
+    "negation": ("then", "not then"),
+}
+WORD_MORE = st.sampled_from(["", "later", "again"])
+
+
+@given(
+    st.permutations(MANY_WORDS), st.sampled_from([*RIVALS]), WORD_MORE, st.booleans()
+)
+@example(MANY_WORDS, "number", "later", True)
+@example(MANY_WORDS, "number", "later", False)
+def test_rivals_of_unequal_length_are_rivals_in_either_order(
+    words: list[str], difference: str, word_more: str, is_first_longer: bool
+) -> None:
+    first, second = RIVALS[difference]
+    longer, shorter = (first, second) if is_first_longer else (second, first)
+    texts = [" ".join([*words, word_more, longer]), " ".join([*words, shorter])]
+
+    relations = [
+        relation_of(compared(new), compared(item))
+        for new, item in (texts, reversed(texts))
+    ]
+
+    assert relations == ["rival", "rival"]
+
+
+@given(STATEMENTS, st.sampled_from([" (2026-05-01)", " (2026-05-01, ref:t1)"]))
+def test_the_same_statement_is_the_same_in_either_order(text: str, mark: str) -> None:
+    other = f"[preference] {text.upper()}{mark}"
+    pair = compared(f"{text} (2026-05-01)"), compared(other)
+    assert relation_of(*pair) == relation_of(*reversed(pair)) == "same"
+
+
+RELATED = st.builds(
+    lambda words, more, rival: " ".join([*words, more, rival]),
+    st.sampled_from([MANY_WORDS, MANY_WORDS[1:], MANY_WORDS[:-1], MANY_WORDS[:3]]),
+    WORD_MORE,
+    st.sampled_from([text for pair in RIVALS.values() for text in pair]),
+)
+
+
+@given(st.lists(ITEMS | RELATED, max_size=10))
+@example([f"{' '.join(MANY_WORDS)} port {number}" for number in (5433, 5434)])
 def test_adding_everything_twice_equals_adding_it_once(items: list[str]) -> None:
     index = TwinIndex()
 
