@@ -6,7 +6,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from vault_memory.rules.learning.relative_days import resolve_days
+from vault_memory.rules.learning.days.day_words import all_groups
+from vault_memory.rules.learning.days.relative_days import resolve_days
 
 MONDAY = date(2026, 5, 25)
 SAID = {
@@ -63,3 +64,20 @@ def test_resolving_a_text_twice_changes_nothing(text: str, day: date) -> None:
     resolved = resolve_days(text, day)
 
     assert resolve_days(resolved.text, day).text == resolved.text
+
+
+VOCABULARY = sorted({word for said in SAID for word in said.split()})
+
+
+@given(st.lists(st.sampled_from(VOCABULARY), max_size=6).map(" ".join))
+def test_each_expression_for_a_day_has_the_sign_of_its_language(text: str) -> None:
+    for group in all_groups():
+        for words in group.words:
+            assert not words.pattern.search(text) or group.sign.search(text)
+
+
+@pytest.mark.parametrize("words", SAID)
+def test_each_example_has_the_sign_of_its_language(words: str) -> None:
+    for group in all_groups():
+        has_words = any(item.pattern.search(words) for item in group.words)
+        assert not has_words or group.sign.search(words)

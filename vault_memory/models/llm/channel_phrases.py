@@ -24,7 +24,7 @@ from vault_memory.rules.learning.candidate import (
     PLAN,
     Memory,
 )
-from vault_memory.rules.learning.relative_days import resolve_days
+from vault_memory.rules.learning.days.relative_days import resolve_days
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Iterable

@@ -13,9 +13,9 @@ from datetime import date
 from math import ceil
 
 from vault_memory.rules.learning.candidate import Extraction, FoundFact, Memory
+from vault_memory.rules.learning.days.relative_days import resolve_days
 from vault_memory.rules.learning.extraction import doubt_of
 from vault_memory.rules.learning.number_words import NUMBER_WORDS
-from vault_memory.rules.learning.relative_days import resolve_days
 from vault_memory.rules.search.tokens import clean, is_run, normalise, stop_words, words
 
 CARRIED_SHARE = 0.6
@@ -327,7 +327,7 @@ def _numbers_in_words(text: str) -> frozenset[str]:
     spaced = normalise(text).lower().split()
     numbers = {NUMBER_WORDS[word] for word in spaced if word in NUMBER_WORDS}
     signs = {
-        NUMBER_WORDS[sign] for sign in text if is_run(sign) and sign in NUMBER_WORDS
+        NUMBER_WORDS[sign] for sign in text if sign in NUMBER_WORDS and is_run(sign)
     }
     return frozenset(map(str, numbers | signs))
 

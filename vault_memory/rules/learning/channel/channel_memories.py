@@ -20,8 +20,8 @@ from vault_memory.rules.learning.candidate import (
     FoundFact,
     Memory,
 )
+from vault_memory.rules.learning.days.relative_days import resolve_days
 from vault_memory.rules.learning.grounding import OwnTurn, says_as_much
-from vault_memory.rules.learning.relative_days import resolve_days
 from vault_memory.rules.search.tokens import words
 
 if TYPE_CHECKING:

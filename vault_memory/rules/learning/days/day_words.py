@@ -1,8 +1,4 @@
-"""Replaces days that depend on the day of speech by calendar days: "tomorrow", "vor zwei Wochen", "明年春天".
-
-A memory is read months later, when "tomorrow" says nothing. Where people mean different days by the
-same words ("next Friday" on a Monday), the words stay. Pure.
-"""
+"""The words for days in six languages, and what they mean on the day on which they are said. Pure."""
 
 import re
 from collections.abc import Callable, Iterator, Sequence
@@ -16,7 +12,6 @@ from vault_memory.rules.learning.number_words import NUMBER_WORDS
 LONGEST_COUNT = 999
 """Days, weeks, months or years from now; greater numbers are no date"""
 
-_DIGITS = re.compile(r"\d+")
 _WEEKDAYS = {
     "en": "monday tuesday wednesday thursday friday saturday sunday",
     "de": "montag dienstag mittwoch donnerstag freitag samstag|sonnabend sonntag",
@@ -37,40 +32,19 @@ _FIRST_MONTHS = (3, 6, 9, 12)
 """Of the seasons, in the order of `_SEASONS`; only their order matters"""
 
 
-class _Words(NamedTuple):
+class DayWords(NamedTuple):
     """An expression, and what it means on a day; None where that is not certain."""
 
     pattern: re.Pattern[str]
     meaning: Callable[[re.Match[str], date], str | None]
 
 
-@dataclass(frozen=True, slots=True)
-class ResolvedDays:
-    """A text with calendar days."""
+class DayGroup(NamedTuple):
+    """The expressions of a language."""
 
-    text: str
-    numbers: frozenset[str]
-    """the numbers in the days that were put in"""
-
-
-def resolve_days(text: str, day: date) -> ResolvedDays:
-    """Returns the text as it is understood later; `day` is the local day on which it was said."""
-    numbers: set[str] = set()
-    for words in _all_words():
-
-        def replaced(match: re.Match[str], words: _Words = words) -> str:
-            try:
-                meaning = words.meaning(match, day)
-            except (OverflowError, ValueError):
-                # Ten thousand years from now there is no calendar.
-                meaning = None
-            if meaning is None:
-                return match[0]
-            numbers.update(_DIGITS.findall(meaning))
-            return meaning
-
-        text = words.pattern.sub(replaced, text)
-    return ResolvedDays(text, frozenset(numbers))
+    sign: re.Pattern[str]
+    """is in each text that has one of them"""
+    words: tuple[DayWords, ...]
 
 
 # --- Meanings -----------------------------------------------------------------------------
@@ -186,15 +160,26 @@ class _Language:
     """"next Friday" on a Monday is this week's or the next week's Friday"""
     spaced: bool = True
 
-    def words(self) -> Iterator[_Words]:
+    def group(self) -> DayGroup:
+        """Compiles the expressions."""
+        return DayGroup(self._sign(), tuple(self._words()))
+
+    def _sign(self) -> re.Pattern[str]:
+        """Returns what each expression has: a day, or the W, S or U of its template."""
+        names = [word for word, _ in self.days]
+        names += [*_WEEKDAYS[self.code].split(), *_SEASONS[self.code].split()]
+        names += [unit for unit, _ in self.units]
+        return self._pattern("|".join(names))
+
+    def _words(self) -> Iterator[DayWords]:
         for word, offset in self.days:
-            yield _Words(self._compiled(word), _shifted(offset))
+            yield DayWords(self._compiled(word), _shifted(offset))
         for template, step in self.steps:
             yield from self._steps(template, step)
         for template, direction in self.counts:
-            yield _Words(self._compiled(template), self._counted(direction))
+            yield DayWords(self._compiled(template), self._counted(direction))
         for template in self.due:
-            yield _Words(self._compiled(template), self._due)
+            yield DayWords(self._compiled(template), self._due)
 
     def _compiled(self, template: str) -> re.Pattern[str]:
         weekdays = "|".join(_WEEKDAYS[self.code].split())
@@ -207,18 +192,21 @@ class _Language:
             .replace("U", f"(?P<unit>{units})")
             .replace("N", rf"(?P<number>\d{{1,3}}|{numbers})")
         )
-        if self.spaced:
-            pattern = rf"(?<!\w){pattern}(?!\w)"
-        return re.compile(pattern, re.IGNORECASE)
+        return self._pattern(pattern)
 
-    def _steps(self, template: str, step: int) -> Iterator[_Words]:
+    def _pattern(self, words: str) -> re.Pattern[str]:
+        if self.spaced:
+            words = rf"(?<!\w)(?:{words})(?!\w)"
+        return re.compile(words, re.IGNORECASE)
+
+    def _steps(self, template: str, step: int) -> Iterator[DayWords]:
         pattern = self._compiled(template)
         if "W" in template:
-            yield _Words(pattern, lambda match, day: self._weekday(match, day, step))
+            yield DayWords(pattern, lambda match, day: self._weekday(match, day, step))
         elif "S" in template:
-            yield _Words(pattern, lambda match, day: self._season(match, day, step))
+            yield DayWords(pattern, lambda match, day: self._season(match, day, step))
         else:
-            yield _Words(
+            yield DayWords(
                 pattern,
                 lambda match, day: _period(day, self._unit(match["unit"]), step),
             )
@@ -481,19 +469,24 @@ _CHINESE_YEARS = (("[后後]年", 2), ("明年", 1), ("今年", 0), ("去年", -
 
 
 @cache
-def _all_words() -> tuple[_Words, ...]:
+def all_groups() -> tuple[DayGroup, ...]:
     """Returns the expressions of all languages; compiles them once, which costs 40 ms."""
-    return tuple(_listed_words())
+    return (_common_words(), *(language.group() for language in _LANGUAGES))
 
 
-def _listed_words() -> Iterator[_Words]:
-    for pattern, step in _CHINESE_YEARS:
-        yield _Words(
+def _common_words() -> DayGroup:
+    """Returns the expressions that are read before those of a language."""
+    years = [
+        DayWords(
             re.compile(pattern),
             lambda match, day, step=step: f"{day.year + step}年",  # type: ignore[misc]
         )
-    yield _Words(re.compile(r"\btonight\b", re.IGNORECASE), _shifted(0, " at night"))
-    yield _Words(re.compile("今晚"), _shifted(0, " 晚上"))
-    yield _Words(re.compile("明早"), _shifted(1, " 早上"))
-    for language in _LANGUAGES:
-        yield from language.words()
+        for pattern, step in _CHINESE_YEARS
+    ]
+    tonight = DayWords(
+        re.compile(r"\btonight\b", re.IGNORECASE), _shifted(0, " at night")
+    )
+    evening = DayWords(re.compile("今晚"), _shifted(0, " 晚上"))
+    morning = DayWords(re.compile("明早"), _shifted(1, " 早上"))
+    sign = re.compile("tonight|今晚|明早|年", re.IGNORECASE)
+    return DayGroup(sign, (*years, tonight, evening, morning))

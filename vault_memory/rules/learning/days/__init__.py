@@ -1,0 +1,1 @@
+"""Calendar days in place of words such as "tomorrow"."""
