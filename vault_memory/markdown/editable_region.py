@@ -5,11 +5,15 @@ There a bot may add, change and remove items.
 
 import re
 from collections.abc import Iterator
+from functools import lru_cache
 from typing import NamedTuple
 
 from vault_memory.markdown.blocks.outline import decode, read_blocks
 from vault_memory.markdown.document import line_starts
 from vault_memory.markdown.items import Item
+
+CACHED = 8
+"""Regions that are cached: an op reads that of its section before and after its edit"""
 
 _MARKER = re.compile(
     rb"[ \t]*(?:[-*+]|\d{1,9}[.)])(?:[ \t]+|(?=[\r\n]|$))"
@@ -28,6 +32,7 @@ class Region(NamedTuple):
     """Whether that line belongs to an item"""
 
 
+@lru_cache(maxsize=CACHED)
 def top_region(body: bytes) -> Region:
     """Return the top region of `body`, the bytes of a section after its heading."""
     starts = line_starts(body, whole=False)

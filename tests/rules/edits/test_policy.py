@@ -2,6 +2,7 @@
 
 import json
 from dataclasses import replace as changed
+from unittest.mock import patch
 
 import pytest
 from hypothesis import given, settings
@@ -11,6 +12,7 @@ from tests.effort import cases
 from vault_memory.markdown.document import parse, render
 from vault_memory.markdown.note_items import items_of
 from vault_memory.rules.context.prompt_injection import shaped_like_instruction
+from vault_memory.rules.edits import policy
 from vault_memory.rules.edits.apply_ops import apply_ops
 from vault_memory.rules.edits.audit_record import Record, propose, record_run
 from vault_memory.rules.edits.ops import AddHeading, Append
@@ -516,3 +518,41 @@ def test_a_run_of_the_bot_keeps_every_item_of_a_person(
         assert outcome.doc == doc
     for text in (item.text for item in items_of(outcome.doc)):
         assert not shaped_like_instruction(text)
+
+
+appends = st.lists(st.builds(append, words, headings), max_size=8)
+
+
+@settings(max_examples=cases(300))
+@given(
+    notes,
+    appends,
+    owned,
+    owned,
+    st.sampled_from(["nightly", "tool"]),
+    st.sampled_from(["user", "rules"]),
+)
+def test_lines_are_written_together_as_they_are_one_by_one(
+    raw, said, written, buried, source, kind
+):
+    doc, ownership = parse(raw), Ownership(written, buried)
+    known = rules(ownership=ownership, source=source, kind=kind)
+    together = decide(doc, said, known)
+
+    with patch.object(policy, "end_of_appends", lambda ops, start: start + 1):
+        assert decide(doc, said, known) == together
+
+
+def test_many_lines_of_a_night_are_written_with_one_look_at_the_note():
+    looks = []
+
+    def counted(doc, ops):
+        looks.append(doc)
+        return apply_ops(doc, ops)
+
+    lines = [append(f"line {number} of the night") for number in range(200)]
+    with patch.object(policy, "apply_ops", counted):
+        decision = decide(note(*MANY), lines, rules())
+
+    assert len(decision.outcome.applied) == 200
+    assert len(looks) == 1

@@ -12,7 +12,6 @@ from vault_memory.markdown.document import SectionedDoc
 from vault_memory.markdown.items import normalised, parse_item
 from vault_memory.markdown.note_items import (
     NoteItem,
-    folded,
     items_of,
     section_items,
     section_named,
@@ -32,6 +31,13 @@ from vault_memory.rules.edits.audit_record import (
     as_done,
     propose,
 )
+from vault_memory.rules.edits.op_target import (
+    Target,
+    end_of_appends,
+    exact_op,
+    has_loose_text,
+    touched_items,
+)
 from vault_memory.rules.edits.ops import (
     Applied,
     ItemOp,
@@ -40,12 +46,15 @@ from vault_memory.rules.edits.ops import (
     Outcome,
     Rejected,
     Remove,
-    as_json,
     new_text,
     op_of,
     takes_nested,
 )
-from vault_memory.rules.edits.ownership import DELETED, Ownership, texts_of
+from vault_memory.rules.edits.ownership import (
+    DELETED,
+    Ownership,
+    texts_of,
+)
 from vault_memory.rules.learning.rule_cap import archived_line, surplus_rules
 
 MOST_OF_A_NOTE = 0.3
@@ -127,19 +136,6 @@ _Verdict = _Do | _Propose | _Refuse
 _DO = _Do()
 
 
-@dataclass(frozen=True, slots=True)
-class _Target:
-    """An op with the items that it touches."""
-
-    op: Op
-    exact: Op
-    """the op with the complete text of its item"""
-    items: list[NoteItem]
-    """all items of the op's section"""
-    touched: list[NoteItem]
-    """the item that the op names, and what is nested in it"""
-
-
 def decide(doc: SectionedDoc, ops: Iterable[object], rules: Rules) -> Decision:
     """Applies the allowed ops; proposes or rejects the others. Never raises on any JSON value."""
     ops = list(ops)
@@ -195,13 +191,49 @@ class _PolicyRun:
                 self._archive(pair)
                 index += 2
             else:
-                self._judge_alone(ops[index])
-                index += 1
+                group = self._group_from(ops, index)
+                self._judge_group(group)
+                index += len(group)
 
     def _moves_to_archive(self, pair: list[object]) -> bool:
         if self.rules.kind != "rules":
             return False
         return bool(archived_line([op_of(value) for value in pair]))
+
+    def _group_from(self, ops: list[object], start: int) -> list[object]:
+        """Returns the op at `start`, with those after it that can be judged together."""
+        # Fault (H123): a tool may split a rule over two items. Each of its lines is
+        # judged with the item before it.
+        is_alone = self.rules.source == "tool" or self.rules.kind == "rules"
+        return ops[start : start + 1 if is_alone else end_of_appends(ops, start)]
+
+    def _judge_group(self, group: list[object]) -> None:
+        """Judges appends together, and by halves when one of them is not simply applied.
+
+        A note that is parsed for each of many lines would take the square of their number.
+        """
+        if len(group) == 1:
+            self._judge_alone(group[0])
+        elif not self._apply_together(group):
+            half = len(group) // 2
+            self._judge_group(group[:half])
+            self._judge_group(group[half:])
+
+    def _apply_together(self, group: list[object]) -> bool:
+        """Applies appends if the verdict about each is to do it; returns whether it did."""
+        trial = apply_ops(self.doc, group)
+        if trial.rejected or any(item.outcome != "applied" for item in trial.applied):
+            return False
+        targets = [self._target_of(item.op) for item in trial.applied]
+        if not all(isinstance(self._judge(target), _Do) for target in targets):
+            return False
+        self.doc = trial.doc
+        self.ownership = self.ownership.after(
+            map(as_done, trial.applied), source=self.rules.source
+        )
+        for applied, target in zip(trial.applied, targets, strict=True):
+            self._accept(applied, target.exact)
+        return True
 
     def _judge_alone(self, value: object) -> None:
         trial = apply_ops(self.doc, [value])
@@ -239,7 +271,7 @@ class _PolicyRun:
         self._accept(removed, target.exact)
         self._accept(added, added.op)
 
-    def _judge_archiving(self, target: _Target) -> _Verdict:
+    def _judge_archiving(self, target: Target) -> _Verdict:
         """A surplus rule goes without a question, unless the rule that replaces it waits."""
         if not self._rule_waits and target.touched[0] in surplus_rules(self.doc):
             return _DO
@@ -279,7 +311,7 @@ class _PolicyRun:
             case _:
                 assert_never(verdict)
 
-    def _count_removals(self, target: _Target) -> None:
+    def _count_removals(self, target: Target) -> None:
         if isinstance(target.op, Remove):
             self.removed += len(target.touched)
             self.removed_of_person += len(target.touched) - len(self._bots(target))
@@ -305,18 +337,18 @@ class _PolicyRun:
         if all(proposal.id != earlier.id for earlier in self.proposed):
             self.proposed.append(proposal)
 
-    def _target_of(self, op: Op) -> _Target:
+    def _target_of(self, op: Op) -> Target:
         """Returns the op with its items. An op that adds touches none."""
         if not isinstance(op, ItemOp):
-            return _Target(op, op, [], [])
+            return Target(op, op, [], [])
         index = section_named(self.doc, op.heading)
         items = [] if index is None else section_items(self.doc, index)
-        touched = _touched_items(op, items)
-        return _Target(op, _exact(op, touched, items), items, touched)
+        touched = touched_items(op, items)
+        return Target(op, exact_op(op, touched, items), items, touched)
 
     # --- The verdict -----------------------------------------------------------------------
 
-    def _judge(self, target: _Target) -> _Verdict:
+    def _judge(self, target: Target) -> _Verdict:
         """Returns the verdict of the first rule that applies."""
         text = new_text(target.exact)
         # Fault (A9): a line that a person deleted must not come back by the next night.
@@ -337,7 +369,7 @@ class _PolicyRun:
             return _Propose(previous.why, target.exact, previous.suspicious)
         return _DO
 
-    def _judge_text(self, target: _Target, text: NewText) -> _Propose | None:
+    def _judge_text(self, target: Target, text: NewText) -> _Propose | None:
         """Judges what an op writes: instructions, rules nobody gave, words of strangers."""
         suspicious = any(map(shaped_like_instruction, text.texts))
         if self.rules.source == "tool":
@@ -354,7 +386,7 @@ class _PolicyRun:
             return _Propose(f"it comes from: {stranger}", target.exact)
         return None
 
-    def _judge_removal(self, target: _Target) -> _Propose | None:
+    def _judge_removal(self, target: Target) -> _Propose | None:
         """Judges what an op takes away."""
         op = target.op
         if not isinstance(op, ItemOp):
@@ -423,7 +455,7 @@ class _PolicyRun:
         origins = [self.rules.origin, *(parse_item(line).origin for line in lines)]
         return next((origin for origin in origins if origin not in _OWNER), "")
 
-    def _touches_a_person(self, target: _Target) -> bool:
+    def _touches_a_person(self, target: Target) -> bool:
         """Returns whether an op changes text that the bot did not write."""
         if not isinstance(target.op, ItemOp):
             return False
@@ -431,9 +463,9 @@ class _PolicyRun:
         if not takes_nested(target.op):
             return target.touched[0] not in bots
         is_mixed = len(bots) < len(target.touched)
-        return is_mixed or _has_loose_text(self.doc, target.touched)
+        return is_mixed or has_loose_text(self.doc, target.touched)
 
-    def _bots(self, target: _Target) -> list[NoteItem]:
+    def _bots(self, target: Target) -> list[NoteItem]:
         """Returns the touched items that the bot wrote."""
         if not target.touched:
             return []
@@ -453,42 +485,3 @@ def _proposals_by_text(
     by_text = {texts_of(proposal.op): proposal for proposal in proposals.values()}
     by_text.pop(frozenset(), None)
     return by_text
-
-
-# --- Items of an op ---------------------------------------------------------------------------
-
-
-def _touched_items(op: ItemOp, items: list[NoteItem]) -> list[NoteItem]:
-    """Returns the item that an op names, and what is nested in it."""
-    pattern = folded(op.match)
-    if op.exact:
-        matches = (item for item in items if pattern == folded(item.text))
-    else:
-        matches = (item for item in items if pattern in folded(item.text))
-    named = next(matches)
-    return [named, *(item for item in items if named.start < item.start < named.end)]
-
-
-def _exact(op: ItemOp, touched: list[NoteItem], items: list[NoteItem]) -> Op:
-    """Returns the op with the complete text of its item as match, where that is unique."""
-    if op.exact:
-        return op
-    # Fault: the same part of a text may match another item tomorrow, when the proposal
-    # is approved.
-    exact = replace(op, match=touched[0].text)
-    pattern = folded(exact.match)
-    matches = sum(pattern in folded(item.text) for item in items)
-    if matches != 1 or op_of(as_json(exact)) is None:
-        return op
-    return exact
-
-
-def _has_loose_text(doc: SectionedDoc, touched: list[NoteItem]) -> bool:
-    """Returns whether text below a nested item belongs to the outer item, but to no item's lines."""
-    outer = touched[0]
-    body = doc.sections[outer.section].body
-    next_starts = [*(item.start for item in touched[1:]), outer.end]
-    return any(
-        body[item.own_end : next_start].strip()
-        for item, next_start in zip(touched, next_starts, strict=True)
-    )
