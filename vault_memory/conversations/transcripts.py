@@ -120,7 +120,7 @@ class Transcripts:
                 # Fault (B42): one damaged transcript must not hide the others.
                 logger.warning("%s", error)
                 continue
-            logs[path] = signature, tuple(read_turns(raw))
+            logs[path] = signature, read_turns(raw)
         return logs
 
     def in_place(

@@ -177,7 +177,7 @@ class TurnLookup:
             except VaultError:
                 # A person deleted the file after the listing, or it cannot be read now.
                 raw = b""
-            self._turns[path] = tuple(read_turns(raw))
+            self._turns[path] = read_turns(raw)
         return self._turns[path]
 
     def _why_gone(

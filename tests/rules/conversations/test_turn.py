@@ -65,6 +65,34 @@ def test_any_bytes_are_read_without_an_error(raw):
     assert isinstance(turn_chunks(raw, "user:mira"), list)
 
 
+TRANSCRIPT = b"".join(
+    json.dumps(
+        {
+            "id": f"t{number % 4}",
+            "ts": NOON.isoformat(),
+            "role": "user",
+            "text": f"line {number}",
+        }
+    ).encode()
+    + b"\n"
+    for number in range(6)
+)
+
+
+@given(st.lists(st.integers(0, len(TRANSCRIPT)), max_size=4))
+def test_a_transcript_that_grows_is_read_as_if_it_were_new(lengths):
+    for length in lengths:
+        read_turns(TRANSCRIPT[:length])
+        raw = TRANSCRIPT[:length]
+        turns = {}
+        for line in raw.split(b"\n"):
+            turn = read_turn(line)
+            if turn is not None:
+                turns.setdefault(turn.id, turn)
+
+        assert read_turns(raw) == tuple(turns.values())
+
+
 def test_invalid_lines_are_skipped_and_the_others_keep_their_numbers():
     raw = (
         line(turn("one"))

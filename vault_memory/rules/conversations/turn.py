@@ -58,6 +58,9 @@ _WORD_BREAKS = re.compile(r"[-_]")
 _CONTROL = re.compile(r"[\x00-\x1f\x7f]+")
 _DIGITS = "0123456789abcdefghijklmnopqrstuvwxyz"
 _LONGEST_NAME = 40
+_LARGEST_CACHED = 1 << 20
+"""Bytes of a transcript whose turns are cached"""
+_MOST_CACHED = 4
 """Letters of the name of a speaker or session in a chunk"""
 
 
@@ -171,9 +174,48 @@ def _is_turn(fields: object) -> bool:
     return _read_time(fields.get("ts")) is not None
 
 
-def read_turns(raw: bytes) -> Iterator[Turn]:
-    """Returns the turns of a transcript in its order, each id once."""
-    return (turn for _, turn in _numbered_turns(raw, 1))
+class _Transcript(NamedTuple):
+    """The bytes of a transcript and its turns."""
+
+    raw: bytes
+    turns: tuple[Turn, ...]
+
+
+_recent: tuple[_Transcript, ...] = ()
+"""The last decoded transcripts, the latest first"""
+
+
+def read_turns(raw: bytes) -> tuple[Turn, ...]:
+    """Returns the turns of a transcript in its order, each id once.
+
+    Of a text that only grew since a recent call, only the new lines are decoded.
+    """
+    global _recent
+    if len(raw) > _LARGEST_CACHED:
+        return _decoded(raw)
+    recent = _recent
+    for index, cached in enumerate(recent):
+        if not raw.startswith(cached.raw):
+            continue
+        # Fault (B42): another process may have written half of the last line by then.
+        if len(raw) > len(cached.raw) and not cached.raw.endswith(b"\n"):
+            continue
+        transcript = _Transcript(raw, _decoded(raw[len(cached.raw) :], cached.turns))
+        _recent = (transcript, *recent[:index], *recent[index + 1 :])
+        return transcript.turns
+    transcript = _Transcript(raw, _decoded(raw))
+    _recent = (transcript, *recent[: _MOST_CACHED - 1])
+    return transcript.turns
+
+
+def _decoded(
+    raw: bytes,
+    earlier: tuple[Turn, ...] = (),
+) -> tuple[Turn, ...]:
+    """Returns the earlier turns and those in `raw`, each id once."""
+    ids = {turn.id for turn in earlier}
+    new_turns = (turn for _, turn in _numbered_turns(raw, 1) if turn.id not in ids)
+    return (*earlier, *new_turns)
 
 
 def union_of_turns(transcripts: Iterator[bytes]) -> list[Turn]:
