@@ -57,6 +57,8 @@ PATIENCE_SECONDS = 6.0
 PAUSE_SECONDS = 0.1
 LARGEST_COMPARED = 256 << 10
 """Bytes of a note whose items are compared with others"""
+BY_RULES = "rules"
+"""The model of an answer by phrases, when no model was asked"""
 NOTHING = "nothing"
 """In place of a record's id: the edit left no record"""
 
@@ -258,7 +260,9 @@ class LearningCycle:
                 "about": digest,
             }
             # Fault: a night that is killed after the answer must not pay for it a second time.
-            self.save()
+            # Rules answer again for nothing; the save before the first edit has their answer.
+            if answer.model != BY_RULES or answer.reason:
+                self.save()
             self._note_tokens()
         return str(answers[step]["text"])
 

@@ -5,7 +5,6 @@ Each step may run again after a crash. The audit log and the checkpoint tell wha
 
 import logging
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import asdict
 from datetime import UTC, datetime, timedelta
 from typing import TYPE_CHECKING, Any
 
@@ -314,7 +313,7 @@ def count_idle(cycle: "LearningCycle") -> None:
     last, checkpoint, outcome = cycle.last, cycle.checkpoint, cycle.outcome
     is_night = not checkpoint.session
     is_further_question = is_night and last.outcome.get("night") == checkpoint.night
-    learned = _count_learned(asdict(outcome))
+    learned = _count_learned(outcome.as_json())
     if is_night:
         learned += _count_learned(last.by_day)
     if is_further_question:
@@ -348,7 +347,7 @@ def save_checkpoint(cycle: "LearningCycle") -> None:
     # Fault: the marks are on the disk before the checkpoint counts them. A crash between the two
     # repeats the cycle.
     cycle.deps.store.add_read(cycle.scope, checkpoint.serial, checkpoint.taken)
-    outcome = asdict(cycle.outcome)
+    outcome: dict[str, Any] = dict(cycle.outcome.as_json())
     # Fault: a deleted line would live on in the checkpoint. Only the notes hold what was learned.
     for name in UNSTORED:
         del outcome[name]
