@@ -141,6 +141,9 @@ def record_skips(
 
     `step` is the name for a second record on the same note.
     """
+    skips = list(skips)
+    if not skips:
+        return
     # Fault: a night that runs again would count the same support twice.
     supported = supports(cycle.deps.editor.trail.of(note))
     cited = _turns_cited_in(cycle, note)

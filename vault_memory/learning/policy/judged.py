@@ -21,7 +21,7 @@ class PolicyDeps:
 
     cues: "Callable[[], PolicyCues]"
     """reads the phrases; raises ConfigError for a table that cannot be read"""
-    sentences: Callable[[str], list[str]]
+    sentences: Callable[[str], tuple[str, ...]]
     """returns the speaker's own statements in a turn, without questions and quotations"""
     requests: Callable[[str], list[str]]
     """returns what a turn asks to remember"""

@@ -38,7 +38,7 @@ def of_vault(
 
     return PolicyDeps(
         cues=lambda: policy_cues(vault.state.path),
-        sentences=lambda text: list(sentences(text)),
+        sentences=sentences,
         requests=phrase_rules.requests_in,
         is_open=is_open,
         kind_of=kind_of,

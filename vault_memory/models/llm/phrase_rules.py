@@ -5,10 +5,11 @@ hypotheses, quotations and words of other people are ignored.
 """
 
 import json
+from functools import lru_cache
 from typing import TYPE_CHECKING
 
 from vault_memory.models.base import BrainAnswer
-from vault_memory.models.llm.phrase_tables import tables
+from vault_memory.models.llm.phrase_tables import Match, tables
 from vault_memory.models.llm.sentence_filter import sentences
 from vault_memory.rules.learning.candidate import Extraction, FoundFact, Memory
 
@@ -17,6 +18,8 @@ if TYPE_CHECKING:
 
 LONGEST = 300
 """The longest sentence that is quoted, in characters"""
+CACHED = 512
+"""Sentences whose memory is cached: an episode asks for each sentence again"""
 
 
 class RulesBrain:
@@ -51,19 +54,24 @@ def extract(excerpts: "tuple[Excerpt, ...]") -> Extraction:
     facts: list[FoundFact] = []
     for excerpt in excerpts:
         for sentence in sentences(excerpt.text) if excerpt.own else ():
-            if len(sentence) > LONGEST:
+            match = _match(sentence) if len(sentence) <= LONGEST else None
+            if match is None:
                 continue
-            for table in tables():
-                if match := table.match(sentence):
-                    memories.append(Memory(match.text, match.type, "", (excerpt.id,)))
-                    if match.predicate and match.object:
-                        facts.append(
-                            FoundFact(
-                                match.subject or excerpt.who,
-                                match.predicate,
-                                match.object,
-                                evidence=(excerpt.id,),
-                            )
-                        )
-                    break
+            memories.append(Memory(match.text, match.type, "", (excerpt.id,)))
+            if match.predicate and match.object:
+                facts.append(
+                    FoundFact(
+                        match.subject or excerpt.who,
+                        match.predicate,
+                        match.object,
+                        evidence=(excerpt.id,),
+                    )
+                )
     return Extraction(tuple(memories), tuple(facts))
+
+
+@lru_cache(maxsize=CACHED)
+def _match(sentence: str) -> Match | None:
+    """Return the memory in a sentence, by the first language that has one."""
+    matches = (table.match(sentence) for table in tables())
+    return next(filter(None, matches), None)

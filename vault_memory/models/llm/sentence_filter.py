@@ -6,6 +6,7 @@ Quotations, code, forwarded text and questions are left out. Each sentence is an
 import re
 from bisect import bisect_left
 from collections.abc import Iterator
+from functools import lru_cache
 
 _FENCED = re.compile(r"```.*?(?:```|\Z)", re.DOTALL)
 _FORWARDED = re.compile(
@@ -29,11 +30,25 @@ _SHORT = re.compile(
     re.IGNORECASE,
 )
 LONGEST_SHORT = 12
+LONG = 2_000
+"""Letters from which on the sentences of a text are not cached"""
+CACHED = 256
+"""Texts whose sentences are cached"""
 _ASKS = re.compile(r"[?？][\s)!\"”»」]*$")
 
 
-def sentences(text: str) -> Iterator[str]:
-    """Yield the sentences in order, without list markers and surrounding blanks."""
+def sentences(text: str) -> tuple[str, ...]:
+    """Return the sentences in order, without list markers and surrounding blanks."""
+    # Several steps ask for the sentences of each turn.
+    return _cached_sentences(text) if len(text) < LONG else tuple(_sentences(text))
+
+
+@lru_cache(maxsize=CACHED)
+def _cached_sentences(text: str) -> tuple[str, ...]:
+    return tuple(_sentences(text))
+
+
+def _sentences(text: str) -> Iterator[str]:
     hidden = [False] * (len(text) + 1)
     for pattern in (_FENCED, _FORWARDED, _QUOTED_LINE, _INTRODUCED, _QUOTED):
         for span in pattern.finditer(text):

@@ -138,8 +138,9 @@ class PolicyCues:
         self._openers = _any_of(lists["openers"], closed=True)
         self._secrets = SecretWords({name: lists[name] for name in SECRET_LISTS})
         self.find = lru_cache(maxsize=1_000)(self._find)
+        self.reasons = lru_cache(maxsize=1_000)(self._reasons)
 
-    def reasons(
+    def _reasons(
         self,
         sentence: str,
     ) -> frozenset[str]:

@@ -10,6 +10,7 @@ from collections import Counter, defaultdict
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from datetime import date
+from functools import lru_cache
 from math import ceil
 from typing import Literal, NamedTuple
 
@@ -33,6 +34,9 @@ MOST_WORDS = 0.9
 """The share of a text's words that is most of them"""
 LOST = 0.3
 """The confidence of an item that a rival replaced"""
+
+CACHED = 512
+"""Texts of which the compared form is cached: several steps compare the same lines"""
 
 _ORDER = ("same", "near", "close", "larger", "rival")
 _ROUNDING = 1e-9
@@ -153,6 +157,7 @@ def twin(
     return TwinIndex(items, jaccard=jaccard).find(new)
 
 
+@lru_cache(maxsize=CACHED)
 def compared(text: str) -> Compared:
     """Returns an item in the form in which items are compared."""
     fields = parse_item(text)
