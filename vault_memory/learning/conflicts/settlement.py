@@ -88,6 +88,8 @@ class _Settler:
         notes = [places.facts, *memory_notes(places), places.rules]
         self._docs = {note: cycle.compared_doc(note) for note in notes if note}
         self._statements = {note: self._read(note) for note in self._docs}
+        self._edited: set[str] = set()
+        """notes whose statements are no longer those of their copies"""
         self._decided: set[frozenset[str]] = set()
         self.plans: dict[tuple[str, str], _NotePlan] = defaultdict(_NotePlan)
         self.pairs_asked: list[str] = []
@@ -126,6 +128,10 @@ class _Settler:
     # ---- statements --------------------------------------------------------------------------
 
     def _all(self) -> Iterator[Statement]:
+        # A note is read once after many edits: each would read all its items again.
+        for note in self._edited:
+            self._statements[note] = self._read(note)
+        self._edited.clear()
         for statements in self._statements.values():
             yield from statements
 
@@ -329,7 +335,7 @@ class _Settler:
                 text = new_text(op)
                 for line in text.lines:
                     self._authors.rewritten(note, text.heading, line)
-        self._statements[note] = self._read(note)
+        self._edited.add(note)
 
 
 def _item(
