@@ -22,6 +22,7 @@ MODULES = (
     "requests",
     "recording",
     "duplicates",
+    "conflicts",
     "nights",
     "prompting",
     "hooks",
