@@ -261,7 +261,7 @@ class LearningCycle:
             }
             # Fault: a night that is killed after the answer must not pay for it a second time.
             # Rules answer again for nothing; the save before the first edit has their answer.
-            if answer.model != BY_RULES or answer.reason:
+            if (answer.model, answer.reason) != (BY_RULES, ""):
                 self.save()
             self._note_tokens()
         return str(answers[step]["text"])

@@ -10,6 +10,7 @@ import re
 from collections.abc import Iterator, Mapping
 from datetime import UTC, date, datetime
 from hashlib import sha256
+from itertools import islice
 from typing import TYPE_CHECKING, NamedTuple, get_args
 
 from vault_memory.contract import Origin, Role
@@ -181,6 +182,7 @@ class _Transcript(NamedTuple):
     turns: tuple[Turn, ...]
 
 
+_NO_TURNS = _Transcript(b"", ())
 _recent: tuple[_Transcript, ...] = ()
 """The last decoded transcripts, the latest first"""
 
@@ -193,19 +195,20 @@ def read_turns(raw: bytes) -> tuple[Turn, ...]:
     global _recent
     if len(raw) > _LARGEST_CACHED:
         return _decoded(raw)
-    recent = _recent
-    for index, cached in enumerate(recent):
-        if not raw.startswith(cached.raw):
-            continue
-        # Fault (B42): another process may have written half of the last line by then.
-        if len(raw) > len(cached.raw) and not cached.raw.endswith(b"\n"):
-            continue
-        transcript = _Transcript(raw, _decoded(raw[len(cached.raw) :], cached.turns))
-        _recent = (transcript, *recent[:index], *recent[index + 1 :])
-        return transcript.turns
-    transcript = _Transcript(raw, _decoded(raw))
-    _recent = (transcript, *recent[: _MOST_CACHED - 1])
+    begins = (cached for cached in _recent if _continues(raw, cached.raw))
+    earlier = next(begins, _NO_TURNS)
+    transcript = _Transcript(raw, _decoded(raw[len(earlier.raw) :], earlier.turns))
+    others = (cached for cached in _recent if cached is not earlier)
+    _recent = (transcript, *islice(others, _MOST_CACHED - 1))
     return transcript.turns
+
+
+def _continues(
+    raw: bytes,
+    earlier: bytes,
+) -> bool:
+    # Fault (B42): another process may have written half of the last line by then.
+    return earlier.endswith(b"\n") and raw.startswith(earlier)
 
 
 def _decoded(

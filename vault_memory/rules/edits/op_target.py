@@ -61,18 +61,15 @@ def has_loose_text(doc: SectionedDoc, touched: list[NoteItem]) -> bool:
 def end_of_appends(ops: Sequence[object], start: int) -> int:
     """Returns the end of the appends of different texts to one section that begin at `start`."""
     first = op_of(ops[start])
-    end = start + 1
     if not isinstance(first, Append):
-        return end
-    texts = {text_of_line(first.line)}
-    while end < len(ops):
-        op = op_of(ops[end])
+        return start + 1
+    texts: set[str] = set()
+    for end, op in enumerate(map(op_of, ops[start:]), start=start):
         if not isinstance(op, Append) or op.heading != first.heading:
-            break
+            return end
         text = text_of_line(op.line)
         # Fault: whose item a line is depends on an earlier line of the same text.
         if text in texts:
-            break
+            return end
         texts.add(text)
-        end += 1
-    return end
+    return len(ops)

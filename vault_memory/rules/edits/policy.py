@@ -222,18 +222,20 @@ class _PolicyRun:
     def _apply_together(self, group: list[object]) -> bool:
         """Applies appends if the verdict about each is to do it; returns whether it did."""
         trial = apply_ops(self.doc, group)
-        if trial.rejected or any(item.outcome != "applied" for item in trial.applied):
-            return False
-        targets = [self._target_of(item.op) for item in trial.applied]
-        if not all(isinstance(self._judge(target), _Do) for target in targets):
+        allowed = [item for item in trial.applied if self._is_allowed(item)]
+        if len(allowed) < len(group):
             return False
         self.doc = trial.doc
         self.ownership = self.ownership.after(
-            map(as_done, trial.applied), source=self.rules.source
+            map(as_done, allowed), source=self.rules.source
         )
-        for applied, target in zip(trial.applied, targets, strict=True):
-            self._accept(applied, target.exact)
+        for item in allowed:
+            self._accept(item, item.op)
         return True
+
+    def _is_allowed(self, append: Applied) -> bool:
+        verdict = self._judge(self._target_of(append.op))
+        return append.outcome == "applied" and verdict == _DO
 
     def _judge_alone(self, value: object) -> None:
         trial = apply_ops(self.doc, [value])

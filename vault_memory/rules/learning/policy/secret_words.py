@@ -74,16 +74,20 @@ class SecretWords:
         # Fault: a pasted key has no word such as "password" before it.
         if _TOKEN.search(sentence) or has_card(sentence):
             return True
-        if any(
+        return any(
             self._is_number_told(folded, cue)
             for cue in self._number_cue.finditer(folded)
-        ):
-            return True
-        cues = list(self._word_cue.finditer(folded))
-        if any(self._is_told(folded, cue) for cue in cues):
-            return True
-        # The inverse form ends with such a word, and it is slow to search.
-        return bool(cues) and any(
+        ) or any(
+            self._is_told(folded, cue) or self._is_told_before(folded)
+            for cue in self._word_cue.finditer(folded)
+        )
+
+    def _is_told_before(
+        self,
+        folded: str,
+    ) -> bool:
+        """Returns whether a secret stands before its word: "swordfish is my password" """
+        return any(
             self._is_value(match["value"]) for match in self._inverse.finditer(folded)
         )
 
