@@ -1,6 +1,7 @@
 """What the notes say twice and differently is settled at night, or a person is asked."""
 
 import shutil
+from collections.abc import Callable
 
 import pytest
 
@@ -149,6 +150,69 @@ def test_a_ticked_proposal_settles_what_is_unclear(bedroom: Bedroom) -> None:
     bedroom.sleep(now="2026-05-27T02:05+01:00")
     assert "- born_on: 1981-06-09\n" in bedroom.text(FACTS)
     assert wrong not in line(bedroom, "born_on: 1981")
+
+
+def questions(bedroom: Bedroom) -> list[str]:
+    items = bedroom.seen.ok("inbox")["items"]
+    return [str(item["op"]["match"]) for item in items]
+
+
+def test_each_of_two_birthdays_is_asked_about_once(bedroom: Bedroom) -> None:
+    add_fact(bedroom, "mira", "born_on", "1980-06-09")
+    add_fact(bedroom, "mira", "born_on", "1981-06-09", day=21)
+
+    night_after(bedroom, 25)
+
+    marked = [text for text in questions(bedroom) if "unclear:" in text]
+    assert len(questions(bedroom)) == len(marked) == 2
+
+
+@pytest.mark.parametrize("nights", [0, 1])
+@pytest.mark.parametrize(
+    "settle",
+    [
+        lambda page: page.replace("- born_on: 1980-06-09", "- ~~born_on: 1980-06-09~~"),
+        lambda page: "".join(
+            line for line in page.splitlines(True) if "1980-06-09" not in line
+        ),
+    ],
+    ids=["struck", "deleted"],
+)
+def test_what_a_person_settles_on_the_page_is_not_asked_any_more(
+    bedroom: Bedroom, settle: Callable[[str], str], nights: int
+) -> None:
+    """A tick on the other question would end the line that is right, too."""
+    add_fact(bedroom, "mira", "born_on", "1980-06-09")
+    add_fact(bedroom, "mira", "born_on", "1981-06-09", day=21)
+    for number in range(nights):
+        night_after(bedroom, 25 + number)
+    page = bedroom.vault / FACTS
+    page.write_text(settle(page.read_text()))
+
+    night_after(bedroom, 27)
+
+    assert questions(bedroom) == []
+    assert "- born_on: 1981-06-09\n" in bedroom.text(FACTS)
+
+
+def test_of_three_birthdays_each_is_a_choice_until_one_is_left(
+    bedroom: Bedroom,
+) -> None:
+    for number in range(3):
+        add_fact(bedroom, "mira", "born_on", f"198{number}-06-09", day=20 + number)
+    night_after(bedroom, 25)
+    choice = "(unclear: 1980-06-09 or 1981-06-09 or 1982-06-09)"
+
+    prompt = bedroom.seen.run("context", "--user", "mira", "when was I born?").out
+    page = bedroom.vault / FACTS
+    for number in (0, 1):
+        born = f"- born_on: 198{number}-06-09"
+        page.write_text(page.read_text().replace(born, f"- ~~{born[2:]}~~"))
+        night_after(bedroom, 26 + number)
+
+    assert prompt.count(choice) == 3
+    assert questions(bedroom) == []
+    assert "- born_on: 1982-06-09\n" in bedroom.text(FACTS)
 
 
 def test_a_removed_mark_means_that_both_lines_hold(bedroom: Bedroom) -> None:

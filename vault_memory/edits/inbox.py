@@ -149,8 +149,13 @@ class Inbox:
             return
         current = self._read(note)
         doc = parse(current.raw if current else b"")
+        place = self._layout.place(note)
         for proposal in waiting:
             reason = stale_proposal.why_stale(proposal, doc)
+            # Fault: of two facts the person struck one. A later tick on the question about the
+            # other would end both.
+            if not reason and place is not None and place.kind == "facts":
+                reason = stale_proposal.why_settled(proposal, doc, place.scope)
             if reason:
                 self.decide(proposal, "stale", now, reason, patient=False)
 

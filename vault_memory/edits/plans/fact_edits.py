@@ -36,6 +36,7 @@ from vault_memory.rules.facts.fact import (
     section_facts,
 )
 from vault_memory.rules.facts.fact_page import (
+    ANOTHER_VALUE,
     Change,
     FactRules,
     add_fact,
@@ -153,7 +154,7 @@ def plan_facts(
         outcome, proposed = _join_outcomes(doc, outcomes), ()
     applied = _add_turns(_add_remarks(outcome.applied, changes), changes, turns)
     questions = tuple(
-        propose(command.note, op, f"another value was stated (fact {change.id})")
+        propose(command.note, op, ANOTHER_VALUE.format(change.id))
         for change in changes
         for op in change.asks
     )

@@ -61,9 +61,24 @@ def conflicts(cycle: "LearningCycle") -> None:
         action = ApplyOps(tuple(map(as_json, plan.ops)), tuple(plan.asks))
         step = f"conflicts {note} {source}"
         cycle.edit(step, note, action=action, source=source, why=WHY)
+    _close_old_questions(cycle, {note for note, _ in settler.plans})
     cycle.outcome.conflicts = settler.count
     # A night that is killed asks again, and uses the answer that it saved.
     note_asked(cycle, "pairs", settler.pairs_asked)
+
+
+def _close_old_questions(
+    cycle: "LearningCycle",
+    changed: Iterable[str],
+) -> None:
+    """Closes the questions in INBOX that a person or this step has settled."""
+    if cycle.request.dry_run:
+        return
+    places = cycle.places
+    # Without a daemon nothing else compares these questions with what people wrote by hand.
+    notes = {places.facts, places.profile, places.rules, *changed}
+    for note in sorted(filter(None, notes)):
+        cycle.deps.editor.inbox.review(note, cycle.now)
 
 
 @dataclass(slots=True)

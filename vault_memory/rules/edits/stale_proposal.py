@@ -1,5 +1,7 @@
 """Detects proposals that no longer fit the note, so that nobody approves an outdated op."""
 
+import re
+
 from vault_memory.markdown.document import SectionedDoc
 from vault_memory.markdown.note_items import (
     folded,
@@ -12,6 +14,8 @@ from vault_memory.rules.edits.audit_record import Proposal
 from vault_memory.rules.edits.ops import ItemOp
 from vault_memory.rules.edits.ownership import texts_of
 from vault_memory.rules.edits.stale_save import WHY as NO_LONGER_THERE
+from vault_memory.rules.facts.fact import read_facts, unclear_mark
+from vault_memory.rules.facts.fact_page import ANOTHER_VALUE
 
 _STALE = {
     "noop_dup": "it is there already",
@@ -20,6 +24,28 @@ _STALE = {
     "heading_missing": "the section is gone",
     "heading_exists": "there is such a section now",
 }
+
+_RIVAL = re.compile(re.escape(ANOTHER_VALUE).replace(r"\{\}", r"(\w+)"))
+_RIVAL_GONE = "the other value is gone or has ended"
+
+
+def why_settled(
+    proposal: Proposal,
+    doc: SectionedDoc,
+    scope: str,
+) -> str:
+    """Returns why nobody needs to choose between two facts any more, or ``""``.
+
+    `doc` is a page of facts. The question names the other fact in its reason or in a mark.
+    """
+    rival = unclear_mark(str(proposal.op.get("match", "")))
+    reason = _RIVAL.fullmatch(proposal.why)
+    if not rival and reason:
+        rival = reason[1]
+    if not rival:
+        return ""
+    open_ids = {fact.id for fact in read_facts(doc, scope) if not fact.struck}
+    return "" if rival in open_ids else _RIVAL_GONE
 
 
 def why_stale(

@@ -33,6 +33,8 @@ ALIKE = 0.7
 """The Jaccard similarity from which two facts count as equal"""
 LOSES = 0.3
 """The confidence of a fact that a rival statement replaced"""
+ANOTHER_VALUE = "another value was stated (fact {})"
+"""Why a person is asked about a fact; names the fact with the other value"""
 _TRIMMED = ".,;:!?…。，、；：！？\"'“”„«»()[]{}"
 
 Resolution = Literal["temporal", "keep_existing", "use_new", "merge", "ask"]
@@ -380,6 +382,7 @@ def _ended(fact: Fact, since: date, today: date) -> Fact:
         valid_until=max(since, begins(fact)),
         struck=since <= today,
         confidence=min(LOSES, fact.confidence),
+        unclear="",
     )
 
 

@@ -9,20 +9,28 @@ from vault_memory.rules.facts.fact import Fact
 def unclear_values(facts: Iterable[Fact]) -> dict[str, tuple[str, ...]]:
     """Returns by id what may hold instead of a fact, its own value included.
 
-    One mark is enough for both facts. Opposite predicates of one object are the values then.
+    One mark is enough for both facts. Three facts that are marked in a row are one choice.
+    Opposite predicates of one object are the values then.
     """
     open_facts = {fact.id: fact for fact in facts if not fact.struck}
-    values: dict[str, tuple[str, ...]] = {}
+    groups = {id_: {id_} for id_ in open_facts}
     for fact in open_facts.values():
-        rival = open_facts.get(fact.unclear)
-        if rival is None or rival.id in values or fact.id in values:
-            continue
-        choice = (rival.object, fact.object)
-        if rival.predicate != fact.predicate:
-            choice = (rival.predicate, fact.predicate)
-        ordered = tuple(sorted(choice))
-        values[fact.id] = values[rival.id] = ordered
-    return values
+        # Fault: the rival is gone or has ended, and the mark is left over.
+        if fact.unclear in open_facts:
+            joined = groups[fact.id] | groups[fact.unclear]
+            groups.update(dict.fromkeys(joined, joined))
+    choices = {
+        id_: _choice([open_facts[member] for member in group])
+        for id_, group in groups.items()
+    }
+    return {id_: choice for id_, choice in choices.items() if len(choice) > 1}
+
+
+def _choice(rivals: list[Fact]) -> tuple[str, ...]:
+    values = {fact.object for fact in rivals}
+    if len({fact.predicate for fact in rivals}) > 1:
+        values = {fact.predicate for fact in rivals}
+    return tuple(sorted(values))
 
 
 def shown_line(
