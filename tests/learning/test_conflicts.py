@@ -310,6 +310,19 @@ def test_what_a_newer_statement_replaced_is_not_recalled(bedroom: Bedroom) -> No
     assert "conf:0.3" not in str(prompt)
 
 
+@pytest.mark.parametrize("ends", ["~~likes: herring~~", "~~likes: herring~~ (2020)"])
+def test_a_fact_that_has_ended_is_in_no_prompt(bedroom: Bedroom, ends: str) -> None:
+    bedroom.seen.write(FACTS, f"## mira\n\n- {ends}\n- likes: pickled eel\n")
+    question = ("--user", "mira", "does mira like herring or pickled eel?")
+
+    prompt = bedroom.seen.run("context", *question).out
+    answer = bedroom.seen.run("search", *question).out
+
+    assert "herring" not in prompt
+    assert "pickled eel" in prompt
+    assert "herring" in answer
+
+
 def test_a_first_name_finds_the_facts_of_the_only_person(bedroom: Bedroom) -> None:
     add_fact(bedroom, "Sarah Nilsen", "works_at", "the harbour office")
 

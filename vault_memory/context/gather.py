@@ -4,6 +4,7 @@ The index says which notes exist and which lines may answer the prompt. The quot
 from the files, as they are at this moment.
 """
 
+import re
 from collections.abc import Iterable, Iterator, Sequence
 from datetime import date, timedelta
 from typing import TYPE_CHECKING, NamedTuple
@@ -402,6 +403,9 @@ class _Gatherer:
         # What a newer statement replaced would be taken for true.
         if hit.kind not in ("transcript", "facts") and twins.is_lost(hit.text):
             return False
+        # So would a fact that has ended. A fact with little confidence may still be true.
+        if hit.kind == "facts" and _ENDED.match(hit.text):
+            return False
         # Fault: the summary is in the block already.
         if hit.kind == "episode" and hit.text in self._episode_text:
             return False
@@ -425,6 +429,10 @@ class _Gatherer:
         # The host may have recorded the prompt before it asked for the block.
         prompts = {_words(self._query), _words(self._request.prompt)}
         return _words(current.text) not in prompts
+
+
+_ENDED = re.compile(r"\s*(?:[-*+]\s+)?~~")
+"""The beginning of a fact that is struck through"""
 
 
 def _mentions(
