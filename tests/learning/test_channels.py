@@ -71,6 +71,30 @@ def test_a_channels_decisions_and_tasks_are_found_without_a_model(bedroom, langu
     )
 
 
+@pytest.mark.parametrize(
+    ("text", "task"),
+    [
+        ("Bob will send the draft by 1 June.", "send the draft"),
+        ("Bob will send the draft by June 1st.", "send the draft"),
+        ("Bob will send the draft by the 1st of June.", "send the draft"),
+        ("Bob wird den Entwurf bis zum 1. Juni schicken.", "den Entwurf schicken"),
+        ("Bob wird den Entwurf bis 1.6. schicken.", "den Entwurf schicken"),
+        ("Bob va a enviar el borrador para el 1 de junio.", "enviar el borrador"),
+        ("Bob va envoyer le brouillon avant le 1er juin.", "envoyer le brouillon"),
+        ("Bob должен прислать черновик до 1 июня.", "прислать черновик"),
+        ("Bob会在6月1日之前发送草稿。", "发送草稿"),
+    ],
+)
+def test_a_task_may_be_due_on_a_date(bedroom, text, task):
+    say(bedroom, "Hello.", user="bob", at="17:00")
+    ref = say(bedroom, text)
+
+    bedroom.sleep("--channel", "dev")
+
+    line = f"- [plan] **bob**: {task} (2026-05-25, ref:{ref}, until:2026-06-01)"
+    assert line in bedroom.text(NOTE)
+
+
 def test_nobody_owns_the_task_of_a_stranger(bedroom):
     ref = say(bedroom, "Bob will send the draft by Friday.")
 

@@ -19,6 +19,7 @@ from vault_memory.lazy import lazy_module
 from vault_memory.markdown.document import parse
 from vault_memory.markdown.note_items import resolve
 from vault_memory.rules.edits.audit_record import Proposal, Record, proposals_of
+from vault_memory.rules.facts.fact import read_facts
 from vault_memory.rules.paths.layout import Layout
 from vault_memory.vault.reader import Folder, Note
 from vault_memory.vault.write.replacement import Replacement
@@ -150,12 +151,12 @@ class Inbox:
         current = self._read(note)
         doc = parse(current.raw if current else b"")
         place = self._layout.place(note)
+        facts = read_facts(doc, place.scope) if place and place.kind == "facts" else ()
         for proposal in waiting:
-            reason = stale_proposal.why_stale(proposal, doc)
             # Fault: of two facts the person struck one. A later tick on the question about the
             # other would end both.
-            if not reason and place is not None and place.kind == "facts":
-                reason = stale_proposal.why_settled(proposal, doc, place.scope)
+            reason = stale_proposal.why_settled(proposal, facts)
+            reason = reason or stale_proposal.why_stale(proposal, doc)
             if reason:
                 self.decide(proposal, "stale", now, reason, patient=False)
 

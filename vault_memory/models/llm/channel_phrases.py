@@ -24,6 +24,7 @@ from vault_memory.rules.learning.candidate import (
     PLAN,
     Memory,
 )
+from vault_memory.rules.learning.days.named_days import with_named_days
 from vault_memory.rules.learning.days.relative_days import resolve_days
 
 if TYPE_CHECKING:
@@ -124,7 +125,8 @@ class ChannelPhrases(Phrases):
         day: date,
         members: frozenset[str],
     ) -> Memory | None:
-        dated, due = self._without_due(resolve_days(statement, day).text)
+        resolved = with_named_days(resolve_days(statement, day).text, day)
+        dated, due = self._without_due(resolved)
         if self._doubt.search(dated):
             return None
         own = self._own_tasks.match(dated)

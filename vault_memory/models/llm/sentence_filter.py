@@ -7,6 +7,7 @@ import re
 from bisect import bisect_left
 from collections.abc import Iterator
 from functools import lru_cache
+from itertools import chain
 
 _FENCED = re.compile(r"```.*?(?:```|\Z)", re.DOTALL)
 _FORWARDED = re.compile(
@@ -29,11 +30,18 @@ _SHORT = re.compile(
     r"|ул|гр|им|т\. ?е)\.$",
     re.IGNORECASE,
 )
+_ORDINAL = re.compile(
+    r"(?<![\w.])\d{1,2}\.\s+(?:Januar|Jänner|Februar|März|April|Mai|Juni|Juli|August"
+    r"|September|Oktober|November|Dezember)(?!\w)"
+)
+"""A day of a month: "am 9. Juni" is one sentence"""
+_DOTTED_DAY = re.compile(r"(?<![\w.])\d{1,2}\.\s?\d{1,2}\.\s+[a-zà-þа-я]")
 LONGEST_SHORT = 12
 LONG = 2_000
 """Letters from which on the sentences of a text are not cached"""
 CACHED = 256
 """Texts whose sentences are cached"""
+LONGEST_DAY = 24
 _ASKS = re.compile(r"[?？][\s)!\"”»」]*$")
 
 
@@ -94,4 +102,17 @@ def _ends_with_abbreviation(
     if text[end - 1 : end] != ".":
         return False
     last_letters = text[max(start, end - LONGEST_SHORT) : end]
-    return _SHORT.search(last_letters) is not None
+    return _SHORT.search(last_letters) is not None or _is_in_a_day(text, end)
+
+
+def _is_in_a_day(
+    text: str,
+    end: int,
+) -> bool:
+    """Return whether the point before `end` is the last one of a date such as `9. Juni`."""
+    first = max(0, end - LONGEST_SHORT)
+    days = (
+        pattern.finditer(text, first, end + LONGEST_DAY)
+        for pattern in (_ORDINAL, _DOTTED_DAY)
+    )
+    return any(match.start() < end < match.end() for match in chain(*days))

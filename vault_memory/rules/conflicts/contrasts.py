@@ -141,5 +141,4 @@ def _is_of_a_date(
 
 @lru_cache(maxsize=1)
 def _date_words() -> frozenset[str]:
-    months = {name for names in stopwords.MONTHS for name in names.split()}
-    return frozenset({*months, *stopwords.TIME_WORDS.split()})
+    return frozenset({*stopwords.MONTH_NUMBERS, *stopwords.TIME_WORDS.split()})

@@ -1,6 +1,7 @@
 """Detects proposals that no longer fit the note, so that nobody approves an outdated op."""
 
 import re
+from collections.abc import Collection
 
 from vault_memory.markdown.document import SectionedDoc
 from vault_memory.markdown.note_items import (
@@ -14,7 +15,7 @@ from vault_memory.rules.edits.audit_record import Proposal
 from vault_memory.rules.edits.ops import ItemOp
 from vault_memory.rules.edits.ownership import texts_of
 from vault_memory.rules.edits.stale_save import WHY as NO_LONGER_THERE
-from vault_memory.rules.facts.fact import read_facts, unclear_mark
+from vault_memory.rules.facts.fact import Fact, unclear_mark
 from vault_memory.rules.facts.fact_page import ANOTHER_VALUE
 
 _STALE = {
@@ -31,20 +32,19 @@ _RIVAL_GONE = "the other value is gone or has ended"
 
 def why_settled(
     proposal: Proposal,
-    doc: SectionedDoc,
-    scope: str,
+    facts: Collection[Fact],
 ) -> str:
-    """Returns why nobody needs to choose between two facts any more, or ``""``.
+    """Returns why a question about two facts is settled; ``""`` while both hold.
 
-    `doc` is a page of facts. The question names the other fact in its reason or in a mark.
+    `facts` are those of the page; empty for another note. The question names the other fact in
+    its reason or in a mark.
     """
-    rival = unclear_mark(str(proposal.op.get("match", "")))
     reason = _RIVAL.fullmatch(proposal.why)
-    if not rival and reason:
-        rival = reason[1]
-    if not rival:
+    marked = unclear_mark(str(proposal.op.get("match", "")))
+    rival = marked or (reason[1] if reason else "")
+    if not rival or not facts:
         return ""
-    open_ids = {fact.id for fact in read_facts(doc, scope) if not fact.struck}
+    open_ids = {fact.id for fact in facts if not fact.struck}
     return "" if rival in open_ids else _RIVAL_GONE
 
 

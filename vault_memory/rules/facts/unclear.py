@@ -13,24 +13,21 @@ def unclear_values(facts: Iterable[Fact]) -> dict[str, tuple[str, ...]]:
     Opposite predicates of one object are the values then.
     """
     open_facts = {fact.id: fact for fact in facts if not fact.struck}
-    groups = {id_: {id_} for id_ in open_facts}
+    choices: dict[str, list[Fact]] = {}
     for fact in open_facts.values():
+        rival = open_facts.get(fact.unclear)
         # Fault: the rival is gone or has ended, and the mark is left over.
-        if fact.unclear in open_facts:
-            joined = groups[fact.id] | groups[fact.unclear]
-            groups.update(dict.fromkeys(joined, joined))
-    choices = {
-        id_: _choice([open_facts[member] for member in group])
-        for id_, group in groups.items()
-    }
-    return {id_: choice for id_, choice in choices.items() if len(choice) > 1}
+        if rival is None:
+            continue
+        group = choices.get(fact.id, [fact]) + choices.get(rival.id, [rival])
+        choices.update(dict.fromkeys((member.id for member in group), group))
+    return {id_: _values_of(group) for id_, group in choices.items()}
 
 
-def _choice(rivals: list[Fact]) -> tuple[str, ...]:
+def _values_of(rivals: Iterable[Fact]) -> tuple[str, ...]:
     values = {fact.object for fact in rivals}
-    if len({fact.predicate for fact in rivals}) > 1:
-        values = {fact.predicate for fact in rivals}
-    return tuple(sorted(values))
+    predicates = {fact.predicate for fact in rivals}
+    return tuple(sorted(values if len(predicates) == 1 else predicates))
 
 
 def shown_line(

@@ -1,7 +1,7 @@
 """Compares the values of facts: dates and numbers by what they mean, names by their letters. Pure."""
 
 import re
-from functools import cache, lru_cache
+from functools import lru_cache
 
 from vault_memory.rules.facts.fact import folded
 from vault_memory.rules.search import stopwords
@@ -58,7 +58,9 @@ def _date_in(text: str) -> str:
 
 def _date_with_month_name(text: str) -> str:
     """Reads dates such as `9 June 1980`, `June 9th, 1980` and `Juni 1980`."""
-    names = [name for name in _NAMED_MONTH.findall(text) if name in _months()]
+    names = [
+        name for name in _NAMED_MONTH.findall(text) if name in stopwords.MONTH_NUMBERS
+    ]
     words = set(_NAMED_MONTH.findall(text)).difference(names, _DATE_WORDS)
     numbers = re.findall(r"\d+", text)
     years = [number for number in numbers if len(number) == 4]
@@ -67,7 +69,9 @@ def _date_with_month_name(text: str) -> str:
     # Fault: a text with another number is no date, even if it names a month.
     if not is_date or len(numbers) != len(years) + len(days):
         return ""
-    return _iso(years[0], str(_months()[names[0]]), days[0] if days else None)
+    return _iso(
+        years[0], str(stopwords.MONTH_NUMBERS[names[0]]), days[0] if days else None
+    )
 
 
 _DATE_WORDS = frozenset("st nd rd th of the de del le la den am г года".split())
@@ -85,12 +89,3 @@ def _iso(
 def _plain_number(match: re.Match[str]) -> str:
     number = match[0].replace(",", "")
     return number.rstrip("0").rstrip(".") if "." in number else number
-
-
-@cache
-def _months() -> dict[str, int]:
-    return {
-        name: number
-        for number, names in enumerate(stopwords.MONTHS, start=1)
-        for name in names.split()
-    }

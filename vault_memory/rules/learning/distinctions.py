@@ -253,8 +253,8 @@ def _tables() -> dict[str, Distinction]:
         tables[word] = ("time", word)
     for word in _OPPOSITES.split():
         tables[word] = ("opposite", word)
-    for number, names in enumerate(stopwords.MONTHS, start=1):
-        tables |= dict.fromkeys(names.split(), ("month", str(number)))
+    for name, number in stopwords.MONTH_NUMBERS.items():
+        tables[name] = ("month", str(number))
     for number, line in enumerate(_WEEKDAYS.strip().splitlines()):
         tables |= dict.fromkeys(line.split(), ("weekday", str(number)))
     for word, number in NUMBER_WORDS.items():

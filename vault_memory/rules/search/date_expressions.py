@@ -125,22 +125,13 @@ def _range(
         return
 
 
-@cache
-def _months() -> dict[str, int]:
-    return {
-        name: number
-        for number, names in enumerate(stopwords.MONTHS, start=1)
-        for name in names.split()
-    }
-
-
 def _dates_in_words(
     tokens: list[str],
     today: date,
 ) -> Iterator[Days]:
     """Yields months with the day or year beside them, and years alone."""
     years_of_months: set[int] = set()
-    months = _months()
+    months = stopwords.MONTH_NUMBERS
     for index, token in enumerate(tokens):
         month = months.get(token)
         if month is None:

@@ -225,8 +225,7 @@ def _words_of(text: str) -> list[str]:
 @cache
 def _time_words() -> frozenset[str]:
     years = map(str, range(1900, 2100))
-    months = [names.split() for names in stopwords.MONTHS]
-    return frozenset(stopwords.TIME_WORDS.split()).union(years, *months)
+    return frozenset(stopwords.TIME_WORDS.split()).union(years, stopwords.MONTH_NUMBERS)
 
 
 @lru_cache(CACHED_TEXTS)

@@ -156,6 +156,12 @@ MONTHS: tuple[str, ...] = (
     "δεκεμβρίου ديسمبر दिसंबर ธันวาคม",
 )
 """The names of the months, January first"""
+MONTH_NUMBERS: dict[str, int] = {
+    name: number
+    for number, names in enumerate(MONTHS, start=1)
+    for name in names.split()
+}
+"""The number of the month by each of its names"""
 
 DAYS: dict[str, int] = {
     **dict.fromkeys(

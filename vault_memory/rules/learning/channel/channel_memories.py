@@ -20,6 +20,7 @@ from vault_memory.rules.learning.candidate import (
     FoundFact,
     Memory,
 )
+from vault_memory.rules.learning.days.named_days import with_named_days
 from vault_memory.rules.learning.days.relative_days import resolve_days
 from vault_memory.rules.learning.grounding import OwnTurn, says_as_much
 from vault_memory.rules.search.tokens import words
@@ -80,24 +81,8 @@ def of_channel(
     ]
     personal: list[Memory | FoundFact] = [*attributes, *about_members]
     left_out = dict.fromkeys(turn for item in personal for turn in item.evidence)
-    # Fault: INBOX of the channel would ask all members about a single one.
-    doubts = [
-        doubt
-        for doubt in extraction.proposals
-        if not _is_about_one_of(members, doubt.text)
-    ]
-    hidden = Doubt(NOT_SHOWN, PERSONAL)
-    dropped = (hidden,) * (len(extraction.proposals) - len(doubts))
-    return ChannelExtraction(
-        replace(
-            extraction,
-            memories=tuple(memories),
-            facts=tuple(facts),
-            proposals=tuple(doubts),
-            dropped=(*extraction.dropped, *dropped),
-        ),
-        tuple(left_out),
-    )
+    kept = replace(extraction, memories=tuple(memories), facts=tuple(facts))
+    return ChannelExtraction(_without_doubts_about(members, kept), tuple(left_out))
 
 
 def of_person(
@@ -121,13 +106,21 @@ def of_person(
     return replace(extraction, memories=memories, facts=facts)
 
 
-def _is_about_one_of(
+def _without_doubts_about(
     members: Collection[str],
-    statement: str,
-) -> bool:
-    """Returns whether a statement begins with the folded name of a member."""
-    text = f"{folded(statement)} "
-    return any(text.startswith(f"{name} ") for name in members)
+    extraction: Extraction,
+) -> Extraction:
+    """Returns the extraction without proposals that begin with the folded name of a member."""
+    # Fault: INBOX of the channel would ask all its members about a single one.
+    beginnings = tuple(f"{name} " for name in members)
+    doubts = [
+        doubt
+        for doubt in extraction.proposals
+        if not folded(doubt.text).startswith(beginnings)
+    ]
+    removed = len(extraction.proposals) - len(doubts)
+    dropped = (*extraction.dropped, *[Doubt(NOT_SHOWN, PERSONAL)] * removed)
+    return replace(extraction, proposals=tuple(doubts), dropped=dropped)
 
 
 def _is_attribute(memory: Memory) -> bool:
@@ -210,6 +203,7 @@ def _due(
     """Returns the day as ``2026-06-01`` if the turn names it; else nothing."""
     resolved = resolve_days(text, turn.day).text.strip()
     said = resolve_days(turn.text, turn.day)
-    numbers = frozenset(_NUMBER.findall(turn.text)) | said.numbers
+    named = with_named_days(turn.text, turn.day)
+    numbers = frozenset(_NUMBER.findall(f"{turn.text} {named}")) | said.numbers
     is_said = numbers.issuperset(_NUMBER.findall(resolved))
     return resolved if parse_day(resolved) and is_said else ""
