@@ -81,8 +81,8 @@ def of_channel(
     ]
     personal: list[Memory | FoundFact] = [*attributes, *about_members]
     left_out = dict.fromkeys(turn for item in personal for turn in item.evidence)
-    kept = replace(extraction, memories=tuple(memories), facts=tuple(facts))
-    return ChannelExtraction(_without_doubts_about(members, kept), tuple(left_out))
+    of_all = replace(extraction, memories=tuple(memories), facts=tuple(facts))
+    return ChannelExtraction(_without_doubts_about(members, of_all), tuple(left_out))
 
 
 def of_person(

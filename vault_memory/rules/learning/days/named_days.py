@@ -14,24 +14,24 @@ _YEAR = r"(?:,? ?(?:de |del )?(?P<y>\d{4}))?"
 
 def with_named_days(
     text: str,
-    said: date,
+    today: date,
 ) -> str:
     """Returns the text with ISO days; without a year, the next one from the day of speech."""
-    return _named_day().sub(partial(_in_iso_form, said), text)
+    return _named_day().sub(partial(_in_iso_form, today), text)
 
 
 def _in_iso_form(
-    said: date,
+    today: date,
     match: re.Match[str],
 ) -> str:
     # A day, a month and a year have one group in each form.
-    parts = {name[0]: part for name, part in match.groupdict().items() if part}
-    month_name = parts["m"].casefold()
+    fields = {name[0]: text for name, text in match.groupdict().items() if text}
+    month_name = fields["m"].casefold()
     try:
         month = MONTH_NUMBERS.get(month_name) or int(month_name)
-        day = date(int(parts.get("y", said.year)), month, int(parts["d"]))
-        if day < said and "y" not in parts:
-            day = day.replace(year=said.year + 1)
+        day = date(int(fields.get("y", today.year)), month, int(fields["d"]))
+        if day < today and "y" not in fields:
+            day = day.replace(year=today.year + 1)
     except ValueError:
         # Fault: "31 June" is no day.
         return match[0]
