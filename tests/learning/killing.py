@@ -5,6 +5,7 @@ model's answers are fixed. So the files after a killed night must be, byte for b
 night is killed after each step of each SCOPE, and then at random moments.
 """
 
+import difflib
 import json
 import os
 import random
@@ -189,6 +190,13 @@ def differences(found: dict[str, bytes], wanted: dict[str, bytes]) -> list[str]:
     )
 
 
+def described(name: str, found: dict[str, bytes], wanted: dict[str, bytes]) -> str:
+    """The lines in which a file differs: `-` are missing, `+` are too many."""
+    texts = [files.get(name, b"").decode().splitlines() for files in (wanted, found)]
+    lines = difflib.unified_diff(*texts, lineterm="", n=0)
+    return "\n".join([name, *list(lines)[2:]])
+
+
 def main(folder: Path, kills: int, seed: int, scopes: Sequence[str]) -> None:
     load()
     with Model(answers) as model:
@@ -199,7 +207,7 @@ def main(folder: Path, kills: int, seed: int, scopes: Sequence[str]) -> None:
         wanted = evening.files()
         evening.night()
         faults = [
-            f"a second night changed {name}"
+            f"a second night changed {described(name, evening.files(), wanted)}"
             for name in differences(evening.files(), wanted)
         ]
         told: dict[str, Any] = {
@@ -212,8 +220,10 @@ def main(folder: Path, kills: int, seed: int, scopes: Sequence[str]) -> None:
         def judge(about: object, ended: bool) -> None:
             told["ended" if ended else "killed"] += 1
             evening.night()
+            files = evening.files()
             faults.extend(
-                f"{about}: {name}" for name in differences(evening.files(), wanted)
+                f"{about}: {described(name, files, wanted)}"
+                for name in differences(files, wanted)
             )
 
         steps = [(scope, step.__name__) for scope in scopes for step in STEPS]
