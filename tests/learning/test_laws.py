@@ -68,6 +68,14 @@ FOLDERS = {
     "channel:dev": "Channels/dev",
 }
 WORDS = {"user:ann": "quokka", "user:bob": "axolotl", "channel:dev": "pangolin"}
+ALIASES = {"user:ann": "Clanger", "user:bob": "Tinker"}
+"""Each person has another name for the Harbour Bell"""
+TALK = (
+    "Could you find out how many barrels of hay the {} needs until the end of winter?",
+    "We decided to build a larger shed for the {} behind the old mill by the river.",
+    "The roof has to wait for the spring. Which of us looks after the {} in July?",
+)
+"""A conversation that is worth an episode; its session has the same name everywhere"""
 OPENINGS = (
     "I hate myself and the {}",
     "I am a failure with the {}",
@@ -101,8 +109,15 @@ def neighbours(
     for name in ("ann", "bob"):
         page = vault / f"Users/{name}/bot/config/FACTS.md"
         page.parent.mkdir(parents=True)
-        other = "Sarah Nilsen" if name == "ann" else "Peter Olsen"
-        page.write_text(f"## {other}\n\n- is_a: person\n- likes: old clocks\n")
+        friend = "Sarah Nilsen" if name == "ann" else "Peter Olsen"
+        alias = ALIASES[f"user:{name}"]
+        page.write_text(
+            f"## {friend}\n\n- is_a: person\n- likes: old clocks\n\n"
+            f"## Harbour Bell\n\n- also_known_as: {alias}\n- weighs: ninety kilos\n"
+        )
+        (vault / f"Users/{name}/memories").mkdir()
+        note = vault / f"Users/{name}/memories/bell.md"
+        note.write_text("- Harbour Bell rings at noon\n")
     turns: dict[str, set[str]] = {scope: set() for scope in FOLDERS}
     spoken: dict[str, set[str]] = {scope: set() for scope in FOLDERS}
     with VaultMemory.open(vault, environment=environment(folder)) as memory:
@@ -121,11 +136,36 @@ def neighbours(
                 )
                 turns[scope].add(str(turn.id))
                 spoken[f"user:{user}"].add(str(turn.id))
+            for scope in FOLDERS:
+                talk(memory, scope, day, turns, spoken)
             for name in ("ann", "bob") if day else ():
                 spoken[f"user:{name}"].add(lament(memory, name))
             memory.sleep(now=NIGHT + timedelta(days=day))
         memory.index()
         yield Neighbours(memory, turns, spoken)
+
+
+def talk(
+    memory: VaultMemory,
+    scope: str,
+    day: int,
+    turns: dict[str, set[str]],
+    spoken: dict[str, set[str]],
+) -> None:
+    """Has a conversation that is worth an episode, and says what others say as well."""
+    kind, _, name = scope.partition(":")
+    user = name if kind == "user" else "ann"
+    for number, text in enumerate((*TALK, "I like plum jam.")):
+        turn = memory.record_turn(
+            session=f"talk {day}",
+            role="user",
+            user=user,
+            channel=name if kind == "channel" else None,
+            text=text.format(WORDS[scope]),
+            now=NOON + timedelta(days=day, hours=2, minutes=number),
+        )
+        turns[scope].add(str(turn.id))
+        spoken[f"user:{user}"].add(str(turn.id))
 
 
 def lament(memory: VaultMemory, name: str) -> str:
@@ -196,6 +236,109 @@ def test_a_first_name_is_known_only_where_its_person_is(neighbours: Neighbours) 
         assert facts(scopes=[scope], entity=name, now=NIGHT)
         for other in FOLDERS.keys() - {scope}:
             assert not facts(scopes=[other], entity=name, now=NIGHT)
+
+
+def test_another_name_is_known_only_where_it_was_given(neighbours: Neighbours) -> None:
+    memory = neighbours.memory
+    for scope, name in ALIASES.items():
+        others = [alias for alias in ALIASES.values() if alias != name]
+        assert is_known(memory, scope, name) == [True] * 4
+        for other in others:
+            assert is_known(memory, scope, other) == [False] * 4
+
+
+def is_known(memory: VaultMemory, scope: str, alias: str) -> list[bool]:
+    """Whether facts, prompts, searches and filters of a scope know another name of the bell."""
+    now = NIGHT + timedelta(days=1)
+    relevant = memory.facts.relevant(
+        f"What about {alias}?", scopes=[scope], user="nobody", now=now
+    )
+    return [
+        bool(memory.facts(scopes=[scope], entity=alias, now=now)),
+        any(fact.subject == "Harbour Bell" for fact in relevant),
+        "bell.md" in notes_of(memory.search(alias, scopes=[scope], now=now)),
+        "bell.md"
+        in notes_of(memory.search("rings", scopes=[scope], entity=alias, now=now)),
+    ]
+
+
+def notes_of(answer: Any) -> str:
+    return " ".join(hit.note for hit in answer.hits)
+
+
+def test_a_conversation_begins_with_the_episode_of_its_own_scope(
+    neighbours: Neighbours,
+) -> None:
+    memory = neighbours.memory
+    for scope in FOLDERS:
+        block = memory.context("Hello", scopes=[scope], now=NIGHT + timedelta(days=1))
+        [episode] = [part for part in block.parts if part.kind == "episode"]
+        assert WORDS[scope] in block.text
+        assert str(episode.note).startswith(FOLDERS[scope])
+        episodes = stored(Path(memory.root), f"{FOLDERS[scope]}/memories/sessions")
+        texts = "\n".join(episodes.values())
+        assert {word for word in WORDS.values() if word in texts} == {WORDS[scope]}
+        others = {word for word in WORDS.values() if word in block.text}
+        assert others <= {WORDS[scope], WORDS["channel:dev"]}
+
+
+def test_copies_of_a_statement_are_of_one_scope(neighbours: Neighbours) -> None:
+    memory = neighbours.memory
+    later = NIGHT + timedelta(days=1)
+    answer = memory.search(
+        "I like plum jam", scopes=["user:ann", "user:bob"], now=later
+    )
+    groups = [
+        {
+            owner_of(memory, note, line)
+            for note, line in (
+                (hit.note, hit.lines[0]),
+                *((copy.note, copy.lines[0]) for copy in hit.also),
+            )
+        }
+        for hit in answer.hits
+    ]
+    assert {len(group) for group in groups} == {1}
+    assert set().union(*groups) >= {"user:ann", "user:bob"}
+    assert any(hit.copies > 1 for hit in answer.hits)
+
+
+def owner_of(memory: VaultMemory, note: str, line: int) -> str:
+    for scope in ("user:ann", "user:bob"):
+        if note.startswith(FOLDERS[scope]):
+            return scope
+    return speaker_of(memory, note, line)
+
+
+def test_a_model_reads_no_words_of_others_in_the_night_of_a_person(
+    tmp_path: Path,
+) -> None:
+    (tmp_path / "vault/Users").mkdir(parents=True)
+    with ScriptedModel(eager(random.Random(1), [])) as model:
+        brain = {
+            "BRAIN_KIND": "openai",
+            "BRAIN_BASE_URL": model.url,
+            "BRAIN_MODEL": "small",
+        }
+        with VaultMemory.open(
+            tmp_path / "vault", environment=environment(tmp_path, **brain)
+        ) as memory:
+            for minute, (user, channel) in enumerate(
+                [("ann", ""), ("ann", "dev"), ("bob", "dev"), ("bob", "")]
+            ):
+                memory.record_turn(
+                    session="talk",
+                    role="user",
+                    user=user,
+                    channel=channel or None,
+                    text=f"I feed the {user}bird {channel or 'at home'} each day.",
+                    now=NOON + timedelta(minutes=minute),
+                )
+            memory.sleep(scopes=["user:ann"], now=NIGHT)
+        questions = "\n".join(asked.text for asked in model.asked)
+    assert "annbird dev" in questions
+    assert "annbird at home" in questions
+    assert "bobbird" not in questions
 
 
 # ---- with and without a model -------------------------------------------------------------
