@@ -439,11 +439,11 @@ def test_recall_has_its_own_budget(tmp_path):
 
 
 def test_recall_for_an_automatic_call_follows_the_configuration(tmp_path):
-    with opened(tmp_path) as memory:
+    off = config.MemorySearch(auto_recall=False)
+    with opened(tmp_path, memory_search=off) as memory:
         asked, automatic = block(memory), block(memory, automatic=True)
     with opened(
-        tmp_path,
-        memory_search=config.MemorySearch(auto_recall=True, auto_recall_limit=1),
+        tmp_path, memory_search=config.MemorySearch(auto_recall_limit=1)
     ) as memory:
         allowed = block(memory, automatic=True)
     with opened(tmp_path, memory_search=config.MemorySearch(enabled=False)) as memory:

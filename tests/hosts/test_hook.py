@@ -32,6 +32,7 @@ PAYLOADS = Path(__file__).parent / "payloads"
 HOSTS = ("claude-code", "codex")
 MINE = "Users/mira/wren/config/USER.md"
 RECALL = {"VAULT_MEMORY_MEMORY_SEARCH_AUTO_RECALL": "true"}
+NO_RECALL = {"VAULT_MEMORY_MEMORY_SEARCH_AUTO_RECALL": "false"}
 
 
 def replies(host: str, path: str) -> list[Reply]:
@@ -82,7 +83,9 @@ def output_for(
     assert done.stderr == ""
     if not done.stdout:
         return ""
-    answer = json.loads(done.stdout)["hookSpecificOutput"]
+    printed = json.loads(done.stdout)
+    assert printed.keys() <= {"hookSpecificOutput", "systemMessage"}
+    answer = printed["hookSpecificOutput"]
     assert isinstance(said, dict)
     assert answer.keys() == {"hookEventName", "additionalContext"}
     assert answer["hookEventName"] == said["hook_event_name"]
@@ -137,13 +140,13 @@ def test_the_opencode_plugin_gets_the_memory_as_plain_text(
 
 
 @pytest.mark.parametrize("host", HOSTS)
-def test_a_prompt_is_recorded_and_answered_only_if_recall_is_enabled(
+def test_a_prompt_is_recorded_and_answered_unless_recall_is_off(
     filled_vault: Outside, host: str
 ) -> None:
     said = payload(host, "user-prompt-submit")
 
-    recalled = output_for(filled_vault, host, said, **RECALL)
-    silent = output_for(filled_vault, host, said)
+    recalled = output_for(filled_vault, host, said)
+    silent = output_for(filled_vault, host, said, **NO_RECALL)
 
     assert silent == ""
     assert "amber spar varnish" in recalled
@@ -155,6 +158,15 @@ def test_a_prompt_is_recorded_and_answered_only_if_recall_is_enabled(
         (turn["role"], turn["text"], turn["source"], turn["session"])
         for turn in turns(filled_vault)
     ] == [("user", said["prompt"], host, said["session_id"])] * 2
+
+
+@pytest.mark.parametrize("host", HOSTS)
+def test_the_person_sees_how_many_memories_a_prompt_recalled(
+    filled_vault: Outside, host: str
+) -> None:
+    done = hook(filled_vault, host, payload(host, "user-prompt-submit"))
+
+    assert json.loads(done.stdout)["systemMessage"] == "recalled 1 memory"
 
 
 @pytest.mark.parametrize("host", HOSTS)

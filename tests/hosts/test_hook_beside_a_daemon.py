@@ -150,9 +150,10 @@ def test_a_prompt_is_recorded_although_a_daemon_with_other_settings_refuses(
             assert answer["error"]["code"] == "other_setup", name
         assert turns(place) == []
 
-        assert exchange(str(place.socket), "hook", arguments, 30) == {"text": ""}
+        answer = exchange(str(place.socket), "hook", arguments, 30)
+        assert "recalled 1 memory" in answer["text"]
         place.state.joinpath("vault-memory.toml").write_text(
-            "[memory_search]\nauto_recall = true\n"
+            "[memory_search]\nauto_recall_limit = 4\n"
         )
         assert (
             exchange(str(place.socket), "hook", arguments, 30)["error"]["code"]

@@ -88,7 +88,7 @@ class MemorySearch(NamedTuple):
 
     enabled: bool = True
     """Add recalled lines to prompts; `search` works either way"""
-    auto_recall: bool = False
+    auto_recall: bool = True
     """Search for each prompt without being asked: for hooks. `context` with a question always
     searches"""
     auto_recall_limit: int = 5

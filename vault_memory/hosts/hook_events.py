@@ -62,9 +62,13 @@ class EventContext(NamedTuple):
     def channel(self) -> str | None:
         return self.caller.channel or None
 
-    def format(self, text: str) -> str:
-        """Return the text as the host reads it."""
-        return self.host.format_answer(self.event.name, text) if text else ""
+    def format(
+        self,
+        text: str,
+        notice: str = "",
+    ) -> str:
+        """Return the text as the host reads it, with a line that the person sees."""
+        return self.host.format_answer(self.event.name, text, notice) if text else ""
 
 
 class DroppedTurn(NamedTuple):
@@ -255,7 +259,7 @@ def answer(context: EventContext) -> str:
             return _block_that_fits(context)
         case "prompt" | "recall" if memory.vault.config.memory_search.auto_recall:
             block = _ask_for_block(context, event.prompt)
-            return context.format(_lines_for_prompt(context, block))
+            return _lines_for_prompt(context, block)
         case "search" if event.prompt.strip():
             return _search(context)
         case _:
@@ -340,12 +344,22 @@ def _lines_for_prompt(
         for kind, text in sections
         if kind == "memory" and mark in text.partition("\n")[0]
     ]
-    if not of_notes and not recalled:
-        return ""
-    lines = GAP.join([introduction, *of_notes, *recalled])
-    if length(context.format(lines)) <= MOST_CHARACTERS:
-        return lines
-    return GAP.join([introduction, *recalled])
+    for quotations in ([*of_notes, *recalled], recalled):
+        if not quotations:
+            return ""
+        text = GAP.join([introduction, *quotations])
+        output = context.format(text, _notice(quotations))
+        if length(output) <= MOST_CHARACTERS:
+            break
+    return output
+
+
+def _notice(quotations: Sequence[str]) -> str:
+    """Return the line for the person: the number of recalled lines, each of which has a label."""
+    lines = [line for text in quotations for line in text.split("\n")]
+    # Further lines of a memory are indented, so that each counts once.
+    count = sum(line.startswith("[") for line in lines)
+    return f"recalled {count} {'memory' if count == 1 else 'memories'}"
 
 
 def _shorten(

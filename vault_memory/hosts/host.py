@@ -17,6 +17,9 @@ EventKind = Literal[
 ]
 """What an event means. A `turn` is a prompt together with its answer."""
 
+Trust = Literal["yes", "no", "not_needed", "unknown"]
+"""Whether the person has confirmed to the host what `install` wrote; unknown: it cannot be read"""
+
 CONVERSATION_EVENTS: Mapping[str, EventKind] = {
     "SessionStart": "start",
     "UserPromptSubmit": "prompt",
@@ -48,6 +51,8 @@ class Host(ABC):
     """Each event for which it runs a hook, and its meaning; empty when it runs none"""
     can_allow: ClassVar[bool] = False
     """Whether its configuration says which tools run without asking a person"""
+    takes_project: ClassVar[bool] = False
+    """Whether it also reads a configuration in the folder of a project"""
 
     @abstractmethod
     def plan(
@@ -57,6 +62,14 @@ class Host(ABC):
     ) -> "InstallPlan":
         """Return what goes into which file, and what the person does then."""
 
+    def trust(
+        self,
+        request: "InstallRequest",
+        environment: Mapping[str, str],
+    ) -> Trust:
+        """Return whether the person has confirmed to the host what `install` wrote."""
+        return "not_needed"
+
     def common_payload(self, payload: Mapping[str, Any]) -> Mapping[str, Any]:
         """Return the payload of an event under the names that Claude Code gives its fields."""
         return payload
@@ -65,10 +78,18 @@ class Host(ABC):
         self,
         event: str,
         text: str,
+        notice: str = "",
     ) -> str:
-        """Return what a hook prints, so that the model reads `text` at this event."""
-        output = {"hookEventName": event, "additionalContext": text}
-        return json.dumps({"hookSpecificOutput": output}, ensure_ascii=False)
+        """Return what a hook prints, so that the model reads `text` at this event.
+
+        The person sees `notice`, where the host shows such a line.
+        """
+        output: dict[str, object] = {
+            "hookSpecificOutput": {"hookEventName": event, "additionalContext": text}
+        }
+        if notice:
+            output["systemMessage"] = notice
+        return json.dumps(output, ensure_ascii=False)
 
     def transcript_line(self, record: Mapping[str, Any]) -> TranscriptLine:
         """Return what a line of the host's transcript says; empty when it is of no interest."""
