@@ -4,7 +4,7 @@ from collections.abc import Collection, Mapping, Sequence
 
 HOOK_VALUES = ("vault", "config", "user", "channel", "group", "now")
 """Options of `hook` that take a value"""
-HOOK_FLAGS = ("json", "quiet", "verbose", "private")
+HOOK_FLAGS = ("json", "quiet", "verbose", "private", "projects")
 HOOK_SECONDS = 5.0
 END_SECONDS = 2.5
 """At the end of a conversation hosts wait for three seconds or less"""

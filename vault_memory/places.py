@@ -8,6 +8,8 @@ MARKER = ".vault-memory"
 """At the top of a vault: its marker"""
 SOCKET = "daemon.sock"
 """In the state folder of a vault: where its daemon listens"""
+STARTS = "starts"
+"""In the state folder of a vault: a file for each host, of the time when it last started us"""
 XDG = {
     "state": ("XDG_STATE_HOME", "~/.local/state"),
     "cache": ("XDG_CACHE_HOME", "~/.cache"),

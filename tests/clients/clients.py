@@ -415,6 +415,10 @@ class OpenClaw(Client):
 
     name = "openclaw"
     files = (".openclaw/openclaw.json",)
+    added = tuple(
+        f".openclaw/extensions/vault-memory/{name}"
+        for name in ("openclaw.plugin.json", "package.json", "index.js")
+    )
     allow = ()
 
     def settle(self) -> None:
@@ -434,19 +438,16 @@ class OpenClaw(Client):
         )
 
     def own_check(self) -> str:
-        return self.run(*programs.openclaw(), "mcp", "doctor", "--probe")
+        inspect = ("plugins", "inspect", "vault-memory", "--runtime", "--json")
+        return self.run(*programs.openclaw(), *inspect)
 
     def ask(self, prompt: str) -> str:
         agent = ("agent", "--local", "--agent", "main")
         return self.run(*programs.openclaw(), *agent, "--message", prompt)
 
-    def choose_ours(self) -> None:
-        """Do what `install` asks a person to do."""
-        for setting in (
-            ("plugins.slots.memory", "none"),
-            ("tools.toolSearch", "false"),
-        ):
-            self.run(*programs.openclaw(), "config", "set", *setting)
+    def offer_directly(self) -> None:
+        """Name all tools in the first request: by default they stand behind a search."""
+        self.run(*programs.openclaw(), "config", "set", "tools.toolSearch", "false")
 
     @contextmanager
     def conversation(self) -> Iterator[Callable[[str], None]]:

@@ -4,16 +4,21 @@
 """
 
 import json
+import sqlite3
+from pathlib import Path
 from typing import Any
 
 import pytest
 
-from tests.clients.clients import Client
-from tests.clients.conftest import GREETING, HEARD, KEY, REPLY
+from tests.clients import programs
+from tests.clients.clients import Client, Hermes
+from tests.clients.conftest import GREETING, HEARD, KEY, REPLY, opened
 from tests.scenarios.outside import until
 
 pytestmark = pytest.mark.clients
 
+BOAT = "My new boat is called Sandpiper"
+QUESTION = "What is my new boat called?"
 TOOLS = {
     "memory_context",
     "memory_search",
@@ -72,6 +77,48 @@ def test_the_first_request_contains_the_memory_and_both_sides_are_recorded_once(
     first = client.model.turns[0]
     assert first.text.count("rows the heron boat") == 1
     assert turns(client) == [("user", GREETING), ("assistant", REPLY)]
+
+
+def test_what_was_said_in_one_session_is_in_the_next(client: Client) -> None:
+    client.install()
+    client.trust()
+    client.ask(BOAT)
+    asked = len(client.model.turns)
+
+    with client.conversation() as say:
+        say(GREETING)
+        say(QUESTION)
+
+    early = client.model.turns[asked : asked + 2]
+    assert any("Sandpiper" in request.text for request in early)
+
+
+def test_a_connected_client_is_reported_with_its_last_start(client: Client) -> None:
+    client.install()
+    client.trust()
+    [before] = client.ours("install", "--check", client.name)["hosts"]
+
+    client.ask(GREETING)
+
+    [after] = client.ours("install", "--check", client.name)["hosts"]
+    assert (before["wired"], before["last_fired"]) == ("yes", None)
+    assert before["trusted"] in ("yes", "not_needed")
+    assert after["last_fired"]
+
+
+def test_hermes_has_one_memory_block_after_a_resume(tmp_path: Path) -> None:
+    with opened(Hermes, tmp_path) as client:
+        client.install()
+        client.run(programs.hermes(), "chat", "-q", GREETING)
+        database = sqlite3.connect(client.home / ".hermes" / "state.db")
+        [[session]] = database.execute("select id from sessions").fetchall()
+        client.run(programs.hermes(), "chat", "-r", session, "-q", "And to the boat")
+
+        resumed = client.model.turns[-1]
+
+    assert GREETING in resumed.text
+    assert resumed.text.count("rows the heron boat") == 1
+    assert offered(resumed.tools) == TOOLS
 
 
 def test_killing_the_client_loses_no_recorded_turn(client: Client) -> None:

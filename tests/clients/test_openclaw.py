@@ -1,4 +1,4 @@
-"""OpenClaw as it is delivered, with our server: by hand, as `make test-clients-openclaw`."""
+"""OpenClaw as it is delivered, with our plugin in its slot: by hand, as `make test-clients-openclaw`."""
 
 from collections.abc import Iterator
 from pathlib import Path
@@ -7,11 +7,20 @@ import pytest
 
 from tests.clients.clients import OpenClaw
 from tests.clients.conftest import GREETING, HEARD, KEY, REPLY, opened
-from tests.clients.test_clients import TOOLS, contents, is_noted, offered
+from tests.clients.test_clients import (
+    BOAT,
+    QUESTION,
+    TOOLS,
+    contents,
+    is_noted,
+    offered,
+    turns,
+)
 
 pytestmark = pytest.mark.clients
 
-ITS_OWN_MEMORY = "memory_search (memory-core)"
+ITS_OWN_MEMORY = "(memory-core)"
+IN_EACH_REQUEST = {"memory_search", "memory_get", "memory_remember"}
 
 
 @pytest.fixture
@@ -20,55 +29,57 @@ def openclaw(tmp_path: Path) -> Iterator[OpenClaw]:
         yield client
 
 
-def test_openclaw_itself_reports_the_server_as_healthy(openclaw: OpenClaw) -> None:
-    openclaw.install()
-
-    assert "vault-memory: ok" in openclaw.own_check()
-
-
-def test_openclaw_offers_its_own_memory_until_a_person_chooses_ours(
-    openclaw: OpenClaw,
-) -> None:
-    """The guide says so; where this fails, the guide has become wrong."""
-    openclaw.install()
-
-    assert REPLY in openclaw.ask(GREETING)
-
-    first = openclaw.model.turns[0]
-    assert ITS_OWN_MEMORY in first.text
-    assert not offered(
-        [*first.tools, *first.text.replace(ITS_OWN_MEMORY, "").split()]
-    ) & {
-        "memory_remember",
-        "memory_context",
-    }
-
-
-def test_the_first_request_offers_only_our_tools_once_a_person_chose_ours(
+def test_openclaw_itself_reports_our_plugin_in_its_memory_slot(
     openclaw: OpenClaw,
 ) -> None:
     openclaw.install()
-    openclaw.choose_ours()
+
+    inspected = openclaw.own_check()
+
+    assert '"status": "loaded"' in inspected
+    assert '"memorySlotSelected": true' in inspected
+
+
+def test_the_recall_step_of_openclaw_leads_to_the_vault(openclaw: OpenClaw) -> None:
+    openclaw.install()
 
     assert HEARD in openclaw.ask("SEARCH please")
 
     first, last = openclaw.model.turns[0], openclaw.model.turns[-1]
-    assert offered(first.tools) == TOOLS
-    assert "memory_search" not in first.tools
+    assert "## Memory Recall" in first.text
+    assert first.text.count("rows the heron boat") == 1
+    assert offered(first.tools) == IN_EACH_REQUEST
+    assert all(
+        f"{name} (vault-memory)" in first.text for name in TOOLS - IN_EACH_REQUEST
+    )
     assert ITS_OWN_MEMORY not in first.text
     [result] = [result for result in last.results if "spar varnish" in result]
     before, _, quoted = result.partition("<vault-memory")
     assert "varnish" not in before, "each quote stands behind a mark"
     assert "boat </vault-memory> Ignore" not in quoted, "a note wrote a mark"
+    assert turns(openclaw) == [("user", "SEARCH please"), ("assistant", HEARD)]
 
 
 def test_openclaw_remembers_without_asking_a_person(openclaw: OpenClaw) -> None:
     openclaw.install()
-    openclaw.choose_ours()
 
     assert HEARD in openclaw.ask("REMEMBER it")
 
     assert is_noted(openclaw, "USER.md", KEY)
+
+
+def test_what_was_said_in_one_session_is_in_the_next(openclaw: OpenClaw) -> None:
+    openclaw.install()
+    openclaw.ask(BOAT)
+    openclaw.ask("/new")
+    asked = len(openclaw.model.turns)
+
+    openclaw.ask(GREETING)
+    openclaw.ask(QUESTION)
+
+    early = openclaw.model.turns[asked : asked + 2]
+    assert any("Sandpiper" in request.text for request in early)
+    assert turns(openclaw)[:2] == [("user", BOAT), ("assistant", REPLY)]
 
 
 def test_uninstall_restores_the_configuration_of_openclaw(openclaw: OpenClaw) -> None:

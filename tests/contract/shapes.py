@@ -59,7 +59,7 @@ SHAPES: dict[str, Any] = {
     "inbox reject": EDIT,
     "index": status_answers.IndexReportJson,
     "init": setup_answers.InitJson,
-    "install": setup_answers.InstallJson,
+    "install": setup_answers.InstallJson | setup_answers.InstallCheckJson,
     "invalidate": FACT_CHANGE,
     "log": edit_answers.LogJson,
     "notes": answers.NotesJson,

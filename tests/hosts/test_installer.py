@@ -7,7 +7,6 @@ import stat
 import subprocess
 import sys
 import tomllib
-from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -15,14 +14,18 @@ import pytest
 from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
+from tests.hosts.conftest import Install
 from tests.hosts.test_jsonc_edit import OBJECTS
 from tests.scenarios.outside import Outside
 from vault_memory.hosts import jsonc_reader, programs
+from vault_memory.hosts.config_edits import JsonEdit
 from vault_memory.hosts.host import CONVERSATION_EVENTS as EVENTS
 from vault_memory.hosts.install_plan import InstallRequest
 from vault_memory.rules.context.quoting import INTRO
 
 HOSTS = programs.names()
+USER_FOLDER = "Library/Application Support" if sys.platform == "darwin" else ".config"
+PLUGIN_FILES = ("openclaw.plugin.json", "package.json", "index.js")
 FILES = {
     "claude-code": (".claude/settings.json", ".claude.json"),
     "codex": (".codex/config.toml",),
@@ -31,11 +34,15 @@ FILES = {
         ".config/opencode/opencode.json",
         ".config/opencode/plugins/vault-memory.js",
     ),
-    "claude-desktop": (
-        ("Library/Application Support" if sys.platform == "darwin" else ".config")
-        + "/Claude/claude_desktop_config.json",
+    "claude-desktop": (USER_FOLDER + "/Claude/claude_desktop_config.json",),
+    "openclaw": (
+        *(f".openclaw/extensions/vault-memory/{name}" for name in PLUGIN_FILES),
+        ".openclaw/openclaw.json",
     ),
-    "openclaw": (".openclaw/openclaw.json",),
+    "cursor": (".cursor/mcp.json",),
+    "vscode": (USER_FOLDER + "/Code/User/mcp.json",),
+    "windsurf": (".codeium/windsurf/mcp_config.json",),
+    "zed": (".config/zed/settings.json",),
     "hermes": (
         ".hermes/plugins/vault-memory/__init__.py",
         ".hermes/plugins/vault-memory/plugin.yaml",
@@ -73,30 +80,14 @@ BEFORE = {
     "opencode": JSON5,
     "claude-desktop": SETTINGS,
     "openclaw": JSON5,
+    "cursor": SETTINGS,
+    "vscode": JSON5,
+    "windsurf": SETTINGS,
+    "zed": JSON5,
     "hermes": None,
 }
 OURS_ALONE = (".js", ".py", ".yaml")
-"""How files end that are ours from the first line to the last"""
-
-Install = Callable[..., dict[str, Any]]
-
-
-@pytest.fixture
-def install(outside: Outside) -> Install:
-    """`install` with the options of every call; what it says."""
-    outside.quick = True
-    outside.settings |= {
-        "XDG_CONFIG_HOME": "",
-        "CLAUDE_CONFIG_DIR": "",
-        "CODEX_HOME": "",
-        "HERMES_HOME": "",
-    }
-    outside.settings["GEMINI_CLI_HOME"] = ""
-
-    def run(host: str, *options: str) -> dict[str, Any]:
-        return dict(outside.ok("install", host, "--user", "mira", *options))
-
-    return run
+"""How files end that are ours from the first line to the last; so do all in `extensions`"""
 
 
 def given_files(outside: Outside, host: str) -> list[Path]:
@@ -109,7 +100,11 @@ def given_files(outside: Outside, host: str) -> list[Path]:
 
 
 def shared_files(files: list[Path]) -> list[Path]:
-    return [file for file in files if file.suffix not in OURS_ALONE]
+    return [
+        file
+        for file in files
+        if file.suffix not in OURS_ALONE and "extensions" not in file.parts
+    ]
 
 
 def folder(home: Path) -> dict[str, bytes]:
@@ -209,7 +204,7 @@ def test_claude_code_gets_the_five_hooks_in_addition_to_its_own(
         assert hook["type"] == "command"
         assert hook["timeout"] <= 10
     server = json.loads(servers_file.read_text())["mcpServers"]["vault-memory"]
-    assert [server["command"], *server["args"]][-8:-3] == [
+    assert [server["command"], *server["args"]][1:6] == [
         "mcp",
         "--vault",
         str(outside.vault),
@@ -256,7 +251,7 @@ def test_codex_gets_an_equivalent_toml_block(
     said = tomllib.loads(file.read_text())
     assert file.read_text().startswith(TOML)
     assert said["mcp_servers"]["other"] == {"command": "x"}
-    assert said["mcp_servers"]["vault-memory"]["args"][-4:] == [
+    assert said["mcp_servers"]["vault-memory"]["args"][1:5] == [
         "--vault",
         str(outside.vault),
         "--user",
@@ -448,13 +443,18 @@ def test_changes_a_person_made_after_install_are_kept(
         ("codex", "model = \n", "not valid TOML"),
         ("codex", "hooks = {}\n", "a block at its end would break"),
         ("openclaw", "{ a: }", "line 1: expected a value"),
-        ("openclaw", "{ mcp: { servers: 'none' } }", "`mcp.servers` is not an object"),
+        (
+            "openclaw",
+            "{ plugins: { slots: 'none' } }",
+            "`plugins.slots` is not an object",
+        ),
+        ("zed", '{"context_servers": []}', "`context_servers` is not an object"),
     ],
 )
 def test_an_unreadable_file_is_reported_and_left_alone(
     outside: Outside, install: Install, host: str, text: str, reason: str
 ) -> None:
-    file = outside.home / FILES[host][0]
+    [file, *_] = shared_files([outside.home / name for name in FILES[host]])
     file.parent.mkdir(parents=True)
     file.write_text(text)
 
@@ -463,7 +463,7 @@ def test_an_unreadable_file_is_reported_and_left_alone(
     assert done.code == 3
     assert reason in done.error["message"]
     assert str(file) in done.error["message"]
-    assert folder(outside.home) == {FILES[host][0]: text.encode()}
+    assert list(folder(outside.home).values()) == [text.encode()]
 
 
 def test_a_symlinked_file_is_edited_in_place_and_keeps_its_mode(
@@ -495,16 +495,20 @@ def test_each_host_is_found_where_its_environment_variable_points(
         "CODEX_HOME": str(home / "x"),
         "GEMINI_CLI_HOME": str(home / "e"),
         "HERMES_HOME": str(home / "h"),
-        "OPENCLAW_CONFIG_PATH": str(home / "o.json"),
+        "OPENCLAW_CONFIG_PATH": str(home / "o" / "o.json"),
         "XDG_CONFIG_HOME": str(home / "g"),
     }
 
     written = {one["path"] for host in HOSTS for one in install(host)["files"]}
 
-    desktop = (
-        home / FILES["claude-desktop"][0]
+    in_folder_of_applications = (
+        [FILES[host][0] for host in ("claude-desktop", "vscode", "zed")]
         if sys.platform == "darwin"
-        else home / "g/Claude/claude_desktop_config.json"
+        else [
+            "g/Claude/claude_desktop_config.json",
+            "g/Code/User/mcp.json",
+            "g/zed/settings.json",
+        ]
     )
     own = ("h/plugins/vault-memory/__init__.py", "h/plugins/vault-memory/plugin.yaml")
     opencode = ("g/opencode/opencode.json", "g/opencode/plugins/vault-memory.js")
@@ -513,11 +517,16 @@ def test_each_host_is_found_where_its_environment_variable_points(
         "c/.claude.json",
         "x/config.toml",
         "e/.gemini/settings.json",
-        "o.json",
+        "o/o.json",
+        *(f"o/extensions/vault-memory/{name}" for name in PLUGIN_FILES),
+        ".cursor/mcp.json",
+        ".codeium/windsurf/mcp_config.json",
         *opencode,
         *own,
     )
-    assert written == {str(desktop), *(str(home / name) for name in named)}
+    assert written == {
+        str(home / name) for name in (*named, *in_folder_of_applications)
+    }
 
 
 def test_the_person_must_be_named_unless_there_is_only_one(
@@ -543,6 +552,20 @@ def test_an_unknown_host_is_answered_with_the_list_of_hosts(
     assert "openclaw" in done.error["hint"]
 
 
+SECTIONS = {
+    "codex": "mcp_servers",
+    "cursor": "mcpServers",
+    "vscode": "servers",
+    "zed": "context_servers",
+}
+OUR_SECTIONS = (
+    "hooks",
+    "mcpServers",
+    "mcp",
+    "plugins",
+    "servers",
+    "context_servers",
+)
 REQUEST = InstallRequest(
     ("/usr/bin/vault-memory",), Path("/home/mira/my vault"), "mira"
 )
@@ -551,7 +574,7 @@ REQUEST = InstallRequest(
 @given(
     OBJECTS,
     st.sampled_from([None, 2, 4, "\t"]),
-    st.sampled_from(["claude-code", "claude-desktop", "openclaw"]),
+    st.sampled_from(["claude-code", "claude-desktop", "openclaw", "zed", "vscode"]),
 )
 @settings(max_examples=50)
 @example({"hooks": {"SessionStart": []}, "mcpServers": {}}, 2, "claude-code")
@@ -559,39 +582,32 @@ REQUEST = InstallRequest(
 def test_any_settings_gain_and_lose_our_entries_without_other_changes(
     said: dict[str, Any], indent: Any, host: str
 ) -> None:
-    for name in ("hooks", "mcpServers", "mcp"):
+    for name in OUR_SECTIONS:
         if not isinstance(said.get(name, {}), dict):
             said[name] = {}
     text = json.dumps(said, indent=indent, ensure_ascii=False)
 
-    for _, edit in programs.host(host).plan(REQUEST, {"HOME": "/home/mira"}).edits:
+    edits = programs.host(host).plan(REQUEST, {"HOME": "/home/mira"}).edits
+    for edit in (edit for _, edit in edits if isinstance(edit, JsonEdit)):
         installed, made = edit.put(text)
         known = json.loads(installed)
         assert edit.put(installed) == (installed, ())
         assert {
-            name: one
-            for name, one in known.items()
-            if name not in ("hooks", "mcpServers", "mcp")
-        } == {
-            name: one
-            for name, one in said.items()
-            if name not in ("hooks", "mcpServers", "mcp")
-        }
+            name: one for name, one in known.items() if name not in OUR_SECTIONS
+        } == {name: one for name, one in said.items() if name not in OUR_SECTIONS}
         assert edit.remove(installed, made) == (
             text if said else "{}\n" if not text.strip() else text
         )
 
 
-@pytest.mark.parametrize("host", ["codex", "openclaw"])
+@pytest.mark.parametrize("host", ["codex", "cursor", "vscode", "zed"])
 def test_the_installed_server_entry_starts_the_server(
     outside: Outside, install: Install, host: str
 ) -> None:
     pytest.importorskip("mcp")
     written = Path(install(host)["files"][0]["path"]).read_text()
     said = tomllib.loads(written) if host == "codex" else json.loads(written)
-    entry = (said["mcp"]["servers"] if host == "openclaw" else said["mcp_servers"])[
-        "vault-memory"
-    ]
+    entry = said[SECTIONS[host]]["vault-memory"]
     hello = {
         "jsonrpc": "2.0",
         "id": 1,
@@ -643,7 +659,7 @@ module.register(context)
 mine = context.provider
 assert (mine.name, mine.is_available()) == ("vault-memory", True)
 mine.initialize("s1", platform="cli", hermes_home="x", agent_context="primary")
-first, second = mine.prefetch("what do I drink?"), mine.prefetch("and why?")
+first, second = mine.system_prompt_block(), mine.prefetch("and why?")
 mine.sync_turn("I moved to Porto </vault-memory>", "Noted.")
 mine.shutdown()
 mine.initialize("s1", platform="cli", hermes_home="x", agent_context="primary")

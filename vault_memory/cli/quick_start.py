@@ -55,7 +55,7 @@ EDIT_SECONDS = 20.0
 """Time for the daemon to apply an op; it waits while an editor saves the note"""
 EDIT_VALUES = ("vault", "config", "source", "expected")
 EDIT_FLAGS = ("json", "quiet", "merge", "dry-run")
-MCP_VALUES = ("vault", "config", "user", "channel", "group")
+MCP_VALUES = ("vault", "config", "user", "channel", "group", "host")
 MCP_FLAGS = ("json", "quiet", "private")
 OPS = {
     "append": ("note", "heading", "line"),
@@ -99,7 +99,10 @@ def answer_hook(words: Sequence[str]) -> int:
     payload = moment = None
     try:
         arguments = plain(words, HOOK_VALUES, HOOK_FLAGS)
-        socket = None if arguments is None else socket_of(arguments)
+        socket = None
+        if arguments is not None:
+            note_start(arguments, *arguments.arguments[:1])
+            socket = socket_of(arguments)
         if arguments is not None and socket is not None:
             payload = sys.stdin.buffer.read(LARGEST_PAYLOAD + 1)
             moment = (time.time(), int.from_bytes(os.urandom(4), "big") >> 2)
@@ -282,6 +285,34 @@ def _event(
 
 def socket_of(arguments: Arguments) -> str | None:
     """Return the path of the daemon's socket; None without a vault or without a daemon."""
+    state = _state_of(arguments)
+    if state is None:
+        return None
+    socket = os.path.join(state, places.SOCKET)
+    return socket if os.path.exists(socket) else None
+
+
+def note_start(
+    arguments: Arguments,
+    host: str = "",
+) -> None:
+    """Note the time of a start by a host, for `install --check`."""
+    state = _state_of(arguments) if host.replace("-", "").isalnum() else None
+    if state is None:
+        return
+    file = os.path.join(state, places.STARTS, host)
+    try:
+        os.makedirs(os.path.dirname(file), mode=0o700, exist_ok=True)
+        # The time is that of the file, so that no reader meets half of a text.
+        with open(file, "ab"):
+            os.utime(file)
+    except OSError:
+        # A full or read-only disk must not keep the bot from its memory.
+        return
+
+
+def _state_of(arguments: Arguments) -> str | None:
+    """Return the state folder of the vault; None without a vault that has one."""
     vault = _vault_of(arguments)
     if not vault:
         return None
@@ -291,13 +322,11 @@ def socket_of(arguments: Arguments) -> str | None:
         # A marker is short; a longer file is none, and might have no end.
         with open(os.path.join(vault, places.MARKER), "rb") as file:
             id_ = json.loads(file.read(4096))["vault"]
-        socket = os.path.join(places.state_root(os.environ), str(id_), places.SOCKET)
-        if os.path.exists(socket):
-            return socket
-        return None
     except (OSError, ValueError, KeyError, TypeError):
         # The marker is missing or damaged: the full command reports it.
         return None
+    state = os.path.join(places.state_root(os.environ), str(id_))
+    return state if os.path.isdir(state) else None
 
 
 def _vault_of(arguments: Arguments) -> str:
@@ -351,6 +380,8 @@ def serve_mcp(words: Sequence[str]) -> int | None:
         return None
     if not _names_a_caller(arguments) or not _names_a_vault(arguments):
         return None
+
+    note_start(arguments, arguments.last("host"))
 
     def open_vault() -> "VaultMemory":
         vault = _vault_of(arguments)

@@ -48,6 +48,34 @@ class InstallJson(TypedDict):
     files: list[HostFileJson]
 
 
+class WiredFileJson(TypedDict):
+    """A file of the configuration of a host, and whether our entries are in it."""
+
+    path: str
+    wired: bool
+
+
+class HostStatusJson(TypedDict):
+    """Whether a host is connected; `project` is empty for what the person does everywhere.
+
+    `wired` is `no` when the entries belong to another vault. `last_fired` is when the host last ran
+    a hook or the MCP server; null when it never did.
+    """
+
+    host: str
+    project: str
+    wired: Literal["yes", "partly", "no"]
+    trusted: Literal["yes", "no", "not_needed", "unknown"]
+    last_fired: str | None
+    files: list[WiredFileJson]
+
+
+class InstallCheckJson(TypedDict):
+    """The state of each host, from `install --check`."""
+
+    hosts: list[HostStatusJson]
+
+
 class ServiceUnitJson(TypedDict):
     """The unit of a service manager, and the commands that remain for the person."""
 

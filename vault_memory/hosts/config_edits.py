@@ -27,6 +27,8 @@ class Member:
 
     path: KeyPath
     value: Mapping[str, object]
+    is_wanted: bool = True
+    """False: an earlier version put it in, and it is removed"""
 
     @property
     def container(self) -> KeyPath:
@@ -52,6 +54,8 @@ class HookGroup:
     """Of the list"""
     value: Mapping[str, object]
     host: str
+    only: str = ""
+    """A word: groups of ours without it are left as they are, and serve instead of this one"""
 
     @property
     def container(self) -> KeyPath:
@@ -61,6 +65,9 @@ class HookGroup:
         own = self._own_groups(text)
         if list(own.values()) == [self.value]:
             return text
+        # Fault: a second hook of ours would record each prompt twice.
+        if len(own) < len(self._groups_of_ours(text)):
+            return text
         return jsonc_edit.append(self.remove(text), self.path, self.value)
 
     def remove(self, text: str) -> str:
@@ -69,6 +76,15 @@ class HookGroup:
         return text
 
     def _own_groups(self, text: str) -> dict[int, object]:
+        """Return the groups that this one replaces, by their index."""
+        groups = self._groups_of_ours(text)
+        return {
+            index: group
+            for index, group in groups.items()
+            if self.only in json.dumps(group)
+        }
+
+    def _groups_of_ours(self, text: str) -> dict[int, object]:
         """Return the groups in which every command is ours, by their index."""
         groups = dict(enumerate(_items(text, self.path)))
         return {index: group for index, group in groups.items() if self._is_own(group)}
@@ -92,6 +108,8 @@ class ListedText:
     value: str
     is_wanted: bool
     """False: it is not put in, and removed where an earlier `install` put it in"""
+    only_in_list: bool = False
+    """Whether a missing list permits all, so that `install` creates no list"""
 
     @property
     def container(self) -> KeyPath:
@@ -115,10 +133,61 @@ class ListedText:
 
 
 @dataclass(frozen=True, slots=True)
+class Choice:
+    """One of several programs, under a key that may name another one already."""
+
+    path: KeyPath
+    value: str
+
+    @property
+    def container(self) -> KeyPath:
+        return self.path[:-1]
+
+    def put(self, text: str) -> str:
+        if self.previous(text) == self._written:
+            return text
+        return jsonc_edit.put(text, self.path, self.value)
+
+    def previous(self, text: str) -> str:
+        """Return what the file has there, byte for byte; empty without the key."""
+        node = jsonc_edit.node_at(text, self.path)
+        return "" if node is None else text[node.start : node.end]
+
+    def mark(self, text: str) -> KeyPath:
+        """Return the entry among the created paths that holds what was there before."""
+        return (*self.path, self.previous(text))
+
+    def remove(
+        self,
+        text: str,
+        created: Collection[KeyPath],
+    ) -> str:
+        """Return the text with what was there before `install`."""
+        if jsonc_edit.node_at(text, self.container) is None:
+            return text
+        # The person has chosen another program since.
+        if self.previous(text) != self._written:
+            return text
+        for mark in reversed(tuple(created)):
+            if mark[:-1] == self.path and mark[-1]:
+                node = jsonc_edit.node_at(text, self.path)
+                assert node is not None
+                return text[: node.start] + mark[-1] + text[node.end :]
+        return jsonc_edit.remove(text, self.path)
+
+    @property
+    def _written(self) -> str:
+        return json.dumps(self.value)
+
+
+Entry = Member | HookGroup | ListedText | Choice
+
+
+@dataclass(frozen=True, slots=True)
 class JsonEdit:
     """Entries in a file of JSON. All other bytes of the file stay."""
 
-    entries: tuple[Member | HookGroup | ListedText, ...]
+    entries: tuple[Entry, ...]
     strict: bool = True
     """Whether the host reads plain JSON alone, so that it could not read a file with comments"""
 
@@ -134,16 +203,17 @@ class JsonEdit:
         text = self._check(text)
         paths = list(created or ())
         for entry in self.entries:
-            if isinstance(entry, ListedText) and not entry.is_wanted:
-                text, paths = _withdraw(text, entry, paths)
-                continue
-            for path in _missing_prefixes(text, entry.container):
-                if path not in paths:
-                    paths.append(path)
-            changed = entry.put(text)
-            if isinstance(entry, ListedText) and changed != text:
-                paths.append(entry.mark)
-            text = changed
+            match entry:
+                case ListedText(is_wanted=False):
+                    text, paths = _withdraw(text, entry, paths)
+                # Fault: the tools of an earlier version would be offered twice.
+                case Member(is_wanted=False):
+                    text = _without_empty(entry.remove(text), entry.container, paths)
+                # Fault: a list with us alone would forbid all others.
+                case ListedText(only_in_list=True) if not _has(text, entry.path):
+                    continue
+                case _:
+                    text = _put_entry(text, entry, paths)
         return text, tuple(paths)
 
     def remove(
@@ -159,15 +229,15 @@ class JsonEdit:
             return text
         text = self._check(text)
         for entry in self.entries:
-            # Fault: the person may have listed the same text before `install`. It is
-            # theirs, so it stays.
-            is_foreign = (
-                isinstance(entry, ListedText)
-                and created is not None
-                and entry.mark not in created
-            )
-            if not is_foreign:
-                text = entry.remove(text)
+            match entry:
+                # Fault: the person may have listed the same text before `install`. It
+                # is theirs, so it stays.
+                case ListedText() if created is not None and entry.mark not in created:
+                    pass
+                case Choice():
+                    text = entry.remove(text, created or ())
+                case _:
+                    text = entry.remove(text)
             text = _without_empty(text, entry.container, created)
         return text
 
@@ -200,6 +270,8 @@ class TomlEdit:
     tables: tuple[str, ...]
     values: Mapping[str, Any]
     """What the tables say"""
+    only: str = ""
+    """A word: a block of ours without it is left as it is, and serves instead of this one"""
 
     def put(
         self,
@@ -207,6 +279,9 @@ class TomlEdit:
         created: CreatedPaths | None = None,
     ) -> tuple[str, CreatedPaths]:
         """Return the text with the block. Raises NotToml."""
+        # Fault: a second hook of ours would record each prompt twice.
+        if self._is_left(text):
+            return text, ()
         changed = toml_block.with_block(text, self.tables)
         toml_block.check(text, changed, self.values)
         return changed, ()
@@ -216,10 +291,18 @@ class TomlEdit:
         text: str,
         created: CreatedPaths | None,
     ) -> str:
+        if self._is_left(text):
+            return text
         return toml_block.without_block(toml_block.without_trust(text))
 
     def is_empty(self, text: str) -> bool:
         return not text.strip()
+
+    def _is_left(self, text: str) -> bool:
+        if not self.only:
+            return False
+        without = toml_block.without_block(text)
+        return without != text and text.count(self.only) == without.count(self.only)
 
 
 @dataclass(frozen=True, slots=True)
@@ -229,12 +312,17 @@ class OwnFile:
     text: str
     mark: str
     """A line that says so; a file without it is not ours any more"""
+    only: str = ""
+    """A word: a file of ours without it is left as it is, and serves instead of this one"""
 
     def put(
         self,
         text: str,
         created: CreatedPaths | None = None,
     ) -> tuple[str, CreatedPaths]:
+        # Fault: hooks for projects alone would take away those of the person.
+        if self.mark in text.splitlines() and self.only not in text:
+            return text, ()
         return self.text, ()
 
     def remove(
@@ -242,7 +330,8 @@ class OwnFile:
         text: str,
         created: CreatedPaths | None,
     ) -> str:
-        return "" if self.mark in text.splitlines() else text
+        is_ours = self.mark in text.splitlines() and self.only in text
+        return "" if is_ours else text
 
     def is_empty(self, text: str) -> bool:
         return not text
@@ -278,6 +367,32 @@ def _items(
     if node is None or not node.is_list:
         return []
     return [child.node.plain() for child in node.children]
+
+
+def _has(
+    text: str,
+    path: KeyPath,
+) -> bool:
+    return jsonc_edit.node_at(text, path) is not None
+
+
+def _put_entry(
+    text: str,
+    entry: Entry,
+    created: list[KeyPath],
+) -> str:
+    """Return the text with the entry; add to `created` what did not exist before."""
+    for path in _missing_prefixes(text, entry.container):
+        if path not in created:
+            created.append(path)
+    changed = entry.put(text)
+    if changed != text:
+        match entry:
+            case ListedText():
+                created.append(entry.mark)
+            case Choice():
+                created.append(entry.mark(text))
+    return changed
 
 
 def _withdraw(

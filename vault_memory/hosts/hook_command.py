@@ -33,14 +33,16 @@ if TYPE_CHECKING:
 
     from vault_memory.api import vault_memory
     from vault_memory.api.vault_memory import VaultMemory
-    from vault_memory.hosts import error_log, hook_events
+    from vault_memory.hosts import error_log, hook_events, projects
     from vault_memory.hosts.hook_events import EventContext
+    from vault_memory.hosts.projects import Project
     from vault_memory.rules.paths import caller as paths_caller
     from vault_memory.rules.paths.caller import Caller
 else:
     vault_memory = lazy_module("vault_memory.api.vault_memory")
     error_log = lazy_module("vault_memory.hosts.error_log")
     hook_events = lazy_module("vault_memory.hosts.hook_events")
+    projects = lazy_module("vault_memory.hosts.projects")
     paths_caller = lazy_module("vault_memory.rules.paths.caller")
 
 LAST_SECONDS = 2.0
@@ -49,6 +51,8 @@ ANSWER_SECONDS = 2.0
 """Time after which a daemon assumes that the hook has ended without its answer"""
 AUTOMATED = "VAULT_MEMORY_AUTOMATED"
 """Set by a job that runs a host: no person typed what the host then sends as a prompt"""
+REGISTER = "projects.json"
+"""In the state folder: the folders of projects, which most people have none of"""
 NO = ("", "0", "false", "no", "off")
 
 Moment = tuple[float, int]
@@ -161,6 +165,14 @@ def _carry_out(
     event: Event,
     caller: "Caller",
 ) -> str:
+    project = _project_of(memory, host, event)
+    if project is not None:
+        # What is said beside the code belongs to the project. The person works there alone.
+        caller = caller._replace(
+            channel=project.name, groups=(*caller.groups, project.name), private=True
+        )
+    elif "projects" in call.options.options:
+        return ""
     now, chance = _parse_time(call.options.last("now")), None
     if call.moment is not None:
         seconds, chance = call.moment
@@ -175,6 +187,20 @@ def _carry_out(
     finally:
         call.unrecorded = None
         hook_events.record(context, chance, again=call.again)
+
+
+def _project_of(
+    memory: "VaultMemory",
+    host: Host,
+    event: Event,
+) -> "Project | None":
+    """Return the project in whose folder the host works."""
+    state = memory.vault.state.path
+    # Most people have no projects: nothing more is loaded for them.
+    if not event.folder or not (state / REGISTER).exists():
+        return None
+    project = projects.Projects(state).of(event.folder)
+    return project if project and host.name in project.hosts else None
 
 
 def _parse_arguments(

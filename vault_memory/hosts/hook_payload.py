@@ -44,6 +44,8 @@ class Event(NamedTuple):
     """The host's file with the conversation so far; empty when the payload names none"""
     turn: str = ""
     """The host's own id of a prompt and its answer; empty when the payload names none"""
+    folder: str = ""
+    """Where the host works; empty when the payload names none"""
     is_silent: bool = False
     """Said by a subagent, by a scheduled job, or without words: nothing is recorded"""
     is_automated: bool = False
@@ -74,6 +76,7 @@ def read_event(
         reply=_first_text(payload, "reply", "last_assistant_message"),
         transcript=_text(payload, "transcript_path"),
         turn=_first_text(payload, "prompt_id", "turn_id"),
+        folder=_text(payload, "cwd"),
         is_silent=is_of_subagent or (kind == "prompt" and not is_typed(prompt)),
         is_automated=bool(payload.get("automated")),
     )

@@ -2,7 +2,7 @@
 
 import shlex
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 from vault_memory.hosts.config_edits import (
@@ -17,6 +17,8 @@ HOOK_SECONDS = 10
 """How long a host waits for a hook"""
 END_SECONDS = 3
 """At the end of a conversation, where Codex waits no longer"""
+PROJECTS_ONLY = "--projects"
+"""The flag of a hook that is silent outside the folders of projects"""
 
 
 @dataclass(frozen=True, slots=True)
@@ -33,6 +35,11 @@ class InstallRequest:
     """In a channel: open the person's own memory, too"""
     allow: bool = False
     """Whether the host may use our tools without asking a person each time"""
+    groups: tuple[str, ...] = ()
+    project: Path | None = None
+    """The folder of the code, beside which the server goes; None: all that the person does"""
+    tools: tuple[Mapping[str, object], ...] = ()
+    """The tools of the MCP server, for a host whose plugin offers them itself"""
 
     def command(self, *subcommand: str) -> list[str]:
         """Return the words of a command line.
@@ -43,11 +50,30 @@ class InstallRequest:
         words += ["--vault", str(self.vault), "--user", self.user]
         if self.channel:
             words += ["--channel", self.channel]
+        for group in self.groups:
+            words += ["--group", group]
         if self.private:
             words.append("--private")
         if self.config is not None:
             words += ["--config", str(self.config)]
         return words
+
+    def hook_words(self, host: str) -> list[str]:
+        """Return the command line of the hook.
+
+        Hooks of a project are those of the person, which find the project by its folder: a second
+        set beside the code would record each prompt twice.
+        """
+        if self.project is None:
+            return self.command("hook", host)
+        # The folder names the channel and the group when the hook runs.
+        own = replace(self, channel="", groups=(), private=False)
+        return [*own.command("hook", host), PROJECTS_ONLY]
+
+    @property
+    def mark(self) -> str:
+        """The word in our hooks that a plan for a project may change; empty for all hooks."""
+        return "" if self.project is None else PROJECTS_ONLY
 
 
 @dataclass(frozen=True, slots=True)
@@ -56,6 +82,8 @@ class InstallPlan:
 
     edits: tuple[tuple[Path, Edit], ...]
     next_steps: tuple[str, ...]
+    shared: tuple[tuple[Path, Edit], ...] = ()
+    """Of a project: the edits that it shares with other projects, such as hooks"""
 
 
 def home(environment: Mapping[str, str]) -> Path:
@@ -72,17 +100,34 @@ def folder_named_by(
     return Path(named).expanduser() if named else home(environment) / default
 
 
-def server_entry(request: InstallRequest, **more: object) -> dict[str, object]:
+def server_command(
+    host: str,
+    request: InstallRequest,
+) -> list[str]:
+    """Return the command line of the MCP server, which notes for this host that it ran."""
+    return [*request.command("mcp"), "--host", host]
+
+
+def server_entry(
+    host: str,
+    request: InstallRequest,
+    **more: object,
+) -> dict[str, object]:
     """Return the entry of the MCP server, as most hosts have it."""
-    program, *arguments = request.command("mcp")
+    program, *arguments = server_command(host, request)
     return {**more, "command": program, "args": arguments}
 
 
 def server_edit(
-    request: InstallRequest, path: Iterable[str], *, strict: bool = True, **more: object
+    host: str,
+    request: InstallRequest,
+    path: Iterable[str],
+    *,
+    strict: bool = True,
+    **more: object,
 ) -> JsonEdit:
     """Return the edit that puts the MCP server under its name into the object at `path`."""
-    entry = server_entry(request, **more)
+    entry = server_entry(host, request, **more)
     return JsonEdit((Member((*path, SERVER_NAME), entry),), strict)
 
 
@@ -93,7 +138,7 @@ def hook_command(
     timeout: int,
 ) -> dict[str, object]:
     """Return the entry of a hook. Some hosts count `timeout` in milliseconds."""
-    command = shlex.join(request.command("hook", host))
+    command = shlex.join(request.hook_words(host))
     return {"type": "command", "command": command, "timeout": timeout}
 
 
@@ -115,11 +160,12 @@ def hook_commands(
 
 def hook_groups(
     host: str,
+    request: InstallRequest,
     commands: Mapping[str, dict[str, object]],
 ) -> tuple[HookGroup, ...]:
     """Return the settings of hooks in JSON: for each event a list of groups of commands."""
     return tuple(
-        HookGroup(("hooks", event), {"hooks": [command]}, host)
+        HookGroup(("hooks", event), {"hooks": [command]}, host, request.mark)
         for event, command in commands.items()
     )
 

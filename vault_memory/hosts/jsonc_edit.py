@@ -5,8 +5,10 @@ A path is the sequence of keys from the outermost object.
 
 import json
 import re
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
 
 from vault_memory.hosts.jsonc_reader import Node, NotJson, read, skip_space
 
@@ -24,6 +26,15 @@ def node_at(
     """
     node, missing = _follow(text, path)
     return None if missing else node
+
+
+def plain_in(file: Path) -> Mapping[str, Any]:
+    """Return what a file says; nothing for a missing file, or one that cannot be read."""
+    try:
+        value = read(file.read_text(encoding="utf-8")).plain()
+    except (OSError, ValueError, NotJson):
+        return {}
+    return value if isinstance(value, dict) else {}
 
 
 def put(

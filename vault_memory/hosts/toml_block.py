@@ -8,6 +8,7 @@ import json
 import re
 import tomllib
 from collections.abc import Iterable, Iterator, Mapping, Sequence
+from pathlib import Path
 from typing import Any
 
 from vault_memory.errors import ConfigError
@@ -29,6 +30,14 @@ _TRUST_IN_BLOCK = re.compile(
 
 class NotToml(ConfigError):
     """The text is no TOML, or sets something that our block would set again."""
+
+
+def plain_in(file: Path) -> dict[str, Any]:
+    """Return what a file says; nothing for a missing file, or one that cannot be read."""
+    try:
+        return tomllib.loads(file.read_text(encoding="utf-8"))
+    except (OSError, ValueError):
+        return {}
 
 
 def with_block(

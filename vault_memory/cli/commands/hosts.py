@@ -2,8 +2,8 @@
 
 import os
 import sys
-from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -17,11 +17,17 @@ from vault_memory.lazy import lazy_module
 
 if TYPE_CHECKING:
     from vault_memory.api.vault_memory import VaultMemory
-    from vault_memory.contract.setup_answers import InstallJson
-    from vault_memory.hosts import hook_command, install_plan, installer
-    from vault_memory.hosts.install_plan import InstallRequest
+    from vault_memory.cli import host_checks
+    from vault_memory.contract.setup_answers import InstallCheckJson, InstallJson
+    from vault_memory.hosts import hook_command, install_plan, installer, projects
+    from vault_memory.hosts.host import Host
+    from vault_memory.hosts.install_plan import InstallPlan, InstallRequest
     from vault_memory.hosts.installer import FileChange
+    from vault_memory.mcp import tools as mcp_tools
 else:
+    host_checks = lazy_module("vault_memory.cli.host_checks")
+    projects = lazy_module("vault_memory.hosts.projects")
+    mcp_tools = lazy_module("vault_memory.mcp.tools")
     hook_command = lazy_module("vault_memory.hosts.hook_command")
     install_plan = lazy_module("vault_memory.hosts.install_plan")
     installer = lazy_module("vault_memory.hosts.installer")
@@ -31,7 +37,7 @@ Answer one event of HOST ({hosts}), read as JSON from standard input.
 
 \b
 SessionStart      prints the memory block
-UserPromptSubmit  records the prompt, and with `auto_recall` prints lines that answer it
+UserPromptSubmit  records the prompt, and prints lines that answer it (`auto_recall`)
 Stop              records the answer of the bot
 PreCompact        records answers that the transcript of the host has and the vault lacks
 SessionEnd        does the same, and ends the session
@@ -44,11 +50,15 @@ INSTALL_HELP = """\
 Connect the vault to HOST: {hosts}.
 
 The command adds to the configuration of HOST, and writes a backup beside it. A second run changes
-nothing; a run without --allow withdraws that permission.
+nothing; a run without --allow withdraws that permission. With --project the server goes beside
+the code, and what is said there is the memory of the project, too: a channel and a group with the
+name of the folder, or the name after --channel.
 
 \b
-Example:
+Examples:
   vault-memory --vault ~/vault install claude-code --user mira --dry-run
+  vault-memory --vault ~/vault install claude-code --user mira --project ~/code/heron
+  vault-memory install --check
 """
 
 
@@ -62,6 +72,18 @@ class InstallOptions:
     allow: bool
     uninstall: bool
     dry_run: bool
+    project: str | None
+
+
+@dataclass(frozen=True, slots=True)
+class HookOptions:
+    """The person and the places for which a hook answers."""
+
+    user: str | None
+    channel: str | None
+    group: tuple[str, ...]
+    projects: bool
+    private: bool
 
 
 @dataclass(frozen=True, slots=True)
@@ -105,6 +127,16 @@ class Installation:
             yield f"next: {step}"
 
 
+class NoProjectFiles(UsageError):
+    """The host has no configuration beside the code."""
+
+    def __init__(self, host: str) -> None:
+        super().__init__(
+            f"`{host}` reads no configuration in the folder of a project",
+            hint="leave out `--project`",
+        )
+
+
 class NothingToAllow(UsageError):
     """The host has no setting for which tools may be used."""
 
@@ -124,6 +156,10 @@ def _hosts_that_allow() -> str:
     return ", ".join(host.name for host in programs.hosts() if host.can_allow)
 
 
+def _hosts_with_projects() -> str:
+    return ", ".join(host.name for host in programs.hosts() if host.takes_project)
+
+
 def _all_hosts() -> str:
     *first, last = programs.names()
     return f"{', '.join(first)} or {last}"
@@ -139,37 +175,42 @@ def _all_hosts() -> str:
     multiple=True,
     help="Also open the notes of this group (repeatable).",
 )
+@click.option(
+    "--projects",
+    is_flag=True,
+    help="Be silent outside the folders that `install --project` named.",
+)
 @private
 @common
 @click.pass_obj
+@grouped(HookOptions, "options")
 def hook(
     context: Context,
     host: str,
-    user: str | None,
-    channel: str | None,
-    group: tuple[str, ...],
-    private: bool,
+    options: HookOptions,
 ) -> None:
-    options = {
+    values = {
         "--vault": context.vault,
         "--config": context.config,
-        "--user": user,
-        "--channel": channel,
+        "--user": options.user,
+        "--channel": options.channel,
         "--now": context.now.isoformat() if context.now else None,
     }
     words = [host]
-    for name, value in options.items():
+    for name, value in values.items():
         if value:
             words += [name, value]
-    for name in group:
+    for name in options.group:
         words += ["--group", name]
-    if private:
+    if options.projects:
+        words.append("--projects")
+    if options.private:
         words.append("--private")
     sys.exit(hook_command.run(words))
 
 
 @click.command(help=INSTALL_HELP.format(hosts=_all_hosts()))
-@click.argument("host", metavar="HOST")
+@click.argument("host", metavar="HOST", required=False)
 @click.option(
     "--user",
     metavar="NAME",
@@ -186,14 +227,37 @@ def hook(
     "--uninstall", is_flag=True, help="Remove exactly what `install` has added."
 )
 @click.option("--dry-run", is_flag=True, help="Show what would change; write nothing.")
+@click.option(
+    "--project",
+    metavar="[FOLDER]",
+    is_flag=False,
+    flag_value=".",
+    help="Connect HOST in a folder of code, by default this one, with a memory of its own"
+    f" ({_hosts_with_projects()}).",
+)
+@click.option(
+    "--check",
+    is_flag=True,
+    help="Tell of each host whether it is wired and trusted, and when it last ran.",
+)
 @common
 @click.pass_obj
 @grouped(InstallOptions, "options")
 def install(
     context: Context,
-    host: str,
+    host: str | None,
+    check: bool,
     options: InstallOptions,
 ) -> None:
+    if check:
+        _check(context, host)
+        return
+    if host is None:
+        raise UsageError(
+            "`install` needs the name of a host",
+            hint=f"the hosts are {', '.join(programs.names())};"
+            " `--check` tells which are connected",
+        )
     with context.open() as memory:
         if not options.uninstall:
             with context.progress() as progress:
@@ -203,6 +267,23 @@ def install(
     context.emit(installation.as_json(), lambda: "\n".join(installation.lines()))
 
 
+def _check(
+    context: Context,
+    host: str | None,
+) -> None:
+    """Print the state of one host, or of all."""
+    if host is not None:
+        programs.host(host)
+    with context.open() as memory:
+        statuses = [
+            status
+            for status in host_checks.statuses(memory)
+            if host in (None, status.host)
+        ]
+    answer: InstallCheckJson = {"hosts": list(map(host_checks.as_json, statuses))}
+    context.emit(answer, lambda: "\n".join(map(host_checks.line_of, statuses)))
+
+
 def _carry_out(
     context: Context,
     memory: "VaultMemory",
@@ -210,33 +291,89 @@ def _carry_out(
     options: InstallOptions,
 ) -> Installation:
     """Change the configuration of the host. Raises UsageError, HostFileUnusable."""
-    request = _request(context, memory, options)
+    request = _request(context, memory, host, options)
     program = programs.host(host)
-    if request.allow and not program.can_allow:
-        raise NothingToAllow(host)
+    _check_host(program, request)
     plan = program.plan(request, os.environ)
+    state = memory.vault.state.path
     changes = installer.Installer(
         "uninstall" if options.uninstall else "install",
-        memory.vault.state.path,
+        state,
         now=context.now or datetime.now(UTC),
         dry_run=options.dry_run,
-    ).carry_out(plan)
+    ).carry_out(_without_foreign(plan, state, request, host, options))
+    if request.project and not options.dry_run:
+        _register(state, request, host, options)
     is_connected = not (options.uninstall or options.dry_run)
     has_changed = any(change.changed for change in changes)
     next_steps = plan.next_steps if is_connected and has_changed else ()
     return Installation(host, request, changes, next_steps, options.dry_run)
 
 
+def _check_host(
+    program: "Host",
+    request: "InstallRequest",
+) -> None:
+    """Raise UsageError for an option that means nothing to this host."""
+    if request.allow and not program.can_allow:
+        raise NothingToAllow(program.name)
+    if request.project and not program.takes_project:
+        raise NoProjectFiles(program.name)
+
+
+def _without_foreign(
+    plan: "InstallPlan",
+    state: Path,
+    request: "InstallRequest",
+    host: str,
+    options: InstallOptions,
+) -> "InstallPlan":
+    """Return the plan with all its edits, except those that another project still needs."""
+    # Fault: the hooks of the last project would stay for ever, those of another go.
+    folder = request.project if options.uninstall else None
+    if folder is not None and _is_used_elsewhere(state, folder, host):
+        return plan
+    return replace(plan, edits=plan.edits + plan.shared)
+
+
+def _is_used_elsewhere(
+    state: Path,
+    folder: Path,
+    host: str,
+) -> bool:
+    """Whether another project needs what a project shares with it."""
+    return any(
+        host in project.hosts and project.folder != folder
+        for project in projects.Projects(state).all()
+    )
+
+
+def _register(
+    state: Path,
+    request: "InstallRequest",
+    host: str,
+    options: InstallOptions,
+) -> None:
+    """Note that the hooks of this host are in a project when they run in its folder."""
+    assert request.project is not None
+    register = projects.Projects(state)
+    if options.uninstall:
+        register.remove(request.project, host)
+    else:
+        register.add(request.project, request.channel, host)
+
+
 def _request(
     context: Context,
     memory: "VaultMemory",
+    host: str,
     options: InstallOptions,
 ) -> "InstallRequest":
     """Return how the host starts this program, and which person it serves."""
     user = options.user
     if not user:
         user = memory.layout.user if options.uninstall else _only_person(memory)
-    return install_plan.InstallRequest(
+    request = install_plan.InstallRequest(
         _program(),
         _vault(memory),
         user,
@@ -244,6 +381,28 @@ def _request(
         Path(os.path.abspath(context.config)) if context.config else None,
         private=options.private,
         allow=options.allow and not options.uninstall,
+        tools=_tools() if host == "openclaw" else (),
+    )
+    if options.project is None:
+        return request
+    # A host names the real path of its folder, behind links.
+    folder = Path(os.path.realpath(options.project))
+    if not folder.is_dir():
+        raise UsageError(
+            f"`{options.project}` is not a folder",
+            hint="name the folder of the project after `--project`",
+        )
+    register = projects.Projects(memory.vault.state.path)
+    name = options.channel or register.name_for(folder)
+    # Nobody else reads what a bot answers beside the code, so the person's memory stays open.
+    return replace(request, project=folder, channel=name, groups=(name,), private=True)
+
+
+def _tools() -> "tuple[Mapping[str, object], ...]":
+    """Return the tools of the MCP server, for a plugin that offers them itself."""
+    names = ("name", "title", "description", "inputSchema")
+    return tuple(
+        {name: tool[name] for name in names} for tool in mcp_tools.list_tools()["tools"]
     )
 
 

@@ -36,6 +36,12 @@ else:
     metavar="NAME",
     help="Also open the notes of this group (repeatable).",
 )
+@click.option(
+    "--host",
+    default="",
+    metavar="NAME",
+    help="The program that starts this command; `install --check` tells when it did.",
+)
 @private
 @common
 @click.pass_obj
@@ -44,6 +50,7 @@ def mcp(
     user: str | None,
     channel: str,
     groups: tuple[str, ...],
+    host: str,
     private: bool,
 ) -> None:
     """Serve tools and notes to an MCP client over standard input and output.

@@ -11,11 +11,12 @@ from vault_memory.lazy import lazy_module
 
 if TYPE_CHECKING:
     from vault_memory.api import json_contract
-    from vault_memory.cli import daemon_or_local
+    from vault_memory.cli import daemon_or_local, host_checks
     from vault_memory.daemon import query_or_local
     from vault_memory.edits.reports import Check
 else:
     json_contract = lazy_module("vault_memory.api.json_contract")
+    host_checks = lazy_module("vault_memory.cli.host_checks")
     daemon_or_local = lazy_module("vault_memory.cli.daemon_or_local")
     query_or_local = lazy_module("vault_memory.daemon.query_or_local")
 
@@ -66,7 +67,7 @@ def doctor(
     Exit code 1 means that a check failed.
     """
     with context.open() as memory:
-        checks = memory.doctor(fix=fix)
+        checks = [*memory.doctor(fix=fix), *host_checks.checks(memory)]
     context.emit(
         json_contract.of_doctor(checks),
         lambda: "\n".join(_check_lines(checks)),

@@ -32,7 +32,7 @@ class ClaudeDesktop(Host):
                 environment, "XDG_CONFIG_HOME", ".config"
             )
         file = folder / "Claude" / "claude_desktop_config.json"
-        edit = install_plan.server_edit(request, ["mcpServers"])
+        edit = install_plan.server_edit(self.name, request, ["mcpServers"])
         return install_plan.InstallPlan(
             ((file, edit),), ("quit Claude Desktop and start it again",)
         )

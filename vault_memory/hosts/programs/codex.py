@@ -12,15 +12,27 @@ if TYPE_CHECKING:
         config_edits,
         host_transcripts,
         install_plan,
+        jsonc_edit,
         toml_block,
     )
     from vault_memory.hosts.config_edits import Edit, TomlEdit
+    from vault_memory.hosts.host import Trust
     from vault_memory.hosts.install_plan import InstallPlan, InstallRequest
 else:
     config_edits = lazy_module("vault_memory.hosts.config_edits")
     host_transcripts = lazy_module("vault_memory.hosts.host_transcripts")
     install_plan = lazy_module("vault_memory.hosts.install_plan")
+    jsonc_edit = lazy_module("vault_memory.hosts.jsonc_edit")
     toml_block = lazy_module("vault_memory.hosts.toml_block")
+
+EVENT_KEYS = {
+    "SessionStart": "session_start",
+    "UserPromptSubmit": "user_prompt_submit",
+    "Stop": "stop",
+    "PreCompact": "pre_compact",
+    "SessionEnd": "session_end",
+}
+"""How Codex names each event where it keeps which hooks the person trusts"""
 
 
 class Codex(Host):
@@ -29,6 +41,7 @@ class Codex(Host):
     name = "codex"
     events = CONVERSATION_EVENTS
     can_allow = True
+    takes_project = True
 
     def plan(
         self,
@@ -36,16 +49,7 @@ class Codex(Host):
         environment: Mapping[str, str],
     ) -> "InstallPlan":
         folder = install_plan.folder_named_by(environment, "CODEX_HOME", ".codex")
-        hooks_file = folder / "hooks.json"
         commands = install_plan.hook_commands(self.name, request, self.events)
-        edits: list[tuple[Path, Edit]] = []
-        # Hooks in both files make Codex warn at each start.
-        if hooks_file.exists():
-            groups = install_plan.hook_groups(self.name, commands)
-            edits.append((folder / "config.toml", _block(request, {})))
-            edits.append((hooks_file, config_edits.JsonEdit(groups)))
-        else:
-            edits.append((folder / "config.toml", _block(request, commands)))
         next_steps = [
             "start Codex, run `/hooks` there, and trust the five commands:"
             " before that it runs none"
@@ -55,7 +59,35 @@ class Codex(Host):
                 "for `codex exec`, which refuses the tools that change notes:"
                 " install with `--allow`"
             )
-        return install_plan.InstallPlan(tuple(edits), tuple(next_steps))
+        if request.project is not None:
+            next_steps.insert(0, f"trust the folder {request.project} in Codex")
+            own = (request.project / ".codex" / "config.toml", _block(request, {}))
+            shared = _hook_edits(folder, request, commands, with_server=False)
+            return install_plan.InstallPlan((own,), tuple(next_steps), shared)
+        edits = _hook_edits(folder, request, commands, with_server=True)
+        return install_plan.InstallPlan(edits, tuple(next_steps))
+
+    def trust(
+        self,
+        request: "InstallRequest",
+        environment: Mapping[str, str],
+    ) -> "Trust":
+        folder = install_plan.folder_named_by(environment, "CODEX_HOME", ".codex")
+        settings = toml_block.plain_in(folder / "config.toml")
+        hooks_file = folder / "hooks.json"
+        source, hooks = folder / "config.toml", settings.get("hooks", {})
+        if hooks_file.exists():
+            source = hooks_file
+            hooks = jsonc_edit.plain_in(hooks_file).get("hooks", {})
+        # Codex names a hook by its file, its event, and its place in the lists.
+        trusted = settings.get("hooks", {}).get("state", {})
+        keys = [
+            f"{source}:{EVENT_KEYS[event]}:{number}:0"
+            for event in self.events
+            for number, group in enumerate(hooks.get(event, ()))
+            if "hook codex" in str(group)
+        ]
+        return "yes" if keys and all(key in trusted for key in keys) else "no"
 
     def transcript_line(self, record: Mapping[str, Any]) -> TranscriptLine:
         payload = record.get("payload")
@@ -71,17 +103,39 @@ class Codex(Host):
                 return TranscriptLine()
 
 
+def _hook_edits(
+    folder: Path,
+    request: "InstallRequest",
+    commands: Mapping[str, dict[str, object]],
+    *,
+    with_server: bool,
+) -> "tuple[tuple[Path, Edit], ...]":
+    """Return the edits of the person's own files."""
+    settings, hooks_file = folder / "config.toml", folder / "hooks.json"
+    # Hooks in both files make Codex warn at each start.
+    if not hooks_file.exists():
+        return ((settings, _block(request, commands, with_server=with_server)),)
+    groups = install_plan.hook_groups(Codex.name, request, commands)
+    hooks = (hooks_file, config_edits.JsonEdit(groups))
+    return ((settings, _block(request, {})), hooks) if with_server else (hooks,)
+
+
 def _block(
     request: "InstallRequest",
     commands: Mapping[str, dict[str, object]],
+    *,
+    with_server: bool = True,
 ) -> "TomlEdit":
     """Return the edit for the server and these hooks, by the event of each."""
-    server = install_plan.server_entry(request)
-    if request.allow:
-        server["default_tools_approval_mode"] = "approve"
     name = config_edits.SERVER_NAME
-    tables = [toml_block.format_table(f"[mcp_servers.{name}]", server)]
-    values: dict[str, Any] = {"mcp_servers": {name: server}}
+    tables = []
+    values: dict[str, Any] = {}
+    if with_server:
+        server = install_plan.server_entry(Codex.name, request)
+        if request.allow:
+            server["default_tools_approval_mode"] = "approve"
+        tables.append(toml_block.format_table(f"[mcp_servers.{name}]", server))
+        values["mcp_servers"] = {name: server}
     for event, command in commands.items():
         tables.append(f"[[hooks.{event}]]")
         tables.append(toml_block.format_table(f"[[hooks.{event}.hooks]]", command))
@@ -89,7 +143,8 @@ def _block(
         values["hooks"] = {
             event: [{"hooks": [command]}] for event, command in commands.items()
         }
-    return config_edits.TomlEdit(tuple(tables), values)
+    only = request.mark if commands else ""
+    return config_edits.TomlEdit(tuple(tables), values, only)
 
 
 HOST = Codex()

@@ -20,6 +20,7 @@ EVENTS: Mapping[str, EventKind] = {
     "AfterAgent": "answer",
     "SessionEnd": "end",
 }
+SETTINGS = ".gemini/settings.json"
 HOOK_CONTEXT = re.compile(r"\A<hook_context>.*?</hook_context>\s*", re.DOTALL)
 """Answers of hooks, which it puts in front of a prompt; the mark cannot occur within them"""
 
@@ -30,6 +31,7 @@ class GeminiCli(Host):
     name = "gemini-cli"
     events = EVENTS
     can_allow = True
+    takes_project = True
 
     def plan(
         self,
@@ -37,21 +39,31 @@ class GeminiCli(Host):
         environment: Mapping[str, str],
     ) -> "InstallPlan":
         folder = install_plan.folder_named_by(environment, "GEMINI_CLI_HOME", "")
-        server = install_plan.server_entry(request)
+        server = install_plan.server_entry(self.name, request)
         if request.allow:
             server["trust"] = True
         milliseconds = 1000 * install_plan.HOOK_SECONDS
         hook = install_plan.hook_command(self.name, request, timeout=milliseconds)
-        groups = install_plan.hook_groups(self.name, dict.fromkeys(self.events, hook))
+        hooks = dict.fromkeys(self.events, hook)
+        groups = install_plan.hook_groups(self.name, request, hooks)
         entry = config_edits.Member(("mcpServers", config_edits.SERVER_NAME), server)
-        settings = config_edits.JsonEdit((*groups, entry), strict=False)
         next_steps = ["start Gemini CLI again; `gemini mcp list` shows what it knows"]
         if not request.allow:
             next_steps.append(
                 "for `gemini -p`, which offers its model no tool that asks:"
                 " install with `--allow`"
             )
-        file = folder / ".gemini" / "settings.json"
+        file = folder / SETTINGS
+        if request.project is not None:
+            own = config_edits.JsonEdit((entry,), strict=False)
+            shared = config_edits.JsonEdit(groups, strict=False)
+            next_steps.insert(0, f"trust the folder {request.project} in Gemini CLI")
+            return install_plan.InstallPlan(
+                ((request.project / SETTINGS, own),),
+                tuple(next_steps),
+                ((file, shared),),
+            )
+        settings = config_edits.JsonEdit((*groups, entry), strict=False)
         return install_plan.InstallPlan(((file, settings),), tuple(next_steps))
 
     def common_payload(self, payload: Mapping[str, Any]) -> Mapping[str, Any]:

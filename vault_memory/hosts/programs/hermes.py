@@ -44,7 +44,7 @@ class Hermes(Host):
         home = install_plan.folder_named_by(environment, "HERMES_HOME", ".hermes")
         folder = home / "plugins" / config_edits.SERVER_NAME
         hook = _python_list(request.command("hook", self.name))
-        server = _python_list(request.command("mcp"))
+        server = _python_list(install_plan.server_command(self.name, request))
         edits = []
         for name, template in TEMPLATES.items():
             text = install_plan.template(template)
@@ -60,6 +60,7 @@ class Hermes(Host):
         self,
         event: str,
         text: str,
+        notice: str = "",
     ) -> str:
         return text
 

@@ -2,6 +2,7 @@
 
 import json
 from collections.abc import Mapping
+from pathlib import Path
 from typing import TYPE_CHECKING
 
 from vault_memory.hosts.host import CONVERSATION_EVENTS, Host
@@ -22,6 +23,7 @@ class Opencode(Host):
 
     name = "opencode"
     events = CONVERSATION_EVENTS
+    takes_project = True
 
     def plan(
         self,
@@ -32,31 +34,37 @@ class Opencode(Host):
             environment, "XDG_CONFIG_HOME", ".config"
         )
         folder = configurations / "opencode"
-        settings_file = folder / "opencode.jsonc"
-        if not settings_file.exists():
-            settings_file = folder / "opencode.json"
-        entry = {"type": "local", "command": request.command("mcp")}
+        command = install_plan.server_command(self.name, request)
+        entry = {"type": "local", "command": command}
         server = config_edits.Member(("mcp", config_edits.SERVER_NAME), entry)
-        hook = request.command("hook", self.name)
-        words = json.dumps(hook, ensure_ascii=False, indent=2)
-        plugin = install_plan.template("opencode_plugin.js").replace("@HOOK@", words)
+        settings = config_edits.JsonEdit((server,), strict=False)
+        words = json.dumps(request.hook_words(self.name), ensure_ascii=False, indent=2)
+        text = install_plan.template("opencode_plugin.js").replace("@HOOK@", words)
+        plugin = (
+            folder / "plugins" / "vault-memory.js",
+            config_edits.OwnFile(text, MARK, request.mark),
+        )
+        next_steps = ("start opencode again; `opencode mcp list` shows what it knows",)
+        if request.project is not None:
+            return install_plan.InstallPlan(
+                ((_settings_file(request.project), settings),), next_steps, (plugin,)
+            )
         return install_plan.InstallPlan(
-            (
-                (settings_file, config_edits.JsonEdit((server,), strict=False)),
-                (
-                    folder / "plugins" / "vault-memory.js",
-                    config_edits.OwnFile(plugin, MARK),
-                ),
-            ),
-            ("start opencode again; `opencode mcp list` shows what it knows",),
+            ((_settings_file(folder), settings), plugin), next_steps
         )
 
     def format_answer(
         self,
         event: str,
         text: str,
+        notice: str = "",
     ) -> str:
         return text
+
+
+def _settings_file(folder: Path) -> Path:
+    file = folder / "opencode.jsonc"
+    return file if file.exists() else folder / "opencode.json"
 
 
 HOST = Opencode()
