@@ -54,6 +54,10 @@ def record_block(record: "Record") -> str:
         lines.append(f"undoes {record.undoes}")
     if record.redacted:
         lines.append("the text of this change was forgotten")
+    if record.folded:
+        count = len(record.folded)
+        records = "1 old record" if count == 1 else f"{count} old records"
+        lines.append(f"what is left of {records}; cannot be undone")
     if record.why:
         lines.append(f"why: {record.why}")
     if record.diff:

@@ -96,6 +96,7 @@ RESERVED = frozenset(
 
 MAY_BE_ZERO = frozenset(
     {
+        "audit_days",
         "auto_load_dated_days",
         "conflict_pairs",
         "dimensions",

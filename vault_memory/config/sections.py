@@ -270,6 +270,9 @@ class Retention(NamedTuple):
 
     transcript_days: int = 0
     """Transcripts older than this go to the trash after a night has learned from them; 0: never"""
+    audit_days: int = 0
+    """Audit records of this device that are older than this are folded at night: they keep who
+    wrote what, what was deleted, repeated and proposed, and can no longer be undone; 0: never"""
 
 
 class StabilitySettings(NamedTuple):

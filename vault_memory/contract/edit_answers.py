@@ -114,6 +114,7 @@ class AuditRecordJson(TypedDict):
     undoes: NotRequired[str]
     redacted: NotRequired[bool]
     device: NotRequired[str]
+    folded: NotRequired[list[str]]
 
 
 class LogJson(TypedDict):

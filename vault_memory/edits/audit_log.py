@@ -109,6 +109,17 @@ class AuditLog(Devices):
             newest = list(islice(filter(None, records), limit))
         return tuple(_placed(record, note) for record in reversed(newest))
 
+    def notes(self) -> list[str]:
+        """Returns the notes that have an audit file."""
+        return sorted({_note_of(path) for path in self._paths()})
+
+    def files(
+        self,
+        note: str,
+    ) -> list[str]:
+        """Returns the audit files of a note."""
+        return self._beside(note)
+
     def _paths(self) -> list[str]:
         return [
             path
@@ -117,8 +128,12 @@ class AuditLog(Devices):
         ]
 
     def find(self, prefix: str) -> Record:
-        """Returns the only record whose id begins so. Raises UnclearId."""
-        records = {record.id: record for record in self.all()}
+        """Returns the only record whose id begins so, or into which it was folded. Raises UnclearId."""
+        records = {
+            record_id: record
+            for record in self.all()
+            for record_id in (*record.folded, record.id)
+        }
         match = resolve(prefix, records)
         if not match.id:
             raise UnclearId("record", prefix, match.candidates, LOG)
@@ -191,10 +206,14 @@ class AuditLog(Devices):
         record_id: str,
         note: str,
     ) -> Record | None:
-        """Returns a record that the files of the note already have, or None."""
+        """Returns a record that the files of the note already have, or None.
+
+        For a record of which nothing is left, that is the one into which it was folded.
+        """
         if note in self._loaded:
             loaded = self._loaded[note]
-            return next((record for record in loaded if record.id == record_id), None)
+            matches = (record for record in loaded if _has_id(record, record_id))
+            return next(matches, None)
         for path in self._beside(note):
             with self._stream(path) as stream:
                 record = _find_record(stream, record_id)
@@ -265,12 +284,19 @@ def _find_record(
     record_id: str,
 ) -> Record | None:
     # Most lines have another id, and need not be parsed.
-    marker = f'"id":"{record_id}"'.encode()
+    marker = f'"{record_id}"'.encode()
     for line in lines_from_end(stream):
         record = read_line(line) if marker in line else None
-        if record is not None and record.id == record_id:
+        if record is not None and _has_id(record, record_id):
             return record
     return None
+
+
+def _has_id(
+    record: Record,
+    record_id: str,
+) -> bool:
+    return record_id == record.id or record_id in record.folded
 
 
 def _begins_with(

@@ -27,6 +27,7 @@ if TYPE_CHECKING:
     from vault_memory.edits.notifier import Announcer
     from vault_memory.edits.versions import NoteVersion, Waiting
     from vault_memory.markdown import document
+    from vault_memory.rules.edits import undo as undo_rules
     from vault_memory.rules.edits.audit_record import Proposal, Record
     from vault_memory.rules.edits.ops import Op
     from vault_memory.rules.edits.skipped_duplicates import SkippedDuplicate
@@ -37,6 +38,7 @@ else:
     edits_editor = lazy_module("vault_memory.edits.editor")
     notifier = lazy_module("vault_memory.edits.notifier")
     people = lazy_module("vault_memory.edits.people")
+    undo_rules = lazy_module("vault_memory.rules.edits.undo")
     document = lazy_module("vault_memory.markdown.document")
     note_reports = lazy_module("vault_memory.search.note_reports")
 
@@ -203,11 +205,12 @@ class EditCalls:
     ) -> "Edit":
         """Take back what one audit record did, as a new record, which can be taken back too.
 
-        `record_id` may be the beginning of an id. Raises UnclearId, NotUndoable.
+        `record_id` may be the beginning of an id. Raises UnclearId, NotUndoable, Folded.
         """
         moment = aware(now)
         with self.transaction():
             record = self.editor.trail.find(record_id)
+            undo_rules.refuse_folded(record, record_id)
             action = commands.UndoRecord(record.id)
             command = self.editor.new_command(record.note, "undo", moment, action)
             return self.execute(command, moment, dry_run=dry_run)

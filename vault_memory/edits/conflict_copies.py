@@ -20,7 +20,7 @@ from vault_memory.edits.conflict_copy import ConflictCopy, Outcome, ResolvedConf
 from vault_memory.edits.copy_verdicts import Verdicts
 from vault_memory.edits.edit_errors import UnclearId
 from vault_memory.edits.plans.copy_ancestors import lines_of
-from vault_memory.edits.plans.merge_copy import Folded, fold, fold_log, merged_text
+from vault_memory.edits.plans.merge_copy import MergedCopy, fold, fold_log, merged_text
 from vault_memory.errors import (
     NoteNotFound,
     NoteUnreadable,
@@ -377,19 +377,19 @@ class Conflicts:
             return replace(copy, state="orphan", why="the note is not there")
         folded = self._fold(note, file, name, copy.date)
         if folded.result is not None and self._was_merged(note_path, file.revision):
-            folded = Folded("contained", why="it was merged before")
+            folded = MergedCopy("contained", why="it was merged before")
         if name.kind == "guess" and not _are_alike(folded, note.raw, file.raw):
             return None
         return replace(copy, folded=folded, state=folded.state, why=folded.why)
 
-    def _fold(self, note: Note, copy: Note, name: CopyName, date: str) -> Folded:
+    def _fold(self, note: Note, copy: Note, name: CopyName, date: str) -> MergedCopy:
         """Returns the merge of a copy with its note."""
         if note.path.endswith(".jsonl"):
             return fold_log(note.raw, copy.raw)
         size = max(len(note.raw), len(copy.raw))
         if size > LARGEST_PARSED and note.raw != copy.raw:
             why = f"it is larger than the {LARGEST_PARSED:,} bytes that are merged"
-            return Folded("conflict", why=why)
+            return MergedCopy("conflict", why=why)
         place = self._layout.place(note.path)
         folded = fold(
             note.raw,
@@ -419,7 +419,9 @@ class Conflicts:
             if raw is not None:
                 yield version.revision, raw
 
-    def _with_earlier_verdict(self, note: Note, copy: Note, folded: Folded) -> Folded:
+    def _with_earlier_verdict(
+        self, note: Note, copy: Note, folded: MergedCopy
+    ) -> MergedCopy:
         """Returns the merge of a copy; once it was a conflict, it stays one until a person acts."""
         verdicts = Verdicts(self._editor.writer)
         if folded.state == "conflict":
@@ -483,7 +485,7 @@ def _copy_id(path: str, revision: str) -> str:
     return revision_of(f"{path}\0{revision}".encode())[:10]
 
 
-def _are_alike(folded: Folded, note: bytes, copy: bytes) -> bool:
+def _are_alike(folded: MergedCopy, note: bytes, copy: bytes) -> bool:
     """Whether two texts are so much alike that one must have been made from the other."""
     if folded.state in ("identical", "contained"):
         return True

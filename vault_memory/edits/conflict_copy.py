@@ -4,7 +4,7 @@ from dataclasses import dataclass, field
 from typing import Literal
 
 from vault_memory.edits.edit_result import Edit
-from vault_memory.edits.plans.merge_copy import Folded, State
+from vault_memory.edits.plans.merge_copy import MergedCopy, State
 from vault_memory.markdown.merging.three_way import Conflict
 from vault_memory.rules.edits.unified_diff import unified
 from vault_memory.vault.reader import Note
@@ -35,7 +35,7 @@ class ConflictCopy:
     why: str
     sure: bool = True
     """whether the name can only be that of a copy"""
-    folded: Folded = field(default=Folded("conflict"), repr=False)
+    folded: MergedCopy = field(default=MergedCopy("conflict"), repr=False)
     current: Note | None = field(default=None, repr=False)
     """the note; None when it is not there"""
     raw: bytes = field(default=b"", repr=False)

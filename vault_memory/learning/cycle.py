@@ -112,6 +112,7 @@ class CycleRequest:
     lookback: timedelta = timedelta(hours=24)
     retention_days: int = 0
     transcript_days: int = 0
+    audit_days: int = 0
     curate: bool = False
     dry_run: bool = False
     session: str = ""

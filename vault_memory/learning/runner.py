@@ -366,6 +366,7 @@ class LearningRunner:
             lookback=timedelta(hours=cycle.lookback_hours),
             retention_days=cycle.memory_retention_days,
             transcript_days=self.config.retention.transcript_days,
+            audit_days=self.config.retention.audit_days,
             curate=is_curated and scope.startswith("user:"),
             dry_run=self.dry_run,
             room=self.config.brain.room,
@@ -493,8 +494,6 @@ def zone_of(config: configuration.Config, scope: str) -> tzinfo:
 def _cycle_of(
     config: configuration.Config, scope: str
 ) -> configuration.SleepCycle | configuration.ChannelSleepCycle:
-    return (
-        config.channel_sleep_cycle
-        if scope.startswith("channel:")
-        else config.sleep_cycle
-    )
+    if scope.startswith("channel:"):
+        return config.channel_sleep_cycle
+    return config.sleep_cycle

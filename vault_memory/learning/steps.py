@@ -23,6 +23,7 @@ from vault_memory.learning.duplicates import (
 )
 from vault_memory.learning.enrichment.name_entities import entities
 from vault_memory.learning.fading.fading_steps import fold_counts, purge
+from vault_memory.learning.fading.fold_audits import fold_audits
 from vault_memory.learning.fading.prune import prune
 from vault_memory.learning.learned_rules import (
     ARCHIVED,
@@ -421,6 +422,7 @@ STEPS: tuple[Callable[["LearningCycle"], None], ...] = (
     reflect,
     fold_counts,
     purge,
+    fold_audits,
     end_logs,
     count_idle,
     save_checkpoint,
@@ -435,6 +437,7 @@ OF_THE_NIGHT = frozenset(
         reflect,
         fold_counts,
         purge,
+        fold_audits,
         end_logs,
     }
 )
@@ -457,7 +460,16 @@ AT_ONCE = frozenset(
 
 
 ALONE = frozenset(
-    {propose_doubts, episodes, conflicts, duplicates, prune, curate, reflect}
+    {
+        propose_doubts,
+        episodes,
+        conflicts,
+        duplicates,
+        prune,
+        curate,
+        reflect,
+        fold_audits,
+    }
 )
 """Steps after the notes; where one fails, the others run"""
 

@@ -196,18 +196,46 @@ def lines_from_end(stream: BinaryIO) -> Iterator[bytes]:
 
 
 def merge_records(logs: Iterable[bytes]) -> bytes:
-    """Merges copies of a log: each record once by its id, in the order of time, bytes unchanged."""
-    lines: dict[object, tuple[str, int, bytes]] = {}
-    for raw in logs:
-        for line in raw.split(b"\n"):
-            record = _record(line)
-            # Fault (B42): a power loss leaves zeros where a line should be.
-            if record is None and not line.strip(b"\0 \t\r"):
-                continue
-            key, moment = _key_and_moment(record or {}, line)
-            lines.setdefault(key, (moment, len(lines), line))
-    ordered = sorted(lines.values(), key=lambda entry: entry[:2])
-    return b"".join(line + b"\n" for _, _, line in ordered)
+    """Merges copies of a log: each record once by its id, in the order of time, bytes unchanged.
+
+    Of two forms of a record a redacted one wins, then a folded one.
+    """
+    lines: dict[object, _MergedLine] = {}
+    absorbed: set[object] = set()
+    for line in b"\n".join(logs).split(b"\n"):
+        record = _record(line)
+        # Fault (B42): a power loss leaves zeros where a line should be.
+        if record is None and not line.strip(b"\0 \t\r"):
+            continue
+        fields = record or {}
+        key, moment = _key_and_moment(fields, line)
+        entry = _MergedLine(moment, len(lines), line, _weight(fields))
+        previous = lines.setdefault(key, entry)
+        if entry.weight > previous.weight:
+            lines[key] = entry._replace(position=previous.position)
+        absorbed |= absorbed_ids(fields)
+    # Fault: an older copy has records in full that were folded into others since.
+    ordered = sorted(entry for key, entry in lines.items() if key not in absorbed)
+    return b"".join(entry.line + b"\n" for entry in ordered)
+
+
+class _MergedLine(NamedTuple):
+    """A line of merged logs."""
+
+    moment: str
+    position: int
+    line: bytes
+    weight: tuple[bool, bool]
+
+
+def _weight(record: Record) -> tuple[bool, bool]:
+    return record.get("redacted") is True, bool(record.get("folded"))
+
+
+def absorbed_ids(record: Record) -> set[str]:
+    """Returns the ids of the records that were folded into this one."""
+    ids = record.get("folded")
+    return set(map(str, ids[:-1])) if isinstance(ids, list) else set()
 
 
 def _key_and_moment(

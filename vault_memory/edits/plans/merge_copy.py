@@ -25,7 +25,7 @@ from vault_memory.markdown.document import parse
 from vault_memory.markdown.merging.similarity import alike
 from vault_memory.markdown.merging.three_way import Conflict, merge
 from vault_memory.rules.edits.audit_record import RecordedOp
-from vault_memory.vault.jsonl_log import id_of_record, read_records
+from vault_memory.vault.jsonl_log import absorbed_ids, id_of_record, read_records
 
 MOST_GONE = 5
 """Lines that a merge may take out of a note without asking"""
@@ -47,7 +47,7 @@ State = Literal["identical", "contained", "mergeable", "conflict"]
 
 
 @dataclass(frozen=True, slots=True)
-class Folded:
+class MergedCopy:
     """Result of merging a copy into its note."""
 
     state: State
@@ -70,13 +70,13 @@ def fold(
     *,
     day: str,
     is_page_of_ours: bool = False,
-) -> Folded:
+) -> MergedCopy:
     """Merges a copy into its note; `versions` are the note's from before the copy came, the newest first.
 
     A page of the program, such as INBOX, has no text of a person but ticks: there the last possible version is enough.
     """
     if note == copy:
-        return Folded("identical", why="it says the same as the note")
+        return MergedCopy("identical", why="it says the same as the note")
     history = list(versions)
     bases = possible_bases(note, copy, history)
     if is_page_of_ours:
@@ -112,18 +112,22 @@ def _attempt(
     base: Version | None,
     day: str,
     is_rival: IsRival | None,
-) -> Folded:
+) -> MergedCopy:
     """Merges a note and a copy as if `base` were their common ancestor."""
     revision, base_text = base or ("", None)
     merged = merge(base_text, copy, note, between_people=True, date=day)
     if merged.result is None:
-        return Folded("conflict", None, revision, why="the two texts cannot be merged")
+        return MergedCopy(
+            "conflict", None, revision, why="the two texts cannot be merged"
+        )
     if merged.result == note and not merged.conflicts:
-        return Folded("contained", None, revision, why="the note has all that it says")
+        return MergedCopy(
+            "contained", None, revision, why="the note has all that it says"
+        )
     doubt = _find_doubt(note, copy, merged.result, merged.conflicts, is_rival)
     state: State = "conflict" if doubt else "mergeable"
     why = doubt or "both changed other lines"
-    return Folded(state, merged.result, revision, merged.conflicts, why)
+    return MergedCopy(state, merged.result, revision, merged.conflicts, why)
 
 
 def _union(
@@ -131,14 +135,14 @@ def _union(
     copy: bytes,
     day: str,
     why: str,
-) -> Folded:
+) -> MergedCopy:
     """Returns a conflict whose result keeps all lines of both texts."""
     merged = merge(None, copy, note, between_people=True, date=day)
-    return Folded("conflict", merged.result, "", merged.conflicts, why)
+    return MergedCopy("conflict", merged.result, "", merged.conflicts, why)
 
 
 def _all_agree(
-    attempts: Sequence[Folded],
+    attempts: Sequence[MergedCopy],
     note: bytes,
 ) -> bool:
     """Whether all bases lead to one text, apart from the order of lines within a section."""
@@ -260,14 +264,17 @@ def merged_text(
 def fold_log(
     log: bytes,
     copy: bytes,
-) -> Folded:
+) -> MergedCopy:
     """Merges a copy of an audit log by the ids of its records; the result has only the missing lines.
 
-    A redacted record stays redacted. A record that differs between log and copy is a conflict.
+    A redacted record stays redacted, and a folded one folded. Any other record that differs between
+    log and copy is a conflict.
     """
     if log == copy:
-        return Folded("identical", why="it says the same as the log")
-    records = {_record_id(record): record for record in read_records(log).records}
+        return MergedCopy("identical", why="it says the same as the log")
+    log_records = read_records(log).records
+    records = {_record_id(record): record for record in log_records}
+    absorbed = set[object]().union(*map(absorbed_ids, log_records))
     log_lines = log.split(b"\n")
     missing: list[bytes] = []
     for line in copy.split(b"\n"):
@@ -277,23 +284,37 @@ def fold_log(
             # which is no text of a person.
             if not _is_fragment(line, log_lines):
                 why = "it has a line that is no record, and that is not in the log"
-                return Folded("conflict", why=why)
+                return MergedCopy("conflict", why=why)
             continue
         record = line_records[0]
         ours = records.get(_record_id(record))
+        # Fault: the copy is older than the fold of the log, or newer. Both forms of a
+        # record say the same of what matters.
+        if _record_id(record) in absorbed or _is_other_form(record, ours):
+            continue
         if ours is None or (record.get("redacted") and not ours.get("redacted")):
             missing.append(line)
         # Fault: a copy has the record as it was before the user forgot its text. That
         # text must not come back.
         elif ours != record and not ours.get("redacted"):
-            return Folded(
+            return MergedCopy(
                 "conflict",
                 why=f"the record {record.get('id')} differs between the log and the copy",
             )
     if not missing:
-        return Folded("contained", why="the log has all its records")
+        return MergedCopy("contained", why="the log has all its records")
     why = f"{len(missing)} of its records are not in the log"
-    return Folded("mergeable", b"\n".join(missing), why=why, certain=True)
+    return MergedCopy("mergeable", b"\n".join(missing), why=why, certain=True)
+
+
+def _is_other_form(
+    record: dict[str, object],
+    ours: dict[str, object] | None,
+) -> bool:
+    """Whether one of two forms of a record is folded, and neither is redacted."""
+    if ours is None or record.get("redacted") or ours.get("redacted"):
+        return False
+    return bool(record.get("folded") or ours.get("folded"))
 
 
 def _is_fragment(

@@ -8,7 +8,7 @@ from vault_memory.edits.plans.plan import EditPlan, PlanInputs
 from vault_memory.lazy import lazy_module
 from vault_memory.rules.edits.audit_record import Record, RecordedOp
 from vault_memory.rules.edits.skipped_duplicates import undone_skips
-from vault_memory.rules.edits.undo import NotUndoable, Undone, undo
+from vault_memory.rules.edits.undo import NotUndoable, Undone, refuse_folded, undo
 from vault_memory.vault.snapshots import revision_of
 
 if TYPE_CHECKING:
@@ -29,6 +29,7 @@ def plan_undo(
 ) -> EditPlan:
     """Returns the plan. Raises NotUndoable."""
     record = _find_record(command.note, record_id, inputs)
+    refuse_folded(record, record_id)
     skips = undone_skips(record)
     if skips and not record.diff:
         return EditPlan(before, before, skips)
@@ -93,7 +94,7 @@ def _find_record(
     inputs: PlanInputs,
 ) -> Record:
     for record in inputs.records(note):
-        if record.id == record_id:
+        if record.id == record_id or record_id in record.folded:
             return record
     raise NotUndoable(
         f"there is no record {record_id} any more",

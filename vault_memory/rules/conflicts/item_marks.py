@@ -4,7 +4,8 @@ import re
 
 from vault_memory.markdown.items import read_metadata
 
-_BLOCK_ID = re.compile(r"\s+\^[A-Za-z0-9-]+$")
+_WORDS = re.compile(r"(?s)(.*?)((?:\s+\^[A-Za-z0-9-]+)?)")
+"""The words of an item, and its block id"""
 _TRAILING = re.compile(r"(?:^|[ \t])\(([^()]*)\)$")
 
 
@@ -13,13 +14,13 @@ def with_marks(text: str, **marks: str | None) -> str:
 
     The other marks keep their order. Brackets that are a person's words stay words.
     """
-    block_id = _BLOCK_ID.search(text)
-    suffix = block_id[0] if block_id else ""
-    words = text.removesuffix(suffix)
+    match = _WORDS.fullmatch(text)
+    assert match is not None, "a block id may be absent"
+    words, suffix = match.groups()
     trailing = _TRAILING.search(words)
     parts: list[str] = []
     if trailing and read_metadata(trailing[1])[0]:
-        parts = [part.strip() for part in trailing[1].split(",")]
+        parts = list(map(str.strip, trailing[1].split(",")))
         words = words[: trailing.start()].rstrip()
     kept = [part for part in parts if part.partition(":")[0] not in marks]
     new = [f"{key}:{value}" for key, value in marks.items() if value is not None]

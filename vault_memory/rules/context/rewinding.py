@@ -2,9 +2,10 @@
 
 from collections.abc import Sequence
 from datetime import UTC, datetime
+from operator import attrgetter
 from typing import NamedTuple
 
-from vault_memory.rules.edits.audit_record import Record, revision
+from vault_memory.rules.edits.audit_record import Record, moment_of, revision
 from vault_memory.rules.edits.unified_diff import taken_back
 
 
@@ -40,6 +41,10 @@ def rewound(
     `records` are those of the note, oldest first. Between two records a person may have written,
     too: then the text of that time is unknown.
     """
+    # Fault: a folded record stands for others, and no longer says what they changed.
+    folded = filter(attrgetter("folded"), records)
+    if any(moment_of(record.ts) > moment for record in folded):
+        return UNKNOWN
     current = revision(raw)
     later = False
     for record in reversed(records):

@@ -49,6 +49,7 @@ def read_record(value: object) -> Record | None:
         undoes=_text(value, "undoes"),
         redacted=value.get("redacted") is True,
         device=_shared_text(value, "device"),
+        folded=_texts(value, "folded"),
     )
 
 
@@ -58,6 +59,16 @@ def _text(
 ) -> str:
     text = value.get(name)
     return text if isinstance(text, str) else ""
+
+
+def _texts(
+    value: JsonObject,
+    name: str,
+) -> tuple[str, ...]:
+    texts = value.get(name)
+    if not isinstance(texts, list):
+        return ()
+    return tuple(text for text in texts if isinstance(text, str))
 
 
 def _shared_text(

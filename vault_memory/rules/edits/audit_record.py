@@ -127,6 +127,9 @@ class Record:
     """texts were removed from it by `forget`"""
     device: str = ""
     """the device that wrote it"""
+    folded: tuple[str, ...] = ()
+    """of a record that was shortened because it is old: its id, after those of older records of
+    which nothing is left"""
 
     @property
     def by_bot(self) -> bool:
@@ -156,6 +159,8 @@ class Record:
             entry["redacted"] = True
         if self.device:
             entry["device"] = self.device
+        if self.folded:
+            entry["folded"] = list(self.folded)
         plain_entry = {key: plain(value, longest=0) for key, value in entry.items()}
         # The conversion keeps the keys, and changes only what JSON cannot hold.
         return cast("AuditRecordJson", plain_entry)
@@ -230,16 +235,27 @@ def _op_name(applied: Applied | RecordedOp) -> str:
 
 
 def union(*files: Iterable[Record]) -> tuple[Record, ...]:
-    """Merges the records of several devices' files by time, each once; redactions win.
+    """Merges the records of several devices' files by time, each once.
 
-    Records of a device keep their order in a file, even when the clock of the device jumped.
+    Of two forms of a record a redacted one wins, then a folded one. Records of a device keep their
+    order in a file, even when the clock of the device jumped.
     """
     by_id: dict[str, Record] = {}
+    absorbed: set[str] = set()
     for record in _merge_by_time(files):
         previous = by_id.get(record.id)
-        if previous is None or (record.redacted and not previous.redacted):
+        if previous is None or _weight(record) > _weight(previous):
             by_id[record.id] = record
+        absorbed.update(record.folded[:-1])
+    # Fault: a sync program merged a file with an older copy of it. What was folded into
+    # another record is there in full again.
+    for record_id in absorbed:
+        by_id.pop(record_id, None)
     return tuple(by_id.values())
+
+
+def _weight(record: Record) -> tuple[bool, bool]:
+    return record.redacted, bool(record.folded)
 
 
 _Timed = tuple[datetime, str, Record]
@@ -260,7 +276,7 @@ def _split_by_device(records: Iterable[Record]) -> Iterable[list[_Timed]]:
     runs: dict[str, list[_Timed]] = {}
     for record in records:
         run = runs.setdefault(record.device, [])
-        moment = _moment(record.ts)
+        moment = moment_of(record.ts)
         # A clock that was set back must not move a record before an older one.
         if run:
             moment = max(moment, run[-1][0])
@@ -318,7 +334,7 @@ def _rejected_json(rejected: Rejected) -> "RejectedJson":
     return entry
 
 
-def _moment(ts: str) -> datetime:
+def moment_of(ts: str) -> datetime:
     """Returns a time in UTC; an unreadable time sorts first."""
     try:
         moment = datetime.fromisoformat(ts)

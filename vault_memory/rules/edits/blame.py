@@ -24,7 +24,7 @@ def bots_lines(records: Iterable[Record]) -> Counter[bytes]:
     """
     written: Counter[bytes] = Counter()
     for record in records:
-        added_lines, removed_lines = _changed_lines(record.diff)
+        added_lines, removed_lines = changed_lines(record.diff)
         if record.by_bot:
             written += added_lines
             written -= removed_lines
@@ -86,7 +86,7 @@ def _count_lines(raw: bytes) -> Counter[bytes]:
     return counts
 
 
-def _changed_lines(diff: bytes) -> tuple[Counter[bytes], Counter[bytes]]:
+def changed_lines(diff: bytes) -> tuple[Counter[bytes], Counter[bytes]]:
     """Returns the added and the removed lines of a diff, without lines that only moved."""
     added_lines: Counter[bytes] = Counter()
     removed_lines: Counter[bytes] = Counter()

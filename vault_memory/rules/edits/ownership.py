@@ -82,8 +82,12 @@ class Ownership:
     def tombstones(self, doc: SectionedDoc) -> frozenset[str]:
         """Returns the normalised texts that a person deleted."""
         texts = {item.key[1] for item in items_of(doc)}
-        former_texts = frozenset(text for _, text in self.written | self.buried)
-        return former_texts - texts
+        return self.texts - texts
+
+    @property
+    def texts(self) -> frozenset[str]:
+        """Normalised texts that the bot wrote and did not remove."""
+        return frozenset(text for _, text in self.written | self.buried)
 
     def after(
         self,
@@ -218,6 +222,13 @@ def texts_of(value: object) -> frozenset[str]:
     return frozenset(text for _, text in _written_keys(value))
 
 
+def mentioned_texts(applied: RecordedOp) -> frozenset[str]:
+    """Returns the normalised texts of all items that an op in the audit names."""
+    removed, added = _keys_of_change(applied)
+    texts = {text for _, text in removed | added}
+    return texts_of(applied.op) | texts | _allowed_texts(applied)
+
+
 @lru_cache(maxsize=LINES)
 def text_of_line(line: str) -> str:
     """Returns the normalised text of an item that is written with this line."""
@@ -246,7 +257,7 @@ def _keys_of_change(applied: RecordedOp) -> tuple[set[Key], set[Key]]:
     """Returns the items that an op removed, and those that it wrote."""
     # An edit of a text lists its items itself.
     if "wrote" in applied.op and applied.outcome == "applied":
-        return _listed_keys(applied.op.get("took")), _listed_keys(applied.op["wrote"])
+        return listed_keys(applied.op.get("took")), listed_keys(applied.op["wrote"])
     removed: set[Key] = set()
     added: set[Key] = set()
     for effect in effects_of(applied):
@@ -271,7 +282,7 @@ def _keys_in(
     return {(heading, normalised(text)) for text in texts_in(raw)}
 
 
-def _listed_keys(value: object) -> set[Key]:
+def listed_keys(value: object) -> set[Key]:
     """Returns the items in a JSON list of pairs; other values in it are ignored."""
     if not isinstance(value, list | tuple):
         return set()

@@ -44,7 +44,12 @@ def skipped_op(op: Mapping[str, object]) -> RecordedOp:
 
 def skips_of(record: Record) -> tuple[RecordedOp, ...]:
     """Returns the skipped duplicates of a record, or what an undo took back of them."""
-    return tuple(op for op in record.applied if _twin_and_turn(op) is not None)
+    return tuple(op for op in record.applied if is_skip(op))
+
+
+def is_skip(op: RecordedOp) -> bool:
+    """Whether an op is a skipped duplicate, or what an undo took back of one."""
+    return _twin_and_turn(op) is not None
 
 
 def undone_skips(record: Record) -> tuple[RecordedOp, ...]:
@@ -74,7 +79,7 @@ def last_supported(records: Iterable[Record]) -> dict[str, str]:
 def _valid_skips(records: Iterable[Record]) -> Iterator[tuple[str, str, str]]:
     """Yields twin, turn and moment of each skipped duplicate that was not undone."""
     records = tuple(records)
-    undone = _undone_ids(records)
+    undone = undone_ids(records)
     for record in records:
         if record.id in undone or record.undoes:
             continue
@@ -94,7 +99,7 @@ def turns_of(
     return by_key.get(key, frozenset()) | ({ref} if ref else set())
 
 
-def _undone_ids(records: Iterable[Record]) -> frozenset[str]:
+def undone_ids(records: Iterable[Record]) -> frozenset[str]:
     """Returns the ids of records that were undone; an undo that was undone does not count."""
     undone: set[str] = set()
     for record in reversed(tuple(records)):

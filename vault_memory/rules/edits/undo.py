@@ -52,6 +52,23 @@ class NotUndoable(VaultMemoryError):
     http_status = 409
 
 
+class Folded(NotUndoable):
+    """The record is older than `audit_days`, and no longer says what it changed."""
+
+    exit_code = 2
+
+    def __init__(
+        self,
+        record_id: str,
+        note: str,
+    ) -> None:
+        super().__init__(
+            f"record {record_id} is folded: it is older than `audit_days`,"
+            f" and no longer says what it changed in `{note}`",
+            hint="`vault-memory history NOTE` lists the versions that are kept",
+        )
+
+
 @dataclass(frozen=True, slots=True)
 class Undone:
     """A note after the undo of a record."""
@@ -77,6 +94,7 @@ def undo(
     now: bytes,
 ) -> Undone:
     """Returns the note without the record's changes. Raises NotUndoable when it says too little."""
+    refuse_folded(record, record.id)
     # Fault: the undo would bring back what the user forgot.
     if record.redacted:
         raise NotUndoable(
@@ -102,6 +120,16 @@ def undo(
             hint="`vault-memory history` has its versions",
         )
     return by_item
+
+
+def refuse_folded(
+    record: Record,
+    record_id: str,
+) -> None:
+    """Raises Folded for a record that is folded; `record_id` is the id that the user named."""
+    # Fault: the undo of the half that is left would not give back what was there.
+    if record.folded:
+        raise Folded(record_id, record.note)
 
 
 def _undoable_ops(record: Record) -> list[_UndoableOp]:

@@ -15,6 +15,7 @@ from vault_memory.markdown.note_items import NoteItem, section_items
 from vault_memory.rules.edits.audit_record import Record
 from vault_memory.rules.edits.ownership import replay, text_of_line, texts_of
 from vault_memory.rules.edits.skipped_duplicates import (
+    is_skip,
     last_supported,
     supports,
     turns_of,
@@ -155,5 +156,7 @@ def _written_texts(records: Iterable[Record]) -> Iterator[tuple[str, str]]:
         day = record.ts[:_DAY]
         if record.by_bot and day_of(day) is not None:
             for op in record.applied:
-                for text in texts_of(op.op):
+                # A skipped duplicate counts as support, until it is undone.
+                texts = () if is_skip(op) else texts_of(op.op)
+                for text in texts:
                     yield text, day
