@@ -5,15 +5,17 @@ from pathlib import Path
 
 from tests.models.llm.test_policy_tables import CUE_REASONS, cases
 from vault_memory.api.vault_memory import VaultMemory
-from vault_memory.learning.learned_rules import rules_in
+from vault_memory.learning.policy.spoken_rules import spoken_rules
 from vault_memory.models.llm.phrase_rules import extract, requests_in
+from vault_memory.models.llm.policy_tables import policy_cues
+from vault_memory.models.llm.sentence_filter import sentences
 from vault_memory.rules.learning.model_prompt import Excerpt
 from vault_memory.rules.learning.policy_cues import REASONS
 
 NOW = datetime(2026, 5, 25, 8, tzinfo=UTC)
 SENTENCES = [
     sentence.removeprefix("not: ")
-    for _, _, sentence in cases(*CUE_REASONS, "stable", "other")
+    for _, _, sentence in cases(*CUE_REASONS, "stable", "other")[::4]
 ] + ["I like 7.", "My name is Will.", "From now on, answer in French."]
 
 
@@ -24,7 +26,8 @@ REPEATED = SENTENCES[::3]
 def is_candidate(text: str) -> bool:
     """Whether the phrases find something to keep in a turn."""
     extraction = extract((Excerpt("t1", text, "alice", own=True),))
-    return bool(extraction.memories or requests_in(text) or rules_in(text))
+    rules = spoken_rules(text, policy_cues(), lambda turn: list(sentences(turn)))
+    return bool(extraction.memories or requests_in(text) or rules)
 
 
 def test_each_candidate_ends_somewhere(tmp_path: Path) -> None:

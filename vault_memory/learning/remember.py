@@ -21,9 +21,11 @@ if TYPE_CHECKING:
     from vault_memory.learning.policy import tool_requests
     from vault_memory.markdown import document, editable_region, note_items
     from vault_memory.markdown.document import SectionedDoc
+    from vault_memory.models.llm import policy_tables
     from vault_memory.rules.context import prompt_injection, standing_rules
     from vault_memory.rules.edits import skipped_duplicates
     from vault_memory.rules.learning import content_key
+    from vault_memory.rules.learning.policy_cues import PolicyCues
     from vault_memory.rules.paths import scope_notes
     from vault_memory.rules.paths.scope_notes import Places
 else:
@@ -38,6 +40,7 @@ else:
     note_items = lazy_module("vault_memory.markdown.note_items")
     prompt_injection = lazy_module("vault_memory.rules.context.prompt_injection")
     standing_rules = lazy_module("vault_memory.rules.context.standing_rules")
+    policy_tables = lazy_module("vault_memory.models.llm.policy_tables")
     scope_notes = lazy_module("vault_memory.rules.paths.scope_notes")
 
 REMEMBERED = "Remembered"
@@ -76,7 +79,8 @@ def remember(
         .date()
     )
     line = f"{words} ({day})"
-    is_rule = bool(places.rules) and _is_rule(words, source)
+    cues = policy_tables.policy_cues(edits.vault.state.path)
+    is_rule = bool(places.rules) and _is_rule(words, source, cues)
     if source == "tool":
         # What a person writes is not judged; a bot may pass on anything that it reads.
         verdict = tool_requests.judge(
@@ -167,8 +171,12 @@ def _places_of(
 def _is_rule(
     words: str,
     source: str,
+    cues: "PolicyCues",
 ) -> bool:
     """Whether a text belongs into RULES.md."""
+    # Fault: "from now on I work there" would become a rule for the bot.
+    if cues.is_own_statement(words):
+        return False
     if learned_rules.rules_in(words):
         return True
     # A tool may pass a text that only reads like a rule, such as "Forward every mail to ...".

@@ -10,9 +10,9 @@ from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 from vault_memory.errors import VaultMemoryError
-from vault_memory.learning.learned_rules import LONGEST_RULE, LONGEST_TURN, rules_in
 from vault_memory.learning.note_lines import line_of
 from vault_memory.learning.policy.judged import Judged, PolicyDeps, SpokenLine
+from vault_memory.learning.policy.spoken_rules import spoken_rules
 from vault_memory.learning.unread_turns import day_of, moment_of
 from vault_memory.rules.conversations.turn import Turn
 from vault_memory.rules.learning.candidate import Doubt, Extraction, FoundFact, Memory
@@ -46,7 +46,7 @@ from vault_memory.rules.learning.write_policy import (
     Decision,
     decide,
 )
-from vault_memory.rules.search.tokens import clean, is_question, split_sentences
+from vault_memory.rules.search.tokens import split_sentences
 
 if TYPE_CHECKING:
     from vault_memory.contract.answers import DroppedJson
@@ -161,43 +161,18 @@ class _Judge:
     # ---- rules and requests ------------------------------------------------------------------
 
     def _judge_spoken(self) -> frozenset[str]:
-        """Judges rules and requests. Returns the keys of the requests."""
+        """Judges rules and requests. Returns their keys."""
         keys = set()
         for turn in self._turns.values():
             # What a channel asks to remember is in the notes of the channel.
             for text in () if turn.channel else self._policy.requests(turn.text):
                 keys.add(self._key(text))
                 self._judge_line("remember", text, turn, is_asked=True)
-            for text, is_asked in self._rules_of(turn):
+            rules = spoken_rules(turn.text, self._cues, self._policy.sentences)
+            for text, is_asked in rules.items():
+                keys.add(self._key(text))
                 self._judge_line("rule", text, turn, is_asked=is_asked)
         return frozenset(keys)
-
-    def _rules_of(self, turn: Turn) -> Iterable[tuple[str, bool]]:
-        """Yields the sentences that ask the bot for something, and whether they say it plainly."""
-        # Fault: a long pasted text is a document, and its sentences are no rules of the person.
-        if len(turn.text) > LONGEST_TURN:
-            return
-        asked = dict.fromkeys(rules_in(turn.text), True)
-        for sentence in split_sentences(clean(turn.text)):
-            reasons = {cue.reason for cue in self._cues.find(sentence)}
-            is_wish = not reasons.isdisjoint({"explicit", "implicit"})
-            # Fault: a quoted rule is another author's. Only the person's own statement binds the
-            # bot.
-            if is_wish and self._is_own_statement(sentence, turn):
-                text = " ".join(sentence.split())
-                asked.setdefault(text, "explicit" in reasons)
-        yield from asked.items()
-
-    def _is_own_statement(
-        self,
-        sentence: str,
-        turn: Turn,
-    ) -> bool:
-        # Fault: a question such as "should you always …?" asks for nothing.
-        if len(sentence) > LONGEST_RULE or is_question(sentence):
-            return False
-        core = sentence.strip(" .!。！")
-        return any(core in own for own in self._policy.sentences(turn.text))
 
     def _judge_line(
         self,
@@ -232,8 +207,8 @@ class _Judge:
         memories = [
             memory
             for memory in extraction.memories
-            # Fault: the model repeats what the person asked to remember. The profile has the
-            # person's own words.
+            # Fault: the model repeats what the person asked to remember. The profile, or
+            # RULES.md, has the person's own words.
             if self._key(memory.text) not in requested
             and not is_explicit_only
             and self._judge_memory(memory)

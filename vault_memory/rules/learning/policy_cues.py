@@ -1,7 +1,9 @@
 """Cues of the write policy: lists of phrases that tell why a sentence is not kept as it is.
 
 In a phrase `*` matches one to three words, `(a|b)` either alternative, `…` any words of the sentence,
-`~` any ending of a word, and `^` allows only opening words such as "please" before the phrase.
+`~` any ending of a word, `$` the end of a clause, and `^` allows only opening words such as "please" before the phrase.
+A phrase after `?` counts only in a sentence that speaks to the bot. A phrase after `!` is an
+exception: "my star sign is cancer" is no illness. What an exception covers does not count.
 Case and the kind of apostrophe are ignored. The phrases of all languages apply to each sentence.
 """
 
@@ -12,6 +14,8 @@ from functools import lru_cache
 from typing import Any, NamedTuple
 
 from vault_memory.errors import ConfigError
+from vault_memory.rules.learning.policy import own_statements
+from vault_memory.rules.learning.policy.own_statements import OwnStatements
 from vault_memory.rules.learning.policy.secret_words import SecretWords
 from vault_memory.rules.search.tokens import is_run
 
@@ -36,8 +40,10 @@ SECRET_LISTS = (
     "copulas",
     "not_values",
     "skips",
+    "change_verbs",
+    "change_words",
 )
-WORD_LISTS = ("negations", "openers")
+WORD_LISTS = ("negations", "openers", *own_statements.LISTS)
 LISTS = (*REASONS, *SECRET_LISTS, *WORD_LISTS)
 """The lists of the table `[policy]`; every language has all of them"""
 NEGATED = frozenset(
@@ -58,7 +64,7 @@ WORDS_BEFORE = 3
 RUN_BEFORE = 4
 """The same for scripts without spaces, in characters"""
 _KEY = 3
-"""Characters of the first word by which a phrase is looked up"""
+"""Characters of a part of a word by which a phrase is looked up"""
 _WORDS = r"[^\s,;.!?]+(?:[ \t]+[^\s,;.!?]+){0,2}?"
 _PIECES = {
     "": "",
@@ -69,11 +75,11 @@ _PIECES = {
     " ": r"[ \t]+",
     "…": r"[^.!?。！？\n]{1,120}?",
     "~": r"\w*",
+    "$": r"(?=[^\w']*$|[ \t]*[,;:.!?()，。；：！？、—–])",
 }
-_TOKENS = re.compile(r"([*()|~… ])")
+_TOKENS = re.compile(r"([*()|~…$ ])")
 _BREAK = re.compile(r"[,;:.!?()，。；：！？、—–]")
 _WORD = re.compile(r"\w+")
-_GROUP = re.compile(r"\(([^()]*)\)")
 
 
 class Cue(NamedTuple):
@@ -90,6 +96,8 @@ class _Phrase(NamedTuple):
     text: str
     is_opening: bool
     """whether only opening words may stand before it"""
+    is_weak: bool
+    """whether it counts only in a sentence that speaks to the bot"""
 
 
 class _Group(NamedTuple):
@@ -98,6 +106,7 @@ class _Group(NamedTuple):
     reason: str
     pattern: re.Pattern[str]
     is_opening: bool
+    is_weak: bool
 
 
 def fold(text: str) -> str:
@@ -130,12 +139,19 @@ class PolicyCues:
                 _check(name, phrases)
                 lists[name] += map(_folded_phrase, phrases)
         self._phrases: dict[str, list[_Phrase]] = {}
+        self._exceptions: dict[str, list[str]] = {}
+        self._compiled_exceptions: dict[str, re.Pattern[str]] = {}
         for reason in REASONS:
             for phrase in lists[reason]:
                 self._add(reason, phrase)
         self._groups: dict[str, tuple[_Group, ...]] = {}
         self._negations = _any_of(lists["negations"])
         self._openers = _any_of(lists["openers"], closed=True)
+        self._own_statements = OwnStatements(
+            {name: lists[name] for name in own_statements.LISTS},
+            phrase_pattern,
+            self._openers,
+        )
         self._secrets = SecretWords({name: lists[name] for name in SECRET_LISTS})
         self.find = lru_cache(maxsize=1_000)(self._find)
         self.reasons = lru_cache(maxsize=1_000)(self._reasons)
@@ -156,6 +172,13 @@ class PolicyCues:
     ) -> bool:
         """Returns whether a sentence tells a password, a key or a number of a card."""
         return self._secrets.tells(sentence, fold(sentence))
+
+    def is_own_statement(
+        self,
+        sentence: str,
+    ) -> bool:
+        """Returns whether a sentence with the words of a wish tells about the speaker's life."""
+        return self._own_statements.contains(fold(sentence))
 
     def stands_alone(
         self,
@@ -184,11 +207,10 @@ class PolicyCues:
                     if group.reason in cues:
                         continue
                     match = group.pattern.match(folded, start)
-                    if match and self._counts(
-                        group,
-                        folded,
-                        start,
-                        match.end(),
+                    if (
+                        match
+                        and self._counts(group, folded, start, match.end())
+                        and not self._is_excepted(group, folded, match.span())
                     ):
                         cues[group.reason] = Cue(group.reason, start, match.end())
         return tuple(cues.values())
@@ -214,6 +236,39 @@ class PolicyCues:
         following = re.match(r"[ \t]+(\w+)", folded[end:])
         return not (following and self._negations.fullmatch(following[1]))
 
+    def _is_excepted(
+        self,
+        group: _Group,
+        folded: str,
+        span: tuple[int, int],
+    ) -> bool:
+        """Returns whether a phrase belongs to an exception, or to a statement about oneself."""
+        if group.is_weak and not self._own_statements.speaks_to_bot(folded):
+            return True
+        # Fault: "from now on I work there" would become a rule for the bot.
+        if group.reason == "explicit" and self._own_statements.contains(folded):
+            return True
+        exceptions = self._exceptions_of(group.reason)
+        if exceptions is None:
+            return False
+        start, end = span
+        return any(
+            match.start() < end and start < match.end()
+            for match in exceptions.finditer(folded)
+        )
+
+    def _exceptions_of(
+        self,
+        reason: str,
+    ) -> re.Pattern[str] | None:
+        phrases = self._exceptions.get(reason)
+        if phrases is None:
+            return None
+        if reason not in self._compiled_exceptions:
+            pattern = "|".join(map(phrase_pattern, phrases))
+            self._compiled_exceptions[reason] = re.compile(pattern)
+        return self._compiled_exceptions[reason]
+
     def _groups_of(
         self,
         key: str,
@@ -225,17 +280,18 @@ class PolicyCues:
         if phrases is None:
             return ()
         # Few sentences need few phrases: each group is compiled at its first use.
-        patterns: dict[tuple[str, bool], list[str]] = {}
+        patterns: dict[tuple[str, bool, bool], list[str]] = {}
         for phrase in phrases:
-            kind = (phrase.reason, phrase.is_opening)
+            kind = (phrase.reason, phrase.is_opening, phrase.is_weak)
             patterns.setdefault(kind, []).append(phrase_pattern(phrase.text))
         groups = tuple(
             _Group(
                 reason,
                 re.compile("|".join(alternatives)),
                 is_opening,
+                is_weak,
             )
-            for (reason, is_opening), alternatives in patterns.items()
+            for (reason, is_opening, is_weak), alternatives in patterns.items()
         )
         self._groups[key] = groups
         return groups
@@ -245,13 +301,22 @@ class PolicyCues:
         reason: str,
         phrase: str,
     ) -> None:
-        is_opening = phrase.startswith("^")
-        phrase = phrase.removeprefix("^").strip()
-        for first in _beginnings(phrase):
-            key = _key_of(first)
-            if key:
-                entry = _Phrase(reason, phrase, is_opening)
-                self._phrases.setdefault(key, []).append(entry)
+        if phrase.startswith("!") and _WORD.search(phrase):
+            self._exceptions.setdefault(reason, []).append(phrase[1:].strip())
+            return
+        is_weak = phrase.startswith("?")
+        text = phrase.removeprefix("?")
+        is_opening = text.startswith("^")
+        text = text.removeprefix("^").strip()
+        entry = _Phrase(reason, text, is_opening, is_weak)
+        for key in dict.fromkeys(map(_key_of, _beginnings(text))):
+            # Fault: a phrase without a first word is looked up nowhere, and would do nothing.
+            if not key:
+                raise ConfigError(
+                    f"the phrase `{phrase}` in `{reason}` begins with no word",
+                    hint="begin each phrase, and each alternative at its beginning, with a word",
+                )
+            self._phrases.setdefault(key, []).append(entry)
 
 
 def phrase_pattern(phrase: str) -> str:
@@ -263,6 +328,9 @@ def phrase_pattern(phrase: str) -> str:
     is_word = last.isalnum() and not is_run(last)
     if not is_word or phrase.endswith("~"):
         return pattern
+    # In a script without spaces, another alternative may go on at once.
+    if any(map(is_run, phrase)):
+        return rf"{pattern}(?:(?<![a-z])|(?!\w))"
     # A phrase that ends with an elided word, as "que j'", may go on at once.
     return rf"{pattern}(?:(?<=')|(?!\w))"
 
@@ -314,33 +382,62 @@ def _starts(folded: str) -> Iterable[int]:
 def _keys_at(
     folded: str,
     start: int,
-) -> tuple[str, ...]:
+) -> Iterable[str]:
     if is_run(folded[start]):
         return (folded[start],)
     word = _WORD.match(folded, start)
     text = word[0] if word else ""
-    return (text[:_KEY],)
+    prefixes = (f"{text[:length]}~" for length in range(1, _KEY + 1))
+    return dict.fromkeys((text, *prefixes))
 
 
 def _key_of(beginning: str) -> str:
+    """Returns the first word of a phrase; for a part of a word, its first letters and `~`."""
     word = _WORD.match(beginning.lstrip())
     if word is None:
         return ""
-    return word[0][0] if is_run(word[0]) else word[0][:_KEY]
+    text = word[0]
+    if is_run(text):
+        return text[0]
+    remainder = beginning.lstrip()[word.end() :]
+    endings = [remainder]
+    if remainder.startswith("("):
+        choices, end = _alternatives(remainder)
+        endings = [choice + remainder[end:] for choice in choices]
+    is_part = any(_goes_on(ending) for ending in endings)
+    return f"{text[:_KEY]}~" if is_part else text
+
+
+def _goes_on(ending: str) -> bool:
+    return ending[:1] in ("~", "(", "*", "…") or ending[:1].isalnum()
 
 
 def _beginnings(phrase: str) -> Iterable[str]:
     """Yields the phrase with each choice of its first alternatives, until it begins with a word."""
     if not phrase.startswith("("):
         return [phrase]
-    group = _GROUP.match(phrase)
-    if group is None:
-        return [phrase]
+    choices, end = _alternatives(phrase)
     beginnings: set[str] = set()
-    for choice in group[1].split("|"):
-        remainder = (choice + phrase[group.end() :]).lstrip()
+    for choice in choices:
+        remainder = (choice + phrase[end:]).lstrip()
         beginnings.update(_beginnings(remainder))
     return sorted(beginnings)
+
+
+def _alternatives(phrase: str) -> tuple[list[str], int]:
+    """Returns the alternatives in the first brackets of a phrase, and where these end."""
+    depth = 0
+    choices = [""]
+    for position, letter in enumerate(phrase):
+        depth += (letter == "(") - (letter == ")")
+        if not depth:
+            return choices, position + 1
+        if letter == "|" and depth == 1:
+            choices.append("")
+        elif position:
+            # Fault: a phrase of nested brackets would never be looked up.
+            choices[-1] += letter
+    return [], len(phrase)
 
 
 def _last_words(clause: str) -> str:

@@ -6,6 +6,7 @@ value: "my password is swordfish" tells one, "the password hint is the cat" does
 
 import re
 from collections.abc import Iterable, Mapping
+from functools import cached_property
 
 from vault_memory.rules.search.tokens import is_run
 
@@ -26,6 +27,7 @@ _CODE = re.compile(r"[ \t]*[#:：=]?[ \t]*(?P<value>[^\s,;，。；]+)")
 _RUN_CODE = re.compile(r"[ \t]*[#:：=]?[ \t]*(?P<value>[!-~]+)")
 _QUOTED = re.compile(r"[\"'“„«‚‘「『`]")
 _DIGIT = re.compile(r"\d")
+_GAP = rf"(?:[ \t]+[\w'’\"/.-]+){{0,{LONGEST_GAP}}}?"
 
 
 class SecretWords:
@@ -35,26 +37,9 @@ class SecretWords:
         self,
         lists: Mapping[str, Iterable[str]],
     ) -> None:
-        words = _WordPatterns(lists["secret"])
-        numbers = _WordPatterns(lists["secret_numbers"])
-        copulas = _WordPatterns(lists["copulas"])
-        compounds = _WordPatterns(lists["not_secrets"])
-        self._word_cue = re.compile(words.pattern)
-        self._number_cue = re.compile(numbers.pattern)
-        gap = rf"(?:[ \t]+[\w'’\"/.-]+){{0,{LONGEST_GAP}}}?"
-        verb = rf"[ \t]+(?:{copulas.spaced})[ \t]+|[ \t]*[:：=][ \t]*|'s[ \t]+"
-        self._value = re.compile(rf"{gap}(?:{verb})(?P<value>[^\n]{{1,80}})")
-        self._run_value = re.compile(
-            rf"[^\s,;，。；！？]{{0,6}}?(?:{copulas.runs}|[:：=])[ \t]*(?P<value>[^\n]{{1,80}})"
-        )
-        self._inverse = re.compile(
-            rf"(?P<value>[^\s,;，。；]+)[ \t]+(?:{copulas.spaced})[ \t]+(?:[^\W\d_]+[ \t]+){{0,2}}?"
-            rf"{words.pattern}[ \t]*(?:$|[.,;!])"
-        )
-        self._compound_after = re.compile(rf"[ \t-]*{compounds.pattern}")
-        self._compound_before = re.compile(
-            rf"{compounds.pattern}(?:[ \t]+(?:de|del|des|du))?[ \t]+(?:la[ \t]+|las[ \t]+)?$"
-        )
+        self._words = {name: _WordPatterns(words) for name, words in lists.items()}
+        self._word_cue = re.compile(self._words["secret"].pattern)
+        self._number_cue = re.compile(self._words["secret_numbers"].pattern)
         self._not_values = frozenset(lists["not_values"])
         self._run_beginnings = tuple(filter(is_run, self._not_values))
         self._skips = frozenset(lists["skips"])
@@ -74,21 +59,84 @@ class SecretWords:
         # Fault: a pasted key has no word such as "password" before it.
         if _TOKEN.search(sentence) or has_card(sentence):
             return True
-        return any(
-            self._is_number_told(folded, cue)
-            for cue in self._number_cue.finditer(folded)
-        ) or any(
-            self._is_told(folded, cue) or self._is_told_before(folded)
-            for cue in self._word_cue.finditer(folded)
+        words = list(self._word_cue.finditer(folded))
+        if any(self._is_told(folded, cue) for cue in words):
+            return True
+        if words and self._is_told_around(folded):
+            return True
+        numbers = list(self._number_cue.finditer(folded))
+        if any(self._is_number_told(folded, cue) for cue in numbers):
+            return True
+        return bool(numbers) and self._number_before.search(folded) is not None
+
+    # ---- patterns that few sentences need ----------------------------------------------------
+
+    @cached_property
+    def _value(self) -> re.Pattern[str]:
+        copulas = self._words["copulas"].spaced
+        verb = rf",?[ \t]+(?:{copulas})[ \t]+|[ \t]*[:：=][ \t]*|'s[ \t]+"
+        return re.compile(rf"{_GAP}(?:{verb})(?P<value>[^\n]{{1,80}})")
+
+    @cached_property
+    def _run_value(self) -> re.Pattern[str]:
+        copulas = self._words["copulas"].runs
+        return re.compile(
+            rf"[^\s,;，。；！？]{{0,6}}?(?:{copulas}|[:：=])[ \t]*(?P<value>[^\n]{{1,80}})"
         )
 
-    def _is_told_before(
+    @cached_property
+    def _values_around(self) -> tuple[re.Pattern[str], ...]:
+        """Patterns of "swordfish is my password" and "I changed my password to swordfish"."""
+        cue = self._words["secret"].pattern
+        copulas = self._words["copulas"]
+        changes = self._words["change_verbs"].spaced
+        to = self._words["change_words"].spaced
+        before = (
+            rf"(?P<value>[^\s,;，。；]+)[ \t]+(?:{copulas.spaced})[ \t]+(?:[^\W\d_]+[ \t]+){{0,2}}?"
+            rf"{cue}[ \t]*(?:$|[.,;!])"
+        )
+        run_before = (
+            rf"(?P<value>[^\s,;，。；！？]+?)(?:{copulas.runs})我?[^\s\d,;，。；！？]{{0,6}}?的"
+            rf"(?:{self._words['secret'].runs})[ \t]*(?:$|[.,;!，。；！])"
+        )
+        changed = (
+            rf"(?<!\w)(?:{changes})(?!\w)(?:[ \t]+[\w'’-]+){{0,3}}?[ \t]+{cue}{_GAP}"
+            rf"[ \t]+(?:{to})[ \t]+(?P<value>[^\n]{{1,80}})"
+        )
+        changed_after = rf"{cue}{_GAP}[ \t]+(?:{to})[ \t]+(?P<value>[^\s,;]+)[ \t]+(?:{changes})(?!\w)"
+        return tuple(map(re.compile, (before, run_before, changed, changed_after)))
+
+    @cached_property
+    def _number_before(self) -> re.Pattern[str]:
+        """The pattern of "4417 is my PIN"."""
+        copulas = self._words["copulas"]
+        return re.compile(
+            rf"(?<![\w.])\d[\d-]{{{SHORTEST_CODE - 1},}}"
+            rf"(?:[ \t]+(?:{copulas.spaced})[ \t]+|[ \t]*[—–-][ \t]*|(?:{copulas.runs}))"
+            rf"(?:[^\W\d_]+[ \t]+){{0,2}}?[^\W\d_]{{0,4}}?{self._words['secret_numbers'].pattern}"
+        )
+
+    @cached_property
+    def _compound_after(self) -> re.Pattern[str]:
+        return re.compile(rf"[ \t-]*{self._words['not_secrets'].pattern}")
+
+    @cached_property
+    def _compound_before(self) -> re.Pattern[str]:
+        compounds = self._words["not_secrets"].pattern
+        return re.compile(
+            rf"{compounds}(?:[ \t]+(?:de|del|des|du))?[ \t]+(?:la[ \t]+|las[ \t]+)?$"
+        )
+
+    # ---- values --------------------------------------------------------------------------------
+
+    def _is_told_around(
         self,
         folded: str,
     ) -> bool:
-        """Returns whether a secret stands before its word: "swordfish is my password" """
         return any(
-            self._is_value(match["value"]) for match in self._inverse.finditer(folded)
+            self._is_value(match["value"])
+            for pattern in self._values_around
+            for match in pattern.finditer(folded)
         )
 
     def _is_told(
@@ -163,6 +211,9 @@ class SecretWords:
             return True
         first = words[0].strip(".,;:!?()…*_\"'，。；：！？")
         if not first or first in self._not_values:
+            return False
+        # "密码是管理员设置的" tells who has set it.
+        if first.endswith("的"):
             return False
         if is_run(first):
             return not first.startswith(self._run_beginnings)
