@@ -9,7 +9,9 @@ class LayoutPattern(NamedTuple):
     """One more kind of path that is memory, e.g. ``journal/{date}.md``."""
 
     path: str
-    """Relative to the vault; ``{user} {bot} {channel} {group} {date} {name}`` are captures"""
+    """Relative to the vault, with captures: ``{user} {bot} {channel} {group} {date} {name}`` are one
+    part each, ``{path}`` is one or more, ``{date:YYYY/MM/YYYY-MM-DD}`` is a date of that form. ``*``
+    is any text in one part, ``**`` any parts"""
     kind: str
     """Kind of the note: user, channel, memory, note, dated, facts, rules or reflection"""
     scope: str
@@ -25,6 +27,9 @@ class LayoutSettings(NamedTuple):
     """Read only the folder of this bot in `Users/{user}/{bot}/config`; empty: of any bot"""
     patterns: tuple[LayoutPattern, ...] = ()
     """More paths that are memory, tried before the built-in layouts"""
+    exclude: tuple[str, ...] = ()
+    """Globs of files and folders that are no memory, such as `Templates` or `Archive/**/*.md`; they
+    override every pattern"""
 
 
 class EmbeddingSettings(NamedTuple):

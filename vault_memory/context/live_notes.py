@@ -19,6 +19,7 @@ if TYPE_CHECKING:
     from vault_memory.rules.edits import audit_reader, audit_record, ownership
     from vault_memory.rules.edits.audit_record import Record
     from vault_memory.search.results import Hit
+    from vault_memory.vault import audit_folders
 else:
     chunker = lazy_module("vault_memory.markdown.chunking.chunker")
     items = lazy_module("vault_memory.markdown.items")
@@ -27,6 +28,7 @@ else:
     audit_reader = lazy_module("vault_memory.rules.edits.audit_reader")
     audit_record = lazy_module("vault_memory.rules.edits.audit_record")
     ownership = lazy_module("vault_memory.rules.edits.ownership")
+    audit_folders = lazy_module("vault_memory.vault.audit_folders")
 
 LARGEST = 64 << 20
 """Bytes of the longest transcript or audit log that is read"""
@@ -34,7 +36,7 @@ MOST_LINES = 8
 """Lines of an item that `line_of` compares"""
 MOST_CACHED = 1_000
 """Notes whose authors are cached"""
-AUDIT = ".md.audit."
+AUDIT = ".audit."
 _BREAK = re.compile(rb"\r\n|\r|\n")
 _ORIGIN = re.compile(r"\((?:[^()]*[ ,])?origin:([a-z][a-z0-9_-]*)[^()]*\)")
 _SPEAKER = re.compile(r"\*\*[^*]*\*\*: ")
@@ -332,8 +334,9 @@ def _audits_in(
     prefix = f"{path}/" if path else ""
     audits: dict[str, list[str]] = {}
     for name in sorted(_names_in(folder, path)):
-        if AUDIT in name and name.endswith(".jsonl"):
-            note = f"{prefix}{name.rpartition(AUDIT)[0]}.md"
+        match = audit_folders.AUDIT_NAME.fullmatch(name) if AUDIT in name else None
+        if match:
+            note = prefix + match["note"]
             audits.setdefault(note, []).append(prefix + name)
     return audits
 

@@ -10,6 +10,7 @@ from vault_memory.database.connection import DatabaseError
 from vault_memory.database.secure_delete import stored_values
 from vault_memory.errors import VaultMemoryError
 from vault_memory.rules.forgetting.matcher import TextMatcher
+from vault_memory.rules.paths.filenames import MARKDOWN
 
 BLOCK_BYTES = 4 << 20
 """How much of a file is searched at a time"""
@@ -40,7 +41,7 @@ def is_in_file(
     matcher: TextMatcher,
 ) -> bool:
     """Whether the bytes of a file contain the text. Raises OSError."""
-    is_escaped = file.suffix != ".md"
+    is_escaped = file.suffix not in MARKDOWN
     tail = b""
     with file.open("rb") as stream:
         while block := stream.read(BLOCK_BYTES):

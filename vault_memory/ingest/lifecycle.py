@@ -42,6 +42,9 @@ BUSY_PATIENCE_MILLISECONDS = 1000
 CATCH_UP = 5
 """Scans for notes saved during a build, at most, before the new generation is used"""
 
+PATTERN_RULES = 2
+"""Version of what configured patterns claim"""
+
 Progress = Callable[[str, int, int], None]
 
 
@@ -61,7 +64,7 @@ class Indexing:
         self.layout = layout
         self.generations = Generations(generations)
         self.rules = json.dumps(
-            [CHUNKING, ANALYSIS, settings._asdict()], sort_keys=True
+            [CHUNKING, ANALYSIS, _layout_rules(settings)], sort_keys=True
         )
         """the versions and settings that the index must have been built with"""
         self.leave: Callable[[Index, Note], bool] = lambda index, note: False
@@ -257,6 +260,23 @@ class Indexing:
         return lambda index, note: (
             self.leave(index, note) or allowance.leaves(index, note)
         )
+
+
+def _layout_rules(settings: configuration.LayoutSettings) -> dict[str, object]:
+    """Returns the settings that decide what is indexed.
+
+    A key that an earlier version did not have counts only when it is set: a new version must not
+    build every index again.
+    """
+    values = {
+        name: value
+        for name, value in settings._asdict().items()
+        if value or name in ("user", "bot", "patterns")
+    }
+    if settings.patterns:
+        # Fault: notes in subfolders that `{name}` claimed once would stay in the index.
+        values["pattern_rules"] = PATTERN_RULES
+    return values
 
 
 def _scan_progress(progress: Progress | None) -> Callable[[int, int], None] | None:

@@ -25,7 +25,7 @@ from vault_memory.ingest.note import (
 from vault_memory.lazy import lazy_module
 from vault_memory.logs import Logger
 from vault_memory.rules.paths.layout import Layout, Place
-from vault_memory.vault.listing import Listing, Stat
+from vault_memory.vault.listing import SUFFIXES, Listing, Stat
 from vault_memory.vault.reader import Folder, Note, NoteTooLarge
 
 if TYPE_CHECKING:
@@ -282,7 +282,7 @@ class Ingest:
         return merged
 
     def _stat(self, path: str) -> Stat | None:
-        if not path.endswith((".md", ".jsonl")):
+        if not path.endswith(SUFFIXES):
             return None
         try:
             return self.folder.stat(path)

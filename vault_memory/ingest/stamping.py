@@ -13,6 +13,7 @@ from vault_memory.index.stamp_rows import DUE, DueNote
 from vault_memory.index.store import Index
 from vault_memory.lazy import lazy_module
 from vault_memory.rules.learning.ledger_lines import COUNTS, is_record, ledger_of
+from vault_memory.rules.paths.filenames import MARKDOWN
 from vault_memory.rules.paths.layout import Layout
 from vault_memory.vault.audit_folders import AUDIT_NAME, AuditFolders
 from vault_memory.vault.listing import Listing, Stat
@@ -177,7 +178,7 @@ class Stamping:
         )
 
     def _beside(self, note: str) -> dict[str, Stat]:
-        if not note.endswith(".md"):
+        if not note.endswith(MARKDOWN):
             return {}
         name = note.rpartition("/")[2]
         paths = self._folders.beside(note, [f"{name}.audit.jsonl"])

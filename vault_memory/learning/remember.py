@@ -164,7 +164,7 @@ def _places_of(
     edits: "EditCalls",
     scope: str,
 ) -> "Places":
-    listing = edits.vault.folder.listing(suffixes=(".md", ".jsonl"))
+    listing = edits.vault.folder.listing()
     return scope_notes.places_of(scope, list(listing.entries), edits.vault.layout)
 
 

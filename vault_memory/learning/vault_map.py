@@ -5,6 +5,7 @@ from collections import defaultdict
 from hashlib import sha256
 
 from vault_memory.errors import VaultMemoryError
+from vault_memory.rules.paths.filenames import MARKDOWN
 from vault_memory.rules.paths.layout import Layout
 from vault_memory.vault.listing import Stat
 from vault_memory.vault.reader import Folder
@@ -40,7 +41,7 @@ class VaultMap:
         notes = sorted(
             (path, stat.size, stat.mtime_ns)
             for path, stat in self.entries_of(scope).items()
-            if path.endswith(".md")
+            if path.endswith(MARKDOWN)
         )
         return sha256(repr(notes).encode("utf-8", "surrogatepass")).hexdigest()[:16]
 

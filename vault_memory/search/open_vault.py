@@ -58,7 +58,12 @@ class OpenVault:
         """where the configuration came from; read again when it changes"""
         self.environment: Mapping[str, str] = {}
         self.state = state
-        self.layout = Layout(patterns, user=layout.user, bot=layout.bot or None)
+        self.layout = Layout(
+            patterns,
+            user=layout.user,
+            bot=layout.bot or None,
+            exclude=layout.exclude,
+        )
         self.lock = threading.RLock()
         """guards the index: a connection is used by one thread at a time"""
         self.is_closed = False

@@ -4,7 +4,9 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Literal
 
-MERGED = (".md", ".jsonl")
+from vault_memory.rules.paths.filenames import MARKDOWN
+
+MERGED = (*MARKDOWN, ".jsonl")
 """Files of these kinds are merged when both sides changed them; of others both copies stay"""
 
 Mode = Literal["both", "pull", "push", "read-only"]

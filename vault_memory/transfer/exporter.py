@@ -175,7 +175,7 @@ class _Export:
         """Yield the lines of the dump in the order of the paths, and copy each file."""
         folder = self._edits.vault.folder
         with folder.held():
-            listing = folder.listing(suffixes=(".md", ".jsonl"))
+            listing = folder.listing()
             self._skip_unlisted(listing)
             for path in sorted(listing.entries):
                 place = self._place(path)

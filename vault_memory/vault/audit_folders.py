@@ -22,7 +22,9 @@ TICK_NS = 50_000_000
 MOST_FOLDERS = 64
 """Listings that are cached"""
 
-AUDIT_NAME = re.compile(r"(?s)(?P<note>.+\.md)\.audit(?:\.(?P<device>[^/]+))?\.jsonl")
+AUDIT_NAME = re.compile(
+    r"(?s)(?P<note>.+\.(?i:md|markdown))\.audit(?:\.(?P<device>[^/]+))?\.jsonl"
+)
 
 
 class _Listed(NamedTuple):

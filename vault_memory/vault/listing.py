@@ -6,9 +6,9 @@ import stat
 from typing import NamedTuple
 
 from vault_memory.rules.paths.conflict_names import conflict_copy
-from vault_memory.rules.paths.filenames import ignored, unreadable
+from vault_memory.rules.paths.filenames import CANVAS, MARKDOWN, ignored, unreadable
 
-SUFFIXES = (".md", ".jsonl")
+SUFFIXES = (*MARKDOWN, ".jsonl", CANVAS)
 DEEPEST = 64
 """Levels of folders"""
 MOST = 200_000

@@ -263,10 +263,10 @@ def test_of_several_bots_only_the_configured_one_is_indexed():
 def test_configured_patterns_add_paths_and_a_date_takes_precedence_over_a_name():
     layout = Layout(
         [
-            Pattern("Journal/{user}/{name}.md", "note", "user:{user}"),
+            Pattern("Journal/{user}/{path}.md", "note", "user:{user}"),
             Pattern("Journal/{user}/{date}.md", "dated", "user:{user}"),
             Pattern("{channel}/log/{date} {name}.md", "dated", "channel:{channel}"),
-            Pattern("wiki/{name}.md", "note", "group:global"),
+            Pattern("wiki/{path}.md", "note", "group:global"),
         ]
     )
 
@@ -291,6 +291,13 @@ def test_configured_patterns_add_paths_and_a_date_takes_precedence_over_a_name()
     [
         (Pattern("a/{who}.md", "note", "user:x"), "`{who}` is no capture"),
         (Pattern("a/{name}/{name}.md", "note", "user:x"), "twice"),
+        (Pattern("a/{date}/{date:YYYY-MM-DD}.md", "dated", "user:x"), "twice"),
+        (Pattern("a/{date:YYYY-MM}.md", "dated", "user:x"), "has no day"),
+        (Pattern("a/{date:YYYY-MM-DD HH}.md", "dated", "user:x"), "`HH` of the date"),
+        (Pattern("a/{date:YYYY-DDD}.md", "dated", "user:x"), "`DDD` of the date"),
+        (Pattern("a/{name:x}.md", "note", "user:x"), "`{name:x}` is no capture"),
+        (Pattern("a/b**/{name}.md", "note", "user:x"), "in `b**` write `*`"),
+        (Pattern("a/**.md", "note", "user:x"), "in `**.md` write `*`"),
         (Pattern("a/{name}.md", "diary", "user:x"), "`diary` is no kind"),
         (Pattern("a/{name}.md", "note", "team:x"), "scope `team:x`"),
         (Pattern("a/{name}.md", "note", "user:"), "scope `user:`"),
@@ -304,6 +311,77 @@ def test_an_invalid_pattern_is_refused_with_the_reason(pattern, said):
         Layout([pattern])
 
     assert said in str(caught.value)
+
+
+CLAIMS = [
+    ("{name} is one part of a path", "wiki/{name}.md", "wiki/a.md", "wiki/a/b.md"),
+    ("{path} is several", "wiki/{path}.md", "wiki/a/b/c.md", "a/wiki/b.md"),
+    (
+        "a star is text in one part",
+        "wiki/*-log/x*.md",
+        "wiki/a-log/xy.md",
+        "wiki/a/b.md",
+    ),
+    ("a star claims no hidden file", "wiki/*.md", "wiki/a.md", "wiki/.a.md"),
+    ("two stars are any folders", "wiki/**/{name}.md", "wiki/a/b/c.md", "a/wiki/b.md"),
+    ("two stars may be no folder", "wiki/**/{name}.md", "wiki/c.md", "wiki/.a/c.md"),
+    ("a first star is any folder", "*/log.md", "a/log.md", "a/b/log.md"),
+    ("an ending of Markdown", "wiki/{name}.md", "wiki/A.MD", "wiki/A.mdx"),
+    ("a long ending", "wiki/{name}.md", "wiki/a.markdown", "wiki/a.markdow"),
+    ("brackets are brackets", "[Old]/{name}.md", "[Old]/a.md", "O/a.md"),
+]
+
+
+@pytest.mark.parametrize(
+    ("pattern", "claimed", "ignored_path"),
+    [row[1:] for row in CLAIMS],
+    ids=[row[0] for row in CLAIMS],
+)
+def test_a_pattern_claims_what_its_form_says(pattern, claimed, ignored_path):
+    layout = Layout([Pattern(pattern, "note", "group:wiki")])
+
+    assert layout.place(claimed).scope == "group:wiki"
+    assert layout.place(ignored_path) is None
+
+
+def test_excluded_files_and_folders_are_no_memory_whatever_claims_them():
+    everything = Pattern("{path}.md", "note", "user:ann")
+    exclude = ["Templates", "Archive/old/**", "*.excalidraw.md", "memory/drafts"]
+    layout = Layout([everything], exclude=exclude)
+
+    for path in (
+        "Templates/day.md",
+        "a/Templates/deep/day.md",
+        "Archive/old/a.md",
+        "drawing.excalidraw.md",
+        "a/drawing.excalidraw.md",
+        "memory/drafts/2026-01-28.md",
+    ):
+        assert layout.place(path) is None, path
+    for path in (
+        "Templates.md",
+        "Archive/new/a.md",
+        "b/Archive/old/a.md",
+        "memory/a.md",
+    ):
+        assert layout.place(path) is not None, path
+
+
+@pytest.mark.parametrize(
+    ("glob", "reason"), [("a/b**", "`**` is a part"), ("/", "empty")]
+)
+def test_an_invalid_exclusion_is_refused_with_the_reason(glob, reason):
+    with pytest.raises(ConfigError, match="layout exclusion") as caught:
+        Layout(exclude=[glob])
+
+    assert reason in str(caught.value)
+
+
+def test_the_audit_of_a_note_belongs_to_it_whatever_its_ending():
+    layout = Layout([Pattern("wiki/{name}.md", "note", "group:wiki")])
+
+    for note in ("a.md", "a.MD", "a.markdown"):
+        assert layout.place(f"wiki/{note}.audit.jsonl").kind == "audit"
 
 
 segments = st.text(min_size=1, max_size=12) | st.sampled_from(

@@ -141,7 +141,7 @@ class HeldCalls:
     def _places(self, scopes: Sequence[str] | None) -> dict[str, Places]:
         check_scopes(scopes or ())
         layout = self._vault.layout
-        paths = list(self._vault.folder.listing(suffixes=(".md", ".jsonl")).entries)
+        paths = list(self._vault.folder.listing().entries)
         names = list(scopes or ())
         if scopes is None:
             placed = (layout.place(path) for path in paths)

@@ -207,7 +207,7 @@ class EpisodeWriter:
 
     def _places(self) -> "Places":
         vault = self._edits.vault
-        listing = vault.folder.listing(suffixes=(".md", ".jsonl"))
+        listing = vault.folder.listing()
         return scope_notes.places_of(self._scope, list(listing.entries), vault.layout)
 
 

@@ -12,7 +12,12 @@ from vault_memory.errors import BadPath
 from vault_memory.rules.paths.conflict_names import conflict_copy
 from vault_memory.rules.paths.skeleton import is_invisible
 
-_PLAIN = re.compile(r"\w[\w -]*\.(?:md|jsonl)").fullmatch
+MARKDOWN = (".md", ".markdown", ".MD", ".Md", ".mD", ".Markdown", ".MARKDOWN")
+"""Endings of Markdown files"""
+CANVAS = ".canvas"
+"""Ending of the boards of Obsidian, in JSON"""
+
+_PLAIN = re.compile(r"\w[\w -]*\.(?:md|markdown|jsonl|canvas)").fullmatch
 
 _JUNK = r"""(?xis)
       \..*                                  # hidden: swap files, locks, temporaries, placeholders, our own marker

@@ -10,22 +10,36 @@ import re
 from collections.abc import Callable, Iterable, Sequence
 from datetime import date
 from itertools import product
-from typing import NamedTuple, get_args
+from typing import TYPE_CHECKING, NamedTuple, get_args
 
 from vault_memory.contract import NoteKind, SearchedKind
-from vault_memory.errors import ConfigError
-from vault_memory.rules.paths.filenames import ignored
+from vault_memory.lazy import lazy_module
+from vault_memory.rules.paths.filenames import CANVAS, MARKDOWN, ignored
+
+if TYPE_CHECKING:
+    from vault_memory.rules.paths import date_formats, globs, pattern_check
+else:
+    date_formats = lazy_module("vault_memory.rules.paths.date_formats")
+    globs = lazy_module("vault_memory.rules.paths.globs")
+    pattern_check = lazy_module("vault_memory.rules.paths.pattern_check")
 
 KINDS: tuple[NoteKind, ...] = get_args(NoteKind)
 NOT_INDEXED = frozenset(KINDS) - frozenset(get_args(SearchedKind))
-CAPTURES = ("user", "bot", "channel", "group", "date", "name")
+CAPTURES = ("user", "bot", "channel", "group", "date", "name", "path")
+"""Captures that a configured pattern may have. ``{date:FORMAT}`` is a date of another form"""
+_LOGS = ".jsonl"
+ENDINGS = (*MARKDOWN, _LOGS, CANVAS)
+"""Endings of the files that a layout can claim"""
 
 
 class Pattern(NamedTuple):
     """A rule of a layout, as in the ``[layout]`` table of the configuration."""
 
     path: str
-    """With captures in braces, e.g. ``Journal/{user}/{date}.md``; ``{name}`` may span folders."""
+    """With captures in braces, e.g. ``Journal/{user}/{date}.md``, and globs.
+
+    Each capture is one part of the path; ``{path}`` is one or more parts.
+    """
     kind: str
     """One of `KINDS`."""
     scope: str
@@ -40,7 +54,7 @@ class Place(NamedTuple):
     date: date | None
     """The day of a dated note, an episode or a transcript; of a reflection the Monday of its week."""
     name: str
-    """The text of ``{name}``, else the file's name without its extension."""
+    """The text of ``{name}`` or ``{path}``, else the file's name without its ending."""
     indexed: bool
     """Whether search reads it."""
 
@@ -57,7 +71,7 @@ def _notes(
         Pattern(f"{folder}/{{date}}.md", "dated", scope),
         Pattern(f"{folder}/reflections/{{week}}.md", "reflection", scope),
         _episodes(folder, scope),
-        Pattern(f"{folder}/{{name}}.md", "note", scope),
+        Pattern(f"{folder}/{{path}}.md", "note", scope),
     ]
 
 
@@ -72,7 +86,7 @@ def _ledgers(
     folder: str,
     scope: str,
 ) -> Pattern:
-    return Pattern(f"{folder}learning/{{name}}.jsonl", "ledger", scope)
+    return Pattern(f"{folder}learning/{{path}}.jsonl", "ledger", scope)
 
 
 def _built_in() -> list[Pattern]:
@@ -125,18 +139,19 @@ _SEGMENT = rf"(?!\.){_LETTER}+"
 _DATE = r"(?P<date>[0-9]{4}-[0-9]{2}-[0-9]{2})"
 _EXPRESSIONS = {
     "date": _DATE,
-    "name": rf"(?P<name>(?:{_SEGMENT}/)*{_SEGMENT})",
+    "path": rf"(?P<path>(?:{_SEGMENT}/)*{_SEGMENT})",
     "week": r"(?P<week>[0-9]{4}-W[0-9]{2})",
     "turns": rf"{_DATE}(?:\.{_SEGMENT})?",
     "bot": rf"(?P<bot>(?!(?:memories|transcripts)/){_SEGMENT})",
     **{
         capture: rf"(?P<{capture}>{_SEGMENT})"
-        for capture in ("user", "channel", "group")
+        for capture in ("user", "channel", "group", "name")
     },
 }
 _DATE_AND_NAME = rf"{_DATE}(?:[-_](?P<name>{_LETTER}+))?"
 _CAPTURE = re.compile(r"\{([^{}]*)\}")
-_AUDIT = r"(?s)(.+\.md)\.audit(?:\.[^/]+)?\.jsonl"
+_LAST_VARIABLE = re.compile(r"[}*]")
+_AUDIT = r"(?s)(.+\.(?i:md|markdown))\.audit(?:\.[^/]+)?\.jsonl"
 
 
 class _Rule:
@@ -164,21 +179,26 @@ class _Rule:
         first, slash, _ = pattern.path.partition("/")
         self.folder: str | None = first + slash if slash else ""
         """the first folder of its paths; None stands for any"""
-        if slash and "{" in first:
+        if slash and not _is_literal(first):
             self.folder = None
         name = pattern.path.rpartition("/")[2]
-        self.name = None if "{" in name else name
+        self.name = name if _is_literal(name) else None
         """the file name of its paths; None stands for any"""
         self.captures: frozenset[str] = frozenset()
         self.match: Callable[[str], re.Match[str] | None] = self._first_match
 
     def _first_match(self, path: str) -> re.Match[str] | None:
-        if not path.endswith(self._pattern.path.rpartition("}")[2]):
+        if not path.endswith(_LAST_VARIABLE.split(self._pattern.path)[-1]):
             return None
         regex = re.compile(_expression(self._pattern))
         self.captures = frozenset(regex.groupindex)
         self.match = regex.fullmatch
         return regex.fullmatch(path)
+
+
+def _is_literal(part: str) -> bool:
+    """Whether a part of a pattern stands for itself. A date format may have been cut in two."""
+    return not any(mark in part for mark in "{}*")
 
 
 def _expression(pattern: Pattern) -> str:
@@ -189,46 +209,19 @@ def _expression(pattern: Pattern) -> str:
     expressions = dict(_EXPRESSIONS)
     if pattern.kind == "dated" and "name" not in captures:
         expressions["date"] = _DATE_AND_NAME
-    expression = re.escape(literals[0])
+    expression = _literal_expression(literals[0])
     for capture, literal in zip(captures, literals[1:], strict=True):
-        expression += expressions[capture] + re.escape(literal)
+        _, colon, date_format = capture.partition(":")
+        if colon:
+            expression += date_formats.expression(date_format)
+        else:
+            expression += expressions[capture]
+        expression += _literal_expression(literal)
     return expression
 
 
-_SCOPE = r"(?:user|channel|group):[^{}]*(?:\{\w+\}[^{}]*)?"
-
-
-def check_pattern(pattern: Pattern) -> None:
-    """Raises ConfigError when a configured pattern is invalid."""
-    problem = _problem_of(pattern)
-    if problem:
-        raise ConfigError(
-            f"layout pattern `{pattern.path}`: {problem}",
-            hint="see docs/reference/vault-format.md",
-        )
-
-
-def _problem_of(pattern: Pattern) -> str:
-    captures = _CAPTURE.findall(pattern.path)
-    scope_captures = _CAPTURE.findall(pattern.scope)
-    unknown = sorted({*captures, *scope_captures} - set(CAPTURES))
-    if unknown:
-        return f"`{{{unknown[0]}}}` is no capture; known are {', '.join(CAPTURES)}"
-    if len(set(captures)) < len(captures):
-        return "a capture stands in it twice"
-    if pattern.kind not in KINDS:
-        return f"`{pattern.kind}` is no kind of note; known are {', '.join(KINDS)}"
-    if not re.fullmatch(_SCOPE, pattern.scope) or pattern.scope.endswith(":"):
-        return (
-            f"scope `{pattern.scope}` is not `user:…`, `channel:…` or `group:…` "
-            "with one capture at most"
-        )
-    missing = sorted(set(scope_captures) - set(captures) - {"user"})
-    if missing:
-        return f"`{{{missing[0]}}}` is in the scope and not in the path"
-    if not pattern.path.endswith((".md", ".jsonl")) or pattern.path.startswith("/"):
-        return "a path is relative to the vault and ends in `.md` or `.jsonl`"
-    return ""
+def _literal_expression(text: str) -> str:
+    return globs.expression(text) if "*" in text else re.escape(text)
 
 
 MOST_CACHED = 20_000
@@ -245,13 +238,17 @@ class Layout:
         *,
         user: str = "main",
         bot: str | None = None,
+        exclude: Sequence[str] = (),
     ) -> None:
         for pattern in patterns:
-            check_pattern(pattern)
+            pattern_check.check_pattern(pattern)
+        if exclude:
+            pattern_check.check_exclusions(exclude)
         self.user = user
         self.bot = bot
-        dated_first = sorted(patterns, key=lambda pattern: "{date}" not in pattern.path)
+        dated_first = sorted(patterns, key=lambda pattern: "{date" not in pattern.path)
         self._rules = _by_folder_and_name([*dated_first, *_built_in()])
+        self._is_excluded = globs.matcher(exclude) if exclude else None
         self._cache: dict[str, Place | None] = {}
 
     def place(self, path: str) -> Place | None:
@@ -265,16 +262,26 @@ class Layout:
         return place
 
     def _find_place(self, path: str) -> Place | None:
-        if not path.endswith((".md", ".jsonl")):
+        if not path.endswith(ENDINGS) or self.excludes(path):
             return None
+        # A pattern that ends in `.md` claims every ending of Markdown, a fixed name only itself.
+        has_other_ending = not path.endswith((".md", _LOGS, CANVAS))
+        if has_other_ending:
+            path = path[: path.rfind(".")] + ".md"
         folder = path[: path.find("/") + 1]
         name = path[path.rfind("/") + 1 :]
         for rule in self._candidate_rules(folder, name):
+            if has_other_ending and rule.name is not None:
+                continue
             match = rule.match(path)
             place = self._place_of_match(rule, match, name) if match else None
             if place:
                 return place
-        return self._place_of_audit(path) if path.endswith(".jsonl") else None
+        return self._place_of_audit(path) if path.endswith(_LOGS) else None
+
+    def excludes(self, path: str) -> bool:
+        """Whether the configuration excludes a path, or a folder that it is in."""
+        return self._is_excluded is not None and self._is_excluded(path)
 
     def _candidate_rules(
         self,
@@ -284,6 +291,7 @@ class Layout:
         return (
             self._rules.get((folder, name))
             or self._rules.get((folder, ""))
+            or self._rules.get(("", name))
             or self._rules["", ""]
         )
 
@@ -303,6 +311,8 @@ class Layout:
         if self.bot is not None and "bot" in captures and match["bot"] != self.bot:
             return None
         title = match["name"] if "name" in captures else None
+        if "path" in captures:
+            title = match["path"]
         if not title:
             title = name[: name.rfind(".")]
         return Place(rule.kind, self._scope(rule, match), day, title, rule.indexed)
@@ -349,7 +359,7 @@ def _by_folder_and_name(
     }
 
 
-_DAYS = frozenset({"date", "week"})
+_DAYS = frozenset({"date", "week", "day"})
 
 
 def _day(
@@ -361,6 +371,8 @@ def _day(
             return date.fromisoformat(match["date"])
         if "week" in captures:
             return date.fromisoformat(match["week"] + "-1")
+        if "day" in captures:
+            return date_formats.day_of(match)
     except ValueError:
         pass
     return None

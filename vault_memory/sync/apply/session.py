@@ -9,6 +9,7 @@ from hashlib import sha256
 from vault_memory.markdown.merging.three_way import merge
 from vault_memory.remote.contract import Entry, Fetched, PutResult, Remote
 from vault_memory.remote.remote_errors import RemoteChanged
+from vault_memory.rules.paths.filenames import MARKDOWN
 from vault_memory.sync.apply.local_renames import Disk
 from vault_memory.sync.apply.unproven_uploads import Deliveries, SentText
 from vault_memory.sync.observe.local_scan import LocalScanner
@@ -21,7 +22,7 @@ from vault_memory.vault.write.journal import By
 from vault_memory.vault.write.replacement import Replacement
 from vault_memory.vault.write.writer import Writer
 
-TEXT = (".md",)
+TEXT = MARKDOWN
 RECORDS = (".jsonl",)
 VERSIONS = 60
 """How many earlier versions another client may have started from"""

@@ -5,6 +5,7 @@ from collections.abc import Mapping
 
 from vault_memory.markdown.document import SectionedDoc, parse
 from vault_memory.markdown.items import normalised
+from vault_memory.rules.paths.filenames import MARKDOWN
 from vault_memory.sync.apply.session import Writing
 from vault_memory.sync.observe.local_scan import LocalScanner
 from vault_memory.sync.trees import Base, BaseFile, File, Node, Unknown
@@ -46,7 +47,7 @@ def _new_notes(
     return [
         path
         for path, node in nodes.items()
-        if isinstance(node, File) and path not in base and path.endswith(".md")
+        if isinstance(node, File) and path not in base and path.endswith(MARKDOWN)
     ]
 
 
