@@ -6,6 +6,8 @@ from collections.abc import Mapping
 
 MARKER = ".vault-memory"
 """At the top of a vault: its marker"""
+CONFIG = "vault-memory.toml"
+"""In the state folder of a vault: its configuration"""
 SOCKET = "daemon.sock"
 """In the state folder of a vault: where its daemon listens"""
 STARTS = "starts"

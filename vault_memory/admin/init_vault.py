@@ -9,7 +9,7 @@ from typing import Literal
 from vault_memory.errors import VaultError
 from vault_memory.vault.marker import NAME as MARKER
 from vault_memory.vault.marker import Marker, ensure_marker, read_marker
-from vault_memory.vault.state_dir import StateFolder, claim, state_root
+from vault_memory.vault.state_dir import StateFolder, claim, mark, state_root
 
 
 def sample_vault() -> Path:
@@ -26,6 +26,7 @@ def sample_vault() -> Path:
 
 def make_vault(
     root: Path,
+    environment: Mapping[str, str],
     *,
     empty: bool,
 ) -> int:
@@ -43,7 +44,7 @@ def make_vault(
         ) from None
     if not has_files and not empty:
         shutil.copytree(sample_vault(), root, dirs_exist_ok=True)
-    ensure_marker(root)
+    mark(root, environment)
     return 0 if has_files else _count_files(root)
 
 
@@ -63,7 +64,7 @@ def settle_copy(
     """
     marker = read_marker(root)
     if marker is None:
-        return ensure_marker(root)
+        return mark(root, environment)
     if origin == "moved":
         state = StateFolder(state_root(environment) / marker.vault)
         state.path.mkdir(parents=True, exist_ok=True, mode=0o700)

@@ -6,6 +6,7 @@ import time
 from collections.abc import Callable, Iterator, Mapping
 from typing import TYPE_CHECKING
 
+from vault_memory.api.status_report import LAYOUT_COMMAND
 from vault_memory.database.connection import DatabaseError, quick_check
 from vault_memory.edits.people import people_in, twins
 from vault_memory.edits.reports import Check
@@ -227,6 +228,23 @@ def _revision_on_disk(
         return None
 
 
+def _layout(memory: "VaultMemory") -> Iterator[Check]:
+    """Count the Markdown files that no layout claims: search does not read them."""
+    report = memory.vault.layout_report()
+    survey = report.survey
+    names = f" ({_some(list(survey.examples))})" if survey.examples else ""
+    reason = (
+        f"Markdown files: {survey.claimed:,} are memory, {survey.unclaimed:,} are not"
+        f"{names}, {survey.excluded:,} are excluded"
+    )
+    if survey.is_mostly_unclaimed:
+        yield _warned("layout", reason, LAYOUT_COMMAND)
+    else:
+        yield _passed("layout", reason)
+    if report.remark:
+        yield _warned("configuration", report.remark, "")
+
+
 def _parked(memory: "VaultMemory") -> Iterator[Check]:
     for path, (reason, _) in memory.vault.indexing.index().parked().items():
         fix = "split it into smaller notes"
@@ -414,6 +432,7 @@ _CHECKS = (
     _index,
     _other_databases,
     _index_equals_notes,
+    _layout,
     _parked,
     _fact_lines,
     _past,

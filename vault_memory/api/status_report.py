@@ -7,10 +7,16 @@ from vault_memory.errors import VaultMemoryError
 if TYPE_CHECKING:
     from vault_memory.api.vault_memory import VaultMemory
     from vault_memory.contract.status_answers import (
+        LayoutStatusJson,
         NightJson,
         PendingWriteJson,
         StatusJson,
     )
+    from vault_memory.search.vault_layout import LayoutReport
+
+
+LAYOUT_COMMAND = "vault-memory layout"
+"""Shows and sets the layout of a vault"""
 
 
 def status(memory: "VaultMemory") -> "StatusJson":
@@ -21,6 +27,7 @@ def status(memory: "VaultMemory") -> "StatusJson":
     notes, chunks = index.counts()
     return {
         "vault": str(vault.root),
+        "layout": of_layout(memory.vault.layout_report()),
         "index": {
             "notes": notes,
             "chunks": chunks,
@@ -39,6 +46,22 @@ def status(memory: "VaultMemory") -> "StatusJson":
         "daemon": {"running": False, "pid": None},
         "state_folder": str(vault.state.path),
         "drop_folder": str(memory.conversations.drop_folder.make()),
+    }
+
+
+def of_layout(report: "LayoutReport") -> "LayoutStatusJson":
+    """Return the layout of a vault, a part of the answers of `status`, `init` and `layout`."""
+    survey = report.survey
+    return {
+        "name": report.name,
+        "chosen_by": report.chosen_by,
+        "claimed": survey.claimed,
+        "unclaimed": survey.unclaimed,
+        "excluded": survey.excluded,
+        "examples": list(survey.examples),
+        "daily": report.daily,
+        "remark": report.remark,
+        "command": LAYOUT_COMMAND,
     }
 
 

@@ -30,7 +30,7 @@ def answer_search(
     options: "SearchOptions",
 ) -> "SearchAnswerJson":
     """Search the named scopes; without any, the complete vault."""
-    with context.open() as memory, context.progress() as progress:
+    with context.open(marks=False) as memory, context.progress() as progress:
         return query_or_local.search(
             memory,
             query,
@@ -53,7 +53,7 @@ def answer_context(
     Without scopes it is the memory of the only person. Raises ContextNeedsName when there
     are several people, or a channel.
     """
-    with context.open() as memory, context.progress() as progress:
+    with context.open(marks=False) as memory, context.progress() as progress:
         if not scopes:
             scopes = query_or_local.all_scopes(memory, progress)
             if not everything and not belong_to_one_person(scopes):

@@ -22,7 +22,9 @@ if TYPE_CHECKING:
     from vault_memory.api.vault_memory import VaultMemory
     from vault_memory.cli import progress_bar
     from vault_memory.ingest.lifecycle import Progress
+    from vault_memory.search import open_vault
 else:
+    open_vault = lazy_module("vault_memory.search.open_vault")
     vault_memory = lazy_module("vault_memory.api.vault_memory")
     progress_bar = lazy_module("vault_memory.cli.progress_bar")
 
@@ -40,9 +42,18 @@ class Context:
     verbose: bool = False
     now: datetime | None = None
 
-    def open(self) -> "VaultMemory":
-        """Open the vault of this command."""
-        return vault_memory.VaultMemory.open(self.vault, self.config)
+    def open(
+        self,
+        *,
+        marks: bool = True,
+    ) -> "VaultMemory":
+        """Open the vault of this command. Without `marks` nothing is written to a new folder."""
+        if marks:
+            return vault_memory.VaultMemory.open(self.vault, self.config)
+        vault = open_vault.OpenVault.open(
+            self.vault, self.config, os.environ, marks=False
+        )
+        return vault_memory.VaultMemory(vault)
 
     def emit(
         self,

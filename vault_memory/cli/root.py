@@ -17,6 +17,7 @@ INTERRUPTED = 130
 """Exit code after Ctrl-C, as in a shell"""
 COMMANDS: dict[str, tuple[str, str]] = {
     "init": ("init", "Create a vault, or use an existing folder as one."),
+    "layout": ("init", "Show which files are memory, or set another layout."),
     "demo": (
         "demo",
         "Show search, editing and learning on a copy of the sample vault.",

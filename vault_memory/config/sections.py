@@ -21,6 +21,9 @@ class LayoutPattern(NamedTuple):
 class LayoutSettings(NamedTuple):
     """Which files are memory, and to which scope they belong."""
 
+    name: Literal["", "shared", "workspace", "obsidian", "logseq", "plain"] = ""
+    """The layout; empty: the program chooses one when it first reads the vault. `vault-memory layout`
+    sets it"""
     user: str = "main"
     """The user described by USER.md at the root of the vault"""
     bot: str = ""
@@ -30,6 +33,9 @@ class LayoutSettings(NamedTuple):
     exclude: tuple[str, ...] = ()
     """Globs of files and folders that are no memory, such as `Templates` or `Archive/**/*.md`; they
     override every pattern"""
+    daily: str = ""
+    """Pattern of the daily notes, such as `Daily/{date:YYYY/MM/YYYY-MM-DD}.md`: the bot adds to
+    them what it learned on a day; empty: dated notes are in the folder `memory` or `memories`"""
 
 
 class EmbeddingSettings(NamedTuple):

@@ -157,6 +157,8 @@ def _parsed(text: str) -> dict[str, Any]:
 def _toml(value: object) -> str:
     if isinstance(value, bool):
         return str(value).lower()
+    if isinstance(value, list):
+        return f"[{', '.join(map(_toml, value))}]"
     if isinstance(value, str):
         escaped = "".join(_ESCAPES.get(letter, letter) for letter in value)
         return f'"{escaped}"'

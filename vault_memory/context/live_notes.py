@@ -18,6 +18,7 @@ if TYPE_CHECKING:
     from vault_memory.rules.conversations.turn import Turn
     from vault_memory.rules.edits import audit_reader, audit_record, ownership
     from vault_memory.rules.edits.audit_record import Record
+    from vault_memory.rules.paths import canvas
     from vault_memory.search.results import Hit
     from vault_memory.vault import audit_folders
 else:
@@ -28,6 +29,7 @@ else:
     audit_reader = lazy_module("vault_memory.rules.edits.audit_reader")
     audit_record = lazy_module("vault_memory.rules.edits.audit_record")
     ownership = lazy_module("vault_memory.rules.edits.ownership")
+    canvas = lazy_module("vault_memory.rules.paths.canvas")
     audit_folders = lazy_module("vault_memory.vault.audit_folders")
 
 LARGEST = 64 << 20
@@ -224,6 +226,8 @@ def _nearest_chunk(
     def distance(chunk: "Chunk") -> tuple[bool, int]:
         return chunk.heading != hit.heading, abs(chunk.first_line - hit.lines[0])
 
+    if hit.kind == "canvas":
+        raw = canvas.as_markdown(raw)
     equal_chunks = [chunk for chunk in chunker.chunk(raw) if chunk.text == hit.text]
     return min(equal_chunks, key=distance, default=None)
 

@@ -19,6 +19,7 @@ NoteKind = Literal[
     "facts",
     "rules",
     "reflection",
+    "canvas",
     "persona",
     "inbox",
     "transcript",
@@ -36,6 +37,7 @@ SearchedKind = Literal[
     "facts",
     "rules",
     "reflection",
+    "canvas",
     "transcript",
 ]
 """Kinds of notes that search reads"""

@@ -4,7 +4,11 @@ from typing import Literal, TypedDict
 
 from vault_memory.contract.answers import HitJson
 from vault_memory.contract.fields import Count, Diff
-from vault_memory.contract.status_answers import PathRemarkJson, SyncStatusJson
+from vault_memory.contract.status_answers import (
+    LayoutStatusJson,
+    PathRemarkJson,
+    SyncStatusJson,
+)
 
 
 class InitJson(TypedDict):
@@ -13,6 +17,30 @@ class InitJson(TypedDict):
     vault: str
     id: str
     notes_written: Count
+    layout: LayoutStatusJson
+
+
+class LayoutProposalJson(TypedDict):
+    """A layout, and what it would claim of the vault."""
+
+    name: str
+    claimed: Count
+    unclaimed: Count
+    excluded: Count
+    daily: str
+    exclude: list[str]
+
+
+class LayoutJson(TypedDict):
+    """The layout of the vault, and all others, the best first.
+
+    After a change, `file` is the configuration, and `backup` the file from before.
+    """
+
+    layout: LayoutStatusJson
+    proposals: list[LayoutProposalJson]
+    file: str
+    backup: str
 
 
 class DemoJson(TypedDict):

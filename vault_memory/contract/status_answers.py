@@ -156,10 +156,29 @@ class DaemonJson(TypedDict):
     pid: int | None
 
 
+class LayoutStatusJson(TypedDict):
+    """Which Markdown files of the vault are memory.
+
+    `name` is empty while only the built-in patterns apply. `excluded` files are left out on
+    purpose. `examples` names some unclaimed files, and `command` shows layouts that claim more.
+    """
+
+    name: str
+    chosen_by: Literal["configuration", "program", "default"]
+    claimed: Count
+    unclaimed: Count
+    excluded: Count
+    examples: list[str]
+    daily: str
+    remark: str
+    command: str
+
+
 class StatusJson(TypedDict):
     """The state of a vault."""
 
     vault: str
+    layout: LayoutStatusJson
     index: IndexStatusJson
     semantic: str
     reason: str

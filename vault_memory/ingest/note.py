@@ -17,16 +17,18 @@ if TYPE_CHECKING:
     from vault_memory.rules.conversations import turn as conversations_turn
     from vault_memory.rules.facts import fact
     from vault_memory.rules.facts.fact import Fact
+    from vault_memory.rules.paths import canvas
 else:
     chunker = lazy_module("vault_memory.markdown.chunking.chunker")
     document = lazy_module("vault_memory.markdown.document")
     conversations_turn = lazy_module("vault_memory.rules.conversations.turn")
     fact = lazy_module("vault_memory.rules.facts.fact")
+    canvas = lazy_module("vault_memory.rules.paths.canvas")
 
 CLOCK_TICK_NS = 50_000_000
 """Longer than a tick of file times, which is up to 10 ms"""
 
-FACTS, TRANSCRIPT = "facts", "transcript"
+FACTS, TRANSCRIPT, CANVAS = "facts", "transcript", "canvas"
 LARGEST_TRANSCRIPT = 64 << 20
 """In bytes: of one file. Its lines are read one by one, so it may be larger than a note"""
 
@@ -69,6 +71,8 @@ def parts_of(
     if place.kind == TRANSCRIPT:
         turns = conversations_turn.turn_chunks(raw, place.scope)
         return Parts([turn.chunk for turn in turns], tuple(turn.also for turn in turns))
+    if place.kind == CANVAS:
+        return Parts(chunker.chunk(canvas.as_markdown(raw)))
     facts = _facts_of(raw, place) if place.kind == FACTS else ()
     return Parts(chunker.chunk(raw), facts=facts)
 

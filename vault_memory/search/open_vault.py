@@ -9,17 +9,26 @@ from vault_memory import config as configuration
 from vault_memory.errors import UsageError
 from vault_memory.ingest.lifecycle import Indexing
 from vault_memory.lazy import lazy_module
-from vault_memory.rules.paths.layout import Layout, Pattern
+from vault_memory.rules.paths.layout import Layout
 from vault_memory.search.embedder_handle import Semantic
 from vault_memory.vault.locate import locate
 from vault_memory.vault.marker import Marker, read_marker
 from vault_memory.vault.reader import Folder, Identity
-from vault_memory.vault.state_dir import StateFolder, cache_root, first_marker, state_of
+from vault_memory.vault.state_dir import (
+    StateFolder,
+    cache_root,
+    first_marker,
+    future_marker,
+    state_of,
+)
 
 if TYPE_CHECKING:
     from vault_memory.ingest import pending_index
     from vault_memory.ingest.pending_index import PendingIndex
+    from vault_memory.search import vault_layout
+    from vault_memory.search.vault_layout import LayoutReport
 else:
+    vault_layout = lazy_module("vault_memory.search.vault_layout")
     pending_index = lazy_module("vault_memory.ingest.pending_index")
 
 
@@ -48,27 +57,18 @@ class OpenVault:
         semantic: Semantic,
     ) -> None:
         layout = config.layout
-        patterns = [
-            Pattern(pattern.path, pattern.kind, pattern.scope)
-            for pattern in layout.patterns
-        ]
         self.root = root
         self.config = config
         self.config_file: Path | None = None
         """where the configuration came from; read again when it changes"""
         self.environment: Mapping[str, str] = {}
         self.state = state
-        self.layout = Layout(
-            patterns,
-            user=layout.user,
-            bot=layout.bot or None,
-            exclude=layout.exclude,
-        )
+        self.layout = _layout_of(layout)
         self.lock = threading.RLock()
         """guards the index: a connection is used by one thread at a time"""
         self.is_closed = False
         self._marker = marker
-        self._folder = Folder(root)
+        self._folder = Folder(root, needs_marker=not state.unmarked_file.exists())
         self._semantic = semantic
         self._indexing = Indexing(
             self._folder, marker, self.layout, layout, state.index_folder
@@ -81,18 +81,30 @@ class OpenVault:
         path: str | Path | None,
         config: str | Path | configuration.Config | None,
         environment: Mapping[str, str],
+        *,
+        marks: bool = True,
     ) -> Self:
         """Open the vault at `path`, else the vault of the environment or of the current folder.
+
+        A folder that is used for the first time gets a marker. Without `marks` nothing is written
+        to it: its state has an id that the marker takes over later.
 
         Raises NoVault, VaultUnreachable, ConfigError, TwoCopies.
         """
         root = locate(path, environment, start=Path.cwd())
-        marker = read_marker(root) or first_marker(root, environment)
+        marker = read_marker(root)
+        if marker is None:
+            make = first_marker if marks else future_marker
+            marker = make(root, environment)
         state = state_of(root, marker, environment)
         config_file = None
         if not isinstance(config, configuration.Config):
             config_file = _config_file(config, environment, state)
             config = configuration.load(config_file, environment)
+        is_chosen = state.layout_file.exists() or not state.index_folder.exists()
+        if is_chosen and not config.layout.name:
+            layout = vault_layout.settle(config.layout, root, state)
+            config = config._replace(layout=layout)
         semantic = Semantic(
             config.embedding,
             cache_root(environment),
@@ -129,6 +141,12 @@ class OpenVault:
         """Raise VaultUnreachable when the folder is absent or is another vault."""
         return self.folder.check_identity(self._marker.vault)
 
+    def layout_report(self) -> "LayoutReport":
+        """Return the layout, and how many Markdown files it claims. It walks the vault."""
+        return vault_layout.report(
+            self.config.layout, self.layout, self.folder, self.state
+        )
+
     @property
     def folder(self) -> Folder:
         """The notes on disk."""
@@ -161,6 +179,12 @@ class OpenVault:
                 self.state.path, self._folder, self.layout
             )
         return self._pending
+
+
+def _layout_of(settings: configuration.LayoutSettings) -> Layout:
+    if settings.name or settings.patterns or settings.daily:
+        return vault_layout.layout_of(settings)
+    return Layout(user=settings.user, bot=settings.bot, exclude=settings.exclude)
 
 
 def _config_file(

@@ -100,14 +100,22 @@ def _parse(
     return Marker(vault, number)
 
 
-def ensure_marker(root: str | os.PathLike[str]) -> Marker:
+def new_id() -> str:
+    """Returns an id for a vault."""
+    return os.urandom(_ID_LENGTH // 2).hex()
+
+
+def ensure_marker(
+    root: str | os.PathLike[str],
+    vault: str = "",
+) -> Marker:
     """Returns the marker of the vault at `root`; writes it if it is missing.
 
-    Raises VaultError when it cannot be written.
+    `vault` is the id of a new marker; "" for a random one. Raises VaultError when it cannot be written.
     """
     if marker := read_marker(root):
         return marker
-    marker = Marker(os.urandom(_ID_LENGTH // 2).hex())
+    marker = Marker(vault or new_id())
     body = json.dumps({"vault": marker.vault, "format": marker.format}).encode() + b"\n"
     target = os.path.join(root, NAME)
     temporary = f"{target}.~{os.urandom(8).hex()}"

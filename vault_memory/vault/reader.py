@@ -73,8 +73,15 @@ class NoteTooLarge(NoteUnreadable):
 class Folder:
     """Reads the folder of a vault. Raises VaultUnreachable when it is another folder than before."""
 
-    def __init__(self, root: str | os.PathLike[str]) -> None:
+    def __init__(
+        self,
+        root: str | os.PathLike[str],
+        *,
+        needs_marker: bool = True,
+    ) -> None:
+        """Without `needs_marker`, the folder is only read, and may have no marker yet."""
         self.root = os.path.abspath(root)
+        self._needs_marker = needs_marker
         self._cached = threading.local()
         self._root_id: tuple[int, int] | None = None
         with self._opened() as fd:
@@ -276,14 +283,14 @@ class Folder:
         marker = read_marker(self.root)
         # Fault (C57): the folder exists, but it may be the mount point of a disk that
         # is not mounted.
-        if marker is None:
+        if marker is None and self._needs_marker:
             raise VaultUnreachable(
                 f"`{self.root}` exists, but not its marker `{NAME}`:"
                 " perhaps the disk is not mounted",
                 hint="mount it; if only the marker was deleted,"
                 " restore it from another device or a backup",
             )
-        if marker.vault != vault:
+        if marker is not None and marker.vault != vault:
             raise VaultUnreachable(
                 f"another vault is at `{self.root}`", hint="restart to use that one"
             )

@@ -10,7 +10,7 @@ from vault_memory import places
 from vault_memory.errors import ConfigError, VaultUnreachable
 from vault_memory.lazy import lazy_module
 from vault_memory.vault.marker import NAME as MARKER
-from vault_memory.vault.marker import Marker, ensure_marker, read_marker
+from vault_memory.vault.marker import Marker, ensure_marker, new_id, read_marker
 
 if TYPE_CHECKING:
     from vault_memory.config import state_file
@@ -49,7 +49,17 @@ class StateFolder(NamedTuple):
 
     @property
     def config_file(self) -> Path:
-        return self.path / "vault-memory.toml"
+        return self.path / places.CONFIG
+
+    @property
+    def layout_file(self) -> Path:
+        """The layout that the program chose, where the configuration names none"""
+        return self.path / "layout.json"
+
+    @property
+    def unmarked_file(self) -> Path:
+        """Exists while the folder was only read, and has no marker yet"""
+        return self.path / "unmarked"
 
     @property
     def index_folder(self) -> Path:
@@ -120,15 +130,74 @@ def first_marker(
 
     Raises VaultUnreachable if the folder was a vault already.
     """
+    root_path = os.path.realpath(root)
     # Fault (C57): the folder may be the empty mount point of a disk that has the vault.
-    if _was_a_vault(os.path.realpath(root), state_root(environment)):
-        raise VaultUnreachable(
-            f"`{root}` was a vault, and its marker `{MARKER}` is gone:"
-            " perhaps the disk is not mounted",
-            hint="mount it, or restore the marker;"
-            f" `vault-memory init {root}` makes a new vault of this folder",
-        )
-    return ensure_marker(root)
+    if _was_a_vault(root_path, state_root(environment)):
+        raise _marker_is_gone(root)
+    return mark(root, environment)
+
+
+def mark(
+    root: Path,
+    environment: Mapping[str, str],
+) -> Marker:
+    """Returns the marker of the vault at `root`; a new one takes over the state of `future_marker`."""
+    state = _unmarked_state(os.path.realpath(root), state_root(environment))
+    if state is None:
+        return ensure_marker(root)
+    # Fault: a vault with a marker and an unmarked state would lose its guard against C57.
+    _make(state.path)
+    marker = ensure_marker(root, state.path.name)
+    if marker.vault == state.path.name:
+        state.unmarked_file.unlink(missing_ok=True)
+    return marker
+
+
+def future_marker(
+    root: Path,
+    environment: Mapping[str, str],
+) -> Marker:
+    """Returns the marker that a folder gets when it is first written to. Writes nothing to it.
+
+    Raises VaultUnreachable if the folder was a vault already.
+    """
+    root_path = os.path.realpath(root)
+    states = state_root(environment)
+    # The marker that a folder gets later has this id, so the index is not built twice.
+    # Fault (C57): the folder may be the empty mount point of a disk that has the vault.
+    if _was_a_vault(root_path, states):
+        raise _marker_is_gone(root)
+    unmarked = _unmarked_state(root_path, states)
+    if unmarked is not None:
+        return Marker(unmarked.path.name)
+    # Fault: a random id, since one made from the path would be that of another vault which is
+    # at this path later.
+    state = StateFolder(states / new_id())
+    _make(state.path)
+    state_file.write(state.unmarked_file, "")
+    return Marker(state.path.name)
+
+
+def _unmarked_state(
+    root_path: str,
+    states: Path,
+) -> StateFolder | None:
+    """Returns the state of a folder that was only read so far; None without one."""
+    for vault in _vaults_at(root_path, states):
+        state = StateFolder(states / vault)
+        is_here = _registered_root(state.path / _PLACE) == root_path
+        if is_here and state.unmarked_file.exists():
+            return state
+    return None
+
+
+def _marker_is_gone(root: Path) -> VaultUnreachable:
+    return VaultUnreachable(
+        f"`{root}` was a vault, and its marker `{MARKER}` is gone:"
+        " perhaps the disk is not mounted",
+        hint="mount it, or restore the marker;"
+        f" `vault-memory init {root}` makes a new vault of this folder",
+    )
 
 
 def _was_a_vault(
@@ -140,6 +209,7 @@ def _was_a_vault(
         _register_all(states)
     return any(
         _registered_root(states / vault / _PLACE) == root_path
+        and not StateFolder(states / vault).unmarked_file.exists()
         for vault in _vaults_at(root_path, states)
     )
 

@@ -45,5 +45,5 @@ def test_a_day_that_the_calendar_lacks_is_no_date(name):
     match = re.fullmatch(expression("YYYY-MM-DD"), name)
 
     assert match is not None
-    with pytest.raises(ValueError):
+    with pytest.raises(ValueError, match=r"must be in|out of range"):
         day_of(match)

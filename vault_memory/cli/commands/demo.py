@@ -53,7 +53,7 @@ def demo(context: Context) -> None:
     with tempfile.TemporaryDirectory(prefix="vault-memory-demo-") as name:
         vault = Path(name) / "vault"
         os.environ["VAULT_MEMORY_STATE"] = str(Path(name) / "state")
-        count = init_vault.make_vault(vault, empty=False)
+        count = init_vault.make_vault(vault, os.environ, empty=False)
         context.say(f"a copy of the sample vault: {count} files")
         with _daemon(vault):
             _show(context, QUESTION, _search(vault, QUESTION))

@@ -4,6 +4,7 @@ from typing import TYPE_CHECKING
 
 import click
 
+from vault_memory.cli.layout_choice import layout_option, open_with_layout
 from vault_memory.cli.options import Context, common
 from vault_memory.lazy import lazy_module
 
@@ -21,6 +22,7 @@ else:
     help="Build a new index; searches use the old one until the new one is ready.",
 )
 @click.option("--no-embed", is_flag=True, help="Leave the vectors to the daemon.")
+@layout_option
 @common
 @click.pass_obj
 def index(
@@ -28,9 +30,10 @@ def index(
     paths: tuple[str, ...],
     rebuild: bool,
     no_embed: bool,
+    layout: str | None,
 ) -> None:
     """Update the index for all notes, or for those under PATHS (relative to the vault)."""
-    with context.open() as memory, context.progress() as progress:
+    with open_with_layout(context, layout) as memory, context.progress() as progress:
         report = memory.index(
             paths,
             rebuild=rebuild,

@@ -1,20 +1,33 @@
-"""`init`: creates a vault."""
+"""`init` and `layout`: create a vault, and say which of its files are memory."""
 
 import os
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 import click
 
+from vault_memory.cli import layout_choice
+from vault_memory.cli.layout_choice import layout_option, open_with_layout
 from vault_memory.cli.options import Context, common, displayed_path
 from vault_memory.errors import UsageError
 from vault_memory.lazy import lazy_module
 
 if TYPE_CHECKING:
-    from vault_memory.admin import init_vault
-    from vault_memory.contract.setup_answers import InitJson
+    from vault_memory.admin import init_vault, layout_setup
+    from vault_memory.admin.layout_setup import LayoutChange
+    from vault_memory.api import status_report
+    from vault_memory.contract.setup_answers import (
+        InitJson,
+        LayoutJson,
+        LayoutProposalJson,
+    )
+    from vault_memory.rules.paths.layout_survey import LayoutProposal
+    from vault_memory.search.vault_layout import LayoutReport
     from vault_memory.vault import marker as vault_marker
 else:
+    status_report = lazy_module("vault_memory.api.status_report")
+    layout_setup = lazy_module("vault_memory.admin.layout_setup")
     init_vault = lazy_module("vault_memory.admin.init_vault")
     vault_marker = lazy_module("vault_memory.vault.marker")
 
@@ -32,6 +45,7 @@ else:
     is_flag=True,
     help="This folder is a vault that was moved here: keep its id.",
 )
+@layout_option
 @common
 @click.pass_obj
 def init(
@@ -40,11 +54,13 @@ def init(
     empty: bool,
     copied: bool,
     moved: bool,
+    layout: str | None,
 ) -> None:
     """Create a vault at PATH (default: --vault, else the current folder).
 
     A new or empty folder gets example notes. A folder with files in it stays as it is,
-    apart from the marker `.vault-memory`.
+    apart from the marker `.vault-memory`: the program counts its Markdown files, and finds out
+    which layout fits.
 
     \b
     Example:
@@ -60,12 +76,16 @@ def init(
         init_vault.settle_copy(root, "moved" if moved else "copied", os.environ)
         count = 0
     else:
-        count = init_vault.make_vault(root, empty=empty)
+        count = init_vault.make_vault(root, os.environ, empty=empty)
     marker = vault_marker.ensure_marker(root)
+    context.vault = str(root)
+    with open_with_layout(context, layout, is_setup=True) as memory:
+        report = memory.vault.layout_report()
     answer: InitJson = {
         "vault": str(root.resolve()),
         "id": marker.vault,
         "notes_written": count,
+        "layout": status_report.of_layout(report),
     }
     name = displayed_path(root)
     examples = f" with {count} example files" if count else ""
@@ -81,3 +101,87 @@ def _root(
     """Return the folder that the command means."""
     named = path or context.vault or os.environ.get("VAULT_MEMORY_VAULT") or "."
     return Path(named).expanduser()
+
+
+@click.command()
+@click.argument(
+    "name",
+    required=False,
+    metavar="[NAME]",
+    type=click.Choice(layout_choice.NAMES),
+)
+@common
+@click.pass_obj
+def layout(
+    context: Context,
+    name: str | None,
+) -> None:
+    """Show which files are memory, and what each layout would claim; NAME sets the layout.
+
+    The layouts are shared, workspace, obsidian, logseq and plain. NAME is written into the configuration. A copy of the file from before stays beside it: put
+    it back to undo the change. No note is changed.
+
+    \b
+    Example:
+      vault-memory --vault ~/Notes layout obsidian
+    """
+    change = None
+    if name:
+        with context.open() as memory:
+            change = layout_setup.set_layout(memory.vault, name)
+    with context.open(marks=False) as memory:
+        report = memory.vault.layout_report()
+        rows = layout_setup.proposals(memory.vault)
+        is_watched = memory.vault.state.socket.exists()
+    answer: LayoutJson = {
+        "layout": status_report.of_layout(report),
+        "proposals": [_proposal_json(row) for row in rows],
+        "file": str(change.file) if change else "",
+        "backup": str(change.backup) if change and change.backup else "",
+    }
+    context.emit(answer, lambda: "\n".join(_lines(report, rows)))
+    if change:
+        context.say(_change_text(change))
+        if is_watched:
+            context.say("a daemon runs with the layout from before: start it again")
+
+
+def _proposal_json(row: "LayoutProposal") -> "LayoutProposalJson":
+    return {
+        "name": row.name,
+        "claimed": row.survey.claimed,
+        "unclaimed": row.survey.unclaimed,
+        "excluded": row.survey.excluded,
+        "daily": row.daily,
+        "exclude": list(row.exclude),
+    }
+
+
+def _lines(
+    report: "LayoutReport",
+    rows: "Sequence[LayoutProposal]",
+) -> Iterator[str]:
+    survey = report.survey
+    by = {"program": " (chosen by the program)", "default": "", "configuration": ""}
+    yield f"layout: {report.name or 'built-in'}{by[report.chosen_by]}"
+    yield (
+        f"Markdown files: {survey.claimed:,} are memory, {survey.unclaimed:,} are not,"
+        f" {survey.excluded:,} are excluded"
+    )
+    details = {
+        "not memory": ", ".join(survey.examples),
+        "daily notes": report.daily,
+        "exclude": ", ".join(report.exclude),
+        "note": report.remark,
+    }
+    yield from (f"{label}: {text}" for label, text in details.items() if text)
+    yield ""
+    yield "layouts, and how many files each would claim:"
+    yield from map(layout_choice.proposal_text, rows)
+
+
+def _change_text(change: "LayoutChange") -> str:
+    text = f"wrote {change.file}"
+    if change.backup:
+        return f"{text}; the file from before is {change.backup}"
+    return text

@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING
 
 import click
 
+from vault_memory.cli.layout_choice import layout_option, open_with_layout
 from vault_memory.cli.options import Context, common
 from vault_memory.lazy import lazy_module
 
@@ -22,9 +23,13 @@ else:
 
 
 @click.command()
+@layout_option
 @common
 @click.pass_obj
-def run(context: Context) -> None:
+def run(
+    context: Context,
+    layout: str | None,
+) -> None:
     """Run the daemon until Ctrl-C: watch the vault, and keep its index up to date.
 
     The daemon prints a line for each changed note: the chunks added and removed, and the
@@ -34,7 +39,7 @@ def run(context: Context) -> None:
     Example:
       vault-memory --vault ~/vault run
     """
-    with context.open() as memory:
+    with open_with_layout(context, layout) as memory:
         daemon = loop.Daemon(
             memory,
             tell=lambda change: _print_change(context, change),

@@ -5,6 +5,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
+from vault_memory.cli.layout_choice import layout_option, open_with_layout
 from vault_memory.cli.options import Context, common
 from vault_memory.cli.terminal import styled
 from vault_memory.lazy import lazy_module
@@ -32,7 +33,7 @@ SIGNS = {
 @click.pass_obj
 def status(context: Context) -> None:
     """Show what is indexed and watched, how sync and nights are doing, and what waits."""
-    with context.open() as memory:
+    with context.open(marks=False) as memory:
         report = daemon_or_local.daemon_status(memory)
         if report is None:
             query_or_local.without_daemon(memory)
@@ -45,7 +46,7 @@ def status(context: Context) -> None:
 @click.pass_obj
 def stats(context: Context) -> None:
     """Count notes and chunks by kind, scope and source."""
-    with context.open() as memory:
+    with context.open(marks=False) as memory:
         counts = memory.searcher.stats()
     _emit_nested(context, counts)
 
@@ -56,17 +57,19 @@ def stats(context: Context) -> None:
     is_flag=True,
     help="Repair damaged databases, and rebuild an index that differs. Notes are not changed.",
 )
+@layout_option
 @common
 @click.pass_obj
 def doctor(
     context: Context,
     fix: bool,
+    layout: str | None,
 ) -> None:
     """Check the vault and this installation, and name a fix for each problem.
 
     Exit code 1 means that a check failed.
     """
-    with context.open() as memory:
+    with open_with_layout(context, layout) as memory:
         checks = [*memory.doctor(fix=fix), *host_checks.checks(memory)]
     context.emit(
         json_contract.of_doctor(checks),

@@ -23,7 +23,7 @@ _MONTH = {
     "M": r"[0-9]{1,2}",
 }
 _DAY = {"Do": r"[0-9]{1,2}(?:st|nd|rd|th)", "DD": r"[0-9]{2}", "D": r"[0-9]{1,2}"}
-_PARTS = {"year": _YEAR, "month": _MONTH, "day": _DAY}
+_UNITS = {"year": _YEAR, "month": _MONTH, "day": _DAY}
 _OTHERS = {
     "dddd": r"[^\W\d_]+",
     "ddd": r"[^\W\d_]+\.?",
@@ -60,9 +60,9 @@ def problem_of(date_format: str) -> str:
     for token in tokens:
         if token not in _EXPRESSIONS and not token.startswith("["):
             return f"`{token}` of the date format is not supported"
-    for part, expressions in _PARTS.items():
+    for unit, expressions in _UNITS.items():
         if not expressions.keys() & set(tokens):
-            return f"the date format `{date_format}` has no {part}"
+            return f"the date format `{date_format}` has no {unit}"
     if any(mark in date_format for mark in "*\\"):
         return f"the date format `{date_format}` has a mark that no file name has"
     return ""
@@ -93,17 +93,18 @@ def _last_positions(date_format: str) -> dict[int, str]:
     """Returns where year, month and day come last. A number precedes a name."""
     positions: dict[str, tuple[bool, int]] = {}
     for match in _TOKEN.finditer(date_format):
-        for part, expressions in _PARTS.items():
+        for unit, expressions in _UNITS.items():
             if match[0] in expressions:
                 is_number = match[0] not in ("MMMM", "MMM")
                 candidate = (is_number, match.start())
-                positions[part] = max(positions.get(part, candidate), candidate)
-    return {start: part for part, (_, start) in positions.items()}
+                positions[unit] = max(positions.get(unit, candidate), candidate)
+    return {start: unit for unit, (_, start) in positions.items()}
 
 
 def day_of(match: "re.Match[str]") -> date:
     """Returns the day that the groups of a match name. Raises ValueError."""
     year = int(match["year"])
+    # As in moment.js, two digits are a year of this century.
     if len(match["year"]) == 2:
         year += 2000
     return date(year, _month_of(match["month"]), int(re.sub(r"\D", "", match["day"])))

@@ -4,33 +4,29 @@ import re
 from collections.abc import Callable, Iterable
 
 _TEXT = r"[^/\\\x00-\x1f\x7f]"
-_FOLDERS = rf"(?:(?!\.){_TEXT}+/)*"
+_FIRST_STAR = "\0"
+_WILDCARDS = {
+    "**/": rf"(?:(?!\.){_TEXT}+/)*",
+    _FIRST_STAR: rf"(?!\.){_TEXT}*",
+    "*": f"{_TEXT}*",
+}
+_TWO_STARS_IN_A_NAME = re.compile(r"[^/]+\*\*[^/]*|\*\*[^/]+")
 
 
 def problem_of(text: str) -> str:
     """Returns what is wrong with the globs in a pattern; empty when they are valid."""
-    for part in text.split("/"):
-        if "**" in part and part != "**":
-            return (
-                f"`**` is a part of its own, as in `a/**/b.md`; in `{part}` write `*`"
-            )
-    return ""
+    match = _TWO_STARS_IN_A_NAME.search(text)
+    if match is None:
+        return ""
+    return f"`**` is a part of its own, as in `a/**/b.md`; in `{match[0]}` write `*`"
 
 
 def expression(text: str) -> str:
     """Returns the regular expression of a text with globs. ``**/`` may be no folder at all."""
-    pieces = re.split(r"(\*\*/|\*)", text)
-    result = ""
-    for piece in pieces:
-        if piece == "**/":
-            result += _FOLDERS
-        elif piece == "*":
-            # Fault: a star must not claim the hidden files of other programs.
-            is_start = not result or result.endswith(("/", _FOLDERS))
-            result += rf"(?!\.){_TEXT}*" if is_start else f"{_TEXT}*"
-        else:
-            result += re.escape(piece)
-    return result
+    # Fault: a star at the start of a name must not claim the hidden files of other programs.
+    marked = re.sub(r"(^|/)\*(?!\*/)", r"\1" + _FIRST_STAR, text)
+    tokens = re.split(rf"(\*\*/|{_FIRST_STAR}|\*)", marked)
+    return "".join(_WILDCARDS.get(token) or re.escape(token) for token in tokens)
 
 
 def matcher(globs: Iterable[str]) -> Callable[[str], bool]:

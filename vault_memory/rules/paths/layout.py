@@ -46,6 +46,23 @@ class Pattern(NamedTuple):
     """E.g. ``user:{user}`` or ``group:main``."""
 
 
+class Preset(NamedTuple):
+    """A named layout: patterns and exclusions around the patterns of the vault format."""
+
+    first: tuple[Pattern, ...] = ()
+    """tried before the patterns of the vault format"""
+    last: tuple[Pattern, ...] = ()
+    """tried after them, and not in `PEOPLE_FOLDERS`"""
+    exclude: tuple[str, ...] = ()
+    at_root: bool = False
+    """whether the vault belongs to one person, whose USER.md is at its root"""
+
+
+NO_PRESET = Preset()
+PEOPLE_FOLDERS = ("Users/", "Channels/")
+"""Folders of people and channels: `Preset.last` claims nothing in them"""
+
+
 class Place(NamedTuple):
     """The meaning of a path."""
 
@@ -179,7 +196,7 @@ class _Rule:
         first, slash, _ = pattern.path.partition("/")
         self.folder: str | None = first + slash if slash else ""
         """the first folder of its paths; None stands for any"""
-        if slash and not _is_literal(first):
+        if not _is_literal(first) and (slash or "{path}" in first):
             self.folder = None
         name = pattern.path.rpartition("/")[2]
         self.name = name if _is_literal(name) else None
@@ -196,9 +213,13 @@ class _Rule:
         return regex.fullmatch(path)
 
 
-def _is_literal(part: str) -> bool:
-    """Whether a part of a pattern stands for itself. A date format may have been cut in two."""
-    return not any(mark in part for mark in "{}*")
+_VARIABLE = frozenset("{}*")
+
+
+def _is_literal(segment: str) -> bool:
+    """Whether a segment of a pattern has no captures and no globs."""
+    # Fault: the slash of a date format cuts its capture in two, so each brace counts.
+    return _VARIABLE.isdisjoint(segment)
 
 
 def _expression(pattern: Pattern) -> str:
@@ -239,16 +260,21 @@ class Layout:
         user: str = "main",
         bot: str | None = None,
         exclude: Sequence[str] = (),
+        preset: Preset = NO_PRESET,
     ) -> None:
-        for pattern in patterns:
+        for pattern in (*patterns, *preset.first):
             pattern_check.check_pattern(pattern)
         if exclude:
             pattern_check.check_exclusions(exclude)
         self.user = user
-        self.bot = bot
+        self.bot = bot or None
+        self.at_root = preset.at_root
         dated_first = sorted(patterns, key=lambda pattern: "{date" not in pattern.path)
-        self._rules = _by_folder_and_name([*dated_first, *_built_in()])
-        self._is_excluded = globs.matcher(exclude) if exclude else None
+        self.added = (*dated_first, *preset.first)
+        """the patterns that are tried before those of the vault format"""
+        self._rules = _by_folder_and_name([*self.added, *_built_in()], preset.last)
+        excluded = (*exclude, *preset.exclude)
+        self._is_excluded = globs.matcher(excluded) if excluded else None
         self._cache: dict[str, Place | None] = {}
 
     def place(self, path: str) -> Place | None:
@@ -310,11 +336,7 @@ class Layout:
             return None
         if self.bot is not None and "bot" in captures and match["bot"] != self.bot:
             return None
-        title = match["name"] if "name" in captures else None
-        if "path" in captures:
-            title = match["path"]
-        if not title:
-            title = name[: name.rfind(".")]
+        title = _title(match, captures) or name[: name.rfind(".")]
         return Place(rule.kind, self._scope(rule, match), day, title, rule.indexed)
 
     def _scope(
@@ -339,6 +361,7 @@ class Layout:
 
 def _by_folder_and_name(
     patterns: Sequence[Pattern],
+    last: Sequence[Pattern],
 ) -> dict[tuple[str, str], list[_Rule]]:
     """Returns the rules that may match, in order, by first folder and file name.
 
@@ -346,17 +369,28 @@ def _by_folder_and_name(
     capture in its first folder or file name is in every list that it may match.
     """
     rules = list(map(_Rule, patterns))
+    last_rules = list(map(_Rule, last))
     folders = {rule.folder or "" for rule in rules}
     names = {rule.name or "" for rule in rules}
     keys = {("", ""), *product(folders, names)}
     return {
         (folder, name): [
             rule
-            for rule in rules
+            # Fault: a note that lies beside those of a person must not become another's.
+            for rule in (rules if folder in PEOPLE_FOLDERS else [*rules, *last_rules])
             if rule.folder in (None, folder) and rule.name in (None, name)
         ]
         for folder, name in keys
     }
+
+
+def _title(
+    match: "re.Match[str]",
+    captures: frozenset[str],
+) -> str | None:
+    if "path" in captures:
+        return match["path"]
+    return match["name"] if "name" in captures else None
 
 
 _DAYS = frozenset({"date", "week", "day"})

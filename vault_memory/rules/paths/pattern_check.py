@@ -30,46 +30,56 @@ def check_exclusions(exclude: Iterable[str]) -> None:
 
 
 def _problem_of(pattern: Pattern) -> str:
-    return _problem_of_path(pattern.path) or _problem_of_note(pattern)
+    """Returns the first problem of a pattern; empty when it is valid."""
+    problems = (
+        *map(_problem_of_capture, _CAPTURE.findall(pattern.path)),
+        _problem_of_path(pattern.path),
+        globs.problem_of(_CAPTURE.sub("", pattern.path)),
+        _problem_of_kind(pattern.kind),
+        _problem_of_scope(pattern),
+    )
+    return next(filter(None, problems), "")
+
+
+def _problem_of_capture(capture: str) -> str:
+    name, colon, date_format = capture.partition(":")
+    if colon and name == "date":
+        return date_formats.problem_of(date_format)
+    if capture in CAPTURES:
+        return ""
+    return f"`{{{capture}}}` is no capture; known are {', '.join(CAPTURES)}"
 
 
 def _problem_of_path(path: str) -> str:
-    captures = _names(path)
-    if len(set(captures)) < len(captures):
+    names = _capture_names(path)
+    if len(set(names)) < len(names):
         return "a capture stands in it twice"
-    for capture in _CAPTURE.findall(path):
-        name, colon, date_format = capture.partition(":")
-        if colon and name == "date":
-            problem = date_formats.problem_of(date_format)
-            if problem:
-                return problem
-        elif colon or name not in CAPTURES:
-            return f"`{{{capture}}}` is no capture; known are {', '.join(CAPTURES)}"
-    if not path.endswith(ENDINGS) or path.startswith("/"):
-        return (
-            "a path is relative to the vault and ends in `.md`, `.jsonl` or `.canvas`"
-        )
-    return globs.problem_of(_CAPTURE.sub("", path))
+    if path.endswith(ENDINGS) and not path.startswith("/"):
+        return ""
+    return "a path is relative to the vault and ends in `.md`, `.jsonl` or `.canvas`"
 
 
-def _names(path: str) -> list[str]:
+def _capture_names(path: str) -> list[str]:
     """Returns the names of the captures, without the formats of dates."""
     return [capture.partition(":")[0] for capture in _CAPTURE.findall(path)]
 
 
-def _problem_of_note(pattern: Pattern) -> str:
-    scope_captures = set(_CAPTURE.findall(pattern.scope))
-    unknown = sorted(scope_captures - set(CAPTURES))
-    if unknown:
-        return f"`{{{unknown[0]}}}` is no capture; known are {', '.join(CAPTURES)}"
-    if pattern.kind not in KINDS:
-        return f"`{pattern.kind}` is no kind of note; known are {', '.join(KINDS)}"
+def _problem_of_kind(kind: str) -> str:
+    if kind in KINDS:
+        return ""
+    return f"`{kind}` is no kind of note; known are {', '.join(KINDS)}"
+
+
+def _problem_of_scope(pattern: Pattern) -> str:
+    captures = set(_CAPTURE.findall(pattern.scope))
+    # Fault: a scope with an empty name would open what belongs to no scope.
     if not re.fullmatch(_SCOPE, pattern.scope) or pattern.scope.endswith(":"):
         return (
             f"scope `{pattern.scope}` is not `user:…`, `channel:…` or `group:…` "
             "with one capture at most"
         )
-    missing = sorted(scope_captures - set(_names(pattern.path)) - {"user"})
+    # `{user}` may be missing in the path: then it is the owner of the vault.
+    missing = sorted(captures - set(_capture_names(pattern.path)) - {"user"})
     if missing:
         return f"`{{{missing[0]}}}` is in the scope and not in the path"
     return ""

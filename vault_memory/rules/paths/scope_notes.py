@@ -3,8 +3,15 @@
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
 from datetime import date
+from typing import TYPE_CHECKING
 
+from vault_memory.lazy import lazy_module
 from vault_memory.rules.paths.layout import Layout, Place
+
+if TYPE_CHECKING:
+    from vault_memory.rules.paths import daily_notes
+else:
+    daily_notes = lazy_module("vault_memory.rules.paths.daily_notes")
 
 Placed = tuple[Place, str]
 """A path with its place"""
@@ -31,6 +38,8 @@ class Places:
     """the existing notes about conversations, the oldest first"""
     undated: tuple[str, ...] = ()
     """the other notes beside the dated ones"""
+    daily: str = ""
+    """the pattern of the person's daily notes; "" if dated notes are in `notes`"""
 
     @property
     def learning(self) -> str:
@@ -40,6 +49,8 @@ class Places:
 
     def note_of(self, day: date) -> str:
         """Returns the dated note of a day."""
+        if self.daily:
+            return daily_notes.render(self.daily, day)
         return f"{self.notes}{day}.md"
 
     def episodes_of(self, day: date) -> str:
@@ -58,6 +69,18 @@ def places_of(
     layout: Layout,
 ) -> Places:
     """Returns the notes of a scope; missing notes get a path beside the existing ones."""
+    places = _places_of(scope, paths, layout)
+    if not layout.added:
+        return places
+    daily = daily_notes.path_of_day(layout.added, scope, layout.user)
+    return replace(places, daily=daily)
+
+
+def _places_of(
+    scope: str,
+    paths: Iterable[str],
+    layout: Layout,
+) -> Places:
     kind, _, name = scope.partition(":")
     paths = list(paths)
     placed = _placed(paths, layout)
@@ -69,8 +92,9 @@ def places_of(
         profile = first_of_kind.get("memory")
         return _with_dates(_places_of_group(scope, name, profile), own)
     profile = first_of_kind.get("user")
-    is_workspace_user = name == layout.user and not profile and "MEMORY.md" in paths
-    if profile == "USER.md" or is_workspace_user:
+    if profile == "USER.md" or (
+        not profile and _is_workspace_user(name, paths, layout)
+    ):
         # The person at the root owns the dated notes of the workspace.
         shared = [
             (place, path)
@@ -84,6 +108,15 @@ def places_of(
     else:
         folder = f"Users/{name}/{_bot(placed, layout)}/config/"
     return _with_dates(_places_of_person(scope, name, folder), own)
+
+
+def _is_workspace_user(
+    name: str,
+    paths: Sequence[str],
+    layout: Layout,
+) -> bool:
+    """Whether a person without a profile is the one whose notes are at the root."""
+    return name == layout.user and (layout.at_root or "MEMORY.md" in paths)
 
 
 def _placed(

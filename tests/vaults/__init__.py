@@ -1,0 +1,1 @@
+"""Vaults as people have them: folders that other programs wrote."""

@@ -1,0 +1,130 @@
+"""Counts what a layout claims of a vault, and proposes layouts that claim more."""
+
+from collections.abc import Iterable, Sequence
+from typing import NamedTuple
+
+from vault_memory.rules.paths.daily_notes import pattern_by_names
+from vault_memory.rules.paths.filenames import MARKDOWN
+from vault_memory.rules.paths.layout import Layout, Pattern
+from vault_memory.rules.paths.presets import SUMMARIES, preset
+
+MOST_EXAMPLES = 3
+_TEMPLATES = frozenset({"templates", "_templates", "template", "vorlagen"})
+_UNTIDY_SHARE = 0.5
+"""Share of unclaimed files from which another layout is worth a question"""
+
+
+class Survey(NamedTuple):
+    """How many Markdown files of a vault a layout claims."""
+
+    claimed: int = 0
+    unclaimed: int = 0
+    excluded: int = 0
+    """unclaimed on purpose"""
+    examples: tuple[str, ...] = ()
+    """some unclaimed files"""
+
+    @property
+    def is_mostly_unclaimed(self) -> bool:
+        """Whether so much is unclaimed that another layout fits better."""
+        total = self.claimed + self.unclaimed
+        return total > 0 and self.unclaimed > total * _UNTIDY_SHARE
+
+
+class Signs(NamedTuple):
+    """What the settings of other programs in the vault say."""
+
+    program: str = ""
+    """the layout of the program whose settings are there; "" for none"""
+    daily: str = ""
+    """pattern of the daily notes"""
+    templates: tuple[str, ...] = ()
+    """folders of templates"""
+
+
+class LayoutProposal(NamedTuple):
+    """A layout with the settings that fit this vault."""
+
+    name: str
+    daily: str
+    exclude: tuple[str, ...]
+    survey: Survey
+
+
+def survey(
+    paths: Iterable[str],
+    layout: Layout,
+) -> Survey:
+    """Counts the Markdown files that a layout claims."""
+    claimed = excluded = 0
+    unclaimed: list[str] = []
+    for path in paths:
+        if not path.endswith(MARKDOWN):
+            continue
+        if layout.place(path) is not None:
+            claimed += 1
+        elif layout.excludes(path):
+            excluded += 1
+        else:
+            unclaimed.append(path)
+    examples = tuple(sorted(unclaimed, key=_depth_and_name)[:MOST_EXAMPLES])
+    return Survey(claimed, len(unclaimed), excluded, examples)
+
+
+def _depth_and_name(path: str) -> tuple[int, str]:
+    return path.count("/"), path
+
+
+def proposals(
+    paths: Sequence[str],
+    signs: Signs,
+    patterns: Sequence[Pattern],
+    *,
+    user: str,
+    bot: str,
+    exclude: Sequence[str],
+) -> list[LayoutProposal]:
+    """Returns every layout with its counts, the best first.
+
+    The layout of the program that wrote the vault comes first, then the one that claims most.
+    """
+    # Settings of a program may be missing or damaged: then the names of its notes decide.
+    by_names = pattern_by_names(paths)
+    rows: list[LayoutProposal] = []
+    for name in SUMMARIES:
+        daily = ""
+        excluded = tuple(exclude)
+        if name in ("obsidian", "logseq", "plain"):
+            daily = signs.daily if signs.program == name else ""
+            daily = daily or by_names
+            excluded = tuple(dict.fromkeys((*exclude, *_templates(paths, signs))))
+        layout = Layout(
+            patterns, user=user, bot=bot, exclude=excluded, preset=preset(name, daily)
+        )
+        rows.append(LayoutProposal(name, daily, excluded, survey(paths, layout)))
+    return sorted(rows, key=lambda proposal: _rank(proposal, signs))
+
+
+def _rank(
+    proposal: LayoutProposal,
+    signs: Signs,
+) -> tuple[bool, int, int]:
+    has_other_program = proposal.name in ("obsidian", "logseq")
+    return (
+        proposal.name != signs.program,
+        has_other_program,
+        -proposal.survey.claimed,
+    )
+
+
+def _templates(
+    paths: Iterable[str],
+    signs: Signs,
+) -> tuple[str, ...]:
+    """Returns globs of the folders of templates, by settings or by their usual names."""
+    if signs.templates:
+        return tuple(f"{folder}/**" for folder in signs.templates)
+    folders = {path.partition("/")[0] for path in paths if "/" in path}
+    return tuple(
+        f"{folder}/**" for folder in sorted(folders) if folder.casefold() in _TEMPLATES
+    )
