@@ -95,6 +95,50 @@ def test_a_task_may_be_due_on_a_date(bedroom, text, task):
     assert line in bedroom.text(NOTE)
 
 
+def hold_a_meeting(bedroom):
+    """A meeting that is still open when the channel's night comes."""
+    for number, text in enumerate(MEETINGS["en"][:3]):
+        say(bedroom, text, at=f"18:0{number}")
+    bedroom.sleep("--channel", "dev", now="2026-05-25T18:10+01:00")
+    assert "## " not in bedroom.text(NOTE)
+
+
+def section_of_each_line(bedroom):
+    heading = ""
+    sections = {}
+    for line in bedroom.text(NOTE).splitlines():
+        if line.startswith("## "):
+            heading = line
+        elif line.startswith("- "):
+            sections[heading] = [*sections.get(heading, []), line.split(" (")[0]]
+    return sections
+
+
+MEETING = {
+    "## Decisions": ["- We decided to ship in June"],
+    "## Agreements": ["- We agreed that meetings start at nine"],
+    "## Action items": ["- [plan] Bob will send the draft"],
+}
+
+
+def test_what_a_channel_held_back_comes_to_its_section(bedroom):
+    hold_a_meeting(bedroom)
+
+    bedroom.sleep("--channel", "dev")
+
+    assert section_of_each_line(bedroom) == MEETING
+
+
+def test_what_a_person_promotes_comes_to_its_section(bedroom):
+    hold_a_meeting(bedroom)
+
+    now = ("--now", "2026-05-25T19:00+01:00")
+    for entry in bedroom.seen.ok("held", "--channel", "dev", *now)["held"]:
+        bedroom.seen.ok("held", "promote", entry["id"], *now)
+
+    assert section_of_each_line(bedroom) == MEETING
+
+
 def test_nobody_owns_the_task_of_a_stranger(bedroom):
     ref = say(bedroom, "Bob will send the draft by Friday.")
 

@@ -38,6 +38,7 @@ from vault_memory.learning.note_lines import (
     ops_for,
     sections_of,
 )
+from vault_memory.learning.policy.allowed_ops import allowed_ops
 from vault_memory.learning.policy.committing import (
     end_logs,
     hold_candidates,
@@ -45,7 +46,7 @@ from vault_memory.learning.policy.committing import (
     take_back,
     write_requests,
 )
-from vault_memory.learning.policy.judging import allowed_ops, judge
+from vault_memory.learning.policy.judging import judge
 from vault_memory.learning.reporting.report import joined
 from vault_memory.learning.summaries.episode_notes import episodes
 from vault_memory.learning.unread_turns import (

@@ -202,7 +202,7 @@ def _place(
             note, heading = places.profile, REMEMBERED
         case _:
             day = parse_day(candidate.day) or cycle.night
-            note, heading = places.note_of(day), LEARNED
+            note, heading = places.note_of(day), candidate.section or LEARNED
     return note, ops_for(cycle.doc(note), heading, [candidate.line])
 
 

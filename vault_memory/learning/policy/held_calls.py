@@ -213,7 +213,7 @@ class HeldCalls:
                 note, heading = places.profile, REMEMBERED
             case _:
                 day = parse_day(candidate.day) or self._now.date()
-                note, heading = places.note_of(day), LEARNED
+                note, heading = places.note_of(day), candidate.section or LEARNED
         current = self._edits.editor.there(note)
         doc = parse(current.raw if current else b"")
         if candidate.kind == "rule":

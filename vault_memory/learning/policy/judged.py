@@ -6,6 +6,7 @@ from datetime import date, datetime
 from typing import TYPE_CHECKING, NamedTuple
 
 from vault_memory.rules.conversations.turn import Turn
+from vault_memory.rules.learning.candidate import FoundFact
 from vault_memory.rules.learning.policy.held_candidates import HeldCandidate
 
 if TYPE_CHECKING:
@@ -34,6 +35,17 @@ class PolicyDeps:
     remembered: int = 50
     safety_log_days: int = 90
     feedback_log_days: int = 180
+
+
+@dataclass(frozen=True, slots=True)
+class WrittenForm:
+    """What a candidate becomes in a note or on the page of facts."""
+
+    line: str = ""
+    """the item; empty for a fact"""
+    section: str = ""
+    """of a channel: the section of the note, such as ``Decisions``"""
+    fact: FoundFact | None = None
 
 
 class SpokenLine(NamedTuple):

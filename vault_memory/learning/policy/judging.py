@@ -5,13 +5,18 @@ turns. When the policy fails, nothing is written and the turns stay unread.
 """
 
 import logging
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable
 from dataclasses import replace
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from vault_memory.errors import VaultMemoryError
 from vault_memory.learning.note_lines import line_of
-from vault_memory.learning.policy.judged import Judged, PolicyDeps, SpokenLine
+from vault_memory.learning.policy.judged import (
+    Judged,
+    PolicyDeps,
+    SpokenLine,
+    WrittenForm,
+)
 from vault_memory.learning.policy.spoken_rules import spoken_rules
 from vault_memory.learning.unread_turns import day_of, moment_of
 from vault_memory.rules.conversations.turn import Turn
@@ -49,7 +54,6 @@ from vault_memory.rules.learning.write_policy import (
 from vault_memory.rules.search.tokens import split_sentences
 
 if TYPE_CHECKING:
-    from vault_memory.contract.answers import DroppedJson
     from vault_memory.learning.cycle import LearningCycle
     from vault_memory.rules.learning.policy_cues import PolicyCues
 
@@ -195,7 +199,8 @@ class _Judge:
             return
         spoken = SpokenLine(text, turn, day_of(turn, self._cycle.zone))
         decision = decide(candidate, self._cues)
-        if self._is_written(decision, candidate, (turn,), spoken.line, None):
+        form = WrittenForm(spoken.line)
+        if self._is_written(decision, candidate, (turn,), form):
             lines = self._judged.rules if kind == "rule" else self._judged.requests
             lines.append(spoken)
 
@@ -238,12 +243,13 @@ class _Judge:
             type=memory.type,
             who=self._cycle.name,
         )
-        line = ""
+        form = WrittenForm()
         if turns:
             day = day_of(turns[0], self._cycle.zone)
-            is_attributed = self._cycle.kind == "channel"
-            line = line_of(memory, turns[0], day, attributed=is_attributed)
-        return self._judge_candidate(candidate, turns, line, None)
+            is_channel = self._cycle.kind == "channel"
+            line = line_of(memory, turns[0], day, attributed=is_channel)
+            form = WrittenForm(line, memory.section if is_channel else "")
+        return self._judge_candidate(candidate, turns, form)
 
     def _judge_fact(self, fact: FoundFact) -> bool:
         turns = self._evidence(fact)
@@ -255,7 +261,7 @@ class _Judge:
             labels=fact.labels,
             who=self._cycle.name,
         )
-        return self._judge_candidate(candidate, turns, "", fact)
+        return self._judge_candidate(candidate, turns, WrittenForm(fact=fact))
 
     def _evidence(self, candidate: Memory | FoundFact) -> tuple[Turn, ...]:
         # Fault: a model names turns that it never read. They prove nothing.
@@ -266,8 +272,7 @@ class _Judge:
         self,
         candidate: Candidate,
         turns: tuple[Turn, ...],
-        line: str,
-        fact: FoundFact | None,
+        form: WrittenForm,
     ) -> bool:
         text = candidate.triple[2] if candidate.triple else candidate.text
         standing = tuple(
@@ -286,7 +291,7 @@ class _Judge:
         if decision.policy_class == PROPOSE:
             self._doubts.append(Doubt(candidate.text, NO_CITATION))
             return False
-        return self._is_written(decision, candidate, standing, line, fact)
+        return self._is_written(decision, candidate, standing, form)
 
     # ---- decisions ---------------------------------------------------------------------------
 
@@ -295,8 +300,7 @@ class _Judge:
         decision: Decision,
         candidate: Candidate,
         turns: tuple[Turn, ...],
-        line: str,
-        fact: FoundFact | None,
+        form: WrittenForm,
     ) -> bool:
         """Returns whether this cycle writes a candidate; else it is held or dropped."""
         if decision.policy_class == DROP:
@@ -304,34 +308,48 @@ class _Judge:
             return False
         if decision.policy_class == NOW:
             return True
+        # A pass over an open session leaves all others to its end.
         if self._cycle.request.at_once:
             return False
-        held = self._held(decision, candidate, turns, line, fact)
+        held = self._held(decision, candidate, turns, form)
         earlier = self._ledger.get(held.id)
-        # Fault: a person rejected it. A model that says it again each night must not bring it back.
-        if earlier is not None and earlier.state == "rejected":
-            self._judged.drop(tuple(turn.id for turn in turns), "rejected")
-            return False
-        if earlier is not None and earlier.state == "promoted":
-            return True
-        is_first = earlier is None and decision.supports == 1
-        is_late = is_first and decision.policy_class == SESSION_END
-        # Fault: the session goes on, and the person may take it back before its end.
-        if is_late and not all(map(self._is_open, turns)):
+        if earlier is not None and earlier.state != "held":
+            return self._was_promoted(earlier, turns)
+        if earlier is None and self._has_ended(decision, turns):
             return True
         self._ledger[held.id] = held if earlier is None else union(earlier, held)
         self._judged.held.append(held)
         return False
+
+    def _was_promoted(
+        self,
+        earlier: HeldCandidate,
+        turns: tuple[Turn, ...],
+    ) -> bool:
+        """Returns whether a decided candidate was promoted; drops one that was rejected."""
+        # Fault: a person rejected it. A model that says it again each night must not bring it back.
+        if earlier.state == "rejected":
+            self._judged.drop(tuple(turn.id for turn in turns), "rejected")
+        return earlier.state == "promoted"
+
+    def _has_ended(
+        self,
+        decision: Decision,
+        turns: tuple[Turn, ...],
+    ) -> bool:
+        """Returns whether a candidate needs the end of a session alone, and one has ended."""
+        needs_end_alone = decision.policy_class == SESSION_END and decision.supports < 2
+        # Fault: the session goes on, and the person may take it back before its end.
+        return needs_end_alone and not all(map(self._is_open, turns))
 
     def _held(
         self,
         decision: Decision,
         candidate: Candidate,
         turns: tuple[Turn, ...],
-        line: str,
-        fact: FoundFact | None,
+        form: WrittenForm,
     ) -> HeldCandidate:
-        fields = fact.as_json() if fact else {}
+        fields = form.fact.as_json() if form.fact else {}
         fields.pop("evidence", None)
         # Fault: a cycle that runs again must store the same line. So the time is that of the turn.
         ts = max(turn.ts for turn in turns)
@@ -344,7 +362,8 @@ class _Judge:
             kind=candidate.kind,
             text=candidate.text,
             day=day_of(turns[0], self._cycle.zone).isoformat(),
-            line=line,
+            line=form.line,
+            section=form.section,
             fact=tuple(sorted(fields.items())),
             supports=frozenset(Support(turn.id, turn.session) for turn in turns),
             newest=ts,
@@ -448,25 +467,3 @@ class _Judge:
 
     def _key(self, text: str) -> str:
         return content_key(self._cycle.scope, text)
-
-
-def allowed_ops(
-    cycle: "LearningCycle",
-    ops: Iterable[Mapping[str, Any]],
-) -> list[Mapping[str, Any]]:
-    """Returns a model's ops without those whose text must not be stored; these are named."""
-    policy = cycle.deps.policy
-    if policy is None:
-        return list(ops)
-    cues = policy.cues()
-    allowed = []
-    for op in ops:
-        texts = [str(op.get("line", "")), *map(str, op.get("lines") or ())]
-        # Fault: a model hides a secret in an op of several lines.
-        reasons = {*UNTOLD, *LOGGED} & frozenset().union(*map(cues.reasons, texts))
-        if not reasons:
-            allowed.append(op)
-            continue
-        drop: DroppedJson = {"ref": "", "reason": min(reasons)}
-        cycle.outcome.dropped.append(drop)
-    return allowed

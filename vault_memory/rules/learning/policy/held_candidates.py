@@ -11,6 +11,7 @@ from functools import reduce
 from typing import Any, NamedTuple
 
 from vault_memory.markdown.note_items import short_hash
+from vault_memory.rules.learning.candidate import CHANNEL_SECTIONS
 from vault_memory.rules.learning.content_key import content_key
 from vault_memory.rules.learning.ledger_lines import day_of_record
 from vault_memory.rules.learning.write_policy import REPETITION, TWICE
@@ -45,6 +46,8 @@ class HeldCandidate:
     """of the first support, in the time zone of the person"""
     line: str = ""
     """the item to write; empty for a fact"""
+    section: str = ""
+    """of a channel: the section of the note, such as ``Decisions``; else empty"""
     fact: tuple[tuple[str, str], ...] = ()
     """the fields of a fact"""
     supports: frozenset[Support] = frozenset()
@@ -60,6 +63,7 @@ class HeldCandidate:
         fact = record.get("fact")
         fields = fact.items() if isinstance(fact, dict) else ()
         state = str(record["state"])
+        section = str(record.get("section", ""))
         return cls(
             id=record["id"],
             ts=record["ts"],
@@ -72,6 +76,8 @@ class HeldCandidate:
             text=record["text"],
             day=str(record.get("day", "")),
             line=str(record.get("line", "")),
+            # Fault: a person or a program wrote any text. It must not open a section of its own.
+            section=section if section in CHANNEL_SECTIONS else "",
             fact=tuple(sorted((str(name), str(value)) for name, value in fields)),
             supports=frozenset(
                 Support(support["turn"], support["session"])
@@ -112,7 +118,7 @@ class HeldCandidate:
             record["withdrawn"] = sorted(self.withdrawn)
         if self.fact:
             record["fact"] = dict(self.fact)
-        for name in ("day", "line", "audit"):
+        for name in ("day", "line", "section", "audit"):
             value = getattr(self, name)
             if value:
                 record[name] = value
@@ -144,6 +150,7 @@ def union(
         audit=max(one.audit, other.audit),
         day=_first(one.day, other.day),
         line=_first(one.line, other.line),
+        section=_first(one.section, other.section),
         fact=min(filter(None, (one.fact, other.fact)), default=()),
     )
 
