@@ -15,7 +15,7 @@ from hypothesis import strategies as st
 
 from tests.models.scripted import ScriptedModel, says
 from vault_memory.api.vault_memory import VaultMemory
-from vault_memory.learning import runner
+from vault_memory.learning import asking, runner
 from vault_memory.learning.cycle import LearningCycle
 from vault_memory.learning.runner import LearningRunner, LearningVault
 from vault_memory.learning.steps import STEPS, run_steps
@@ -23,6 +23,8 @@ from vault_memory.learning.unread_turns import ROOM
 from vault_memory.models.base import BrainAnswer
 from vault_memory.models.llm.phrase_rules import RulesBrain
 from vault_memory.rules.conversations.turn import Turn
+from vault_memory.rules.learning.candidate import Extraction
+from vault_memory.rules.learning.grounding import grounded
 from vault_memory.rules.learning.model_prompt import Prompt
 
 SCOPE = "user:mira"
@@ -233,3 +235,21 @@ def test_turns_left_after_the_last_prompt_are_reported_and_read_by_the_next_run(
 
     out = bedroom.sleep("--due")[SCOPE]
     assert (out["gathered"], out["more"], out["state"]) == (1, 0, "done")
+
+
+def test_a_night_without_a_model_looks_up_its_findings_once(
+    bedroom, monkeypatch
+) -> None:
+    looked_up: list[int] = []
+
+    def counted(extraction: Extraction, *others: Any) -> Extraction:
+        looked_up.append(len(extraction.memories))
+        return grounded(extraction, *others)
+
+    monkeypatch.setattr(asking, "grounded", counted)
+    bedroom.say("I am allergic to mackerel.")
+
+    bedroom.sleep("--user", "mira")
+
+    assert looked_up == [1]
+    assert "mackerel" in bedroom.text("Users/mira/lantern/config/FACTS.md")

@@ -3,7 +3,7 @@
 The phrase rules always answer, too. What the brain claims is looked up in the turns.
 """
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import replace
 from typing import TYPE_CHECKING, Literal
 
@@ -17,7 +17,12 @@ from vault_memory.learning.unread_turns import day_of
 from vault_memory.rules.learning.candidate import Extraction, FoundFact, Memory
 from vault_memory.rules.learning.combined import combined
 from vault_memory.rules.learning.extraction import read_answer
-from vault_memory.rules.learning.grounding import OwnTurn, OwnTurns, grounded
+from vault_memory.rules.learning.grounding import (
+    OwnTurn,
+    OwnTurns,
+    grounded,
+    says_as_much,
+)
 from vault_memory.rules.learning.model_prompt import Excerpt, with_short_ids
 
 if TYPE_CHECKING:
@@ -52,18 +57,24 @@ def ask_the_brain(cycle: "LearningCycle") -> None:
     outcome.model = answer["model"]
     outcome.reason = answer["reason"]
     own_turns = _own_turns(cycle, turn_ids)
-    automated = [
+    # What phrases quote is never invented: a doubt about it is no question for a person.
+    quoted = with_channel_items(cycle, cycle.deps.rules(excerpts), excerpts, turn_ids)
+    by_rules = grounded(quoted, own_turns, are_quotations=True)
+    candidates = replace(by_rules, proposals=())
+    # Where the rules answered, their answer holds nothing but these quotes.
+    if outcome.rung != BY_RULES:
+        by_model = grounded(extraction, own_turns, _automated_turns(cycle))
+        candidates = combined(by_model, candidates)
+    cycle.extraction = _with_turn_ids(candidates, turn_ids)
+    keep_to_scope(cycle)
+
+
+def _automated_turns(cycle: "LearningCycle") -> list[OwnTurn]:
+    return [
         OwnTurn(turn.text, turn.user, day_of(turn, cycle.zone))
         for turn in cycle.gathered.turns
         if turn.is_automated
     ]
-    # What phrases quote is never invented: a doubt about it is no question for a person.
-    quoted = with_channel_items(cycle, cycle.deps.rules(excerpts), excerpts, turn_ids)
-    by_rules = grounded(quoted, own_turns, are_quotations=True)
-    by_rules = replace(by_rules, proposals=())
-    found = combined(grounded(extraction, own_turns, automated), by_rules)
-    cycle.extraction = _with_turn_ids(found, turn_ids)
-    keep_to_scope(cycle)
 
 
 def _ask(
@@ -95,13 +106,29 @@ def _with_facts(
     facts: Extraction,
 ) -> Extraction:
     """Returns the extraction with the facts of the second question."""
+    labelled = (_labelled(fact, extraction.memories) for fact in facts.facts)
     return replace(
         extraction,
-        facts=(*extraction.facts, *facts.facts),
+        facts=(*extraction.facts, *labelled),
         uncited=(*extraction.uncited, *filter(_is_fact, facts.uncited)),
         proposals=(*extraction.proposals, *facts.proposals),
         dropped=(*extraction.dropped, *facts.dropped),
     )
+
+
+def _labelled(
+    fact: FoundFact,
+    memories: Iterable[Memory],
+) -> FoundFact:
+    """Returns a fact with the labels of the memories that say the same of its turn."""
+    labels = fact.labels
+    for memory in memories:
+        # Fault: the question about facts has no labels. A memory that is held back as sensitive
+        # would be written as a fact.
+        is_same_turn = not set(fact.evidence).isdisjoint(memory.evidence)
+        if is_same_turn and says_as_much(memory.text, fact.object):
+            labels = labels.tightened(memory.labels)
+    return replace(fact, labels=labels)
 
 
 def _is_fact(candidate: Memory | FoundFact) -> bool:

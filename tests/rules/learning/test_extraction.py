@@ -712,3 +712,12 @@ def test_an_unknown_label_is_no_place(scope: object) -> None:
     extraction = read_answer(answer(memories=[memory(scope=scope)]), OWN)
     assert extraction.memories
     assert extraction.dropped == ()
+
+
+def test_a_text_that_a_model_says_twice_has_the_stricter_labels() -> None:
+    row = {"turn": "t1", "text": "I live in Porto"}
+    rows = [row, row | {"care": "secret"}, row | {"basis": "inferred"}]
+
+    [memory] = read_answer(json.dumps({"memories": rows}), ["t1"]).memories
+
+    assert memory.labels == Labels("secret", "lasting", "inferred")

@@ -27,7 +27,7 @@ Way = Literal["full", "labels"]
 """A complete answer, or one word for each turn"""
 
 FILE = "brain.json"
-VERSION = 1
+VERSION = 2
 """Of the test: a verdict of another version is not used"""
 LEAST_RIGHT, MOST_WRONG = 3, 1
 

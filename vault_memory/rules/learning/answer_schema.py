@@ -3,6 +3,8 @@
 from collections.abc import Sequence
 from typing import Any
 
+from vault_memory.rules.learning.write_policy import LABELS
+
 CHANNEL_KEYS = ("decisions", "agreements", "actions")
 """Keys of an answer about a channel; it also has `memories`"""
 KEYS = (
@@ -46,10 +48,9 @@ _OPS: dict[str, dict[str, Any]] = {
 
 def memories_schema(turn_ids: Sequence[str] = ()) -> dict[str, Any]:
     """Returns the strict schema of an answer with the memories in these turns, and episodes."""
-    memory = {"text": _TEXT, "type": _choice(TYPES)}
     return _object(
         {
-            "memories": _rows(memory, turn_ids),
+            "memories": _rows(_memory(), turn_ids),
             "episodes": _rows({"text": _TEXT}, turn_ids, rows_of_a_turn=1),
         }
     )
@@ -82,24 +83,22 @@ def verdicts_schema() -> dict[str, Any]:
 
 def channel_schema(turn_ids: Sequence[str] = ()) -> dict[str, Any]:
     """Returns the strict schema of an answer with what a channel decided and plans."""
-    text_only = {"text": _TEXT}
+    text_only: dict[str, Any] = {"text": _TEXT}
     action = dict.fromkeys(("owner", "text", "due"), _TEXT)
     return _object(
         {
             "decisions": _rows(text_only, turn_ids),
             "agreements": _rows(text_only, turn_ids),
             "actions": _rows(action, turn_ids),
-            "memories": _rows({**text_only, "type": _choice(TYPES)}, turn_ids),
+            "memories": _rows(_memory(), turn_ids),
         }
     )
 
 
-def _rows_of_turns(
-    key: str,
-    fields: dict[str, Any],
-    turn_ids: Sequence[str],
-) -> dict[str, Any]:
-    return _object({key: _rows(fields, turn_ids)})
+def _memory() -> dict[str, Any]:
+    # The labels come last: they describe what the model has written by then.
+    labels = {name: _choice(values) for name, values in LABELS.items()}
+    return {"text": _TEXT, "type": _choice(TYPES), **labels}
 
 
 def _rows(

@@ -142,6 +142,8 @@ def unique_memories(memories: Iterable[Memory]) -> tuple[Memory, ...]:
         first = by_text.get(key)
         if first is not None:
             evidence = dict.fromkeys((*first.evidence, *memory.evidence))
-            memory = replace(first, evidence=tuple(evidence))
+            # Fault: a model that says a text twice must not take its own label back.
+            labels = first.labels.tightened(memory.labels)
+            memory = replace(first, evidence=tuple(evidence), labels=labels)
         by_text[key] = memory
     return tuple(by_text.values())

@@ -67,9 +67,13 @@ UNTOLD = frozenset({"crisis", "secret"})
 TWICE = frozenset({"interpretive", "implicit"})
 """Reasons that need a second support at the end of a session"""
 _OWNERS = frozenset({"user", "i", "me", "my"})
-_CARES = ("none", "sensitive", "crisis", "secret")
-SCOPES = ("lasting", "session", "turn")
-_BASES = ("said", "inferred")
+LABELS: dict[str, tuple[str, ...]] = {
+    "care": ("none", "sensitive", "crisis", "secret"),
+    "scope": ("lasting", "session", "turn"),
+    "basis": ("said", "inferred"),
+}
+"""The labels of a memory with their values, from the mildest to the strictest; the first one is
+that of a memory without the label"""
 _STRICTNESS: dict[PolicyClass, int] = {
     NOW: 0,
     SESSION_END: 1,
@@ -100,9 +104,17 @@ class Labels:
         """Returns the labels of an answer, whatever it contains."""
         return cls(
             # Fault: a model may answer with any value, or with none.
-            _choice(care, _CARES),
-            _choice(scope, SCOPES),
-            _choice(basis, _BASES),
+            _choice(care, LABELS["care"]),
+            _choice(scope, LABELS["scope"]),
+            _choice(basis, LABELS["basis"]),
+        )
+
+    def tightened(self, other: "Labels") -> "Labels":
+        """Returns the stricter one of each label."""
+        return Labels(
+            max(self.care, other.care, key=LABELS["care"].index),
+            max(self.scope, other.scope, key=LABELS["scope"].index),
+            max(self.basis, other.basis, key=LABELS["basis"].index),
         )
 
 
