@@ -12,25 +12,18 @@ from collections.abc import Iterable, Iterator
 from difflib import SequenceMatcher
 from functools import cache
 
-from vault_memory.rules.learning.number_words import NUMBER_WORDS
+from vault_memory.rules.learning.wording.negations import count_negations
+from vault_memory.rules.learning.wording.number_words import NUMBER_WORDS
+from vault_memory.rules.learning.wording.weekdays import (
+    CHINESE_WEEKS,
+    weekday_pattern,
+    weekdays,
+)
 from vault_memory.rules.search import stopwords
 from vault_memory.rules.search.tokens import stop_words, words
 
 Distinction = tuple[str, str]
 """A class and a value, e.g. ``("number", "5433")``"""
-
-_NEGATIONS = """
-    not no never none nobody nothing neither nor without cannot cant dont wont doesnt didnt
-    isnt arent wasnt werent havent hasnt hadnt couldnt wouldnt shouldnt stopped anymore
-    nicht kein keine keinen keinem keiner keines nie niemals nichts niemand ohne weder
-    pas jamais rien aucun aucune personne sans non
-    nunca jamás nada nadie ningún ninguna ninguno sin tampoco
-    não nem nada nenhum nenhuma mai niente nessuno senza niet geen nooit
-    inte aldrig ingen inget nie nigdy bez
-    не нет ни никогда ничего никто нельзя без ні ніколи
-"""
-NEGATION_LETTERS = re.compile("[不没沒无無别別未勿莫]|ない|ません")
-_CONTRACTED = re.compile(r"\b\w+n['’]t\b", re.IGNORECASE)
 
 _OPPOSITES = """
     always before after more less most least first last left right
@@ -44,27 +37,17 @@ _OPPOSITES = """
 """
 """Words that turn a statement around; a person may say both at different times"""
 
-_WEEKDAYS = """
-    monday montag lundi lunes понедельник понедельникам 星期一 周一 礼拜一
-    tuesday dienstag mardi martes вторник вторникам 星期二 周二 礼拜二
-    wednesday mittwoch mercredi miércoles среда среду средам 星期三 周三 礼拜三
-    thursday donnerstag jeudi jueves четверг четвергам 星期四 周四 礼拜四
-    friday freitag vendredi viernes пятница пятницу пятницам 星期五 周五 礼拜五
-    saturday samstag sonnabend samedi sábado суббота субботу субботам 星期六 周六 礼拜六
-    sunday sonntag dimanche domingo воскресенье воскресеньям 星期日 星期天 周日 周天 礼拜天
-"""
 _RELATIVE_DAYS = """
     today tonight tomorrow yesterday tonite heute gestern übermorgen vorgestern
     aujourd demain hoy ayer anoche сегодня завтра вчера позавчера послезавтра
 """
-_DE_DAY = (
-    r"(?:woche|monat|jahr|wochenende|(?:mon|diens|donners|frei|sams|sonn)tag|mittwoch)"
-)
-_FR_DAY = r"(?:semaine|mois|année|(?:lun|mar|mercre|jeu|vendre|same)di|dimanche)"
-_ES_DAY = r"(?:semana|mes|año|lunes|martes|miércoles|jueves|viernes|sábado|domingo)"
+_EN_DAY = weekday_pattern("en")
+_DE_DAY = rf"(?:woche|monat|jahr|wochenende|{weekday_pattern('de')})"
+_FR_DAY = rf"(?:semaine|mois|année|{weekday_pattern('fr')})"
+_ES_DAY = rf"(?:semana|mes|año|{weekday_pattern('es')})"
 _RELATIVE_PHRASE = re.compile(
     r"\b(?:this|next|last|past|coming) (?:week|month|year|weekend|morning|evening|night|"
-    r"(?:mon|tues|wednes|thurs|fri|satur|sun)day)\b|\b(?:ago|just now|right now)\b|"
+    rf"{_EN_DAY})\b|\b(?:ago|just now|right now)\b|"
     # "Jeden Morgen" and "por la mañana" are times of every day.
     rf"(?<!jeden )(?<!am )\bmorgen\b|\b(?:nächste|letzte|diese)[nmrs]? {_DE_DAY}\b|"
     rf"\bhier (?:soir|matin)\b|\b{_FR_DAY} (?:prochaine?|dernière?)\b|"
@@ -211,11 +194,8 @@ def _pieces_in(text: str) -> Iterator[tuple[int, Distinction]]:
 
 def _polarity(text: str) -> tuple[int, frozenset[str]]:
     """Returns what two texts of one meaning share: negations, and words such as C# and 5%."""
-    contracted = len(_CONTRACTED.findall(text))
-    listed = sum(word in negation_words() for word in words(text.casefold()))
-    negations = contracted + listed + len(NEGATION_LETTERS.findall(text))
     signed_words = map(str.casefold, _SIGNED_WORD.findall(text))
-    return negations, frozenset(signed_words)
+    return count_negations(text), frozenset(signed_words)
 
 
 def _replaces_letters(
@@ -255,8 +235,8 @@ def _tables() -> dict[str, Distinction]:
         tables[word] = ("opposite", word)
     for name, number in stopwords.MONTH_NUMBERS.items():
         tables[name] = ("month", str(number))
-    for number, line in enumerate(_WEEKDAYS.strip().splitlines()):
-        tables |= dict.fromkeys(line.split(), ("weekday", str(number)))
+    for name, number in weekdays().items():
+        tables[name] = ("weekday", str(number))
     for word, number in NUMBER_WORDS.items():
         tables[word] = ("number", str(number))
     return tables
@@ -265,14 +245,8 @@ def _tables() -> dict[str, Distinction]:
 @cache
 def _pieces() -> tuple[str, ...]:
     """Returns listed words of scripts without spaces."""
-    weekdays = (word for word in _WEEKDAYS.split() if "\u4e00" <= word[0] <= "\u9fff")
-    return (*stopwords.TIME_PIECES.split(), *weekdays)
-
-
-@cache
-def negation_words() -> frozenset[str]:
-    """Returns the words that negate a statement."""
-    return frozenset(words(_NEGATIONS))
+    chinese = (name for name in weekdays() if name.startswith(CHINESE_WEEKS))
+    return (*stopwords.TIME_PIECES.split(), *chinese)
 
 
 @cache

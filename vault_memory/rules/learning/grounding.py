@@ -6,23 +6,24 @@ own turn carries them, that turn is cited instead. Where none does, only a perso
 """
 
 import re
-from collections import defaultdict
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, replace
 from datetime import date
-from math import ceil
 
 from vault_memory.rules.learning.candidate import Extraction, FoundFact, Memory
 from vault_memory.rules.learning.days.relative_days import resolve_days
 from vault_memory.rules.learning.extraction import doubt_of
-from vault_memory.rules.learning.number_words import NUMBER_WORDS
+from vault_memory.rules.learning.wording.carried_words import (
+    CARRIED_SHARE,
+    carried_share,
+    count_carried,
+    has_word,
+    stems_of,
+)
+from vault_memory.rules.learning.wording.negations import is_negated
+from vault_memory.rules.learning.wording.number_words import NUMBER_WORDS
 from vault_memory.rules.search.tokens import clean, is_run, normalise, stop_words, words
 
-CARRIED_SHARE = 0.6
-"""Of the content words of a statement: how many the turn has to carry"""
-SHORTEST_STEM = 3
-STEM_SHARE = 0.6
-"""Two words count as one when they begin alike for this share of the longer one"""
 NOT_SAID = "the turn that it cites does not say this"
 SAID_BY_A_JOB = "only an automated turn says it"
 
@@ -31,15 +32,6 @@ _PERSON = frozenset(
     "пользователь 用户 用戶".split()
 )
 """Words by which models refer to the speaker"""
-_NEGATIONS = frozenset(
-    "not no never none nothing cannot without neither nor hardly t "
-    "kein keine keinen keinem keiner keines nicht nie niemals ohne nichts "
-    "nunca jamás sin ninguno ninguna nada tampoco "
-    "ne n pas jamais sans aucun aucune rien "
-    "не нет никогда без ничего нельзя".split()
-)
-"""`t` and `n` are what is left of "don't" and of "n'aime" """
-_NEGATION_SIGNS = re.compile("[不没沒无無别別勿]")
 _CLAUSE_END = re.compile(
     r"[.!?;,:。！？；，、\n]+|\b(?:but|aber|sondern|mais|pero|sino|но|зато)\b|但是|但|而是",
     re.IGNORECASE,
@@ -203,10 +195,9 @@ def says_as_much(
 ) -> bool:
     """Returns whether a text has most content words of a statement, and all its numbers."""
     claim = _Claim(statement)
-    stems = _stems(words(text))
-    carried = sum(_begins_like_one_of(word, stems) for word in claim.content)
+    stems = stems_of(words(text))
     has_numbers = claim.numbers <= frozenset(_NUMBER.findall(text))
-    return has_numbers and carried >= CARRIED_SHARE * len(claim.content)
+    return has_numbers and carried_share(claim.content, stems) >= CARRIED_SHARE
 
 
 class _Claim:
@@ -220,7 +211,7 @@ class _Claim:
         self.names = frozenset(_names(text))
         # Fault: Will and May are names, and stop-words in small letters.
         self.content = _content_words(self.tokens, self.names)
-        self.is_negated = _is_negated(text)
+        self.is_negated = is_negated(text)
 
 
 class _TurnWords:
@@ -230,7 +221,7 @@ class _TurnWords:
         self._who = frozenset(words(turn.who)) | _PERSON
         self._tokens = f" {' '.join(words(turn.text))} "
         self._clauses = [_Clause(clause) for clause in _clauses(turn.text)]
-        self._stems = _stems(words(turn.text))
+        self._stems = stems_of(words(turn.text))
         # A model may resolve "tomorrow" itself, and it may date a fact by the turn.
         resolved = resolve_days(turn.text, turn.day)
         self._numbers = (
@@ -249,7 +240,7 @@ class _TurnWords:
         if not self.has_numbers(claim.numbers):
             return False
         # A name that the turn lacks is another person or place.
-        if not all(self._has(name) for name in claim.names - self._who):
+        if not all(has_word(name, self._stems) for name in claim.names - self._who):
             return False
         if self.share(claim) < CARRIED_SHARE:
             return False
@@ -261,15 +252,10 @@ class _TurnWords:
 
     def share(self, claim: _Claim) -> float:
         """Returns the share of the content words that the turn carries."""
-        content = self._to_carry(claim)
-        carried = sum(self._has(word) for word in content)
-        return carried / len(content) if content else 0.0
+        return carried_share(self._to_carry(claim), self._stems)
 
     def _to_carry(self, claim: _Claim) -> list[str]:
         return [word for word in claim.content if word not in self._who]
-
-    def _has(self, word: str) -> bool:
-        return _begins_like_one_of(word, self._stems)
 
     def _agrees_in_negation(
         self,
@@ -287,12 +273,12 @@ class _Clause:
     """A clause of a turn: a negation reaches no further."""
 
     def __init__(self, text: str) -> None:
-        self.is_negated = _is_negated(text)
-        self._stems = _stems(words(text))
+        self.is_negated = is_negated(text)
+        self._stems = stems_of(words(text))
 
     def count(self, content: Iterable[str]) -> int:
         """Returns how many of the words it has."""
-        return sum(_begins_like_one_of(word, self._stems) for word in content)
+        return count_carried(content, self._stems)
 
 
 def _content_words(
@@ -317,12 +303,6 @@ def _clauses(text: str) -> list[str]:
     return [clause for clause in _CLAUSE_END.split(clean(text)) if clause.strip()]
 
 
-def _is_negated(text: str) -> bool:
-    if _NEGATION_SIGNS.search(text):
-        return True
-    return not _NEGATIONS.isdisjoint(words(text.replace("’", "'")))
-
-
 def _numbers_in_words(text: str) -> frozenset[str]:
     spaced = normalise(text).lower().split()
     numbers = {NUMBER_WORDS[word] for word in spaced if word in NUMBER_WORDS}
@@ -330,32 +310,3 @@ def _numbers_in_words(text: str) -> frozenset[str]:
         NUMBER_WORDS[sign] for sign in text if sign in NUMBER_WORDS and is_run(sign)
     }
     return frozenset(map(str, numbers | signs))
-
-
-def _stems(tokens: Iterable[str]) -> dict[str, list[str]]:
-    stems: dict[str, list[str]] = defaultdict(list)
-    for token in set(tokens):
-        stems[token[:SHORTEST_STEM]].append(token)
-    return dict(stems)
-
-
-def _begins_like_one_of(
-    word: str,
-    stems: Mapping[str, list[str]],
-) -> bool:
-    candidates = stems.get(word[:SHORTEST_STEM], ())
-    # Fault: the last sign of a run is a word of its own, but within a longer run it is none:
-    # "花生" would not be carried by "我对花生过敏".
-    if is_run(word) and len(word) == 1:
-        return any(stem.startswith(word) for stem in stems)
-    if is_run(word):
-        return word in candidates
-    return any(_begin_alike(word, candidate) for candidate in candidates)
-
-
-def _begin_alike(
-    first: str,
-    second: str,
-) -> bool:
-    length = max(SHORTEST_STEM, ceil(STEM_SHARE * max(len(first), len(second))))
-    return first == second or first[:length] == second[:length]

@@ -9,6 +9,11 @@ from dataclasses import dataclass, replace
 from typing import Literal
 
 from vault_memory.rules.learning.policy_cues import PolicyCues
+from vault_memory.rules.learning.wording.carried_words import (
+    CARRIED_SHARE,
+    carried_share,
+    stems_of,
+)
 from vault_memory.rules.search import tokens
 
 CandidateKind = Literal["memory", "fact", "rule", "remember"]
@@ -57,9 +62,6 @@ STABLE_PREDICATES = frozenset(
     }
 )
 """Predicates of what a person is, likes, or is to another"""
-ENOUGH_WORDS = 0.6
-"""Share of a candidate's content words in its turns, from which on it is no interpretation"""
-SHORTEST_STEM = 4
 LOGGED = frozenset({"crisis", "safety_bypass"})
 """Reasons whose drops go into the safety log"""
 UNTOLD = frozenset({"crisis", "secret"})
@@ -315,7 +317,10 @@ def _is_grounded(candidate: Candidate) -> bool:
     content = [word for word in words if not word.isdecimal()]
     if not content:
         return True
-    return any(carried(content, turn) >= ENOUGH_WORDS for turn in candidate.turns)
+    return any(
+        carried_share(content, stems_of(tokens.words(turn))) >= CARRIED_SHARE
+        for turn in candidate.turns
+    )
 
 
 def content_words(
@@ -329,25 +334,6 @@ def content_words(
     content = [word for word in dict.fromkeys(words) if word not in omitted]
     stop = tokens.stop_words(content)
     return [word for word in content if word not in stop]
-
-
-def carried(
-    content: Sequence[str],
-    turn: str,
-) -> float:
-    """Returns the share of these words that a turn has, other endings included."""
-    if not content:
-        return 1.0
-    words = set(tokens.words(turn))
-    stems = {_stem(word) for word in words}
-    hits = sum(word in words or _stem(word) in stems for word in content)
-    return hits / len(content)
-
-
-def _stem(word: str) -> str:
-    if len(word) <= SHORTEST_STEM or tokens.is_run(word):
-        return word
-    return word[: max(SHORTEST_STEM, len(word) - 3)]
 
 
 def _choice(

@@ -7,19 +7,12 @@ from datetime import date, timedelta
 from functools import cache
 from typing import NamedTuple
 
-from vault_memory.rules.learning.number_words import NUMBER_WORDS
+from vault_memory.rules.learning.wording.number_words import NUMBER_WORDS
+from vault_memory.rules.learning.wording.weekdays import weekday_number, weekday_pattern
 
 LONGEST_COUNT = 999
 """Days, weeks, months or years from now; greater numbers are no date"""
 
-_WEEKDAYS = {
-    "en": "monday tuesday wednesday thursday friday saturday sunday",
-    "de": "montag dienstag mittwoch donnerstag freitag samstag|sonnabend sonntag",
-    "fr": "lundi mardi mercredi jeudi vendredi samedi dimanche",
-    "es": "lunes martes miércoles jueves viernes sábado domingo",
-    "ru": "понедельник(?:а|у)? вторник(?:а|у)? сред[ауы] четверг(?:а|у)? пятниц[ауы] суббот[ауы] воскресень[еяю]",
-    "zh": "一 二 三 四 五 六 日|天",
-}
 _SEASONS = {
     "en": "spring summer autumn|fall winter",
     "de": "frühjahr|frühling sommer herbst winter",
@@ -52,13 +45,6 @@ class DayGroup(NamedTuple):
 
 def _shifted(days: int, after: str = "") -> Callable[[re.Match[str], date], str]:
     return lambda match, day: f"{day + timedelta(days=days)}{after}"
-
-
-def _weekday(language: str, name: str) -> int:
-    for number, names in enumerate(_WEEKDAYS[language].split()):
-        if re.fullmatch(names, name, re.IGNORECASE):
-            return number
-    raise ValueError(name)
 
 
 def _coming(day: date, weekday: int) -> date:
@@ -167,7 +153,7 @@ class _Language:
     def _sign(self) -> re.Pattern[str]:
         """Returns what each expression has: a day, or the W, S or U of its template."""
         names = [word for word, _ in self.days]
-        names += [*_WEEKDAYS[self.code].split(), *_SEASONS[self.code].split()]
+        names += [weekday_pattern(self.code), *_SEASONS[self.code].split()]
         names += [unit for unit, _ in self.units]
         return self._pattern("|".join(names))
 
@@ -182,7 +168,7 @@ class _Language:
             yield DayWords(self._compiled(template), self._due)
 
     def _compiled(self, template: str) -> re.Pattern[str]:
-        weekdays = "|".join(_WEEKDAYS[self.code].split())
+        weekdays = weekday_pattern(self.code)
         seasons = "|".join(_SEASONS[self.code].split())
         units = "|".join(names for names, _ in self.units)
         numbers = "|".join(sorted(NUMBER_WORDS, key=len, reverse=True))
@@ -217,7 +203,7 @@ class _Language:
         day: date,
         step: int,
     ) -> str | None:
-        weekday = _weekday(self.code, match["weekday"])
+        weekday = weekday_number(self.code, match["weekday"])
         monday = day - timedelta(days=day.weekday())
         if self.code == "zh":
             return f"{monday + timedelta(days=7 * step + weekday)}"
@@ -248,7 +234,7 @@ class _Language:
         return meaning
 
     def _due(self, match: re.Match[str], day: date) -> str:
-        coming = _coming(day, _weekday(self.code, match["weekday"]))
+        coming = _coming(day, weekday_number(self.code, match["weekday"]))
         start, end = (
             match.start("weekday") - match.start(),
             match.end("weekday") - match.start(),

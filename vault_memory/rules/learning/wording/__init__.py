@@ -1,0 +1,1 @@
+"""Tables and measures of words, one for all readers of statements."""
