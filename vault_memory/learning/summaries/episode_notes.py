@@ -254,13 +254,13 @@ def _write_session(
             continue
         by_id = {turn.id: turn for turn in part}
         rows = [(row.text, row.evidence) for row in cycle.extraction.episodes]
-        sentences = rules.by_turn(rows, by_id, judge)
-        pieces = summary(part, episode, sentences, judge)
-        if not pieces:
+        of_model = rules.by_turn(rows, by_id, judge)
+        sentences = summary(part, episode, of_model, judge)
+        if not sentences:
             continue
         began = moment_of_first(turns, part, cycle.zone)
         heading = rules.heading_of(session.session, began)
-        text = GAP.join(rules.fitting(pieces))
+        text = GAP.join(rules.fitting(sentences))
         line = rules.item_line(text, part[-1], session.key)
         note = places.episodes_of(day)
         ops = rules.ops_for(cycle.doc(note), heading, [line], episode)
@@ -276,7 +276,7 @@ def summary(
     of_model: Sequence[str],
     judge: EpisodeRules,
 ) -> tuple[str, ...]:
-    """Returns the pieces of an episode; none when there is nothing to write.
+    """Returns the sentences of an episode; none when there is nothing to write.
 
     `of_model` are the sentences of a model about these turns. What a model or a host summed up
     before is continued, and words of the person are chosen anew.
@@ -292,15 +292,15 @@ def summary(
         return tuple(of_model) if is_verbatim else ()
     if is_verbatim and not of_model:
         return rules.verbatim(turns, judge)
-    new_pieces = tuple(of_model) or rules.verbatim(new_turns, judge)
-    return rules.continued(existing.pieces, new_pieces)
+    new_sentences = tuple(of_model) or rules.verbatim(new_turns, judge)
+    return rules.continued(existing.sentences, new_sentences)
 
 
 def _is_text_of(
     existing: ExistingEpisode,
-    pieces: Iterable[str],
+    sentences: Iterable[str],
 ) -> bool:
-    return existing.pieces == (GAP.join(rules.fitting(pieces)),)
+    return existing.sentences == (GAP.join(rules.fitting(sentences)),)
 
 
 def moment_of_first(

@@ -158,11 +158,12 @@ class EpisodeWriter:
             # Fault: a person edited the episode. A second call of the host must not replace it.
             if is_kept or not view.is_of_the_bot(existing):
                 return self._told(existing.note, list(existing.texts))
-        pieces = self._pieces(text, turns, judge)
-        if not pieces:
+        sentences = self._sentences(text, turns, judge)
+        if not sentences:
             return NOTHING
         lines = [
-            rules.item_line(piece, turns[-1], self._session.key) for piece in pieces
+            rules.item_line(sentence, turns[-1], self._session.key)
+            for sentence in sentences
         ]
         began = moment_of_first(self._turns, turns, self._zone)
         heading = rules.heading_of(self._session.session, began)
@@ -172,7 +173,7 @@ class EpisodeWriter:
         _check(edit)
         return self._told(note, lines)
 
-    def _pieces(
+    def _sentences(
         self,
         text: str,
         turns: list[SpokenTurn],

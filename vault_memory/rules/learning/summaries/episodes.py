@@ -122,7 +122,7 @@ class ExistingEpisode:
         return [parse_item(text) for text in self.texts]
 
     @property
-    def pieces(self) -> tuple[str, ...]:
+    def sentences(self) -> tuple[str, ...]:
         """The texts without metadata."""
         return tuple(fields.text for fields in self.fields)
 
@@ -222,8 +222,8 @@ def verbatim(
         others = [sentence for sentence in statements if sentence not in chosen]
         chosen += best(others, MOST_DECISIONS - len(chosen), rules.is_plan)
     decisions = [sentence for sentence in statements[::-1] if sentence in chosen]
-    pieces = [*request, *decisions, *(OPEN + question for question in questions)]
-    return tuple(_piece(piece) for piece in pieces)
+    sentences = [*request, *decisions, *(OPEN + question for question in questions)]
+    return tuple(map(_as_sentence, sentences))
 
 
 def _sentences_of(
@@ -245,7 +245,7 @@ def _says_something(sentence: str) -> bool:
     return len(spoken) > 1 and not asks_nothing(spoken)
 
 
-def _piece(sentence: str) -> str:
+def _as_sentence(sentence: str) -> str:
     line = " ".join(clean(sentence).split())
     return shortened(_MARKER.sub("", line), LONGEST_SENTENCE).rstrip(_END)
 
@@ -260,27 +260,29 @@ def continued(
     old: Sequence[str],
     new: Iterable[str],
 ) -> tuple[str, ...]:
-    """Returns the pieces of an episode that goes on. What it says already is not repeated.
+    """Returns the sentences of an episode that goes on. What it says already is not repeated.
 
-    The question of the old pieces is no longer the last one.
+    The question of the old sentences is no longer the last one.
     """
     text = GAP.join(old)
-    added = [piece for piece in new if not says_as_much(text, piece)]
-    if any(piece.startswith(OPEN) for piece in added):
-        old = [piece for piece in text.split(GAP) if not piece.startswith(OPEN)]
+    added = [sentence for sentence in new if not says_as_much(text, sentence)]
+    if any(sentence.startswith(OPEN) for sentence in added):
+        old = [
+            sentence for sentence in text.split(GAP) if not sentence.startswith(OPEN)
+        ]
         text = GAP.join(old)
     room = LONGEST - len(GAP.join(["", *added]))
     return (shortened(text, max(room, 0)), *added) if room > 0 else tuple(added)
 
 
-def fitting(pieces: Iterable[str]) -> list[str]:
-    """Returns the first pieces that an episode has room for; the last one may be shortened."""
+def fitting(sentences: Iterable[str]) -> list[str]:
+    """Returns the first sentences that an episode has room for; the last one may be shortened."""
     result: list[str] = []
     room = LONGEST
-    for piece in pieces:
+    for sentence in sentences:
         if room < len(GAP) + 1:
             break
-        text = shortened(piece, room)
+        text = shortened(sentence, room)
         result.append(text)
         room -= len(text) + len(GAP)
     return result
@@ -366,5 +368,5 @@ def by_turn(
             or rules.is_off_the_record(sources[0])
         ):
             continue
-        texts.append(_piece(text))
+        texts.append(_as_sentence(text))
     return list(dict.fromkeys(texts))
