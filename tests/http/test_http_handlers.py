@@ -292,4 +292,9 @@ def test_a_bot_reads_what_waits_and_logs_feedback(
     assert (held["scope"], held["reason"]) == ("user:mira", "self_belief")
     assert client.post("/v1/feedback", json=feedback).json() == {"ok": True}
     assert client.post("/v1/feedback", json={"verdict": "fine"}).status_code == 400
+    unknown = client.post(
+        "/v1/feedback", json=feedback | {"about": held["id"][:-1] + "z"}
+    )
+    assert unknown.status_code == 404
+    assert held["id"] in unknown.json()["error"]["candidates"]
     assert list((memory.root / "Users/mira/learning/feedback").iterdir())

@@ -112,14 +112,43 @@ def test_a_rule_of_a_tool_is_kept_only_if_the_person_said_it(bedroom: Bedroom) -
 
 
 def test_feedback_is_logged_and_never_with_a_secret(bedroom: Bedroom) -> None:
-    options = ("feedback", "bad", "--user", "mira", "--about", "9f3c1a22d0")
+    turn = record(bedroom, "I live in Ostervik.")
+    options = ("feedback", "bad", "--user", "mira", "--about", turn)
     bedroom.seen.ok(*options, "I never said that")
     bedroom.seen.ok("feedback", "good", "--user", "mira")
     bedroom.seen.ok("feedback", "bad", "--user", "mira", "my password is swordfish")
     [log] = (bedroom.vault / "Users/mira/learning/feedback").iterdir()
     lines = [json.loads(line) for line in log.read_text().splitlines()]
     assert [(line["verdict"], line["about"], line["text"]) for line in lines] == [
-        ("bad", "9f3c1a22d0", "I never said that"),
+        ("bad", turn, "I never said that"),
         ("good", "", ""),
         ("bad", "", "…"),
     ]
+
+
+def test_feedback_about_a_mistyped_id_is_refused_with_near_ones(
+    bedroom: Bedroom,
+) -> None:
+    turn = record(bedroom, "I live in Ostervik.")
+    mistyped = turn[:-1] + ("a" if turn[-1] != "a" else "b")
+    options = ("feedback", "bad", "--user", "mira", "--json", "--about")
+
+    refused = bedroom.seen.run(*options, mistyped)
+
+    assert refused.code == 2
+    error = refused.json["error"]
+    assert (error["code"], error["candidates"][0]) == ("unclear_id", turn)
+    assert not (bedroom.vault / "Users/mira/learning/feedback").exists()
+
+
+def test_feedback_names_a_line_a_fact_or_what_waits(bedroom: Bedroom) -> None:
+    options = ("feedback", "good", "--user", "mira", "--about")
+    note = "Users/mira/lantern/config/USER.md"
+    number = next(
+        number
+        for number, line in enumerate(bedroom.text(note).splitlines(), 1)
+        if line.startswith("- ")
+    )
+    bedroom.seen.ok(*options, f"{note}:{number}")
+    bedroom.seen.ok(*options, hold(bedroom))
+    assert bedroom.seen.run(*options, f"{note}:9999").code == 2

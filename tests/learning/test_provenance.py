@@ -9,6 +9,7 @@ from vault_memory import VaultMemory, config
 from vault_memory.conversations import turn_lookup
 from vault_memory.edits.edit_errors import UnclearId
 from vault_memory.errors import NoteNotFound
+from vault_memory.learning.policy.feedback import Feedback
 
 NOW = datetime(2026, 5, 25, 18, tzinfo=UTC)
 ANN, BO, DEV = "user:ann", "user:bo", "channel:dev"
@@ -233,3 +234,17 @@ def test_a_held_candidate_leads_to_the_turns_that_support_it(memory, talk):
     assert [turn.turn.text for turn in origin.turns] == ["I moved to Bergen"]
     with pytest.raises(UnclearId):
         memory.source("9f3c1a", scopes=[BO], now=NOW)
+
+
+def test_feedback_reaches_what_is_open_and_nothing_else(memory, talk):
+    bos = say(memory, "The build is red", 9, user="bo", session="ops")
+    memory.learning.feedback(Feedback("good", ANN, about=talk[2]), now=NOW)
+    memory.learning.feedback(Feedback("bad", ANN, about=bos), [BO], now=NOW)
+
+    with pytest.raises(UnclearId) as refused:
+        memory.learning.feedback(Feedback("bad", ANN, about=bos), now=NOW)
+
+    assert refused.value.exit_code == 2
+    candidates = refused.value.details["candidates"]
+    assert talk[2] in candidates
+    assert bos not in candidates

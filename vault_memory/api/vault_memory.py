@@ -32,6 +32,7 @@ if TYPE_CHECKING:
     from vault_memory.facts.entity_info import FactChange, FactList
     from vault_memory.forgetting.forget_text import Forgotten
     from vault_memory.ingest.lifecycle import Progress
+    from vault_memory.learning import calls as learning_calls
     from vault_memory.learning.remember import Remembered
     from vault_memory.learning.runner import Slept
     from vault_memory.memory_tool import tool
@@ -46,6 +47,7 @@ if TYPE_CHECKING:
 else:
     api_doctor = lazy_module("vault_memory.api.doctor")
     status_report = lazy_module("vault_memory.api.status_report")
+    learning_calls = lazy_module("vault_memory.learning.calls")
     tool = lazy_module("vault_memory.memory_tool.tool")
     conversations_turn = lazy_module("vault_memory.rules.conversations.turn")
     facts_fact = lazy_module("vault_memory.rules.facts.fact")
@@ -453,14 +455,8 @@ class VaultMemory(VaultParts):
         A standing rule goes into RULES.md. `expected` is the revision of that note that the call
         was planned for. Raises UsageError, NoteChanged.
         """
-        return self.learning.remember(
-            text,
-            scope=scope,
-            source=source,
-            expected=expected,
-            now=now,
-            dry_run=dry_run,
-        )
+        options = EditOptions(source, expected=expected, dry_run=dry_run, now=now)
+        return self.learning.remember(text, scope=scope, options=options)
 
     def sleep(
         self,
@@ -479,9 +475,8 @@ class VaultMemory(VaultParts):
         the scope and the name of each finished step. Raises NightRuns when another process
         learns, UsageError, ConfigError.
         """
-        return self.learning.sleep(
-            scopes=scopes, due=due, again=again, dry_run=dry_run, now=now, after=after
-        )
+        request = learning_calls.NightRequest(scopes, due, again, dry_run, now)
+        return self.learning.sleep(request, after)
 
     def forget(
         self,

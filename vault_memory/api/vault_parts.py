@@ -80,7 +80,11 @@ class VaultParts:
         match name:
             case "learning":
                 calls = learning_calls.LearningCalls(
-                    self.edits, self.searcher, self._open_again, self.conversations
+                    self.edits,
+                    self.searcher,
+                    self._open_again,
+                    self.conversations,
+                    lambda: self.source,
                 )
             case "source":
                 calls = provenance_calls.ProvenanceCalls(self.edits, self.facts)

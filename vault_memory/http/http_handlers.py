@@ -16,10 +16,12 @@ if TYPE_CHECKING:
     from vault_memory.api import facts_json, source_json
     from vault_memory.contract import answers
     from vault_memory.daemon import query_or_local
+    from vault_memory.learning.policy import feedback as policy_feedback
 else:
     facts_json = lazy_module("vault_memory.api.facts_json")
     source_json = lazy_module("vault_memory.api.source_json")
     query_or_local = lazy_module("vault_memory.daemon.query_or_local")
+    policy_feedback = lazy_module("vault_memory.learning.policy.feedback")
 
 Answer = Mapping[str, Any]
 
@@ -139,13 +141,14 @@ def feedback(
     caller: Caller,
     request: requests.FeedbackRequest,
 ) -> "answers.FeedbackJson":
-    memory.learning.feedback(
+    feedback = policy_feedback.Feedback(
         request.verdict,
         scope=caller.scopes(memory.layout)[0],
         user=caller.user,
         about=request.about,
         text=request.text,
     )
+    memory.learning.feedback(feedback, caller.reads(memory.layout))
     return {"ok": True}
 
 

@@ -2,10 +2,10 @@
 
 from collections.abc import Callable, Sequence
 from contextlib import AbstractContextManager
+from dataclasses import dataclass
 from datetime import date, datetime
-from typing import TYPE_CHECKING, Literal
+from typing import TYPE_CHECKING
 
-from vault_memory.contract import Source
 from vault_memory.conversations.calls import ConversationCalls
 from vault_memory.edits.calls import EditCalls, EditOptions
 from vault_memory.lazy import lazy_module
@@ -21,8 +21,11 @@ if TYPE_CHECKING:
     from vault_memory.edits.reports import Ended
     from vault_memory.learning import checkpoint, runner
     from vault_memory.learning import remember as learning_remember
+    from vault_memory.learning.policy import feedback as policy_feedback
     from vault_memory.learning.policy import held_calls
+    from vault_memory.learning.policy.feedback import Feedback
     from vault_memory.learning.policy.held_calls import Verdict
+    from vault_memory.learning.provenance.calls import ProvenanceCalls
     from vault_memory.learning.remember import Remembered
     from vault_memory.learning.runner import LearningRunner, LearningVault, Slept
     from vault_memory.learning.summaries import episode_writer
@@ -30,6 +33,7 @@ if TYPE_CHECKING:
 else:
     episode_writer = lazy_module("vault_memory.learning.summaries.episode_writer")
     held_calls = lazy_module("vault_memory.learning.policy.held_calls")
+    policy_feedback = lazy_module("vault_memory.learning.policy.feedback")
     reports = lazy_module("vault_memory.edits.reports")
     checkpoint = lazy_module("vault_memory.learning.checkpoint")
     learning_remember = lazy_module("vault_memory.learning.remember")
@@ -37,6 +41,20 @@ else:
 
 
 MOST_MARKS = 100_000
+
+
+@dataclass(frozen=True, slots=True)
+class NightRequest:
+    """Which nights run, and how."""
+
+    scopes: Sequence[str] | None = None
+    """None: all"""
+    due: bool = False
+    """only nights that have begun and are not done"""
+    again: date | None = None
+    """a local day whose turns are read again"""
+    dry_run: bool = False
+    now: datetime | None = None
 
 
 class LearningCalls:
@@ -48,30 +66,29 @@ class LearningCalls:
         searcher: SearchCalls,
         open_vault: "Callable[[], AbstractContextManager[LearningVault]]",
         conversations: ConversationCalls,
+        source: "Callable[[], ProvenanceCalls]",
     ) -> None:
-        """`open_vault` opens the vault once more: a cycle has its own index connection and editor."""
+        """`open_vault` opens the vault once more: a cycle has its own index connection and editor.
+
+        `source` returns the calls that find where something comes from.
+        """
         self.vault = edits.vault
         self._edits = edits
         self._searcher = searcher
         self._open_vault = open_vault
         self._conversations = conversations
+        self._source = source
         self._judged: set[str] = set()
         """marks of the turns from which everything was written that needs no waiting"""
 
     def sleep(
         self,
-        *,
-        scopes: Sequence[str] | None = None,
-        due: bool = False,
-        again: date | None = None,
-        dry_run: bool = False,
-        now: datetime | None = None,
+        request: NightRequest,
         after: Callable[[str, str], None] = lambda scope, step: None,
     ) -> "Slept":
         """Run the nightly learning cycle; see `VaultMemory.sleep`. `after` is called with each finished step."""
-        return self._runner(now, dry_run=dry_run, after=after).run(
-            scopes, due=due, again=again
-        )
+        run = self._runner(request.now, dry_run=request.dry_run, after=after)
+        return run.run(request.scopes, due=request.due, again=request.again)
 
     def learn_from_ended(self, *, now: datetime | None = None) -> "Slept":
         """Learn from ended conversations of persons now, when a language model is configured.
@@ -157,17 +174,18 @@ class LearningCalls:
 
     def feedback(
         self,
-        verdict: "Literal['good', 'bad']",
+        feedback: "Feedback",
+        scopes: Sequence[str] = (),
         *,
-        scope: str,
-        user: str = "",
-        about: str = "",
-        text: str = "",
         now: datetime | None = None,
     ) -> None:
-        """Log what a person thinks of an answer, or of what is kept. Raises UsageError."""
-        calls = held_calls.HeldCalls(self._edits, now)
-        calls.feedback(verdict, scope=scope, user=user, about=about, text=text)
+        """Log what a person thinks of an answer, or of what is kept.
+
+        `scopes` are those in which it may be about something, beside the scope of the feedback.
+        Raises UnclearId with candidates for what is not there, NoteNotFound, UsageError.
+        """
+        calls = policy_feedback.FeedbackCalls(self._edits, self._source(), now)
+        calls.log(feedback, scopes)
 
     def next_night(self, now: datetime | None = None) -> datetime:
         """When the next night of any scope begins."""
@@ -182,14 +200,10 @@ class LearningCalls:
         text: str,
         *,
         scope: str,
-        source: Source = "tool",
-        expected: str | None = None,
-        now: datetime | None = None,
-        dry_run: bool = False,
+        options: EditOptions,
     ) -> "Remembered":
         """Write one sentence into the profile of a scope, or a rule into its RULES.md; see `VaultMemory.remember`."""
         check_scope(scope)
-        options = EditOptions(source, expected, dry_run=dry_run, now=now)
         return learning_remember.remember(self._edits, text, scope, options)
 
     def compact(

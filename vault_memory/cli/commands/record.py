@@ -15,9 +15,11 @@ if TYPE_CHECKING:
     from vault_memory.contract import Origin, RecordMode, Role
     from vault_memory.contract.answers import HeldJson
     from vault_memory.edits.reports import Ended
+    from vault_memory.learning.policy import feedback as policy_feedback
     from vault_memory.learning.policy.held_calls import Verdict
     from vault_memory.rules.learning import write_policy
 else:
+    policy_feedback = lazy_module("vault_memory.learning.policy.feedback")
     write_policy = lazy_module("vault_memory.rules.learning.write_policy")
     json_contract = lazy_module("vault_memory.api.json_contract")
 
@@ -290,6 +292,9 @@ def feedback(
 ) -> None:
     """Log what you think of an answer, or of what the bot keeps.
 
+    ID is as for `source`: an item as NOTE:LINE, or the id of a turn, a fact, a held candidate
+    or a change. An unknown one is refused, and like ones are named.
+
     The log is deleted after `feedback_log_days` of `[learning]`.
 
     \b
@@ -302,12 +307,12 @@ def feedback(
             "`feedback` needs exactly one person, channel or group",
             hint="name it, such as `--user NAME` or `--channel NAME`",
         )
+    opinion = policy_feedback.Feedback(
+        "good" if verdict == "good" else "bad",
+        scope=names[0],
+        about=about,
+        text=text,
+    )
     with context.open() as memory:
-        memory.learning.feedback(
-            "good" if verdict == "good" else "bad",
-            scope=names[0],
-            about=about,
-            text=text,
-            now=context.now,
-        )
+        memory.learning.feedback(opinion, now=context.now)
     context.emit({"ok": True}, lambda: "logged")

@@ -1,16 +1,13 @@
-"""What waits for more turns: lists it, and carries out a person's decision. Feedback on the bot."""
+"""What waits for more turns: lists it, and carries out a person's decision."""
 
 from collections.abc import Sequence
 from datetime import UTC, datetime, timedelta
-from pathlib import Path
 from typing import TYPE_CHECKING, Literal
 
 from vault_memory.edits import commands
 from vault_memory.edits.calls import EditCalls, EditOptions
 from vault_memory.edits.edit_errors import UnclearId
-from vault_memory.edits.people import refuse_twin
 from vault_memory.edits.plans import fact_edits
-from vault_memory.errors import UsageError
 from vault_memory.learning import ledgers
 from vault_memory.learning.learned_rules import rule_ops
 from vault_memory.learning.note_lines import LEARNED, ops_for
@@ -18,30 +15,26 @@ from vault_memory.learning.policy.committing import REMEMBERED, fact_of_candidat
 from vault_memory.markdown.document import parse
 from vault_memory.markdown.items import day as parse_day
 from vault_memory.markdown.note_items import resolve
-from vault_memory.models.llm.policy_tables import policy_cues
 from vault_memory.rules.facts.fact_page import FactRules
-from vault_memory.rules.learning.ledger_lines import FEEDBACK, HELD, day_of_record
+from vault_memory.rules.learning.ledger_lines import HELD, day_of_record
 from vault_memory.rules.learning.policy.held_candidates import (
     HeldCandidate,
     is_waiting,
     merged,
 )
-from vault_memory.rules.learning.write_policy import LOGGED, UNTOLD
 from vault_memory.rules.paths.scope_notes import Places, places_of
-from vault_memory.rules.paths.scopes import check_scope, check_scopes
+from vault_memory.rules.paths.scopes import check_scopes
 
 if TYPE_CHECKING:
     from vault_memory.contract.answers import DecidedJson, HeldJson
     from vault_memory.edits.edit_result import Edit
 
 Verdict = Literal["promote", "drop"]
-LONGEST_FEEDBACK = 1_000
-NOT_SHOWN = "…"
 A_PERSON = "a person decided"
 
 
 class HeldCalls:
-    """Held candidates and feedback of one vault."""
+    """Held candidates of one vault."""
 
     def __init__(
         self,
@@ -101,42 +94,6 @@ class HeldCalls:
                 is_undone = candidate.audit.startswith(record_id)
                 if is_undone and candidate.state == "promoted":
                     self._append(places, candidate, state="rejected")
-
-    def feedback(
-        self,
-        verdict: Literal["good", "bad"],
-        *,
-        scope: str,
-        user: str = "",
-        about: str = "",
-        text: str = "",
-    ) -> None:
-        """Logs what a person thinks of an answer or an item. Raises UsageError, NameTaken."""
-        check_scope(scope)
-        if verdict not in ("good", "bad"):
-            raise UsageError(f"{verdict!r} is no feedback", hint="say `good` or `bad`")
-        # Fault: a whole conversation pasted as feedback would fill the log.
-        if len(text) > LONGEST_FEEDBACK or len(about) > LONGEST_FEEDBACK:
-            raise UsageError(
-                f"feedback has up to {LONGEST_FEEDBACK} letters", hint="shorten it"
-            )
-        kind, _, name = scope.partition(":")
-        for person in {user, name if kind == "user" else ""}:
-            # Fault (H124): the log would make a folder for a name that reads like that
-            # of another person.
-            refuse_twin(person, Path(self._vault.folder.root), self._vault.layout)
-        reasons = policy_cues(self._vault.state.path).reasons(text)
-        record = {
-            "ts": self._now.isoformat(),
-            "user": user or name,
-            "about": about,
-            "verdict": verdict,
-            # A log must not contain what no note may contain.
-            "text": NOT_SHOWN if reasons & (UNTOLD | LOGGED) else text,
-        }
-        day = self._now.date()
-        places = self._places((scope,))[scope]
-        self._ledgers.append_by_day(places, FEEDBACK, day, record)
 
     def _places(self, scopes: Sequence[str] | None) -> dict[str, Places]:
         check_scopes(scopes or ())
