@@ -3,7 +3,7 @@
 import math
 import re
 from collections.abc import Iterable, Sequence
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
 from vault_memory.contract import ItemState
 from vault_memory.database.connection import Connection
@@ -41,23 +41,28 @@ _DETAILS_SQL = """
 """
 
 
+class HitOptions(NamedTuple):
+    """How many hits an answer has, and what they contain."""
+
+    limit: int
+    why: bool = False
+    """explain why each hit matches, and count what the filters left out"""
+    copies: bool = False
+    """list chunks that say the same one by one"""
+    archived: bool = False
+    """name the states of items"""
+
+
 def answer(
     request: CandidateRequest,
     candidates: Candidates,
     ranked: Sequence[Ranked],
-    *,
-    limit: int,
-    why: bool,
-    copies: bool = False,
-    archived: bool = False,
+    options: HitOptions,
 ) -> Answer:
-    """Returns the best `limit` of `ranked` as hits; equal scores by note and line.
-
-    Unless `copies` is true, chunks that say the same are one hit. With `archived`, hits have
-    the states of their items.
-    """
+    """Returns the best of `ranked` as hits; equal scores by note and line."""
+    limit = options.limit
     groups = [[candidate] for candidate in ranked]
-    if not copies:
+    if not options.copies:
         groups = hit_copies.alike(candidates, ranked)
     last_score = groups[limit - 1][0][0] if len(groups) > limit else math.inf
     # Candidates as good as the last one: their place decides, which is not read yet.
@@ -67,16 +72,16 @@ def answer(
         if group[0][0] <= last_score
         for candidate in group
     ]
-    hits = _hits(request, candidates, best, why=why, archived=archived)
+    hits = _hits(request, candidates, best, options)
     if request.waiting:
         hits = _without_written(hits)
     hits.sort(key=_score_and_place)
-    if not copies:
+    if not options.copies:
         hits = sorted(hit_copies.one_for_copies(hits), key=_score_and_place)
     return Answer(
         tuple(hits[:limit]),
         {arm: len(scores) for arm, scores in candidates.arms.items()},
-        _left_out(request, why=why),
+        _left_out(request, why=options.why),
         tuple(request.words),
     )
 
@@ -89,9 +94,7 @@ def _hits(
     request: CandidateRequest,
     candidates: Candidates,
     best: Sequence[Ranked],
-    *,
-    why: bool,
-    archived: bool,
+    options: HitOptions,
 ) -> list[Hit]:
     """Reads the chunks of these candidates. Skips one that is in none of the scopes."""
     ids = {place: candidates.rows[place][1] for _, place, _ in best}
@@ -108,10 +111,10 @@ def _hits(
             hit = _hit(
                 details[chunk_id],
                 -score,
-                _why(request, candidates, candidate) if why else None,
+                _why(request, candidates, candidate) if options.why else None,
                 pending=is_waiting(chunk_id),
                 key=keys.get(chunk_id, ""),
-                state=_state(request, chunk_id) if archived else None,
+                state=_state(request, chunk_id) if options.archived else None,
             )
             hits.append(hit)
     return hits

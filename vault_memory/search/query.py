@@ -110,15 +110,8 @@ def search(
             ranked = composite_ranking.reranked(
                 request, gathered, ranked, shares, query.lifecycle, today
             )
-        return hits.answer(
-            request,
-            gathered,
-            ranked,
-            limit=query.limit,
-            why=query.why,
-            copies=query.copies,
-            archived=query.archived,
-        )
+        options = hits.HitOptions(query.limit, query.why, query.copies, query.archived)
+        return hits.answer(request, gathered, ranked, options)
     finally:
         index.connection.execute("RELEASE search")
 

@@ -83,12 +83,8 @@ def plan_command(
             return _with_questions(plan, command, asks, inputs) if asks else plan
         case EditText(edit):
             return edit_text.plan_text_edit(command, edit, before, inputs)
-        case UndoRecord(record_id):
-            return undo_record.plan_undo(command, record_id, before, inputs)
         case RestoreVersion(revision):
             return _plan_restore(revision, before, inputs)
-        case DecideProposals(decisions):
-            return decide_proposals.plan_decisions(command, decisions, before, inputs)
         case RestoreLines() as action:
             return restore_lines.plan_lost_lines(command, action, before, inputs)
         case MergeCopy() as action:
@@ -97,6 +93,22 @@ def plan_command(
             return move_sections.plan_moves(command, moves, before)
         case ChangeFacts(wishes):
             return fact_edits.plan_facts(command, wishes, before, inputs)
+        case _ as action:
+            return _plan_of_records(command, action, before, inputs)
+
+
+def _plan_of_records(
+    command: EditCommand,
+    action: UndoRecord | DecideProposals | RedactText | RecordDuplicates | RetireNote,
+    before: bytes | None,
+    inputs: PlanInputs,
+) -> EditPlan:
+    """Returns what an action does that comes from the audit log, or only goes into it."""
+    match action:
+        case UndoRecord(record_id):
+            return undo_record.plan_undo(command, record_id, before, inputs)
+        case DecideProposals(decisions):
+            return decide_proposals.plan_decisions(command, decisions, before, inputs)
         case RedactText(count):
             op = RecordedOp({"op": FORGET}, "applied")
             return RedactionPlan(before, before, (op,) * count)

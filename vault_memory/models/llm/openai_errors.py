@@ -88,14 +88,7 @@ def parse_reply(
     if status == 200:
         return _parse_object(content)
     body = content[:10_000].decode("utf-8", "replace")
-    option = next((name for name in OPTIONS if name in body), "")
-    # vLLM names the context when the limit of the answer does not fit beside the prompt.
-    if status in (400, 422) and option == LIMIT and sends_limit:
-        raise FormatRefused(_refusal(status, body), option=LIMIT)
-    if status in (400, 413, 422, 500) and _TOO_LONG.search(body):
-        raise TooLong
-    if status in (400, 422, 500, 501) and (option or _SHAPE.search(body)):
-        raise FormatRefused(_refusal(status, body), option=option)
+    _raise_if_clear(status, body, sends_limit=sends_limit)
     if not strict:
         return {}
     if status == 413:
@@ -103,6 +96,25 @@ def parse_reply(
     if status in (400, 422, 501):
         raise FormatRefused(_refusal(status, body))
     raise _refused(status, body)
+
+
+def _raise_if_clear(
+    status: int,
+    body: str,
+    *,
+    sends_limit: bool,
+) -> None:
+    """Raise the exception for an error whose text names what the server refuses."""
+    option = next((name for name in OPTIONS if name in body), "")
+    # vLLM names the context when the limit of the answer does not fit beside the prompt.
+    is_about_limit = option == LIMIT and sends_limit
+    if is_about_limit and status in (400, 422):
+        raise FormatRefused(_refusal(status, body), option=LIMIT)
+    if status in (400, 413, 422, 500) and _TOO_LONG.search(body):
+        raise TooLong
+    is_about_format = bool(option) or _SHAPE.search(body) is not None
+    if is_about_format and status in (400, 422, 500, 501):
+        raise FormatRefused(_refusal(status, body), option=option)
 
 
 def _parse_object(content: bytes) -> dict[str, Any]:
