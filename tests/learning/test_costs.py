@@ -85,6 +85,37 @@ def test_at_the_budget_the_rules_answer_and_the_report_says_so(bedroom):
     assert third["tokens"]["calls"] == len(server.asked) - asked_later
 
 
+def spent(bedroom) -> int:
+    """The calls that the log counts in all scopes and months."""
+    lines = (bedroom.seen.state / NAME).read_text().splitlines()
+    return sum(json.loads(line)["calls"] for line in lines)
+
+
+def test_the_self_test_of_a_model_is_counted(bedroom):
+    bedroom.say("I am allergic to mackerel since I was a child.")
+    with model(bedroom, counts_tokens, BRAIN_MODE="auto") as server:
+        bedroom.seen.run("doctor")
+        tests = [asked for asked in server.asked if "penicillin" in asked.text]
+        by_doctor = spent(bedroom)
+        bedroom.set(BRAIN_MODEL="another")
+        tokens = bedroom.sleep()[SCOPE]["tokens"]
+
+    assert (len(tests), by_doctor) == (1, 1)
+    assert tokens["calls"] == len(server.asked) - 1
+    assert spent(bedroom) == len(server.asked)
+
+
+def test_doctor_tests_no_model_beyond_the_budget(bedroom):
+    settings = {"BRAIN_MODE": "auto", "BRAIN_MONTHLY_TOKENS": "900"}
+    with model(bedroom, counts_tokens, **settings) as server:
+        bedroom.seen.run("doctor")
+        bedroom.set(BRAIN_MODEL="another")
+        printed = bedroom.seen.run("doctor").out
+
+    assert len(server.asked) == 1
+    assert "are spent" in printed
+
+
 def test_without_a_model_no_tokens_are_spent(bedroom):
     bedroom.say("I am allergic to mackerel since I was a child.")
 

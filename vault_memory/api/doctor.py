@@ -4,6 +4,7 @@ import os
 import stat
 import time
 from collections.abc import Callable, Iterator, Mapping
+from datetime import UTC, datetime
 from typing import TYPE_CHECKING
 
 from vault_memory.api.status_report import LAYOUT_COMMAND
@@ -27,6 +28,7 @@ if TYPE_CHECKING:
     from vault_memory.api.vault_memory import VaultMemory
     from vault_memory.config import remote_password
     from vault_memory.learning import ledgers
+    from vault_memory.learning.costs import token_budget
     from vault_memory.markdown import document
     from vault_memory.models.embedding import embedders
     from vault_memory.models.llm import factory
@@ -41,6 +43,7 @@ else:
     embedders = lazy_module("vault_memory.models.embedding.embedders")
     factory = lazy_module("vault_memory.models.llm.factory")
     ledgers = lazy_module("vault_memory.learning.ledgers")
+    token_budget = lazy_module("vault_memory.learning.costs.token_budget")
     fact = lazy_module("vault_memory.rules.facts.fact")
     other_clients = lazy_module("vault_memory.sync.observe.other_clients")
     status = lazy_module("vault_memory.sync.status")
@@ -371,7 +374,7 @@ def _brain(memory: "VaultMemory") -> Iterator[Check]:
         yield _warned("brain", reason, "see [brain]")
         return
     try:
-        way = factory.chosen_way(settings, memory.vault.state.path, vault=memory.root)
+        way = token_budget.chosen_way(memory.vault, datetime.now(UTC))
     except BrainUnavailable as error:
         reason = f"phrases replace the language model: {error.message}"
         yield _warned("brain", reason, error.hint or "see [brain]")

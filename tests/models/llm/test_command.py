@@ -14,6 +14,7 @@ from vault_memory.config.sections import BrainSettings
 from vault_memory.errors import BrainUnavailable
 from vault_memory.models.llm.command import CommandBrain
 from vault_memory.models.llm.factory import brain_trouble, load_brain
+from vault_memory.models.llm.model_access import ModelAccess
 from vault_memory.rules.learning.extraction import read_answer
 from vault_memory.rules.learning.model_prompt import Excerpt, Prompt
 
@@ -184,7 +185,7 @@ def test_a_failure_is_reported_in_plain_words_and_the_rules_take_over(
     answer = load_brain(
         BrainSettings(kind="command", command=command),
         "extraction",
-        environment=ENVIRONMENT,
+        access=ModelAccess(environment=ENVIRONMENT),
     ).answer(PROMPT)
 
     assert answer.rung == "rules"

@@ -4,14 +4,17 @@ from datetime import datetime
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from vault_memory.errors import BrainUnavailable
 from vault_memory.learning.costs.usage_log import Usage, UsageLog
 from vault_memory.models.base import Brain, BrainAnswer
 from vault_memory.models.llm import factory
+from vault_memory.models.llm.model_access import ModelAccess
 from vault_memory.models.llm.phrase_rules import RulesBrain
 from vault_memory.models.llm.token_count import CallTokens
 
 if TYPE_CHECKING:
     from vault_memory.contract.source_answers import TokensJson
+    from vault_memory.models.llm.self_test import Way
     from vault_memory.rules.learning.model_prompt import Prompt, Role
     from vault_memory.search.open_vault import OpenVault
 
@@ -89,12 +92,30 @@ def load_brain(
         settings,
         role,
         backed=backed,
-        vault=vault.root,
         state=vault.state.path,
-        meter=budget.count,
+        access=ModelAccess(vault.root, budget.count),
     )
     # Phrase rules cost nothing.
     return brain if settings.kind == "rules" else BudgetedBrain(brain, budget)
+
+
+def chosen_way(
+    vault: "OpenVault",
+    now: datetime,
+) -> "Way":
+    """Returns how the configured model is asked; tests a new model, whose tokens count.
+
+    Raises `BrainUnavailable`, also when the budget is spent.
+    """
+    settings = vault.config.brain
+    budget = TokenBudget(vault.state.path, settings.monthly_tokens, now)
+    reason = budget.reason_to_stop()
+    # Fault: the test of a model would cost the person tokens beyond the limit.
+    if reason:
+        raise BrainUnavailable(reason, hint="raise `monthly_tokens` of [brain]")
+    # The test belongs to no scope.
+    access = ModelAccess(vault.root, budget.count)
+    return factory.chosen_way(settings, vault.state.path, access)
 
 
 class BudgetedBrain:

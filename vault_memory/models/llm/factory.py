@@ -1,14 +1,13 @@
 """Creates the configured brain; phrase rules answer when its model cannot."""
 
 import os
-from collections.abc import Mapping
 from typing import TYPE_CHECKING, assert_never
 
 from vault_memory.errors import BrainUnavailable
 from vault_memory.lazy import lazy_module
 from vault_memory.models.base import Brain, BrainAnswer
+from vault_memory.models.llm.model_access import BARE, ModelAccess
 from vault_memory.models.llm.phrase_rules import RulesBrain
-from vault_memory.models.llm.token_count import Meter, unmetered
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -55,27 +54,18 @@ def load_brain(
     role: "Role",
     *,
     backed: bool = True,
-    environment: Mapping[str, str] | None = None,
-    vault: "Path | None" = None,
     state: "Path | None" = None,
-    meter: Meter = unmetered,
+    access: ModelAccess = BARE,
 ) -> Brain:
     """Return the brain for a role. Without `backed`, a failing model raises `BrainUnavailable`.
 
-    Raises `BrainUnavailable` at once when the configuration is incomplete. `vault` is the folder
-    that must not contain the key's file. `state` is the state folder of the vault, with the verdict
-    whether the model fills JSON objects; without it, every model is asked for one. `meter` is told
-    the tokens of each call.
+    Raises `BrainUnavailable` at once when the configuration is incomplete. `state` is the state
+    folder of the vault, with the verdict whether the model fills JSON objects; without it, every
+    model is asked for one.
     """
     if settings.kind == "rules":
         return RulesBrain()
-    model = _model(
-        settings,
-        role,
-        os.environ if environment is None else environment,
-        vault,
-        meter,
-    )
+    model = _model(settings, role, access)
     brain: Brain = model if state is None else AdaptedBrain(settings, model, state)
     return BackedBrain(brain, RulesBrain()) if backed else brain
 
@@ -83,14 +73,13 @@ def load_brain(
 def chosen_way(
     settings: "Settings",
     state: "Path",
-    *,
-    vault: "Path | None" = None,
+    access: ModelAccess = BARE,
 ) -> "Way":
     """Return how the configured model is asked; tests it when there is no verdict.
 
     Raises `BrainUnavailable`.
     """
-    model = _model(settings, "extraction", os.environ, vault)
+    model = _model(settings, "extraction", access)
     return self_test.way_of(settings, state, lambda: model)
 
 
@@ -127,7 +116,7 @@ def brain_trouble(
     try:
         for role in ("extraction", "curation"):
             if settings.kind != "rules":
-                _model(settings, role, os.environ, vault)
+                _model(settings, role, ModelAccess(vault))
     except BrainUnavailable as error:
         return error.message
     match settings.kind:
@@ -147,12 +136,13 @@ def brain_trouble(
 def _model(
     settings: "Settings",
     role: "Role",
-    environment: Mapping[str, str],
-    vault: "Path | None",
-    meter: Meter = unmetered,
+    access: ModelAccess,
 ) -> "CommandBrain | OpenAIBrain":
     if settings.kind == "command":
-        return command.CommandBrain(settings, environment, meter=meter)
+        environment = access.environment
+        if environment is None:
+            environment = os.environ
+        return command.CommandBrain(settings, environment, meter=access.meter)
     reads_turns = role in ("extraction", "facts", "channel")
     named = settings.extraction_model if reads_turns else settings.curation_model
     model = named or settings.model
@@ -160,4 +150,4 @@ def _model(
         raise BrainUnavailable(
             "`brain.model` is not set", hint="set it to a model of the server"
         )
-    return openai.OpenAIBrain(settings, model, vault=vault, meter=meter)
+    return openai.OpenAIBrain(settings, model, access)

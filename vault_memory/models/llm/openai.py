@@ -19,6 +19,7 @@ from vault_memory.models.circuit_breaker import Breaker, breaker_of
 from vault_memory.models.credentials import BRAIN, api_key, endpoint, require_https
 from vault_memory.models.embedding.openai_api import BUSY, retry_after
 from vault_memory.models.http_client import Unreachable, answer, read
+from vault_memory.models.llm.model_access import BARE, ModelAccess
 from vault_memory.models.llm.openai_errors import (
     LIMIT,
     FormatRefused,
@@ -29,7 +30,7 @@ from vault_memory.models.llm.openai_errors import (
     parse_reply,
     yes_share,
 )
-from vault_memory.models.llm.token_count import Meter, tokens_of_reply, unmetered
+from vault_memory.models.llm.token_count import tokens_of_reply
 from vault_memory.rules.learning.extraction import (
     cited_turns,
     merged,
@@ -75,18 +76,17 @@ class OpenAIBrain:
         self,
         settings: "Settings",
         model: str,
+        access: ModelAccess = BARE,
         *,
-        vault: "Path | None" = None,
         wait: Callable[[float], object] = time.sleep,
         breaker: Breaker | None = None,
-        meter: Meter = unmetered,
     ) -> None:
         self._url = endpoint(settings.base_url, "chat/completions", BRAIN)
         self._model = model
         self._timeout = settings.timeout_seconds
         self._wait = wait
-        self._meter = meter
-        self._key = api_key(settings.api_key_file, BRAIN, vault=vault)
+        self._meter = access.meter
+        self._key = api_key(settings.api_key_file, BRAIN, vault=access.vault)
         require_https(self._key, self._url, BRAIN)
         self._breaker = breaker or breaker_of(self._url, model)
         self._format_index = 0
