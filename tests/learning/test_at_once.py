@@ -224,3 +224,54 @@ def test_logs_end_after_their_days(bedroom: Bedroom) -> None:
         for path in (bedroom.vault / folder).rglob("*.jsonl")
     )
     assert left == ["feedback/2025-11-28.jsonl", "safety/2026-02-26.jsonl"]
+
+
+WISHES = {
+    "en": ("Remember that the parcel comes tomorrow.", "the parcel comes tomorrow"),
+    "de": ("Merk dir, dass das Paket morgen kommt.", "das Paket morgen kommt"),
+    "es": ("Recuerda que el paquete llega mañana.", "el paquete llega mañana"),
+    "fr": ("Rappelle-toi que le colis arrive demain.", "le colis arrive demain"),
+    "ru": ("Запомни, что посылка придёт завтра.", "посылка придёт завтра"),
+    "zh": ("请记住包裹明天到。", "包裹明天到"),
+}
+
+
+@pytest.mark.parametrize("language", WISHES)
+def test_a_wish_about_tomorrow_is_true_on_every_later_day(
+    bedroom: Bedroom, language: str
+) -> None:
+    said, words = WISHES[language]
+    turn = record(bedroom, said, now="2026-05-25T20:00:00+01:00")
+
+    end(bedroom, now="2026-05-25T21:00:00+01:00")
+    bedroom.sleep()
+
+    lines = [line for line in bedroom.text(PROFILE).splitlines() if turn in line]
+    [line] = lines
+    statement, _, quote = line.partition(" — ")
+    assert "2026-05-26" in statement
+    assert statement.removeprefix("- ") != words
+    assert quote == f'"{words}" (2026-05-25, ref:{turn})'
+
+
+def test_a_wish_about_today_is_dated_whoever_writes_it(bedroom: Bedroom) -> None:
+    now = ("--now", "2026-05-25T20:00:00+01:00")
+    for source, thing in (("cli", "boat"), ("tool", "winch")):
+        text = f"The {thing} was painted today."
+        bedroom.seen.ok("remember", "--user", "mira", "--source", source, text, *now)
+
+    profile = bedroom.text(PROFILE)
+    for thing in ("boat", "winch"):
+        line = f'The {thing} was painted 2026-05-25 — "The {thing} was painted today"'
+        assert f"- {line} (2026-05-25)" in profile
+
+
+def test_the_same_wish_on_two_days_is_about_two_days(bedroom: Bedroom) -> None:
+    for day in (25, 26):
+        text = "Remember that the parcel comes tomorrow."
+        record(bedroom, text, f"tea {day}", now=f"2026-05-{day}T20:00:00+01:00")
+        end(bedroom, f"tea {day}", now=f"2026-05-{day}T21:00:00+01:00")
+
+    profile = bedroom.text(PROFILE)
+    assert "comes 2026-05-26 — " in profile
+    assert "comes 2026-05-27 — " in profile

@@ -39,6 +39,7 @@ from vault_memory.rules.learning.policy.withdrawn_turns import (
     opens_with_withdrawal,
     withdrawn_sentences,
 )
+from vault_memory.rules.learning.wording.dated_words import with_calendar_days
 from vault_memory.rules.learning.write_policy import (
     DROP,
     LOGGED,
@@ -170,7 +171,8 @@ class _Judge:
         for turn in self._turns.values():
             # What a channel asks to remember is in the notes of the channel.
             for text in () if turn.channel else self._policy.requests(turn.text):
-                keys.add(self._key(text))
+                day = day_of(turn, self._cycle.zone)
+                keys.add(self._key(with_calendar_days(text, day)))
                 self._judge_line("remember", text, turn, is_asked=True)
             rules = spoken_rules(turn.text, self._cues, self._policy.sentences)
             for text, is_asked in rules.items():
@@ -197,7 +199,10 @@ class _Judge:
         if is_withdrawn(text, turn, self._judged.withdrawn):
             self._judged.drop((turn.id,), WITHDRAWN)
             return
-        spoken = SpokenLine(text, turn, day_of(turn, self._cycle.zone))
+        day = day_of(turn, self._cycle.zone)
+        # Fault: "tomorrow" would be wrong when the line is read on another day.
+        written = with_calendar_days(text, day) if kind == "remember" else text
+        spoken = SpokenLine(written, turn, day)
         decision = decide(candidate, self._cues)
         form = WrittenForm(spoken.line)
         if self._is_written(decision, candidate, (turn,), form):

@@ -8,6 +8,7 @@ from vault_memory.learning import ledgers
 from vault_memory.models.llm.policy_tables import policy_cues
 from vault_memory.rules.learning.ledger_lines import HELD, SAFETY
 from vault_memory.rules.learning.policy.held_candidates import HeldCandidate, held_id
+from vault_memory.rules.learning.wording.dated_words import with_calendar_days
 from vault_memory.rules.learning.write_policy import (
     DROP,
     LOGGED,
@@ -70,6 +71,9 @@ def _held(
     now: datetime,
 ) -> HeldCandidate:
     """Returns the ledger line. It has no support: the words of a tool are no turn of the person."""
+    text = candidate.text
+    if candidate.kind == "remember":
+        text = with_calendar_days(text, now.date())
     day = now.date().isoformat()
     return HeldCandidate(
         id=held_id(scope, candidate.kind, candidate.text),
@@ -80,5 +84,5 @@ def _held(
         kind=candidate.kind,
         text=candidate.text,
         day=day,
-        line=f"{candidate.text} ({day})",
+        line=f"{text} ({day})",
     )
