@@ -4,9 +4,11 @@ import json
 import re
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
+from datetime import datetime, timedelta
 
 from tests.learning.conftest import Bedroom
 from tests.models.scripted import Asked, ScriptedModel, Sent, completion, learned
+from vault_memory import VaultMemory
 
 FACTS = "Users/mira/lantern/config/FACTS.md"
 SCOPE = "user:mira"
@@ -144,3 +146,85 @@ def test_a_model_finds_what_only_the_meaning_contradicts(bedroom: Bedroom) -> No
     assert len(asked) <= 2
     assert sum(map(len, pairs)) == len(set().union(*pairs))
     assert all(len(ids) <= 20 for ids in pairs)
+
+
+def compares_fish(asked: Asked) -> object:
+    """A model that finds two lines about fish soup contradictory, and no others."""
+    if "<pairs>" not in asked.text:
+        return {"memories": [], "facts": []}
+    pairs = re.findall(r"^\[(\w+)\] 1\. (.*)\n +2\. (.*)$", asked.text, re.MULTILINE)
+    rows = [
+        {"pair": id_, "contradict": "yes" if "vegan" in first + second else "no"}
+        for id_, first, second in pairs
+    ]
+    return {"verdicts": rows}
+
+
+def pairs_asked(server: ScriptedModel) -> list[list[str]]:
+    """The ids of the pairs in each question about pairs."""
+    return [
+        re.findall(r"^\[(\w+)\] 1\. ", asked.text, re.MULTILINE)
+        for asked in server.asked
+        if "<pairs>" in asked.text
+    ]
+
+
+def test_what_came_in_by_day_is_compared_in_a_night_without_turns(
+    bedroom: Bedroom,
+) -> None:
+    texts = (
+        "Remember that the harbour cook Ole eats fish soup every evening.",
+        "Remember that the harbour cook Ole is vegan and hates fish soup.",
+    )
+    with model(bedroom, compares_fish) as server:
+        for number, text in enumerate(texts):
+            bedroom.say(text, at=f"18:0{number}", session="tea")
+        now = datetime.fromisoformat("2026-05-25T19:00+01:00")
+        options = ("--user", "mira", "--now", now.isoformat())
+        bedroom.seen.ok("end-session", "tea", *options)
+        environment = bedroom.seen.environment
+        with VaultMemory.open(bedroom.vault, environment=environment) as memory:
+            memory.learning.learn_from_ended(now=now + timedelta(minutes=1))
+        assert pairs_asked(server) == []
+        quiet = night(bedroom, 26)
+        again = night(bedroom, 27)
+        asked = pairs_asked(server)
+
+    assert (quiet["gathered"], quiet["conflicts"]) == (0, 1)
+    assert again["conflicts"] == 0
+    assert len(asked[0]) <= 20
+    ids = [id_ for pairs in asked for id_ in pairs]
+    assert len(ids) == len(set(ids))
+
+
+def test_a_model_is_asked_about_contradictions_once_a_night(bedroom: Bedroom) -> None:
+    with model(bedroom, compares_fish) as server:
+        bedroom.seen.ok("remember", "--user", "mira", "Ole the harbour cook eats fish.")
+        bedroom.seen.ok("remember", "--user", "mira", "Ole the harbour cook is vegan.")
+        night(bedroom)
+        first = len(pairs_asked(server))
+        bedroom.seen.ok("remember", "--user", "mira", "Ole the harbour cook is vegan!?")
+        bedroom.seen.ok(
+            "remember", "--user", "mira", "Ole the harbour cook sells eels."
+        )
+        night(bedroom)
+        same_night = len(pairs_asked(server))
+        night(bedroom, 27)
+        asked = pairs_asked(server)
+
+    assert (first, same_night, len(asked)) == (1, 1, 2)
+
+
+def test_pairs_beyond_the_limit_of_a_night_are_asked_in_the_next(
+    bedroom: Bedroom,
+) -> None:
+    bedroom.set(LEARNING_CONFLICT_PAIRS="1")
+    with model(bedroom, compares_fish) as server:
+        for text in ("eats fish", "sells eels", "is vegan"):
+            bedroom.seen.ok(
+                "remember", "--user", "mira", f"Ole the harbour cook {text}."
+            )
+        for day in (26, 27, 28):
+            night(bedroom, day)
+
+    assert [len(pairs) for pairs in pairs_asked(server)] == [1, 1, 1]

@@ -44,7 +44,7 @@ def test_a_model_is_asked_how_careful_to_be_with_a_memory() -> None:
     assert row["care"]["enum"] == ["none", "sensitive", "crisis", "secret"]
     assert row["scope"]["enum"] == ["lasting", "session", "turn"]
     assert row["basis"]["enum"] == ["said", "inferred"]
-    assert list(row)[0] == "turn"
+    assert next(iter(row)) == "turn"
     assert "care" not in json.dumps(facts_schema(["t1"]))
 
 

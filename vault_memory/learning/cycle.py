@@ -23,6 +23,7 @@ from vault_memory.edits.commands import (
 from vault_memory.errors import VaultMemoryError
 from vault_memory.learning.checkpoint import CheckpointStore, OpenCycle
 from vault_memory.learning.note_lines import LEARNED, ops_for
+from vault_memory.learning.policy.edit_cause import BY_NIGHT, EditCause
 from vault_memory.learning.policy.judged import Judged
 from vault_memory.learning.prompts import Question
 from vault_memory.learning.reporting.outcomes import CycleOutcome, RunOutcome
@@ -127,6 +128,8 @@ class CycleRequest:
     """turns to read once more; for a dry run, which may not mark them as unread"""
     jaccard: float = JACCARD
     """the similarity of words from which two texts say the same"""
+    has_model: bool = False
+    """whether a language model is configured"""
     conflict_pairs: int = 0
     """pairs about which a model is asked"""
     enrich_items: int = 0
@@ -164,6 +167,8 @@ class LearningCycle:
         self.judged = Judged()
         self.late_skips: dict[str, list[SkippedDuplicate]] = {}
         """texts that items of a new note say; the note is not written yet"""
+        self.has_open_pairs = False
+        """whether a model was not asked yet about all pairs that may contradict each other"""
         self.has_failed_step = False
         """whether a step failed that takes no other with it"""
         self._patience = PATIENCE_SECONDS
@@ -286,9 +291,7 @@ class LearningCycle:
         ops: Iterable[Mapping[str, Any]] = (),
         *,
         action: EditAction | None = None,
-        source: str = "nightly",
-        origin: str = "owner",
-        why: str = "",
+        cause: EditCause = BY_NIGHT,
     ) -> RunOutcome:
         """Edits a note once, even when the cycle runs again. `action` replaces `ops`."""
         action = action or ApplyOps(tuple(ops))
@@ -299,10 +302,10 @@ class LearningCycle:
         if previous is not None:
             return self._count(previous, note)
         editor = self.deps.editor
-        why = why or self._why()
-        command = editor.new_command(note, source, self.now, action, why=why)
+        why = cause.why or self._why()
+        command = editor.new_command(note, cause.source, self.now, action, why=why)
         run_id = self._run_id(command.id, step)
-        command = replace(command, id=run_id, origin=origin)
+        command = replace(command, id=run_id, origin=cause.origin)
         # Fault: the id is on the disk before the edit. A crash between the two finds the record by
         # it.
         self._save_run(step, run_id)

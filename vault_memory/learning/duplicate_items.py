@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from vault_memory.learning.duplicates import record_skips
 from vault_memory.learning.known_items import memory_notes
+from vault_memory.learning.policy.edit_cause import EditCause
 from vault_memory.markdown.note_items import NoteItem, items_of
 from vault_memory.rules.edits.ops import Remove, as_json
 from vault_memory.rules.edits.ownership import replay
@@ -112,7 +113,8 @@ def _remove(
         as_json(Remove(copy.item.heading, copy.item.text, exact=True))
         for _, copy in pairs
     ]
-    cycle.edit(f"duplicates {note}", note, ops, why="the notes say it twice")
+    cause = EditCause(why="the notes say it twice")
+    cycle.edit(f"duplicates {note}", note, ops, cause=cause)
 
 
 def _support(

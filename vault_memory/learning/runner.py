@@ -172,11 +172,7 @@ class LearningRunner:
     def learn_from_ended(self) -> Slept:
         """Learn from one ended conversation after the other, until the model gives no answer."""
         sessions = conversation_sessions.Sessions(self.vault.state.path)
-        ended = [
-            session
-            for session in sessions.unlearned()
-            if session.user and not session.channel
-        ]
+        ended = list(filter(_is_of_person, sessions.unlearned()))
         outcomes: list[ScopeNightJson] = []
         if ended:
             with self.checkpoints.held(), self._open_vault() as opened:
@@ -201,19 +197,19 @@ class LearningRunner:
         if not own:
             return []
         outcomes = []
-        has_model = self.config.brain.kind != "rules"
         with self._open_vault() as opened:
             deps = self._deps(opened, backed=False)
             for session in own:
                 conversation = self._conversation(opened, session)
                 if conversation.marks <= judged_marks:
                     continue
+                request = self._request(session.scope)
                 outcome = at_once.commit_at_once(
                     deps,
-                    self._request(session.scope),
+                    request,
                     conversation,
                     judged_marks,
-                    explicit_only=has_model,
+                    explicit_only=request.has_model,
                 )
                 judged_marks |= conversation.marks
                 outcomes.append(outcome)
@@ -371,6 +367,7 @@ class LearningRunner:
             dry_run=self.dry_run,
             room=self.config.brain.room,
             jaccard=self.config.learning.jaccard,
+            has_model=self.config.brain.kind != "rules",
             conflict_pairs=self.config.learning.conflict_pairs,
             enrich_items=self.config.learning.enrich_items,
         )

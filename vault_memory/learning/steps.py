@@ -46,6 +46,7 @@ from vault_memory.learning.policy.committing import (
     take_back,
     write_requests,
 )
+from vault_memory.learning.policy.edit_cause import EditCause
 from vault_memory.learning.policy.judging import judge
 from vault_memory.learning.reporting.report import joined
 from vault_memory.learning.summaries.episode_notes import episodes
@@ -232,7 +233,8 @@ def propose_doubts(cycle: "LearningCycle") -> None:
     doc = cycle.doc(note)
     ops = [op for doubt in doubts for op in ops_for(doc, LEARNED, [doubt.text])]
     why = f"night of {cycle.checkpoint.night}: {doubts[0].reason}" if doubts else ""
-    cycle.edit("doubts", note, [*ops, *surplus], origin="document", why=why)
+    cause = EditCause(why=why, origin="document")
+    cycle.edit("doubts", note, [*ops, *surplus], cause=cause)
 
 
 def state_facts(cycle: "LearningCycle") -> None:
@@ -265,7 +267,7 @@ def keep_rules(cycle: "LearningCycle") -> None:
     doc = cycle.doc(note)
     ops = rule_ops(doc, lines) or archive_ops(doc)
     why = f"asked for; night of {cycle.checkpoint.night}"
-    result = cycle.edit("rules", note, ops, source="talk", why=why)
+    result = cycle.edit("rules", note, ops, cause=EditCause("talk", why))
     # Fault: beside a page that does not exist yet, nothing can be recorded.
     record_skips(cycle, note, rule_skips(doc, lines, cycle.scope))
     cycle.commit("rule", note, result.applied)
@@ -383,7 +385,8 @@ def _close_night(cycle: "LearningCycle", outcome: dict[str, Any]) -> None:
     if not cycle.outcome.more:
         last.night = night
         # Fault: after a step that failed, no night would compare the unchanged notes again.
-        has_compared = not cycle.has_failed_step
+        # A model is asked about few pairs a night: the others must not wait for another edit.
+        has_compared = not cycle.has_failed_step and not cycle.has_open_pairs
         last.compared = cycle.deps.notes_stamp(cycle.scope) if has_compared else ""
     if cycle.outcome.reflected:
         last.reflected = night

@@ -7,9 +7,13 @@ from typing import TYPE_CHECKING, assert_never
 
 from vault_memory.edits.commands import ApplyOps, OpForPerson
 from vault_memory.learning.conflicts.authorship import TOLD, AuthorLookup
-from vault_memory.learning.conflicts.model_pairs import contradictions_by_model
+from vault_memory.learning.conflicts.model_pairs import (
+    ModelVerdicts,
+    contradictions_by_model,
+)
 from vault_memory.learning.enrichment.asked_keys import note_asked
 from vault_memory.learning.known_items import items_in, memory_notes
+from vault_memory.learning.policy.edit_cause import EditCause
 from vault_memory.markdown.document import SectionedDoc
 from vault_memory.markdown.items import parse_item
 from vault_memory.rules.conflicts.contradictions import (
@@ -60,11 +64,12 @@ def conflicts(cycle: "LearningCycle") -> None:
     for (note, source), plan in sorted(settler.plans.items(), reverse=True):
         action = ApplyOps(tuple(map(as_json, plan.ops)), tuple(plan.asks))
         step = f"conflicts {note} {source}"
-        cycle.edit(step, note, action=action, source=source, why=WHY)
+        cycle.edit(step, note, action=action, cause=EditCause(source, WHY))
     _close_old_questions(cycle, {note for note, _ in settler.plans})
     cycle.outcome.conflicts = settler.count
     # A night that is killed asks again, and uses the answer that it saved.
-    note_asked(cycle, "pairs", settler.pairs_asked)
+    note_asked(cycle, "pairs", settler.verdicts.asked)
+    cycle.has_open_pairs = settler.verdicts.has_more
 
 
 def _close_old_questions(
@@ -107,20 +112,20 @@ class _Settler:
         """notes whose statements are no longer those of their copies"""
         self._decided: set[frozenset[str]] = set()
         self.plans: dict[tuple[str, str], _NotePlan] = defaultdict(_NotePlan)
-        self.pairs_asked: list[str] = []
-        """pairs about which a model answered"""
+        self.verdicts = ModelVerdicts()
+        """what a model said about pairs of statements"""
         self.count = 0
         """conflicts that were settled, or about which a person is asked"""
 
     def settle_all(self) -> None:
         """Settles conflicts until none is left that was not decided."""
         self._remove_old_marks()
-        by_model, self.pairs_asked = contradictions_by_model(self._cycle, self._all())
+        self.verdicts = contradictions_by_model(self._cycle, self._all())
         # Fault: two statements may contradict each other again and again. The next night goes on.
         for _ in range(MOST_ROUNDS):
             touched: set[str] = set()
             conflicts = find_conflicts(self._all(), self._rules)
-            for conflict in (*conflicts, *self._current(by_model)):
+            for conflict in (*conflicts, *self._current()):
                 is_new = conflict.ids not in self._decided
                 # Fault: two conflicts that share a line would plan edits for a text that is gone.
                 if is_new and touched.isdisjoint(conflict.ids):
@@ -130,10 +135,10 @@ class _Settler:
             if not touched:
                 return
 
-    def _current(self, by_model: list[Contradiction]) -> Iterator[Contradiction]:
+    def _current(self) -> Iterator[Contradiction]:
         """Yields what a model found, with the statements as they are by now."""
         by_id = {statement.id: statement for statement in self._all()}
-        for conflict in by_model:
+        for conflict in self.verdicts.contradictions:
             first = by_id.get(conflict.first.id)
             second = by_id.get(conflict.second.id)
             # Fault: an earlier conflict of this night has removed one of both.

@@ -15,6 +15,7 @@ from vault_memory.learning.enrichment.asked_keys import (
     note_asked,
 )
 from vault_memory.learning.known_items import items_in, memory_notes
+from vault_memory.learning.policy.edit_cause import EditCause
 from vault_memory.markdown.items import parse_item
 from vault_memory.rules.facts.entities import Entities, extract
 from vault_memory.rules.facts.fact import ALIAS, TYPE, Fact, folded, read_facts
@@ -59,7 +60,7 @@ def entities(cycle: "LearningCycle") -> None:
         for fact in _new_facts(found, page, cycle.scope)
     ]
     action = ChangeFacts(tuple(wishes))
-    cycle.edit("entities", cycle.places.facts, action=action, why=WHY)
+    cycle.edit("entities", cycle.places.facts, action=action, cause=EditCause(why=WHY))
     # A night that is killed asks again, and uses the answer that it saved.
     note_asked(cycle, "entities", asked)
 

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 from vault_memory.edits.commands import RETENTION
 from vault_memory.learning.fading.lifecycle_deps import LifecycleDeps
+from vault_memory.learning.policy.edit_cause import EditCause
 from vault_memory.markdown.document import parse
 from vault_memory.markdown.note_items import items_of
 from vault_memory.rules.edits.ops import Remove, as_json
@@ -81,7 +82,7 @@ def purge(cycle: "LearningCycle") -> None:
     why = f"faded, and deleted for more than {days} days; night of {cycle.checkpoint.night}"
     for note in (*cycle.places.undated, *(path for _, path in cycle.places.dated)):
         ops = list(_removals(cycle, deps.settings, note, counts))
-        result = cycle.edit(f"purge {note}", note, ops, source=RETENTION, why=why)
+        result = cycle.edit(f"purge {note}", note, ops, cause=EditCause(RETENTION, why))
         cycle.outcome.pruned += len(result.applied)
 
 

@@ -6,6 +6,7 @@ from datetime import date, timedelta
 from typing import TYPE_CHECKING
 
 from vault_memory.edits.commands import RETENTION, RetireNote
+from vault_memory.learning.policy.edit_cause import EditCause
 
 if TYPE_CHECKING:
     from vault_memory.learning.cycle import LearningCycle
@@ -37,8 +38,7 @@ def _prune_notes(
             f"age {note}",
             note,
             action=RetireNote(),
-            source=RETENTION,
-            why=why,
+            cause=EditCause(RETENTION, why),
         )
         cycle.outcome.pruned += bool(result.applied)
 

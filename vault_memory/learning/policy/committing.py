@@ -9,6 +9,7 @@ from vault_memory.lazy import lazy_module
 from vault_memory.learning.duplicates import existing_items, record_late_skips
 from vault_memory.learning.learned_rules import rule_ops
 from vault_memory.learning.note_lines import LEARNED, ops_for
+from vault_memory.learning.policy.edit_cause import EditCause
 from vault_memory.learning.unread_turns import day_of
 from vault_memory.markdown.document import SectionedDoc
 from vault_memory.markdown.items import day as parse_day
@@ -54,7 +55,7 @@ def write_requests(cycle: "LearningCycle") -> None:
         return
     note = cycle.places.profile
     ops = ops_for(cycle.doc(note), REMEMBERED, lines)
-    result = cycle.edit("requests", note, ops, source="talk", why=ASKED)
+    result = cycle.edit("requests", note, ops, cause=EditCause("talk", ASKED))
     record_late_skips(cycle)
     cycle.outcome.memories += len(result.applied)
     cycle.commit("remember", note, result.applied)
@@ -80,10 +81,11 @@ def _move_oldest(
     why = f"{note} has more than {len(items) - surplus} lines to remember"
     # Fault: the lines are in the second note before the first one loses them. A crash between the
     # two loses none.
-    cycle.edit("overflow", target, ops, source="talk", why=why)
+    cause = EditCause("talk", why)
+    cycle.edit("overflow", target, ops, cause=cause)
     # A line that is in both notes after a crash moves again in the next cycle.
     removals = [_removal(REMEMBERED, text) for text in oldest]
-    cycle.edit("moved", note, removals, source="talk", why=why)
+    cycle.edit("moved", note, removals, cause=cause)
 
 
 def _remembered(doc: SectionedDoc) -> list[NoteItem]:
@@ -161,7 +163,7 @@ def _promote(
     # replaces.
     if candidate.kind == "fact":
         action = ChangeFacts((_wish(cycle, candidate),))
-        result = cycle.edit(step, places.facts, action=action, why=why)
+        result = cycle.edit(step, places.facts, action=action, cause=EditCause(why=why))
         note = places.facts
         cycle.outcome.facts += bool(result.applied)
     else:
@@ -171,7 +173,7 @@ def _promote(
             return False
         is_spoken = candidate.kind in ("rule", "remember")
         source = "talk" if is_spoken else "nightly"
-        result = cycle.edit(step, note, ops, source=source, why=why)
+        result = cycle.edit(step, note, ops, cause=EditCause(source, why))
         if candidate.kind == "rule":
             cycle.outcome.rules += bool(result.applied)
         else:
@@ -184,7 +186,8 @@ def _is_present(
     cycle: "LearningCycle",
     candidate: HeldCandidate,
 ) -> bool:
-    key = content_key(cycle.scope, candidate.text)
+    # Fault: the line has a date where the candidate has "tomorrow".
+    key = content_key(cycle.scope, candidate.line or candidate.text)
     items = existing_items(cycle)
     return any(content_key(cycle.scope, item.text) == key for item in items)
 
@@ -252,7 +255,7 @@ def take_back(cycle: "LearningCycle") -> None:
             if parse_item(item.text).ref in refs
         ]
         why = f"taken back after the turns {', '.join(sorted(refs))}"
-        cycle.edit(f"taken back {note}", note, ops, source="talk", why=why)
+        cycle.edit(f"taken back {note}", note, ops, cause=EditCause("talk", why))
 
 
 def _notes_of(
