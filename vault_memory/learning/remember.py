@@ -25,8 +25,8 @@ if TYPE_CHECKING:
     from vault_memory.rules.context import prompt_injection, standing_rules
     from vault_memory.rules.edits import skipped_duplicates
     from vault_memory.rules.learning import content_key
+    from vault_memory.rules.learning.days import dated_words
     from vault_memory.rules.learning.policy_cues import PolicyCues
-    from vault_memory.rules.learning.wording import dated_words
     from vault_memory.rules.paths import scope_notes
     from vault_memory.rules.paths.scope_notes import Places
 else:
@@ -34,7 +34,7 @@ else:
     known_items = lazy_module("vault_memory.learning.known_items")
     skipped_duplicates = lazy_module("vault_memory.rules.edits.skipped_duplicates")
     content_key = lazy_module("vault_memory.rules.learning.content_key")
-    dated_words = lazy_module("vault_memory.rules.learning.wording.dated_words")
+    dated_words = lazy_module("vault_memory.rules.learning.days.dated_words")
     learned_rules = lazy_module("vault_memory.learning.learned_rules")
     note_lines = lazy_module("vault_memory.learning.note_lines")
     document = lazy_module("vault_memory.markdown.document")

@@ -22,6 +22,7 @@ from vault_memory.learning.unread_turns import day_of, moment_of
 from vault_memory.rules.conversations.turn import Turn
 from vault_memory.rules.learning.candidate import Doubt, Extraction, FoundFact, Memory
 from vault_memory.rules.learning.content_key import content_key
+from vault_memory.rules.learning.days.dated_words import with_calendar_days
 from vault_memory.rules.learning.extraction import NO_CITATION
 from vault_memory.rules.learning.ledger_lines import HELD, SAFETY
 from vault_memory.rules.learning.policy.held_candidates import (
@@ -39,7 +40,6 @@ from vault_memory.rules.learning.policy.withdrawn_turns import (
     opens_with_withdrawal,
     withdrawn_sentences,
 )
-from vault_memory.rules.learning.wording.dated_words import with_calendar_days
 from vault_memory.rules.learning.write_policy import (
     DROP,
     LOGGED,

@@ -12,13 +12,13 @@ from collections.abc import Iterable, Iterator
 from difflib import SequenceMatcher
 from functools import cache
 
-from vault_memory.rules.learning.wording.negations import count_negations
-from vault_memory.rules.learning.wording.number_words import NUMBER_WORDS
-from vault_memory.rules.learning.wording.weekdays import (
+from vault_memory.rules.learning.days.weekdays import (
     CHINESE_WEEKS,
     weekday_pattern,
     weekdays,
 )
+from vault_memory.rules.learning.wording.negations import count_negations
+from vault_memory.rules.learning.wording.number_words import NUMBER_WORDS
 from vault_memory.rules.search import stopwords
 from vault_memory.rules.search.tokens import stop_words, words
 

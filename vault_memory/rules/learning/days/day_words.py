@@ -7,8 +7,8 @@ from datetime import date, timedelta
 from functools import cache
 from typing import NamedTuple
 
+from vault_memory.rules.learning.days.weekdays import weekday_number, weekday_pattern
 from vault_memory.rules.learning.wording.number_words import NUMBER_WORDS
-from vault_memory.rules.learning.wording.weekdays import weekday_number, weekday_pattern
 
 LONGEST_COUNT = 999
 """Days, weeks, months or years from now; greater numbers are no date"""

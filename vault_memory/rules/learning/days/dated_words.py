@@ -2,7 +2,7 @@
 
 from datetime import date
 
-from vault_memory.rules.learning.relative_days import resolve_days
+from vault_memory.rules.learning.days.relative_days import resolve_days
 
 _QUOTES = str.maketrans(dict.fromkeys('"“”„', "'"))
 _END = ".。 "
