@@ -5,11 +5,10 @@ Each step may run again after a crash. The audit log and the checkpoint tell wha
 
 import logging
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from datetime import UTC, datetime, timedelta
+from datetime import UTC, datetime
 from typing import TYPE_CHECKING, Any
 
 from vault_memory.edits.commands import ChangeFacts
-from vault_memory.errors import VaultMemoryError
 from vault_memory.learning import prompts
 from vault_memory.learning.asking import ask_the_brain
 from vault_memory.learning.attributes import fact_wishes, without_attributes
@@ -21,6 +20,7 @@ from vault_memory.learning.duplicates import (
     record_skips,
     without_duplicates,
 )
+from vault_memory.learning.enrichment.curation import curate
 from vault_memory.learning.enrichment.name_entities import entities
 from vault_memory.learning.fading.fading_steps import fold_counts, purge
 from vault_memory.learning.fading.fold_audits import fold_audits
@@ -38,7 +38,6 @@ from vault_memory.learning.note_lines import (
     ops_for,
     sections_of,
 )
-from vault_memory.learning.policy.allowed_ops import allowed_ops
 from vault_memory.learning.policy.committing import (
     end_logs,
     hold_candidates,
@@ -59,7 +58,6 @@ from vault_memory.learning.unread_turns import (
 )
 from vault_memory.learning.weekly_reflection import reflect
 from vault_memory.rules.conversations.turn import Turn
-from vault_memory.rules.learning.extraction import read_answer
 
 if TYPE_CHECKING:
     from vault_memory.contract import NightState
@@ -70,8 +68,6 @@ logger = logging.getLogger(__name__)
 BEGINNING = datetime.min.replace(tzinfo=UTC)
 MOST_DOUBTS = 10
 """Proposals in one cycle for candidates without evidence"""
-RECENT_DAYS = 3
-"""Dated notes that curation reads"""
 FACT_REMARK = "fact "
 """Begins the remark of an op that states a fact"""
 NEW_FACT = frozenset({"added", "refined", "superseded"})
@@ -275,41 +271,6 @@ def keep_rules(cycle: "LearningCycle") -> None:
         op.get("op") in RULE_OPS and op.get("heading") != ARCHIVED
         for op in result.applied
     )
-
-
-def curate(cycle: "LearningCycle") -> None:
-    """Lets the brain edit USER.md, as policy allows, after all turns of the night are read."""
-    if not _may_curate(cycle):
-        return
-    places = cycle.places
-    since = cycle.night - timedelta(days=RECENT_DAYS)
-    try:
-        prompt = prompts.curation_prompt(
-            cycle.question("curation", places.profile.rpartition("/")[2]),
-            text=cycle.text(places.profile),
-            days=cycle.days(since, cycle.night),
-            facts=cycle.text(places.facts),
-        )
-        answer = cycle.ask("curation", prompt)
-    except VaultMemoryError as error:
-        # Fault: the model is out of reach. What the cycle wrote before must not be lost with the
-        # curation.
-        cycle.outcome.reason = cycle.outcome.reason or error.message
-        return
-    # Fault: a model may write a secret into its ops. The policy judges these as well.
-    ops = allowed_ops(cycle, read_answer(answer, ()).ops)
-    result = cycle.edit("curation", places.profile, ops)
-    cycle.outcome.curated = len(result.applied)
-
-
-def _may_curate(cycle: "LearningCycle") -> bool:
-    # Fault: curation of a channel would let its members change a person's profile.
-    if not cycle.request.curate or cycle.kind != "user":
-        return False
-    # Fault: with turns left to read, or after a failure, the model would curate from half a day.
-    if cycle.outcome.more or cycle.outcome.state == "failed":
-        return False
-    return bool(cycle.gathered.turns or cycle.last.heard)
 
 
 def count_idle(cycle: "LearningCycle") -> None:
