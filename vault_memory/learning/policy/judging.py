@@ -5,7 +5,7 @@ turns. When the policy fails, nothing is written and the turns stay unread.
 """
 
 import logging
-from collections.abc import Callable, Iterable
+from collections.abc import Callable
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
