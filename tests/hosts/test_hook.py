@@ -200,6 +200,62 @@ def test_answers_are_recorded_once_before_compaction_discards_them(
     ]
 
 
+LONG = (
+    "I want to sail the heron boat around the island in June, and I need the right"
+    " varnish for her deck before that."
+)
+
+
+def _talk(outside: Outside, host: str, *texts: str) -> None:
+    for text in texts:
+        said = payload(host, "user-prompt-submit") | {"prompt": text}
+        output_for(outside, host, said, **NO_RECALL)
+
+
+def _episodes(outside: Outside) -> str:
+    files = sorted(outside.vault.rglob("memories/sessions/*.md"))
+    return "".join(file.read_text(encoding="utf-8") for file in files)
+
+
+@pytest.mark.parametrize("host", HOSTS)
+def test_a_conversation_is_summed_up_before_its_host_compacts_it(
+    filled_vault: Outside, host: str
+) -> None:
+    _talk(filled_vault, host, LONG, "Which varnish dries fastest?", LONG + " Soon.")
+
+    assert output_for(filled_vault, host, payload(host, "pre-compact")) == ""
+    first = _episodes(filled_vault)
+    assert output_for(filled_vault, host, payload(host, "pre-compact")) == ""
+
+    assert "sail the heron boat around the island" in first
+    assert _episodes(filled_vault) == first
+    _talk(filled_vault, host, "We decided to buy the amber varnish on Friday.")
+    output_for(filled_vault, host, payload(host, "session-end"))
+    assert _episodes(filled_vault).count("[episode]") == 1
+
+
+def test_the_summary_that_a_host_sends_becomes_the_episode(
+    filled_vault: Outside,
+) -> None:
+    _talk(filled_vault, "claude-code", LONG, "Which varnish?", LONG + " Soon.")
+    summary = "Plans to sail around the island; amber varnish is chosen"
+    event = payload("claude-code", "pre-compact") | {"compact_summary": summary}
+
+    output_for(filled_vault, "claude-code", event)
+
+    assert summary in _episodes(filled_vault)
+
+
+def test_a_short_conversation_is_compacted_without_a_summary(
+    filled_vault: Outside,
+) -> None:
+    output_for(filled_vault, "claude-code", payload("claude-code", "pre-compact"))
+    _talk(filled_vault, "claude-code", "Which varnish?")
+    output_for(filled_vault, "claude-code", payload("claude-code", "pre-compact"))
+
+    assert _episodes(filled_vault) == ""
+
+
 @pytest.mark.parametrize("host", HOSTS)
 def test_an_answer_survives_a_host_killed_right_after_it(
     filled_vault: Outside, host: str

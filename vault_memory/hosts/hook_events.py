@@ -20,6 +20,7 @@ if TYPE_CHECKING:
     from vault_memory.contract import Role
     from vault_memory.contract.answers import ContextBlockJson
     from vault_memory.daemon import query_or_local
+    from vault_memory.edits import edit_errors
     from vault_memory.hosts import host_transcripts
     from vault_memory.hosts.host_transcripts import Reply
     from vault_memory.rules.context import assemble, quotations
@@ -29,6 +30,7 @@ if TYPE_CHECKING:
 else:
     state_file = lazy_module("vault_memory.config.state_file")
     context_calls = lazy_module("vault_memory.context.calls")
+    edit_errors = lazy_module("vault_memory.edits.edit_errors")
     query_or_local = lazy_module("vault_memory.daemon.query_or_local")
     host_transcripts = lazy_module("vault_memory.hosts.host_transcripts")
     assemble = lazy_module("vault_memory.rules.context.assemble")
@@ -109,11 +111,27 @@ def record(
             if event.transcript:
                 drop(context, _unrecorded_replies(context))
                 memory.conversations.take_dropped()
+    if event.kind == "compact":
+        _sum_up(context)
     if event.kind == "end":
         memory.end_session(
             event.session,
             user=context.caller.user,
             channel=context.channel,
+            now=context.now,
+        )
+
+
+def _sum_up(context: EventContext) -> None:
+    """Write the episode of a conversation that the host is about to shorten, and that goes on."""
+    # Fault: a host shortens a conversation of which nothing was recorded. That is no
+    # error of the hook.
+    with suppress(edit_errors.UnclearId):
+        context.memory.learning.sum_up(
+            context.event.session,
+            context.event.summary,
+            user=context.caller.user,
+            channel=context.caller.channel,
             now=context.now,
         )
 

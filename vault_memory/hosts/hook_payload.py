@@ -40,6 +40,8 @@ class Event(NamedTuple):
     session: str
     prompt: str = ""
     reply: str = ""
+    summary: str = ""
+    """Of the conversation so far, where the host sends one with the event"""
     transcript: str = ""
     """The host's file with the conversation so far; empty when the payload names none"""
     turn: str = ""
@@ -74,6 +76,7 @@ def read_event(
         session=session,
         prompt=prompt,
         reply=_first_text(payload, "reply", "last_assistant_message"),
+        summary=_first_text(payload, "summary", "compact_summary"),
         transcript=_text(payload, "transcript_path"),
         turn=_first_text(payload, "prompt_id", "turn_id"),
         folder=_text(payload, "cwd"),

@@ -229,6 +229,27 @@ class LearningCalls:
         self.end_sessions([match], ids, now=now)
         return compacted
 
+    def sum_up(
+        self,
+        session: str,
+        text: str = "",
+        *,
+        user: str | None = None,
+        channel: str | None = None,
+        now: datetime | None = None,
+    ) -> "Compacted":
+        """Sum a conversation up as `compact` does, but do not end it.
+
+        Nothing is written about a short conversation, or without `[learning] episodes`. No
+        language model is asked. Raises UnclearId, UsageError.
+        """
+        if not self.vault.config.learning.episodes:
+            return episode_writer.NOTHING
+        request = episode_writer.SessionQuery(session, user, channel)
+        return episode_writer.sum_up(
+            self._edits, self._conversations, request, text, now
+        )
+
     def append_summary(
         self,
         scope: str,

@@ -39,8 +39,9 @@ Answer one event of HOST ({hosts}), read as JSON from standard input.
 SessionStart      prints the memory block
 UserPromptSubmit  records the prompt, and prints lines that answer it (`auto_recall`)
 Stop              records the answer of the bot
-PreCompact        records answers that the transcript of the host has and the vault lacks
-SessionEnd        does the same, and ends the session
+PreCompact        records answers that the transcript of the host has and the vault lacks,
+                  and sums the conversation up
+SessionEnd        records such answers, too, and ends the session
 
 Some hosts have other names for these events. The exit code is always 0, so that an error does not
 stop the bot. `hook.log` in the state folder has the errors. `install` writes this command into the

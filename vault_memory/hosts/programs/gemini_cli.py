@@ -18,6 +18,7 @@ EVENTS: Mapping[str, EventKind] = {
     "SessionStart": "start",
     "BeforeAgent": "prompt",
     "AfterAgent": "answer",
+    "PreCompress": "compact",
     "SessionEnd": "end",
 }
 SETTINGS = ".gemini/settings.json"

@@ -116,6 +116,7 @@ class EpisodeWriter:
         now: datetime | None,
     ) -> None:
         self._edits = edits
+        self._state = edits.vault.state.path
         self._session = SessionId(session.id, session.user, session.channel)
         self._scope = session.scope
         self._zone = zone_of(edits.vault.config, session.scope)
@@ -126,9 +127,14 @@ class EpisodeWriter:
         is_of_session = SessionId.of(turn) == self._session
         return is_of_session and is_own(turn, self._session.user)
 
+    def write_if_substantive(self, text: str) -> Compacted:
+        """Writes as `write` does, unless hardly anything was said."""
+        turns = spoken(self._turns, self._zone, deps_of(self._state).rules())
+        return self.write(text) if rules.is_substantive(turns) else NOTHING
+
     def write(self, text: str) -> Compacted:
         """Writes the lines of a text, or without one the words of the person."""
-        deps = deps_of(self._edits.vault.state.path)
+        deps = deps_of(self._state)
         judge = deps.rules()
         # Fault: members of the channel read the note.
         if self._session.channel:
@@ -233,6 +239,24 @@ def turns_of(
         session.began.date() - day,
         session.last.date() + day,
     )
+
+
+def sum_up(
+    edits: "EditCalls",
+    conversations: "ConversationCalls",
+    request: SessionQuery,
+    text: str,
+    now: datetime | None,
+) -> Compacted:
+    """Writes the episode of a conversation that goes on, if there is enough to sum up.
+
+    Raises UnclearId, UsageError.
+    """
+    session = find_session(conversations, request)
+    if conversations.is_incognito(session.id, session.user):
+        return NOTHING
+    turns = turns_of(conversations, session)
+    return EpisodeWriter(edits, session, turns, now).write_if_substantive(text)
 
 
 def compact(
