@@ -3,6 +3,7 @@
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import asdict
+from datetime import UTC, datetime
 from typing import Any
 from urllib.parse import quote
 
@@ -11,6 +12,7 @@ import pytest
 from tests.http.served import MIRA, TOMAS, Served
 from vault_memory.api import facts_json, json_contract
 from vault_memory.api.vault_memory import VaultMemory
+from vault_memory.conversations.turn_lookup import REMOVED
 from vault_memory.rules.paths.caller import Caller
 
 Serve = Callable[..., Served]
@@ -298,3 +300,58 @@ def test_a_bot_reads_what_waits_and_logs_feedback(
     assert unknown.status_code == 404
     assert held["id"] in unknown.json()["error"]["candidates"]
     assert list((memory.root / "Users/mira/learning/feedback").iterdir())
+
+
+def test_a_bot_asks_what_held_what_was_known_and_where_it_comes_from(
+    memory: VaultMemory, serve: Serve
+) -> None:
+    spring, autumn = (datetime(2026, month, 5, 12, tzinfo=UTC) for month in (3, 9))
+    said = [
+        memory.record_turn(
+            session="tea", role="user", user="mira", text=f"I moved to {home}", now=now
+        ).id
+        for home, now in (("Oslo", spring), ("Bergen", autumn))
+    ]
+    for home, moment, ref in zip(
+        ("Oslo", "Bergen"), (spring, autumn), said, strict=True
+    ):
+        memory.add_fact(
+            "mira",
+            "lives_in",
+            home,
+            scope="user:mira",
+            valid_from=moment.date(),
+            ref=ref,
+            source="tool",
+            now=moment,
+        )
+    memory.forget("I moved to Oslo")
+    client = serve(memory).client(MIRA)
+    stranger = serve(memory).client(TOMAS)
+
+    def homes(day: str) -> list[str]:
+        facts = client.get("/v1/facts", params={"entity": "mira", "on": day}).json()
+        return [
+            fact["object"] for fact in facts["facts"] if fact["predicate"] == "lives_in"
+        ]
+
+    asked = {"prompt": "", "as_of": "2026-06-01"}
+    block = client.post("/v1/context", json=asked).json()["text"]
+    oslo, bergen = (
+        client.get("/v1/source", params={"ref": ref}).json()["turns"]
+        for ref in _ids_of_homes(memory)
+    )
+
+    assert (homes("2026-06-01"), homes("2026-10-01")) == (["Oslo"], ["Bergen"])
+    assert "lives_in: Oslo" in block
+    assert "Bergen" not in block
+    assert "Oslo" not in stranger.post("/v1/context", json=asked).json()["text"]
+    assert [turn["gone"] for turn in oslo] == [REMOVED]
+    assert [turn["turn"]["text"] for turn in bergen] == ["I moved to Bergen"]
+    refused = stranger.get("/v1/source", params={"ref": said[1]})
+    assert (refused.status_code, refused.json()["error"]["code"]) == (404, "unclear_id")
+
+
+def _ids_of_homes(memory: VaultMemory) -> list[str]:
+    timeline = memory.timeline("mira", scopes=SCOPES)
+    return [fact.id for fact in timeline if fact.object in ("Oslo", "Bergen")]

@@ -2,6 +2,7 @@
 
 import json
 from contextlib import suppress
+from datetime import UTC, datetime
 from importlib.metadata import version
 
 import pytest
@@ -400,6 +401,52 @@ def test_a_line_is_traced_to_what_was_said(memory: VaultMemory, filled: Outside)
     assert words(result).startswith(INTRO)
     assert "there is no source" in refusal(memory, "memory_source", BOB, ref=said.id)
     assert "no note" in refusal(memory, "memory_source", BOB, ref=f"{PLAN}:5")
+
+
+def test_the_past_is_answered_as_on_the_command_line(memory: VaultMemory):
+    spring, autumn = (datetime(2026, month, 5, 12, tzinfo=UTC) for month in (3, 9))
+    for home, moment in (("Oslo", spring), ("Bergen", autumn)):
+        memory.add_fact(
+            "alice",
+            "lives_in",
+            home,
+            scope="user:alice",
+            valid_from=moment.date(),
+            source="tool",
+            now=moment,
+        )
+
+    def homes(**arguments: str) -> list[str]:
+        found = answer(memory, "memory_entity", name="alice", **arguments)["facts"]
+        texts = [str(fact["text"]) for fact in found]
+        return [home for home in ("Oslo", "Bergen") if home in str(texts)]
+
+    block = str(answer(memory, "memory_context", prompt="", as_of="2026-06-01"))
+
+    assert homes(on="2026-06-01") == ["Oslo"]
+    assert homes(on="2026-10-01") == homes() == ["Bergen"]
+    assert homes(on="2020-01-01") == []
+    assert "Oslo" in block
+    assert "Bergen" not in block
+    with_bob = call(memory, "memory_context", BOB, prompt="", as_of="2026-06-01")
+    assert "Oslo" not in words(with_bob)
+
+
+def test_a_source_that_was_forgotten_is_gone_and_says_why(
+    memory: VaultMemory, filled: Outside
+):
+    said = memory.record_turn(
+        session="s", role="user", user="alice", text="The kelp is ripe"
+    )
+    filled.write(PLAN, f"# Plan\n\n## Kelp\n\n- Look at it (ref:{said.id})\n")
+    memory.forget("The kelp is ripe")
+
+    result = call(memory, "memory_source", ref=f"{PLAN}:5")
+
+    [turn] = result.structured_content["turns"]
+    assert "it was forgotten, or deleted by hand" in turn["gone"]
+    assert "it was forgotten, or deleted by hand" in words(result)
+    assert "kelp" not in str(turn).casefold()
 
 
 def test_counts_cover_only_the_callers_notes(shelf: VaultMemory):

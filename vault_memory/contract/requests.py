@@ -376,6 +376,10 @@ class EntityArguments(Struct, frozen=True, forbid_unknown_fields=True):
     past: Annotated[
         bool, Meta(description="Also facts that no longer hold, as `timeline`")
     ] = False
+    on: Annotated[
+        Day | None,
+        Meta(description="The facts that held on this day, as known now: 2026-01-31"),
+    ] = None
 
 
 class SourceArguments(Struct, frozen=True, forbid_unknown_fields=True):

@@ -101,6 +101,9 @@ def entity(
     memory, scopes = serving.memory, serving.reads
     about = memory.facts.entity(arguments.name, scopes=scopes)
     answer: dict[str, Any] = dict(facts_json.of_about(about))
+    if arguments.on is not None:
+        listed = memory.facts(scopes=scopes, entity=arguments.name, on=arguments.on)
+        answer["facts"] = facts_json.of_facts(listed)["facts"]
     if arguments.past:
         past = [
             fact
