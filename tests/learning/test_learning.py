@@ -1,6 +1,10 @@
 """What was said by day stands in notes and facts after the night, and is found; the next night adds nothing twice."""
 
+import json
+
 import pytest
+
+from tests.models.scripted import Asked, ScriptedModel, Sent, completion
 
 NOTE = "Users/mira/memories/2026-05-25.md"
 FACTS = "Users/mira/lantern/config/FACTS.md"
@@ -359,3 +363,28 @@ def test_news_of_an_earlier_week_does_not_trigger_a_reflection(bedroom):
         out = bedroom.sleep(now=f"2026-05-{day + 1}T02:05+01:00")[SCOPE]
 
     assert not out["reflected"]
+
+
+@pytest.mark.parametrize("user", ["anna2", "user_42"])
+def test_a_number_in_a_persons_name_costs_no_fact(bedroom, user):
+    said = bedroom.say("I live in Bergen.", user=user)
+
+    bedroom.sleep("--user", user)
+
+    page = bedroom.text(f"Users/{user}/lantern/config/FACTS.md")
+    assert f"- lives_in: Bergen (ref:{said})" in page
+
+
+def test_a_doubt_about_a_new_person_waits_in_her_inbox(bedroom):
+    def answer(asked: Asked) -> Sent:
+        rows = [{"turn": id_, "text": "Owns a tug boat"} for id_, _, _ in asked.turns]
+        return Sent(200, completion(json.dumps({"memories": rows, "facts": []})))
+
+    bedroom.say("The kettle sings in F sharp.", user="newcomer")
+    with ScriptedModel(answer) as model:
+        bedroom.set(BRAIN_KIND="openai", BRAIN_BASE_URL=model.url, BRAIN_MODEL="small")
+        out = bedroom.sleep("--user", "newcomer")["user:newcomer"]
+
+    [waiting] = bedroom.seen.ok("inbox")["items"]
+    assert out["proposed"] == 1
+    assert "Owns a tug boat" in str(waiting["op"])

@@ -290,10 +290,10 @@ class NoteEditor:
         """Records a command that does not change its note; a command without any ops leaves no record."""
         record = plan.record(command, plan.after)
         is_empty = not (record.applied or record.rejected or record.proposed)
-        # A record beside a note that never existed would make its folder.
-        if is_empty or (
-            plan.before is None and not self._access.has_folder(command.note)
-        ):
+        is_new = plan.before is None and not self._access.has_folder(command.note)
+        # A record beside a note that never existed would make its folder. Fault: without a
+        # record, a proposal about a new person would wait nowhere.
+        if is_empty or (is_new and not record.proposed):
             return edit_of(record, recorded=False)
         self._recorder.record_unwritten(record)
         return edit_of(record, recorded=True)
