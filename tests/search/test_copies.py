@@ -7,10 +7,13 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
 from tests.mcp.pipes import piped
 from tests.scenarios.outside import Outside
 from vault_memory.api.vault_memory import VaultMemory
+from vault_memory.rules.search.copies import BEGINNING, fingerprint, may_begin_with
 from vault_memory.search.results import Hit
 
 ANN = "user:ann"
@@ -152,3 +155,26 @@ def test_each_face_gives_copies_and_their_places(outside: Outside) -> None:
     assert of_tool["hits"][0]["copies"] == 8
     assert of_tool["hits"][0]["also"] == hit["also"]
     assert len(all_of_tool["structuredContent"]["hits"]) == 8
+
+
+PIECES = [
+    "- ",
+    "**ann**: ",
+    "[plan] ",
+    "the lamp",
+    " is lit",
+    "(x)",
+    " (2026-05-25)",
+    ' — "lit"',
+    "Ｓ",
+    "ß",
+    ".",
+    "\n",
+]
+
+
+@given(st.lists(st.sampled_from(PIECES), max_size=6).map("".join) | st.text())
+def test_a_copy_is_not_passed_over_for_its_first_letters(chunk):
+    beginning = fingerprint(chunk)[:BEGINNING]
+
+    assert may_begin_with(chunk, frozenset({beginning}))

@@ -1,12 +1,19 @@
 """Groups candidates that are copies of one statement, and picks the hit that stands for a group."""
 
+import math
 from collections import defaultdict
 from collections.abc import Iterable, Sequence
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from vault_memory.lazy import lazy_module
-from vault_memory.rules.search.copies import CopyKey, copy_key, fingerprint
+from vault_memory.rules.search.copies import (
+    BEGINNING,
+    CopyKey,
+    copy_key,
+    fingerprint,
+    may_begin_with,
+)
 from vault_memory.search.candidates import Candidates
 from vault_memory.search.fusion import Ranked
 from vault_memory.search.results import Copy, Hit
@@ -20,12 +27,29 @@ else:
 def alike(
     candidates: Candidates,
     ranked: Sequence[Ranked],
+    limit: int,
 ) -> list[list[Ranked]]:
-    """Groups candidates that may be copies by their texts, each group with its best first."""
-    groups: dict[str, list[Ranked]] = defaultdict(list)
+    """Groups candidates that may be copies by their texts, each group with its best first.
+
+    Returns the first `limit` groups, and those that are as good as the last of them.
+    """
+    groups: dict[str, list[Ranked]] = {}
+    last_score = math.inf
+    shown = 0
     for candidate in ranked:
+        if candidate[0] > last_score:
+            break
+        key = fingerprint(candidates.rows[candidate[1]][-1])
+        groups.setdefault(key, []).append(candidate)
+        shown += 1
+        if len(groups) == limit:
+            last_score = min(last_score, candidate[0])
+    # The others are not shown, but they may be copies of what is.
+    beginnings = frozenset(key[:BEGINNING] for key in groups)
+    for candidate in ranked[shown:]:
         chunk = candidates.rows[candidate[1]][-1]
-        groups[fingerprint(chunk)].append(candidate)
+        if may_begin_with(chunk, beginnings):
+            groups.get(fingerprint(chunk), []).append(candidate)
     return list(groups.values())
 
 

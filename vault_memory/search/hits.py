@@ -63,7 +63,7 @@ def answer(
     limit = options.limit
     groups = [[candidate] for candidate in ranked]
     if not options.copies:
-        groups = hit_copies.alike(candidates, ranked)
+        groups = hit_copies.alike(candidates, ranked, limit)
     last_score = groups[limit - 1][0][0] if len(groups) > limit else math.inf
     # Candidates as good as the last one: their place decides, which is not read yet.
     best = [

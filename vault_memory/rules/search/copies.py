@@ -21,6 +21,8 @@ else:
 
 FEWEST_WORDS = 4
 """A shorter text means something only below its heading"""
+BEGINNING = 3
+"""Letters of a fingerprint by which most of them differ"""
 SUBJECT_KINDS = frozenset({"facts"})
 """Kinds of notes whose headings say what an item is about"""
 
@@ -28,6 +30,7 @@ _IGNORED = dict.fromkeys(
     map(ord, string.punctuation + string.whitespace + "。，、！？：；’")
 )
 _QUOTE = ' — "'
+_SPEAKER = ("**", "- **")
 
 
 class CopyKey(NamedTuple):
@@ -49,9 +52,21 @@ def fingerprint(chunk: str) -> str:
     text = text.partition(_QUOTE)[0]
     if text.startswith("["):
         text = text.partition("]")[2]
-    elif chunk.startswith(("**", "- **")):
+    elif chunk.startswith(_SPEAKER):
         text = text.partition("**:")[2] or text
     return text.casefold().translate(_IGNORED)
+
+
+def may_begin_with(chunk: str, beginnings: frozenset[str]) -> bool:
+    """Returns whether the fingerprint of a chunk may begin so; cheaper than the fingerprint."""
+    text = chunk.strip("-*+ \t\n")
+    beginning = text[:BEGINNING]
+    # Fault: a type or a speaker comes before the letters that count.
+    is_plain = beginning.isalnum() and not chunk.startswith(_SPEAKER)
+    # Fault: without a blank before it, the bracket at the end is no metadata.
+    if not is_plain or (text.endswith(")") and " (" not in text):
+        return True
+    return beginning.casefold()[:BEGINNING] in beginnings
 
 
 def copy_key(
