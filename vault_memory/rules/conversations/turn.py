@@ -11,6 +11,7 @@ from collections.abc import Iterator, Mapping
 from datetime import UTC, date, datetime
 from hashlib import sha256
 from itertools import islice
+from operator import attrgetter
 from typing import TYPE_CHECKING, NamedTuple, get_args
 
 from vault_memory.contract import Origin, Role
@@ -216,7 +217,7 @@ def _decoded(
     earlier: tuple[Turn, ...] = (),
 ) -> tuple[Turn, ...]:
     """Returns the earlier turns and those in `raw`, each id once."""
-    ids = {turn.id for turn in earlier}
+    ids = set(map(attrgetter("id"), earlier))
     new_turns = (turn for _, turn in _numbered_turns(raw, 1) if turn.id not in ids)
     return (*earlier, *new_turns)
 

@@ -48,7 +48,7 @@ def fingerprint(chunk: str) -> str:
     """Returns letters that copies share; other chunks may share them, too."""
     text = chunk.strip("-*+ \t\n")
     if text.endswith(")"):
-        text = text.rpartition(" (")[0]
+        text = text.rpartition(" (")[0] or text
     text = text.partition(_QUOTE)[0]
     if text.startswith("["):
         text = text.partition("]")[2]
@@ -63,10 +63,7 @@ def may_begin_with(chunk: str, beginnings: frozenset[str]) -> bool:
     beginning = text[:BEGINNING]
     # Fault: a type or a speaker comes before the letters that count.
     is_plain = beginning.isalnum() and not chunk.startswith(_SPEAKER)
-    # Fault: without a blank before it, the bracket at the end is no metadata.
-    if not is_plain or (text.endswith(")") and " (" not in text):
-        return True
-    return beginning.casefold()[:BEGINNING] in beginnings
+    return not is_plain or beginning.casefold()[:BEGINNING] in beginnings
 
 
 def copy_key(
