@@ -9,6 +9,7 @@ import re
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, replace
 from datetime import date
+from itertools import pairwise
 
 from vault_memory.rules.learning.candidate import Extraction, FoundFact, Memory
 from vault_memory.rules.learning.days.relative_days import resolve_days
@@ -19,6 +20,11 @@ from vault_memory.rules.learning.wording.carried_words import (
     count_carried,
     has_word,
     stems_of,
+)
+from vault_memory.rules.learning.wording.claim_contrasts import (
+    are_opposites,
+    days_of_dates,
+    named_days,
 )
 from vault_memory.rules.learning.wording.negations import is_negated
 from vault_memory.rules.learning.wording.number_words import NUMBER_WORDS
@@ -36,6 +42,9 @@ _CLAUSE_END = re.compile(
     r"[.!?;,:。！？；，、\n]+|\b(?:but|aber|sondern|mais|pero|sino|но|зато)\b|但是|但|而是",
     re.IGNORECASE,
 )
+_RUN = re.compile(r"[\u3040-\u30ff\u4e00-\u9fff]{2,}")
+"""Chinese and Japanese letters"""
+_SPEAKER_RUN = re.compile("用户|用戶")
 _NUMBER = re.compile(r"\d+")
 
 
@@ -204,11 +213,14 @@ class _Claim:
     """The words of a statement that a turn has to carry."""
 
     def __init__(self, text: str) -> None:
+        self.text = text
         self.tokens = words(text)
         # "One" and "eine" are mostly articles.
         spelled = _numbers_in_words(text) - {"0", "1"}
         self.numbers = frozenset(_NUMBER.findall(text)) | spelled
         self.names = frozenset(_names(text))
+        self.days = named_days(text)
+        self.runs = _runs_of(text)
         # Fault: Will and May are names, and stop-words in small letters.
         self.content = _content_words(self.tokens, self.names)
         self.is_negated = is_negated(text)
@@ -223,8 +235,11 @@ class _TurnWords:
         self._tokens = f" {' '.join(words(turn.text))} "
         self._clauses = [_Clause(clause) for clause in _clauses(turn.text)]
         self._stems = stems_of(words(turn.text))
+        self._text = normalise(turn.text)
         # A model may resolve "tomorrow" itself, and it may date a fact by the turn.
         resolved = resolve_days(turn.text, turn.day)
+        dates = days_of_dates(resolved.text)
+        self._days = named_days(turn.text) | dates
         self._numbers = (
             frozenset(_NUMBER.findall(f"{turn.text} {turn.day}"))
             | _numbers_in_words(turn.text)
@@ -236,17 +251,32 @@ class _TurnWords:
         content = self._to_carry(claim)
         if not content:
             return False
-        if f" {' '.join(claim.tokens)} " in self._tokens:
-            return True
+        is_quoted = f" {' '.join(claim.tokens)} " in self._tokens
+        if not is_quoted and not self._has_words_of(claim):
+            return False
+        # Fault: "eat meat" is quoted from "I do not eat meat".
+        return self._agrees_with(claim, content)
+
+    def _has_words_of(self, claim: _Claim) -> bool:
+        """Returns whether the turn has the numbers, names and days, and most other words."""
         # Fault: the turns of "anna2" do not say the number in the name of their speaker.
         if not self.has_numbers(claim.numbers - self._numbers_of_name):
             return False
         # A name that the turn lacks is another person or place.
         if not all(has_word(name, self._stems) for name in claim.names - self._who):
             return False
-        if self.share(claim) < CARRIED_SHARE:
+        # Fault: "on Monday" shares most words with "on Friday".
+        if not claim.days <= self._days:
             return False
-        return self._agrees_in_negation(claim, content)
+        # Fault: "in Shanghai" shares most pairs of letters with "in Beijing".
+        if any(self._lacks_letters_of(run) for run in claim.runs):
+            return False
+        return self.share(claim) >= CARRIED_SHARE
+
+    def _lacks_letters_of(self, run: str) -> bool:
+        """Returns whether two neighbours of a script without spaces are nowhere in the turn."""
+        is_foreign = [letter not in self._text for letter in run]
+        return any(map(all, pairwise(is_foreign)))
 
     def has_numbers(self, numbers: Iterable[str]) -> bool:
         """Returns whether the turn names all these numbers, as digits, as words or in its days."""
@@ -259,28 +289,38 @@ class _TurnWords:
     def _to_carry(self, claim: _Claim) -> list[str]:
         return [word for word in claim.content if word not in self._who]
 
-    def _agrees_in_negation(
+    def _agrees_with(
         self,
         claim: _Claim,
         content: list[str],
     ) -> bool:
-        """Guards against "I do not eat meat" that became "Eats meat"."""
+        """Guards against "I do not eat meat" that became "Eats meat", and "hates" for "loves"."""
         shares = [(clause.count(content), clause) for clause in self._clauses]
         most = max((count for count, _ in shares), default=0)
         closest = [clause for count, clause in shares if count == most]
-        return any(clause.is_negated == claim.is_negated for clause in closest)
+        return any(
+            clause.is_negated == claim.is_negated
+            and not are_opposites(clause.text, claim.text)
+            for clause in closest
+        )
 
 
 class _Clause:
     """A clause of a turn: a negation reaches no further."""
 
     def __init__(self, text: str) -> None:
+        self.text = text
         self.is_negated = is_negated(text)
         self._stems = stems_of(words(text))
 
     def count(self, content: Iterable[str]) -> int:
         """Returns how many of the words it has."""
         return count_carried(content, self._stems)
+
+
+def _runs_of(text: str) -> list[str]:
+    """Returns the letters of scripts without spaces, without words for the speaker."""
+    return _RUN.findall(_SPEAKER_RUN.sub(" ", normalise(text)))
 
 
 def _content_words(
