@@ -15,6 +15,7 @@ from vault_memory.config import state_file
 from vault_memory.database.connection import DatabaseError
 from vault_memory.edits.calls import aware
 from vault_memory.errors import VaultMemoryError
+from vault_memory.forgetting.night_reports import redact_reports, reports_with_text
 from vault_memory.forgetting.residue import NAMED, find_traces
 from vault_memory.forgetting.state_residue import (
     ON_SERVER,
@@ -181,6 +182,8 @@ class _ForgetRun:
             report.add("index", sum(self._notes_in_index().values()))
         for file in (*damaged_files(self._state), *self._files_put_aside()):
             report.add(STATE + self._state_path(file), 1)
+        for file in reports_with_text(self._state, self._matcher, self._scopes):
+            report.add(STATE + self._state_path(file), 1)
         for path, _ in self._orphaned_audits():
             report.add(path, 1)
         report.remaining.update(self._traces(redacted=False))
@@ -199,6 +202,8 @@ class _ForgetRun:
         self._forgetter.redact(self.report, now, patience=patience)
         for file in (*damaged_files(self._state), *self._files_put_aside()):
             file.unlink(missing_ok=True)
+        redact_reports(self._state, self._matcher, self._scopes)
+        self._forgetter.keys.clear_state(self._state)
         if self._scopes is None:
             self._clear_sync_state()
         if self._has_index():
@@ -353,7 +358,9 @@ class _ForgetRun:
     def _traces_in_state(self, *, redacted: bool) -> Iterator[tuple[str, str]]:
         skipped: tuple[str, ...] = ()
         if not redacted:
-            aside = map(self._state_path, self._files_put_aside())
+            reports = reports_with_text(self._state, self._matcher, self._scopes)
+            files = (*self._files_put_aside(), *reports)
+            aside = map(self._state_path, files)
             skipped = (*CLEARED, *aside)
         traces = find_traces(
             self._state,

@@ -38,6 +38,7 @@ from vault_memory.edits.editor import (
 from vault_memory.edits.note_access import CURATED
 from vault_memory.edits.plans.fact_edits import Wish, fact_of
 from vault_memory.errors import NoteNotFound, VaultMemoryError
+from vault_memory.forgetting.derived_keys import DerivedKeys
 from vault_memory.rules.edits.ops import Op, as_json
 from vault_memory.rules.forgetting.matcher import TextMatcher
 from vault_memory.rules.forgetting.redact_audit import strings_in
@@ -108,6 +109,7 @@ class Forgetter:
         self._revisions: Mapping[str, str] = {}
         self._patience = 0.0
         self._cache: dict[tuple[str, bytes], Redacted] = {}
+        self.keys = DerivedKeys(layout, matcher)
         # Fault: names belong to no scope. Only a call for all of the vault changes
         # them.
         mask_path = matcher.masked if scopes is None else str
@@ -194,19 +196,24 @@ class Forgetter:
         # The new bytes of an audit also depend on the revisions that changed.
         if kind == "audit":
             return cut_audit(raw, self._matcher, self._revisions)
-        cached = self._cache.get((kind, raw))
-        if cached is not None:
-            return cached
-        if kind == "transcript":
-            redacted = cut_transcript(raw, self._matcher)
-        elif kind == "ledger":
-            redacted = cut_ledger(raw, self._matcher)
-        else:
-            redacted = cut_note(raw, self._matcher, facts=kind == "facts")
+        # Those of a ledger depend on the items that were removed from notes.
+        if kind == "ledger":
+            return self.keys.cut(path, cut_ledger(raw, self._matcher))
+        redacted = self._cache.get((kind, raw)) or self._cut_text(kind, raw)
         # A text without any match takes no time.
         if redacted.count:
             self._add_to_cache((kind, raw), redacted)
+            self.keys.collect(path, raw)
         return redacted
+
+    def _cut_text(
+        self,
+        kind: str,
+        raw: bytes,
+    ) -> Redacted:
+        if kind == "transcript":
+            return cut_transcript(raw, self._matcher)
+        return cut_note(raw, self._matcher, facts=kind == "facts")
 
     def _add_to_cache(
         self,

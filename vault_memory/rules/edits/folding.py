@@ -8,16 +8,33 @@ proposals as before, in whatever order the records of two devices meet.
 """
 
 import json
-from collections.abc import Iterable, Iterator, Mapping, Sequence, Set
-from dataclasses import dataclass, replace
+from collections.abc import (
+    Iterable,
+    Iterator,
+    Mapping,
+    Sequence,
+    Set,
+)
+from dataclasses import (
+    dataclass,
+    replace,
+)
 from datetime import datetime
 from functools import partial
-from itertools import chain, filterfalse, takewhile
+from itertools import (
+    chain,
+    filterfalse,
+    takewhile,
+)
 from operator import attrgetter
 
 from vault_memory.markdown.document import parse
 from vault_memory.markdown.items import normalised
-from vault_memory.markdown.note_items import items_of, text_of, texts_in
+from vault_memory.markdown.note_items import (
+    items_of,
+    text_of,
+    texts_in,
+)
 from vault_memory.rules.edits.audit_reader import read_line
 from vault_memory.rules.edits.audit_record import (
     Proposal,
@@ -26,7 +43,10 @@ from vault_memory.rules.edits.audit_record import (
     moment_of,
     proposals_of,
 )
-from vault_memory.rules.edits.blame import bots_lines, changed_lines
+from vault_memory.rules.edits.blame import (
+    bots_lines,
+    changed_lines,
+)
 from vault_memory.rules.edits.ops import (
     AddHeading,
     Append,
@@ -43,8 +63,15 @@ from vault_memory.rules.edits.ownership import (
     replay,
     texts_of,
 )
-from vault_memory.rules.edits.skipped_duplicates import is_skip, skips_of, undone_ids
-from vault_memory.rules.edits.unified_diff import hunks_of, lines_of
+from vault_memory.rules.edits.skipped_duplicates import (
+    is_skip,
+    skips_of,
+    undone_ids,
+)
+from vault_memory.rules.edits.unified_diff import (
+    hunks_of,
+    lines_of,
+)
 
 _WAITING = frozenset({"open", "stale"})
 """States of a proposal that a person may still decide"""
@@ -311,7 +338,13 @@ def _shorten_proposal(
     is_needed = not plan.texts.isdisjoint(texts_of(proposal.op))
     if latest.state in _WAITING or is_needed or not proposal.op:
         return proposal
-    return replace(proposal, op={"op": proposal.op.get("op")}, why="", reason="")
+    name = proposal.op.get("op")
+    return replace(
+        proposal,
+        op={"op": name},
+        why="",
+        reason="",
+    )
 
 
 def _shorten_diff(
