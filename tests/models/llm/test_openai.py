@@ -569,7 +569,7 @@ def test_the_token_limit_follows_from_the_number_of_own_turns(
 ) -> None:
     brain(model).answer(asking(*["I live in Porto."] * 10))
 
-    assert model.asked[0].body["max_tokens"] == 1200
+    assert model.asked[0].body["max_tokens"] == 1500
 
 
 def test_a_model_that_rejects_a_token_limit_is_asked_without_it(

@@ -41,8 +41,8 @@ TURNS_FRAME = len("<turns>\n") + len("\n</turns>")
 """Characters around the turns"""
 SHORTEST = 400
 """Characters of a text that is not halved any more"""
-TOKENS_OF_A_TURN = 120
-"""Of an answer, for each own turn: two memories of a sentence, or two facts"""
+TOKENS_OF_A_TURN = 150
+"""Of an answer, for each own turn: two memories of a sentence with their labels, or two facts"""
 LEAST_TOKENS, MOST_TOKENS = 512, 4_096
 """Of an answer. Without a limit, a small model that repeats itself never ends"""
 
