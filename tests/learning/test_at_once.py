@@ -275,3 +275,14 @@ def test_the_same_wish_on_two_days_is_about_two_days(bedroom: Bedroom) -> None:
     profile = bedroom.text(PROFILE)
     assert "comes 2026-05-26 — " in profile
     assert "comes 2026-05-27 — " in profile
+
+
+def test_a_short_form_ends_no_rule(bedroom: Bedroom) -> None:
+    record(bedroom, "Please always call Dr. Holm by her first name.")
+
+    end(bedroom)
+
+    rules = [line for line in bedroom.text(RULES).splitlines() if "Dr" in line]
+    assert [line.partition(" (")[0] for line in rules] == [
+        "- Please always call Dr. Holm by her first name"
+    ]

@@ -13,6 +13,7 @@ from vault_memory.learning.note_lines import ops_for
 from vault_memory.markdown.document import SectionedDoc
 from vault_memory.markdown.items import parse_item
 from vault_memory.markdown.note_items import NoteItem, folded, items_of
+from vault_memory.models.llm.sentence_filter import split_sentences
 from vault_memory.rules.context.rule_archive import ARCHIVED, is_archive
 from vault_memory.rules.conversations.turn import Turn
 from vault_memory.rules.edits.apply_ops import apply_ops
@@ -27,7 +28,6 @@ LONGEST_TURN = 600
 """Letters; a longer turn is a document rather than a request"""
 LONGEST_RULE = 240
 
-_SENTENCE = re.compile(r"[^.!?。！？\n]+[.!?。！？]*")
 _CUES = re.compile(
     r"^(?:please,? |and |so |also )*(?:from now on|from today on|in (?:the )?future,|always |never |never again |"
     r"every time |whenever |remember to always|(?:do not|don['’]t) (?:ever|ever again) )|"
@@ -53,7 +53,8 @@ def rules_in(text: str) -> list[str]:
     # Fault: a long turn is a pasted document, whose sentences are another author's.
     if len(text) > LONGEST_TURN:
         return []
-    sentences = (" ".join(match.split()) for match in _SENTENCE.findall(clean(text)))
+    # Fault: "Dr." ended the rule "Please always call Dr. Holm".
+    sentences = (" ".join(part.split()) for part in split_sentences(clean(text)))
     return [sentence for sentence in sentences if _is_rule(sentence)]
 
 

@@ -4,7 +4,7 @@ from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING
 
 from vault_memory.learning.learned_rules import LONGEST_RULE, LONGEST_TURN, rules_in
-from vault_memory.rules.search.tokens import clean, is_question, split_sentences
+from vault_memory.rules.search.tokens import clean, is_question
 
 if TYPE_CHECKING:
     from vault_memory.rules.learning.policy_cues import PolicyCues
@@ -28,21 +28,11 @@ def spoken_rules(
         for sentence in rules_in(text)
         if not cues.is_own_statement(sentence)
     }
-    for sentence in split_sentences(clean(text)):
+    # Fault: a quoted rule is another author's. Only the person's own statement binds the bot.
+    for sentence in map(clean, own_sentences(text)):
         reasons = {cue.reason for cue in cues.find(sentence)}
         is_wish = not reasons.isdisjoint({"explicit", "implicit"})
-        # Fault: a quoted rule is another author's. Only the person's own statement binds the bot.
-        if is_wish and _is_own(sentence, own_sentences(text)):
+        # Fault: a question such as "should you always …?" asks for nothing.
+        if is_wish and len(sentence) <= LONGEST_RULE and not is_question(sentence):
             asked.setdefault(" ".join(sentence.split()), "explicit" in reasons)
     return asked
-
-
-def _is_own(
-    sentence: str,
-    own_sentences: Sequence[str],
-) -> bool:
-    # Fault: a question such as "should you always …?" asks for nothing.
-    if len(sentence) > LONGEST_RULE or is_question(sentence):
-        return False
-    core = sentence.strip(" .!。！")
-    return any(core in own for own in own_sentences)
