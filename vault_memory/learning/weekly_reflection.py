@@ -11,12 +11,14 @@ from typing import TYPE_CHECKING
 from vault_memory.errors import VaultMemoryError
 from vault_memory.learning import prompts
 from vault_memory.learning.note_lines import ops_for
+from vault_memory.learning.policy.allowed_ops import allowed_ops
 from vault_memory.learning.unread_turns import moment_of
 from vault_memory.markdown.items import parse_item
 from vault_memory.markdown.note_items import items_of
 from vault_memory.rules.conversations.turn_time import time_of_id
 from vault_memory.rules.facts.fact import Fact, read_facts
 from vault_memory.rules.learning.extraction import read_answer
+from vault_memory.rules.learning.grounding import has_numbers_of
 from vault_memory.rules.search.tokens import clean, shortened
 
 if TYPE_CHECKING:
@@ -125,10 +127,12 @@ def _ask_model(cycle: "LearningCycle") -> list[str]:
         # Fault: the model is out of reach. The week then has its topics and facts.
         return []
     lines = []
-    for op in read_answer(answer, ()).ops:
+    # Fault: a model may write a secret into its review. The policy judges it as well.
+    for op in allowed_ops(cycle, read_answer(answer, ()).ops):
         # Fault: a model may write line breaks or marks that would make a section of their own.
         line = " ".join(clean(str(op.get("line", ""))).split())
-        if op.get("op") == "append" and line:
+        # Fault: a model invents numbers, and the review is read in later prompts.
+        if op.get("op") == "append" and line and has_numbers_of(prompt.text, line):
             lines.append(shortened(line, LONGEST_LINE))
     # Fault: a model that repeats itself must not fill the note.
     return lines[:MOST_LINES]
