@@ -195,8 +195,9 @@ def test_what_is_said_about_one_day_is_kept_on_each_day(bedroom: Bedroom) -> Non
     for day in (25, 26):
         bedroom.say(text, day=str(date(2026, 5, day)))
         assert night_after(bedroom, day)["duplicates"] == 0
-    assert "fish soup" in bedroom.text(note_of(25))
-    assert "fish soup" in bedroom.text(note_of(26))
+    profile = bedroom.text("Users/mira/lantern/config/USER.md")
+    assert "with the neighbours 2026-05-25 — " in profile
+    assert "with the neighbours 2026-05-26 — " in profile
 
 
 def test_nothing_is_compared_across_people(bedroom: Bedroom) -> None:
