@@ -438,6 +438,13 @@ HOSTS = (
         install codex --user mira --dry-run
         install gemini-cli --user mira --dry-run
         install opencode --user mira --dry-run
+        install cursor --user mira --dry-run
+        install vscode --user mira --dry-run
+        install windsurf --user mira --dry-run
+        install zed --user mira --dry-run
+        install zed --project . --user mira --dry-run
+        install windsurf --project . --user mira
+        install --check
         install claude-desktop --user mira --dry-run
         install openclaw --user mira --dry-run
         install hermes --user mira --dry-run
