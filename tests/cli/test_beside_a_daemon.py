@@ -225,3 +225,61 @@ def test_a_query_with_different_settings_is_answered_by_the_full_command(
 
         assert place.here("search", "heron", "--config", "other.toml").code == 0
         assert place.here("search", "heron", "--config", "broken.toml").code != 0
+
+
+RECORDS: list[list[str]] = [
+    ["I moved to Porto", "--user", "mira", "--json"],
+    ["I moved on to Lagos", "--user", "mira"],
+    ["We met at the quay", "--user", "mira", "--channel", "harbour", "--quiet"],
+    ["nothing", "--user", "mira", "--silent"],
+    ["said by a job", "--user", "mira", "--automated", "--source", "cron"],
+    ["I am here", "--user", "mira", "--role", "none"],
+    ["I am here", "--user", "mira", "--mode", "incognito"],
+    ["written after all", "--user", "mira"],
+]
+
+
+def recorded(place: Outside) -> list[dict[str, object]]:
+    lines = [
+        json.loads(line)
+        for file in sorted(place.vault.rglob("transcripts/*.jsonl"))
+        for line in file.read_text().splitlines()
+    ]
+    return [
+        {
+            name: value
+            for name, value in line.items()
+            if name not in ("id", "ts", "device")
+        }
+        for line in lines
+    ]
+
+
+def test_turns_are_recorded_alike_with_and_without_a_daemon(tmp_path: Path) -> None:
+    folders = tmp_path / "alone", tmp_path / "beside"
+    for folder in folders:
+        folder.mkdir()
+    alone, beside = map(at, folders)
+    common = ("--session", "s", "--role", "user")
+
+    def run(place: Outside) -> list[tuple[int, str]]:
+        done = [place.run("record", *common, *words) for words in RECORDS]
+        # An id differs each time.
+        return [
+            (each.code, re.sub(r"\b[0-9a-z]{14}\b", "ID", each.out)) for each in done
+        ]
+
+    without = run(alone)
+    beside.ok("index")
+    with beside.daemon():
+        with_daemon = run(beside)
+
+    assert with_daemon == without
+    assert recorded(beside) == recorded(alone)
+    assert [turn["text"] for turn in recorded(beside)] == [
+        "We met at the quay",
+        "I moved to Porto",
+        "I moved on to Lagos",
+        "said by a job",
+        "written after all",
+    ]

@@ -103,6 +103,16 @@ def test_recording_a_turn_loads_no_search_code(vault_with_lamp: Outside):
     assert not modules & (NEVER | ASKING | FACTS)
 
 
+def test_recording_a_turn_beside_a_daemon_loads_no_vault(vault_with_lamp: Outside):
+    words = ("--session", "s", "--role", "user", "--user", "ann", "the lamp is lit")
+
+    with vault_with_lamp.daemon():
+        modules = loaded_modules(vault_with_lamp, "record", *words)
+
+    assert not modules & (NEVER | ASKING | FACTS | NO_HOOK)
+    assert "vault_memory.api.vault_memory" not in modules
+
+
 def test_a_search_loads_no_writing_code(vault_with_lamp: Outside):
     modules = loaded_modules(vault_with_lamp, "search", "lamp")
 
@@ -116,7 +126,13 @@ def test_a_search_loads_no_writing_code(vault_with_lamp: Outside):
 def test_recording_a_hosts_prompt_loads_no_search_code(vault_with_lamp: Outside):
     said = {**SAID, "hook_event_name": "UserPromptSubmit"}
     modules = loaded_modules(
-        vault_with_lamp, "hook", "claude-code", "--user", "ann", said=said
+        vault_with_lamp,
+        "hook",
+        "claude-code",
+        "--user",
+        "ann",
+        said=said,
+        VAULT_MEMORY_MEMORY_SEARCH_AUTO_RECALL="false",
     )
 
     assert not modules & (NEVER | ASKING | FACTS | NO_HOOK)

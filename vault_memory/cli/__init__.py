@@ -77,6 +77,10 @@ def _run_without_click(words: list[str]) -> int | None:
         return quick_start.serve_mcp(arguments)
     if name in quick_start.OPS:
         return quick_start.edit(name, arguments)
+    if name == "record":
+        from vault_memory.cli import quick_record
+
+        return quick_record.record(arguments)
     if name in ("search", "context"):
         from vault_memory.cli import questions
 

@@ -302,6 +302,24 @@ class EditCall(Struct, frozen=True):
     now: datetime.datetime | None = None
 
 
+class RecordCall(Struct, frozen=True):
+    """A turn, as a light command asks the daemon to record it."""
+
+    text: str
+    session: str
+    role: Role
+    moment: tuple[float, int]
+    """Seconds since 1970, and 30 random bits: together they are the id of the turn"""
+    user: str | None = None
+    channel: str | None = None
+    source: str = "talk"
+    origin: Origin = "owner"
+    silent: bool = False
+    automated: bool = False
+    again: bool = False
+    """Whether an earlier call may have recorded it"""
+
+
 # ---- facts ---------------------------------------------------------------------------
 
 

@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any
 from vault_memory.api import json_contract, read_request
 from vault_memory.contract.requests import EditCall
 from vault_memory.daemon.exchange import setup_of
+from vault_memory.daemon.recording import record
 from vault_memory.daemon.socket_server import Call
 from vault_memory.errors import UsageError, VaultMemoryError
 
@@ -38,7 +39,11 @@ class EditRequests:
         more: Mapping[str, MemoryCall],
     ) -> None:
         self._origin = memory
-        self._calls: dict[str, MemoryCall] = {"apply": _apply, **more}
+        self._calls: dict[str, MemoryCall] = {
+            "apply": _apply,
+            "record": record,
+            **more,
+        }
         self._config = _stamp(memory.vault.config_file)
         """State of the configuration file when the daemon read it"""
 
