@@ -11,7 +11,7 @@ from benchmarks.table import Row
 ROUNDS = 15
 MOST = 150
 PROMPT = "Which of the spare wicks are in the blue tin beside the stairs, and who trimmed the lamp at nine?"
-RECALL = {"VAULT_MEMORY_MEMORY_SEARCH_AUTO_RECALL": "true"}
+NO_RECALL = {"VAULT_MEMORY_MEMORY_SEARCH_AUTO_RECALL": "false"}
 
 
 def rows(place: Place) -> Iterator[Row]:
@@ -28,11 +28,11 @@ def rows(place: Place) -> Iterator[Row]:
     command = [program(), "hook", "claude-code", "--vault", str(vault), "--user", user]
     for figure, event, more in (
         ("`hook` at the start of a conversation", "SessionStart", USUAL),
-        ("`hook` for a prompt: recorded", "UserPromptSubmit", USUAL),
+        ("`hook` for a prompt: recorded", "UserPromptSubmit", NO_RECALL),
         (
             "`hook` for a prompt: recorded, and recalled lines",
             "UserPromptSubmit",
-            RECALL,
+            USUAL,
         ),
     ):
         said = place.root / f"{event}.json"
