@@ -78,9 +78,7 @@ def _run_without_click(words: list[str]) -> int | None:
     if name in quick_start.OPS:
         return quick_start.edit(name, arguments)
     if name == "record":
-        from vault_memory.cli import quick_record
-
-        return quick_record.record(arguments)
+        return quick_start.record(arguments)
     if name in ("search", "context"):
         from vault_memory.cli import questions
 

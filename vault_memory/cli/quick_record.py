@@ -18,10 +18,11 @@ if TYPE_CHECKING:
 
     from vault_memory.api import vault_memory
     from vault_memory.cli import terminal
-    from vault_memory.daemon import exchange
+    from vault_memory.daemon import edit_requests, exchange
 else:
     vault_memory = lazy_module("vault_memory.api.vault_memory")
     terminal = lazy_module("vault_memory.cli.terminal")
+    edit_requests = lazy_module("vault_memory.daemon.edit_requests")
     exchange = lazy_module("vault_memory.daemon.exchange")
 
 TEXTS = ("session", "role", "user", "channel", "source", "origin")
@@ -75,13 +76,11 @@ def _record_again(
     turn: "dict[str, Any]",
 ) -> "dict[str, Any]":
     """Record the turn in this process, unless the daemon did."""
-    from vault_memory.daemon import recording
-
     vault = arguments.last("vault") or None
     with vault_memory.VaultMemory.open(
         vault, arguments.last("config") or None
     ) as memory:
-        return dict(recording.record(memory, {**turn, "again": True}))
+        return dict(edit_requests.record_turn(memory, {**turn, "again": True}))
 
 
 def _show(

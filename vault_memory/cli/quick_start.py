@@ -30,7 +30,7 @@ if TYPE_CHECKING:
     from vault_memory import places
     from vault_memory.api import vault_memory
     from vault_memory.api.vault_memory import VaultMemory
-    from vault_memory.cli import edit_rendering, options, root, terminal
+    from vault_memory.cli import edit_rendering, options, quick_record, root, terminal
     from vault_memory.daemon import exchange
     from vault_memory.hosts import hook_command
     from vault_memory.mcp import stdio
@@ -40,6 +40,7 @@ else:
     vault_memory = lazy_module("vault_memory.api.vault_memory")
     edit_rendering = lazy_module("vault_memory.cli.edit_rendering")
     options = lazy_module("vault_memory.cli.options")
+    quick_record = lazy_module("vault_memory.cli.quick_record")
     root = lazy_module("vault_memory.cli.root")
     terminal = lazy_module("vault_memory.cli.terminal")
     exchange = lazy_module("vault_memory.daemon.exchange")
@@ -147,6 +148,11 @@ def edit(
     if answer is None:
         return None
     return _show_edit(arguments, answer, dry_run="dry-run" in arguments.options)
+
+
+def record(words: Sequence[str]) -> int | None:
+    """Record a turn through the daemon; None when the full command has to do it."""
+    return quick_record.record(words)
 
 
 def _without_marker(word: str) -> str:

@@ -6,18 +6,19 @@ The daemon refuses a command that has other settings. Such a command runs by its
 import os
 import threading
 from collections.abc import Callable, Mapping
+from datetime import datetime
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from vault_memory.api import json_contract, read_request
-from vault_memory.contract.requests import EditCall
+from vault_memory.contract.requests import EditCall, RecordCall
 from vault_memory.daemon.exchange import setup_of
-from vault_memory.daemon.recording import record
 from vault_memory.daemon.socket_server import Call
 from vault_memory.errors import UsageError, VaultMemoryError
 
 if TYPE_CHECKING:
     from vault_memory.api.vault_memory import VaultMemory
+    from vault_memory.contract.answers import RecordedJson
     from vault_memory.contract.edit_answers import EditJson
 
 MemoryCall = Callable[["VaultMemory", Mapping[str, Any]], Mapping[str, Any]]
@@ -41,7 +42,7 @@ class EditRequests:
         self._origin = memory
         self._calls: dict[str, MemoryCall] = {
             "apply": _apply,
-            "record": record,
+            "record": record_turn,
             **more,
         }
         self._config = _stamp(memory.vault.config_file)
@@ -115,6 +116,30 @@ def _apply(
         now=call.now,
     )
     return json_contract.of_edit(edit)
+
+
+def record_turn(
+    memory: "VaultMemory",
+    arguments: Mapping[str, Any],
+) -> "RecordedJson":
+    """Records a turn once: a second call with the same `moment` and `again` changes nothing."""
+    call = read_request.read(arguments, RecordCall, "record")
+    seconds, chance = call.moment
+    turn = memory.record_turn(
+        session=call.session,
+        role=call.role,
+        text=call.text,
+        user=call.user,
+        channel=call.channel,
+        source=call.source,
+        origin=call.origin,
+        silent=call.silent,
+        automated=call.automated,
+        now=datetime.fromtimestamp(seconds).astimezone(),
+        chance=chance,
+        again=call.again,
+    )
+    return json_contract.of_recorded(turn)
 
 
 def _named(file: Path | None) -> str:
