@@ -4,7 +4,8 @@
     python tools/mutants.py vault_memory/index/store.py --tests tests/index
 
 The faults are made in a copy of the project in a temporary folder; the work tree is never changed.
-The nearest test files are those that name the module and what it defines most often.
+The nearest test files are those that name the module and what it defines most often,
+among those that run the line with the fault, where any does.
 A test run that fails, or takes too long, notices the fault. Deep tests are not run.
 """
 
@@ -20,15 +21,21 @@ import sys
 import tempfile
 from collections import Counter
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 
 PROJECT = Path(__file__).resolve().parent.parent
+sys.path.insert(0, str(PROJECT))
+
+from tools import line_recorder  # noqa: E402
+
 NOT_COPIED = shutil.ignore_patterns(
     ".git", ".venv", "build", "dist", "__pycache__", ".*_cache", ".hypothesis"
 )
 TIMEOUT_SECONDS = 300
 NEAREST = 2
+CANDIDATES = 10
+"""So many test files are run once to see which lines of a module they reach"""
 
 COMPARISONS: dict[type[ast.cmpop], type[ast.cmpop]] = {
     ast.Eq: ast.NotEq,
@@ -122,7 +129,7 @@ def _faults(node: ast.AST) -> Iterator[tuple[str, str]]:
         yield "removed", "pass"
 
 
-def nearest_tests(module: Path, root: Path) -> list[Path]:
+def candidate_tests(module: Path, root: Path) -> list[Path]:
     """Returns the test files that mirror the module, name it, and use what it defines most."""
     relative = module.relative_to(root).with_suffix("")
     dotted = ".".join(relative.parts).removesuffix(".__init__")
@@ -158,7 +165,46 @@ def nearest_tests(module: Path, root: Path) -> list[Path]:
         scores[path] += 6 * (folders[:1] == package[:1])
         mentions = len(re.findall(rf"\b{re.escape(dotted.rpartition('.')[0])}\b", text))
         scores[path] += min(4, mentions)
-    return [path for path, score in scores.most_common(NEAREST) if score]
+    return [path for path, score in scores.most_common(CANDIDATES) if score]
+
+
+@dataclass
+class LinesRun:
+    """Which lines of a module a test file runs, in the process of the tests."""
+
+    root: Path
+    _lines: dict[tuple[Path, Path], frozenset[int]] = field(default_factory=dict)
+
+    def of(self, module: Path, test: Path) -> frozenset[int]:
+        """Runs the test file once, and returns the numbers of the lines."""
+        key = module, test
+        if key not in self._lines:
+            self._lines[key] = self._record(module, test)
+        return self._lines[key]
+
+    def _record(self, module: Path, test: Path) -> frozenset[int]:
+        with tempfile.NamedTemporaryFile(prefix="lines-") as file:
+            settings = {
+                line_recorder.MODULE_VARIABLE: str(module),
+                line_recorder.FILE_VARIABLE: file.name,
+            }
+            run_tests([test], self.root, settings, "-p", "tools.line_recorder")
+            return frozenset(map(int, Path(file.name).read_text("ascii").split()))
+
+
+def nearest_tests(mutant: Mutant, lines_run: LinesRun) -> list[Path]:
+    """Returns the first two test files that run the line of the fault, else the first two."""
+    candidates = candidate_tests(mutant.path, lines_run.root)
+    end = mutant.node.end_lineno or mutant.node.lineno
+    lines = range(mutant.node.lineno, end + 1)
+    reaching = []
+    for test in candidates:
+        if not lines_run.of(mutant.path, test).isdisjoint(lines):
+            reaching.append(test)
+        if len(reaching) == NEAREST:
+            return reaching
+    others = [test for test in candidates if test not in reaching]
+    return (reaching + others)[:NEAREST]
 
 
 def environment_of(root: Path) -> dict[str, str]:
@@ -166,8 +212,13 @@ def environment_of(root: Path) -> dict[str, str]:
     return {**os.environ, "PYTHONPATH": str(root), "PYTHONDONTWRITEBYTECODE": "1"}
 
 
-def notices(tests: list[Path], root: Path) -> bool:
-    """Runs test files in the copy. Returns whether one of them fails."""
+def run_tests(
+    tests: list[Path],
+    root: Path,
+    settings: dict[str, str],
+    *options: str,
+) -> int:
+    """Runs test files in the copy. Returns the exit code, or 1 when they take too long."""
     command = [
         sys.executable,
         "-m",
@@ -176,19 +227,25 @@ def notices(tests: list[Path], root: Path) -> bool:
         "-x",
         "-p",
         "no:cacheprovider",
+        *options,
         *map(str, tests),
     ]
     try:
         result = subprocess.run(
             command,
             cwd=root,
-            env=environment_of(root),
+            env=environment_of(root) | settings,
             capture_output=True,
             timeout=TIMEOUT_SECONDS,
         )
     except subprocess.TimeoutExpired:
-        return True
-    return result.returncode != 0
+        return 1
+    return result.returncode
+
+
+def notices(tests: list[Path], root: Path) -> bool:
+    """Runs test files in the copy. Returns whether one of them fails."""
+    return run_tests(tests, root, {}) != 0
 
 
 def check_copy(root: Path) -> None:
@@ -217,11 +274,12 @@ def run(options: argparse.Namespace, root: Path) -> int:
         mutants, min(options.count, len(mutants))
     )
     healthy: dict[tuple[Path, ...], bool] = {}
+    lines_run = LinesRun(root)
     killed = survived = 0
     for mutant in chosen:
         source = mutant.path.read_text(encoding="utf-8")
         tests = [root / path for path in options.tests or []] or nearest_tests(
-            mutant.path, root
+            mutant, lines_run
         )
         key = tuple(tests)
         if key not in healthy:
