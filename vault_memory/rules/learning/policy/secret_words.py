@@ -14,6 +14,8 @@ LONGEST_GAP = 4
 """Words between a cue and the copula: "the password for the router is …" """
 SHORTEST_CODE = 4
 """Characters of a value with a digit that follows a cue directly: "PIN 4417" """
+LONGEST_COMPOUND = 60
+"""Characters before a cue in which a name of which it is a part may stand"""
 _TOKEN = re.compile(
     r"(?<![\w-])(?:"
     r"sk-(?:[A-Za-z]+-)?[A-Za-z0-9_-]{16,}|sk_(?:live|test)_[A-Za-z0-9]{16,}|"
@@ -91,12 +93,13 @@ class SecretWords:
         copulas = self._words["copulas"]
         changes = self._words["change_verbs"].spaced
         to = self._words["change_words"].spaced
+        # Fault: a value that could begin inside a word took seconds in a long one.
         before = (
-            rf"(?P<value>[^\s,;，。；]+)[ \t]+(?:{copulas.spaced})[ \t]+(?:[^\W\d_]+[ \t]+){{0,2}}?"
+            rf"(?<![^\s,;，。；])(?P<value>[^\s,;，。；]+)[ \t]+(?:{copulas.spaced})[ \t]+(?:[^\W\d_]+[ \t]+){{0,2}}?"
             rf"{cue}[ \t]*(?:$|[.,;!])"
         )
         run_before = (
-            rf"(?P<value>[^\s,;，。；！？]+?)(?:{copulas.runs})我?[^\s\d,;，。；！？]{{0,6}}?的"
+            rf"(?<![^\s,;，。；！？])(?P<value>[^\s,;，。；！？]+?)(?:{copulas.runs})我?[^\s\d,;，。；！？]{{0,6}}?的"
             rf"(?:{self._words['secret'].runs})[ \t]*(?:$|[.,;!，。；！])"
         )
         changed = (
@@ -165,14 +168,10 @@ class SecretWords:
         """Returns whether the cue is a part of a name: "password manager" """
         if self._compound_after.match(folded, cue.end()):
             return True
-        return (
-            self._compound_before.search(
-                folded,
-                0,
-                cue.start(),
-            )
-            is not None
-        )
+        # Fault: with many cues in a long text, each search of all that precedes took seconds.
+        begin = max(0, cue.start() - LONGEST_COMPOUND)
+        compound = self._compound_before.search(folded, begin, cue.start())
+        return compound is not None
 
     def _values_after(
         self,
