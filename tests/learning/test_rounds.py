@@ -38,14 +38,14 @@ class Killed(BaseException):
 
 @dataclass
 class Listener:
-    """The brain of rules; remembers what it was asked."""
+    """A model that answers as the rules do, and remembers what it was asked."""
 
     asked: list[Prompt] = field(default_factory=list)
-    name: str = "rules"
+    name: str = "listener"
 
     def answer(self, prompt: Prompt) -> BrainAnswer:
         self.asked.append(prompt)
-        return RulesBrain().answer(prompt)
+        return replace(RulesBrain().answer(prompt), model=self.name)
 
 
 def turns_of(texts: Sequence[tuple[str, str, bool]]) -> list[Turn]:

@@ -90,10 +90,14 @@ def _of_bot(
     copies: Iterable[_Copy],
 ) -> Iterator[_Copy]:
     """Yields the items that the bot wrote."""
+    by_note: dict[str, list[_Copy]] = defaultdict(list)
     for copy in copies:
-        owners = replay(cycle.deps.editor.trail.of(copy.note))
-        if copy.item in owners.bots_items(cycle.doc(copy.note)):
-            yield copy
+        by_note[copy.note].append(copy)
+    for note, copies_of_note in by_note.items():
+        # Fault: a note of thousands of equal lines was read once for each of them.
+        owners = replay(cycle.deps.editor.trail.of(note))
+        items = set(owners.bots_items(cycle.doc(note)))
+        yield from (copy for copy in copies_of_note if copy.item in items)
 
 
 def _remove(
