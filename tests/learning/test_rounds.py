@@ -242,9 +242,9 @@ def test_a_night_without_a_model_looks_up_its_findings_once(
 ) -> None:
     looked_up: list[int] = []
 
-    def counted(extraction: Extraction, *others: Any) -> Extraction:
+    def counted(extraction: Extraction, *others: Any, **options: Any) -> Extraction:
         looked_up.append(len(extraction.memories))
-        return grounded(extraction, *others)
+        return grounded(extraction, *others, **options)
 
     monkeypatch.setattr(asking, "grounded", counted)
     bedroom.say("I am allergic to mackerel.")
