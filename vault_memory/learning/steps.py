@@ -155,12 +155,18 @@ def gather_turns(cycle: "LearningCycle") -> None:
         cycle.save()
 
 
-def _of_session(checkpoint: OpenCycle, turns: Iterable[Turn]) -> list[Turn]:
+def _of_session(
+    checkpoint: OpenCycle,
+    turns: Iterable[Turn],
+) -> list[Turn]:
     """Returns the turns of the conversation; all turns in a cycle of a night."""
     return [turn for turn in turns if checkpoint.session in ("", turn.session)]
 
 
-def _turns_of(checkpoint: OpenCycle, new_turns: Iterable[Turn]) -> list[Turn]:
+def _turns_of(
+    checkpoint: OpenCycle,
+    new_turns: Iterable[Turn],
+) -> list[Turn]:
     """Returns the turns that belong into the question of this cycle."""
     turns = _of_session(checkpoint, new_turns)
     if checkpoint.taken:
@@ -244,7 +250,10 @@ def state_facts(cycle: "LearningCycle") -> None:
     )
 
 
-def _commit_facts(cycle: "LearningCycle", remarks: Iterable[str]) -> None:
+def _commit_facts(
+    cycle: "LearningCycle",
+    remarks: Iterable[str],
+) -> None:
     """Tells which facts were written."""
     for remark in remarks:
         words = remark.split()
@@ -293,7 +302,10 @@ def count_idle(cycle: "LearningCycle") -> None:
         outcome.state = _final_state(outcome.more, outcome.gathered)
 
 
-def _final_state(more: int, gathered: int) -> "NightState":
+def _final_state(
+    more: int,
+    gathered: int,
+) -> "NightState":
     if more:
         return "partial"
     return "done" if gathered else "quiet"
@@ -332,7 +344,10 @@ def save_checkpoint(cycle: "LearningCycle") -> None:
     cycle.deps.store.close(cycle.scope, last)
 
 
-def _close_night(cycle: "LearningCycle", outcome: dict[str, Any]) -> None:
+def _close_night(
+    cycle: "LearningCycle",
+    outcome: dict[str, Any],
+) -> None:
     """Adds what earlier questions of the night and its conversations learned."""
     night, last = cycle.checkpoint.night, cycle.last
     earlier = last.outcome if last.outcome.get("night") == night else {}
@@ -353,7 +368,10 @@ def _close_night(cycle: "LearningCycle", outcome: dict[str, Any]) -> None:
         last.reflected = night
 
 
-def _remember_newest(cycle: "LearningCycle", turns: Sequence[Turn]) -> None:
+def _remember_newest(
+    cycle: "LearningCycle",
+    turns: Sequence[Turn],
+) -> None:
     """Saves the newest turn for older versions, which know no marks."""
     last = cycle.last
     newest = max(turns, key=lambda turn: turn.at, default=None)
@@ -440,7 +458,8 @@ ALONE = frozenset(
 
 
 def run_steps(
-    cycle: "LearningCycle", after: Callable[[str], None] = lambda step: None
+    cycle: "LearningCycle",
+    after: Callable[[str], None] = lambda step: None,
 ) -> "CycleOutcome":
     """Runs a cycle. Calls `after` with the name of each finished step.
 

@@ -22,7 +22,10 @@ class Target:
     """the item that the op names, and what is nested in it"""
 
 
-def touched_items(op: ItemOp, items: list[NoteItem]) -> list[NoteItem]:
+def touched_items(
+    op: ItemOp,
+    items: list[NoteItem],
+) -> list[NoteItem]:
     """Returns the item that an op names, and what is nested in it."""
     pattern = folded(op.match)
     if op.exact:
@@ -33,7 +36,11 @@ def touched_items(op: ItemOp, items: list[NoteItem]) -> list[NoteItem]:
     return [named, *(item for item in items if named.start < item.start < named.end)]
 
 
-def exact_op(op: ItemOp, touched: list[NoteItem], items: list[NoteItem]) -> Op:
+def exact_op(
+    op: ItemOp,
+    touched: list[NoteItem],
+    items: list[NoteItem],
+) -> Op:
     """Returns the op with the complete text of its item as match, where that is unique."""
     if op.exact:
         return op
@@ -47,7 +54,10 @@ def exact_op(op: ItemOp, touched: list[NoteItem], items: list[NoteItem]) -> Op:
     return exact
 
 
-def has_loose_text(doc: SectionedDoc, touched: list[NoteItem]) -> bool:
+def has_loose_text(
+    doc: SectionedDoc,
+    touched: list[NoteItem],
+) -> bool:
     """Returns whether text below a nested item belongs to the outer item, but to no item's lines."""
     outer = touched[0]
     body = doc.sections[outer.section].body
@@ -58,7 +68,10 @@ def has_loose_text(doc: SectionedDoc, touched: list[NoteItem]) -> bool:
     )
 
 
-def end_of_appends(ops: Sequence[object], start: int) -> int:
+def end_of_appends(
+    ops: Sequence[object],
+    start: int,
+) -> int:
     """Returns the end of the appends of different texts to one section that begin at `start`."""
     first = op_of(ops[start])
     if not isinstance(first, Append):

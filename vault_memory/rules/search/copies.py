@@ -57,7 +57,10 @@ def fingerprint(chunk: str) -> str:
     return text.casefold().translate(_IGNORED)
 
 
-def may_begin_with(chunk: str, beginnings: frozenset[str]) -> bool:
+def may_begin_with(
+    chunk: str,
+    beginnings: frozenset[str],
+) -> bool:
     """Returns whether the fingerprint of a chunk may begin so; cheaper than the fingerprint."""
     text = chunk.strip("-*+ \t\n")
     beginning = text[:BEGINNING]

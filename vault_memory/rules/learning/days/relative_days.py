@@ -22,7 +22,10 @@ class ResolvedDays:
     """the numbers in the days that were put in"""
 
 
-def resolve_days(text: str, day: date) -> ResolvedDays:
+def resolve_days(
+    text: str,
+    day: date,
+) -> ResolvedDays:
     """Returns the text as it is understood later; `day` is the local day on which it was said."""
     numbers: set[str] = set()
     for group in all_groups():
