@@ -5,6 +5,7 @@ they are compared exactly.
 """
 
 import string
+from functools import lru_cache
 from typing import TYPE_CHECKING, NamedTuple
 
 from vault_memory.lazy import lazy_module
@@ -21,6 +22,8 @@ else:
 
 FEWEST_WORDS = 4
 """A shorter text means something only below its heading"""
+CACHED = 512
+"""Chunks whose fingerprint is cached: each hit is compared twice"""
 BEGINNING = 3
 """Letters of a fingerprint by which most of them differ"""
 SUBJECT_KINDS = frozenset({"facts"})
@@ -44,6 +47,7 @@ class CopyKey(NamedTuple):
     day: str
 
 
+@lru_cache(maxsize=CACHED)
 def fingerprint(chunk: str) -> str:
     """Returns letters that copies share; other chunks may share them, too."""
     text = chunk.strip("-*+ \t\n")

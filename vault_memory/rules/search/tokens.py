@@ -191,12 +191,16 @@ def _ends_pair(
 def stop_words(sentence_words: list[str]) -> frozenset[str]:
     """Returns the stop-words among these words, in the language that has most of them."""
     languages = _languages(all(map(str.isascii, sentence_words)))
+    # Most words are no stop-words: only the others are counted.
+    frequent = [word for word in sentence_words if word in languages]
+    if not frequent:
+        return frozenset()
     counts: dict[str, int] = {}
-    for word in sentence_words:
-        for language in languages.get(word, ()):
+    for word in frequent:
+        for language in languages[word]:
             counts[language] = counts.get(language, 0) + 1
     best = _most_frequent(counts)
-    return frozenset(word for word in sentence_words if best in languages.get(word, ()))
+    return frozenset(word for word in frequent if best in languages[word])
 
 
 def _most_frequent(counts: dict[str, int]) -> str:
