@@ -195,6 +195,20 @@ def test_what_a_person_settles_on_the_page_is_not_asked_any_more(
     assert "- born_on: 1981-06-09\n" in bedroom.text(FACTS)
 
 
+def test_a_settled_choice_is_not_shown_as_unclear(bedroom: Bedroom) -> None:
+    add_fact(bedroom, "mira", "born_on", "1980-06-09")
+    add_fact(bedroom, "mira", "born_on", "1981-06-09", day=21)
+    page = bedroom.vault / FACTS
+    page.write_text(page.read_text().replace("- born_on: 1980-06-09\n", ""))
+
+    prompt = bedroom.seen.run("context", "--user", "mira", "when was I born?").out
+    listed = bedroom.seen.run("facts", "--user", "mira", "--entity", "mira").out
+
+    assert "born_on: 1981-06-09" in prompt
+    assert "born_on: 1981-06-09" in listed
+    assert "unclear" not in prompt + listed
+
+
 def test_of_three_birthdays_each_is_a_choice_until_one_is_left(
     bedroom: Bedroom,
 ) -> None:

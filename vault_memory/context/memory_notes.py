@@ -59,9 +59,12 @@ class MemoryNotes:
             quotation = assemble.whole_note("memory", path, text)
             if quotation is None:
                 continue
+            total = len(text.splitlines())
+            longest = f"{total:,} of {total:,} {assemble.FROM_THE_TOP}"
+            tags = quotation._replace(about={"excerpt": longest}).text(())
             # Fault: one long note must not use up the room of all others below zero.
-            kept = assemble.beginning(quotation, max(0, room))
-            room -= sum(len(group.text) + 1 for group in kept.groups)
+            kept = assemble.beginning(quotation, max(0, room - len(tags)))
+            room -= len(kept.text(kept.groups))
             if len(kept.groups) < len(quotation.groups):
                 kept = _with_line_count(kept, text, assemble.FROM_THE_TOP)
                 self._omit_memory(path, text, "its beginning is given")

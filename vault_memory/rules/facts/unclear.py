@@ -35,8 +35,7 @@ def shown_line(
     values: Mapping[str, tuple[str, ...]],
 ) -> str:
     """Returns the line of a fact; an unclear one names the values between which to decide."""
-    choice = values.get(fact.id)
-    if not choice:
-        return fact.line()
+    # Fault: the mark of a settled choice would show an id that says nothing.
     line = replace(fact, unclear="").line()
-    return f"{line} (unclear: {' or '.join(choice)})"
+    choice = values.get(fact.id)
+    return f"{line} (unclear: {' or '.join(choice)})" if choice else line
