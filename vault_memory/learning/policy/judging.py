@@ -11,6 +11,8 @@ from typing import TYPE_CHECKING
 
 from vault_memory.errors import VaultMemoryError
 from vault_memory.learning.note_lines import line_of
+from vault_memory.learning.policy.episode_support import EpisodeSupport
+from vault_memory.learning.policy.held_twins import HeldTwins
 from vault_memory.learning.policy.judged import (
     Judged,
     PolicyDeps,
@@ -33,6 +35,7 @@ from vault_memory.rules.learning.policy.held_candidates import (
     is_waiting,
     merged,
     union,
+    with_form_of,
 )
 from vault_memory.rules.learning.policy.withdrawn_turns import (
     WITHDRAWN,
@@ -46,6 +49,7 @@ from vault_memory.rules.learning.write_policy import (
     NOW,
     PROPOSE,
     SESSION_END,
+    TWICE,
     UNTOLD,
     Candidate,
     CandidateKind,
@@ -112,6 +116,7 @@ class _Judge:
         if not cycle.request.at_once:
             records = policy.ledgers.records(cycle.places, HELD)
             self._ledger = merged(records)
+        self._twins = HeldTwins(self._ledger)
 
     def run(self) -> None:
         """Judges all candidates, and those that wait since earlier cycles."""
@@ -317,12 +322,18 @@ class _Judge:
         if self._cycle.request.at_once:
             return False
         held = self._held(decision, candidate, turns, form)
-        earlier = self._ledger.get(held.id)
+        earlier = self._twins.find(held)
         if earlier is not None and earlier.state != "held":
             return self._was_promoted(earlier, turns)
-        if earlier is None and self._has_ended(decision, turns):
-            return True
-        self._ledger[held.id] = held if earlier is None else union(earlier, held)
+        if earlier is None:
+            if self._has_ended(decision, turns):
+                return True
+            self._ledger[held.id] = held
+            self._twins.add(held)
+        else:
+            # Fault: other words would make a candidate of their own, and wait for ever.
+            held = with_form_of(earlier, held)
+            self._ledger[held.id] = union(earlier, held)
         self._judged.held.append(held)
         return False
 
@@ -410,6 +421,7 @@ class _Judge:
             for turn in self._judged.withdrawn_turns
             if turn.id not in self._turns
         )
+        episodes = EpisodeSupport(self._cycle, self._policy.held_days)
         for candidate in self._ledger.values():
             turns = {support.turn for support in candidate.supports}
             # Fault: a turn that was taken back must not count as a support of what waits.
@@ -422,7 +434,10 @@ class _Judge:
             # Fault: a candidate that is too old must not surprise the person months later.
             if not is_waiting(candidate, today, self._policy.held_days):
                 continue
-            if is_due(candidate, self._is_ended(candidate)):
+            # Episodes are read only for candidates that one of them may make due.
+            has_episode = candidate.reason in TWICE and episodes.supports(candidate)
+            is_ended = self._is_ended(candidate)
+            if is_due(candidate, is_ended, has_episode=has_episode):
                 self._judged.due.append(candidate)
 
     def _is_ended(self, candidate: HeldCandidate) -> Callable[[str], bool]:

@@ -155,6 +155,22 @@ def union(
     )
 
 
+def with_form_of(
+    earlier: HeldCandidate,
+    candidate: HeldCandidate,
+) -> HeldCandidate:
+    """Returns a candidate that says the same as an earlier one, in the words of that one."""
+    return replace(
+        candidate,
+        id=earlier.id,
+        text=earlier.text,
+        line=earlier.line,
+        section=earlier.section,
+        fact=earlier.fact,
+        day=earlier.day,
+    )
+
+
 def merged(records: Iterable[Mapping[str, Any]]) -> dict[str, HeldCandidate]:
     """Returns the candidates of all lines, by id, the oldest first."""
     by_id: dict[str, list[HeldCandidate]] = {}
