@@ -286,3 +286,55 @@ def test_a_short_form_ends_no_rule(bedroom: Bedroom) -> None:
     assert [line.partition(" (")[0] for line in rules] == [
         "- Please always call Dr. Holm by her first name"
     ]
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "i live in Bergen 🙂",
+        "Ich wohne in Bergen!!",
+        "J'habite à Bergen :)",
+        "Desde hoy vivo en Bergen 🎉",
+        "Отныне я живу в Bergen",
+        "我现在住在卑尔根😊",
+        "From now on we live in Bergen",
+    ],
+)
+def test_where_a_person_lives_is_in_the_facts_alone(
+    bedroom: Bedroom, text: str
+) -> None:
+    record(bedroom, text)
+    [committed] = end(bedroom)["committed"]
+    assert committed["note"] == FACTS
+    line = bedroom.text(FACTS).split("lives_in: ")[-1]
+    assert line.startswith(("Bergen (", "卑尔根 ("))
+
+
+def test_what_is_held_waits_in_no_inbox(bedroom: Bedroom) -> None:
+    record(bedroom, "From now on, give me the wind in Beaufort.")
+    record(bedroom, "I hate myself")
+    assert [entry["reason"] for entry in end(bedroom)["held"]] == ["self_belief"]
+    assert "myself" not in everything(bedroom).replace(bedroom.text(HELD), "")
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "From now on I work at the ferry office.",
+        "Ab heute bin ich Vegetarierin.",
+        "Chaque fois que je vole, je prends le hublot.",
+        "Nunca como carne.",
+        "Никогда не была в Париже.",
+        "今后我们团队星期二开会。",
+        "Remember the Titans is a film.",
+    ],
+)
+def test_a_statement_about_oneself_is_no_rule_for_the_bot(
+    bedroom: Bedroom, text: str
+) -> None:
+    rules, profile = bedroom.text(RULES), bedroom.text(PROFILE)
+    record(bedroom, text)
+    end(bedroom)
+    bedroom.sleep()
+    assert bedroom.text(RULES) == rules
+    assert bedroom.text(PROFILE) == profile

@@ -9,6 +9,7 @@ from hypothesis import strategies as st
 
 from vault_memory.rules.learning.content_key import KEY_LENGTH, content_key
 from vault_memory.rules.learning.twins import TwinIndex, compared, relation_of, twin
+from vault_memory.rules.search.copies import fingerprint
 
 ALICE = "user:alice"
 
@@ -398,3 +399,22 @@ def test_a_new_text_is_compared_with_only_a_few_of_many_items(
         index.find(item)
 
     assert 100 <= len(compared_pairs) < 100 * 20
+
+
+@pytest.mark.parametrize(
+    ("statement", "other"),
+    [
+        ("We booked a cabin near Faro! 🎉", "we booked a cabin near Faro."),
+        ("❤️ I love the ferry", "I love the ferry"),
+        ("我住在卑尔根😊", "我住在卑尔根。"),
+    ],
+)
+def test_smileys_around_a_statement_do_not_make_it_another_one(
+    statement: str, other: str
+) -> None:
+    assert content_key("user:ann", statement) == content_key("user:ann", other)
+    assert fingerprint(statement) == fingerprint(other)
+
+
+def test_a_smiley_alone_is_a_statement() -> None:
+    assert content_key("user:ann", "🎉") != content_key("user:ann", "😊")

@@ -1,7 +1,7 @@
 """Tables of phrases that announce memories, one TOML file for each language in `phrases/`.
 
-In a phrase `*` matches one to three words, `(a|b)` either alternative, `{name}` the name of somebody
-else, and `{}` the object of the fact, by default at the end. Case and the kind of apostrophe are ignored.
+In a phrase `*` matches one to three words, `(a|b)` either alternative, `$` the end, `{name}` the name
+of somebody else, and `{}` the object of the fact, by default at the end. Case and the kind of apostrophe are ignored.
 """
 
 import re
@@ -14,7 +14,9 @@ from typing import Any
 
 FOLDER = Path(__file__).parent / "phrases"
 LONGEST_OBJECT = 60
-_TRIMMED = " \t\r\n.!。！,，;；:：-–—"
+_EDGE = r"(?:[:;]-?[()]|[\s.!。！,，;；:：–—-]|[\u2600-\u27bf\ufe0f\u200d\U0001f000-\U0001faff])+"
+_EDGES = re.compile(rf"^{_EDGE}|{_EDGE}$")
+"""Blanks, punctuation and smileys around a statement, which say nothing of it"""
 _WORDS = r"[^\s,;.!?]+(?:[ \t]+[^\s,;.!?]+){0,2}?"
 
 
@@ -104,7 +106,7 @@ class Phrases:
         request = self._request.match(statement)
         if request is None or self._no_request.match(statement):
             return None
-        text = statement[request.end() :].strip(_TRIMMED)
+        text = _trimmed(statement[request.end() :])
         return text if self._is_long_enough(text) else ""
 
     def _match_request(self, statement: str) -> Match:
@@ -119,7 +121,7 @@ class Phrases:
     def _match_statement(self, statement: str) -> Match | None:
         if not self._any_kind.match(statement):
             return None
-        text = statement.strip(_TRIMMED)
+        text = _trimmed(statement)
         if not self._is_long_enough(text):
             return None
         is_doubtful = self._doubt.search(statement) is not None
@@ -146,7 +148,7 @@ class Phrases:
         match: re.Match[str],
         statement: str,
     ) -> Match:
-        text = statement.strip(_TRIMMED)
+        text = _trimmed(statement)
         fact_object = self._object(match, statement) if kind.predicate else ""
         if not fact_object:
             return Match(text, kind.type)
@@ -166,7 +168,7 @@ class Phrases:
             fact_object = remainder[: end.start()] if end else remainder
         if self._tail is not None:
             fact_object = self._tail.sub("", fact_object)
-        fact_object = fact_object.strip(_TRIMMED)
+        fact_object = _trimmed(fact_object)
         return fact_object if 0 < len(fact_object) <= LONGEST_OBJECT else ""
 
     def _is_long_enough(self, statement: str) -> bool:
@@ -201,7 +203,7 @@ class Phrases:
     def _phrase(self, phrase: str) -> str:
         pattern = "".join(
             self._name if token == "{name}" else _PIECES.get(token, re.escape(token))
-            for token in re.split(r"(\{name\}|\{\}|[*()|'’ ])", phrase)
+            for token in re.split(r"(\{name\}|\{\}|[*()|'’$ ])", phrase)
         )
         return pattern + (r"(?!\w)" if self._spaced and phrase[-1:].isalnum() else "")
 
@@ -216,8 +218,13 @@ _PIECES = {
     " ": r"[ \t]+",
     "'": "['’]",
     "’": "['’]",
+    "$": r"(?=\W*$)",
     "{}": r"(?P<object>[^,;.!?，。；！？]{1,60}?)",
 }
+
+
+def _trimmed(text: str) -> str:
+    return _EDGES.sub("", text)
 
 
 @cache

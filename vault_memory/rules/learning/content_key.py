@@ -1,6 +1,6 @@
 """Keys of statements: texts that differ only in form have one key. Pure.
 
-Type, quote, metadata, case, punctuation and forms of letters do not count. Signs that change a
+Type, quote, metadata, case, punctuation, forms of letters and smileys at an edge do not count. Signs that change a
 meaning do: ``C#``, ``100%``, ``-5``, ``1.5`` and ``a@example.org`` stay as they are.
 """
 
@@ -14,6 +14,8 @@ KEY_LENGTH = 16
 """Hex digits of a key"""
 
 _PLAIN = re.compile(r"[a-z0-9 ]*")
+_SMILEY = r"[\s\u2600-\u27bf\ufe0f\u200d\U0001f000-\U0001faff]+"
+_SMILEYS = re.compile(rf"^{_SMILEY}|{_SMILEY}$")
 _APOSTROPHE = re.compile(r"(?<=\w)['’](?=\w)")
 _SIGNS = re.compile(
     # Within 1.5, 18:30, 1,000 and example.org a sign belongs to the word.
@@ -40,7 +42,9 @@ def bare_statement(statement: str) -> str:
     if not folded.isascii():
         folded = unicodedata.normalize("NFKC", folded).casefold()
         # Folding the case can give letters that are not composed.
-        bare = folded = unicodedata.normalize("NFKC", folded)
+        folded = unicodedata.normalize("NFKC", folded)
+        # Fault: "we won 🎉" would be another statement than "we won". A smiley alone stays.
+        bare = folded = _SMILEYS.sub("", folded) or folded
     if not _PLAIN.fullmatch(folded):
         bare = _SIGNS.sub(_without_punctuation, _APOSTROPHE.sub("", folded))
     return " ".join(bare.split()) or " ".join(folded.split())

@@ -141,7 +141,8 @@ def grounded(
     """Returns the extraction with the citations that hold; what no own turn says is proposed.
 
     What the text of an automated turn says is dropped: every night would propose the same again.
-    `are_quotations`: the memories are sentences of the turns that they cite.
+    `are_quotations`: the memories are sentences of the turns that they cite, and the facts are in
+    these sentences.
     """
     jobs = [_TurnWords(turn) for turn in automated]
     dropped = list(extraction.dropped)
@@ -151,7 +152,10 @@ def grounded(
     for candidate in (*extraction.memories, *extraction.facts, *extraction.uncited):
         citation = turns.citation(_claim_of(candidate), candidate.evidence)
         # Fault: "I like 7" has no content word that could be looked up, and would appear nowhere.
-        if not citation and are_quotations and isinstance(candidate, Memory):
+        if not citation and are_quotations:
+            # Fault: "dislikes: myself" would wait in INBOX, while its sentence is held.
+            if isinstance(candidate, FoundFact):
+                continue
             citation = candidate.evidence
         if not citation:
             doubts.pop(doubt_of(candidate), None)

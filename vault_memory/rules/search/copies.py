@@ -29,8 +29,9 @@ BEGINNING = 3
 SUBJECT_KINDS = frozenset({"facts"})
 """Kinds of notes whose headings say what an item is about"""
 
+_SMILEYS = (*range(0x2600, 0x27C0), 0xFE0F, 0x200D, *range(0x1F000, 0x1FB00))
 _IGNORED = dict.fromkeys(
-    map(ord, string.punctuation + string.whitespace + "。，、！？：；’")
+    (*map(ord, string.punctuation + string.whitespace + "。，、！？：；’"), *_SMILEYS)
 )
 _QUOTE = ' — "'
 _SPEAKER = ("**", "- **")
