@@ -1,6 +1,7 @@
 """People's own vaults: two commands from nothing to the right first hit, and no file changes."""
 
 import hashlib
+import json
 import os
 import pty
 import select
@@ -124,6 +125,20 @@ def test_the_text_of_a_board_is_found_and_cannot_be_edited(outside: Outside):
     assert "Rent the kayak" in outside.run("context", "kayak before Easter").out
     done = outside.run("append", hit["note"], "Plans", "x", "--json")
     assert done.error["code"] == "not_curated"
+
+
+def test_what_is_forgotten_leaves_a_board_that_opens(outside: Outside):
+    obsidian.make(outside.vault, 400)
+    file = outside.vault / "Plans/Summer.canvas"
+    board = json.loads(file.read_text())
+
+    forgotten = outside.ok("forget", "the kayak before easter", "--yes")
+
+    assert forgotten["removed"][0] == {"place": "Plans/Summer.canvas", "count": 2}
+    assert not forgotten["remaining"]
+    assert "kayak" not in file.read_text()
+    board["nodes"][0]["text"] = json.loads(file.read_text())["nodes"][0]["text"]
+    assert json.loads(file.read_text()) == board
 
 
 def test_a_note_with_another_ending_is_edited_and_taken_back(outside: Outside):

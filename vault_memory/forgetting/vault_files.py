@@ -42,6 +42,7 @@ from vault_memory.forgetting.derived_keys import DerivedKeys
 from vault_memory.rules.edits.ops import Op, as_json
 from vault_memory.rules.forgetting.matcher import TextMatcher
 from vault_memory.rules.forgetting.redact_audit import strings_in
+from vault_memory.rules.forgetting.redact_canvas import cut_canvas
 from vault_memory.rules.forgetting.redact_notes import (
     Redacted,
     cut_audit,
@@ -213,6 +214,8 @@ class Forgetter:
     ) -> Redacted:
         if kind == "transcript":
             return cut_transcript(raw, self._matcher)
+        if kind == "canvas":
+            return cut_canvas(raw, self._matcher)
         return cut_note(raw, self._matcher, facts=kind == "facts")
 
     def _add_to_cache(

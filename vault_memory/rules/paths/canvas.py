@@ -3,7 +3,8 @@
 import json
 import re
 
-_TEXT = re.compile(r'"(?:text|label)"\s*:\s*("(?:[^"\\]|\\.)*")')
+TEXT = re.compile(r'"(?:text|label)"\s*:\s*("(?:[^"\\]|\\.)*")')
+"""A key of a card or of a group, with its text as a JSON string"""
 _BETWEEN = " · "
 
 
@@ -19,7 +20,7 @@ def as_markdown(raw: bytes) -> bytes:
 
 
 def _item(line: str) -> str:
-    texts = [_text(match[1]) for match in _TEXT.finditer(line)]
+    texts = [_text(match[1]) for match in TEXT.finditer(line)]
     joined = _BETWEEN.join(text for text in texts if text)
     return f"- {joined}" if joined else ""
 
