@@ -259,6 +259,34 @@ def test_a_vault_of_one_layout_stays_the_same_while_it_grows(outside: Outside):
     assert outside.ok("layout")["layout"]["name"] == "plain"
 
 
+def test_notes_that_came_after_the_first_index_are_not_silently_left_out(
+    outside: Outside,
+):
+    """As after an update from a version without layouts: the index exists and is empty."""
+    outside.ok("index")
+    note = others.plain(outside.vault)
+
+    done = outside.run("search", QUESTION)
+    assert "none of 203 Markdown files is memory" in done.err
+    assert "`vault-memory layout`" in done.err
+    assert "layout: plain, which fits best" in outside.run("index").err
+
+    assert first_hit(outside) == note
+
+
+def test_the_status_is_told_while_the_vault_is_away(outside: Outside):
+    others.plain(outside.vault)
+    outside.ok("index")
+    with VaultMemory.open(outside.vault, environment=outside.environment) as memory:
+        outside.vault.rename(outside.home / "elsewhere")
+
+        report = memory.status(refresh=False)
+
+    assert report["index"]["notes"] == 202
+    assert report["layout"]["name"] == "plain"
+    assert "there is no folder" in report["layout"]["remark"]
+
+
 def test_a_configuration_inside_the_vault_is_not_read_and_reported(outside: Outside):
     others.plain(outside.vault)
     write(outside.vault, "vault-memory.toml", '[layout]\nuser = "mallory"\n')

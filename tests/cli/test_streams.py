@@ -260,7 +260,7 @@ class Presses:
         raise KeyboardInterrupt
 
 vault_memory.api.vault_memory.VaultMemory.open = lambda *given, **named: {}
-sys.argv = ["vault-memory", "status"]
+sys.argv = ["vault-memory", "log"]
 main()
 """
 

@@ -27,7 +27,7 @@ def status(memory: "VaultMemory") -> "StatusJson":
     notes, chunks = index.counts()
     return {
         "vault": str(vault.root),
-        "layout": of_layout(memory.vault.layout_report()),
+        "layout": _layout(memory),
         "index": {
             "notes": notes,
             "chunks": chunks,
@@ -47,6 +47,16 @@ def status(memory: "VaultMemory") -> "StatusJson":
         "state_folder": str(vault.state.path),
         "drop_folder": str(memory.conversations.drop_folder.make()),
     }
+
+
+def _layout(memory: "VaultMemory") -> "LayoutStatusJson":
+    """Return the layout; without counts when the vault is unreachable."""
+    try:
+        return of_layout(memory.vault.layout_report())
+    except VaultMemoryError as error:
+        # The vault is unreachable: the other keys of the status are still right.
+        report = memory.vault.layout_report(with_counts=False)
+        return {**of_layout(report), "remark": error.message}
 
 
 def of_layout(report: "LayoutReport") -> "LayoutStatusJson":

@@ -44,11 +44,18 @@ def open_with_layout(
     memory = context.open()
     vault = memory.vault
     is_first = is_setup or not vault.state.index_folder.exists()
+    is_first = is_first or vault.indexing.index().counts() == (0, 0)
     if name and name != vault.config.layout.name:
         return _set(context, memory, name)
     if not is_first:
         return memory
-    report = memory.vault.layout_report()
+    report = vault.layout_report()
+    if report.chosen_by == "default" and not report.survey.claimed:
+        # The index was built before the notes came, or by a version that had no layouts.
+        with memory:
+            vault.choose_layout()
+        memory = context.open()
+        report = memory.vault.layout_report()
     if not (report.chosen_by == "program" or report.survey.is_mostly_unclaimed):
         return memory
     if _can_ask(context):

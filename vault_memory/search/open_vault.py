@@ -141,11 +141,20 @@ class OpenVault:
         """Raise VaultUnreachable when the folder is absent or is another vault."""
         return self.folder.check_identity(self._marker.vault)
 
-    def layout_report(self) -> "LayoutReport":
-        """Return the layout, and how many Markdown files it claims. It walks the vault."""
+    def layout_report(
+        self,
+        *,
+        with_counts: bool = True,
+    ) -> "LayoutReport":
+        """Return the layout, and how many Markdown files it claims: that takes a walk."""
+        paths = self.folder.listing().entries if with_counts else ()
         return vault_layout.report(
-            self.config.layout, self.layout, self.folder, self.state
+            self.config.layout, self.layout, paths, self.root, self.state
         )
+
+    def choose_layout(self) -> None:
+        """Choose the layout that fits best, if the current one claims nothing. Open again then."""
+        vault_layout.choose(self.config.layout, self.folder, self.state)
 
     @property
     def folder(self) -> Folder:

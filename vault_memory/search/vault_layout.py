@@ -4,7 +4,7 @@ A chosen layout is kept in the state folder, so that it stays the same while the
 """
 
 import json
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Literal
@@ -67,8 +67,9 @@ def settle(
     none of its Markdown files.
     """
     chosen = _stored(state)
-    if chosen is None:
-        chosen = _choose(settings, Folder(folder), state)
+    # With an index, the vault was read before, and a person may rely on its layout.
+    if chosen is None and not state.index_folder.exists():
+        chosen = choose(settings, Folder(folder), state)
     if chosen is None:
         return settings
     # What a person excludes stays excluded, whatever the layout says.
@@ -93,14 +94,14 @@ def _stored(state: StateFolder) -> LayoutSettings | None:
         return None
 
 
-def _choose(
+def choose(
     settings: LayoutSettings,
     folder: Folder,
     state: StateFolder,
 ) -> LayoutSettings | None:
-    """Chooses a layout and stores it; None when the built-in patterns fit."""
+    """Chooses a layout and stores it; None when the configured patterns claim a file."""
     # A person who wrote patterns has decided what is memory.
-    if settings.patterns or state.index_folder.exists():
+    if settings.patterns:
         return None
     paths = list(folder.listing().entries)
     survey = layout_survey.survey(paths, layout_of(settings))
@@ -132,11 +133,11 @@ def propose(
 def report(
     settings: LayoutSettings,
     layout: Layout,
-    folder: Folder,
+    paths: Iterable[str],
+    root: Path,
     state: StateFolder,
 ) -> LayoutReport:
-    """Returns the layout of a vault, and how many Markdown files it claims."""
-    paths = list(folder.listing().entries)
+    """Returns the layout of a vault, and how many of the Markdown files at `paths` it claims."""
     chosen_by: Origin = "configuration" if settings.name else "default"
     stored = _stored(state)
     if stored is not None and stored.name == settings.name:
@@ -147,17 +148,17 @@ def report(
         settings.daily,
         settings.exclude,
         layout_survey.survey(paths, layout),
-        _remark(folder, state),
+        _remark(root, state),
     )
 
 
 def _remark(
-    folder: Folder,
+    root: Path,
     state: StateFolder,
 ) -> str:
     # Fault (H124): all who may write to a shared vault could open the notes of others with a
     # pattern in it. So the file is reported, and not read.
-    if not Path(folder.root, places.CONFIG).exists():
+    if not (root / places.CONFIG).exists():
         return ""
     return (
         f"`{places.CONFIG}` in the vault is not read:"
