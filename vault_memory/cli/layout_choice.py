@@ -42,26 +42,38 @@ def open_with_layout(
     fits best is used when the built-in patterns claim nothing, and a remark says so.
     """
     memory = context.open()
-    vault = memory.vault
-    is_first = is_setup or not vault.state.index_folder.exists()
-    is_first = is_first or vault.indexing.index().counts() == (0, 0)
-    if name and name != vault.config.layout.name:
+    if name and name != memory.vault.config.layout.name:
         return _set(context, memory, name)
-    if not is_first:
+    if not (is_setup or _is_first_look(memory)):
         return memory
-    report = vault.layout_report()
-    if report.chosen_by == "default" and not report.survey.claimed:
-        # The index was built before the notes came, or by a version that had no layouts.
-        with memory:
-            vault.choose_layout()
-        memory = context.open()
-        report = memory.vault.layout_report()
+    memory = _with_fitting_layout(context, memory)
+    report = memory.vault.layout_report()
     if not (report.chosen_by == "program" or report.survey.is_mostly_unclaimed):
         return memory
     if _can_ask(context):
         return _set(context, memory, _ask(context, memory, report))
     context.say(remarks_text(report))
     return memory
+
+
+def _is_first_look(memory: "VaultMemory") -> bool:
+    """Whether no command has indexed a note of this vault."""
+    has_index = memory.vault.state.index_folder.exists()
+    return not has_index or memory.vault.indexing.index().counts() == (0, 0)
+
+
+def _with_fitting_layout(
+    context: Context,
+    memory: "VaultMemory",
+) -> "VaultMemory":
+    """Open the vault again with a layout that claims notes, if the current one claims none."""
+    # The index was built before the notes came, or by a version that had no layouts.
+    report = memory.vault.layout_report()
+    if report.chosen_by != "default" or report.survey.claimed:
+        return memory
+    with memory:
+        memory.vault.choose_layout()
+    return context.open()
 
 
 def _can_ask(context: Context) -> bool:
