@@ -164,3 +164,21 @@ def test_a_name_that_is_a_common_word_is_looked_up(name: str) -> None:
     turns = OwnTurns({"t1": OwnTurn(f"My name is {name}.", "alice", DAY)})
     fact = FoundFact("alice", "also_known_as", name, evidence=("t1",))
     assert grounded(Extraction(facts=(fact,)), turns).facts == (fact,)
+
+
+@pytest.mark.parametrize(
+    ("text", "is_said"),
+    [
+        ("The cook Ole is vegan, no fish soup.", True),
+        ("Ole is vegan", True),
+        ("No fish soup for the cook Ole", True),
+        ("The cook Ole is not vegan, fish soup.", False),
+        ("fish soup", False),
+    ],
+)
+def test_a_turn_may_deny_in_one_clause_and_state_in_another(
+    text: str, is_said: bool
+) -> None:
+    turn = OwnTurn("The cook Ole is vegan, no fish soup.", "mira", date(2026, 5, 25))
+
+    assert bool(OwnTurns({"t1": turn}).citation(text, ["t1"])) is is_said

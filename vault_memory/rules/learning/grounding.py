@@ -226,8 +226,8 @@ class _Claim:
     """The words of a statement that a turn has to carry."""
 
     def __init__(self, text: str) -> None:
-        self.text = text
         self.tokens = words(text)
+        self.clauses = [_Clause(clause) for clause in _clauses(text)]
         # "One" and "eine" are mostly articles.
         spelled = _numbers_in_words(text) - {"0", "1"}
         self.numbers = frozenset(_NUMBER.findall(text)) | spelled
@@ -236,7 +236,6 @@ class _Claim:
         self.runs = _runs_of(text)
         # Fault: Will and May are names, and stop-words in small letters.
         self.content = _content_words(self.tokens, self.names)
-        self.is_negated = is_negated(text)
 
 
 class _TurnWords:
@@ -308,12 +307,23 @@ class _TurnWords:
         content: list[str],
     ) -> bool:
         """Guards against "I do not eat meat" that became "Eats meat", and "hates" for "loves"."""
+        # Fault: "Ole is vegan, no fish" is negated in one clause alone, and is quoted as it is.
+        return all(self._agrees_with_clause(part, content) for part in claim.clauses)
+
+    def _agrees_with_clause(
+        self,
+        part: "_Clause",
+        content: list[str],
+    ) -> bool:
+        content = [word for word in content if word in part.tokens]
+        if not content:
+            return True
         shares = [(clause.count(content), clause) for clause in self._clauses]
         most = max((count for count, _ in shares), default=0)
         closest = [clause for count, clause in shares if count == most]
         return any(
-            clause.is_negated == claim.is_negated
-            and not are_opposites(clause.text, claim.text)
+            clause.is_negated == part.is_negated
+            and not are_opposites(clause.text, part.text)
             for clause in closest
         )
 
@@ -323,8 +333,9 @@ class _Clause:
 
     def __init__(self, text: str) -> None:
         self.text = text
+        self.tokens = frozenset(words(text))
         self.is_negated = is_negated(text)
-        self._stems = stems_of(words(text))
+        self._stems = stems_of(self.tokens)
 
     def count(self, content: Iterable[str]) -> int:
         """Returns how many of the words it has."""
