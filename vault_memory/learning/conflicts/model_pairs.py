@@ -44,13 +44,13 @@ def contradictions_by_model(
     most = request.conflict_pairs
     if not most or not request.has_model:
         return NOTHING
-    asked = keys_asked(cycle, "pairs")
+    earlier = keys_asked(cycle, "pairs")
     night = f"night:{cycle.checkpoint.night}"
     # Fault: a round that is not finished asks too early, and would ask a second time in its night.
     # Where the rules answered, the model is not there.
-    if outcome.more or outcome.reason or outcome.rung == "rules" or night in asked:
+    if outcome.more or outcome.reason or outcome.rung == "rules" or night in earlier:
         return NEXT_NIGHT
-    chosen = likely_pairs(statements, asked, most)
+    chosen = likely_pairs(statements, earlier, most)
     # Fault: a model answers with ids of its own. Only those of the asked pairs count.
     pairs = {pair_id(first.id, second.id): (first, second) for first, second in chosen}
     if not pairs:

@@ -65,8 +65,8 @@ class FeedbackCalls:
         _, _, name = scope.partition(":")
         if feedback.about:
             # Fault: feedback about a mistyped id would help nobody, and the person would not know.
-            known = tuple(dict.fromkeys((scope, *scopes, READ_BY_ALL)))
-            self._source(feedback.about, scopes=known, around=0, now=self._now)
+            readable = tuple(dict.fromkeys((scope, *scopes, READ_BY_ALL)))
+            self._source(feedback.about, scopes=readable, around=0, now=self._now)
         reasons = policy_cues(self._vault.state.path).reasons(feedback.text)
         record = {
             "ts": self._now.isoformat(),

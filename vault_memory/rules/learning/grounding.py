@@ -308,22 +308,24 @@ class _TurnWords:
     ) -> bool:
         """Guards against "I do not eat meat" that became "Eats meat", and "hates" for "loves"."""
         # Fault: "Ole is vegan, no fish" is negated in one clause alone, and is quoted as it is.
-        return all(self._agrees_with_clause(part, content) for part in claim.clauses)
+        return all(
+            self._agrees_with_clause(clause, content) for clause in claim.clauses
+        )
 
     def _agrees_with_clause(
         self,
-        part: "_Clause",
+        claimed: "_Clause",
         content: list[str],
     ) -> bool:
-        content = [word for word in content if word in part.tokens]
+        content = [word for word in content if word in claimed.tokens]
         if not content:
             return True
         shares = [(clause.count(content), clause) for clause in self._clauses]
         most = max((count for count, _ in shares), default=0)
         closest = [clause for count, clause in shares if count == most]
         return any(
-            clause.is_negated == part.is_negated
-            and not are_opposites(clause.text, part.text)
+            clause.is_negated == claimed.is_negated
+            and not are_opposites(clause.text, claimed.text)
             for clause in closest
         )
 
