@@ -11,6 +11,7 @@ from benchmarks.place import OFF, Place, program
 from benchmarks.table import Row
 from benchmarks.writing import synced
 from vault_memory.api.vault_memory import VaultMemory
+from vault_memory.rules.conversations import turn
 
 CALLS = 400
 DAY = 2_000
@@ -49,8 +50,7 @@ def rows(place: Place) -> Iterator[Row]:
             ours <= 5,
         )
         seconds = statistics.median(
-            cpu_seconds(partial(memory.conversations.transcripts.since, "user:bruno"))
-            for _ in range(5)
+            cpu_seconds(partial(_read_day, memory, "bruno")) for _ in range(5)
         )
         yield Row(
             f"a day of {DAY:,} turns read again",
@@ -85,6 +85,12 @@ def rows(place: Place) -> Iterator[Row]:
         "≤ 120 CPU ms",
         ours <= 120,
     )
+
+
+def _read_day(memory: VaultMemory, user: str) -> None:
+    # The turns of the last transcripts are cached: decode all of them.
+    turn._recent = ()
+    memory.conversations.transcripts.since(f"user:{user}")
 
 
 def _record(memory: VaultMemory, user: str, number: int) -> float:
