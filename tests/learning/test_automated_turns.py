@@ -108,10 +108,12 @@ def test_a_job_speaking_in_an_interactive_conversation_does_not_hide_the_persons
     assert list(gather([said, job], user="mira").evidence) == ["own"]
 
 
-def test_a_night_with_only_turns_of_jobs_asks_no_model(bedroom):
+def test_a_night_with_only_turns_of_jobs_asks_no_model_about_them(bedroom):
     bedroom.say("I live in Paris.", automated="")
     with ScriptedModel() as found:
         bedroom.set(BRAIN_KIND="openai", BRAIN_BASE_URL=found.url, BRAIN_MODEL="small")
         out = bedroom.sleep()[SCOPE]
 
-    assert (found.asked, out["gathered"], out["state"]) == ([], 1, "done")
+    # Notes that contradict each other are compared in each night.
+    assert not any("Paris" in asked.text for asked in found.asked)
+    assert (out["gathered"], out["state"]) == (1, "done")
