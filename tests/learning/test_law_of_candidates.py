@@ -65,3 +65,28 @@ def test_each_candidate_ends_somewhere(tmp_path: Path) -> None:
     assert sum(map(is_candidate, turns.values())) > 40
     assert lost == []
     assert {drop["reason"] for drop in night["dropped"]} <= {*REASONS, "secret"}
+
+
+def test_a_repetition_in_the_first_night_of_a_person_is_recorded(
+    tmp_path: Path,
+) -> None:
+    (tmp_path / "vault/Users").mkdir(parents=True)
+    environment = {
+        "VAULT_MEMORY_STATE": str(tmp_path / "state"),
+        "VAULT_MEMORY_EMBEDDING_KIND": "off",
+        "VAULT_MEMORY_SLEEP_CYCLE_ZONE": "UTC",
+    }
+    with VaultMemory.open(tmp_path / "vault", environment=environment) as memory:
+        turns = [
+            memory.record_turn(
+                session=f"s{number}",
+                role="user",
+                user="alice",
+                text="My exam is on Friday.",
+                now=NOW + timedelta(minutes=number),
+            )
+            for number in range(2)
+        ]
+        memory.sleep(scopes=["user:alice"], now=NOW + timedelta(days=1))
+    [audit] = (tmp_path / "vault/Users").rglob("*.audit.jsonl")
+    assert f'"turn":"{turns[1].id}"' in audit.read_text()

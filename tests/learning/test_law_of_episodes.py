@@ -130,3 +130,6 @@ def test_an_episode_that_a_person_edited_stays_as_it_is(life: Life) -> None:
         for line in text.splitlines():
             assert line in note.read_text().splitlines()
     assert set(life.episodes().values()) == {1}
+    audits = [path.read_text() for path in (life.vault / FOLDER).glob("*.jsonl")]
+    # The night does not even try to replace it.
+    assert '"match":"[episode] In my words' not in "".join(audits)
