@@ -63,6 +63,7 @@ OPS = {
     "add-heading": ("note", "heading"),
     "remove": ("note", "heading", "match"),
     "replace": ("note", "heading", "match", "line"),
+    "archive": ("note", "heading", "match"),
     "apply": ("note",),
 }
 """Command → its arguments"""

@@ -32,6 +32,7 @@ COMMANDS: dict[str, tuple[str, str]] = {
     "add-heading": ("edit", "Add a section with its items to a note."),
     "remove": ("edit", "Remove one item of a section."),
     "replace": ("edit", "Rewrite one item of a section."),
+    "archive": ("edit", "Move one item to the section Archived."),
     "apply": ("edit", "Apply the ops of a JSON file to a note."),
     "log": ("history", "Show which changes were made, by whom, when and why."),
     "undo": ("history", "Undo the change of one audit record."),

@@ -117,6 +117,11 @@ def texts_in(raw: bytes) -> tuple[str, ...]:
     return tuple(item.text for item in section_items(doc, 0))
 
 
+def archived_bytes(item: bytes) -> bytes:
+    """Return an item as it is in the archive: at the margin, and without blank lines after it."""
+    return dedented(item).rstrip()
+
+
 def dedented(raw: bytes) -> bytes:
     """Return lines without the indent of the first one."""
     indent = raw[: len(raw) - len(raw.lstrip(b" \t"))]

@@ -1,4 +1,4 @@
-"""`append`, `add-heading`, `remove`, `replace`, `apply`: ops by hand."""
+"""`append`, `add-heading`, `remove`, `replace`, `archive`, `apply`: ops by hand."""
 
 import re
 import sys
@@ -113,6 +113,29 @@ def remove(
     """
     op = {
         "op": "remove",
+        "heading": heading,
+        "match": match,
+    }
+    return _apply(context, note, [op], options)
+
+
+@click.command(cls=OpCommand)
+@click.argument("note")
+@click.argument("heading")
+@click.argument("match")
+@editing
+@common
+@click.pass_obj
+def archive(
+    context: Context, /, note: str, heading: str, match: str, **options: Any
+) -> int:
+    """Move the item that contains MATCH from the section HEADING of NOTE to its section Archived.
+
+    Nested items move with it. Rules in that section no longer hold: no prompt gets them.
+    MATCH must be in exactly one item.
+    """
+    op = {
+        "op": "archive",
         "heading": heading,
         "match": match,
     }

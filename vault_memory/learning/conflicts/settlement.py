@@ -232,8 +232,7 @@ class _Settler:
         """Lets one statement lose. If a person wrote it, the person decides."""
         loser, winner = settlement.loser, settlement.winner
         author = self._authors.of(loser)
-        headings = [section.name for section in self._docs[loser.note].sections]
-        ops = losing_ops(settlement, self._rules.day, learned, headings)
+        ops = losing_ops(settlement, self._rules.day, learned)
         # A person's later words replace the person's earlier rule.
         is_told_rule = loser.is_rule and author.is_told
         if not (author.is_bots or is_told_rule):

@@ -1,6 +1,5 @@
 """The ops that settle a conflict, or mark both lines until a person decides. Pure."""
 
-from collections.abc import Iterable
 from dataclasses import replace
 from datetime import date
 
@@ -10,8 +9,7 @@ from vault_memory.rules.conflicts.contradictions import (
     Statement,
 )
 from vault_memory.rules.conflicts.item_marks import with_marks
-from vault_memory.rules.context.rule_archive import ARCHIVED
-from vault_memory.rules.edits.ops import AddHeading, Append, Op, Remove, Replace
+from vault_memory.rules.edits.ops import Archive, Op, Remove, Replace
 from vault_memory.rules.facts.fact import Fact, begins
 from vault_memory.rules.facts.fact_page import LOSES
 
@@ -20,18 +18,16 @@ def losing_ops(
     settlement: Settlement,
     today: date,
     learned: str,
-    headings: Iterable[str],
 ) -> list[Op]:
     """Returns the ops on the loser: a fact ends, a rule is archived, an item loses confidence.
 
-    `learned`: the day on which the winner was learned, ISO or empty. `headings`: of the
-    loser's note.
+    `learned`: the day on which the winner was learned, ISO or empty.
     """
     loser, winner = settlement.loser, settlement.winner
     if loser.fact:
         return [_rewrite_fact(loser.fact, _ended(loser.fact, winner, today, learned))]
     if loser.is_rule:
-        return archive(loser, headings)
+        return archive(loser)
     line = with_marks(loser.text, conf=f"{LOSES:g}", unclear=None)
     return [Replace(loser.heading, loser.text, line, exact=True)]
 
@@ -96,20 +92,13 @@ def retiring_op(statement: Statement) -> Op:
     return Replace(statement.heading, statement.text, line, exact=True)
 
 
-def archive(
-    rule: Statement,
-    headings: Iterable[str],
-) -> list[Op]:
+def archive(rule: Statement) -> list[Op]:
     """Returns the ops that move a rule to the archive."""
     line = with_marks(rule.text, unclear=None)
-    if line != rule.text:
-        # Policy knows a move by the equal lines of both ops.
-        unmarked = Replace(rule.heading, rule.text, line, exact=True)
-        return [unmarked, *archive(replace(rule, text=line), headings)]
-    addition: Op = Append(ARCHIVED, line)
-    if ARCHIVED not in headings:
-        addition = AddHeading(ARCHIVED, (line,))
-    return [Remove(rule.heading, rule.text, exact=True), addition]
+    move = Archive(rule.heading, line, exact=True)
+    if line == rule.text:
+        return [move]
+    return [Replace(rule.heading, rule.text, line, exact=True), move]
 
 
 def _rewrite_fact(

@@ -2,8 +2,9 @@
 
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
-from typing import assert_never
+from typing import TYPE_CHECKING, assert_never
 
+from vault_memory.lazy import lazy_module
 from vault_memory.markdown.document import Section, SectionedDoc, is_text, parse, render
 from vault_memory.markdown.editable_region import (
     Region,
@@ -13,16 +14,19 @@ from vault_memory.markdown.editable_region import (
     top_region,
 )
 from vault_memory.markdown.note_items import (
+    archived_bytes,
     folded,
     line_end,
     own_bytes,
     own_texts,
     said,
+    texts_in,
 )
 from vault_memory.rules.edits.ops import (
     AddHeading,
     Append,
     Applied,
+    Archive,
     ItemOp,
     Op,
     OpRefused,
@@ -32,6 +36,11 @@ from vault_memory.rules.edits.ops import (
     Replace,
     read_op,
 )
+
+if TYPE_CHECKING:
+    from vault_memory.rules.context import rule_archive
+else:
+    rule_archive = lazy_module("vault_memory.rules.context.rule_archive")
 
 _NEWLINES = (b"\n", b"\r")
 _BYTE_ORDER_MARK = b"\xef\xbb\xbf"
@@ -133,6 +142,9 @@ def _apply_all(
         raise op
     if isinstance(op, AddHeading):
         new_doc, result = _add_heading(doc, op)
+        return new_doc, [result]
+    if isinstance(op, Archive):
+        new_doc, result = _archive(doc, op)
         return new_doc, [result]
     valid_ops = [op for op in ops if not isinstance(op, OpRefused)]
     return _edit_section(doc, op, valid_ops)
@@ -276,7 +288,7 @@ def _insert_block(
 def _remove(
     section: Section,
     region: Region,
-    op: Remove,
+    op: Remove | Archive,
 ) -> _BodyEdit:
     texts = own_texts(section.body, region)
     index = _find_item(texts, op)
@@ -333,6 +345,51 @@ def _add_heading(
     if not render(new_doc).startswith(raw):
         raise OpRefused("would_change_structure")
     return new_doc, Applied(op, "applied")
+
+
+def _archive(
+    doc: SectionedDoc,
+    op: Archive,
+) -> tuple[SectionedDoc, Applied]:
+    """Moves an item with its nested items to the archive, byte for byte."""
+    if rule_archive.is_archive(op.heading):
+        return doc, Applied(op, "noop_dup")
+    raw = _text_of_note(doc)
+    index = _section_named(doc, op.heading)
+    section = doc.sections[index]
+    removal = _remove(section, top_region(section.body), op)
+    if "applied" not in removal.outcomes:
+        return doc, Applied(op, "noop_no_match")
+    remaining = _with_body(doc, index, removal)
+    _verify(remaining, index, removal.expected)
+    new_doc = _with_archived(remaining, archived_bytes(removal.removed), line_end(raw))
+    remark = _remark_on_twins(doc, section.name)
+    return new_doc, Applied(op, "applied", removal.removed, remark)
+
+
+def _with_archived(
+    doc: SectionedDoc,
+    block: bytes,
+    eol: bytes,
+) -> SectionedDoc:
+    """Returns the note with an item at the end of its archive."""
+    names = [section.name for section in doc.sections]
+    if rule_archive.ARCHIVED not in names:
+        text = render(doc)
+        heading = _render_section(text, AddHeading(rule_archive.ARCHIVED, ()))
+        doc = parse(text + heading.rstrip(b"\r\n") + eol + eol)
+        names.append(rule_archive.ARCHIVED)
+    if [section.name for section in doc.sections] != names:
+        raise OpRefused("would_change_structure")
+    index = names.index(rule_archive.ARCHIVED)
+    section = doc.sections[index]
+    region = top_region(section.body)
+    new_heading, body = _insert_block(eol, section, region, block)
+    expected = (*own_texts(section.body, region), *texts_in(block))
+    edit = _BodyEdit(("applied",), body, expected, heading=new_heading)
+    new_doc = _with_body(doc, index, edit)
+    _verify(new_doc, index, expected)
+    return new_doc
 
 
 def _render_section(

@@ -2,10 +2,25 @@
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import assert_never
+from typing import TYPE_CHECKING, assert_never
 
+from vault_memory.lazy import lazy_module
+from vault_memory.markdown.note_items import archived_bytes
 from vault_memory.rules.edits.audit_record import RecordedOp
-from vault_memory.rules.edits.ops import AddHeading, Append, Op, Remove, Replace, op_of
+from vault_memory.rules.edits.ops import (
+    AddHeading,
+    Append,
+    Archive,
+    Op,
+    Remove,
+    Replace,
+    op_of,
+)
+
+if TYPE_CHECKING:
+    from vault_memory.rules.context import rule_archive
+else:
+    rule_archive = lazy_module("vault_memory.rules.context.rule_archive")
 
 MOVE = "move"
 """The op of a complete section that moved to or from another note"""
@@ -79,6 +94,14 @@ def _effects_of_op(
         case Remove(heading):
             # An old record without the removed bytes cannot be taken back.
             return (Effect(heading, removed),) if removed else ()
+        case Archive(heading):
+            if not removed:
+                return ()
+            added = archived_bytes(removed)
+            return (
+                Effect(heading, removed),
+                Effect(rule_archive.ARCHIVED, added=added),
+            )
         case Replace(heading, _, line):
             if not removed:
                 return ()

@@ -11,6 +11,7 @@ _ON_ONE_LINE = {
     "add_heading": "add the section {heading}",
     "remove": "remove from {heading}: {match}",
     "replace": "replace in {heading}: {match} with {line}",
+    "archive": "archive from {heading}: {match}",
     "move": "move the section {heading} from {from} to {to}",
 }
 _AS_QUESTION = {
@@ -18,12 +19,14 @@ _AS_QUESTION = {
     "add_heading": "add a section to {note}: {heading}, with {quoted_lines}",
     "remove": 'remove from {note} › {heading}: "{match}"',
     "replace": 'change in {note} › {heading}: "{match}" to "{line}"',
+    "archive": 'move to the archive of {note}, from {heading}: "{match}"',
 }
 COUNTED = {
     "append": "+{} appended",
     "remove": "-{} removed",
     "replace": "~{} replaced",
     "add_heading": "+{} new heading",
+    "archive": "{} archived",
     "undo": "{} undone",
     "move": "{} moved",
     "forget": "-{} forgotten",

@@ -1,4 +1,4 @@
-"""Ops: the four small edits that a bot may make to a person's note. Pure; reads any JSON value.
+"""Ops: the five small edits that a bot may make to a person's note. Pure; reads any JSON value.
 
 Each op is checked by itself: good ops apply while bad ones are collected. Text that an op does not
 name stays byte for byte. After each op the note is parsed again. The op is refused unless the note
@@ -58,8 +58,18 @@ class Replace:
     """as in `Remove`"""
 
 
-Op = Append | AddHeading | Remove | Replace
-ItemOp = Remove | Replace
+@dataclass(frozen=True, slots=True)
+class Archive:
+    """Moves the only item whose text contains `match`, with its nested items, to the archive."""
+
+    heading: str
+    match: str
+    exact: bool = False
+    """as in `Remove`"""
+
+
+Op = Append | AddHeading | Remove | Replace | Archive
+ItemOp = Remove | Replace | Archive
 """Ops that name an item by its text"""
 
 
@@ -161,7 +171,7 @@ def new_text(op: Op) -> NewText:
             return NewText(heading, (line,))
         case AddHeading(heading, lines):
             return NewText(heading, lines, "section")
-        case Remove(heading):
+        case Remove(heading) | Archive(heading):
             return NewText(heading)
         case Replace(heading, _, line):
             return NewText(heading, (line,), "item")
@@ -172,7 +182,7 @@ def new_text(op: Op) -> NewText:
 def takes_nested(op: ItemOp) -> bool:
     """Returns whether the items nested in an op's item leave their place with it."""
     match op:
-        case Remove():
+        case Remove() | Archive():
             return True
         case Replace():
             return False
@@ -192,6 +202,8 @@ def as_json(op: Op) -> dict[str, object]:
             entry = {"op": "remove", "heading": heading, "match": match_}
         case Replace(heading, match_, line, exact):
             entry = {"op": "replace", "heading": heading, "match": match_, "line": line}
+        case Archive(heading, match_, exact):
+            entry = {"op": "archive", "heading": heading, "match": match_}
         case _:
             assert_never(op)
     if exact:
@@ -242,11 +254,19 @@ def _read_replace(value: JsonObject) -> Op:
     )
 
 
+def _read_archive(value: JsonObject) -> Op:
+    heading = _field_text(value, "heading")
+    match_ = _field_text(value, "match")
+    exact = value.get("exact") is True
+    return Archive(_clean_heading(heading), _clean_match(match_), exact)
+
+
 _READERS: dict[str, Callable[[JsonObject], Op]] = {
     "append": _read_append,
     "add_heading": _read_add_heading,
     "remove": _read_remove,
     "replace": _read_replace,
+    "archive": _read_archive,
 }
 OP_NAMES = frozenset(_READERS)
 

@@ -172,6 +172,10 @@ class _Replay:
         """Follows an op that changed the note."""
         removed, added = _keys_of_change(applied)
         if record.by_bot:
+            # A person's rule that the bot moved to the archive is still the person's.
+            if applied.op.get("op") == "archive":
+                own = {text for _, text in removed & self.written}
+                added = _with_texts(added, own)
             self.written -= removed
             self.written |= added
             self.buried -= added

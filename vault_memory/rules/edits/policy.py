@@ -40,6 +40,7 @@ from vault_memory.rules.edits.op_target import (
 )
 from vault_memory.rules.edits.ops import (
     Applied,
+    Archive,
     ItemOp,
     NewText,
     Op,
@@ -297,7 +298,8 @@ class _PolicyRun:
     def _carry_out(self, value: object, applied: Applied, after: SectionedDoc) -> None:
         """Applies, proposes or refuses an op by its verdict; `after` is the note with the op."""
         target = self._target_of(applied.op)
-        verdict = self._judge(target)
+        is_move = self.rules.kind == "rules" and isinstance(target.op, Archive)
+        verdict = self._judge_archiving(target) if is_move else self._judge(target)
         match verdict:
             case _Refuse(reason):
                 self.rejected.append(Rejected(value, reason))
@@ -396,7 +398,7 @@ class _PolicyRun:
         is_rules = self.rules.kind == "rules"
         if is_rules and is_archive(op.heading):
             return _Propose(ARCHIVE_IS_THE_PERSONS, target.exact)
-        if isinstance(op, Remove):
+        if takes_nested(op):
             if self.removal_brake:
                 return _Propose(self.removal_brake, target.exact)
             if is_rules and self._rule_waits:

@@ -19,6 +19,7 @@ from vault_memory.rules.edits.audit_record import Proposal, propose
 from vault_memory.rules.edits.ops import (
     AddHeading,
     Append,
+    Archive,
     ItemOp,
     Op,
     Remove,
@@ -89,7 +90,7 @@ class _Rebase:
         self.ops: list[object] = []
         self.proposed: list[Proposal] = []
 
-    def add(self, op: Append | Remove | Replace) -> None:
+    def add(self, op: Append | ItemOp) -> None:
         """Rebases an op whose section the base has."""
         heading: str | None = op.heading
         if section_named(self._newer, op.heading) is None:
@@ -97,7 +98,7 @@ class _Rebase:
         match op:
             case Append():
                 self._add_append(op, heading)
-            case Remove():
+            case Remove() | Archive():
                 self.ops.append(self._follow_item(op, heading))
             case Replace():
                 self._add_replace(op, heading)
