@@ -113,6 +113,28 @@ def test_an_attribute_of_a_person_is_in_the_facts_alone(bedroom: Bedroom) -> Non
     assert (skip["outcome"], skip["op"]["turn"]) == ("noop_dup", turn)
 
 
+@pytest.mark.parametrize(
+    ("text", "fact"),
+    [
+        ("Ich wohne in Köln.", "lives_in: Köln"),
+        ("J'habite à Paris.", "lives_in: Paris"),
+        ("Vivo en Lima.", "lives_in: Lima"),
+        ("Я живу в Осло.", "lives_in: Осло"),
+        ("我住在上海。", "lives_in: 上海"),
+        ("我喜欢咖啡。", "likes: 咖啡"),
+        ("我对花生过敏。", "allergic_to: 花生"),
+    ],
+)
+def test_an_attribute_is_in_the_facts_alone_in_each_language(bedroom, text, fact):
+    turn = bedroom.say(text)
+
+    bedroom.sleep()
+
+    assert f"- {fact} " in bedroom.text(FACTS)
+    assert f"ref:{turn}" in bedroom.text(FACTS)
+    assert text.strip(".。") not in bedroom.text(note_of(25))
+
+
 def test_a_sentence_that_says_more_than_its_fact_is_kept(bedroom: Bedroom) -> None:
     bedroom.say("I live in Bergen because of the rain and the seven mountains.")
 
