@@ -29,6 +29,8 @@ _CODE = re.compile(r"[ \t]*[#:：=]?[ \t]*(?P<value>[^\s,;，。；]+)")
 _RUN_CODE = re.compile(r"[ \t]*[#:：=]?[ \t]*(?P<value>[!-~]+)")
 _QUOTED = re.compile(r"[\"'“„«‚‘「『`]")
 _DIGIT = re.compile(r"\d")
+_NUMBER_AFTER = re.compile(r"[ \t]+[^\W\d_]+[ \t]+\d{4,}[ \t]*(?:$|[.,;!])")
+"""The number in "my PIN today 4417", which has no verb"""
 _GAP = rf"(?:[ \t]+[\w'’\"/.-]+){{0,{LONGEST_GAP}}}?"
 
 
@@ -61,15 +63,25 @@ class SecretWords:
         # Fault: a pasted key has no word such as "password" before it.
         if _TOKEN.search(sentence) or has_card(sentence):
             return True
-        words = list(self._word_cue.finditer(folded))
-        if any(self._is_told(folded, cue) for cue in words):
+        return self._is_word_told(folded) or self._is_any_number_told(folded)
+
+    def _is_word_told(
+        self,
+        folded: str,
+    ) -> bool:
+        cues = list(self._word_cue.finditer(folded))
+        if any(self._is_told(folded, cue) for cue in cues):
             return True
-        if words and self._is_told_around(folded):
+        return bool(cues) and self._is_told_around(folded)
+
+    def _is_any_number_told(
+        self,
+        folded: str,
+    ) -> bool:
+        cues = list(self._number_cue.finditer(folded))
+        if any(self._is_number_told(folded, cue) for cue in cues):
             return True
-        numbers = list(self._number_cue.finditer(folded))
-        if any(self._is_number_told(folded, cue) for cue in numbers):
-            return True
-        return bool(numbers) and self._number_before.search(folded) is not None
+        return bool(cues) and self._number_before.search(folded) is not None
 
     # ---- patterns that few sentences need ----------------------------------------------------
 
@@ -157,6 +169,8 @@ class SecretWords:
         folded: str,
         cue: re.Match[str],
     ) -> bool:
+        if _NUMBER_AFTER.match(folded, cue.end()):
+            return True
         values = self._values_after(folded, cue)
         return any(map(_begins_with_digit, values)) or self._has_code(folded, cue)
 
