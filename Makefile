@@ -161,7 +161,7 @@ endif
 
 test-clients: $(STAMPS)/dev $(STAMPS)/clients
 	$(call say,running the tests with the real clients)
-	@$(BIN)/python -m pytest -m clients tests/clients/test_clients.py --durations 5
+	@$(BIN)/python -m pytest -m clients tests/clients/test_clients.py tests/clients/test_client_projects.py --durations 5
 
 # By hand: OpenClaw needs 830 MB, a Node.js of its own, and minutes.
 test-clients-openclaw: $(STAMPS)/dev $(STAMPS)/newer_node

@@ -125,3 +125,51 @@ def test_claude_code_trusts_the_server_of_a_project_that_is_allowed(
     install("claude-code", "--project", str(code), "--allow")
 
     assert (asked, trusted()) == ("no", "yes")
+
+
+def test_codex_trusts_a_project_once_its_folder_is_trusted(
+    outside: Outside, install: Install
+) -> None:
+    code = outside.home / "code" / "heron"
+    code.mkdir(parents=True)
+    install("codex", "--project", str(code))
+    file = outside.home / ".codex" / "config.toml"
+
+    def trusted() -> str:
+        hosts = outside.ok("install", "--check", "codex")["hosts"]
+        [entry] = [entry for entry in hosts if entry["project"] == str(code)]
+        return str(entry["trusted"])
+
+    events = (
+        "session_start",
+        "user_prompt_submit",
+        "stop",
+        "pre_compact",
+        "session_end",
+    )
+    with file.open("a") as stream:
+        for event in events:
+            key = f"{file}:{event}:0:0"
+            stream.write(f'[hooks.state."{key}"]\ntrusted_hash = "sha256:0"\n')
+    before = trusted()
+    with file.open("a") as stream:
+        stream.write(f'[projects."{code}"]\ntrust_level = "trusted"\n')
+
+    assert (before, trusted()) == ("no", "yes")
+
+
+def test_hermes_trusts_the_provider_that_it_was_told_to_use(
+    outside: Outside, install: Install
+) -> None:
+    install("hermes")
+    settings = outside.home / ".hermes" / "config.yaml"
+    answers = []
+    for text in (
+        "",
+        "memory:\n  provider: honcho\n",
+        "memory:\n  provider: vault-memory\n",
+    ):
+        settings.write_text(text)
+        answers.append(status(outside, "hermes")["trusted"])
+
+    assert answers == ["no", "no", "yes"]

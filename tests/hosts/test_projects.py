@@ -174,3 +174,16 @@ def test_the_last_project_takes_its_hooks_away(
     install("claude-code", "--project", str(other), "--uninstall")
 
     assert not hooks.exists()
+
+
+def test_a_project_whose_folder_is_gone_can_be_disconnected(
+    outside: Outside, install: Install, code: Path
+) -> None:
+    install("claude-code", "--project", str(code))
+    code.rename(outside.home / "moved")
+
+    install("claude-code", "--project", str(code), "--uninstall")
+
+    assert not (outside.home / HOOK_FILES["claude-code"]).exists()
+    hosts = outside.ok("install", "--check", "claude-code")["hosts"]
+    assert [entry["project"] for entry in hosts] == [""]

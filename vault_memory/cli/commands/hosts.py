@@ -388,7 +388,8 @@ def _request(
         return request
     # A host names the real path of its folder, behind links.
     folder = Path(os.path.realpath(options.project))
-    if not folder.is_dir():
+    # A folder that is gone can still be disconnected.
+    if not folder.is_dir() and not options.uninstall:
         raise UsageError(
             f"`{options.project}` is not a folder",
             hint="name the folder of the project after `--project`",

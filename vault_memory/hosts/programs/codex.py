@@ -87,7 +87,13 @@ class Codex(Host):
             for number, group in enumerate(hooks.get(event, ()))
             if "hook codex" in str(group)
         ]
-        return "yes" if keys and all(key in trusted for key in keys) else "no"
+        is_trusted = bool(keys) and all(key in trusted for key in keys)
+        if request.project is not None:
+            # Codex reads nothing beside the code of a folder that is not trusted.
+            folders = settings.get("projects", {})
+            level = folders.get(str(request.project), {}).get("trust_level")
+            is_trusted = is_trusted and level == "trusted"
+        return "yes" if is_trusted else "no"
 
     def transcript_line(self, record: Mapping[str, Any]) -> TranscriptLine:
         payload = record.get("payload")

@@ -1,5 +1,6 @@
 """Hermes: a memory provider of ours, which runs in its Python and asks this program."""
 
+import re
 from collections.abc import Mapping
 from typing import TYPE_CHECKING
 
@@ -8,6 +9,7 @@ from vault_memory.lazy import lazy_module
 
 if TYPE_CHECKING:
     from vault_memory.hosts import config_edits, install_plan
+    from vault_memory.hosts.host import Trust
     from vault_memory.hosts.install_plan import InstallPlan, InstallRequest
 else:
     config_edits = lazy_module("vault_memory.hosts.config_edits")
@@ -23,6 +25,8 @@ EVENTS: Mapping[str, EventKind] = {
 """What the provider sends. `Search` comes from providers that an earlier version installed."""
 
 MARK = "# Written by `vault-memory install hermes`; `--uninstall` takes it out."
+CHOSEN = re.compile(r"""\bprovider["']?\s*:\s*["']?vault-memory\b""")
+"""The choice of our provider in YAML, or in JSON, which is YAML too"""
 TEMPLATES = {
     "__init__.py": "hermes_provider.py",
     "plugin.yaml": "hermes_plugin.yaml",
@@ -55,6 +59,19 @@ class Hermes(Host):
             "start Hermes again",
         )
         return install_plan.InstallPlan(tuple(edits), next_steps)
+
+    def trust(
+        self,
+        request: "InstallRequest",
+        environment: Mapping[str, str],
+    ) -> "Trust":
+        home = install_plan.folder_named_by(environment, "HERMES_HOME", ".hermes")
+        try:
+            settings = (home / "config.yaml").read_text(encoding="utf-8")
+        except (OSError, ValueError):
+            return "no"
+        # Hermes loads the one provider that its configuration names.
+        return "yes" if CHOSEN.search(settings) else "no"
 
     def format_answer(
         self,
