@@ -17,6 +17,13 @@ def status(outside: Outside, host: str) -> dict[str, Any]:
     return dict(entry)
 
 
+def host_check(outside: Outside) -> dict[str, Any]:
+    """The one check of `doctor` about a host."""
+    checks = outside.ok("doctor")["checks"]
+    [check] = [check for check in checks if check["name"] == "host"]
+    return dict(check)
+
+
 def test_each_host_is_told_before_any_is_connected(
     outside: Outside, install: Install
 ) -> None:
@@ -67,9 +74,7 @@ def test_half_of_an_installation_is_told(outside: Outside, install: Install) -> 
     (outside.home / ".claude.json").write_text("{}")
 
     assert status(outside, "claude-code")["wired"] == "partly"
-    [check] = [
-        check for check in outside.ok("doctor")["checks"] if check["name"] == "host"
-    ]
+    check = host_check(outside)
     assert check["state"] == "warn"
     assert check["fix"] == "vault-memory install claude-code"
 
@@ -92,6 +97,7 @@ def test_codex_is_trusted_once_all_hooks_are(
     install("codex")
     file = outside.home / ".codex" / "config.toml"
     untrusted = status(outside, "codex")["trusted"]
+    advice = host_check(outside)
     events = ("session_start", "user_prompt_submit", "stop", "pre_compact")
 
     def trust(event: str) -> None:
@@ -105,6 +111,8 @@ def test_codex_is_trusted_once_all_hooks_are(
     trust("session_end")
 
     assert (untrusted, nearly) == ("no", "no")
+    assert advice["state"] == "warn"
+    assert "run `/hooks` there" in advice["fix"]
     assert status(outside, "codex")["trusted"] == "yes"
 
 

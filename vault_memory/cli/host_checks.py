@@ -56,7 +56,7 @@ def checks(memory: "VaultMemory") -> Iterator[Check]:
         if status.wired == "partly":
             fix = f"vault-memory install {status.host}{option}"
         elif status.trusted == "no":
-            fix = f"start {status.host} and trust what `install` wrote"
+            fix = status.next_step
         yield Check("host", "warn" if fix else "ok", line_of(status), fix)
 
 

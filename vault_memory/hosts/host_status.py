@@ -37,6 +37,8 @@ class HostStatus:
     last_started: datetime | None
     """When the host last ran a hook or the server"""
     files: tuple[WiredFile, ...]
+    next_step: str
+    """What the person does after `install`, so that the host trusts it"""
 
 
 def host_statuses(
@@ -60,8 +62,8 @@ def _status_of(
     state: Path,
     environment: Mapping[str, str],
 ) -> HostStatus:
-    edits = host.plan(request, environment).edits
-    read = {file: _own_lines(file, edit, request) for file, edit in edits}
+    plan = host.plan(request, environment)
+    read = {file: _own_lines(file, edit, request) for file, edit in plan.edits}
     ours = {file: lines for file, lines in read.items() if lines is not None}
     files = tuple(WiredFile(file, bool(lines)) for file, lines in ours.items())
     wired: Wiring = "partly"
@@ -78,6 +80,7 @@ def _status_of(
         trusted=host.trust(request, environment) if wired != "no" else "unknown",
         last_started=_last_start(state, host.name),
         files=files,
+        next_step=plan.next_steps[0],
     )
 
 

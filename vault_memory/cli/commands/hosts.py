@@ -386,12 +386,22 @@ def _request(
     )
     if options.project is None:
         return request
+    return _in_project(memory, request, options, options.project)
+
+
+def _in_project(
+    memory: "VaultMemory",
+    request: "InstallRequest",
+    options: InstallOptions,
+    named: str,
+) -> "InstallRequest":
+    """Return the request for a project in the named folder. Raises UsageError."""
     # A host names the real path of its folder, behind links.
-    folder = Path(os.path.realpath(options.project))
+    folder = Path(os.path.realpath(named))
     # A folder that is gone can still be disconnected.
     if not folder.is_dir() and not options.uninstall:
         raise UsageError(
-            f"`{options.project}` is not a folder",
+            f"`{named}` is not a folder",
             hint="name the folder of the project after `--project`",
         )
     register = projects.Projects(memory.vault.state.path)
