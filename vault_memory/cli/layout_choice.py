@@ -114,8 +114,7 @@ def _set(
 def proposal_text(proposal: "LayoutProposal") -> str:
     """Return a layout in one line, with what it claims of this vault."""
     count = f"{proposal.survey.claimed:,}"
-    text = f"  {proposal.name:<10} {count:>7}  {SUMMARIES[proposal.name]}"
-    return f"{text}; daily notes: {proposal.daily}" if proposal.daily else text
+    return f"  {proposal.name:<10} {count:>7}  {SUMMARIES[proposal.name]}"
 
 
 def remarks_text(report: "LayoutReport") -> str:
