@@ -353,7 +353,7 @@ def test_an_overloaded_server_is_reported_and_not_asked_again(
 def test_remote_add_keeps_the_configuration_and_remote_test_reports_capabilities(
     vault: Outside, cloud: Cloud
 ):
-    vault.ok("status")
+    vault.ok("index")
     config = vault.state / "vault-memory.toml"
     config.write_bytes(b"# my own\r\n[recall]\r\nlimit = 4\r\n")
 

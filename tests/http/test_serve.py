@@ -227,7 +227,7 @@ def test_without_a_token_the_server_does_not_start_and_shows_how_to_create_one(
 def test_an_invalid_setup_is_reported_before_the_server_listens(
     outside: Outside, arguments: list[str], code: int, about: str
 ):
-    outside.here("status")
+    outside.here("index")
     (outside.home / "a-file").write_text("b" * 40)
     (outside.home / "a-file").chmod(0o600)
     (outside.home / "open").write_text("c" * 40)

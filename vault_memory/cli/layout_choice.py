@@ -6,6 +6,8 @@ from typing import TYPE_CHECKING
 import click
 
 from vault_memory.cli.options import Context, Function
+from vault_memory.database.connection import DatabaseError
+from vault_memory.errors import VaultMemoryError
 from vault_memory.lazy import lazy_module
 from vault_memory.rules.paths.presets import SUMMARIES
 
@@ -58,8 +60,13 @@ def open_with_layout(
 
 def _is_first_look(memory: "VaultMemory") -> bool:
     """Whether no command has indexed a note of this vault."""
-    has_index = memory.vault.state.index_folder.exists()
-    return not has_index or memory.vault.indexing.index().counts() == (0, 0)
+    if memory.vault.indexing.generations.current == 0:
+        return True
+    try:
+        return memory.vault.indexing.index().counts() == (0, 0)
+    except (VaultMemoryError, DatabaseError):
+        # Fault: the command that repairs a damaged index must get as far as that.
+        return False
 
 
 def _with_fitting_layout(
