@@ -26,7 +26,8 @@ def public_names(module: Any) -> str:
     """Every public name of a module, with the signature of a function and the parts of a class."""
     lines = []
     for name in sorted(module.__all__):
-        value = getattr(module, name)
+        # A function with a cache is a function for those who call it.
+        value = inspect.unwrap(getattr(module, name))
         if inspect.isclass(value):
             lines += [f"class {name}", *(f"    {line}" for line in class_parts(value))]
         elif inspect.isfunction(value):

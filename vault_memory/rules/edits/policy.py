@@ -206,7 +206,9 @@ class _PolicyRun:
         # Fault (H123): a tool may split a rule over two items. Each of its lines is
         # judged with the item before it.
         is_alone = self.rules.source == "tool" or self.rules.kind == "rules"
-        return ops[start : start + 1 if is_alone else end_of_appends(ops, start)]
+        if is_alone or start + 1 == len(ops):
+            return ops[start : start + 1]
+        return ops[start : end_of_appends(ops, start)]
 
     def _judge_group(self, group: list[object]) -> None:
         """Judges appends together, and by halves when one of them is not simply applied.
