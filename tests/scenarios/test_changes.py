@@ -263,19 +263,21 @@ def test_a_vault_emptied_together_with_its_marker_deletes_nothing(outside: Outsi
 def test_no_command_takes_an_empty_mount_point_for_a_new_vault(outside: Outside):
     outside.quick = True
     outside.write("memory/a.md", "- a stork\n")
-    assert outside.finds("stork")
-    outside.vault.rename(outside.home / "away")
-    outside.vault.mkdir()
+    # Twice: a folder that was only read has no marker yet, and the second one has.
+    for first in ("search", "index"):
+        outside.run(first, *(["stork"] if first == "search" else []))
+        outside.vault.rename(outside.home / "away")
+        outside.vault.mkdir()
 
-    for command in (["search", "stork"], ["index"], ["notes"], ["status"], ["run"]):
-        done = outside.run(*command, "--json")
-        assert done.code == 4
-        assert "not mounted" in done.error["message"]
-    assert list(outside.vault.iterdir()) == []
+        for command in (["search", "stork"], ["index"], ["notes"], ["status"], ["run"]):
+            done = outside.run(*command, "--json")
+            assert done.code == 4
+            assert "not mounted" in done.error["message"]
+        assert list(outside.vault.iterdir()) == []
 
-    outside.vault.rmdir()
-    (outside.home / "away").rename(outside.vault)
-    assert outside.finds("stork")
+        outside.vault.rmdir()
+        (outside.home / "away").rename(outside.vault)
+        assert outside.finds("stork")
 
     (outside.vault / ".vault-memory").unlink()
     assert "init" in outside.run("search", "stork", "--json").error["hint"]

@@ -62,6 +62,11 @@ class StateFolder(NamedTuple):
         return self.path / "unmarked"
 
     @property
+    def had_files_file(self) -> Path:
+        """Exists if that folder was not empty: then an empty one is a disk that is away"""
+        return self.path / "had-files"
+
+    @property
     def index_folder(self) -> Path:
         return self.path / "index"
 
@@ -130,10 +135,7 @@ def first_marker(
 
     Raises VaultUnreachable if the folder was a vault already.
     """
-    root_path = os.path.realpath(root)
-    # Fault (C57): the folder may be the empty mount point of a disk that has the vault.
-    if _was_a_vault(root_path, state_root(environment)):
-        raise _marker_is_gone(root)
+    _check_mounted(root, state_root(environment))
     return mark(root, environment)
 
 
@@ -163,19 +165,44 @@ def future_marker(
     """
     root_path = os.path.realpath(root)
     states = state_root(environment)
+    _check_mounted(root, states)
     # The marker that a folder gets later has this id, so the index is not built twice.
+    # Fault: a random id, since one made from the path would be that of another vault which is
+    # at this path later.
+    state = _unmarked_state(root_path, states) or StateFolder(states / new_id())
+    if not state.unmarked_file.exists():
+        _make(state.path)
+        state_file.write(state.unmarked_file, "")
+    if not state.had_files_file.exists() and _has_files(root):
+        state_file.write(state.had_files_file, "")
+    return Marker(state.path.name)
+
+
+def _check_mounted(
+    root: Path,
+    states: Path,
+) -> None:
+    """Raises VaultUnreachable for a folder without a marker that had one, or that had files."""
+    root_path = os.path.realpath(root)
     # Fault (C57): the folder may be the empty mount point of a disk that has the vault.
     if _was_a_vault(root_path, states):
         raise _marker_is_gone(root)
-    unmarked = _unmarked_state(root_path, states)
-    if unmarked is not None:
-        return Marker(unmarked.path.name)
-    # Fault: a random id, since one made from the path would be that of another vault which is
-    # at this path later.
-    state = StateFolder(states / new_id())
-    _make(state.path)
-    state_file.write(state.unmarked_file, "")
-    return Marker(state.path.name)
+    state = _unmarked_state(root_path, states)
+    if state is None or not state.had_files_file.exists() or _has_files(root):
+        return
+    raise VaultUnreachable(
+        f"`{root}` is empty, and had files when it was last read:"
+        " perhaps the disk is not mounted",
+        hint=f"mount it; `vault-memory init {root}` makes a new vault of this folder",
+    )
+
+
+def _has_files(root: Path) -> bool:
+    try:
+        return any(root.iterdir())
+    except OSError:
+        # A folder that cannot be listed is reported by its reader.
+        return True
 
 
 def _unmarked_state(
