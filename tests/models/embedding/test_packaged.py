@@ -5,11 +5,13 @@ import shutil
 import sys
 import tomllib
 from collections.abc import Callable, Iterator
+from importlib.machinery import ModuleSpec
 from pathlib import Path
 from types import ModuleType
 
 import pytest
 
+import vault_memory
 from tests.conftest import PROJECT
 from vault_memory.api.vault_memory import VaultMemory
 from vault_memory.config.sections import EmbeddingSettings
@@ -20,19 +22,26 @@ from vault_memory.models.embedding.packaged import (
     MINILM_TOKENIZER,
     MINILM_TORCH,
     MINILM_WEIGHTS,
+    TORCH_TOKENIZER,
     ModelDamaged,
     Packaged,
     installed,
 )
 
-ALL = (MINILM_WEIGHTS, MINILM_TOKENIZER, MINILM_TORCH, E5_WEIGHTS)
+ALL = (
+    MINILM_WEIGHTS,
+    MINILM_TOKENIZER,
+    MINILM_TORCH,
+    TORCH_TOKENIZER,
+    E5_WEIGHTS,
+)
 Damage = Callable[[Packaged], Path]
 
 USED = [
     (MINILM_WEIGHTS, EmbeddingSettings()),
     (MINILM_WEIGHTS, EmbeddingSettings(kind="onnx")),
     (MINILM_TOKENIZER, EmbeddingSettings()),
-    (MINILM_TOKENIZER, EmbeddingSettings(kind="sentence")),
+    (TORCH_TOKENIZER, EmbeddingSettings(kind="sentence")),
     (MINILM_TORCH, EmbeddingSettings(kind="sentence")),
     (E5_WEIGHTS, EmbeddingSettings(model="multilingual")),
 ]
@@ -51,7 +60,7 @@ def damage(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Damage]:
         (folder / "__init__.py").touch()
         for other in ALL:
             if other.package == file.package and (path := installed(other)):
-                (folder / other.path).parent.mkdir(exist_ok=True)
+                (folder / other.path).parent.mkdir(parents=True, exist_ok=True)
                 (folder / other.path).symlink_to(path)
         damaged = folder / file.path
         damaged.unlink()
@@ -61,6 +70,11 @@ def damage(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Damage]:
             byte = stream.read(1)[0]
             stream.seek(1000)
             stream.write(bytes([byte ^ 1]))
+        if file.package == "vault_memory":
+            # The program itself cannot be imported a second time.
+            spec = ModuleSpec(file.package, None, origin=str(folder / "__init__.py"))
+            monkeypatch.setattr(vault_memory, "__spec__", spec)
+            return damaged
         monkeypatch.syspath_prepend(folder.parent)
         loaded[file.package] = sys.modules.pop(file.package, None)
         return damaged
@@ -121,10 +135,14 @@ def test_the_pinned_checksums_belong_to_the_installed_versions() -> None:
     makefile = (PROJECT / "Makefile").read_text(encoding="utf-8")
     [models] = re.findall(r"^MODELS := (.*)$", makefile, re.MULTILINE)
 
-    assert set(models.split()) == {
-        MINILM_WEIGHTS.requirement,
-        MINILM_TOKENIZER.requirement,
-    }
-    assert settings["project"]["optional-dependencies"]["multilingual"] == [
-        E5_WEIGHTS.requirement
-    ]
+    extras = settings["project"]["optional-dependencies"]
+
+    assert models.split() == [MINILM_TORCH.requirement]
+    assert MINILM_WEIGHTS.requirement in extras["onnx"]
+    assert extras["multilingual"] == [E5_WEIGHTS.requirement]
+
+
+def test_the_tokenizer_comes_with_the_program() -> None:
+    path = installed(MINILM_TOKENIZER)
+
+    assert path == PROJECT / "vault_memory" / MINILM_TOKENIZER.path

@@ -16,6 +16,7 @@ from vault_memory.models.embedding.packaged import (
     MINILM_TOKENIZER,
     MINILM_TORCH,
     MINILM_WEIGHTS,
+    TORCH_TOKENIZER,
     verify,
 )
 
@@ -114,7 +115,7 @@ def check_files(
         case "api", _:
             credentials.api_key(embedding.api_key_file, vault=vault)
         case "sentence", "minilm":
-            verify((MINILM_TORCH, MINILM_TOKENIZER))
+            verify((MINILM_TORCH, TORCH_TOKENIZER))
 
 
 def _local(

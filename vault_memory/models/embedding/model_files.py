@@ -30,7 +30,7 @@ class ModelFiles:
 
 
 def installed_minilm() -> ModelFiles | None:
-    """Return all-MiniLM-L6-v2 with int8 weights when both of its packages are installed."""
+    """Return all-MiniLM-L6-v2 with int8 weights when its weights are installed."""
     weights, tokenizer = installed(MINILM_WEIGHTS), installed(MINILM_TOKENIZER)
     if weights is None or tokenizer is None:
         return None

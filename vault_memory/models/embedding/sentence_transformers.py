@@ -9,8 +9,8 @@ from vault_memory.errors import EmbedderUnavailable
 from vault_memory.models.base import plain, unit
 from vault_memory.models.embedding.fingerprint import fingerprint
 from vault_memory.models.embedding.packaged import (
-    MINILM_TOKENIZER,
     MINILM_TORCH,
+    TORCH_TOKENIZER,
     installed,
     verify,
 )
@@ -69,7 +69,7 @@ def _source(model: str) -> str:
     weights = installed(MINILM_TORCH)
     if weights is None:
         return MINILM
-    verify((MINILM_TORCH, MINILM_TOKENIZER))
+    verify((MINILM_TORCH, TORCH_TOKENIZER))
     return str(weights.parent)
 
 
