@@ -31,6 +31,7 @@ SHAPES: dict[str, Any] = {
     "add-fact": FACT_CHANGE,
     "add-heading": EDIT,
     "append": EDIT,
+    "archive": EDIT,
     "apply": EDIT,
     "confirm": FACT_CHANGE,
     "conflicts": edit_answers.ConflictsJson,

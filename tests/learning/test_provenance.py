@@ -238,11 +238,11 @@ def test_a_held_candidate_leads_to_the_turns_that_support_it(memory, talk):
 
 def test_feedback_reaches_what_is_open_and_nothing_else(memory, talk):
     bos = say(memory, "The build is red", 9, user="bo", session="ops")
-    memory.learning.feedback(Feedback("good", ANN, about=talk[2]), now=NOW)
-    memory.learning.feedback(Feedback("bad", ANN, about=bos), [BO], now=NOW)
+    memory.learning.log_feedback(Feedback("good", ANN, about=talk[2]), now=NOW)
+    memory.learning.log_feedback(Feedback("bad", ANN, about=bos), [BO], now=NOW)
 
     with pytest.raises(UnclearId) as refused:
-        memory.learning.feedback(Feedback("bad", ANN, about=bos), now=NOW)
+        memory.learning.log_feedback(Feedback("bad", ANN, about=bos), now=NOW)
 
     assert refused.value.exit_code == 2
     candidates = refused.value.details["candidates"]

@@ -148,7 +148,7 @@ def feedback(
         about=request.about,
         text=request.text,
     )
-    memory.learning.feedback(feedback, caller.reads(memory.layout))
+    memory.learning.log_feedback(feedback, caller.reads(memory.layout))
     return {"ok": True}
 
 

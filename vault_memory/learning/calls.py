@@ -4,7 +4,7 @@ from collections.abc import Callable, Sequence
 from contextlib import AbstractContextManager
 from dataclasses import dataclass
 from datetime import date, datetime
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Literal
 
 from vault_memory.conversations.calls import ConversationCalls
 from vault_memory.edits.calls import EditCalls, EditOptions
@@ -173,6 +173,22 @@ class LearningCalls:
         held_calls.HeldCalls(self._edits).reject_undone(record_id)
 
     def feedback(
+        self,
+        verdict: Literal["good", "bad"],
+        *,
+        scope: str,
+        about: str = "",
+        text: str = "",
+        now: datetime | None = None,
+    ) -> None:
+        """Log what the person of `scope` thinks of an answer, or of what is kept.
+
+        Raises UnclearId with candidates for what is not there, NoteNotFound, UsageError.
+        """
+        opinion = policy_feedback.Feedback(verdict, scope, about=about, text=text)
+        self.log_feedback(opinion, now=now)
+
+    def log_feedback(
         self,
         feedback: "Feedback",
         scopes: Sequence[str] = (),

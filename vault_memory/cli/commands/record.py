@@ -314,5 +314,5 @@ def feedback(
         text=text,
     )
     with context.open() as memory:
-        memory.learning.feedback(opinion, now=context.now)
+        memory.learning.log_feedback(opinion, now=context.now)
     context.emit({"ok": True}, lambda: "logged")
