@@ -12,6 +12,12 @@ SOCKET = "daemon.sock"
 """In the state folder of a vault: where its daemon listens"""
 STARTS = "starts"
 """In the state folder of a vault: a file for each host, of the time when it last started us"""
+FOLDERS = {
+    "user": "Users",
+    "channel": "Channels",
+    "group": "groups",
+}
+"""In a vault: kind of scope → the folder with a folder for each name"""
 XDG = {
     "state": ("XDG_STATE_HOME", "~/.local/state"),
     "cache": ("XDG_CACHE_HOME", "~/.cache"),

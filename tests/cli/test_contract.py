@@ -132,9 +132,9 @@ def test_notes_of_one_scope_belong_to_that_scope(sample: Outside):
 def test_a_misspelt_person_is_reported_in_the_answer(
     sample: Outside, command: list[str]
 ):
-    answer = sample.ok(*command, "--user", "mria")
+    answer = sample.ok(*command, "--user", "zoe")
 
-    assert answer["unknown_scopes"] == ["user:mria"]
+    assert answer["unknown_scopes"] == ["user:zoe"]
 
 
 def test_status_without_a_daemon_follows_the_contract(sample: Outside):

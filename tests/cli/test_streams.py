@@ -217,7 +217,7 @@ def test_a_custom_layout_is_used(vault_with_tea: Outside):
         "dated",
         "2026-02-03",
     )
-    assert vault_with_tea.search("heron", "--user", "anna")["hits"] == []
+    assert vault_with_tea.search("heron", "--user", "zoe")["hits"] == []
 
 
 @pytest.mark.parametrize("command", [["index"], ["run"], ["search", "tea"]])

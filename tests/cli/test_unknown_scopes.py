@@ -13,7 +13,7 @@ QUESTIONS = (
     ("entity", "ann"),
 )
 REMARK = (
-    "no note belongs to user:anne, channel:quai; "
+    "no note belongs to user:nora, channel:pier; "
     "check the names: `vault-memory stats` lists all"
 )
 
@@ -21,7 +21,7 @@ REMARK = (
 @pytest.fixture
 def vault(outside: Outside) -> Outside:
     outside.write("Users/ann/memories/hives.md", "# Hives\n\n- The white hive\n")
-    outside.write("Channels/quay/CHANNEL.md", "# quay\n\n- Boats leave at noon\n")
+    outside.write("Chnorals/quay/CHANNEL.md", "# quay\n\n- Boats leave at noon\n")
     outside.quick = True
     return outside
 
@@ -31,12 +31,12 @@ def test_a_misspelt_name_is_reported_to_a_person(
     vault: Outside, question: tuple[str, ...]
 ):
     misspelt = vault.run(
-        *question, "--user", "anne", "--channel", "quai", *opened(question)
+        *question, "--user", "nora", "--channel", "pier", *opened(question)
     )
 
     assert misspelt.code == 0
     assert REMARK in misspelt.err.splitlines()
-    assert "anne" not in misspelt.out
+    assert "nora" not in misspelt.out
 
 
 @pytest.mark.parametrize("question", QUESTIONS, ids=lambda question: question[0])
@@ -49,15 +49,15 @@ def test_a_correct_name_is_not_reported(vault: Outside, question: tuple[str, ...
 def test_a_program_gets_no_remark_on_stderr(
     vault: Outside, question: tuple[str, ...], option: str
 ):
-    assert vault.run(*question, "--user", "anne", option).err == ""
+    assert vault.run(*question, "--user", "nora", option).err == ""
 
 
 def test_with_a_daemon_a_misspelt_name_is_reported_too(vault: Outside):
     with vault.daemon():
         for question in QUESTIONS[:2]:
-            misspelt = vault.run(*question, "--user", "anne")
+            misspelt = vault.run(*question, "--user", "nora")
 
-            assert "no note belongs to user:anne; check the name: " in misspelt.err
+            assert "no note belongs to user:nora; check the name: " in misspelt.err
 
 
 def opened(question: tuple[str, ...]) -> tuple[str, ...]:

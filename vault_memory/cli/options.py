@@ -4,7 +4,7 @@ import os
 import sys
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import AbstractContextManager, nullcontext
-from dataclasses import dataclass, fields
+from dataclasses import dataclass, field, fields
 from datetime import datetime
 from functools import wraps
 from typing import TYPE_CHECKING, Any, TypeVar
@@ -20,12 +20,13 @@ if TYPE_CHECKING:
 
     from vault_memory.api import vault_memory
     from vault_memory.api.vault_memory import VaultMemory
-    from vault_memory.cli import progress_bar
+    from vault_memory.cli import name_check, progress_bar
     from vault_memory.ingest.lifecycle import Progress
     from vault_memory.search import open_vault
 else:
     open_vault = lazy_module("vault_memory.search.open_vault")
     vault_memory = lazy_module("vault_memory.api.vault_memory")
+    name_check = lazy_module("vault_memory.cli.name_check")
     progress_bar = lazy_module("vault_memory.cli.progress_bar")
 
 Function = TypeVar("Function", bound=Callable[..., Any])
@@ -41,19 +42,34 @@ class Context:
     quiet: bool = False
     verbose: bool = False
     now: datetime | None = None
+    new: bool = False
+    """whether a name may be new although it is nearly that of another person"""
+    named: list[str] = field(default_factory=list)
+    """the scopes that the options name"""
+    told_unknown: bool = False
+    """whether a remark about unknown names was printed"""
 
     def open(
         self,
         *,
         marks: bool = True,
+        makes_names: bool = False,
     ) -> "VaultMemory":
-        """Open the vault of this command. Without `marks` nothing is written to a new folder."""
+        """Open the vault of this command. Without `marks` nothing is written to a new folder.
+
+        With `makes_names` the command makes a person, channel or group that is new. Raises
+        NameUnclear for a name that is nearly that of another.
+        """
         if marks:
-            return vault_memory.VaultMemory.open(self.vault, self.config)
-        vault = open_vault.OpenVault.open(
-            self.vault, self.config, os.environ, marks=False
-        )
-        return vault_memory.VaultMemory(vault)
+            memory = vault_memory.VaultMemory.open(self.vault, self.config)
+        else:
+            vault = open_vault.OpenVault.open(
+                self.vault, self.config, os.environ, marks=False
+            )
+            memory = vault_memory.VaultMemory(vault)
+        if self.named:
+            name_check.check_names(self, memory, makes_names=makes_names)
+        return memory
 
     def emit(
         self,
@@ -227,6 +243,40 @@ def grouped(
     return decorate
 
 
+def scope_option(
+    name: str,
+    *arguments: str,
+    **settings: Any,
+) -> Callable[..., Any]:
+    """Return the option `--user`, `--channel` or `--group`; its names are checked."""
+    return click.option(
+        name,
+        *arguments,
+        metavar="NAME",
+        callback=_note_names,
+        **settings,
+    )
+
+
+def _note_names(
+    ctx: click.Context,
+    parameter: click.Parameter,
+    value: Any,
+) -> Any:
+    context = ctx.find_object(Context)
+    names = value if isinstance(value, tuple) else (value,)
+    if context is not None:
+        kind = parameter.opts[0].removeprefix("--")
+        context.named += [f"{kind}:{name}" for name in names if name]
+    return value
+
+
+new_name = _common_option(
+    "--new",
+    "Accept a new name that is nearly that of another person, channel or group.",
+)
+
+
 @dataclass(frozen=True, slots=True)
 class NamedScopes:
     """The scopes that the user names. None means the complete vault."""
@@ -244,25 +294,23 @@ def scoped(function: Function) -> Function:
     """Add the options that name scopes; the command gets them as `scopes`, a `NamedScopes`."""
     function = grouped(NamedScopes, "scopes")(function)
     for decorate in (
-        click.option(
+        new_name,
+        scope_option(
             "--group",
             "groups",
             multiple=True,
-            metavar="NAME",
             help="Only the notes of this group (repeatable).",
         ),
-        click.option(
+        scope_option(
             "--channel",
             "channels",
             multiple=True,
-            metavar="NAME",
             help="Only the notes of this channel (repeatable).",
         ),
-        click.option(
+        scope_option(
             "--user",
             "users",
             multiple=True,
-            metavar="NAME",
             help="Only the notes of this person (repeatable).",
         ),
     ):

@@ -95,12 +95,12 @@ def _search(words: Sequence[str]) -> Output:
     scopes = _scopes(arguments, () if is_closed else users)
     request["scopes"] = scopes or daemon("scopes", {})["scopes"]
     answer: SearchAnswerJson = daemon("search", request)
+    _check_names(arguments, answer)
     remarks: list[str] = []
     if is_closed:
         remarks += map(search_text.closed_text, users)
     if "json" in arguments.options:
         return _json_output(arguments, answer, remarks)
-    remarks += search_text.unknown_scope_texts(answer)
     remarks += search_text.freshness_texts(answer["freshness"])
     text = search_text.hits_text(answer, _unpainted)
     return Output(arguments, f"{escaped(text)}\n", remarks)
@@ -137,10 +137,10 @@ def _context(words: Sequence[str]) -> Output:
     daemon = _daemon(arguments)
     request["scopes"] = _scopes_of_context(arguments, daemon)
     answer: ContextBlockJson = daemon("context", request)
+    _check_names(arguments, answer)
     if "json" in arguments.options:
         return _json_output(arguments, answer, [])
     remarks = list(search_text.cut_texts(answer))
-    remarks += search_text.unknown_scope_texts(answer)
     remarks += search_text.freshness_texts(answer["freshness"])
     text = answer["text"]
     if not text.endswith("\n"):
@@ -182,6 +182,17 @@ def _scopes_of_context(
         # It is not clear whose memory to give; the full command reports it.
         raise Unanswered
     return scopes
+
+
+def _check_names(
+    arguments: Arguments,
+    answer: "Mapping[str, Any]",
+) -> None:
+    """Raise Unanswered for a name without notes: the full command looks for a misspelling."""
+    has_closed = "channel" in arguments.options and "user" in arguments.options
+    is_unclear = has_closed and quick_start.scopes_without_folder(arguments)
+    if is_unclear or answer.get("unknown_scopes"):
+        raise Unanswered
 
 
 def _json_output(

@@ -45,6 +45,8 @@ def record(words: Sequence[str]) -> int | None:
     socket = quick_start.socket_of(arguments)
     if socket is None or len(arguments.arguments) != 1:
         return None
+    if _has_unknown_name(arguments, socket):
+        return None
     chance = int.from_bytes(os.urandom(4), "big") >> 2
     turn = _turn(arguments) | {"moment": [time.time(), chance]}
     try:
@@ -57,6 +59,23 @@ def record(words: Sequence[str]) -> int | None:
     if answer is None:
         return None
     return _show(arguments, answer)
+
+
+def _has_unknown_name(
+    arguments: Arguments,
+    socket: str,
+) -> bool:
+    """Return whether a name belongs to nobody in the vault; the full command looks closer."""
+    scopes = quick_start.scopes_without_folder(arguments)
+    if not scopes:
+        return False
+    try:
+        answer = quick_start.ask(
+            arguments, socket, "known", {"scopes": scopes}, SECONDS
+        )
+    except (OSError, ValueError, exchange.NotAnswered):
+        return True
+    return answer is None or bool(answer["unknown"])
 
 
 def _turn(arguments: Arguments) -> "dict[str, Any]":

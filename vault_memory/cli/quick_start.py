@@ -35,6 +35,7 @@ if TYPE_CHECKING:
     from vault_memory.hosts import hook_command
     from vault_memory.mcp import stdio
     from vault_memory.rules.paths import caller as paths_caller
+    from vault_memory.rules.paths import near_names
     from vault_memory.rules.paths.caller import Caller
 else:
     vault_memory = lazy_module("vault_memory.api.vault_memory")
@@ -47,6 +48,7 @@ else:
     hook_command = lazy_module("vault_memory.hosts.hook_command")
     stdio = lazy_module("vault_memory.mcp.stdio")
     places = lazy_module("vault_memory.places")
+    near_names = lazy_module("vault_memory.rules.paths.near_names")
     paths_caller = lazy_module("vault_memory.rules.paths.caller")
 
 OPTIONS_BEFORE_COMMAND = ("--vault", "--config", "--now")
@@ -57,7 +59,7 @@ EDIT_SECONDS = 20.0
 EDIT_VALUES = ("vault", "config", "source", "expected")
 EDIT_FLAGS = ("json", "quiet", "merge", "dry-run")
 MCP_VALUES = ("vault", "config", "user", "channel", "group", "host")
-MCP_FLAGS = ("json", "quiet", "private")
+MCP_FLAGS = ("json", "quiet", "private", "new")
 OPS = {
     "append": ("note", "heading", "line"),
     "add-heading": ("note", "heading"),
@@ -387,6 +389,8 @@ def serve_mcp(words: Sequence[str]) -> int | None:
         return None
     if not _names_a_caller(arguments) or not _names_a_vault(arguments):
         return None
+    if "new" not in arguments.options and _is_misspelt(arguments):
+        return None
 
     note_start(arguments, arguments.last("host"))
 
@@ -404,6 +408,32 @@ def serve_mcp(words: Sequence[str]) -> int | None:
 
     stdio.serve(open_vault, caller)
     return 0
+
+
+def _is_misspelt(arguments: Arguments) -> bool:
+    """Return whether a name has no folder, and another folder has nearly that name."""
+    vault = _vault_of(arguments)
+    for scope in scopes_without_folder(arguments):
+        kind, _, name = scope.partition(":")
+        try:
+            others = os.listdir(os.path.join(vault, places.FOLDERS[kind]))
+        except OSError:
+            # Nobody has a folder of that kind.
+            continue
+        if near_names.near_names(name, others):
+            return True
+    return False
+
+
+def scopes_without_folder(arguments: Arguments) -> list[str]:
+    """Return the scopes that the options name and that have no folder in the vault."""
+    vault = _vault_of(arguments)
+    return [
+        f"{kind}:{name}"
+        for kind, folder in places.FOLDERS.items()
+        for name in arguments.all(kind)
+        if name and not os.path.isdir(os.path.join(vault, folder, name))
+    ]
 
 
 def _names_a_caller(arguments: Arguments) -> bool:

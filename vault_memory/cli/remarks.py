@@ -26,7 +26,7 @@ def print_unknown_scopes(
     answer: Mapping[str, Any],
 ) -> None:
     """Print a remark when the answer names scopes without any note."""
-    if context.json:
+    if context.json or context.told_unknown:
         return
     for line in search_text.unknown_scope_texts(answer):
         context.say(line)

@@ -15,11 +15,15 @@ from vault_memory.contract.requests import EditCall, RecordCall
 from vault_memory.daemon.exchange import setup_of
 from vault_memory.daemon.socket_server import Call
 from vault_memory.errors import UsageError, VaultMemoryError
+from vault_memory.lazy import lazy_module
 
 if TYPE_CHECKING:
     from vault_memory.api.vault_memory import VaultMemory
     from vault_memory.contract.answers import RecordedJson
     from vault_memory.contract.edit_answers import EditJson
+    from vault_memory.search import scope_names
+else:
+    scope_names = lazy_module("vault_memory.search.scope_names")
 
 MemoryCall = Callable[["VaultMemory", Mapping[str, Any]], Mapping[str, Any]]
 """A call, such as that of a hook, with the memory that it works on"""
@@ -43,6 +47,7 @@ class EditRequests:
         self._calls: dict[str, MemoryCall] = {
             "apply": _apply,
             "record": record_turn,
+            "known": _unknown_names,
             **more,
         }
         self._config = _stamp(memory.vault.config_file)
@@ -140,6 +145,15 @@ def record_turn(
         again=call.again,
     )
     return json_contract.of_recorded(turn)
+
+
+def _unknown_names(
+    memory: "VaultMemory",
+    arguments: Mapping[str, Any],
+) -> dict[str, Any]:
+    """Returns the scopes that no folder and no note has. Raises NameUnclear."""
+    scopes = map(str, arguments["scopes"])
+    return {"unknown": scope_names.unknown_names(memory.searcher, scopes)}
 
 
 def _named(file: Path | None) -> str:

@@ -255,7 +255,7 @@ def add_fact(
       vault-memory add-fact alice works_at Acme --from 2026-03-01
     """
     arguments = fact.arguments()
-    with context.open() as memory:
+    with context.open(makes_names=True) as memory:
         scope = _scope(memory, arguments["subject"], scopes.names())
         result = memory.add_fact(
             **arguments,

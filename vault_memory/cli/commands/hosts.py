@@ -10,7 +10,14 @@ from typing import TYPE_CHECKING
 
 import click
 
-from vault_memory.cli.options import Context, common, grouped, private
+from vault_memory.cli.options import (
+    Context,
+    common,
+    grouped,
+    new_name,
+    private,
+    scope_option,
+)
 from vault_memory.errors import UsageError
 from vault_memory.hosts import programs
 from vault_memory.lazy import lazy_module
@@ -24,7 +31,9 @@ if TYPE_CHECKING:
     from vault_memory.hosts.install_plan import InstallPlan, InstallRequest
     from vault_memory.hosts.installer import FileChange
     from vault_memory.mcp import tools as mcp_tools
+    from vault_memory.search import scope_names
 else:
+    scope_names = lazy_module("vault_memory.search.scope_names")
     host_checks = lazy_module("vault_memory.cli.host_checks")
     projects = lazy_module("vault_memory.hosts.projects")
     mcp_tools = lazy_module("vault_memory.mcp.tools")
@@ -168,11 +177,10 @@ def _all_hosts() -> str:
 
 @click.command(help=HOOK_HELP.format(hosts=_hosts_with_hooks()))
 @click.argument("host")
-@click.option("--user", metavar="NAME", help="The person whom the bot serves.")
-@click.option("--channel", metavar="NAME", help="The channel where the bot answers.")
-@click.option(
+@scope_option("--user", help="The person whom the bot serves.")
+@scope_option("--channel", help="The channel where the bot answers.")
+@scope_option(
     "--group",
-    metavar="NAME",
     multiple=True,
     help="Also open the notes of this group (repeatable).",
 )
@@ -212,12 +220,11 @@ def hook(
 
 @click.command(help=INSTALL_HELP.format(hosts=_all_hosts()))
 @click.argument("host", metavar="HOST", required=False)
-@click.option(
+@scope_option(
     "--user",
-    metavar="NAME",
     help="The person whom the bot serves; required if the vault has several people.",
 )
-@click.option("--channel", metavar="NAME", help="The channel where the bot answers.")
+@scope_option("--channel", help="The channel where the bot answers.")
 @private
 @click.option(
     "--allow",
@@ -236,6 +243,7 @@ def hook(
     help="Connect HOST in a folder of code, by default this one, with a memory of its own"
     f" ({_hosts_with_projects()}).",
 )
+@new_name
 @click.option(
     "--check",
     is_flag=True,
@@ -259,7 +267,10 @@ def install(
             hint=f"the hosts are {', '.join(programs.names())};"
             " `--check` tells which are connected",
         )
-    with context.open() as memory:
+    with context.open(makes_names=not options.uninstall) as memory:
+        if context.new and not (options.uninstall or options.dry_run):
+            # Fault: the server would refuse the new name until its first turn is recorded.
+            scope_names.make_folders(memory.root, context.named)
         if not options.uninstall:
             with context.progress() as progress:
                 # A hook has no time to read a complete vault.

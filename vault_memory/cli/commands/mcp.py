@@ -5,7 +5,7 @@ from typing import TYPE_CHECKING
 
 import click
 
-from vault_memory.cli.options import Context, common, private
+from vault_memory.cli.options import Context, common, new_name, private, scope_option
 from vault_memory.errors import UsageError
 from vault_memory.lazy import lazy_module
 
@@ -18,22 +18,19 @@ else:
 
 
 @click.command()
-@click.option(
+@scope_option(
     "--user",
-    metavar="NAME",
     help="The person whose memory to serve. Required.",
 )
-@click.option(
+@scope_option(
     "--channel",
     default="",
-    metavar="NAME",
     help="The channel where the bot answers.",
 )
-@click.option(
+@scope_option(
     "--group",
     "groups",
     multiple=True,
-    metavar="NAME",
     help="Also open the notes of this group (repeatable).",
 )
 @click.option(
@@ -42,6 +39,7 @@ else:
     metavar="NAME",
     help="The program that starts this command; `install --check` tells when it did.",
 )
+@new_name
 @private
 @common
 @click.pass_obj

@@ -6,7 +6,15 @@ from typing import TYPE_CHECKING
 
 import click
 
-from vault_memory.cli.options import Context, NamedScopes, common, grouped, scoped
+from vault_memory.cli.options import (
+    Context,
+    NamedScopes,
+    common,
+    grouped,
+    new_name,
+    scope_option,
+    scoped,
+)
 from vault_memory.errors import UsageError
 from vault_memory.lazy import lazy_module
 
@@ -53,14 +61,12 @@ class TurnOptions:
     metavar="ROLE",
     help="Who speaks: user, assistant, system or tool.",
 )
-@click.option(
+@scope_option(
     "--user",
-    metavar="NAME",
     help="The person who speaks, or to whom the bot speaks.",
 )
-@click.option(
+@scope_option(
     "--channel",
-    metavar="NAME",
     help="The channel of the conversation, if any.",
 )
 @click.option(
@@ -92,6 +98,7 @@ class TurnOptions:
     envvar="VAULT_MEMORY_AUTOMATED",
     help="The turn of a job, a webhook or a subagent: nothing is learned from it.",
 )
+@new_name
 @common
 @click.pass_obj
 @grouped(TurnOptions, "options")
@@ -112,7 +119,9 @@ def record(
     if text == "-":
         # A turn must not get lost because of one byte that is not UTF-8.
         text = sys.stdin.buffer.read().decode("utf-8", errors="replace")
-    with context.open() as memory:
+    # A turn that is not recorded makes no person.
+    records = options.mode == "persistent" and not options.silent
+    with context.open(makes_names=records) as memory:
         turn = memory.record_turn(text=text, now=context.now, **asdict(options))
         memory.conversations.take_dropped()
     context.emit(
@@ -125,16 +134,15 @@ def record(
 
 @click.command("end-session")
 @click.argument("session")
-@click.option(
+@scope_option(
     "--user",
-    metavar="NAME",
     help="The person, if several people have a session of this name.",
 )
-@click.option(
+@scope_option(
     "--channel",
-    metavar="NAME",
     help="The channel of the conversation, if any.",
 )
+@new_name
 @common
 @click.pass_obj
 def end_session(
@@ -156,16 +164,15 @@ def end_session(
 @click.command()
 @click.argument("session")
 @click.argument("text", required=False, default="")
-@click.option(
+@scope_option(
     "--user",
-    metavar="NAME",
     help="The person, if several people have a session of this name.",
 )
-@click.option(
+@scope_option(
     "--channel",
-    metavar="NAME",
     help="The channel of the conversation, if any.",
 )
+@new_name
 @common
 @click.pass_obj
 def compact(

@@ -3,6 +3,7 @@
 import os
 import shlex
 from collections.abc import Mapping
+from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -10,8 +11,15 @@ from typing import TYPE_CHECKING
 import click
 
 from vault_memory.cli.optional_dependencies import has, need
-from vault_memory.cli.options import Context, common, grouped, private
-from vault_memory.errors import ConfigError, UsageError
+from vault_memory.cli.options import (
+    Context,
+    common,
+    grouped,
+    new_name,
+    private,
+    scope_option,
+)
+from vault_memory.errors import ConfigError, NoVault, UsageError
 from vault_memory.lazy import lazy_module
 
 if TYPE_CHECKING:
@@ -99,24 +107,22 @@ class LocalCaller:
     metavar="PATH",
     help="Listen on this Unix socket instead; only you can open it.",
 )
-@click.option(
+@scope_option(
     "--user",
-    metavar="NAME",
     help="With --socket: the person whom requests without a token serve.",
 )
-@click.option(
+@scope_option(
     "--channel",
     default="",
-    metavar="NAME",
     help="With --user: the channel where the bot answers.",
 )
-@click.option(
+@scope_option(
     "--group",
     "groups",
     multiple=True,
-    metavar="NAME",
     help="With --user: also open the notes of this group (repeatable).",
 )
+@new_name
 @private
 @click.option(
     "--new-token",
@@ -145,6 +151,9 @@ def serve(
       vault-memory serve --port 8377
     """
     if new_token:
+        # Fault: a token of a misspelt name would serve nobody's memory.
+        with suppress(NoVault):
+            context.open(marks=False).close()
         _make_token(context, new_token, local)
         return
     need("web")

@@ -13,6 +13,8 @@ from vault_memory.cli.options import (
     dry_run,
     iso_day,
     named_scopes,
+    new_name,
+    scope_option,
     scoped,
 )
 from vault_memory.errors import UsageError
@@ -30,18 +32,16 @@ EXIT_CODES = {"pending": TRY_LATER, "refused": 1}
 
 
 @click.command()
-@click.option(
+@scope_option(
     "--user",
     "users",
     multiple=True,
-    metavar="NAME",
     help="Only the night of this person (repeatable).",
 )
-@click.option(
+@scope_option(
     "--channel",
     "channels",
     multiple=True,
-    metavar="NAME",
     help="Only the night of this channel (repeatable).",
 )
 @click.option(
@@ -60,6 +60,7 @@ EXIT_CODES = {"pending": TRY_LATER, "refused": 1}
     is_flag=True,
     help="Show what would be learned; write nothing.",
 )
+@new_name
 @common
 @click.pass_obj
 def sleep(
@@ -127,7 +128,7 @@ def remember(
             "`remember` needs exactly one person, channel or group",
             hint="name it, such as `--user NAME` or `--channel NAME`",
         )
-    with context.open() as memory:
+    with context.open(makes_names=True) as memory:
         result = memory.remember(
             text,
             scope=names[0],

@@ -51,7 +51,7 @@ def import_(
     Example:
       vault-memory import ~/istota/memory.db --dry-run
     """
-    with context.open() as memory:
+    with context.open(makes_names=not dry_run) as memory:
         report = memory.transfer.import_from(
             source,
             scopes=scopes.names() or None,

@@ -1,0 +1,44 @@
+"""Refuses a misspelt name of a person, channel or group, and tells of a new one."""
+
+from typing import TYPE_CHECKING
+
+from vault_memory.cli import search_text
+from vault_memory.lazy import lazy_module
+
+if TYPE_CHECKING:
+    from vault_memory.api.vault_memory import VaultMemory
+    from vault_memory.cli.options import Context
+    from vault_memory.search import scope_names
+else:
+    scope_names = lazy_module("vault_memory.search.scope_names")
+
+
+def check_names(
+    context: "Context",
+    memory: "VaultMemory",
+    *,
+    makes_names: bool,
+) -> None:
+    """Check the names that the options of a command give. Raises NameUnclear.
+
+    `memory` is closed then.
+    """
+    # Fault: a wrong letter opens the memory of a person who does not exist, and what is
+    # said lands there.
+    if context.new:
+        return
+    try:
+        unknown = scope_names.unknown_names(memory.searcher, context.named)
+    except BaseException:
+        memory.close()
+        raise
+    if not unknown or context.json:
+        return
+    if makes_names:
+        for scope in unknown:
+            kind, _, name = scope.partition(":")
+            context.say(f"new {scope_names.NOUNS[kind]}: {name}")
+        return
+    for line in search_text.unknown_scope_texts({"unknown_scopes": unknown}):
+        context.say(line)
+    context.told_unknown = True

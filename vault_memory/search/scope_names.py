@@ -1,0 +1,125 @@
+"""Tells a misspelt name of a person, channel or group from a new one.
+
+A command line names them by hand, and a wrong letter would open a memory of its own.
+"""
+
+import os
+from collections.abc import Iterable, Sequence
+from pathlib import Path
+
+from vault_memory.errors import UsageError
+from vault_memory.places import FOLDERS
+from vault_memory.rules.paths.filenames import inside
+from vault_memory.rules.paths.near_names import near_names
+from vault_memory.rules.paths.scopes import READ_BY_ALL
+from vault_memory.search.calls import SearchCalls
+
+NOUNS = {
+    "user": "person",
+    "channel": "channel",
+    "group": "group",
+}
+
+
+class NameUnclear(UsageError):
+    """A name on the command line is new, and nearly that of another person, channel or group."""
+
+    def __init__(
+        self,
+        scope: str,
+        near: Sequence[str],
+    ) -> None:
+        kind, _, name = scope.partition(":")
+        listed = " or ".join(f"`{other}`" for other in near)
+        super().__init__(
+            f"this vault has no {NOUNS[kind]} `{name}`; did you mean {listed}?",
+            hint=f"write `--{kind} {near[0]}`, or add `--new` to use the new name",
+            scope=scope,
+            near=[f"{kind}:{other}" for other in near],
+        )
+
+
+def unknown_names(
+    searcher: SearchCalls,
+    scopes: Iterable[str],
+) -> list[str]:
+    """Return the scopes that have neither a folder nor a note. Raises NameUnclear."""
+    root = searcher.vault.root
+    unknown = [scope for scope in scopes if not has_folder(root, scope)]
+    if not unknown:
+        return []
+    unknown = _without(_known_scopes(searcher), unknown)
+    if not any(_near_scopes(searcher, scope) for scope in unknown):
+        return unknown
+    # Fault: a note that is newer than the index would make its owner a misspelling.
+    searcher.refresh()
+    unknown = _without(_known_scopes(searcher), unknown)
+    for scope in unknown:
+        near = _near_scopes(searcher, scope)
+        if near:
+            raise NameUnclear(scope, near)
+    return unknown
+
+
+def has_folder(
+    root: Path,
+    scope: str,
+) -> bool:
+    """Return whether a scope has a folder of its own in the vault."""
+    kind, _, name = scope.partition(":")
+    try:
+        return os.path.isdir(root / FOLDERS[kind] / name)
+    except ValueError:
+        # The name has a character that no path may have: the call itself reports it.
+        return True
+
+
+def make_folders(
+    root: Path,
+    scopes: Iterable[str],
+) -> None:
+    """Make the folder of each scope. Raises BadPath, OSError."""
+    for scope in scopes:
+        kind, _, name = scope.partition(":")
+        path = inside(f"{FOLDERS[kind]}/{name}")
+        (root / path).mkdir(parents=True, exist_ok=True)
+
+
+def _without(
+    known: Iterable[str],
+    scopes: Sequence[str],
+) -> list[str]:
+    return [scope for scope in scopes if scope not in known]
+
+
+def _known_scopes(searcher: SearchCalls) -> set[str]:
+    """Return the scopes that may be named although they have no folder."""
+    owner = f"user:{searcher.vault.layout.user}"
+    return {READ_BY_ALL, owner, *searcher.scopes()}
+
+
+def _near_scopes(
+    searcher: SearchCalls,
+    scope: str,
+) -> list[str]:
+    """Return the names of folders and notes that are nearly that of a scope."""
+    kind, _, name = scope.partition(":")
+    prefix = f"{kind}:"
+    names = {
+        other.removeprefix(prefix)
+        for other in searcher.scopes()
+        if other.startswith(prefix)
+    }
+    names.update(_folders(searcher.vault.root / FOLDERS[kind]))
+    return near_names(name, names)
+
+
+def _folders(parent: Path) -> list[str]:
+    try:
+        return [
+            entry.name
+            for entry in os.scandir(parent)
+            if entry.is_dir() and not entry.name.startswith(".")
+        ]
+    except OSError:
+        return []
