@@ -14,6 +14,7 @@ from vault_memory.daemon.exchange import exchange
 
 TYPE_CHECKING = False  # as in `typing`, which would cost each question 10 ms
 if TYPE_CHECKING:
+    from collections.abc import Mapping
     from typing import Any
 
     from vault_memory.contract.answers import ContextBlockJson, SearchAnswerJson
