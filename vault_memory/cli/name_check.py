@@ -1,4 +1,4 @@
-"""Refuses a misspelt name of a person, channel or group, and tells of a new one."""
+"""Refuses a misspelt name of a person, channel or group, and reports a new name."""
 
 from typing import TYPE_CHECKING
 

@@ -65,7 +65,7 @@ def _has_unknown_name(
     arguments: Arguments,
     socket: str,
 ) -> bool:
-    """Return whether a name belongs to nobody in the vault; the full command looks closer."""
+    """Return whether a name belongs to no note of the vault; the full command looks closer."""
     scopes = quick_start.scopes_without_folder(arguments)
     if not scopes:
         return False

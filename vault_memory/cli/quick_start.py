@@ -416,11 +416,11 @@ def _is_misspelt(arguments: Arguments) -> bool:
     for scope in scopes_without_folder(arguments):
         kind, _, name = scope.partition(":")
         try:
-            others = os.listdir(os.path.join(vault, places.FOLDERS[kind]))
+            folders = os.listdir(os.path.join(vault, places.FOLDERS[kind]))
         except OSError:
             # Nobody has a folder of that kind.
             continue
-        if near_names.near_names(name, others):
+        if near_names.near_names(name, folders):
             return True
     return False
 

@@ -1,4 +1,4 @@
-"""Tells a misspelt name of a person, channel or group from a new one.
+"""Distinguishes a misspelt name of a person, channel or group from a new name.
 
 A command line names them by hand, and a wrong letter would open a memory of its own.
 """
@@ -30,12 +30,12 @@ class NameUnclear(UsageError):
         near: Sequence[str],
     ) -> None:
         kind, _, name = scope.partition(":")
-        listed = " or ".join(f"`{other}`" for other in near)
+        listed = " or ".join(f"`{near_name}`" for near_name in near)
         super().__init__(
             f"this vault has no {NOUNS[kind]} `{name}`; did you mean {listed}?",
             hint=f"write `--{kind} {near[0]}`, or add `--new` to use the new name",
             scope=scope,
-            near=[f"{kind}:{other}" for other in near],
+            near=[f"{kind}:{near_name}" for near_name in near],
         )
 
 
@@ -86,10 +86,10 @@ def make_folders(
 
 
 def _without(
-    known: Iterable[str],
+    known_scopes: Iterable[str],
     scopes: Sequence[str],
 ) -> list[str]:
-    return [scope for scope in scopes if scope not in known]
+    return [scope for scope in scopes if scope not in known_scopes]
 
 
 def _known_scopes(searcher: SearchCalls) -> set[str]:
@@ -106,9 +106,9 @@ def _near_scopes(
     kind, _, name = scope.partition(":")
     prefix = f"{kind}:"
     names = {
-        other.removeprefix(prefix)
-        for other in searcher.scopes()
-        if other.startswith(prefix)
+        known_scope.removeprefix(prefix)
+        for known_scope in searcher.scopes()
+        if known_scope.startswith(prefix)
     }
     names.update(_folders(searcher.vault.root / FOLDERS[kind]))
     return near_names(name, names)

@@ -27,11 +27,11 @@ def near_names(
 
 def _distance_if_near(
     name: str,
-    other: str,
+    candidate: str,
 ) -> int | None:
     """Return how many letters differ; None when the names are those of two people."""
     first = name.strip().casefold()
-    second = other.strip().casefold()
+    second = candidate.strip().casefold()
     # Fault: `user1` and `user2` differ by one letter, and are never the same person.
     if re.findall(r"\d+", first) != re.findall(r"\d+", second):
         return None
@@ -60,14 +60,14 @@ def _edits(
     last = list(range(len(second) + 1))
     for row, letter in enumerate(first, start=1):
         current = [row]
-        for column, other in enumerate(second, start=1):
-            replaced = last[column - 1] + (letter != other)
+        for column, letter_of_second in enumerate(second, start=1):
+            replaced = last[column - 1] + (letter != letter_of_second)
             best = min(replaced, last[column] + 1, current[column - 1] + 1)
             is_swap = (
                 row > 1
                 and column > 1
                 and letter == second[column - 2]
-                and other == first[row - 2]
+                and letter_of_second == first[row - 2]
             )
             if is_swap:
                 best = min(best, before_last[column - 2] + 1)
