@@ -14,7 +14,7 @@ SHELL := /bin/bash
 .SHELLFLAGS := -euo pipefail -c
 .DELETE_ON_ERROR:
 .NOTPARALLEL:
-.PHONY: run test test-clients test-clients-openclaw test-deep test-installed check bench goldens bench-recall constraints docs clean editors servers
+.PHONY: run test test-clients test-clients-openclaw test-deep test-portable test-installed check bench goldens bench-recall constraints docs clean editors servers
 
 # The first Python on the path that is new enough and can make a virtual environment.
 PYTHON ?= $(shell for python in python3 python3.14 python3.13 python3.12 python3.11; do \
@@ -173,6 +173,11 @@ test-deep: $(TEST_STAMPS) editors servers
 	@EFFORT=full $(PYTEST) -m deep --timeout 7200
 	@EFFORT=full $(PYTEST) -m "hypothesis and not deep" --hypothesis-profile search --timeout 7200
 
+# What runs on Windows too, where the program itself does not.
+PORTABLE := tests/rules tests/markdown tests/platforms/test_windows.py
+test-portable: $(STAMPS)/dev
+	@$(PYTEST) $(PORTABLE)
+
 test-installed: $(STAMPS)/dev
 	@$(BIN)/python tests/smoke_installed.py
 
@@ -183,6 +188,7 @@ check: $(STAMPS)/dev
 	@$(BIN)/ruff check --quiet .
 	$(call say,types)
 	@$(BIN)/mypy --no-error-summary
+	@$(BIN)/mypy --platform darwin --cache-dir .mypy_cache/macos --no-error-summary
 	$(call say,import contracts)
 	@$(BIN)/lint-imports --no-cache
 	$(call say,sizes and names)

@@ -3,6 +3,8 @@
 All that a bot in Python needs has its name here, and is loaded when it is first asked for.
 """
 
+import sys
+
 TYPE_CHECKING = False  # as in `typing`, which would cost each hook 10 ms
 if TYPE_CHECKING:
     from vault_memory.api.vault_memory import VaultMemory
@@ -108,6 +110,9 @@ def __getattr__(name: str) -> object:
         raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
     from importlib import import_module
 
+    # Fault: without this, Windows would answer with a module that is missing.
+    if sys.platform == "win32" and name in ("MemoryTool", "VaultMemory"):
+        raise import_module("vault_memory.errors").SystemUnsupported
     return getattr(import_module(f"vault_memory.{_MODULES[name]}"), name)
 
 

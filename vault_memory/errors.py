@@ -59,6 +59,19 @@ class ConfigError(VaultMemoryError):
     http_status = 500
 
 
+class SystemUnsupported(VaultMemoryError):
+    """The operating system lacks calls that the program needs to keep notes safe."""
+
+    exit_code = 3
+
+    def __init__(self) -> None:
+        super().__init__(
+            "vault-memory does not run on Windows itself, which lacks system calls that keep"
+            " notes safe while people edit them",
+            hint="install it in WSL, the Linux inside Windows; drive C: is the folder /mnt/c there",
+        )
+
+
 class NoVault(ConfigError):
     """No vault was named, and the current folder is not in one."""
 

@@ -16,7 +16,7 @@ from pathlib import Path
 import pytest
 
 from tests.scenarios.outside import Outside, Running, at, until
-from vault_memory.daemon.client import short_name
+from vault_memory.vault.socket_names import short_name
 
 
 @pytest.fixture(scope="module")

@@ -4,12 +4,17 @@ import gc
 import os
 import sys
 
+from vault_memory.lazy import lazy_module
+
 TYPE_CHECKING = False  # as in `typing`, which would cost each hook 10 ms
 if TYPE_CHECKING:
     from typing import NoReturn
 
+    from vault_memory import errors
     from vault_memory.cli.root import COMMANDS as COMMANDS
     from vault_memory.cli.root import cli as cli
+else:
+    errors = lazy_module("vault_memory.errors")
 
 __all__ = ["COMMANDS", "cli", "main"]
 
@@ -28,6 +33,8 @@ def main(arguments: list[str] | None = None) -> None:
     # Imports create no garbage; collecting during them takes a tenth of a short command.
     gc.set_threshold(100_000)
     words = (sys.argv[1:] if arguments is None else arguments) or ["--help"]
+    if sys.platform == "win32":
+        _refuse_system(is_json="--json" in words)
     code = _run_without_click(words)
     if code is None:
         from vault_memory.cli.root import run
@@ -38,6 +45,18 @@ def main(arguments: list[str] | None = None) -> None:
     if arguments is None:
         _end(code)
     sys.exit(code)
+
+
+def _refuse_system(*, is_json: bool) -> "NoReturn":
+    """End with one sentence, before anything is imported that this system lacks."""
+    import json
+
+    error = errors.SystemUnsupported()
+    if is_json:
+        print(json.dumps({"error": error.as_json()}, indent=2))
+    else:
+        print(f"error: {error.message}\nhint: {error.hint}", file=sys.stderr)
+    sys.exit(error.exit_code)
 
 
 def _end(code: int) -> "NoReturn":

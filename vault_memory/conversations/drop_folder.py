@@ -14,6 +14,7 @@ import json
 import os
 import re
 import stat
+import sys
 import time
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import ExitStack, contextmanager, suppress
@@ -264,13 +265,18 @@ def _is_closed(fd: int) -> bool:
     # Most checks of the folder need no signal.
     import signal
 
+    # Only Linux says whether another process has a file open.
+    if sys.platform != "linux":
+        return _is_quiet(fd)
     try:
         # Fault: a program that opens the file nevertheless sends us this signal. The
         # default one would end the process.
         fcntl.fcntl(fd, fcntl.F_SETSIG, signal.SIGURG)
         fcntl.fcntl(fd, fcntl.F_SETLEASE, fcntl.F_WRLCK)
-    except (OSError, AttributeError) as error:
-        if getattr(error, "errno", None) == errno.EAGAIN:
-            return False
-        return time.time() - os.fstat(fd).st_mtime > QUIET_SECONDS
+    except OSError as error:
+        return False if error.errno == errno.EAGAIN else _is_quiet(fd)
     return True
+
+
+def _is_quiet(fd: int) -> bool:
+    return time.time() - os.fstat(fd).st_mtime > QUIET_SECONDS

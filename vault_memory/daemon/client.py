@@ -1,12 +1,10 @@
 """Asks a running daemon over a socket that only its owner can open: one JSON line each way."""
 
-import os
-from collections.abc import Iterator, Mapping
-from contextlib import contextmanager
+from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
-from vault_memory.daemon.exchange import LONGEST_NAME, NotAnswered, exchange
+from vault_memory.daemon.exchange import NotAnswered, exchange
 from vault_memory.errors import VaultMemoryError
 
 PATIENCE_SECONDS = 20.0
@@ -52,16 +50,3 @@ def ask(
     if answer is not None and "error" in answer:
         raise DaemonRefused(answer["error"])
     return answer
-
-
-@contextmanager
-def short_name(path: Path) -> Iterator[str]:
-    """Gives a name for the socket that is short enough for the system."""
-    if len(os.fsencode(path)) <= LONGEST_NAME:
-        yield str(path)
-        return
-    folder = os.open(path.parent, os.O_RDONLY | os.O_DIRECTORY)
-    try:
-        yield f"/proc/self/fd/{folder}/{path.name}"
-    finally:
-        os.close(folder)

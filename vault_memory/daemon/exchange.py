@@ -9,6 +9,7 @@ from collections.abc import Mapping
 from stat import S_ISSOCK
 
 from vault_memory import __version__
+from vault_memory.lazy import lazy_module
 
 # `typing` has the same name, but would cost each hook 10 ms.
 TYPE_CHECKING = False
@@ -16,8 +17,12 @@ if TYPE_CHECKING:
     from socket import socket
     from typing import Any
 
+    from vault_memory.vault import socket_names
+else:
+    socket_names = lazy_module("vault_memory.vault.socket_names")
+
 LONGEST_NAME = 100
-"""Bytes; the limit of the system for socket names is 107"""
+"""Bytes; the limit of Linux for socket names is 107, that of macOS 103"""
 LONGEST_REQUEST = 1 << 20
 """Bytes of a request: a client sends no longer one, and the daemon reads no further"""
 NOT_COMPARED = ("VAULT_MEMORY_VAULT", "VAULT_MEMORY_CONFIG", "VAULT_MEMORY_AUTOMATED")
@@ -72,13 +77,8 @@ def _connect(
     if len(os.fsencode(path)) <= LONGEST_NAME:
         connection.connect(path)
         return
-    # The folder of the process leads to a socket whose name is too long for the system.
-    folder, _, name = path.rpartition("/")
-    fd = os.open(folder or "/", os.O_RDONLY | os.O_DIRECTORY)
-    try:
-        connection.connect(f"/proc/self/fd/{fd}/{name}")
-    finally:
-        os.close(fd)
+    with socket_names.short_name(path) as name:
+        connection.connect(name)
 
 
 def _answer_to(

@@ -10,10 +10,10 @@ from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import Any
 
-from vault_memory.daemon.client import short_name
 from vault_memory.daemon.daemon_lock import inode_of
 from vault_memory.daemon.exchange import LONGEST_REQUEST
 from vault_memory.errors import UsageError, VaultMemoryError
+from vault_memory.vault.socket_names import short_name
 
 logger = logging.getLogger(__name__)
 

@@ -38,7 +38,7 @@ class StopRequest:
     @contextmanager
     def heard(self) -> Iterator[None]:
         """Within this, a request wakes the loop."""
-        reader, writer = os.pipe2(os.O_CLOEXEC)
+        reader, writer = os.pipe()
         os.set_blocking(writer, False)
         thread = threading.Thread(
             target=self._listen, args=(reader,), name="stop", daemon=True

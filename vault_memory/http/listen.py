@@ -4,6 +4,7 @@ import os
 import signal
 import socket
 import stat
+import sys
 from collections.abc import Callable
 from pathlib import Path
 
@@ -16,7 +17,7 @@ from vault_memory.http.acceptor import Acceptor, limits_of_process
 from vault_memory.http.connections import LONGEST_HEAD, Connection, Limits
 from vault_memory.http.log_filter import quieten
 
-LONGEST_NAME = 107
+LONGEST_NAME = 103 if sys.platform == "darwin" else 107
 """Bytes; the limit of the system for names of sockets"""
 GRACE_SECONDS = 10
 """For open requests when the server ends"""

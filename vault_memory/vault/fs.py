@@ -12,6 +12,7 @@ import signal
 import stat
 import sys
 from collections.abc import Callable
+from functools import partial
 from typing import NamedTuple, Protocol
 
 from vault_memory.vault.safe_open import open_beneath
@@ -25,10 +26,14 @@ _NR_RENAMEAT2 = {
     "ppc64le": 357,
 }
 _NOREPLACE, _EXCHANGE = 1, 2
+_OF_MACOS = {_NOREPLACE: 4, _EXCHANGE: 2}
+"""Flags of renameat2 → flags of renameatx_np"""
 _BLOCK = 1 << 20
 """Bytes of one read"""
-UNSUPPORTED = frozenset({errno.EINVAL, errno.ENOSYS, errno.EOPNOTSUPP, errno.ENOTTY})
-"""Errors of a file system that does not offer a call"""
+UNSUPPORTED = frozenset(
+    {errno.EINVAL, errno.ENOSYS, errno.EOPNOTSUPP, errno.ENOTSUP, errno.ENOTTY}
+)
+"""Errors of a file system that does not offer a call. Two of them are one on Linux only."""
 
 
 class FileStatus(NamedTuple):
@@ -276,7 +281,7 @@ class RealFiles:
         first: str,
         second: str,
     ) -> None:
-        _renameat2(folder, first, second, _EXCHANGE)
+        _rename(folder, first, second, _EXCHANGE)
 
     def rename(
         self,
@@ -292,7 +297,7 @@ class RealFiles:
         old: str,
         new: str,
     ) -> None:
-        _renameat2(folder, old, new, _NOREPLACE)
+        _rename(folder, old, new, _NOREPLACE)
 
     def link(
         self,
@@ -320,7 +325,8 @@ class RealFiles:
         os.utime(fd, ns=(mtime_ns, mtime_ns))
 
     def attributes(self, fd: int) -> dict[str, bytes]:
-        if not hasattr(os, "listxattr"):
+        # Python offers extended attributes on Linux only.
+        if sys.platform != "linux":
             return {}
         try:
             return {name: os.getxattr(fd, name) for name in os.listxattr(fd)}
@@ -336,10 +342,12 @@ class RealFiles:
         name: str,
         value: bytes,
     ) -> None:
-        os.setxattr(fd, name, value)
+        if sys.platform == "linux":
+            os.setxattr(fd, name, value)
 
     def alone(self, fd: int, *, readers_too: bool) -> bool | None:
-        if not hasattr(fcntl, "F_SETLEASE"):
+        # Only Linux says whether another process has a file open.
+        if sys.platform != "linux":
             return None
         lease = fcntl.F_WRLCK if readers_too else fcntl.F_RDLCK
         try:
@@ -377,7 +385,7 @@ def move_between(
 ) -> None:
     """Moves a file or a folder to another folder. Raises FileExistsError when the name is taken."""
     try:
-        _renameat2_call.call(old_folder, old, new_folder, new, _NOREPLACE)
+        _rename_call.call(old_folder, old, new_folder, new, _NOREPLACE)
     except OSError as error:
         if error.errno not in UNSUPPORTED:
             raise
@@ -397,20 +405,23 @@ def move_between(
         os.unlink(old, dir_fd=old_folder)
 
 
-def _renameat2(
+def _rename(
     folder: int,
     old: str,
     new: str,
     flags: int,
 ) -> None:
-    _renameat2_call.call(folder, old, folder, new, flags)
+    _rename_call.call(folder, old, folder, new, flags)
 
 
-class _Renameat2:
-    """The system call renameat2, which Python does not offer; loads ctypes on first use."""
+class _RenameCall:
+    """A rename with flags, which Python does not offer; loads ctypes on first use.
+
+    It is `renameat2` on Linux and `renameatx_np` on macOS.
+    """
 
     def __init__(self) -> None:
-        self._syscall: Callable[..., int] | None = None
+        self._native: Callable[..., int] | None = None
 
     def call(
         self,
@@ -422,33 +433,44 @@ class _Renameat2:
     ) -> None:
         import ctypes
 
-        is_linux = sys.platform == "linux"
-        number = _NR_RENAMEAT2.get(os.uname().machine) if is_linux else None
-        if number is None:
+        native = self._native = self._native or _native_rename()
+        if native is None:
             raise OSError(errno.ENOSYS, os.strerror(errno.ENOSYS), old, None, new)
-        if self._syscall is None:
-            libc = ctypes.CDLL(None, use_errno=True)
-            libc.syscall.restype = ctypes.c_long
-            libc.syscall.argtypes = (
-                ctypes.c_long,
-                ctypes.c_int,
-                ctypes.c_char_p,
-                ctypes.c_int,
-                ctypes.c_char_p,
-                ctypes.c_uint,
-            )
-            self._syscall = libc.syscall
-        result = self._syscall(
-            number,
+        result = native(
             old_folder,
             os.fsencode(old),
             new_folder,
             os.fsencode(new),
-            flags,
+            _OF_MACOS[flags] if sys.platform == "darwin" else flags,
         )
         if result < 0:
             code = ctypes.get_errno()
             raise OSError(code, os.strerror(code), old, None, new)
 
 
-_renameat2_call = _Renameat2()
+def _native_rename() -> Callable[..., int] | None:
+    """Returns the function of the system; None where it has none."""
+    import ctypes
+
+    libc = ctypes.CDLL(None, use_errno=True)
+    arguments = (
+        ctypes.c_int,
+        ctypes.c_char_p,
+        ctypes.c_int,
+        ctypes.c_char_p,
+        ctypes.c_uint,
+    )
+    native: Callable[..., int] | None = None
+    if sys.platform == "darwin":
+        native = getattr(libc, "renameatx_np", None)
+        if native is not None:
+            libc.renameatx_np.argtypes = arguments
+    # The machine is asked for on Linux only: its system calls have other numbers.
+    elif number := _NR_RENAMEAT2.get(os.uname().machine):
+        libc.syscall.restype = ctypes.c_long
+        libc.syscall.argtypes = (ctypes.c_long, *arguments)
+        native = partial(libc.syscall, number)
+    return native
+
+
+_rename_call = _RenameCall()

@@ -7,7 +7,7 @@ excludes other writers. A reader skips the lines that it cannot read, and counts
 import fcntl
 import json
 import os
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from typing import TYPE_CHECKING, BinaryIO, NamedTuple
 
 from vault_memory.lazy import lazy_module
@@ -107,8 +107,12 @@ def _append(
     is_torn = size > 0 and os.pread(fd, 1, size - 1) != b"\n"
     raw = b"\n" + lines if is_torn else lines
     _write(fd, raw)
-    os.fdatasync(fd)
+    _sync_data(fd)
     return Appended(size, raw)
+
+
+_sync_data: Callable[[int], None] = getattr(os, "fdatasync", os.fsync)
+"""Waits until the bytes of a file are on the disk; macOS has no call without the file's times"""
 
 
 def sync_records(

@@ -11,6 +11,7 @@ import os
 import selectors
 import signal
 import subprocess
+import sys
 import tempfile
 import time
 from collections.abc import Mapping
@@ -203,13 +204,21 @@ def _written(
 
 def _has_ended(process: "subprocess.Popen[bytes]") -> bool:
     """Return whether the program exits within a second after it closed its output."""
-    # Not reaped: its number could otherwise pass to a foreign process group before the kill.
-    options = os.WEXITED | os.WNOWAIT | os.WNOHANG
     for _ in range(100):
-        if os.waitid(os.P_PID, process.pid, options) is not None:
+        if _is_over(process):
             return True
         time.sleep(0.01)
     return False
+
+
+def _is_over(process: "subprocess.Popen[bytes]") -> bool:
+    # Python offers `waitid` on macOS from 3.13 on. Without it the process is reaped.
+    if sys.platform == "darwin":
+        return process.poll() is not None
+    # Fault: the number of a reaped process could pass to a foreign process group before
+    # the kill.
+    options = os.WEXITED | os.WNOWAIT | os.WNOHANG
+    return os.waitid(os.P_PID, process.pid, options) is not None
 
 
 def _end(process: "subprocess.Popen[bytes]") -> None:
