@@ -7,7 +7,12 @@ from pathlib import Path
 PROJECT = Path(__file__).resolve().parent.parent
 sys.path.insert(0, str(PROJECT / "tools"))
 
-from mutants import find_mutants, nearest_tests  # noqa: E402
+from mutants import (  # noqa: E402
+    LinesRun,
+    candidate_tests,
+    find_mutants,
+    nearest_tests,
+)
 
 LAMP = '''"""A lamp."""
 
@@ -62,8 +67,27 @@ def test_the_nearest_tests_of_a_module_are_those_that_use_it(tmp_path: Path):
         path.parent.mkdir(parents=True, exist_ok=True)
         path.write_text(text)
 
-    nearest = nearest_tests(tmp_path / "vault_memory/lamps/oil.py", tmp_path)
+    module = tmp_path / "vault_memory/lamps/oil.py"
+    candidates = candidate_tests(module, tmp_path)
 
-    assert nearest[0] == tmp_path / "tests/lamps/test_oil.py"
-    assert len(nearest) == 2
-    assert tmp_path / "tests/test_house.py" not in nearest
+    assert candidates[0] == tmp_path / "tests/lamps/test_oil.py"
+    assert tmp_path / "tests/test_house.py" not in candidates[:2]
+
+
+def test_a_fault_is_tried_with_the_tests_that_run_its_line(tmp_path: Path):
+    files = {
+        "lamps/oil.py": "def fill():\n    return 1\n\n\ndef burn():\n    return 2\n",
+        "tests/test_oil.py": "from lamps import oil\n\n\ndef test_fill():\n    oil.fill()\n",
+        "tests/test_fire.py": "from lamps import oil\n\n\ndef test_burn():\n    oil.burn()\n",
+        "tools/line_recorder.py": (PROJECT / "tools/line_recorder.py").read_text(),
+    }
+    for name, text in files.items():
+        path = tmp_path / name
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.write_text(text)
+    module = tmp_path / "lamps/oil.py"
+    burning = [mutant for mutant in find_mutants(module) if mutant.node.lineno == 6]
+
+    nearest = nearest_tests(burning[0], LinesRun(tmp_path))
+
+    assert nearest[0] == tmp_path / "tests/test_fire.py"

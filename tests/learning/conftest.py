@@ -65,6 +65,8 @@ class Bedroom:
             role,
             "--user",
             user,
+            # A test may have people whose names are nearly alike.
+            "--new",
             "--now",
             f"{day}T{at}:00+01:00",
             *options,

@@ -375,11 +375,13 @@ class Pair:
 
     said: dict[str, str]
     claims: list[tuple[str, str]]
-    """(turn or nothing, text) of each memory that the model offered"""
+    """(`SAID`, `DOUBTED` or nothing, text) of each memory that the model offered"""
     rules: Night
     model: Night
 
 
+SAID, DOUBTED = "said", "doubted"
+"""Texts that a turn has; the model labels those that it doubts"""
 INVENTED = [f"Keeps {number} bees in the attic" for number in range(14)]
 
 
@@ -420,11 +422,16 @@ def eager(chance: random.Random, claims: list[tuple[str, str]]) -> Any:
             {"turn": asked.turns[0][0], "text": text, "type": "identity"}
             for text in INVENTED[: chance.randint(0, len(INVENTED))]
         ]
-        claims.extend(("said", str(row["text"])) for row in rows)
+        claims.extend((origin_of(row), str(row["text"])) for row in rows)
         claims.extend(("", row["text"]) for row in invented)
         return Sent(200, completion(json.dumps({"memories": [*rows, *invented]})))
 
     return answer
+
+
+def origin_of(row: Mapping[str, Any]) -> str:
+    labels = {row["care"], row["scope"], row["basis"]}
+    return DOUBTED if labels & {"sensitive", "session", "inferred"} else SAID
 
 
 @pytest.fixture(scope="module", params=SEEDS)
@@ -481,7 +488,10 @@ def is_refused(text: str) -> bool:
 
 
 def test_a_model_does_not_silence_what_the_rules_find(pair: Pair) -> None:
-    assert shown(pair, pair.rules.cited - pair.model.cited) == []
+    missing = set(shown(pair, pair.rules.cited - pair.model.cited))
+    # A label may hold a statement back; the absence of an answer may not.
+    doubted = {text for origin, text in pair.claims if origin == DOUBTED}
+    assert missing - doubted == set()
 
 
 def test_no_text_of_crises_and_secrets_is_stored_with_or_without_a_model(

@@ -236,6 +236,7 @@ def test_no_command_contacts_a_host_or_writes_a_foreign_file(traced: Traced) -> 
         "status",
         "stats",
         "doctor",
+        "layout",
         "inbox",
         "conflicts",
         "trash",
@@ -250,6 +251,8 @@ def test_no_command_contacts_a_host_or_writes_a_foreign_file(traced: Traced) -> 
     run("add-heading", note, "Coffee", "black")
     run("remove", note, "Tea", "white")
     run("replace", note, "Tea", "green", "red")
+    run("append", note, "Tea", "stale")
+    run("archive", note, "Tea", "stale")
     run("apply", note, "--ops", "-", stdin="[]")
     run("history", note)
     record = json.loads(run("log", note, "--json").out)["records"][-1]
