@@ -92,7 +92,6 @@ def load() -> None:
         "apsw",
         "markdown_it",
         "msgspec",
-        "rich.console",
         "requests",
         "sqlite_vec",
     ):

@@ -21,6 +21,8 @@ if TYPE_CHECKING:
     from vault_memory.api import vault_memory
     from vault_memory.api.vault_memory import VaultMemory
     from vault_memory.cli import name_check, progress_bar
+    from vault_memory.cli.views import screen
+    from vault_memory.cli.views.screen import Screen
     from vault_memory.ingest.lifecycle import Progress
     from vault_memory.search import open_vault
 else:
@@ -28,6 +30,7 @@ else:
     vault_memory = lazy_module("vault_memory.api.vault_memory")
     name_check = lazy_module("vault_memory.cli.name_check")
     progress_bar = lazy_module("vault_memory.cli.progress_bar")
+    screen = lazy_module("vault_memory.cli.views.screen")
 
 Function = TypeVar("Function", bound=Callable[..., Any])
 
@@ -76,14 +79,19 @@ class Context:
         answer: Mapping[str, Any],
         human: Callable[[], str],
         *,
+        view: "Callable[[Screen], str] | None" = None,
         verbatim: bool = False,
     ) -> None:
         """Write the answer to stdout: one JSON object, or the text that `human` returns.
 
-        `verbatim` writes that text byte for byte unless stdout is a terminal.
+        A terminal gets what `view` returns, if it is given. `verbatim` writes the text of `human`
+        byte for byte unless stdout is a terminal.
         """
+        terminal = self.screen() if view else None
         if self.json:
             click.echo(json_text(answer))
+        elif view and terminal:
+            self.line(view(terminal))
         elif verbatim:
             self.text(human())
         else:
@@ -107,10 +115,20 @@ class Context:
         """Write a line to stdout, or to stderr."""
         click.echo(shown(text), err=err, color=coloured())
 
+    def screen(self) -> "Screen | None":
+        """Return the terminal on stdout; None for a file or a pipe."""
+        # Asked first, so that a command whose output is read by a program loads no more.
+        if sys.stdout is None or not sys.stdout.isatty():
+            return None
+        return screen.screen_of_stdout(self.now)
+
     def say(self, line: str) -> None:
-        """Write a remark to stderr, unless `--quiet` is set."""
-        if not self.quiet:
-            self.line(line, err=True)
+        """Write a remark to stderr, unless `--quiet` is set. A terminal gets it wrapped."""
+        if self.quiet:
+            return
+        if sys.stderr is not None and sys.stderr.isatty():
+            line = screen.wrapped_remark(line)
+        self.line(line, err=True)
 
     def fail(
         self,
@@ -142,14 +160,22 @@ class Context:
         # A program that was started with a closed stderr has none.
         if sys.stderr is None or not sys.stderr.isatty():
             return nullcontext()
+        # A dumb terminal cannot clear a line.
+        if _is_dumb():
+            return nullcontext()
         return progress_bar.bar()
 
 
 def coloured() -> bool | None:
-    """Return false when the user wants no colour; None lets click look for a terminal."""
-    if os.environ.get("NO_COLOR"):
+    """Return false when no colour is wanted or shown; None lets click look for a terminal."""
+    if os.environ.get("NO_COLOR") or _is_dumb():
         return False
     return None
+
+
+def _is_dumb() -> bool:
+    """Return whether the terminal knows no codes for colours and the cursor."""
+    return os.environ.get("TERM") == "dumb"
 
 
 def _store_in_context(

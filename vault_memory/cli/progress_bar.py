@@ -1,42 +1,96 @@
 """A progress bar for work that takes longer than a second."""
 
+import sys
 import time
 from collections.abc import Iterator
 from contextlib import contextmanager
 
+from vault_memory.cli.terminal import escaped
+from vault_memory.cli.views.screen import cells, columns_of
 from vault_memory.ingest.lifecycle import Progress
 
 SILENT_SECONDS = 1.0
 """Shorter work draws no bar"""
+PAUSE_SECONDS = 0.1
+"""Time between two pictures of a bar"""
+LONGEST_BAR = 30
+_CLEAR_LINE = "\r\x1b[K"
 
 
 @contextmanager
 def bar() -> Iterator[Progress]:
     """Yield a function of (step, done, total) that draws a bar on stderr for each step."""
-    from rich.console import Console
-    from rich.progress import Progress as Bars
-
+    # A bar moves the cursor, which the guard of `sys.stderr` keeps from a terminal.
+    # So it writes to a stream of its own.
+    stream = open(2, "w", encoding="utf-8", errors="replace", closefd=False)  # noqa: SIM115
     started = time.monotonic()
-    # Bars move the cursor, which the guard of `sys.stderr` keeps from a terminal.
-    # So they write to a stream of their own.
-    stream = open(2, "w", encoding="utf-8", closefd=False)  # noqa: SIM115
-    bars = Bars(console=Console(file=stream), transient=True)
-    tasks: dict[str, object] = {}
+    starts: dict[str, tuple[float, int]] = {}
+    drawn_at = 0.0
 
     def advance(
         step: str,
         completed: int,
         total: int,
     ) -> None:
-        if time.monotonic() - started < SILENT_SECONDS:
+        nonlocal drawn_at
+        now = time.monotonic()
+        step_started, completed_before = starts.setdefault(step, (now, completed))
+        is_soon = now - drawn_at < PAUSE_SECONDS and completed < total
+        if now - started < SILENT_SECONDS or is_soon:
             return
-        bars.start()
-        if step not in tasks:
-            tasks[step] = bars.add_task(step, total=total)
-        bars.update(tasks[step], completed=completed, total=total)  # type: ignore[arg-type]
+        if not drawn_at:
+            # Fault: a remark between two pictures must not stand in the bar's line.
+            sys.stderr.flush()
+        drawn_at = now
+        seconds = _seconds_left(
+            now - step_started, completed - completed_before, total - completed
+        )
+        stream.write(_CLEAR_LINE + picture(step, completed, total, seconds))
+        stream.flush()
 
     try:
         yield advance
     finally:
-        bars.stop()
+        if drawn_at:
+            stream.write(_CLEAR_LINE)
         stream.close()
+
+
+def _seconds_left(
+    elapsed: float,
+    completed: int,
+    remaining: int,
+) -> float | None:
+    """Return the seconds that the remaining units take; None while that is unknown."""
+    if completed <= 0 or elapsed < SILENT_SECONDS:
+        return None
+    return elapsed / completed * remaining
+
+
+def picture(
+    step: str,
+    completed: int,
+    total: int,
+    seconds: float | None,
+) -> str:
+    """Return the bar of a step in one line of the terminal on stderr."""
+    share = completed / total if total else 1.0
+    texts = [f"{share:4.0%}", f"{completed:,} of {total:,}"]
+    if seconds is not None:
+        texts.append(f"{_duration(seconds)} left")
+    text = f"{escaped(step)} " + ", ".join(texts)
+    # The last column stays free: some terminals break the line there.
+    columns = columns_of(2) - 1
+    room = min(LONGEST_BAR, columns - cells(text) - 3)
+    if room < 4:
+        return text[:columns]
+    filled = round(share * room)
+    return f"{text} [{'#' * filled}{' ' * (room - filled)}]"
+
+
+def _duration(seconds: float) -> str:
+    if seconds < 90:
+        return f"{seconds:.0f} s"
+    if seconds < 5400:
+        return f"{seconds / 60:.0f} min"
+    return f"{seconds / 3600:.0f} h"

@@ -22,8 +22,10 @@ __all__ = [
     "coloured_diff",
     "emit_edit",
     "exit_code_of",
+    "outcomes_of",
     "painted",
     "record_block",
+    "remarks_of",
 ]
 
 
@@ -49,24 +51,28 @@ def emit_edit(
 def record_block(record: "Record") -> str:
     """Render an audit record: who changed a note, when, why and how."""
     head = f"{record.id}  {record.ts}  {record.source}  {record.note}"
-    lines = [styled(head, bold=True)]
-    if record.undoes:
-        lines.append(f"undoes {record.undoes}")
-    if record.redacted:
-        lines.append("the text of this change was forgotten")
-    if record.folded:
-        count = len(record.folded)
-        records = "1 old record" if count == 1 else f"{count} old records"
-        lines.append(f"what is left of {records}; cannot be undone")
-    if record.why:
-        lines.append(f"why: {record.why}")
+    lines = [styled(head, bold=True), *remarks_of(record)]
     if record.diff:
         lines.append(coloured_diff(record.diff.decode("utf-8", "replace")))
-    lines += _outcomes(record)
+    lines += outcomes_of(record)
     return "\n".join(lines)
 
 
-def _outcomes(record: "Record") -> Iterator[str]:
+def remarks_of(record: "Record") -> Iterator[str]:
+    """Yield what is said of a record beside its head, and its reason."""
+    if record.undoes:
+        yield f"undoes {record.undoes}"
+    if record.redacted:
+        yield "the text of this change was forgotten"
+    if record.folded:
+        count = len(record.folded)
+        records = "1 old record" if count == 1 else f"{count} old records"
+        yield f"what is left of {records}; cannot be undone"
+    if record.why:
+        yield f"why: {record.why}"
+
+
+def outcomes_of(record: "Record") -> Iterator[str]:
     """Yield a line for each op that the diff does not show."""
     for applied in record.applied:
         if applied.outcome != "applied":

@@ -24,11 +24,16 @@ def hits_text(
     blocks = [_hit_text(hit, paint) for hit in answer["hits"]]
     if not blocks:
         blocks.append("nothing found")
+    blocks += left_out_texts(answer)
+    return "\n\n".join(blocks)
+
+
+def left_out_texts(answer: "SearchAnswerJson") -> Iterator[str]:
+    """Yield a line for each filter that removed hits."""
     left_out = answer.get("left_out", {})
     for filter_name, count in left_out.items():
         if count:
-            blocks.append(f"left out by {filter_name}: {count}")
-    return "\n\n".join(blocks)
+            yield f"left out by {filter_name}: {count}"
 
 
 def closed_text(name: str) -> str:
@@ -89,19 +94,18 @@ def _hit_text(
     paint: Paint,
 ) -> str:
     """Render a hit: a line with its place, then its text, then how its score came about."""
-    place = paint(_place(hit), "bold")
-    about = paint(_details(hit), "dim")
-    score = hit["score"]
-    lines = [f"{place}  {about}  {score:.2f}"]
+    place = paint(place_of(hit), "bold")
+    about = paint(details_of(hit, hit["date"]), "dim")
+    lines = [f"{place}  {about}"]
     lines += [f"  {line}" for line in hit["text"].splitlines()]
     why = hit.get("why")
     if why:
-        reasons = f"  why: {_score_text(why)}"
+        reasons = f"  why: {score_text(hit['score'], why)}"
         lines.append(paint(reasons, "dim"))
     return "\n".join(lines)
 
 
-def _place(hit: "HitJson") -> str:
+def place_of(hit: "HitJson") -> str:
     """Render the note and the line numbers of a hit."""
     note = hit["note"]
     first, last = hit["lines"]
@@ -110,11 +114,14 @@ def _place(hit: "HitJson") -> str:
     return f"{note}:{first}-{last}"
 
 
-def _details(hit: "HitJson") -> str:
-    """Render heading, date and scope of a hit, as far as it has them."""
+def details_of(
+    hit: "HitJson",
+    day: str | None,
+) -> str:
+    """Render heading, day and scope of a hit, as far as it has them."""
     details = [
         hit["heading"],
-        hit["date"],
+        day,
         hit["scope"],
     ]
     state = hit.get("state", "active")
@@ -128,10 +135,13 @@ def _details(hit: "HitJson") -> str:
     return " · ".join(filter(None, details))
 
 
-def _score_text(why: "WhyJson") -> str:
-    """Render the terms of a score, and the rank of the hit in each arm of the search."""
+def score_text(
+    score: float,
+    why: "WhyJson",
+) -> str:
+    """Render a score, its terms, and the rank of the hit in each arm of the search."""
     scores = why["terms"]
     ranks = why["arms"]
     terms = "  ".join(f"{name} {score:+.2f}" for name, score in scores.items())
     arms = ", ".join(f"{name} #{rank}" for name, rank in ranks.items())
-    return f"{terms}  ({arms})"
+    return f"{score:.2f} = {terms}  ({arms})"

@@ -27,11 +27,13 @@ from vault_memory.lazy import lazy_module
 if TYPE_CHECKING:
     from vault_memory.api import facts_json
     from vault_memory.api.vault_memory import VaultMemory
+    from vault_memory.cli.views import fact_tables
     from vault_memory.contract import Source
     from vault_memory.facts.entity_info import About, FactChange
     from vault_memory.rules.facts import unclear
     from vault_memory.rules.facts.fact import Fact
 else:
+    fact_tables = lazy_module("vault_memory.cli.views.fact_tables")
     unclear = lazy_module("vault_memory.rules.facts.unclear")
     facts_json = lazy_module("vault_memory.api.facts_json")
 
@@ -105,7 +107,11 @@ def facts(
             now=context.now,
         )
     answer = facts_json.of_facts(listed, listed.unknown_scopes)
-    context.emit(answer, lambda: _listing(listed))
+    context.emit(
+        answer,
+        lambda: _listing(listed),
+        view=lambda screen: fact_tables.facts_table(listed, screen),
+    )
     print_unknown_scopes(context, answer)
 
 
@@ -127,7 +133,11 @@ def timeline(
             now=context.now,
         )
     answer = facts_json.of_facts(listed, listed.unknown_scopes)
-    context.emit(answer, lambda: _listing(listed))
+    context.emit(
+        answer,
+        lambda: _listing(listed),
+        view=lambda screen: fact_tables.facts_table(listed, screen),
+    )
     print_unknown_scopes(context, answer)
 
 

@@ -11,9 +11,11 @@ from vault_memory.lazy import lazy_module
 
 if TYPE_CHECKING:
     from vault_memory.api import json_contract
+    from vault_memory.cli.views import records as record_views
     from vault_memory.rules.edits import inbox_page
     from vault_memory.rules.edits.audit_record import Proposal
 else:
+    record_views = lazy_module("vault_memory.cli.views.records")
     json_contract = lazy_module("vault_memory.api.json_contract")
     inbox_page = lazy_module("vault_memory.rules.edits.inbox_page")
 
@@ -44,6 +46,7 @@ def log(
     context.emit(
         json_contract.of_log(records),
         lambda: "\n\n".join(map(record_block, records)) or "nothing was changed yet",
+        view=lambda screen: record_views.records_view(records, screen),
     )
 
 
@@ -91,7 +94,11 @@ def history(
             for version in versions
         )
 
-    context.emit(json_contract.of_history(versions), human)
+    context.emit(
+        json_contract.of_history(versions),
+        human,
+        view=lambda screen: record_views.versions_table(versions, screen),
+    )
 
 
 @click.command()

@@ -12,14 +12,19 @@ from vault_memory.lazy import lazy_module
 
 if TYPE_CHECKING:
     from vault_memory.api import json_contract, source_json
+    from vault_memory.cli.views import tables
     from vault_memory.contract.source_answers import (
         SourceJson,
         SourceTurnJson,
         SpokenJson,
     )
 else:
+    tables = lazy_module("vault_memory.cli.views.tables")
     json_contract = lazy_module("vault_memory.api.json_contract")
     source_json = lazy_module("vault_memory.api.source_json")
+
+
+HEADERS = ("NOTE", "KIND", "SCOPE")
 
 
 @click.command()
@@ -74,7 +79,14 @@ def notes(
         return "\n".join(lines) or "no notes"
 
     answer = json_contract.of_notes(listed, listed.unknown_scopes)
-    context.emit(answer, human)
+    rows = [(note.note, note.kind, note.scope) for note in listed]
+    context.emit(
+        answer,
+        human,
+        view=lambda screen: (
+            tables.table(HEADERS, rows, screen.columns) if rows else "no notes"
+        ),
+    )
     print_unknown_scopes(context, answer)
 
 

@@ -17,13 +17,14 @@ from vault_memory.cli.options import (
     scoped,
 )
 from vault_memory.cli.remarks import print_freshness, print_unknown_scopes
-from vault_memory.cli.terminal import styled
 from vault_memory.contract import MOST_HITS
 from vault_memory.lazy import lazy_module
 
 if TYPE_CHECKING:
+    from vault_memory.cli.views import hits
     from vault_memory.search import calls as search_calls
 else:
+    hits = lazy_module("vault_memory.cli.views.hits")
     search_calls = lazy_module("vault_memory.search.calls")
 
 
@@ -124,8 +125,13 @@ def search(
     is_closed = bool(scopes.channels) and not private
     users = () if is_closed else scopes.users
     names = named_scopes(users, scopes.channels, scopes.groups)
-    answer = answer_search(context, " ".join(query), names, options)
-    context.emit(answer, lambda: search_text.hits_text(answer, _painted))
+    text = " ".join(query)
+    answer = answer_search(context, text, names, options)
+    context.emit(
+        answer,
+        lambda: search_text.hits_text(answer, _unpainted),
+        view=lambda screen: hits.hits_view(answer, text, screen),
+    )
     if is_closed:
         for name in scopes.users:
             context.say(search_text.closed_text(name))
@@ -133,8 +139,8 @@ def search(
     print_freshness(context, answer["freshness"])
 
 
-def _painted(
+def _unpainted(
     text: str,
     style: str,
 ) -> str:
-    return styled(text, bold=style == "bold" or None, dim=style == "dim" or None)
+    return text

@@ -1,31 +1,26 @@
 """`status`, `stats`, `doctor`: the state of the vault and of this installation."""
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping
 from typing import TYPE_CHECKING, Any
 
 import click
 
 from vault_memory.cli.layout_choice import layout_option, open_with_layout
 from vault_memory.cli.options import Context, common
-from vault_memory.cli.terminal import styled
 from vault_memory.lazy import lazy_module
 
 if TYPE_CHECKING:
     from vault_memory.api import json_contract
     from vault_memory.cli import daemon_or_local, host_checks
+    from vault_memory.cli.views import check_lines, status_words
     from vault_memory.daemon import query_or_local
-    from vault_memory.edits.reports import Check
 else:
+    check_lines = lazy_module("vault_memory.cli.views.check_lines")
+    status_words = lazy_module("vault_memory.cli.views.status_words")
     json_contract = lazy_module("vault_memory.api.json_contract")
     host_checks = lazy_module("vault_memory.cli.host_checks")
     daemon_or_local = lazy_module("vault_memory.cli.daemon_or_local")
     query_or_local = lazy_module("vault_memory.daemon.query_or_local")
-
-SIGNS = {
-    "ok": ("ok  ", "green"),
-    "warn": ("warn", "yellow"),
-    "fail": ("FAIL", "red"),
-}
 
 
 @click.command()
@@ -38,7 +33,11 @@ def status(context: Context) -> None:
         if report is None:
             query_or_local.without_daemon(memory)
             report = memory.status()
-    _emit_nested(context, report)
+    context.emit(
+        report,
+        lambda: status_words.status_text(report, None),
+        view=lambda screen: status_words.status_text(report, screen),
+    )
 
 
 @click.command()
@@ -48,7 +47,7 @@ def stats(context: Context) -> None:
     """Count notes and chunks by kind, scope and source."""
     with context.open(marks=False) as memory:
         counts = memory.searcher.stats()
-    _emit_nested(context, counts)
+    context.emit(counts, lambda: "\n".join(nested_lines(counts)))
 
 
 @click.command()
@@ -73,25 +72,11 @@ def doctor(
         checks = [*memory.doctor(fix=fix), *host_checks.checks(memory)]
     context.emit(
         json_contract.of_doctor(checks),
-        lambda: "\n".join(_check_lines(checks)),
+        lambda: check_lines.checks_text(checks, None),
+        view=lambda screen: check_lines.checks_text(checks, screen),
     )
     if any(check.state == "fail" for check in checks):
         raise click.exceptions.Exit(1)
-
-
-def _check_lines(checks: "Sequence[Check]") -> Iterator[str]:
-    for check in checks:
-        sign, colour = SIGNS[check.state]
-        yield f"{styled(sign, fg=colour)}  {check.name}: {check.reason}"
-        if check.fix and check.state != "ok":
-            yield f"      fix: {check.fix}"
-
-
-def _emit_nested(
-    context: Context,
-    report: Mapping[str, Any],
-) -> None:
-    context.emit(report, lambda: "\n".join(nested_lines(report)))
 
 
 def nested_lines(

@@ -1,0 +1,1 @@
+"""Text for a person on a terminal: its width, short times, tables, and marks on matched words."""

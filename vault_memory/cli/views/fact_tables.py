@@ -1,0 +1,33 @@
+"""Facts on a terminal: a table with the id, the subject, and what is known of it."""
+
+from collections.abc import Mapping, Sequence
+from typing import TYPE_CHECKING
+
+from vault_memory.cli.views.screen import Screen
+from vault_memory.cli.views.tables import table
+from vault_memory.rules.facts import unclear
+
+if TYPE_CHECKING:
+    from vault_memory.rules.facts.fact import Fact
+
+HEADERS = ("ID", "ABOUT", "FACT")
+
+
+def facts_table(
+    facts: "Sequence[Fact]",
+    screen: Screen,
+) -> str:
+    """Return the facts as a table; a sentence without any."""
+    if not facts:
+        return "nothing is known"
+    values = unclear.unclear_values(facts)
+    rows = [_row(fact, values) for fact in facts]
+    return table(HEADERS, rows, screen.columns)
+
+
+def _row(
+    fact: "Fact",
+    values: "Mapping[str, tuple[str, ...]]",
+) -> tuple[str, str, str]:
+    label = fact.id if fact.text else "(follows)"
+    return (label, fact.subject, unclear.shown_line(fact, values))

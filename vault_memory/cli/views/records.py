@@ -1,0 +1,85 @@
+"""Audit records, versions and notes on a terminal: short times, wrapped lines, tables."""
+
+from collections.abc import Iterator, Sequence
+from typing import TYPE_CHECKING
+
+from vault_memory.cli import edit_rendering
+from vault_memory.cli.rendering import outcomes_of, remarks_of
+from vault_memory.cli.terminal import escaped, styled
+from vault_memory.cli.views.screen import Screen, wrapped, wrapped_cells
+from vault_memory.cli.views.tables import table
+from vault_memory.cli.views.times import time_text
+
+if TYPE_CHECKING:
+    from vault_memory.edits.versions import NoteVersion
+    from vault_memory.rules.edits.audit_record import Record
+
+LETTERS_OF_ID = 12
+"""Letters of a record's id on a terminal; its beginning is enough for `undo`"""
+GAP = "  "
+
+
+def records_view(
+    records: "Sequence[Record]",
+    screen: Screen,
+) -> str:
+    """Return audit records: who changed a note, when, why and how."""
+    width = _letters_of_ids(records)
+    blocks = ["\n".join(_record_lines(record, width, screen)) for record in records]
+    return "\n\n".join(blocks) or "nothing was changed yet"
+
+
+def _letters_of_ids(records: "Sequence[Record]") -> int:
+    """Return how many letters tell the ids of these records apart."""
+    ids = {record.id for record in records}
+    width = LETTERS_OF_ID
+    while ids and len({id_[:width] for id_ in ids}) < len(ids):
+        width += 1
+    return width
+
+
+def _record_lines(
+    record: "Record",
+    width: int,
+    screen: Screen,
+) -> Iterator[str]:
+    moment = time_text(record.ts, screen)
+    head = (record.id[:width], moment, f"by {record.source}", record.note)
+    for line in wrapped_cells(map(escaped, head), screen.columns):
+        yield styled(line, bold=True)
+    for text in (*remarks_of(record), *outcomes_of(record)):
+        yield from wrapped(escaped(text), screen.prose, indent=GAP)
+    if record.diff:
+        yield from _diff_lines(record.diff.decode("utf-8", "replace"), screen)
+
+
+def _diff_lines(
+    diff: str,
+    screen: Screen,
+) -> Iterator[str]:
+    """Yield the lines of a diff in colours; those that continue a long line hang below it."""
+    plain = edit_rendering.diff_text(diff, lambda text, colour: text)
+    for line in plain.split("\n"):
+        colour = edit_rendering.COLOURS.get(line[:1])
+        sign = escaped(line[:1])
+        pieces = wrapped(escaped(line[1:]), screen.columns, first=sign, indent=GAP)
+        if colour:
+            pieces = [styled(piece, fg=colour) for piece in pieces]
+        yield from pieces
+
+
+def versions_table(
+    versions: "Sequence[NoteVersion]",
+    screen: Screen,
+) -> str:
+    """Return the stored versions of a note, newest first."""
+    rows = [
+        (
+            version.revision[:LETTERS_OF_ID],
+            time_text(version.ts, screen),
+            version.by,
+            f"{version.bytes:,} bytes",
+        )
+        for version in versions
+    ]
+    return table(("REVISION", "WHEN", "BY", "SIZE"), rows, screen.columns)

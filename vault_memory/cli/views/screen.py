@@ -1,0 +1,155 @@
+"""The terminal of a person: how wide it is, and text that is wrapped at words to fit it."""
+
+import os
+import re
+import sys
+import unicodedata
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass
+from datetime import datetime
+
+NARROWEST = 20
+"""Columns of a terminal that is taken for narrower, so that each line has room for words"""
+USUAL = 80
+"""Columns of a terminal that does not tell its size"""
+WIDEST = 100
+"""Columns of the longest line of prose; a longer one is hard to read"""
+_WIDE = frozenset("WF")
+_WITHOUT_WIDTH = frozenset(("Mn", "Me", "Cf"))
+_PIECE = re.compile(r"\S+")
+
+
+@dataclass(frozen=True, slots=True)
+class Screen:
+    """A terminal that shows an answer."""
+
+    columns: int
+    now: datetime
+    """the local time, from which short times are told"""
+
+    @property
+    def prose(self) -> int:
+        """Columns of a line of prose."""
+        return min(self.columns, WIDEST)
+
+
+def screen_of_stdout(now: datetime | None) -> Screen | None:
+    """Return the terminal on stdout; None for a file, a pipe or a closed stdout."""
+    if sys.stdout is None or not sys.stdout.isatty():
+        return None
+    moment = now or datetime.now().astimezone()
+    return Screen(columns_of(1), moment)
+
+
+def columns_of(descriptor: int) -> int:
+    """Return the width of the terminal at a file descriptor."""
+    named = os.environ.get("COLUMNS", "")
+    columns = int(named) if named.isascii() and named.isdigit() else 0
+    if not columns:
+        try:
+            columns = os.get_terminal_size(descriptor).columns
+        except (OSError, ValueError):
+            # The stream is not the terminal of the system, as in a test.
+            columns = 0
+    # Fault: a terminal without a size reports 0 columns.
+    return max(columns or USUAL, NARROWEST)
+
+
+def cells(text: str) -> int:
+    """Return the columns that a text takes: East Asian letters take two, accents none."""
+    if text.isascii():
+        return len(text)
+    return sum(map(_cells_of, text))
+
+
+def _cells_of(letter: str) -> int:
+    if unicodedata.east_asian_width(letter) in _WIDE:
+        return 2
+    if unicodedata.category(letter) in _WITHOUT_WIDTH:
+        return 0
+    return 1
+
+
+def padded(
+    text: str,
+    columns: int,
+) -> str:
+    """Return the text with blanks up to a width."""
+    return text + " " * (columns - cells(text))
+
+
+def wrapped(
+    text: str,
+    columns: int,
+    *,
+    first: str = "",
+    indent: str | None = None,
+) -> list[str]:
+    """Return lines of at most `columns`, broken at blanks.
+
+    `first` begins the first line, and `indent` each other one (default: as many blanks). A word
+    that is longer than a line is broken inside, unless it is an address or a path.
+    """
+    following = " " * cells(first) if indent is None else indent
+    lines: list[str] = []
+    start = line = first
+    # The blanks at the beginning show the depth of a list: they stay.
+    line += text[: len(text) - len(text.lstrip(" "))]
+    start = line
+    for word in _words(text, columns - max(cells(start), cells(following))):
+        gap = "" if line == start else " "
+        if line != start and cells(line) + len(gap) + cells(word) > columns:
+            lines.append(line)
+            line = start = following
+            gap = ""
+        line += gap + word
+    lines.append(line)
+    return lines
+
+
+def wrapped_cells(
+    texts: Iterable[str],
+    columns: int,
+) -> list[str]:
+    """Return short texts side by side; on several lines, with an indent, where they do not fit."""
+    line = "  ".join(texts)
+    if cells(line) <= columns:
+        return [line.rstrip()]
+    return wrapped(line, columns, indent="  ")
+
+
+def wrapped_remark(text: str) -> str:
+    """Return a remark for the terminal on stderr, each line of it wrapped with an indent."""
+    columns = min(columns_of(2), WIDEST)
+    lines: list[str] = []
+    for line in text.split("\n"):
+        lines += wrapped(line, columns, indent="  ")
+    return "\n".join(lines)
+
+
+def _words(
+    text: str,
+    room: int,
+) -> Iterator[str]:
+    """Yield the words of a text, none longer than `room` unless a break would spoil it."""
+    room = max(room, 2)
+    for match in _PIECE.finditer(text):
+        word = match[0]
+        # Fault: an address or a path that is broken cannot be copied or clicked.
+        if cells(word) <= room or "/" in word:
+            yield word
+            continue
+        yield from _broken(word, room)
+
+
+def _broken(
+    word: str,
+    room: int,
+) -> Iterator[str]:
+    piece = ""
+    for letter in word:
+        if cells(piece + letter) > room:
+            yield piece
+            piece = ""
+        piece += letter
+    yield piece
