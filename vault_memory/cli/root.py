@@ -81,6 +81,22 @@ COMMANDS: dict[str, tuple[str, str]] = {
     "doctor": ("status", "Check the installation and the vault for problems."),
 }
 """Command → its module below `vault_memory.cli.commands`, and its line in the help"""
+GROUPS = {
+    "Start": "init layout run demo status doctor",
+    "Ask": "search context about read notes links open facts timeline entity source last-night",
+    "Change": "remember append add-heading replace remove archive apply "
+    "add-fact correct confirm invalidate delete-fact",
+    "Look over what changed": "log undo history restore trash conflicts inbox",
+    "Learn": "record end-session compact sleep held feedback",
+    "Sync": "remote sync",
+    "Connect": "install hook mcp serve",
+    "Look after": "config models service index stats import export forget completion",
+}
+"""Heading in the help → its commands"""
+LONGEST_NAME = 14
+"""Columns of the names of commands in the help"""
+OTHERS = "More"
+"""Heading of commands that are in no group"""
 
 
 class Commands(click.Group):
@@ -117,9 +133,23 @@ class Commands(click.Group):
         ctx: click.Context,
         formatter: click.HelpFormatter,
     ) -> None:
-        with formatter.section("Commands"):
-            rows = [(name, summary) for name, (_, summary) in COMMANDS.items()]
-            formatter.write_dl(rows)
+        for heading, names in grouped_commands().items():
+            with formatter.section(heading):
+                rows = [(name, COMMANDS[name][1]) for name in names]
+                formatter.write_dl(rows, col_max=LONGEST_NAME)
+
+
+def grouped_commands() -> dict[str, list[str]]:
+    """Return the commands under their headings in the help."""
+    groups = {
+        heading: [name for name in names.split() if name in COMMANDS]
+        for heading, names in GROUPS.items()
+    }
+    placed = {name for names in groups.values() for name in names}
+    others = [name for name in COMMANDS if name not in placed]
+    if others:
+        groups[OTHERS] = others
+    return groups
 
 
 def _unknown_command(
