@@ -4,6 +4,7 @@ import sys
 import time
 from collections.abc import Iterator
 from contextlib import contextmanager
+from datetime import timedelta
 
 from vault_memory.cli.terminal import escaped
 from vault_memory.cli.views.screen import cells, columns_of
@@ -89,8 +90,5 @@ def picture(
 
 
 def _duration(seconds: float) -> str:
-    if seconds < 90:
-        return f"{seconds:.0f} s"
-    if seconds < 5400:
-        return f"{seconds / 60:.0f} min"
-    return f"{seconds / 3600:.0f} h"
+    """Return a duration such as `0:01:30`."""
+    return str(timedelta(seconds=round(seconds)))

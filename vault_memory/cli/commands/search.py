@@ -21,10 +21,10 @@ from vault_memory.contract import MOST_HITS
 from vault_memory.lazy import lazy_module
 
 if TYPE_CHECKING:
-    from vault_memory.cli.views import hits
+    from vault_memory.cli.views import hit_blocks
     from vault_memory.search import calls as search_calls
 else:
-    hits = lazy_module("vault_memory.cli.views.hits")
+    hit_blocks = lazy_module("vault_memory.cli.views.hit_blocks")
     search_calls = lazy_module("vault_memory.search.calls")
 
 
@@ -130,7 +130,7 @@ def search(
     context.emit(
         answer,
         lambda: search_text.hits_text(answer, _unpainted),
-        view=lambda screen: hits.hits_view(answer, text, screen),
+        view=lambda screen: hit_blocks.hits_view(answer, text, screen),
     )
     if is_closed:
         for name in scopes.users:

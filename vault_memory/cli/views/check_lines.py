@@ -52,6 +52,4 @@ def _fitted(
 def _summary(checks: "Sequence[Check]") -> str:
     failed = sum(check.state == "fail" for check in checks)
     warned = sum(check.state == "warn" for check in checks)
-    if not (failed or warned):
-        return f"all {len(checks)} checks are well"
     return f"{len(checks)} checks: {failed} failed, {warned} with a warning"

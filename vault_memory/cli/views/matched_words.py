@@ -6,6 +6,7 @@ from collections.abc import Callable
 from vault_memory.rules.search.tokens import folded, is_run, terms
 
 _WORD = re.compile(r"\w+")
+_NOTHING = re.compile(r"(?!)")
 SHORTEST_BEGINNING = 4
 """Letters that two words must share from the first on, to be forms of one word"""
 LONGEST_ENDING = 3
@@ -17,15 +18,17 @@ def marker(
     mark: Callable[[str], str],
 ) -> Callable[[str], str]:
     """Return a function that marks the words of the query, and their other forms, in a text."""
-    wanted = [folded(term).strip() for term in terms(query)]
-    pairs = [term for term in terms(query) if is_run(term)]
+    query_terms = terms(query)
+    plain_terms = [folded(term).strip() for term in query_terms]
+    pairs = _pairs_pattern(query_terms)
 
     def marked(match: re.Match[str]) -> str:
         word = match[0]
+        # A script without blanks: only some letters of such a run match.
         if is_run(word):
-            return _with_marked_pairs(word, pairs, mark)
+            return pairs.sub(lambda letters: mark(letters[0]), word)
         plain = folded(word).strip()
-        is_match = any(_is_form(plain, term) for term in wanted)
+        is_match = any(_is_form(plain, term) for term in plain_terms)
         return mark(word) if is_match else word
 
     return lambda text: _WORD.sub(marked, text)
@@ -36,46 +39,24 @@ def _is_form(
     term: str,
 ) -> bool:
     """Return whether two words differ at most in their ending, as `lamp` and `lamps`."""
-    if word == term:
-        return True
-    shared = _shared_letters(word, term)
-    if shared < SHORTEST_BEGINNING:
-        return False
     longest = max(len(word), len(term))
-    return longest - shared <= LONGEST_ENDING
+    # Fault: short words that begin alike, as `key` and `keel`, are different words.
+    beginning = max(SHORTEST_BEGINNING, longest - LONGEST_ENDING)
+    return word[:beginning] == term[:beginning]
 
 
-def _with_marked_pairs(
-    run: str,
-    pairs: list[str],
-    mark: Callable[[str], str],
-) -> str:
-    """Mark the pairs of letters of the query in a run of letters without blanks."""
+def _pairs_pattern(query_terms: list[str]) -> re.Pattern[str]:
+    """Return a pattern of the letters in a run that belong to a pair of the query."""
+    pairs = [term for term in query_terms if is_run(term)]
     if not pairs:
-        return run
-    # Pairs overlap: those in a row are one match.
-    choices = "|".join(map(re.escape, pairs))
-    covered: set[int] = set()
-    for match in re.finditer(f"(?=({choices}))", run):
-        covered.update(range(match.start(1), match.end(1)))
-    text = stretch = ""
-    for index, letter in enumerate(run):
-        if index in covered:
-            stretch += letter
-            continue
-        text += mark(stretch) if stretch else ""
-        stretch = ""
-        text += letter
-    return text + (mark(stretch) if stretch else "")
+        return _NOTHING
+    choices = "|".join(map(_pair_pattern, pairs))
+    return re.compile(f"(?:{choices})+")
 
 
-def _shared_letters(
-    word: str,
-    term: str,
-) -> int:
-    count = 0
-    for ours, theirs in zip(word, term, strict=False):
-        if ours != theirs:
-            break
-        count += 1
-    return count
+def _pair_pattern(pair: str) -> str:
+    # Pairs overlap, so each of the two letters is matched by itself.
+    first, last = re.escape(pair[:1]), re.escape(pair[1:])
+    if not last:
+        return first
+    return f"{first}(?={last})|(?<={first}){last}"

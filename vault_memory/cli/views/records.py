@@ -30,8 +30,9 @@ def records_view(
 
 
 def _letters_of_ids(records: "Sequence[Record]") -> int:
-    """Return how many letters tell the ids of these records apart."""
+    """Return how many letters of these ids are needed to distinguish them."""
     ids = {record.id for record in records}
+    # Fault: of two records in the same moment, a short id could undo the wrong one.
     width = LETTERS_OF_ID
     while ids and len({id_[:width] for id_ in ids}) < len(ids):
         width += 1
@@ -62,10 +63,10 @@ def _diff_lines(
     for line in plain.split("\n"):
         colour = edit_rendering.COLOURS.get(line[:1])
         sign = escaped(line[:1])
-        pieces = wrapped(escaped(line[1:]), screen.columns, first=sign, indent=GAP)
+        rows = wrapped(escaped(line[1:]), screen.columns, first=sign, indent=GAP)
         if colour:
-            pieces = [styled(piece, fg=colour) for piece in pieces]
-        yield from pieces
+            rows = [styled(row, fg=colour) for row in rows]
+        yield from rows
 
 
 def versions_table(

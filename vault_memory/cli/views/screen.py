@@ -9,9 +9,9 @@ from dataclasses import dataclass
 from datetime import datetime
 
 NARROWEST = 20
-"""Columns of a terminal that is taken for narrower, so that each line has room for words"""
+"""The least width that lines are made for, so that each has room for words"""
 USUAL = 80
-"""Columns of a terminal that does not tell its size"""
+"""Columns of a terminal that reports no size"""
 WIDEST = 100
 """Columns of the longest line of prose; a longer one is hard to read"""
 _WIDE = frozenset("WF")
@@ -25,7 +25,7 @@ class Screen:
 
     columns: int
     now: datetime
-    """the local time, from which short times are told"""
+    """the local time, to which short times relate"""
 
     @property
     def prose(self) -> int:
@@ -146,10 +146,10 @@ def _broken(
     word: str,
     room: int,
 ) -> Iterator[str]:
-    piece = ""
+    line = ""
     for letter in word:
-        if cells(piece + letter) > room:
-            yield piece
-            piece = ""
-        piece += letter
-    yield piece
+        if cells(line + letter) > room:
+            yield line
+            line = ""
+        line += letter
+    yield line

@@ -39,10 +39,10 @@ def status_text(
     }
     blocks = []
     for heading, lines in sections.items():
-        shown = [styled(heading, bold=True)]
+        block = [styled(heading, bold=True)]
         for line in lines:
-            shown += _fitted(line, screen)
-        blocks.append("\n".join(shown))
+            block += _fitted(line, screen)
+        blocks.append("\n".join(block))
     return "\n\n".join(blocks)
 
 
@@ -66,14 +66,15 @@ def _layout(layout: "LayoutStatusJson") -> Section:
     yield f"layout {name}: {claimed} memory"
     if layout["unclaimed"]:
         examples = ", ".join(layout["examples"])
-        others = _number(layout["unclaimed"], "file is", "files are")
-        yield f"{others} not memory ({examples}): `{layout['command']}`"
-    if layout["excluded"]:
-        yield f"{_number(layout['excluded'], 'file is', 'files are')} excluded"
-    if layout["daily"]:
-        yield f"daily notes: {layout['daily']}"
-    if layout["remark"]:
-        yield layout["remark"]
+        unclaimed = _number(layout["unclaimed"], "file is", "files are")
+        yield f"{unclaimed} not memory ({examples}): `{layout['command']}`"
+    excluded = layout["excluded"]
+    details = (
+        excluded and f"{_number(excluded, 'file is', 'files are')} excluded",
+        layout["daily"] and f"daily notes: {layout['daily']}",
+        layout["remark"],
+    )
+    yield from filter(None, details)
 
 
 def _daemon(status: "StatusJson") -> Section:
@@ -86,11 +87,10 @@ def _daemon(status: "StatusJson") -> Section:
         "polling": "the folder is looked at again and again",
     }
     yield f"running, process {status['daemon']['pid']}"
-    if watcher["healthy"]:
-        yield f"watching: {modes.get(watcher['mode'], watcher['mode'])}"
-    if watcher["reason"]:
-        trouble = "" if watcher["healthy"] else "does not see all changes: "
-        yield f"{trouble}{watcher['reason']}"
+    mode = modes.get(watcher["mode"], watcher["mode"])
+    # A watcher that works may still have a reason, such as that for polling.
+    state = "watching" if watcher["healthy"] else "does not see all changes"
+    yield f"{state}: {watcher['reason'] or mode}"
 
 
 def _index(status: "StatusJson") -> Section:
@@ -154,19 +154,20 @@ def _sync(
     yield f"{state}: {reason}" if reason else f"{state} with {sync['server']}"
     if reason:
         yield f"server: {sync['server']}"
-    if sync["last_good"]:
-        yield f"last complete pass: {time(sync['last_good'])}"
-    if sync["next_try"]:
-        yield f"next try: {time(sync['next_try'])}"
-    if sync["queue"]:
-        yield f"{_number(sync['queue'], 'file waits', 'files wait')}"
+    queue = sync["queue"]
+    details = (
+        sync["last_good"] and f"last complete pass: {time(sync['last_good'])}",
+        sync["next_try"] and f"next try: {time(sync['next_try'])}",
+        queue and _number(queue, "file waits", "files wait"),
+    )
+    yield from filter(None, details)
     yield from (f"failed: {_remark(error)}" for error in sync["errors"])
     yield from (f"held: {_remark(remark)}" for remark in sync["held"])
 
 
 def _remark(remark: "PathRemarkJson") -> str:
-    parts = (remark["path"], remark["reason"])
-    return ": ".join(filter(None, parts))
+    # A remark about all files has no path.
+    return f"{remark['path']}: {remark['reason']}".removeprefix(": ")
 
 
 def _waiting(status: "StatusJson") -> Section:

@@ -18,6 +18,7 @@ def table(
     """Return the rows under their headers, in lines of at most `columns`."""
     cells_of_rows = [[escaped(cell) for cell in row] for row in rows]
     widths = _widths(headers, cells_of_rows)
+    # Fault: a last column of a few letters in each line cannot be read.
     before = sum(widths[:-1]) + len(GAP) * (len(widths) - 1)
     is_narrow = columns - before < min(LEAST_ROOM, widths[-1])
     lay_out = _stacked if is_narrow else _in_columns

@@ -13,7 +13,7 @@ _NEAR = {
 }
 """Days from today → their name"""
 WITH_HOURS = timedelta(days=7)
-"""Times nearer than this are told with hours and minutes"""
+"""Times nearer than this are shown with hours and minutes"""
 
 
 def time_text(

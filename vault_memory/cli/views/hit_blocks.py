@@ -54,6 +54,7 @@ def _hit_lines(
         yield painted_place
         for line in wrapped(details, screen.prose, first=GAP):
             yield styled(line, dim=True)
+    # The lines are marked when they are broken: marks have no width.
     for line in _paragraphs(hit["text"]):
         yield from map(mark, text_lines(line, screen))
     why = hit.get("why")
