@@ -1,6 +1,5 @@
 """A progress bar for work that takes longer than a second."""
 
-import sys
 import time
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -39,9 +38,6 @@ def bar() -> Iterator[Progress]:
         is_soon = now - drawn_at < PAUSE_SECONDS and completed < total
         if now - started < SILENT_SECONDS or is_soon:
             return
-        if not drawn_at:
-            # Fault: a remark between two pictures must not stand in the bar's line.
-            sys.stderr.flush()
         drawn_at = now
         seconds = _seconds_left(
             now - step_started, completed - completed_before, total - completed
@@ -78,7 +74,8 @@ def picture(
     share = completed / total if total else 1.0
     texts = [f"{share:4.0%}", f"{completed:,} of {total:,}"]
     if seconds is not None:
-        texts.append(f"{_duration(seconds)} left")
+        left = timedelta(seconds=round(seconds))
+        texts.append(f"{left} left")
     text = f"{escaped(step)} " + ", ".join(texts)
     # The last column stays free: some terminals break the line there.
     columns = columns_of(2) - 1
@@ -87,8 +84,3 @@ def picture(
         return text[:columns]
     filled = round(share * room)
     return f"{text} [{'#' * filled}{' ' * (room - filled)}]"
-
-
-def _duration(seconds: float) -> str:
-    """Return a duration such as `0:01:30`."""
-    return str(timedelta(seconds=round(seconds)))

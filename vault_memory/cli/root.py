@@ -141,15 +141,15 @@ class Commands(click.Group):
 
 def grouped_commands() -> dict[str, list[str]]:
     """Return the commands under their headings in the help."""
-    groups = {
-        heading: [name for name in names.split() if name in COMMANDS]
-        for heading, names in GROUPS.items()
-    }
-    placed = {name for names in groups.values() for name in names}
-    unplaced = [name for name in COMMANDS if name not in placed]
+    groups: dict[str, list[str]] = {}
+    unplaced = dict.fromkeys(COMMANDS)
+    for heading, names in GROUPS.items():
+        groups[heading] = list(filter(unplaced.__contains__, names.split()))
+        for name in groups[heading]:
+            del unplaced[name]
     # A command that someone adds without a group must be found in the help all the same.
     if unplaced:
-        groups[OTHERS] = unplaced
+        groups[OTHERS] = list(unplaced)
     return groups
 
 

@@ -1,5 +1,6 @@
 """The checks of `doctor`, a line for each, with the fix of what is wrong."""
 
+from collections import Counter
 from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING
 
@@ -36,6 +37,7 @@ def _lines(
     texts = _fitted(f"{check.name}: {check.reason}", screen)
     yield f"{styled(sign, fg=colour)}  {texts[0].removeprefix(INDENT)}"
     yield from texts[1:]
+    # A check that is well may name a fix, too, which is of no use then.
     if check.fix and check.state != "ok":
         yield from _fitted(f"fix: {check.fix}", screen)
 
@@ -50,6 +52,6 @@ def _fitted(
 
 
 def _summary(checks: "Sequence[Check]") -> str:
-    failed = sum(check.state == "fail" for check in checks)
-    warned = sum(check.state == "warn" for check in checks)
-    return f"{len(checks)} checks: {failed} failed, {warned} with a warning"
+    counts = Counter(check.state for check in checks)
+    number = len(checks)
+    return f"{number} checks: {counts['fail']} failed, {counts['warn']} with a warning"

@@ -1,6 +1,7 @@
 """Facts on a terminal: a table with the id, the subject, and what is known of it."""
 
 from collections.abc import Mapping, Sequence
+from functools import partial
 from typing import TYPE_CHECKING
 
 from vault_memory.cli.views.screen import Screen
@@ -21,13 +22,13 @@ def facts_table(
     if not facts:
         return "nothing is known"
     values = unclear.unclear_values(facts)
-    rows = [_row(fact, values) for fact in facts]
-    return table(HEADERS, rows, screen.columns)
+    rows = map(partial(_row, values), facts)
+    return table(HEADERS, list(rows), screen.columns)
 
 
 def _row(
-    fact: "Fact",
     values: "Mapping[str, tuple[str, ...]]",
+    fact: "Fact",
 ) -> tuple[str, str, str]:
     label = fact.id if fact.text else "(follows)"
     return (label, fact.subject, unclear.shown_line(fact, values))

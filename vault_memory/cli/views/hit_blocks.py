@@ -44,8 +44,7 @@ def _hit_lines(
     screen: Screen,
 ) -> Iterator[str]:
     place = escaped(place_of(hit))
-    day = hit["date"] and time_text(hit["date"], screen)
-    details = escaped(details_of(hit, day))
+    details = escaped(details_of(hit, time_text(hit["date"], screen)))
     painted_place = styled(place, fg="cyan")
     # The place stays on a line of its own where both do not fit.
     if cells(place) + len(GAP) + cells(details) <= screen.prose:

@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from vault_memory.rules.edits.audit_record import Record
 
 LETTERS_OF_ID = 12
-"""Letters of a record's id on a terminal; its beginning is enough for `undo`"""
+"""Letters of a revision on a terminal; its beginning is enough for `restore`"""
 GAP = "  "
 
 
@@ -24,28 +24,16 @@ def records_view(
     screen: Screen,
 ) -> str:
     """Return audit records: who changed a note, when, why and how."""
-    width = _letters_of_ids(records)
-    blocks = ["\n".join(_record_lines(record, width, screen)) for record in records]
+    blocks = ["\n".join(_record_lines(record, screen)) for record in records]
     return "\n\n".join(blocks) or "nothing was changed yet"
-
-
-def _letters_of_ids(records: "Sequence[Record]") -> int:
-    """Return how many letters of these ids are needed to distinguish them."""
-    ids = {record.id for record in records}
-    # Fault: of two records in the same moment, a short id could undo the wrong one.
-    width = LETTERS_OF_ID
-    while ids and len({id_[:width] for id_ in ids}) < len(ids):
-        width += 1
-    return width
 
 
 def _record_lines(
     record: "Record",
-    width: int,
     screen: Screen,
 ) -> Iterator[str]:
     moment = time_text(record.ts, screen)
-    head = (record.id[:width], moment, f"by {record.source}", record.note)
+    head = (record.id, moment, f"by {record.source}", record.note)
     for line in wrapped_cells(map(escaped, head), screen.columns):
         yield styled(line, bold=True)
     for text in (*remarks_of(record), *outcomes_of(record)):

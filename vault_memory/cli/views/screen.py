@@ -2,7 +2,6 @@
 
 import os
 import re
-import sys
 import unicodedata
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
@@ -33,24 +32,19 @@ class Screen:
         return min(self.columns, WIDEST)
 
 
-def screen_of_stdout(now: datetime | None) -> Screen | None:
-    """Return the terminal on stdout; None for a file, a pipe or a closed stdout."""
-    if sys.stdout is None or not sys.stdout.isatty():
-        return None
+def screen_of_stdout(now: datetime | None) -> Screen:
+    """Return the terminal on stdout, at this time."""
     moment = now or datetime.now().astimezone()
     return Screen(columns_of(1), moment)
 
 
 def columns_of(descriptor: int) -> int:
     """Return the width of the terminal at a file descriptor."""
-    named = os.environ.get("COLUMNS", "")
-    columns = int(named) if named.isascii() and named.isdigit() else 0
-    if not columns:
-        try:
-            columns = os.get_terminal_size(descriptor).columns
-        except (OSError, ValueError):
-            # The stream is not the terminal of the system, as in a test.
-            columns = 0
+    try:
+        columns = os.get_terminal_size(descriptor).columns
+    except OSError:
+        # The stream is not the terminal of the system, as in a test.
+        columns = 0
     # Fault: a terminal without a size reports 0 columns.
     return max(columns or USUAL, NARROWEST)
 

@@ -1,6 +1,6 @@
 """The state of a vault in words, in sections with headings."""
 
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Mapping
 from typing import TYPE_CHECKING
 
 from vault_memory.cli.terminal import escaped, styled
@@ -9,6 +9,7 @@ from vault_memory.cli.views.times import time_text
 
 if TYPE_CHECKING:
     from vault_memory.contract.status_answers import (
+        IndexStatusJson,
         LayoutStatusJson,
         NightJson,
         PathRemarkJson,
@@ -18,8 +19,26 @@ if TYPE_CHECKING:
 
 INDENT = "  "
 START = "vault-memory run"
+_MODES = {
+    "inotify": "the system reports changes",
+    "polling": "the folder is looked at again and again",
+}
+_SEMANTIC = {
+    "ready": "on",
+    "warming": "on soon; until then search is by keywords",
+    "off": "off; search is by keywords",
+}
+_SYNC = {
+    "ok": "in step",
+    "working": "syncing now",
+    "waiting": "not in step",
+    "held": "waits for your answer",
+    "stopped": "stopped",
+    "off": "not running",
+}
 
-Section = Iterator[str]
+Section = list[str]
+"""The lines of a section; empty ones are left out"""
 
 
 def status_text(
@@ -28,19 +47,22 @@ def status_text(
 ) -> str:
     """Return the state; a terminal gets short times and wrapped lines."""
     sections: Mapping[str, Section] = {
-        "Vault": _vault(status),
+        "Vault": [status["vault"], *_layout(status["layout"])],
         "Daemon": _daemon(status),
-        "Index": _index(status),
+        "Index": _index(status["index"]),
         "Search by meaning": _semantic(status),
-        "Nights": _nights(status["night"], lambda text: time_text(text, screen)),
-        "Sync": _sync(status["sync"], lambda text: time_text(text, screen)),
+        "Nights": _nights(status["night"], screen),
+        "Sync": _sync(status["sync"], screen),
         "Waiting for you": _waiting(status),
-        "Folders": _folders(status),
+        "Folders": [
+            _labelled("state", status["state_folder"]),
+            _labelled("drop", status["drop_folder"]),
+        ],
     }
     blocks = []
     for heading, lines in sections.items():
         block = [styled(heading, bold=True)]
-        for line in lines:
+        for line in filter(None, lines):
             block += _fitted(line, screen)
         blocks.append("\n".join(block))
     return "\n\n".join(blocks)
@@ -55,114 +77,105 @@ def _fitted(
     return wrapped(escaped(line), screen.prose, first=INDENT, indent=INDENT * 2)
 
 
-def _vault(status: "StatusJson") -> Section:
-    yield status["vault"]
-    yield from _layout(status["layout"])
+def _labelled(
+    label: str,
+    text: str | None,
+) -> str:
+    """Return a line with its label; empty without a text or a label."""
+    return f"{label}: {text}" if label and text else ""
+
+
+def _number(
+    count: int,
+    singular: str,
+    plural: str,
+) -> str:
+    """Return a number of things in words; empty for none."""
+    words = singular if count == 1 else plural
+    return f"{count:,} {words}" if count else ""
 
 
 def _layout(layout: "LayoutStatusJson") -> Section:
     name = layout["name"] or "built-in"
     claimed = _number(layout["claimed"], "Markdown file is", "Markdown files are")
-    yield f"layout {name}: {claimed} memory"
-    if layout["unclaimed"]:
-        examples = ", ".join(layout["examples"])
-        unclaimed = _number(layout["unclaimed"], "file is", "files are")
-        yield f"{unclaimed} not memory ({examples}): `{layout['command']}`"
-    excluded = layout["excluded"]
-    details = (
-        excluded and f"{_number(excluded, 'file is', 'files are')} excluded",
-        layout["daily"] and f"daily notes: {layout['daily']}",
-        layout["remark"],
+    unclaimed = _number(
+        layout["unclaimed"], "file is not memory", "files are not memory"
     )
-    yield from filter(None, details)
+    examples = ", ".join(layout["examples"])
+    return [
+        f"layout {name}: {claimed or 'no file is'} memory",
+        unclaimed,
+        _labelled("such as", examples),
+        unclaimed and f"`{layout['command']}` shows layouts that claim more",
+        _number(layout["excluded"], "file is excluded", "files are excluded"),
+        _labelled("daily notes", layout["daily"]),
+        layout["remark"],
+    ]
 
 
 def _daemon(status: "StatusJson") -> Section:
     if not status["daemon"]["running"]:
-        yield f"not running: start it with `{START}`"
-        return
+        return [f"not running: start it with `{START}`"]
     watcher = status["watcher"]
-    modes = {
-        "inotify": "the system reports changes",
-        "polling": "the folder is looked at again and again",
-    }
-    yield f"running, process {status['daemon']['pid']}"
-    mode = modes.get(watcher["mode"], watcher["mode"])
+    mode = _MODES.get(watcher["mode"], watcher["mode"])
     # A watcher that works may still have a reason, such as that for polling.
     state = "watching" if watcher["healthy"] else "does not see all changes"
-    yield f"{state}: {watcher['reason'] or mode}"
+    return [
+        f"running, process {status['daemon']['pid']}",
+        _labelled(state, watcher["reason"] or mode),
+    ]
 
 
-def _index(status: "StatusJson") -> Section:
-    index = status["index"]
-    notes = _number(index["notes"], "note", "notes")
-    chunks = _number(index["chunks"], "chunk", "chunks")
-    stale = index["stale_files"]
+def _index(index: "IndexStatusJson") -> Section:
+    notes = _number(index["notes"], "note", "notes") or "no notes"
+    chunks = _number(index["chunks"], "chunk", "chunks") or "no chunks"
+    stale = ", ".join(index["stale_files"])
     state = "not up to date" if stale else "up to date"
-    yield f"{notes} in {chunks}, {state}"
-    if stale:
-        yield f"changed since: {', '.join(stale)}"
-    for path, reason in index["parked"].items():
-        yield f"cannot be indexed: {path}: {reason}"
+    parked = index["parked"].items()
+    return [
+        f"{notes} in {chunks}, {state}",
+        _labelled("changed since", stale),
+        *(f"cannot be indexed: {path}: {reason}" for path, reason in parked),
+    ]
 
 
 def _semantic(status: "StatusJson") -> Section:
-    states = {
-        "ready": "on",
-        "warming": "on soon; until then search is by keywords",
-        "off": "off; search is by keywords",
-    }
-    text = states.get(status["semantic"], status["semantic"])
+    text = _SEMANTIC.get(status["semantic"], status["semantic"])
     reason = status["reason"]
-    yield f"{text} ({reason})" if reason else text
+    return [f"{text} ({reason})" if reason else text]
 
 
 def _nights(
     night: "NightJson | None",
-    time: Callable[[str], str],
+    screen: Screen | None,
 ) -> Section:
     if night is None:
-        yield "not known: the vault cannot be read"
-        return
-    yield f"last: {time(night['last'])}" if night["last"] else "none so far"
-    if night["next"]:
-        yield f"next: {time(night['next'])}"
-    if night["due"]:
-        names = ", ".join(night["due"])
-        yield f"due now: {names}; the daemon or `vault-memory sleep` runs them"
-    if night["idle"] > 1:
-        yield f"nothing was learned for {night['idle']} nights"
+        return ["not known: the vault cannot be read"]
+    due = ", ".join(night["due"])
+    return [
+        _labelled("last", time_text(night["last"], screen)) or "none so far",
+        _labelled("next", time_text(night["next"], screen)),
+        _labelled("due now, for the daemon or `vault-memory sleep`", due),
+        _number(night["idle"], "night without anything new", "nights without anything"),
+    ]
 
 
 def _sync(
     sync: "SyncStatusJson | None",
-    time: Callable[[str], str],
+    screen: Screen | None,
 ) -> Section:
     if sync is None:
-        yield "no server is set up"
-        return
-    states = {
-        "ok": "in step",
-        "working": "syncing now",
-        "waiting": "not in step",
-        "held": "waits for your answer",
-        "stopped": "stopped",
-        "off": "not running",
-    }
-    state = states.get(sync["state"], sync["state"])
-    reason = sync["reason"]
-    yield f"{state}: {reason}" if reason else f"{state} with {sync['server']}"
-    if reason:
-        yield f"server: {sync['server']}"
-    queue = sync["queue"]
-    details = (
-        sync["last_good"] and f"last complete pass: {time(sync['last_good'])}",
-        sync["next_try"] and f"next try: {time(sync['next_try'])}",
-        queue and _number(queue, "file waits", "files wait"),
-    )
-    yield from filter(None, details)
-    yield from (f"failed: {_remark(error)}" for error in sync["errors"])
-    yield from (f"held: {_remark(remark)}" for remark in sync["held"])
+        return ["no server is set up"]
+    state = _SYNC.get(sync["state"], sync["state"])
+    return [
+        _labelled(state, sync["reason"]) or state,
+        _labelled("server", sync["server"]),
+        _labelled("last complete pass", time_text(sync["last_good"], screen)),
+        _labelled("next try", time_text(sync["next_try"], screen)),
+        _number(sync["queue"], "file waits", "files wait"),
+        *(f"failed: {_remark(error)}" for error in sync["errors"]),
+        *(f"held: {_remark(remark)}" for remark in sync["held"]),
+    ]
 
 
 def _remark(remark: "PathRemarkJson") -> str:
@@ -171,27 +184,12 @@ def _remark(remark: "PathRemarkJson") -> str:
 
 
 def _waiting(status: "StatusJson") -> Section:
-    proposals = status["inbox_open"]
-    copies = status["conflicts"]
-    if not (proposals or copies or status["pending"]):
-        yield "nothing"
-    if proposals:
-        yield f"{_number(proposals, 'proposal', 'proposals')}: `vault-memory inbox`"
-    if copies:
-        count = _number(copies, "conflict copy", "conflict copies")
-        yield f"{count}: `vault-memory conflicts`"
-    for write in status["pending"]:
-        yield f"a write to {write['note']} waits: {write['explanation']}"
-
-
-def _folders(status: "StatusJson") -> Section:
-    yield f"state: {status['state_folder']}"
-    yield f"drop: {status['drop_folder']}"
-
-
-def _number(
-    count: int,
-    singular: str,
-    plural: str,
-) -> str:
-    return f"{count:,} {singular if count == 1 else plural}"
+    proposals = _number(status["inbox_open"], "proposal", "proposals")
+    copies = _number(status["conflicts"], "conflict copy", "conflict copies")
+    writes = (f"{write['note']}: {write['explanation']}" for write in status["pending"])
+    lines = [
+        _labelled(proposals, "`vault-memory inbox`"),
+        _labelled(copies, "`vault-memory conflicts`"),
+        _labelled("writes that wait", "; ".join(writes)),
+    ]
+    return lines if any(lines) else ["nothing"]

@@ -17,12 +17,12 @@ WITH_HOURS = timedelta(days=7)
 
 
 def time_text(
-    text: str,
+    text: str | None,
     screen: Screen | None,
 ) -> str:
     """Return a time of ISO 8601 in short form for a terminal; unchanged for anything else."""
-    if screen is None:
-        return text
+    if screen is None or not text:
+        return text or ""
     try:
         moment = datetime.fromisoformat(text)
     except ValueError:
