@@ -4,7 +4,7 @@ from datetime import UTC, datetime, timedelta
 
 import pytest
 
-from tests.learning.test_brains import NOTE, PROFILE, SCOPE, model
+from tests.learning.test_brains import NOTE, PROFILE, SCOPE, about_turns, model
 from tests.models.scripted import ScriptedModel, fails, learns, says
 from tests.scenarios.outside import until
 from vault_memory.api.vault_memory import VaultMemory
@@ -102,7 +102,7 @@ def test_a_continued_conversation_is_learned_again_with_only_its_new_turns(
 def test_a_conversation_too_long_for_one_prompt_is_learned_completely(
     bedroom,
 ):
-    with model(bedroom, says({"memories": [], "facts": []})) as asked:
+    with model(bedroom, says({"memories": [], "facts": []})) as server:
         bedroom.sleep(now="2026-05-25T02:05+01:00")
         for number in range(3):
             text = f"I am allergic to fish {number}." + " So it is." * 3000
@@ -116,7 +116,8 @@ def test_a_conversation_too_long_for_one_prompt_is_learned_completely(
         0,
         "done",
     )
-    assert len({text for one in asked.asked for _, _, text in one.turns}) == 3
+    texts = {text for asked in about_turns(server) for _, _, text in asked.turns}
+    assert len(texts) == 3
 
 
 def test_nothing_is_pruned_curated_or_reflected_before_the_night(bedroom):
@@ -274,4 +275,4 @@ def test_a_daemon_learns_an_ended_conversation_within_seconds_and_the_night_adds
 
     assert (night["gathered"], night["heard"]) == (0, 1)
     assert notes_of(bedroom) == before
-    assert [one.wants for one in model.asked if one.turns] == ["memories", "facts"]
+    assert [asked.wants for asked in about_turns(model)] == ["memories", "facts"]
