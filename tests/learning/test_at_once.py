@@ -1,6 +1,7 @@
 """What a person asks for is kept within seconds, and what is told at the end of a conversation."""
 
 import json
+import re
 import time
 from pathlib import Path
 
@@ -119,8 +120,10 @@ def test_crisis_and_secrets_are_in_no_note_report_or_log(bedroom: Bedroom) -> No
     ended = end(bedroom)
     assert {one["ref"]: one["reason"] for one in ended["dropped"]} == turns
     stored = everything(bedroom)
-    for word in ("swordfish", "kill myself", "988"):
-        assert word not in stored
+    for text in ("swordfish", "kill myself"):
+        assert text not in stored
+    # A revision or an id may contain these digits by chance.
+    assert re.search(r"(?<![0-9a-z])988(?![0-9a-z])", stored) is None
     [log] = (bedroom.vault / "Users/mira/learning/safety").iterdir()
     logged = [json.loads(line) for line in log.read_text().splitlines()]
     assert [set(line) for line in logged] == [{"ts", "turn", "reason"}] * 2
