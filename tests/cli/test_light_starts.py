@@ -138,6 +138,20 @@ def test_recording_a_hosts_prompt_loads_no_search_code(vault_with_lamp: Outside)
     assert not modules & (NEVER | ASKING | FACTS | NO_HOOK)
 
 
+def test_recalling_for_a_hosts_prompt_loads_no_code_that_writes_or_learns(
+    vault_with_lamp: Outside,
+):
+    said = {**SAID, "hook_event_name": "UserPromptSubmit"}
+    modules = loaded_modules(
+        vault_with_lamp, "hook", "claude-code", "--user", "ann", said=said
+    )
+
+    assert "vault_memory.search.query" in modules
+    # The results of a search are dataclasses.
+    unneeded = NEVER | FACTS | {"click", "logging", "vault_memory.index.vectors"}
+    assert modules & unneeded == set()
+
+
 def test_starting_a_conversation_loads_no_search_code(
     vault_with_lamp: Outside,
 ):
