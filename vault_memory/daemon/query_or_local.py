@@ -10,15 +10,21 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 from vault_memory.api import json_contract
 from vault_memory.context.calls import DEFAULT_CONTEXT, ContextOptions
 from vault_memory.daemon.client import BEHIND, DaemonRefused, ask
+from vault_memory.lazy import lazy_module
 from vault_memory.search.calls import DEFAULT_SEARCH, SearchOptions
 
 if TYPE_CHECKING:
     from vault_memory.api.vault_memory import VaultMemory
     from vault_memory.contract.answers import ContextBlockJson, SearchAnswerJson
     from vault_memory.ingest.lifecycle import Progress
+    from vault_memory.models.embedding import embedders
+else:
+    embedders = lazy_module("vault_memory.models.embedding.embedders")
 
 MODES_WITH_MODEL = ("semantic", "rrf")
-"""Ranking modes that a short-lived command loads a model for"""
+"""Ranking modes that a short-lived command loads any model for"""
+NO_VECTORS = "no note has a vector; `vault-memory index` makes them"
+TOO_SLOW = "one search does not wait for this model; `--mode semantic` does"
 
 
 def search(
@@ -35,7 +41,8 @@ def search(
     if answer is not None:
         return answer
     memory.refresh(progress, briefly=True)
-    if (options.mode or memory.vault.config.recall.mode) in MODES_WITH_MODEL:
+    mode = options.mode or memory.vault.config.recall.mode
+    if mode in MODES_WITH_MODEL or (mode != "keyword" and _may_load(memory)):
         memory.warm()
     named = memory.scopes() if scopes is None else scopes
     return json_contract.of_search(
@@ -84,6 +91,28 @@ def all_scopes(
         return list(answer["scopes"])
     memory.refresh(progress)
     return memory.scopes()
+
+
+def _may_load(memory: "VaultMemory") -> bool:
+    """Return whether one search may load the model; if not, note why."""
+    semantic = memory.vault.semantic
+    settings = memory.vault.config.embedding
+    if settings.kind == "off":
+        return False
+    # Asked first: without vectors, no module of a model is imported.
+    connection = memory.vault.indexing.index().connection
+    if connection.execute("SELECT 1 FROM vector LIMIT 1").fetchone() is None:
+        semantic.reason = NO_VECTORS
+        return False
+    reason = embedders.available(settings, cache=semantic.cache)
+    if reason:
+        semantic.reason = reason
+        return False
+    # Fault: a large model or a slow server would delay a search by words.
+    if not embedders.loads_quickly(settings, cache=semantic.cache):
+        semantic.reason = TOO_SLOW
+        return False
+    return True
 
 
 def _changed(

@@ -42,7 +42,7 @@ class ThrownNote:
     id: str
     note: str
     ts: str
-    """when it was thrown away; ISO 8601"""
+    """when it was deleted; ISO 8601"""
     bytes: int
     revision: str
     outcome: str = "in the trash"

