@@ -208,3 +208,32 @@ def test_a_deleted_index_is_rebuilt_with_the_same_content(memory: VaultMemory):
 
     assert memory.search("crane stork", scopes=memory.scopes()).hits == hits
     assert memory.notes() == before
+
+
+def test_a_folder_that_nobody_set_up_is_read_without_a_trace_in_it(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+):
+    monkeypatch.setenv("VAULT_MEMORY_STATE", str(tmp_path / "state"))
+    folder = tmp_path / "notes"
+    folder.mkdir()
+    (folder / "USER.md").write_text("- keeps bees\n")
+
+    with VaultMemory.open(folder, marks=False) as memory:
+        [hit] = memory.search("bees", scopes=["user:main"]).hits
+        assert memory.context("bees", scopes=["user:main"]).parts
+        assert [path.name for path in folder.iterdir()] == ["USER.md"]
+
+        memory.record_turn(session="s", role="user", user="main", text="I row")
+        assert (folder / ".vault-memory").exists(), "the first write makes it a vault"
+        assert memory.search("bees", scopes=["user:main"]).hits[0].note == hit.note
+
+    with VaultMemory.open(folder) as memory:
+        assert memory.search("row", scopes=["user:main"]).hits, "the index is the same"
+
+
+def test_the_help_fits_on_three_screens():
+    import pydoc
+
+    text = pydoc.plain(pydoc.render_doc(VaultMemory))
+
+    assert len(text.splitlines()) <= 150

@@ -10,6 +10,7 @@ from vault_memory.conversations.calls import RecordOptions
 from vault_memory.edits.calls import EditOptions
 from vault_memory.index.retry_on_corruption import rebuild_if_damaged
 from vault_memory.lazy import lazy_module
+from vault_memory.rules.call_values import checked_calls
 from vault_memory.search.calls import SearchOptions
 
 if TYPE_CHECKING:
@@ -54,22 +55,14 @@ else:
     caller = lazy_module("vault_memory.rules.paths.caller")
 
 
+@checked_calls
 class VaultMemory(VaultParts):
-    """One vault, opened. Any number of threads may call it; each call is short and takes a lock.
+    """One vault, opened. Any number of threads may call it; each call takes its own lock.
 
-    The methods are the calls that a bot needs. Each of these attributes has further calls of one
-    concept:
-
-    - `facts`: `facts(scopes=[...])` lists the facts that hold now; `facts.delete(...)`, ...
-    - `source`: `source(ref, scopes=[...])` shows the turns that something comes from
-    - `sync`: `sync()` brings the vault and its remote in step; `sync.status()`, ...
-    - `conflicts`: `conflicts()` lists conflict copies; `conflicts.merge(...)`, the trash, ...
-    - `edits`: edits, versions, proposals and pending writes
-    - `conversations`: turns, sessions and the drop folder
-    - `searcher`: the index, its freshness and statistics
-    - `learning`, `forgetting`, `transfer`: the night, taking back, import and export
-    - `vault`: configuration, state folder and index, which all calls share
-    - `root`, `layout`: the folder, and the places of its notes
+    Each of these attributes has all calls of one concept; docs/reference/python.md lists them:
+    `facts`, `source`, `edits`, `conflicts`, `sync`, `conversations`, `searcher`, `learning`,
+    `forgetting`, `transfer`. `vault`, `root` and `layout` tell what was opened. A wrong value
+    raises UsageError. All errors are VaultMemoryError, with `code` and `hint`.
     """
 
     # ---- the state of the vault ------------------------------------------------------
@@ -97,11 +90,7 @@ class VaultMemory(VaultParts):
         embed: bool = True,
         progress: "Progress | None" = None,
     ) -> "IndexReport":
-        """Bring the index up to date with all notes or those under `paths`, and embed new chunks.
-
-        Waits up to 0.3 s when notes were saved a moment ago or are absent, and looks again.
-        `progress` is called with a step, the number of completed units, and the number of all.
-        """
+        """Update the index for all notes or those under `paths`, and embed new chunks."""
         return self.searcher.index(
             paths, rebuild=rebuild, embed=embed, progress=progress
         )
@@ -113,12 +102,7 @@ class VaultMemory(VaultParts):
         renew: bool = True,
         briefly: bool = False,
     ) -> None:
-        """Bring the index up to date with the text of the notes, without embedding.
-
-        `search` does it by itself. Without `renew`, an index of an older program version is left
-        to the daemon. `briefly` spends less than a second on large notes; the freshness of an
-        answer names the others.
-        """
+        """Update the text of the index, without embedding; `search` does it by itself."""
         self.searcher.refresh(progress, renew=renew, briefly=briefly)
 
     def search(
@@ -131,8 +115,8 @@ class VaultMemory(VaultParts):
         now: datetime | None = None,
         topic: str | None = None,
         entity: str | None = None,
-        since: date | None = None,
-        until: date | None = None,
+        since: date | str | None = None,
+        until: date | str | None = None,
         kinds: Collection[str] = (),
         why: bool = False,
         copies: bool = False,
@@ -142,11 +126,7 @@ class VaultMemory(VaultParts):
     ) -> "SearchAnswer":
         """Find the chunks that answer `query` best, in the notes of `scopes` and no others.
 
-        `mode` is by default `[recall] mode`. Vectors take part once `warm` was called; without
-        them each mode uses words. `why` explains scores. Lines that say the same are one hit,
-        unless `copies`. Faded items are left out, unless `archived`. `session` is the open
-        conversation, whose own turns are left out. `refresh` first updates the index; leave that
-        to a daemon where one runs. Raises UsageError for an unknown mode or a wrong scope.
+        `since` and `until` are dates, times or texts. `archived` includes faded items.
         """
         options = SearchOptions(
             mode=mode,
@@ -200,13 +180,8 @@ class VaultMemory(VaultParts):
     ) -> "ContextBlock":
         """Compose the memory block for a prompt: quotations of the notes as they are now.
 
-        `budget` is the maximum length of the block in characters. Its default is
-        `max_memory_chars`, and 0 means no limit. User and channel memory are never cut. A
-        `briefing` contains nothing personal. `session` is the conversation whose own turns are
-        left out. `confirmation` is the task that the user has just confirmed. With `automatic`,
-        as for a hook, lines are looked up only as `[memory_search]` allows. When `scopes` name a
-        channel, all its members read the answer: notes of persons are left out unless `private`.
-        `as_of` makes the block of the end of an earlier day. Raises UsageError.
+        `budget` limits its characters; 0 is no limit. A `briefing` has nothing personal. With a
+        channel in `scopes`, notes of persons need `private`. `as_of` is an earlier day.
         """
         options = ContextOptions(
             purpose=purpose,
@@ -240,13 +215,8 @@ class VaultMemory(VaultParts):
     ) -> "Recorded":
         """Record one turn in the transcript of its channel, else of its person.
 
-        Search finds the turn at once. Without `user` the session must already have turns. An
-        `incognito` session leaves no trace, and a `silent` turn is not recorded. Search finds an
-        `automated` turn (of a job, a webhook or a subagent), but the bot learns nothing about the
-        person from it. A retry after a lost answer passes the same `now`, the same `chance` (30
-        random bits) and `again`, so that no turn is recorded twice.
-
-        Raises UsageError, OwnerUnknown, TurnNotRecorded, VaultUnreachable.
+        Without `user` the session must already have turns. `incognito` leaves no trace. From an
+        `automated` turn nothing is learned. A retry passes the same `now`, `chance` and `again`.
         """
         draft = conversations_turn.Turn(
             id="",
@@ -271,11 +241,7 @@ class VaultMemory(VaultParts):
         channel: str | None = None,
         now: datetime | None = None,
     ) -> "Ended":
-        """End a conversation, and decide what is kept of it.
-
-        Without a model the bot learns from it now, else soon; a channel waits for its night. An
-        unknown session changes nothing. Raises UsageError when several people have one.
-        """
+        """End a conversation, and decide what is kept of it."""
         ended = self.conversations.end_session(
             session, user=user, channel=channel, now=now
         )
@@ -284,12 +250,7 @@ class VaultMemory(VaultParts):
     def memory_tool(
         self, *, user: str, channel: str = "", private: bool = False
     ) -> "MemoryTool":
-        """Make Anthropic's memory tool over the notes of a person.
-
-        Its `execute` carries out the commands of the model. With a `channel`, whose members all
-        read the answers, the tool opens the dated notes of the channel, unless `private`. Raises
-        UsageError for a name that no person of this vault can have.
-        """
+        """Make Anthropic's memory tool over the notes of a person, or of a channel."""
         who = caller.Caller(user, channel, private=private)
         return tool.MemoryTool(self.edits, who)
 
@@ -308,13 +269,7 @@ class VaultMemory(VaultParts):
         origin: str = "owner",
         now: datetime | None = None,
     ) -> "Edit":
-        """Apply ops to a note. Impossible ops are refused, each with a reason; the others are done.
-
-        `expected` is the revision that the ops were planned for: another one raises NoteChanged,
-        unless `merge`. Policy binds `tool` (the bot) and `nightly`; `cli` is a person's act. The
-        index has the new text when this returns. Raises UsageError, NotCurated, NoteUnreadable,
-        NotRecorded.
-        """
+        """Apply ops to a note, as the bot (`tool`) or a person (`cli`). Raises NoteChanged."""
         options = EditOptions(
             source=source,
             expected=expected,
@@ -329,10 +284,7 @@ class VaultMemory(VaultParts):
     def undo(
         self, record_id: str, *, dry_run: bool = False, now: datetime | None = None
     ) -> "Edit":
-        """Undo the change of one audit record. The undo is a record, too, and can be undone.
-
-        `record_id` may be the beginning of an id. Raises UnclearId, NotUndoable.
-        """
+        """Undo the change of one audit record. The undo can be undone, too."""
         edit = self.edits.undo(record_id, dry_run=dry_run, now=now)
         if edit.changed and not dry_run:
             self.learning.reject_undone(record_id)
@@ -400,11 +352,7 @@ class VaultMemory(VaultParts):
         dry_run: bool = False,
         now: datetime | None = None,
     ) -> "FactChange":
-        """State a fact of a scope. It is new, refines or ends another fact, or exists already.
-
-        Policy binds `tool` (the bot) and `nightly`; `cli` is a person's act.
-        Raises UsageError, BadPath, NoteUnreadable, NotRecorded.
-        """
+        """State a fact of a scope: new, better than another, or its end."""
         fact = facts_fact.Fact(
             id="",
             subject=subject,
@@ -432,11 +380,7 @@ class VaultMemory(VaultParts):
         now: datetime | None = None,
         **right: Any,
     ) -> "FactChange":
-        """Replace a fact that was never true; `right` has the correct fields, such as `object=`.
-
-        `expected` is the revision of its note that the correction was planned for. Raises
-        UnclearId, NoteChanged.
-        """
+        """Replace a fact that was never true; `right` has the correct fields."""
         options = EditOptions(source, expected=expected, dry_run=dry_run, now=now)
         return self.facts.correct(fact_id, scopes, right, options)
 
@@ -450,11 +394,7 @@ class VaultMemory(VaultParts):
         now: datetime | None = None,
         dry_run: bool = False,
     ) -> "Remembered":
-        """Write one sentence into USER.md, CHANNEL.md or MEMORY.md of a scope.
-
-        A standing rule goes into RULES.md. `expected` is the revision of that note that the call
-        was planned for. Raises UsageError, NoteChanged.
-        """
+        """Write one sentence into USER.md, CHANNEL.md, MEMORY.md or RULES.md of a scope."""
         options = EditOptions(source, expected=expected, dry_run=dry_run, now=now)
         return self.learning.remember(text, scope=scope, options=options)
 
@@ -468,13 +408,7 @@ class VaultMemory(VaultParts):
         now: datetime | None = None,
         after: Callable[[str, str], None] = lambda scope, step: None,
     ) -> "Slept":
-        """Run the nightly learning cycle of `user:NAME` and `channel:NAME` scopes.
-
-        `scopes` None means all of them. With `due`, only scopes run whose night has begun and is
-        not done. `again` is a local day whose turns are read once more. `after` is called with
-        the scope and the name of each finished step. Raises NightRuns when another process
-        learns, UsageError, ConfigError.
-        """
+        """Run the nightly learning cycle of `user:NAME` and `channel:NAME` scopes, or of all."""
         request = learning_calls.NightRequest(scopes, due, again, dry_run, now)
         return self.learning.sleep(request, after)
 
@@ -486,8 +420,5 @@ class VaultMemory(VaultParts):
         now: datetime | None = None,
         dry_run: bool = False,
     ) -> "Forgotten":
-        """Remove `text` from notes, history, index and state, and check that no copy remains.
-
-        `scopes` None means the complete vault. Raises TextTooShort, UsageError, JournalUnavailable.
-        """
+        """Remove `text` from notes, history, index and state, and check that no copy remains."""
         return self.forgetting.forget(text, scopes=scopes, now=now, dry_run=dry_run)

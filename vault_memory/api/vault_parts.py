@@ -7,17 +7,18 @@ from pathlib import Path
 from types import TracebackType
 from typing import TYPE_CHECKING, Any, Self
 
+from vault_memory.config.sections import Config
 from vault_memory.context.calls import ContextCalls
 from vault_memory.conversations.calls import ConversationCalls
 from vault_memory.edits.calls import EditCalls
 from vault_memory.edits.conflict_calls import ConflictCalls
 from vault_memory.facts.calls import FactCalls
 from vault_memory.lazy import lazy_module
+from vault_memory.rules.call_values import check_path
 from vault_memory.search.calls import SearchCalls
 from vault_memory.search.open_vault import OpenVault
 
 if TYPE_CHECKING:
-    from vault_memory.config.sections import Config
     from vault_memory.forgetting import calls as forgetting_calls
     from vault_memory.forgetting.calls import ForgettingCalls
     from vault_memory.learning import calls as learning_calls
@@ -66,10 +67,7 @@ class VaultParts:
         self._prompts = ContextCalls(self.searcher, self.edits)
 
     def __getattr__(self, name: str) -> Any:
-        """Make `learning`, `source`, `forgetting`, `transfer` or `sync` when it is first used.
-
-        Most commands need none of them, and a start must not load their modules.
-        """
+        # Most commands need none of these, and a start must not load their modules.
         calls: (
             LearningCalls
             | ProvenanceCalls
@@ -112,14 +110,17 @@ class VaultParts:
         config: "str | Path | Config | None" = None,
         *,
         environment: Mapping[str, str] | None = None,
+        marks: bool = True,
     ) -> Self:
-        """Open the vault at `path`, else the vault of VAULT_MEMORY_VAULT or of the current folder.
+        """Open any folder, else the vault of VAULT_MEMORY_VAULT or of the current folder.
 
-        `config` is a TOML file or a Config. `environment` replaces `os.environ`.
-        Raises NoVault, VaultUnreachable, ConfigError, TwoCopies.
+        `config` is a TOML file or a Config. Without `marks` only a write adds the marker file.
         """
+        check_path("path", path)
+        if not isinstance(config, Config):
+            check_path("config", config)
         variables = os.environ if environment is None else environment
-        return cls(OpenVault.open(path, config, variables))
+        return cls(OpenVault.open(path, config, variables, marks=marks))
 
     def close(self) -> None:
         """Close files and connections. Any later call raises VaultClosed, except `close`."""
@@ -144,11 +145,7 @@ class VaultParts:
         self.close()
 
     def fork(self, *, resident: bool = False) -> Self:
-        """Open the same vault for another thread.
-
-        The fork has an index connection of its own and the same embedder. `resident` keeps the
-        vectors of searched scopes in memory. Close the fork, too.
-        """
+        """Open the same vault for another thread; close the fork, too."""
         vault = self.vault.fork()
         return type(self)(vault, self.searcher.fork(vault, resident=resident))
 

@@ -24,9 +24,7 @@ if TYPE_CHECKING:
     from vault_memory.cli.views import screen
     from vault_memory.cli.views.screen import Screen
     from vault_memory.ingest.lifecycle import Progress
-    from vault_memory.search import open_vault
 else:
-    open_vault = lazy_module("vault_memory.search.open_vault")
     vault_memory = lazy_module("vault_memory.api.vault_memory")
     name_check = lazy_module("vault_memory.cli.name_check")
     progress_bar = lazy_module("vault_memory.cli.progress_bar")
@@ -63,13 +61,7 @@ class Context:
         With `makes_names` the command makes a person, channel or group that is new. Raises
         NameUnclear for a name that is nearly that of another.
         """
-        if marks:
-            memory = vault_memory.VaultMemory.open(self.vault, self.config)
-        else:
-            vault = open_vault.OpenVault.open(
-                self.vault, self.config, os.environ, marks=False
-            )
-            memory = vault_memory.VaultMemory(vault)
+        memory = vault_memory.VaultMemory.open(self.vault, self.config, marks=marks)
         if self.named:
             name_check.check_names(self, memory, makes_names=makes_names)
         return memory

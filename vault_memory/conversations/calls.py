@@ -14,6 +14,7 @@ from vault_memory.edits.calls import aware
 from vault_memory.errors import NoteUnreadable, UsageError
 from vault_memory.lazy import lazy_module
 from vault_memory.logs import Logger
+from vault_memory.rules.call_values import checked_calls
 from vault_memory.search.open_vault import OpenVault
 
 if TYPE_CHECKING:
@@ -84,6 +85,7 @@ class OwnerUnknown(UsageError):
         super().__init__(about, hint="name the person: there is no default")
 
 
+@checked_calls
 class ConversationCalls:
     """Record the conversations of one vault. No call asks a model or embeds text."""
 
@@ -181,6 +183,7 @@ class ConversationCalls:
 
         With `once` a turn whose id is recorded already is skipped. Raises TurnNotRecorded.
         """
+        self.vault.make_marker()
         additions = list(self.transcripts.add([turn], once=once))
         for added in additions:
             for new_turn in added.turns:
@@ -214,6 +217,8 @@ class ConversationCalls:
             if turn is not None:
                 turns.append(turn)
                 self._continue_session(turn)
+        if turns:
+            self.vault.make_marker()
         for added in self.transcripts.add(turns, once=True):
             self._index(added)
         return reasons

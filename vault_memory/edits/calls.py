@@ -14,6 +14,7 @@ from vault_memory.errors import BadPath, NoteUnreadable, UsageError, VaultMemory
 from vault_memory.index.store import State
 from vault_memory.lazy import lazy_module
 from vault_memory.logs import Logger
+from vault_memory.rules.call_values import checked_calls
 from vault_memory.rules.paths.filenames import inside
 from vault_memory.search.open_vault import OpenVault
 from vault_memory.vault.reader import LARGEST_PARSED, Note
@@ -69,6 +70,7 @@ class EditKeywords(TypedDict, total=False):
     now: datetime | None
 
 
+@checked_calls
 class EditCalls:
     """Edit the notes of one vault. Each call reads the note again, writes it safely and records the change."""
 
@@ -413,6 +415,8 @@ class EditCalls:
         """Execute a command, and log how long it took. The caller holds the transaction."""
         started = time.perf_counter()
         options = commands.RunOptions(expected, merge, dry_run)
+        if not dry_run:
+            self.vault.make_marker()
         edit = self.editor.run(command, moment, options)
         if not dry_run:
             milliseconds = 1000 * (time.perf_counter() - started)

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 
 from vault_memory.edits.calls import EditCalls, aware
 from vault_memory.lazy import lazy_module
+from vault_memory.rules.call_values import checked_calls
 from vault_memory.rules.paths.conflict_names import named_copies
 from vault_memory.rules.paths.scopes import check_scopes
 
@@ -28,6 +29,7 @@ UNTRASH_OUTCOMES = {"pending": "pending", "copied": "beside"}
 """The write's outcome -> the outcome in the report; else `restored`"""
 
 
+@checked_calls
 class ConflictCalls:
     """Find and resolve the conflict copies of one vault, and restore notes from its trash."""
 

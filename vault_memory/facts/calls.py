@@ -16,6 +16,7 @@ from vault_memory.index import fact_queries as rows
 from vault_memory.index.filters import Filters
 from vault_memory.index.retry_on_corruption import rebuild_if_damaged
 from vault_memory.lazy import lazy_module
+from vault_memory.rules.call_values import checked_calls
 from vault_memory.rules.paths.scopes import check_scope, check_scopes
 from vault_memory.search.calls import SearchCalls, SearchOptions
 
@@ -67,6 +68,7 @@ class _FactEdit(NamedTuple):
     """the new fact, to add or correct one"""
 
 
+@checked_calls
 class FactCalls:
     """List, add, correct, end, delete and confirm the facts of one vault. A call of the object lists facts."""
 

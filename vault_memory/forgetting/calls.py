@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Unpack
 from vault_memory.conversations.calls import ConversationCalls
 from vault_memory.edits.calls import EditCalls, EditKeywords, EditOptions
 from vault_memory.lazy import lazy_module
+from vault_memory.rules.call_values import checked_calls
 from vault_memory.rules.paths.scopes import check_scopes
 from vault_memory.search.calls import SearchCalls
 
@@ -19,6 +20,7 @@ else:
     retract = lazy_module("vault_memory.forgetting.retract")
 
 
+@checked_calls
 class ForgettingCalls:
     """Remove a text from one vault."""
 

@@ -12,14 +12,15 @@ from typing import TYPE_CHECKING
 
 from vault_memory.database.connection import DatabaseDamaged, DatabaseError, is_damage
 from vault_memory.errors import IndexTooNew, VaultMemoryError
-from vault_memory.index.bulk_load import bulk_load
 from vault_memory.index.schema import STEPS
 from vault_memory.index.store import Index
 from vault_memory.lazy import lazy_module
 
 if TYPE_CHECKING:
     from vault_memory.config import state_file
+    from vault_memory.index import bulk_load
 else:
+    bulk_load = lazy_module("vault_memory.index.bulk_load")
     state_file = lazy_module("vault_memory.config.state_file")
 
 RULES = "rules"
@@ -105,7 +106,7 @@ class Generations:
         try:
             if before and self.path(before).exists():
                 _take_vectors(index, self.path(before))
-            with bulk_load(index.connection):
+            with bulk_load.bulk_load(index.connection):
                 fill(index)
             # Fault (G117): the index counts as complete only with its rules. A crash
             # before this line leaves a file that is never used.

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Literal
 from vault_memory.conversations.calls import ConversationCalls
 from vault_memory.edits.calls import EditCalls, EditOptions
 from vault_memory.lazy import lazy_module
+from vault_memory.rules.call_values import checked_calls
 from vault_memory.rules.paths.scopes import check_scope
 from vault_memory.search.calls import SearchCalls
 
@@ -57,6 +58,7 @@ class NightRequest:
     now: datetime | None = None
 
 
+@checked_calls
 class LearningCalls:
     """Learn from the conversations of one vault."""
 

@@ -244,7 +244,13 @@ def append_summary(
     ts: datetime | str,
 ) -> "Edit":
     """Saves the summary of a conversation line by line. Raises UsageError without any text."""
-    moment = datetime.fromisoformat(ts) if isinstance(ts, str) else ts
+    try:
+        moment = datetime.fromisoformat(ts) if isinstance(ts, str) else ts
+    except ValueError:
+        raise UsageError(
+            f"`ts` is a time, not {ts!r}",
+            hint="write it like 2026-01-31T18:30+01:00",
+        ) from None
     if moment.tzinfo is None:
         # Fault: a time without a zone would be that of the machine, which may differ from the
         # caller's.
@@ -266,7 +272,7 @@ def append_summary(
 
 
 def _has_text(line: str) -> bool:
-    marker = editable_region.item_marker(line.encode())
+    marker = editable_region.item_marker(line.encode(errors="replace"))
     return bool(line[len(marker) :].strip())
 
 

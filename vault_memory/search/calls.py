@@ -10,6 +10,7 @@ from vault_memory.contract import MOST_HITS, SearchedKind, SearchMode
 from vault_memory.errors import EmbedderUnavailable, UsageError, VaultMemoryError
 from vault_memory.index.retry_on_corruption import rebuild_if_damaged
 from vault_memory.lazy import lazy_module
+from vault_memory.rules.call_values import checked_calls
 from vault_memory.rules.paths.filenames import inside
 from vault_memory.rules.paths.scopes import READ_BY_ALL, check_scopes
 from vault_memory.search.open_vault import OpenVault
@@ -79,6 +80,7 @@ class SearchOptions(NamedTuple):
 DEFAULT_SEARCH = SearchOptions()
 
 
+@checked_calls
 class SearchCalls:
     """Index, search and read the notes of one vault."""
 
@@ -391,7 +393,10 @@ class SearchCalls:
         index = self.vault.indexing.index()
         if scopes is None:
             return index_counts.stats(index)
-        return index_counts.stats_of(index, scopes)
+        check_scopes(scopes)
+        # Fault: a database takes no name that is not UTF-8, and no note has one.
+        existing = sorted({*scopes} & {*index.scopes()})
+        return index_counts.stats_of(index, existing)
 
     def _count_missing(
         self,

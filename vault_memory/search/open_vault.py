@@ -27,7 +27,9 @@ if TYPE_CHECKING:
     from vault_memory.ingest.pending_index import PendingIndex
     from vault_memory.search import vault_layout
     from vault_memory.search.vault_layout import LayoutReport
+    from vault_memory.vault import state_dir
 else:
+    state_dir = lazy_module("vault_memory.vault.state_dir")
     vault_layout = lazy_module("vault_memory.search.vault_layout")
     pending_index = lazy_module("vault_memory.ingest.pending_index")
 
@@ -114,6 +116,14 @@ class OpenVault:
         vault = cls(root, marker, config, state, semantic)
         vault.config_file, vault.environment = config_file, environment
         return vault
+
+    def make_marker(self) -> None:
+        """Write the marker of a folder that was only read so far: it becomes a vault."""
+        if not self.state.unmarked_file.exists():
+            return
+        self._marker = state_dir.mark(self.root, self.environment)
+        # Fault (C57): from now on a folder without the marker is another one.
+        self.folder.needs_marker = True
 
     def fork(self) -> Self:
         """Open the same vault for another thread: another index connection, the same embedder."""

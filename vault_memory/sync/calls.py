@@ -11,6 +11,7 @@ from vault_memory.database.connection import DatabaseError
 from vault_memory.edits.calls import EditCalls, aware
 from vault_memory.errors import VaultMemoryError
 from vault_memory.lazy import lazy_module
+from vault_memory.rules.call_values import checked_calls
 
 if TYPE_CHECKING:
     from vault_memory.contract.status_answers import SyncStatusJson
@@ -47,6 +48,7 @@ class SyncChoices(TypedDict, total=False):
     refuse_restore: bool
 
 
+@checked_calls
 class SyncCalls:
     """Synchronise one vault with its remote. A call of the object syncs."""
 

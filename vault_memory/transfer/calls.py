@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 
 from vault_memory.edits.calls import EditCalls
 from vault_memory.lazy import lazy_module
+from vault_memory.rules.call_values import checked_calls
 from vault_memory.rules.paths.scopes import check_scopes
 
 if TYPE_CHECKING:
@@ -18,6 +19,7 @@ else:
     importer = lazy_module("vault_memory.transfer.importer")
 
 
+@checked_calls
 class TransferCalls:
     """Import and export of one vault."""
 

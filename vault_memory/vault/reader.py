@@ -81,7 +81,7 @@ class Folder:
     ) -> None:
         """Without `needs_marker`, the folder is only read, and may have no marker yet."""
         self.root = os.path.abspath(root)
-        self._needs_marker = needs_marker
+        self.needs_marker = needs_marker
         self._cached = threading.local()
         self._root_id: tuple[int, int] | None = None
         with self._opened() as fd:
@@ -283,7 +283,7 @@ class Folder:
         marker = read_marker(self.root)
         # Fault (C57): the folder exists, but it may be the mount point of a disk that
         # is not mounted.
-        if marker is None and self._needs_marker:
+        if marker is None and self.needs_marker:
             raise VaultUnreachable(
                 f"`{self.root}` exists, but not its marker `{NAME}`:"
                 " perhaps the disk is not mounted",

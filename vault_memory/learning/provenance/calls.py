@@ -15,6 +15,7 @@ from vault_memory.facts.calls import FactCalls
 from vault_memory.learning import ledgers
 from vault_memory.markdown import document, note_items
 from vault_memory.markdown.items import parse_item
+from vault_memory.rules.call_values import checked_calls
 from vault_memory.rules.conversations.turn import read_turn
 from vault_memory.rules.conversations.turn_time import time_of_id
 from vault_memory.rules.edits.audit_record import Record
@@ -101,6 +102,7 @@ class UnknownSource(UnclearId):
         return "unclear_id"
 
 
+@checked_calls
 class ProvenanceCalls:
     """Follow lines, facts and ids of one vault back to what was said. A call of it does."""
 
