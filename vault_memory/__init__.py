@@ -7,6 +7,7 @@ import sys
 
 TYPE_CHECKING = False  # as in `typing`, which would cost each hook 10 ms
 if TYPE_CHECKING:
+    from vault_memory.api.async_vault import AsyncVaultMemory
     from vault_memory.api.vault_memory import VaultMemory
     from vault_memory.config.sections import Config
     from vault_memory.context.blocks import ContextBlock, Cut, Part
@@ -38,6 +39,7 @@ __version__ = "0.1.0.dev0"
 
 __all__ = [
     "About",
+    "AsyncVaultMemory",
     "Caller",
     "Config",
     "ContextBlock",
@@ -72,6 +74,7 @@ __all__ = [
 
 _MODULES = {
     "About": "facts.entity_info",
+    "AsyncVaultMemory": "api.async_vault",
     "Caller": "rules.paths.caller",
     "Config": "config.sections",
     "ContextBlock": "context.blocks",

@@ -2,7 +2,7 @@
 
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from datetime import date, datetime
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, cast
 
 from vault_memory.api.vault_parts import VaultParts
 from vault_memory.context.calls import ContextOptions
@@ -61,7 +61,7 @@ class VaultMemory(VaultParts):
 
     Each of these attributes has all calls of one concept; docs/reference/python.md lists them:
     `facts`, `source`, `edits`, `conflicts`, `sync`, `conversations`, `searcher`, `learning`,
-    `forgetting`, `transfer`. `vault`, `root` and `layout` tell what was opened. A wrong value
+    `forgetting`, `transfer`. `vault`, `root` and `layout` describe what was opened. A wrong value
     raises UsageError. All errors are VaultMemoryError, with `code` and `hint`.
     """
 
@@ -128,14 +128,17 @@ class VaultMemory(VaultParts):
 
         `since` and `until` are dates, times or texts. `archived` includes faded items.
         """
+        # The check of arguments has made dates of texts.
+        first_day = cast("date | None", since)
+        last_day = cast("date | None", until)
         options = SearchOptions(
             mode=mode,
             limit=limit,
             now=now,
             topic=topic,
             entity=entity,
-            since=since,
-            until=until,
+            since=first_day,
+            until=last_day,
             kinds=kinds,
             why=why,
             copies=copies,
@@ -371,6 +374,7 @@ class VaultMemory(VaultParts):
 
     def correct_fact(
         self,
+        /,
         fact_id: str,
         *,
         scopes: Sequence[str],

@@ -176,23 +176,41 @@ def _converted(
     kind: Any,
 ) -> Any:
     """Return a value as one of `kind`, or `_NOT_READ`."""
-    origin: object = get_origin(kind)
+    origin: Any = get_origin(kind)
+    if origin in LISTS:
+        return _read_list(name, value, kind)
     if origin is Callable:
         return value if callable(value) else _NOT_READ
-    if origin is Literal:
-        # The call itself names the words that it takes.
-        return value if isinstance(value, str) else _NOT_READ
-    if get_origin(kind) in LISTS:
-        return _read_list(name, value, kind)
-    if kind is date:
-        return read_day(name, value)
-    if kind in (int, float) and isinstance(value, bool):
-        return _NOT_READ
-    if kind is float and isinstance(value, int):
-        return value
-    if kind is str and name in STORED and isinstance(value, str):
-        _check_letters(name, value)
+    read = _READERS.get(origin or kind)
+    if read is not None:
+        return read(name, value)
     return value if isinstance(value, kind) else _NOT_READ
+
+
+def _read_text(
+    name: str,
+    value: object,
+) -> object:
+    if not isinstance(value, str):
+        return _NOT_READ
+    if name in STORED:
+        _check_letters(name, value)
+    return value
+
+
+def _read_whole_number(
+    name: str,
+    value: object,
+) -> object:
+    # True is a whole number, too, and no call means it.
+    return value if type(value) is int else _NOT_READ
+
+
+def _read_number(
+    name: str,
+    value: object,
+) -> object:
+    return value if type(value) in (int, float) else _NOT_READ
 
 
 def _check_letters(
@@ -238,23 +256,19 @@ def _read_list(
     value: Any,
     kind: Any,
 ) -> Any:
+    # A text is a list of letters, and a mapping one of keys: no call means that.
     if name == "scopes" and isinstance(value, str):
         check_scopes(value)
-    (item_kind,) = get_args(kind) or (object,)
-    # A text is a list of letters, and a mapping one of keys: no call means that.
     if isinstance(value, str | bytes | Mapping) or not isinstance(value, Iterable):
         return _NOT_READ
-    if get_origin(kind) is not Iterable and not isinstance(value, Collection):
-        return _NOT_READ
-    if item_kind is not str:
+    if get_args(kind) != (str,):
         return value
-    if not isinstance(value, Collection):
-        # A generator can be read once: its texts are checked as a list.
-        value = list(value)
-    for item in value:
-        if not isinstance(item, str):
-            raise wrong_value(name, item, str)
-    return value
+    # A generator can be read once: its texts are checked as a list.
+    texts = value if isinstance(value, Collection) else list(value)
+    for text in texts:
+        if not isinstance(text, str):
+            raise wrong_value(name, text, str)
+    return texts
 
 
 def read_day(
@@ -273,6 +287,17 @@ def read_day(
             except ValueError:
                 raise wrong_value(name, value, date) from None
     return _NOT_READ
+
+
+_READERS: dict[Any, Callable[[str, Any], Any]] = {
+    str: _read_text,
+    # The call itself names the words that it takes.
+    Literal: _read_text,
+    int: _read_whole_number,
+    float: _read_number,
+    date: read_day,
+}
+"""Type → what returns a value of it, or `_NOT_READ`"""
 
 
 def wrong_value(
