@@ -6,7 +6,6 @@ Without it a wrong type would fail somewhere inside, with an error that names no
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from datetime import date, datetime
 from functools import wraps
-from pathlib import Path
 from types import FunctionType, NoneType, UnionType
 from typing import Any, Literal, TypeVar, Unpack, get_args, get_origin, get_type_hints
 
@@ -25,7 +24,6 @@ NOUNS = {
     float: "a number",
     date: "a date, such as `date(2026, 1, 31)` or `2026-01-31`",
     datetime: "a time, such as `datetime.now()`",
-    Path: "a path",
     NoneType: "None",
 }
 LISTS = (Sequence, Collection, Iterable)
@@ -113,12 +111,17 @@ def _can_check(annotation: object) -> bool:
     # Fault: a text names a type that is not imported here, and is compared with none.
     if isinstance(annotation, str):
         return False
-    if annotation in NOUNS or _is_options(annotation):
+    if annotation in NOUNS or _is_options(annotation) or _is_path(annotation):
         return True
     if isinstance(annotation, UnionType):
         return all(map(_can_check, get_args(annotation)))
     origin = get_origin(annotation)
     return origin in (Literal, Callable) or origin in LISTS
+
+
+def _is_path(annotation: object) -> bool:
+    """Return whether an object is a path, or a class of paths."""
+    return hasattr(annotation, "__fspath__")
 
 
 def _is_options(annotation: object) -> bool:
@@ -139,7 +142,7 @@ def _read(
     if _is_options(annotation) and isinstance(value, annotation):
         return _read_options(value)
     choices = _choices(annotation)
-    if Path in choices:
+    if any(map(_is_path, choices)):
         check_path(name, value)
     for choice in choices:
         read_value = _converted(name, value, choice)
@@ -235,8 +238,12 @@ def check_path(
     """Raise UsageError for a value that no path can be. None is left to the call."""
     if value is None:
         return
-    if not isinstance(value, str | Path):
-        raise wrong_value(name, value, Path)
+    if not (isinstance(value, str) or _is_path(value)):
+        raise UsageError(
+            f"`{name}` is a path, not {shown_value(value)}",
+            hint=f"pass `{name}` as a text or a `Path`",
+            argument=name,
+        )
     try:
         # The system gives bytes that are not UTF-8 as halves of surrogate pairs.
         path = str(value).encode(errors="surrogateescape")
