@@ -61,6 +61,7 @@ SHAPES: dict[str, Any] = {
     "index": status_answers.IndexReportJson,
     "init": setup_answers.InitJson,
     "install": setup_answers.InstallJson | setup_answers.InstallCheckJson,
+    "last-night": setup_answers.LastNightJson,
     "layout": setup_answers.LayoutJson,
     "invalidate": FACT_CHANGE,
     "log": edit_answers.LogJson,

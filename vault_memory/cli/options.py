@@ -114,13 +114,16 @@ class Context:
             return None
         return screen.screen_of_stdout(self.now)
 
+    def can_ask(self) -> bool:
+        """Return whether a person can answer a question: stdin and stdout are terminals."""
+        # A program that was started with a closed stdin has no terminal either.
+        return os.isatty(0) and os.isatty(1) and not self.json
+
     def say(self, line: str) -> None:
         """Write a remark to stderr, unless `--quiet` is set. A terminal gets it wrapped."""
         if self.quiet:
             return
-        if sys.stderr is not None and sys.stderr.isatty():
-            line = screen.wrapped_remark(line)
-        self.line(line, err=True)
+        self.line(_fitted_remark(line), err=True)
 
     def fail(
         self,
@@ -142,7 +145,7 @@ class Context:
             click.echo(json.dumps({"error": value}))
             return exit_code
         advice = f"\n\nhint: {hint}" if hint else ""
-        self.line(f"error: {message}{advice}", err=True)
+        self.line(_fitted_remark(f"error: {message}{advice}"), err=True)
         return exit_code
 
     def progress(self) -> "AbstractContextManager[Progress | None]":
@@ -156,6 +159,13 @@ class Context:
         if _is_dumb():
             return nullcontext()
         return progress_bar.bar()
+
+
+def _fitted_remark(text: str) -> str:
+    """Return a remark as stderr shows it: wrapped for a terminal."""
+    if sys.stderr is not None and sys.stderr.isatty():
+        return screen.wrapped_remark(text)
+    return text
 
 
 def coloured() -> bool | None:

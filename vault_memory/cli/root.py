@@ -59,6 +59,10 @@ COMMANDS: dict[str, tuple[str, str]] = {
     "trash": ("conflicts", "List deleted notes; restore one."),
     "source": ("notes", "Show where something remembered comes from."),
     "facts": ("facts", "List the current facts."),
+    "last-night": (
+        "everyday.last_night",
+        "Show what was learned in the last night.",
+    ),
     "timeline": (
         "facts",
         "List all facts about a person or thing, past ones included.",

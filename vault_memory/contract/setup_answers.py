@@ -237,3 +237,11 @@ class ExportJson(TypedDict):
     bytes: Count
     records: Count
     skipped: list[PathRemarkJson]
+
+
+class LastNightJson(TypedDict):
+    """The report of the last night; `night` is null before the first one."""
+
+    night: str | None
+    report: str
+    file: str

@@ -2,6 +2,7 @@
 
 import logging
 import threading
+from collections.abc import Callable
 
 from vault_memory.api.vault_memory import VaultMemory
 from vault_memory.database.connection import DatabaseError
@@ -16,11 +17,18 @@ PATIENCE_SECONDS = 2.0
 class Embedding:
     """The thread. It embeds settled text when it is woken, and retries a missing embedder."""
 
-    def __init__(self, memory: VaultMemory) -> None:
+    def __init__(
+        self,
+        memory: VaultMemory,
+        *,
+        tell: Callable[[str], None] = lambda line: None,
+    ) -> None:
+        """`tell` gets a line when chunks were embedded."""
         # Fault: the system may suspend a thread of low priority while it holds the
         # interpreter lock, and all other threads would wait for it. So the thread keeps
         # the usual priority.
         self._memory = memory
+        self._tell = tell
         self._wake = threading.Event()
         self._stop = False
         self._thread = threading.Thread(target=self._run, name="embedding", daemon=True)
@@ -45,6 +53,7 @@ class Embedding:
                 count = self._memory.searcher.embed(go_on=lambda: not self._stop)
                 if count:
                     logger.info("embedded %d chunks", count)
+                    self._tell(f"embedded {count:,} chunks")
             except VaultMemoryError as error:
                 logger.warning("embedding: %s", error)
             except DatabaseError as error:

@@ -6,6 +6,7 @@ Where a language model is configured, the thread also learns from conversations 
 import logging
 import threading
 import time
+from collections.abc import Callable
 from datetime import UTC, datetime, timedelta
 
 from vault_memory.api.vault_memory import VaultMemory
@@ -39,8 +40,15 @@ TROUBLE = (VaultMemoryError, DatabaseError, OSError)
 class Nights:
     """The thread that runs due nights and learns from ended conversations."""
 
-    def __init__(self, memory: VaultMemory) -> None:
+    def __init__(
+        self,
+        memory: VaultMemory,
+        *,
+        tell: Callable[[str], None] = lambda line: None,
+    ) -> None:
+        """`tell` gets a line for each night and each conversation that was read."""
         self._memory = memory
+        self._tell = tell
         self._next_night = 0.0
         self._next_ended = 0.0
         self._pause = AGAIN_SECONDS
@@ -104,6 +112,9 @@ class Nights:
             logger.exception("the night failed")
             return RETRY_SECONDS
         for outcome in slept.scopes:
+            self._tell(
+                f"night of {outcome['night']} for {outcome['scope']}: {outcome['state']}"
+            )
             logger.info(
                 "night of %s for %s: %s",
                 outcome["night"],
@@ -164,6 +175,7 @@ class Nights:
             logger.exception("nothing was learned from conversations")
             return RETRY_SECONDS
         for outcome in slept.scopes:
+            self._tell(f"a conversation of {outcome['scope']}: {outcome['state']}")
             logger.info(
                 "a conversation of %s: %s %s",
                 outcome["scope"],

@@ -25,7 +25,7 @@ from vault_memory.daemon.socket_server import SocketServer
 from vault_memory.daemon.stamp_upkeep import StampUpkeep
 from vault_memory.daemon.stop_request import StopRequest
 from vault_memory.daemon.sweep_pace import Sweeping
-from vault_memory.daemon.sync_thread import Syncing
+from vault_memory.daemon.sync_thread import Syncing, pass_counts
 from vault_memory.database.connection import DatabaseError
 from vault_memory.errors import VaultMemoryError
 from vault_memory.index.store import Index
@@ -58,7 +58,8 @@ class Daemon:
     """Watches one vault until `stop`.
 
     The loop calls `tell` for each change of a note, and `tell_copy` for each conflict copy that it
-    resolved. The socket answers `calls`, such as those of hooks, beside the daemon's own.
+    resolved. Its threads call `tell_work` with a line for each night, sync and embedding. The
+    socket answers `calls`, such as those of hooks, beside the daemon's own.
     """
 
     def __init__(
@@ -67,9 +68,11 @@ class Daemon:
         *,
         tell: Callable[[PathChange], None],
         tell_copy: "Callable[[ResolvedConflict], None]" = lambda resolved: None,
+        tell_work: Callable[[str], None] = lambda line: None,
         calls: Mapping[str, MemoryCall] | None = None,
     ) -> None:
         self.memory = memory
+        self._tell_work = tell_work
         self._edit_calls = EditRequests(memory, calls or {})
         self.trouble = ""
         """Why the vault cannot be read now; empty when it can"""
@@ -123,13 +126,16 @@ class Daemon:
     ) -> None:
         """Starts the threads, and takes turns until `stop`."""
         self.memory.vault.indexing.index()
-        self._embedding = Embedding(self.memory.fork())
-        self.syncing = Syncing(self.memory.fork())
+        self._embedding = Embedding(self.memory.fork(), tell=self._tell_work)
+        self.syncing = Syncing(
+            self.memory.fork(),
+            tell=lambda report: self._tell_work(f"synced: {pass_counts(report)}"),
+        )
         server = SocketServer(
             self.memory.vault.state.socket,
             Calls(self).table() | self._edit_calls.table(),
         )
-        nights = Nights(self.memory.fork())
+        nights = Nights(self.memory.fork(), tell=self._tell_work)
         try:
             self._rescan()
             self._renew_outdated()

@@ -224,6 +224,10 @@ class CheckpointStore:
         _replace(file, text)
         return file
 
+    def last_report(self) -> Path | None:
+        """Returns the newest morning report; None before the first night."""
+        return max((self.folder / "reports").glob("*.md"), default=None)
+
     def lasts(self) -> list[LastCycle]:
         """Returns the last finished cycle of each scope."""
         # Fault: a damaged file has no scope, and would count as a scope without a name.

@@ -4,17 +4,21 @@ from typing import TYPE_CHECKING
 
 import click
 
+from vault_memory.cli import edit_rendering
 from vault_memory.cli.options import Context, common, dry_run
-from vault_memory.cli.rendering import emit_edit, exit_code_of, record_block
+from vault_memory.cli.rendering import emit_edit, exit_code_of, painted, record_block
 from vault_memory.errors import UsageError
 from vault_memory.lazy import lazy_module
 
 if TYPE_CHECKING:
     from vault_memory.api import json_contract
+    from vault_memory.api.vault_memory import VaultMemory
+    from vault_memory.cli.commands.everyday import inbox_review
     from vault_memory.cli.views import records as record_views
     from vault_memory.rules.edits import inbox_page
     from vault_memory.rules.edits.audit_record import Proposal
 else:
+    inbox_review = lazy_module("vault_memory.cli.commands.everyday.inbox_review")
     record_views = lazy_module("vault_memory.cli.views.records")
     json_contract = lazy_module("vault_memory.api.json_contract")
     inbox_page = lazy_module("vault_memory.rules.edits.inbox_page")
@@ -64,16 +68,35 @@ def undo(
 
     If the note has not changed since, it becomes what it was, byte for byte. Otherwise
     only the change of the record is taken back, and all later changes stay. An undo
-    has a record, too, and can be undone.
+    has a record, too, and can be undone. On a terminal the command shows what the
+    beginning of an id means, and asks.
 
     \b
     Example:
       vault-memory undo 01a2080e --dry-run
     """
     with context.open() as memory:
+        if not dry_run and context.can_ask():
+            _confirm_undo(context, memory, record_id)
         edit = memory.undo(record_id, dry_run=dry_run, now=context.now)
     emit_edit(context, edit, dry_run=dry_run)
     return exit_code_of(edit)
+
+
+def _confirm_undo(
+    context: Context,
+    memory: "VaultMemory",
+    record_id: str,
+) -> None:
+    """Show what the beginning of an id would undo, and ask. Raises click.Abort for a no."""
+    # Fault: a mistyped short id may be the beginning of another record's id.
+    if any(record.id == record_id for record in memory.log()):
+        return
+    preview = json_contract.of_edit(
+        memory.undo(record_id, dry_run=True, now=context.now)
+    )
+    context.line(edit_rendering.text_of(preview, painted))
+    click.confirm("Undo this change?", abort=True, err=True)
 
 
 @click.command()
@@ -149,6 +172,8 @@ def inbox(
 ) -> int:
     """List the proposals of the bot that wait for your decision, or approve or reject one.
 
+    On a terminal the command asks about each of them: approve, reject, edit, skip or quit.
+
     INBOX.md beside the notes has the same proposals. A ticked box there approves one, and
     the daemon then makes the edit.
 
@@ -164,6 +189,9 @@ def inbox(
     with context.open() as memory:
         if decision is None or proposal_id is None:
             proposals = memory.inbox()
+            if proposals and context.can_ask():
+                inbox_review.review(context, memory, proposals)
+                return 0
             context.emit(
                 json_contract.of_inbox(proposals),
                 lambda: "\n".join(map(_proposal, proposals)) or "nothing waits",

@@ -1,7 +1,9 @@
 """`run`: the daemon, with one line for each change."""
 
+import os
 import signal
 from contextlib import suppress
+from datetime import datetime
 from typing import TYPE_CHECKING
 
 import click
@@ -33,7 +35,8 @@ def run(
     """Run the daemon until Ctrl-C: watch the vault, and keep its index up to date.
 
     The daemon prints a line for each changed note: the chunks added and removed, and the
-    time in milliseconds. It prints a line for each conflict copy that it settles.
+    time in milliseconds. It prints a line for each conflict copy that it settles, for each
+    night, for each sync that moved something, and when it has embedded chunks.
 
     \b
     Example:
@@ -44,13 +47,14 @@ def run(
             memory,
             tell=lambda change: _print_change(context, change),
             tell_copy=lambda resolved: _print_copy(context, resolved),
+            tell_work=lambda line: _print_work(context, line),
             calls={"hook": hook_command.serve},
         )
         # A signal only stops the loop: an exception could end a write in its middle.
         for number in (signal.SIGINT, signal.SIGTERM):
             signal.signal(number, lambda *_: daemon.stop())
         _refresh(context, memory, daemon)
-        daemon.run(lambda: context.say(_ready_text(memory, daemon)))
+        daemon.run(lambda: _say_ready(context, memory, daemon))
     context.say("stopped")
 
 
@@ -74,6 +78,27 @@ def _refresh(
         # A signal during the first look ends it early; the loop then stops by itself.
         with suppress(loop.Stopping):
             memory.refresh(advance, renew=False)
+
+
+def _say_ready(
+    context: Context,
+    memory: "VaultMemory",
+    daemon: "Daemon",
+) -> None:
+    context.say(_ready_text(memory, daemon))
+    # A service has no keys to press.
+    if os.isatty(0):
+        context.say("press Ctrl-C to stop")
+
+
+def _print_work(
+    context: Context,
+    line: str,
+) -> None:
+    """Print a night, a sync or an embedding, with the time of day."""
+    if context.quiet:
+        return
+    context.line(f"{datetime.now():%H:%M}  {line}")
 
 
 def _ready_text(

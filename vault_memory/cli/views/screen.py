@@ -84,6 +84,9 @@ def wrapped(
     `first` begins the first line, and `indent` each other one (default: as many blanks). A word
     that is longer than a line is broken inside, unless it is an address or a path.
     """
+    # A line that fits keeps its blanks, which may be those of columns.
+    if cells(first + text) <= columns:
+        return [first + text]
     following = " " * cells(first) if indent is None else indent
     lines: list[str] = []
     start = line = first
@@ -106,10 +109,7 @@ def wrapped_cells(
     columns: int,
 ) -> list[str]:
     """Return short texts side by side; on several lines, with an indent, where they do not fit."""
-    line = "  ".join(texts)
-    if cells(line) <= columns:
-        return [line.rstrip()]
-    return wrapped(line, columns, indent="  ")
+    return wrapped("  ".join(texts).rstrip(), columns, indent="  ")
 
 
 def wrapped_remark(text: str) -> str:

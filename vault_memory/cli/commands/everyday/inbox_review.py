@@ -1,0 +1,87 @@
+"""Asks a person on a terminal about each proposal of the bot."""
+
+from collections.abc import Sequence
+from typing import TYPE_CHECKING
+
+import click
+
+from vault_memory.cli.options import Context
+from vault_memory.cli.rendering import emit_edit
+from vault_memory.cli.terminal import styled
+from vault_memory.lazy import lazy_module
+
+if TYPE_CHECKING:
+    from vault_memory.api.vault_memory import VaultMemory
+    from vault_memory.rules.edits import inbox_page
+    from vault_memory.rules.edits.audit_record import Proposal
+else:
+    inbox_page = lazy_module("vault_memory.rules.edits.inbox_page")
+
+KEYS = ("a", "r", "e", "s", "q")
+QUESTION = "[a]pprove, [r]eject, [e]dit, [s]kip or [q]uit"
+EDITABLE = "line"
+"""The text of an op that a person may rewrite"""
+
+
+def review(
+    context: Context,
+    memory: "VaultMemory",
+    proposals: "Sequence[Proposal]",
+) -> None:
+    """Show the proposals one after the other, and do what the person decides."""
+    total = len(proposals)
+    for number, proposal in enumerate(proposals, start=1):
+        head = f"{number} of {total}  {inbox_page.describe(proposal)}"
+        context.line(styled(head, bold=True))
+        context.line(f"  why: {proposal.why}")
+        key = _ask(proposal)
+        if key == "q":
+            return
+        _decide(context, memory, proposal, key)
+
+
+def _ask(proposal: "Proposal") -> str:
+    keys = list(KEYS)
+    # Only the text of a new line can be rewritten.
+    if EDITABLE not in proposal.op:
+        keys.remove("e")
+    key: str = click.prompt(
+        QUESTION,
+        type=click.Choice(keys),
+        default="s",
+        show_choices=False,
+        err=True,
+    )
+    return key
+
+
+def _decide(
+    context: Context,
+    memory: "VaultMemory",
+    proposal: "Proposal",
+    key: str,
+) -> None:
+    match key:
+        case "a":
+            emit_edit(context, memory.approve(proposal.id, now=context.now))
+        case "r":
+            emit_edit(context, memory.reject(proposal.id, now=context.now))
+        case "e":
+            _apply_edited(context, memory, proposal)
+        case _:
+            context.say("it waits for you")
+
+
+def _apply_edited(
+    context: Context,
+    memory: "VaultMemory",
+    proposal: "Proposal",
+) -> None:
+    """Write the line in the person's words instead of the proposed one."""
+    line = click.prompt("line", default=proposal.op[EDITABLE], err=True)
+    op = {**proposal.op, EDITABLE: line}
+    edit = memory.apply(proposal.note, [op], source="cli", now=context.now)
+    emit_edit(context, edit)
+    # Fault: a proposal whose edit was refused or waits must not get lost.
+    if edit.applied and not edit.pending:
+        memory.reject(proposal.id, now=context.now)
