@@ -118,7 +118,7 @@ def details_of(
     hit: "HitJson",
     day: str | None,
 ) -> str:
-    """Render heading, day and scope of a hit, as far as it has them."""
+    """Render heading, day and scope of a hit, without those that it lacks."""
     details = [
         hit["heading"],
         day,

@@ -23,7 +23,7 @@ class Embedding:
         *,
         tell: Callable[[str], None] = lambda line: None,
     ) -> None:
-        """`tell` gets a line when chunks were embedded."""
+        """Each batch of embedded chunks is reported as a line."""
         # Fault: the system may suspend a thread of low priority while it holds the
         # interpreter lock, and all other threads would wait for it. So the thread keeps
         # the usual priority.

@@ -46,7 +46,7 @@ class Nights:
         *,
         tell: Callable[[str], None] = lambda line: None,
     ) -> None:
-        """`tell` gets a line for each night and each conversation that was read."""
+        """Each night and each conversation is reported as a line."""
         self._memory = memory
         self._tell = tell
         self._next_night = 0.0
