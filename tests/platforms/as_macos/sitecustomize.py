@@ -39,17 +39,18 @@ LACKING: dict[types.ModuleType, tuple[str, ...]] = {
     socket: ("SOCK_CLOEXEC", "SOCK_NONBLOCK", "SO_PEERCRED"),
 }
 
-for module, names in LACKING.items():
-    for name in names:
-        if hasattr(module, name):
-            delattr(module, name)
+if sys.platform == "linux":
+    for module, names in LACKING.items():
+        for name in names:
+            if hasattr(module, name):
+                delattr(module, name)
 
-# The build settings of this Python have the name of the real system.
-os.environ["_PYTHON_SYSCONFIGDATA_NAME"] = (
-    f"_sysconfigdata_{sys.abiflags}_linux_{sys.implementation._multiarch}"
-)
-sys.platform = "darwin"
-# The proxies of the system come from a module that only a Python for macOS has.
-proxies = types.ModuleType("_scproxy")
-proxies.__dict__.update(_get_proxy_settings=dict, _get_proxies=dict)
-sys.modules["_scproxy"] = proxies
+    # The build settings of this Python have the name of the real system.
+    os.environ["_PYTHON_SYSCONFIGDATA_NAME"] = (
+        f"_sysconfigdata_{sys.abiflags}_linux_{sys.implementation._multiarch}"
+    )
+    sys.platform = "darwin"
+    # The proxies of the system come from a module that only a Python for macOS has.
+    proxies = types.ModuleType("_scproxy")
+    proxies.__dict__.update(_get_proxy_settings=dict, _get_proxies=dict)
+    sys.modules["_scproxy"] = proxies
