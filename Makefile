@@ -75,9 +75,11 @@ $(STAMPS)/torch: pyproject.toml $(STAMPS)/dev
 	@$(PIP) install --constraint constraints.txt $(TORCH) \
 		&& $(PIP) install --constraint constraints.txt -e '.[vectors,multilingual]' $(TORCH) && touch $@
 
-# Real editors save in ways of their own, and strace shows each host that is asked; without them their tests are skipped.
+# Real editors save in ways of their own, strace shows each host that is asked, and libfuse2 makes a file system that
+# folds names; without them their tests are skipped.
 editors:
 	@missing=(); for program in vim nano strace; do command -v $$program >/dev/null || missing+=($$program); done; \
+	[[ "$$(/sbin/ldconfig -p 2>/dev/null)" == *libfuse* ]] || missing+=(libfuse2); \
 	if [ $${#missing[@]} -eq 0 ]; then exit 0; fi; \
 	if [ "$$(id -u)" = 0 ] && command -v apt-get >/dev/null; then \
 		echo "==> installing $${missing[*]} for the tests with real editors and of privacy"; \

@@ -158,6 +158,7 @@ class NoteEditor:
         self, note: str, source: str, now: datetime, action: EditAction, why: str = ""
     ) -> EditCommand:
         """Returns a command for `run`. Raises NotCurated, BadPath."""
+        note = self._access.listed(note)
         place = self.place(note, persona=may_change_persona(action))
         scope_kind, _, name = place.scope.partition(":")
         return EditCommand(

@@ -9,7 +9,7 @@ from typing import NamedTuple
 from vault_memory.edits.audit_log import ENDING, AuditLog
 from vault_memory.edits.commands import EditCommand
 from vault_memory.edits.edit_errors import NotCurated
-from vault_memory.errors import NoteNotFound
+from vault_memory.errors import BadPath, NoteNotFound
 from vault_memory.rules.paths.filenames import inside
 from vault_memory.rules.paths.layout import Layout, Place
 from vault_memory.vault.fs import Files
@@ -83,6 +83,18 @@ class NoteAccess:
         if place.kind in CURATED or (persona and place.kind == PERSONA):
             return place
         raise NotCurated(path, place.kind)
+
+    def listed(self, path: str) -> str:
+        """Returns the note's path as the folder spells it. Raises BadPath when that is of another scope."""
+        listed = self._folder.listed(inside(path))
+        # Fault: the layout could give the other spelling to another person.
+        if listed != path and self._owner(listed) != self._owner(path):
+            raise BadPath(path, f"the folder has it as `{listed}`")
+        return listed
+
+    def _owner(self, path: str) -> tuple[str, str] | None:
+        place = self._layout.place(path)
+        return (place.kind, place.scope) if place else None
 
     def keeps_versions_of(self, path: str) -> bool:
         """Whether versions that people save are stored."""

@@ -13,13 +13,20 @@ import threading
 from collections.abc import Iterable, Iterator
 from contextlib import contextmanager, suppress
 from enum import Enum
-from typing import BinaryIO, NamedTuple
+from typing import TYPE_CHECKING, BinaryIO, NamedTuple
 
 from vault_memory.errors import BadPath, NoteNotFound, NoteUnreadable, VaultUnreachable
+from vault_memory.lazy import lazy_module
 from vault_memory.rules.paths.filenames import inside
 from vault_memory.vault.listing import SUFFIXES, Listing, Stat, walk
 from vault_memory.vault.marker import NAME, Marker, ensure_marker, read_marker
 from vault_memory.vault.safe_open import open_beneath
+
+if TYPE_CHECKING:
+    from vault_memory.vault import spelling
+    from vault_memory.vault.spelling import Spelling
+else:
+    spelling = lazy_module("vault_memory.vault.spelling")
 
 LARGEST_PARSED = 1 << 20
 """In bytes: a larger note is listed and not read"""
@@ -82,6 +89,9 @@ class Folder:
         """Without `needs_marker`, the folder is only read, and may have no marker yet."""
         self.root = os.path.abspath(root)
         self.needs_marker = needs_marker
+        self._spelling: Spelling | None = None
+        self._folds: bool | None = None
+        """Whether other spellings of a name open the same file"""
         self._cached = threading.local()
         self._root_id: tuple[int, int] | None = None
         with self._opened() as fd:
@@ -162,13 +172,44 @@ class Folder:
             raise BadPath(path, "it is empty")
         inside(path)
         with self._opened() as root:
-            fd = _open_note(root, path)
+            fd = self._open_listed(root, path)
             try:
                 return _read(fd, path, max_bytes)
             except OSError as error:
                 raise NoteUnreadable(path, _reason(error)) from None
             finally:
                 os.close(fd)
+
+    def listed(self, path: str) -> str:
+        """Returns a path as the folders of the vault spell it. What they do not list stays as it is."""
+        if self._folds is None:
+            self._folds = self._folds_names()
+        if not self._folds:
+            return path
+        if self._spelling is None:
+            self._spelling = spelling.Spelling(self.root)
+        return self._spelling.listed(path)
+
+    def _folds_names(self) -> bool:
+        marker = os.path.join(self.root, NAME)
+        other = os.path.join(self.root, NAME.upper())
+        try:
+            return os.path.samestat(os.lstat(other), os.lstat(marker))
+        except OSError:
+            return False
+
+    def _open_listed(
+        self,
+        root: int,
+        path: str,
+    ) -> int:
+        fd = _open_note(root, path)
+        # Fault: a second spelling of a note would be a second note, and could belong to
+        # another person.
+        if self.listed(path) == path:
+            return fd
+        os.close(fd)
+        raise NoteNotFound(path)
 
     @contextmanager
     def stream(self, path: str) -> Iterator[BinaryIO]:
@@ -177,7 +218,7 @@ class Folder:
         `path` comes from a listing, or was checked by `inside`.
         """
         with self._opened() as root:
-            fd = _open_note(root, path)
+            fd = self._open_listed(root, path)
         with open(fd, "rb") as stream:
             try:
                 mode = os.fstat(fd).st_mode
@@ -197,7 +238,7 @@ class Folder:
         inside(path)
         with self._opened() as root:
             try:
-                fd = _open_note(root, path)
+                fd = self._open_listed(root, path)
             except NoteNotFound:
                 return None
             try:
