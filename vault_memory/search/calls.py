@@ -92,6 +92,8 @@ class SearchCalls:
         """the vectors of searched scopes, in a process that keeps them in memory"""
         self._missing: tuple[tuple[str, str, int], int, float] | None = None
         self._count_lasts = 0.0
+        self.embedding_progress: Progress | None = None
+        """shows how far a background thread is with embedding; `run` sets it"""
         self.is_incognito: Callable[[str], bool] = lambda session: False
         """tells whether a conversation leaves no trace; the recorder of conversations sets it"""
         self._reads: ItemReads | None = None
@@ -107,6 +109,7 @@ class SearchCalls:
         fork = SearchCalls(vault)
         fork.unread_notes = lambda: self.unread_notes()
         fork.is_incognito = lambda session: self.is_incognito(session)
+        fork.embedding_progress = self.embedding_progress
         if resident:
             fork.matrices = vector_cache.Matrices()
             fork._count_lasts = RESIDENT_COUNT_SECONDS
@@ -153,6 +156,7 @@ class SearchCalls:
         embedder = semantic.warm()
         if embedder is None:
             return 0
+        progress = progress or self.embedding_progress
         report = partial(progress, "embedding") if progress else None
         try:
             return embed_pending.embed_pending(

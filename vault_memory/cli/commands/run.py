@@ -14,12 +14,14 @@ from vault_memory.lazy import lazy_module
 
 if TYPE_CHECKING:
     from vault_memory.api.vault_memory import VaultMemory
+    from vault_memory.cli import embedding_progress
     from vault_memory.daemon import loop
     from vault_memory.daemon.loop import Daemon
     from vault_memory.daemon.note_indexer import PathChange
     from vault_memory.edits.conflict_copy import ResolvedConflict
     from vault_memory.hosts import hook_command
 else:
+    embedding_progress = lazy_module("vault_memory.cli.embedding_progress")
     loop = lazy_module("vault_memory.daemon.loop")
     hook_command = lazy_module("vault_memory.hosts.hook_command")
 
@@ -53,6 +55,7 @@ def run(
         # A signal only stops the loop: an exception could end a write in its middle.
         for number in (signal.SIGINT, signal.SIGTERM):
             signal.signal(number, lambda *_: daemon.stop())
+        memory.searcher.embedding_progress = embedding_progress.progress_of(context)
         _refresh(context, memory, daemon)
         daemon.run(lambda: _say_ready(context, memory, daemon))
     context.say("stopped")

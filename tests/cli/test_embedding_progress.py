@@ -1,0 +1,69 @@
+"""`run` says how far it is with embedding, on a terminal and in a log."""
+
+import io
+import subprocess
+import sys
+import time
+
+import pytest
+
+from tests.scenarios.outside import Outside
+from vault_memory.cli.embedding_progress import EmbeddingProgress
+from vault_memory.cli.options import Context
+from vault_memory.models.embedding.model_files import installed_minilm
+
+CHUNKS = 80
+
+
+def test_a_terminal_shows_the_share_and_the_time_left(
+    capsys: pytest.CaptureFixture[str],
+):
+    terminal = io.StringIO()
+    progress = EmbeddingProgress(Context(), terminal)
+
+    progress("embedding", 16, 1_000)
+    time.sleep(0.12)
+    progress("embedding", 500, 1_000)
+    progress("embedding", 1_000, 1_000)
+
+    assert "500 of 1,000" in terminal.getvalue()
+    assert "left" in terminal.getvalue()
+    assert terminal.getvalue().endswith("\r\x1b[K")
+    assert "embedded 1,000 chunks in 0 s" in capsys.readouterr().err
+
+
+def test_a_saved_note_is_not_reported(capsys: pytest.CaptureFixture[str]):
+    progress = EmbeddingProgress(Context(), None)
+
+    progress("embedding", 3, 3)
+
+    assert capsys.readouterr().err == ""
+
+
+def test_a_log_gets_a_line_at_the_start_and_one_at_the_end(outside: Outside):
+    if installed_minilm() is None:
+        pytest.skip("the package with the weights is not installed")
+    outside.settings["VAULT_MEMORY_EMBEDDING_KIND"] = "auto"
+    outside.write(
+        "memory/a.md", "".join(f"- lamp number {n} is lit\n" for n in range(CHUNKS))
+    )
+    process = subprocess.Popen(
+        [sys.executable, "-m", "vault_memory", "--vault", str(outside.vault), "run"],
+        env=outside.environment,
+        stdout=subprocess.DEVNULL,
+        stderr=subprocess.PIPE,
+        text=True,
+    )
+    lines: list[str] = []
+    assert process.stderr is not None
+    for line in process.stderr:
+        lines.append(line)
+        if line.startswith("embedded"):
+            break
+    process.terminate()
+    lines += process.communicate(timeout=30)[1].splitlines()
+
+    about = [line for line in lines if line.startswith("embedd")]
+    assert about[0].strip() == f"embedding {CHUNKS} chunks"
+    assert about[1].startswith(f"embedded {CHUNKS} chunks in ")
+    assert len(about) == 2
