@@ -1,5 +1,6 @@
 """`models` and the checks of `doctor`: one command makes search by meaning work."""
 
+from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
@@ -11,8 +12,6 @@ from vault_memory.models.embedding import embedders
 from vault_memory.models.embedding.model_files import installed_minilm
 from vault_memory.rules.search.main_language import is_english
 
-__all__ = ["server"]
-
 RUSSIAN = """- Запасной ключ от маяка лежит под третьим камнем у старого причала
 - Анна варит борщ по субботам и зовёт всех соседей на большой обед
 - Лодку назвали Чайка, она стоит в бухте до самого конца сентября
@@ -20,7 +19,7 @@ RUSSIAN = """- Запасной ключ от маяка лежит под тр�
 
 
 @pytest.fixture
-def server(request: pytest.FixtureRequest):
+def server() -> Iterator[ScriptedServer]:
     scripted = ScriptedServer()
     yield scripted
     scripted.close()
