@@ -50,7 +50,7 @@ LIMITS = {
     "import vault_memory": (1, 3),
     "--version": (9, 143),
     "hook": (93, 66),
-    "append": (151, 130),
+    "append": (156, 130),
     "search": (106, 97),
     "mcp": (16, 82),
 }

@@ -342,6 +342,8 @@ def test_an_index_of_an_older_version_gets_its_word_counts_when_opened(tmp_path)
         " DROP TRIGGER chunk_stamp; DROP TABLE stamp;"
         " DROP TABLE read_count; DROP TABLE ledger;"
         " DROP INDEX note_due; ALTER TABLE note DROP COLUMN audits;"
+        " DROP TABLE property;"
+        " DROP INDEX note_name; ALTER TABLE note DROP COLUMN name;"
         " PRAGMA user_version = 3"
     )
     index.close()

@@ -63,6 +63,9 @@ def of_search(answer: "SearchAnswer") -> "answers.SearchAnswerJson":
         payload["left_out"] = dict(answer.left_out)
     if answer.unknown_scopes:
         payload["unknown_scopes"] = list(answer.unknown_scopes)
+    if answer.unknown_filters:
+        unknown = [entry.as_json() for entry in answer.unknown_filters]
+        payload["unknown_filters"] = unknown
     return payload
 
 

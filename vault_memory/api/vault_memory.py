@@ -2,7 +2,7 @@
 
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from datetime import date, datetime
-from typing import TYPE_CHECKING, Any, cast
+from typing import TYPE_CHECKING, Any
 
 from vault_memory.api.vault_parts import VaultParts
 from vault_memory.context.calls import ContextOptions
@@ -118,6 +118,9 @@ class VaultMemory(VaultParts):
         since: date | str | None = None,
         until: date | str | None = None,
         kinds: Collection[str] = (),
+        tags: Collection[str] | str = (),
+        where: Mapping[str, object] | Collection[str] | str = (),
+        paths: Collection[str] | str = (),
         why: bool = False,
         copies: bool = False,
         archived: bool = False,
@@ -126,20 +129,21 @@ class VaultMemory(VaultParts):
     ) -> "SearchAnswer":
         """Find the chunks that answer `query` best, in the notes of `scopes` and no others.
 
-        `since` and `until` are dates, times or texts. `archived` includes faded items.
+        `since` and `until` are dates, times, or texts such as `yesterday`. `tags`, `where`
+        (`{"status": "done"}`) and `paths` (globs) choose notes. `archived` includes faded items.
         """
-        # The check of arguments has made dates of texts.
-        first_day = cast("date | None", since)
-        last_day = cast("date | None", until)
         options = SearchOptions(
             mode=mode,
             limit=limit,
             now=now,
             topic=topic,
             entity=entity,
-            since=first_day,
-            until=last_day,
+            since=since,
+            until=until,
             kinds=kinds,
+            tags=tags,
+            where=where,
+            paths=paths,
             why=why,
             copies=copies,
             archived=archived,

@@ -33,6 +33,9 @@ SEARCH_VALUES = (
     "since",
     "until",
     "kind",
+    "tag",
+    "where",
+    "path",
     "mode",
     "limit",
 )
@@ -102,6 +105,7 @@ def _search(words: Sequence[str]) -> Output:
         remarks += map(search_text.closed_text, users)
     if "json" in arguments.options:
         return _json_output(arguments, answer, remarks)
+    remarks += search_text.unknown_filter_texts(answer)
     remarks += search_text.freshness_texts(answer["freshness"])
     text = search_text.hits_text(answer, _unpainted)
     return Output(arguments, f"{escaped(text)}\n", remarks)
@@ -118,6 +122,9 @@ def _search_request(arguments: Arguments) -> "dict[str, Any]":
         "mode": arguments.last("mode"),
         "session": arguments.last("session"),
         "kinds": list(arguments.all("kind")),
+        "tags": list(arguments.all("tag")),
+        "where": list(arguments.all("where")),
+        "paths": list(arguments.all("path")),
         "why": "why" in arguments.options,
         "copies": "copies" in arguments.options,
         "archived": "archived" in arguments.options,

@@ -30,3 +30,14 @@ def print_unknown_scopes(
         return
     for line in search_text.unknown_scope_texts(answer):
         context.say(line)
+
+
+def print_unknown_filters(
+    context: Context,
+    answer: Mapping[str, Any],
+) -> None:
+    """Print a remark when a filter has a value that no searched note has."""
+    if context.json:
+        return
+    for line in search_text.unknown_filter_texts(answer):
+        context.say(line)

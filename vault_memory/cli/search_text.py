@@ -4,6 +4,8 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 
 TYPE_CHECKING = False  # as in `typing`, which would cost each question 10 ms
 if TYPE_CHECKING:
+    from typing import Any
+
     from vault_memory.contract import FreshnessJson
     from vault_memory.contract.answers import (
         ContextBlockJson,
@@ -14,6 +16,13 @@ if TYPE_CHECKING:
 
 Paint = Callable[[str, str], str]
 """Returns a text in a style, `bold` or `dim`"""
+_UNKNOWN = {
+    "topic": "no text has the topic `{}`, so only text without a topic was searched",
+    "entity": "no text names `{}`",
+    "tag": "no note has the tag `{}`",
+    "where": "no note has the field `{}`",
+    "path": "no note is below the path `{}`",
+}
 
 
 def hits_text(
@@ -63,6 +72,16 @@ def unknown_scope_texts(answer: Mapping[str, object]) -> Iterator[str]:
         f"no note belongs to {listed}; "
         f"check the {names}: `vault-memory stats` lists all"
     )
+
+
+def unknown_filter_texts(answer: "Mapping[str, Any]") -> Iterator[str]:
+    """Yield a remark about each filter with a value that no searched note has."""
+    for unknown in answer.get("unknown_filters", ()):
+        remark = _UNKNOWN[unknown["filter"]].format(unknown["value"])
+        if unknown["near"]:
+            near = ", ".join(f"`{name}`" for name in unknown["near"])
+            remark += f"; similar: {near}"
+        yield remark
 
 
 def freshness_texts(freshness: "FreshnessJson") -> Iterator[str]:

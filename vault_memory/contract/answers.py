@@ -97,6 +97,14 @@ class HitJson(TypedDict):
     why: NotRequired[WhyJson]
 
 
+class UnknownFilterJson(TypedDict):
+    """A filter whose value nothing in the searched notes has, perhaps because it is misspelt."""
+
+    filter: Annotated[str, Meta(description="topic, entity, tag, where or path")]
+    value: str
+    near: Annotated[list[str], Meta(description="Similar values that there are")]
+
+
 class SearchAnswerJson(TypedDict):
     """The hits of a search, best first."""
 
@@ -112,6 +120,12 @@ class SearchAnswerJson(TypedDict):
         ]
     ]
     unknown_scopes: NotRequired[UnknownScopes]
+    unknown_filters: NotRequired[
+        Annotated[
+            list[UnknownFilterJson],
+            Meta(description="Filters with a value that no searched note has"),
+        ]
+    ]
 
 
 class PartJson(TypedDict):

@@ -30,6 +30,7 @@ NotesOfKinds = Annotated[
     list[SearchedKind] | None,
     Meta(description="Only notes of these kinds; `transcript` is what was said"),
 ]
+DayInWords = Annotated[str, Meta(min_length=1, max_length=100)]
 Limit = Annotated[int, Meta(ge=1, le=MOST_HITS)]
 Revision = Annotated[
     str,
@@ -72,10 +73,14 @@ class SearchQuestion(Struct, frozen=True, forbid_unknown_fields=True):
         Meta(description="How many hits at most; else as `[recall]` says"),
     ] = None
     since: Annotated[
-        Day | None, Meta(description="Only text of this day or later: 2026-01-31")
+        DayInWords | None,
+        Meta(
+            description="Only text of this day or later: 2026-01-31, 2026-01, `yesterday`, "
+            "`last week`"
+        ),
     ] = None
     until: Annotated[
-        Day | None, Meta(description="Only text of this day or earlier")
+        DayInWords | None, Meta(description="Only text of this day or earlier")
     ] = None
     topic: Annotated[
         Line | None, Meta(description="Only text with this topic, or with none")
@@ -87,6 +92,21 @@ class SearchQuestion(Struct, frozen=True, forbid_unknown_fields=True):
         ),
     ] = None
     kinds: NotesOfKinds = None
+    tags: Annotated[
+        list[Line] | None,
+        Meta(description="Only notes with each of these tags; `a` includes `a/b`"),
+    ] = None
+    where: Annotated[
+        list[Line] | None,
+        Meta(
+            description="Only notes with each of these fields of front matter: "
+            "`status=done`, or `status` for any value"
+        ),
+    ] = None
+    paths: Annotated[
+        list[Line] | None,
+        Meta(description="Only notes below one of these paths; `*` and `**` are globs"),
+    ] = None
     copies: Annotated[
         bool, Meta(description="Each line that says the same as another is a hit, too")
     ] = False

@@ -2,10 +2,16 @@
 
 from collections.abc import Iterable, Sequence
 from datetime import date
-from typing import Any, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from vault_memory.database.connection import Connection
+from vault_memory.lazy import lazy_module
 from vault_memory.rules.search import tokens
+
+if TYPE_CHECKING:
+    from vault_memory.index.properties import property_filters
+else:
+    property_filters = lazy_module("vault_memory.index.properties.property_filters")
 
 
 class Filters(NamedTuple):
@@ -22,9 +28,20 @@ class Filters(NamedTuple):
     """Kinds of notes; empty for all"""
     also: tuple[str, ...] = ()
     """Other names of the entity, which count as much"""
+    tags: tuple[str, ...] = ()
+    """Each of these tags; `a` is also the tag of what is tagged `a/b`"""
+    fields: tuple[str, ...] = ()
+    """Each of these fields: `key=value`, or `key` with any value"""
+    paths: tuple[str, ...] = ()
+    """Notes whose path one of these globs matches"""
 
     def __bool__(self) -> bool:
         return self != Filters()
+
+    @property
+    def has_names(self) -> bool:
+        """Whether a filter has a name, which may be misspelt."""
+        return self._replace(since=None, until=None, kinds=frozenset()) != Filters()
 
     def where(self) -> tuple[str, list[object]]:
         """Return conditions on a chunk ``c``, each with AND before it, and their values."""
@@ -44,6 +61,12 @@ class Filters(NamedTuple):
             notes = f"SELECT id FROM note WHERE kind IN {marks(self.kinds)}"
             conditions += f" AND c.note IN ({notes})"
             values += sorted(map(tokens.clean, self.kinds))
+        if self.tags or self.fields or self.paths:
+            of_properties, more = property_filters.conditions(
+                self.tags, self.fields, self.paths
+            )
+            conditions += of_properties
+            values += more
         names = self.entity_names
         if names:
             contains = ["names(?, c.heading, c.who, c.text)"] * len(names)
@@ -65,6 +88,8 @@ class Filters(NamedTuple):
         """
         if self.entity is not None:
             connection.create_scalar_function("names", _names, 4, deterministic=True)
+        if self.tags or self.paths:
+            property_filters.prepare(connection, self.paths)
 
 
 def _names(*values: Any) -> bool:

@@ -1,11 +1,18 @@
 """Writes the texts of chunks into FTS5. Searching is in `fts_search`."""
 
 from collections.abc import Sequence
+from typing import TYPE_CHECKING
 
 from vault_memory.database.connection import Connection
 from vault_memory.index import term_volumes
 from vault_memory.index.term_volumes import Scopes
+from vault_memory.lazy import lazy_module
 from vault_memory.rules.search.tokens import normalise
+
+if TYPE_CHECKING:
+    from vault_memory.markdown.chunking import chunk_text
+else:
+    chunk_text = lazy_module("vault_memory.markdown.chunking.chunk_text")
 
 
 def add(
@@ -26,12 +33,16 @@ def add(
                 _tokens(scopes),
                 normalise(heading.replace("\x1f", " ")),
                 normalise(who),
-                normalise(body),
+                normalise(_without_comments(body)),
             )
             for id_, (scopes, heading, who, body) in enumerate(rows, first_id)
         ),
     )
     term_volumes.add(connection, first_id, [row[0] for row in rows])
+
+
+def _without_comments(body: str) -> str:
+    return chunk_text.COMMENT.sub(" ", body) if "%%" in body else body
 
 
 def _tokens(scopes: Scopes) -> str:

@@ -169,7 +169,32 @@ def _stamps(connection: Connection) -> None:
     """)
 
 
-STEPS: tuple[Migration, ...] = (_create, _own_turns, _graph, _volumes, _stamps)
+def _properties(connection: Connection) -> None:
+    """Add what people wrote about notes: fields, tags, aliases and links."""
+    connection.execute("""
+        ALTER TABLE note ADD COLUMN name TEXT NOT NULL DEFAULT '';  -- the folded name of the file, without extension
+        CREATE INDEX note_name ON note(name) WHERE name <> '';
+        CREATE TABLE property(
+            note INTEGER NOT NULL REFERENCES note,
+            sort INTEGER NOT NULL,      -- see markdown.properties.note_properties.Sort
+            name TEXT NOT NULL,         -- the folded key of a field; else empty
+            key TEXT NOT NULL,          -- the folded value; of a link the folded name of its note
+            value TEXT NOT NULL         -- as it is written
+        );
+        CREATE INDEX property_of_note ON property(note);
+        CREATE INDEX property_key ON property(sort, name, key);
+        DELETE FROM meta WHERE key = 'rules';  -- older indexes have no such rows: this rebuilds them
+    """)
+
+
+STEPS: tuple[Migration, ...] = (
+    _create,
+    _own_turns,
+    _graph,
+    _volumes,
+    _stamps,
+    _properties,
+)
 """The migrations. The number of applied steps is the format of an index"""
 
 

@@ -24,11 +24,14 @@ from vault_memory.lazy import lazy_module
 if TYPE_CHECKING:
     from vault_memory.index import fact_rows as facts
     from vault_memory.index import mention_rows
+    from vault_memory.index.properties import property_rows
     from vault_memory.markdown.chunking.chunk_text import Chunk
+    from vault_memory.markdown.properties.note_properties import Property
     from vault_memory.rules.facts.fact import Fact
 else:
     facts = lazy_module("vault_memory.index.fact_rows")
     mention_rows = lazy_module("vault_memory.index.mention_rows")
+    property_rows = lazy_module("vault_memory.index.properties.property_rows")
 
 
 REBUILD_HINT = (
@@ -38,8 +41,8 @@ _SURROGATE = re.compile("[\ud800-\udfff]")
 _FILE_COLUMNS = "size, mtime_ns, ctime_ns, ino, revision, state"
 """The columns of an IndexedFile"""
 _INSERT_NOTE = (
-    f"INSERT INTO note(path, scope, kind, date, bytes, {_FILE_COLUMNS})"
-    " VALUES (?,?,?,?,?,?,?,?,?,?,?)"
+    f"INSERT INTO note(path, scope, kind, date, bytes, name, {_FILE_COLUMNS})"
+    " VALUES (?,?,?,?,?,?,?,?,?,?,?,?)"
 )
 
 
@@ -81,6 +84,7 @@ class IndexEntry(NamedTuple):
     also: Sequence[str] = ()
     """The second scope of each chunk, often empty; no entries when no chunk has one"""
     facts: "Sequence[Fact]" = ()
+    properties: "Sequence[Property]" = ()
 
 
 class Index:
@@ -329,10 +333,8 @@ class Index:
         return chunks.replace(self.connection, content)
 
     def _put_new(self, scope: int, entry: IndexEntry) -> Delta:
-        self.connection.execute(
-            _INSERT_NOTE,
-            (entry.path, scope, entry.kind, entry.date, entry.bytes, *entry.file),
-        )
+        values = (entry.path, scope, *_columns(entry), *entry.file)
+        self.connection.execute(_INSERT_NOTE, values)
         note = self.connection.last_insert_rowid()
         also = self.other_scopes(entry)
         self._put_graph(note, scope, entry, also)
@@ -351,7 +353,7 @@ class Index:
         scope = self.scope_id(entry.scope)
         self.connection.execute(
             _INSERT_NOTE.replace("INSERT", "INSERT OR IGNORE", 1),
-            (entry.path, scope, entry.kind, entry.date, entry.bytes, *marked),
+            (entry.path, scope, *_columns(entry), *marked),
         )
         self.touch(entry.path, marked)
 
@@ -407,6 +409,8 @@ class Index:
         added = entry.chunks[span.first : span.until]
         mention_rows.change_mentions(self.connection, note, scope, removed, added)
         facts.change(self.connection, note, scope, before.facts, entry.facts)
+        if before.properties != entry.properties:
+            property_rows.write(self.connection, note, scope, entry)
         content = NoteChunks(note, scope, entry.chunks, entry.date)
         return chunks.replace_span(self.connection, content, span)
 
@@ -421,6 +425,7 @@ class Index:
         if entry.facts or entry.kind == "facts":
             facts.replace(self.connection, note, scope, entry.facts)
         mention_rows.add_mentions(self.connection, note, scope, entry.chunks, also)
+        property_rows.write(self.connection, note, scope, entry)
 
     def extend(self, entry: IndexEntry) -> Delta:
         """Add the chunks of `entry` at the end of an indexed note. Call it inside a transaction."""
@@ -449,6 +454,7 @@ class Index:
         nothing = NoteChunks(note, scope=0, chunks=(), date=None)
         delta = chunks.replace(self.connection, nothing)
         facts.remove(self.connection, note)
+        self.connection.execute("DELETE FROM property WHERE note = ?", (note,))
         self.connection.execute("DELETE FROM note WHERE id = ?", (note,))
         return delta
 
@@ -487,3 +493,7 @@ class Index:
         ).fetchone()
         assert row is not None
         return row[0], row[1]
+
+
+def _columns(entry: IndexEntry) -> tuple[object, ...]:
+    return entry.kind, entry.date, entry.bytes, property_rows.name_of(entry)

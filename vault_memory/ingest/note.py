@@ -1,6 +1,8 @@
 """Indexes one complete note: parse, cut into chunks, keep equal chunks, in one transaction."""
 
+import re
 from collections.abc import Iterable, Sequence
+from datetime import date
 from typing import TYPE_CHECKING, NamedTuple
 
 from vault_memory.index.chunk_rows import Delta
@@ -14,6 +16,8 @@ if TYPE_CHECKING:
     from vault_memory.markdown import document
     from vault_memory.markdown.chunking import chunker
     from vault_memory.markdown.chunking.chunk_text import Chunk
+    from vault_memory.markdown.properties import note_properties
+    from vault_memory.markdown.properties.note_properties import Property
     from vault_memory.rules.conversations import turn as conversations_turn
     from vault_memory.rules.facts import fact
     from vault_memory.rules.facts.fact import Fact
@@ -21,6 +25,7 @@ if TYPE_CHECKING:
 else:
     chunker = lazy_module("vault_memory.markdown.chunking.chunker")
     document = lazy_module("vault_memory.markdown.document")
+    note_properties = lazy_module("vault_memory.markdown.properties.note_properties")
     conversations_turn = lazy_module("vault_memory.rules.conversations.turn")
     fact = lazy_module("vault_memory.rules.facts.fact")
     canvas = lazy_module("vault_memory.rules.paths.canvas")
@@ -32,6 +37,7 @@ FACTS, TRANSCRIPT, CANVAS = "facts", "transcript", "canvas"
 LARGEST_TRANSCRIPT = 64 << 20
 """In bytes: of one file. Its lines are read one by one, so it may be larger than a note"""
 
+_DATE = re.compile(r"\d{4}-\d\d-\d\d(?!\d)")
 NEVER = Stat(-1, -1, -1, -1, -1)
 """Equals no file, so a comparison with it always reports a change"""
 
@@ -61,6 +67,7 @@ class Parts(NamedTuple):
     chunks: "Sequence[Chunk]"
     also: Sequence[str] = ()
     facts: "Sequence[Fact]" = ()
+    properties: "Sequence[Property]" = ()
 
 
 def parts_of(
@@ -74,7 +81,11 @@ def parts_of(
     if place.kind == CANVAS:
         return Parts(chunker.chunk(canvas.as_markdown(raw)))
     facts = _facts_of(raw, place) if place.kind == FACTS else ()
-    return Parts(chunker.chunk(raw), facts=facts)
+    return Parts(
+        chunker.chunk(raw),
+        facts=facts,
+        properties=note_properties.note_properties(raw),
+    )
 
 
 def entry_from(
@@ -84,18 +95,31 @@ def entry_from(
     file: IndexedFile,
 ) -> IndexEntry:
     """Builds the entry of a parsed note."""
-    date = place.date.isoformat() if place.date else None
+    day = place.date.isoformat() if place.date else _written_date(content)
     return IndexEntry(
         path=note.path,
         scope=place.scope,
         kind=place.kind,
-        date=date,
+        date=day,
         bytes=len(note.raw),
         file=file,
         chunks=content.chunks,
         also=content.also,
         facts=content.facts,
+        properties=content.properties,
     )
+
+
+def _written_date(content: Parts) -> str | None:
+    """Returns the date in the front matter of a note whose name has none."""
+    for entry in content.properties:
+        if entry.name == "date" and (day := _DATE.match(entry.value)):
+            try:
+                return date.fromisoformat(day[0]).isoformat()
+            except ValueError:
+                # Fault: "2026-02-30" is no day.
+                return None
+    return None
 
 
 def _facts_of(

@@ -18,8 +18,10 @@ from vault_memory.vault.write.pending_writes import PendingText, PendingTexts
 if TYPE_CHECKING:
     from vault_memory.markdown.chunking import chunker
     from vault_memory.markdown.chunking.chunk_text import Chunk
+    from vault_memory.markdown.properties import note_properties
 else:
     chunker = lazy_module("vault_memory.markdown.chunking.chunker")
+    note_properties = lazy_module("vault_memory.markdown.properties.note_properties")
 
 ChunkKey = tuple[tuple[str, ...], str]
 """The headings above a chunk, and its text"""
@@ -69,18 +71,22 @@ class PendingIndex:
     def _build(self, waiting: Iterable[PendingText]) -> Index:
         """Indexes what each text adds to the version it is based on."""
         new_chunks: dict[str, dict[ChunkKey, Chunk]] = {}
+        texts: dict[str, bytes] = {}
         for text in map(self._texts.read, waiting):
             # None: the write was merged or given up since it was listed.
             if text is None or not self._is_memory(text.path):
                 continue
             # Two writes that wait for one note may add the same chunk.
             by_key = new_chunks.setdefault(text.path, {})
+            texts[text.path] = text.raw
             for chunk in self._new_chunks(text):
                 by_key[_key(chunk)] = chunk
         index = Index(":memory:")
         with index.transaction():
             for path, chunks in new_chunks.items():
-                index.put(self._entry(path, list(chunks.values())))
+                entry = self._entry(path, list(chunks.values()))
+                properties = note_properties.note_properties(texts[path])
+                index.put(entry._replace(properties=properties))
         return index
 
     def _is_memory(self, path: str) -> bool:

@@ -1,12 +1,13 @@
 """Calls that index notes, search them and read them."""
 
 import time
-from collections.abc import Callable, Collection, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from datetime import UTC, date, datetime, timedelta
 from functools import partial
-from typing import TYPE_CHECKING, NamedTuple, get_args
+from operator import attrgetter
+from typing import TYPE_CHECKING, NamedTuple
 
-from vault_memory.contract import MOST_HITS, SearchedKind, SearchMode
+from vault_memory.contract import MOST_HITS, SearchMode
 from vault_memory.errors import EmbedderUnavailable, UsageError, VaultMemoryError
 from vault_memory.index.retry_on_corruption import rebuild_if_damaged
 from vault_memory.lazy import lazy_module
@@ -28,6 +29,7 @@ if TYPE_CHECKING:
     from vault_memory.markdown import document
     from vault_memory.search import (
         candidates,
+        filter_values,
         hot_cache,
         index_counts,
         item_reads,
@@ -43,6 +45,7 @@ if TYPE_CHECKING:
     from vault_memory.search.query import SearchQuery
     from vault_memory.search.results import Answer, Hit
 else:
+    filter_values = lazy_module("vault_memory.search.filter_values")
     hot_cache = lazy_module("vault_memory.search.hot_cache")
     item_reads = lazy_module("vault_memory.search.item_reads")
     vector_cache = lazy_module("vault_memory.index.vector_cache")
@@ -67,9 +70,12 @@ class SearchOptions(NamedTuple):
     now: datetime | None = None
     topic: str | None = None
     entity: str | None = None
-    since: date | None = None
-    until: date | None = None
+    since: date | str | None = None
+    until: date | str | None = None
     kinds: Collection[str] = ()
+    tags: Collection[str] | str = ()
+    where: Mapping[str, object] | Collection[str] | str = ()
+    paths: Collection[str] | str = ()
     why: bool = False
     copies: bool = False
     archived: bool = False
@@ -78,6 +84,14 @@ class SearchOptions(NamedTuple):
 
 
 DEFAULT_SEARCH = SearchOptions()
+_filters = attrgetter(
+    "since",
+    "until",
+    "kinds",
+    "tags",
+    "where",
+    "paths",
+)
 
 
 @checked_calls
@@ -194,7 +208,7 @@ class SearchCalls:
     ) -> "SearchAnswer":
         """Find the chunks of `scopes` that answer a query best; see `VaultMemory.search`."""
         check_scopes(scopes)
-        _check_filters(options)
+        filters = _read_filters(options)
         vault = self.vault
         if options.refresh:
             vault.indexing.refresh()
@@ -208,9 +222,12 @@ class SearchCalls:
             limit=options.limit or recall.limit,
             topic=options.topic,
             entity=options.entity,
-            since=options.since,
-            until=options.until,
+            since=filters.since,
+            until=filters.until,
             kinds=options.kinds,
+            tags=filters.tags,
+            where=filters.where,
+            paths=filters.paths,
             session=options.session or "",
             why=options.why,
             copies=options.copies,
@@ -230,6 +247,7 @@ class SearchCalls:
                 self.freshness_of(index, unread),
                 answer.left_out,
                 self.unknown_scopes(index, scopes),
+                answer.unknown_filters,
             )
         self.note_reads(answer.hits, request.now, options.session)
         return result
@@ -425,18 +443,31 @@ class SearchCalls:
         return count
 
 
-def _check_filters(options: SearchOptions) -> None:
-    """Raises UsageError for a limit out of range or an unknown kind of notes, which would find nothing."""
+class _ReadFilters(NamedTuple):
+    """Filters as the search needs them."""
+
+    since: date | None = None
+    until: date | None = None
+    tags: tuple[str, ...] = ()
+    where: tuple[str, ...] = ()
+    paths: tuple[str, ...] = ()
+
+
+def _read_filters(options: SearchOptions) -> _ReadFilters:
+    """Read the filters as callers write them. Raises UsageError for wrong ones."""
     if options.limit is not None and not 0 <= options.limit <= MOST_HITS:
         raise UsageError(
             f"a search gives from 1 to {MOST_HITS} hits, not {options.limit}",
             hint="leave `limit` out for the number that `[recall]` names",
         )
-    searched_kinds = get_args(SearchedKind)
-    unknown = sorted(set(options.kinds) - set(searched_kinds))
-    if unknown:
-        raise UsageError(
-            f"search reads no notes of kind {unknown[0]!r}",
-            hint=f"the kinds are {', '.join(searched_kinds)}",
-            known=list(searched_kinds),
-        )
+    # A hook asks without any filter, and need not load what reads them.
+    if _filters(options) == _filters(DEFAULT_SEARCH):
+        return _ReadFilters()
+    filter_values.check_kinds(options.kinds)
+    return _ReadFilters(
+        filter_values.first_day(options.since, "since", options.now),
+        filter_values.last_day(options.until, "until", options.now),
+        filter_values.texts(options.tags, "tags"),
+        filter_values.fields(options.where, "where"),
+        filter_values.texts(options.paths, "paths"),
+    )

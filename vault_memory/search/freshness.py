@@ -7,6 +7,7 @@ from vault_memory.contract import SemanticState
 
 if TYPE_CHECKING:
     from vault_memory.search.results import Hit
+    from vault_memory.search.unknown_filters import UnknownFilter
 
 
 class Freshness(NamedTuple):
@@ -28,3 +29,5 @@ class SearchAnswer(NamedTuple):
     """how many candidates each filter excluded; empty without `why`"""
     unknown_scopes: tuple[str, ...] = ()
     """scopes of the question that have no note: perhaps misspelt names"""
+    unknown_filters: "tuple[UnknownFilter, ...]" = ()
+    """filters with a value that nothing in the scopes has"""

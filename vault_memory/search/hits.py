@@ -224,6 +224,9 @@ def left_out(request: CandidateRequest) -> dict[str, int]:
         "since": Filters(since=filters.since),
         "until": Filters(until=filters.until),
         "kind": Filters(kinds=filters.kinds),
+        "tag": Filters(tags=filters.tags),
+        "where": Filters(fields=filters.fields),
+        "path": Filters(paths=filters.paths),
     }
     total = _count(request, Filters())
     return {

@@ -1,6 +1,7 @@
 """Searches the index: a query in any words in, the best lines of these scopes out."""
 
 from collections.abc import Collection, Sequence
+from dataclasses import replace
 from datetime import date, datetime
 from typing import TYPE_CHECKING, NamedTuple
 
@@ -21,11 +22,16 @@ from vault_memory.search.results import MODES, Answer
 if TYPE_CHECKING:
     from vault_memory.config.sections import LifecycleSettings
     from vault_memory.rules.conversations import turn
-    from vault_memory.search import composite_ranking, fading_items
+    from vault_memory.search import (
+        composite_ranking,
+        fading_items,
+        unknown_filters,
+    )
 else:
     turn = lazy_module("vault_memory.rules.conversations.turn")
     composite_ranking = lazy_module("vault_memory.search.composite_ranking")
     fading_items = lazy_module("vault_memory.search.fading_items")
+    unknown_filters = lazy_module("vault_memory.search.unknown_filters")
 
 COMPOSITE_MODES = frozenset(
     {"recent", "important", "historical", "comprehensive", "general"}
@@ -55,6 +61,11 @@ class SearchQuery(NamedTuple):
     until: date | None = None
     kinds: Collection[str] = ()
     """kinds of notes; empty for all"""
+    tags: tuple[str, ...] = ()
+    where: tuple[str, ...] = ()
+    """fields of front matter: `key=value`, or `key` for any value"""
+    paths: tuple[str, ...] = ()
+    """globs"""
     session: str = ""
     """the open conversation, whose turns are ignored"""
     why: bool = False
@@ -111,7 +122,17 @@ def search(
                 request, gathered, ranked, shares, query.lifecycle, today
             )
         options = hits.HitOptions(query.limit, query.why, query.copies, query.archived)
-        return hits.answer(request, gathered, ranked, options)
+        answer = hits.answer(request, gathered, ranked, options)
+        # Most searches have no filter with a name, and need not load what looks it up.
+        if request.filters.has_names:
+            unknown = unknown_filters.unknown_filters(
+                request.connection,
+                request.scope_ids,
+                request.filters,
+                is_empty=not answer.hits,
+            )
+            answer = replace(answer, unknown_filters=unknown)
+        return answer
     finally:
         index.connection.execute("RELEASE search")
 
@@ -140,6 +161,9 @@ def _parsed(
         query.until,
         frozenset(query.kinds),
         _aliases(index, scope_ids, query.entity),
+        query.tags,
+        query.where,
+        query.paths,
     )
     filters.prepare(index.connection)
     days = date_expressions.named(text, now=query.now)

@@ -2,9 +2,12 @@
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
-from typing import NamedTuple, get_args
+from typing import TYPE_CHECKING, NamedTuple, get_args
 
 from vault_memory.contract import ItemState, SearchMode
+
+if TYPE_CHECKING:
+    from vault_memory.search.unknown_filters import UnknownFilter
 
 MODES: tuple[SearchMode, ...] = get_args(SearchMode)
 
@@ -69,3 +72,5 @@ class Answer:
     excludes by itself"""
     terms: tuple[str, ...] = ()
     """the words of the query; `excerpt` finds them in a hit"""
+    unknown_filters: "tuple[UnknownFilter, ...]" = ()
+    """filters with a value that nothing in the scopes has"""

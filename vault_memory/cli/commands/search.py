@@ -1,6 +1,5 @@
 """`search`: asks the daemon with its warm model, or searches in this process."""
 
-from datetime import date
 from typing import TYPE_CHECKING, Any
 
 import click
@@ -11,19 +10,24 @@ from vault_memory.cli.options import (
     Context,
     NamedScopes,
     common,
-    iso_day,
     named_scopes,
     private,
     scoped,
 )
-from vault_memory.cli.remarks import print_freshness, print_unknown_scopes
+from vault_memory.cli.remarks import (
+    print_freshness,
+    print_unknown_filters,
+    print_unknown_scopes,
+)
 from vault_memory.contract import MOST_HITS
 from vault_memory.lazy import lazy_module
 
 if TYPE_CHECKING:
     from vault_memory.cli.views import hit_blocks
     from vault_memory.search import calls as search_calls
+    from vault_memory.search import filter_values
 else:
+    filter_values = lazy_module("vault_memory.search.filter_values")
     hit_blocks = lazy_module("vault_memory.cli.views.hit_blocks")
     search_calls = lazy_module("vault_memory.search.calls")
 
@@ -43,13 +47,11 @@ else:
 @click.option(
     "--since",
     metavar="DATE",
-    callback=iso_day,
-    help="Only chunks of this day or later.",
+    help="Only chunks of this day or later: 2026-01-31, 2026-01, `yesterday`, `last week`.",
 )
 @click.option(
     "--until",
     metavar="DATE",
-    callback=iso_day,
     help="Only chunks of this day or earlier.",
 )
 @click.option(
@@ -58,6 +60,26 @@ else:
     multiple=True,
     metavar="KIND",
     help="Only notes of this kind, such as `dated` or `facts` (repeatable).",
+)
+@click.option(
+    "--tag",
+    "tags",
+    multiple=True,
+    metavar="TAG",
+    help="Only notes with this tag or a nested one, such as `TAG/sub` (repeatable).",
+)
+@click.option(
+    "--where",
+    multiple=True,
+    metavar="KEY=VALUE",
+    help="Only notes with this field of front matter; KEY alone: any value (repeatable).",
+)
+@click.option(
+    "--path",
+    "paths",
+    multiple=True,
+    metavar="GLOB",
+    help="Only notes below this path; `*` and `**` are globs (repeatable: any of them).",
 )
 @click.option(
     "--mode",
@@ -117,9 +139,15 @@ def search(
       vault-memory search allergy --user mira --kind facts
     """
     chosen = {name: value for name, value in filters.items() if value}
-    for name in ("since", "until"):
-        if name in chosen:
-            chosen[name] = date.fromisoformat(chosen[name])
+    # The daemon may get the request after midnight, or know no words for days.
+    if "since" in chosen:
+        chosen["since"] = filter_values.first_day(
+            chosen["since"], "--since", context.now
+        )
+    if "until" in chosen:
+        chosen["until"] = filter_values.last_day(
+            chosen["until"], "--until", context.now
+        )
     options = search_calls.SearchOptions(now=context.now, **chosen)
     # Others read the answer in a channel, so a name alone does not open a person's own notes.
     is_closed = bool(scopes.channels) and not private
@@ -136,6 +164,7 @@ def search(
         for name in scopes.users:
             context.say(search_text.closed_text(name))
     print_unknown_scopes(context, answer)
+    print_unknown_filters(context, answer)
     print_freshness(context, answer["freshness"])
 
 

@@ -15,6 +15,9 @@ MARKER = re.compile(
 
 BLOCK_ID = re.compile(r"[ \t]+\^([A-Za-z0-9-]+)[ \t]*$", re.MULTILINE)
 
+COMMENT = re.compile(r"(?<![\w%])%%(?!%).*?%%(?!\w)", re.DOTALL)
+"""A comment of Obsidian, which is not searched"""
+
 SPEAKER = re.compile(
     r"[ \t]*(?:(?:[-*+]|\d{1,9}[.)])[ \t]+)?\*\*([^*\n]{1,40}?)(?::\*\*|\*\*:)[ \t]*"
 )
@@ -63,6 +66,8 @@ def embed_text(
         text = text[marker.end() :]
     if "^" in text:
         text = BLOCK_ID.sub("", text)
+    if "%%" in text:
+        text = COMMENT.sub(" ", text)
     text = text.replace("\0", "\ufffd").strip()
     if who:
         text = f"{who}: {text}"

@@ -17,6 +17,13 @@ from vault_memory.markdown.blocks.model import Block
 from vault_memory.markdown.blocks.outline import LONG, MOST, Outline, outline
 from vault_memory.markdown.chunking.chunk_limit import capped
 from vault_memory.markdown.chunking.chunk_text import MARKER, SPEAKER, Chunk
+from vault_memory.markdown.chunking.hidden_blocks import (
+    hidden_blocks,
+    is_navigation,
+    is_query,
+    is_setting,
+    may_hide,
+)
 from vault_memory.markdown.chunking.splitter import CAP, cut
 from vault_memory.markdown.items import day, read_metadata
 
@@ -63,6 +70,9 @@ def _cut_note(raw: bytes) -> list[Chunk]:
     """Return the chunks of a note without a limit of their number."""
     global _recent
     note = outline(raw)
+    if may_hide(raw):
+        # The end of a comment may be anywhere below, so all of the note is cut again.
+        return _Chunker(note, hidden_blocks(*note)).run()
     if len(note.lines) < LONG:
         return _Chunker(note).run()
     recent = _recent
@@ -154,12 +164,19 @@ class _Chunker:
         "_chunks",
         "_fields",
         "_heading",
+        "_hidden",
         "_lines",
         "_path",
     )
 
-    def __init__(self, note: Outline) -> None:
+    def __init__(
+        self,
+        note: Outline,
+        hidden: frozenset[int] = frozenset(),
+    ) -> None:
         self._lines, self._body, self._blocks = note
+        self._hidden = hidden
+        """The indexes of blocks that search leaves out"""
         self._fields = _Fields("", None, _front_topic(self._lines[: self._body]))
         """The fields of chunks outside items"""
         self._path: list[Heading] = []
@@ -178,6 +195,8 @@ class _Chunker:
         else:
             self._add_front_matter()
         for index, block in enumerate(self._blocks[start:end], start):
+            if index in self._hidden:
+                continue
             if block.kind == "item":
                 if block.level == 1:
                     self._add_item(index, self._fields)
@@ -190,7 +209,7 @@ class _Chunker:
     def _add_front_matter(self) -> None:
         """Add front matter that has values; a template with empty keys says nothing."""
         first, end = 1, self._body - 1
-        if any(map(_FRONT_VALUE.match, self._lines[first : max(end, first)])):
+        if any(map(_has_value, self._lines[first : max(end, first)])):
             self._add(first, end, self._fields, by_line=True)
 
     def _add_heading(self, index: int) -> None:
@@ -216,6 +235,8 @@ class _Chunker:
 
     def _add_text(self, block: Block) -> None:
         kind, first, end, _, _ = block
+        if kind == "fence" and is_query(self._lines[first]):
+            return
         text = "\n".join(self._lines[first:end])
         by_line = kind in ("fence", "code")
         if not by_line and "|" in text:
@@ -223,7 +244,8 @@ class _Chunker:
         fields = self._fields
         if text.startswith("**") and (speaker := SPEAKER.match(text)):
             fields = fields._replace(who=speaker[1].strip())
-        self._cut(text, first, fields, by_line=by_line)
+        if not is_navigation(text):
+            self._cut(text, first, fields, by_line=by_line)
 
     def _add_item(
         self,
@@ -236,6 +258,8 @@ class _Chunker:
         text = self._lines[first]
         if end - first > 1:
             text = "\n".join(self._lines[first:end])
+        if is_navigation(text):
+            return
         own = text
         has_children = index + 1 < len(blocks) and blocks[index + 1].first < end
         if has_children:
@@ -337,6 +361,11 @@ def _item_fields(
         date = day(values.get("date", "")) or date
         topic = values.get("topic", topic)
     return _Fields(who, date, topic)
+
+
+def _has_value(line: str) -> bool:
+    """Return whether a line of front matter says something about the note."""
+    return _FRONT_VALUE.match(line) is not None and not is_setting(line)
 
 
 def _front_topic(front: list[str]) -> str:

@@ -1,0 +1,1 @@
+"""Front matter, tags, aliases and links of notes."""

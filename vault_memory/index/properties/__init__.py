@@ -1,0 +1,1 @@
+"""Stores what people wrote about notes, and answers questions on it."""

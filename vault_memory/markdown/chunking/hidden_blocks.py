@@ -1,0 +1,129 @@
+"""Finds what search leaves out of a note: navigation, comments, queries and settings of editors."""
+
+import re
+from collections.abc import Sequence
+
+from vault_memory.markdown.blocks.model import Block
+from vault_memory.markdown.chunking.chunk_text import COMMENT
+
+_LINK = r"!?\[\[[^\[\]\n]+\]\]|\[[^\[\]\n]*\]\((?!\w+:)[^()\n]+\)"
+_LABEL = r"(?:up|prev|previous|next|parent|back|home|index)::?(?=\s)"
+_NAVIGATION = re.compile(
+    rf"(?>(?:{_LINK})|{_LABEL}|^[ \t]*\d+[.)][ \t]|[\s|·•,;:/<>«»←→↑↓⬅➡⬆⬇\ufe0f*+–—-])+",
+    re.IGNORECASE | re.MULTILINE,
+)
+_QUERIES = frozenset(
+    {
+        "dataview",
+        "dataviewjs",
+        "tasks",
+        "query",
+        "base",
+        "tracker",
+        "kanban",
+    }
+)
+"""The languages of fences that an editor runs, and shows the result of"""
+_SETTING = re.compile(
+    r"(?:kanban-plugin|excalidraw-[\w-]+|cssclass(?:es)?|obsidianUIMode|obsidianEditingMode)[ \t]*:"
+)
+_DRAWING = "excalidraw-plugin:"
+_DRAWING_FENCES = frozenset({"json", "compressed-json"})
+_DRAWING_HEADINGS = frozenset({"embedded files", "element links", "drawing"})
+_DRAWING_WARNING = "==⚠"
+_CODE = ("fence", "code")
+_SIGNS = (
+    b"%%",
+    _DRAWING.encode(),
+)
+
+
+def is_navigation(text: str) -> bool:
+    """Return whether a text is nothing but links to other notes."""
+    if "[[" not in text and "](" not in text:
+        return False
+    return _NAVIGATION.fullmatch(text) is not None
+
+
+def is_setting(line: str) -> bool:
+    """Return whether a line of front matter is a setting of an editor."""
+    return _SETTING.match(line) is not None
+
+
+def is_query(first_line: str) -> bool:
+    """Return whether a fence that begins with this line is a query of an editor."""
+    return _language(first_line) in _QUERIES
+
+
+def _language(first_line: str) -> str:
+    info = first_line.strip().lstrip("`~").strip()
+    return info.partition(" ")[0].casefold()
+
+
+def may_hide(raw: bytes) -> bool:
+    """Return whether a note may have comments over several blocks, or is a drawing."""
+    return any(map(raw.__contains__, _SIGNS))
+
+
+def hidden_blocks(
+    lines: Sequence[str],
+    body: int,
+    blocks: Sequence[Block],
+) -> frozenset[int]:
+    """Return the indexes of blocks that are comments, or the data of a drawing."""
+    hidden = _commented(lines, blocks)
+    if any(line.startswith(_DRAWING) for line in lines[:body]):
+        hidden |= _drawn(lines, blocks)
+    return frozenset(hidden)
+
+
+def _commented(
+    lines: Sequence[str],
+    blocks: Sequence[Block],
+) -> set[int]:
+    """Return the blocks that are comments, and those within a comment."""
+    hidden: set[int] = set()
+    opened: int | None = None
+    for index, block in enumerate(blocks):
+        text = _text_with_signs(lines, block)
+        is_odd = text.count("%%") % 2 == 1
+        if opened is not None and is_odd:
+            # What follows the end of the comment in its block is text.
+            end = index + 1 if text.rstrip().endswith("%%") else index
+            hidden.update(range(opened, end))
+            opened = None
+        elif text and not COMMENT.sub("", text).strip():
+            hidden.add(index)
+        elif is_odd and text.lstrip().startswith("%%"):
+            opened = index
+    return hidden
+
+
+def _text_with_signs(
+    lines: Sequence[str],
+    block: Block,
+) -> str:
+    """Return the text of a block with signs of a comment; empty for any other block."""
+    is_nested = block.kind == "item" and block.level > 1
+    # A cell of Matlab or Jupyter begins with the same sign.
+    if is_nested or block.kind in _CODE:
+        return ""
+    text = "\n".join(lines[block.first : block.end])
+    return text if "%%" in text else ""
+
+
+def _drawn(
+    lines: Sequence[str],
+    blocks: Sequence[Block],
+) -> set[int]:
+    """Return the blocks of a drawing that are not its texts."""
+    hidden: set[int] = set()
+    is_data = False
+    for index, block in enumerate(blocks):
+        first_line = lines[block.first]
+        if block.kind == "heading":
+            is_data = block.name.casefold() in _DRAWING_HEADINGS
+        is_fence = block.kind == "fence" and _language(first_line) in _DRAWING_FENCES
+        if is_data or is_fence or first_line.startswith(_DRAWING_WARNING):
+            hidden.add(index)
+    return hidden

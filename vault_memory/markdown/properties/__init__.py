@@ -1,0 +1,1 @@
+"""Reads what people wrote about a note: front matter, tags, aliases and links."""

@@ -1,0 +1,260 @@
+"""Reads the properties of a note: fields, tags, aliases, and links to other notes."""
+
+import re
+import unicodedata
+from collections.abc import Iterable, Iterator
+from enum import IntEnum
+from itertools import takewhile
+from typing import TYPE_CHECKING, NamedTuple
+
+from vault_memory.lazy import lazy_module
+from vault_memory.markdown.blocks.outline import decode, front_matter_end
+
+if TYPE_CHECKING:
+    from vault_memory.markdown.properties import front_fields
+else:
+    front_fields = lazy_module("vault_memory.markdown.properties.front_fields")
+
+MOST = 2000
+"""Properties of one note"""
+LONGEST = 500
+"""Letters of a key or a value"""
+
+_TAGS = frozenset({"tag", "tags"})
+_ALIASES = frozenset({"alias", "aliases"})
+_TAG = re.compile(
+    r"(?<![^\s(,;\"'*|>])(?<!\]\()#(?:\[\[([^\[\]\n]{1,200})\]\]|([\w/-]*[^\W\d_][\w/-]*))"
+)
+_SIGNS = (
+    b"[[",
+    b".md",
+    b".markdown",
+    b"::",
+)
+"""One of them is in each note with links or with fields of Logseq"""
+_FRONT = (
+    b"---",
+    b"\xef\xbb\xbf---",
+)
+_SIGN_OF_TAG = re.compile(rb"#[^\s#]")
+_WIKI_LINK = re.compile(r"\[\[([^\[\]\n]{1,500})\]\]")
+_FILE_LINK = re.compile(
+    r"\]\((?:<([^<>\n]{1,500}?\.(?:md|markdown))(?:#[^<>\n]*)?>"
+    r"|([^()<>\s]{1,500}?\.(?:md|markdown))(?:#[^()\s]*)?)(?:[ \t]+\"[^\"\n]*\")?\)",
+    re.IGNORECASE,
+)
+_LINE_FIELD = re.compile(r"[ \t]*(?:-[ \t]+)?([\w-]{1,99})::[ \t]*(.*)$")
+_FENCE = re.compile(r"[ \t>]*(```|~~~)")
+_SIGN = re.compile(r"[#\[]")
+_INLINE_CODE = re.compile(r"`[^`\n]+`|%%[^%\n]*%%")
+_ESCAPED = re.compile(r"(?:%[0-9a-fA-F]{2})+")
+_ATTACHMENTS = (
+    ".png",
+    ".jpg",
+    ".jpeg",
+    ".gif",
+    ".svg",
+    ".webp",
+    ".bmp",
+    ".avif",
+    ".heic",
+    ".pdf",
+    ".mp3",
+    ".mp4",
+    ".wav",
+    ".m4a",
+    ".ogg",
+    ".flac",
+    ".mov",
+    ".webm",
+    ".mkv",
+    ".zip",
+    ".csv",
+    ".txt",
+    ".html",
+    ".doc",
+    ".docx",
+    ".xls",
+    ".xlsx",
+    ".ppt",
+    ".pptx",
+)
+"""What links also lead to, and is no note"""
+_EXTENSION = re.compile(r"\.(?:md|markdown)$", re.IGNORECASE)
+_SEPARATORS = re.compile(r"[\s,]+")
+
+
+class Sort(IntEnum):
+    """What a property is."""
+
+    FIELD = 0
+    """A field of front matter, or a line such as ``key:: value`` at the top"""
+    TAG = 1
+    """A tag of the note: in front matter, or in a line of tags alone"""
+    TEXT_TAG = 2
+    """A tag within a text"""
+    ALIAS = 3
+    LINK = 4
+
+
+class Property(NamedTuple):
+    """One thing that is written about a note."""
+
+    sort: int
+    """One of `Sort`"""
+    name: str
+    """The folded key of a field; else empty"""
+    key: str
+    """The folded value, by which it is compared; of a link the name of its note"""
+    value: str
+    """As it is written"""
+
+
+def note_properties(raw: bytes) -> tuple[Property, ...]:
+    """Return the properties of a note, each once, in order."""
+    # Most notes have none of these signs, and splitting a note into lines takes longer.
+    has_sign = any(map(raw.__contains__, _SIGNS))
+    if not (has_sign or raw.startswith(_FRONT) or _SIGN_OF_TAG.search(raw)):
+        return ()
+    lines = decode(raw)
+    body = front_matter_end(lines)
+    # Fault: a hostile note has a hundred thousand tags, each of them a row.
+    properties = dict.fromkeys(_properties(lines, body))
+    return tuple(properties)[:MOST]
+
+
+def _properties(
+    lines: list[str],
+    body: int,
+) -> Iterator[Property]:
+    for key, value in _fields(lines, body):
+        yield from _of_field(key, value)
+        yield from _links(value)
+    for line in _without_code(lines[body:]):
+        if "#" in line:
+            yield from _tags(line)
+        if "[" in line:
+            yield from _links(line)
+
+
+def _fields(
+    lines: list[str],
+    body: int,
+) -> Iterator[tuple[str, str]]:
+    """Yield the fields of front matter, and those of the lines ``key:: value`` at the top."""
+    if body:
+        yield from front_fields.front_fields(lines[1 : body - 1])
+    top = map(_LINE_FIELD.match, lines[body:])
+    for field in takewhile(bool, top):
+        assert field is not None
+        for value in _listed(field[1], field[2]):
+            yield field[1], value
+
+
+def _listed(
+    key: str,
+    value: str,
+) -> list[str]:
+    """Return the elements of ``tags:: a, b``; any other value is one text."""
+    if key.casefold() in _TAGS | _ALIASES:
+        elements = map(str.strip, value.split(","))
+        return list(filter(None, elements))
+    return [value.strip()]
+
+
+def _of_field(
+    key: str,
+    value: str,
+) -> Iterator[Property]:
+    name = folded_value(key)
+    yield Property(Sort.FIELD, name, folded_value(value), value[:LONGEST])
+    if name in _TAGS:
+        for tag in filter(None, map(clean_tag, _SEPARATORS.split(value))):
+            yield _tag(Sort.TAG, tag)
+    elif name in _ALIASES:
+        for alias in filter(None, map(str.strip, value.split(","))):
+            yield Property(Sort.ALIAS, "", folded_value(alias), alias)
+
+
+def _tag(
+    sort: Sort,
+    text: str,
+) -> Property:
+    tag = clean_tag(text)
+    return Property(sort, "", folded_value(tag), tag[:LONGEST])
+
+
+def _tags(line: str) -> Iterator[Property]:
+    tags = text_tags(line)
+    if not tags:
+        return
+    # A line of tags alone is about the note, as front matter is.
+    is_alone = not _TAG.sub("", line).strip(" \t,;-*+")
+    sort = Sort.TAG if is_alone else Sort.TEXT_TAG
+    for tag in tags:
+        yield _tag(sort, tag)
+
+
+def text_tags(text: str) -> list[str]:
+    """Return the tags within a text, without their sign."""
+    tags = [linked or plain for linked, plain in _TAG.findall(text)]
+    return list(filter(None, map(clean_tag, tags)))
+
+
+def _links(line: str) -> Iterator[Property]:
+    for target in link_targets(line):
+        yield Property(Sort.LINK, "", link_key(target), target[:LONGEST])
+
+
+def link_targets(line: str) -> Iterator[str]:
+    """Yield the notes that a line links to, as they are written, without heading and shown text."""
+    for inner in _WIKI_LINK.findall(line):
+        target = inner.partition("|")[0].partition("#")[0].rstrip("\\").strip()
+        if target and not target.lower().endswith(_ATTACHMENTS):
+            yield target
+    if "](" in line:
+        for quoted, plain in _FILE_LINK.findall(line):
+            target = quoted or plain
+            if "://" not in target:
+                yield _ESCAPED.sub(_unescaped, target).removeprefix("./")
+
+
+def _unescaped(match: re.Match[str]) -> str:
+    return bytes.fromhex(match[0].replace("%", "")).decode("utf-8", "replace")
+
+
+def link_key(target: str) -> str:
+    """Return the folded name of the note that a link leads to: its last part, without extension."""
+    name = target.rstrip("/").rpartition("/")[2]
+    return folded_value(_EXTENSION.sub("", name))
+
+
+def clean_tag(text: str) -> str:
+    """Return a tag without its sign."""
+    return text.strip().strip("\"'").lstrip("#").strip("/-[] ")
+
+
+def folded_value(text: str) -> str:
+    """Return a value as values are compared: without case, extra blanks, and marks of a link."""
+    if "[[" in text:
+        text = _WIKI_LINK.sub(r"\1", text)
+    text = " ".join(text.split())[:LONGEST]
+    if text.isascii():
+        return text.lower()
+    composed = unicodedata.normalize("NFC", text)
+    # Folding can decompose letters, so the result is composed again.
+    return unicodedata.normalize("NFC", composed.casefold())
+
+
+def _without_code(lines: Iterable[str]) -> Iterator[str]:
+    """Yield the lines that may have tags or links, without code and comments."""
+    fence = ""
+    for line in lines:
+        start = _FENCE.match(line)
+        if start is None:
+            if not fence and _SIGN.search(line):
+                yield _INLINE_CODE.sub(" ", line)
+        elif not fence:
+            fence = start[1]
+        elif fence == start[1]:
+            fence = ""

@@ -1,0 +1,121 @@
+"""Reads the filters of a search as callers write them. Raises UsageError for wrong ones."""
+
+from collections.abc import Collection, Iterable, Mapping
+from datetime import date, datetime
+from typing import TYPE_CHECKING, get_args
+
+from vault_memory.contract import SearchedKind
+from vault_memory.errors import UsageError
+from vault_memory.lazy import lazy_module
+
+if TYPE_CHECKING:
+    from vault_memory.rules.search import day_bounds
+else:
+    day_bounds = lazy_module("vault_memory.rules.search.day_bounds")
+
+Day = date | str
+"""A day, or a text that names one: `2026-01-31`, `yesterday`, `last week`"""
+DAY_HINT = "write it like 2026-01-31, 2026-01, `yesterday` or `3 days ago`"
+
+
+def first_day(
+    value: Day | None,
+    option: str,
+    now: datetime | None,
+) -> date | None:
+    """Return the day from which a filter passes text; `option` is its name for errors."""
+    return _day(value, option, now, 0)
+
+
+def last_day(
+    value: Day | None,
+    option: str,
+    now: datetime | None,
+) -> date | None:
+    """Return the day until which a filter passes text; `option` is its name for errors."""
+    return _day(value, option, now, 1)
+
+
+def _day(
+    value: Day | None,
+    option: str,
+    now: datetime | None,
+    end: int,
+) -> date | None:
+    if isinstance(value, datetime):
+        return value.date()
+    if value is None or isinstance(value, date):
+        return value
+    if isinstance(value, str):
+        # Most filters are dates, which need none of the words for days.
+        if _is_iso(value):
+            return date.fromisoformat(value)
+        moment = now or datetime.now().astimezone()
+        days = day_bounds.days_of(value, now=moment)
+        if days is not None:
+            return days[end]
+    raise UsageError(f"`{option} {value}` is not a date", hint=DAY_HINT)
+
+
+def _is_iso(text: str) -> bool:
+    try:
+        return date.fromisoformat(text).isoformat() == text
+    except ValueError:
+        return False
+
+
+def texts(
+    values: Collection[str] | str | None,
+    option: str,
+) -> tuple[str, ...]:
+    """Return the values of a filter; a single text is one of them."""
+    if isinstance(values, str):
+        values = (values,)
+    listed = tuple(values or ())
+    for value in listed:
+        # Fault: an empty name would filter out all text without a word.
+        if not isinstance(value, str) or not value.strip(" #/="):
+            raise UsageError(
+                f"`{option}` needs a name", hint=f"leave `{option}` out for all notes"
+            )
+    return listed
+
+
+def fields(
+    values: Mapping[str, object] | Collection[str] | str | None,
+    option: str,
+) -> tuple[str, ...]:
+    """Return the fields of a filter as `key=value`, or `key` for any value."""
+    if isinstance(values, Mapping):
+        return texts([_field(key, value) for key, value in values.items()], option)
+    listed = texts(values, option)
+    for value in listed:
+        if not value.partition("=")[0].strip():
+            raise UsageError(
+                f"`{option} {value}` names no field",
+                hint="write `status=done`, or `status` for notes that have the field",
+            )
+    return listed
+
+
+def _field(
+    key: str,
+    value: object,
+) -> str:
+    if value is None:
+        return key
+    # YAML writes booleans in small letters.
+    text = str(value).lower() if isinstance(value, bool) else str(value)
+    return f"{key}={text}"
+
+
+def check_kinds(kinds: Iterable[str]) -> None:
+    """Raise UsageError for a kind of notes that search does not read."""
+    searched_kinds = get_args(SearchedKind)
+    unknown = sorted(set(kinds) - set(searched_kinds))
+    if unknown:
+        raise UsageError(
+            f"search reads no notes of kind {unknown[0]!r}",
+            hint=f"the kinds are {', '.join(searched_kinds)}",
+            known=list(searched_kinds),
+        )

@@ -1,0 +1,199 @@
+"""Names the values of filters that nothing in the searched scopes has, with near names."""
+
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from difflib import get_close_matches
+from functools import partial
+from typing import TYPE_CHECKING, NamedTuple
+
+from vault_memory.database.connection import Connection
+from vault_memory.index import fts_search
+from vault_memory.index.filters import Filters
+from vault_memory.index.properties import property_filters
+from vault_memory.markdown.properties.note_properties import (
+    Sort,
+    clean_tag,
+    folded_value,
+)
+
+if TYPE_CHECKING:
+    from vault_memory.contract.answers import UnknownFilterJson
+
+MOST_NEAR = 3
+SIMILAR = 0.6
+
+
+class UnknownFilter(NamedTuple):
+    """A filter that nothing passes because of a name, perhaps a misspelt one."""
+
+    filter: str
+    """topic, entity, tag, where or path"""
+    value: str
+    near: tuple[str, ...]
+    """similar names that there are, the most similar first"""
+
+    def as_json(self) -> "UnknownFilterJson":
+        """Return the filter as the JSON contract has it."""
+        return {
+            "filter": self.filter,
+            "value": self.value,
+            "near": list(self.near),
+        }
+
+
+def unknown_filters(
+    connection: Connection,
+    scope_ids: Sequence[int],
+    filters: Filters,
+    *,
+    is_empty: bool,
+) -> tuple[UnknownFilter, ...]:
+    """Return the filters with unknown values. `is_empty`: the search found nothing.
+
+    A hit passes each filter but the topic, so only topics are looked up when there are hits.
+    """
+    if not scope_ids:
+        return ()
+    unknown = list(_unknown_topic(connection, scope_ids, filters))
+    if is_empty:
+        unknown += _others(connection, scope_ids, filters)
+    return tuple(unknown)
+
+
+def _unknown_topic(
+    connection: Connection,
+    scope_ids: Sequence[int],
+    filters: Filters,
+) -> Iterator[UnknownFilter]:
+    if filters.topic is None:
+        return
+    # Fault: text without a topic passes each topic, so a misspelt one gives hits all the same.
+    topics = property_filters.topics(connection, scope_ids)
+    if folded_value(filters.topic) not in map(folded_value, topics):
+        yield UnknownFilter("topic", filters.topic, near_names(filters.topic, topics))
+
+
+class _Lookup(NamedTuple):
+    """A filter by itself, and where similar values are."""
+
+    name: str
+    value: str
+    filters: Filters
+    near: Callable[[], tuple[str, ...]]
+
+
+def _others(
+    connection: Connection,
+    scope_ids: Sequence[int],
+    filters: Filters,
+) -> Iterator[UnknownFilter]:
+    """Yield the filters, other than the topic, that nothing in the scopes passes."""
+    for lookup in _lookups(connection, scope_ids, filters):
+        lookup.filters.prepare(connection)
+        if not fts_search.count(connection, scope_ids, lookup.filters):
+            yield UnknownFilter(lookup.name, lookup.value, lookup.near())
+
+
+def _lookups(
+    connection: Connection,
+    scope_ids: Sequence[int],
+    filters: Filters,
+) -> Iterator[_Lookup]:
+    entity = filters.entity
+    if entity is not None:
+        yield _Lookup(
+            "entity",
+            entity,
+            Filters(entity=entity, also=filters.also),
+            lambda: near_names(
+                entity,
+                property_filters.names_of_entities(connection, scope_ids),
+            ),
+        )
+    for tag in filters.tags:
+        yield _Lookup(
+            "tag",
+            tag,
+            Filters(tags=(tag,)),
+            partial(_near_tags, connection, scope_ids, tag),
+        )
+    for field in filters.fields:
+        yield _Lookup(
+            "where",
+            field,
+            Filters(fields=(field,)),
+            partial(_near_fields, connection, scope_ids, field),
+        )
+    for path in filters.paths:
+        yield _Lookup(
+            "path",
+            path,
+            Filters(paths=(path,)),
+            partial(_near_paths, connection, scope_ids, path),
+        )
+
+
+def _near_tags(
+    connection: Connection,
+    scope_ids: Sequence[int],
+    tag: str,
+) -> tuple[str, ...]:
+    """Return similar tags of the notes of these scopes."""
+    tags = property_filters.values_of(
+        connection,
+        scope_ids,
+        (Sort.TAG, Sort.TEXT_TAG),
+    )
+    return near_names(clean_tag(tag), tags)
+
+
+def _near_paths(
+    connection: Connection,
+    scope_ids: Sequence[int],
+    path: str,
+) -> tuple[str, ...]:
+    """Return similar paths and folders of these scopes."""
+    paths = property_filters.paths_of(connection, scope_ids)
+    return near_names(path, _with_folders(paths))
+
+
+def _near_fields(
+    connection: Connection,
+    scope_ids: Sequence[int],
+    field: str,
+) -> tuple[str, ...]:
+    """Return fields as they would be written: with near values of a known key, or near keys."""
+    key, value = property_filters.split_field(field)
+    keys = property_filters.keys_of_fields(connection, scope_ids)
+    if key not in keys or value is None:
+        return near_names(key, keys)
+    values = property_filters.values_of(connection, scope_ids, (Sort.FIELD,), key)
+    near = near_names(value, values) or tuple(sorted(values)[:MOST_NEAR])
+    return tuple(f"{key}={other}" for other in near)
+
+
+def _with_folders(paths: Iterable[str]) -> list[str]:
+    """Return the paths, and the names of all folders and files in them."""
+    names: dict[str, None] = {}
+    for path in paths:
+        parts = path.split("/")
+        names.update(dict.fromkeys(parts))
+        names[path] = None
+        for depth in range(1, len(parts)):
+            names["/".join(parts[:depth])] = None
+    return list(names)
+
+
+def near_names(
+    value: str,
+    names: Iterable[str],
+) -> tuple[str, ...]:
+    """Return the names that are most similar to a value."""
+    by_key: dict[str, str] = {}
+    for name in names:
+        by_key.setdefault(folded_value(name), name)
+    key = folded_value(value)
+    matches = get_close_matches(key, list(by_key), n=MOST_NEAR, cutoff=SIMILAR)
+    # A difference of letters says little where one name contains the other.
+    containing = sorted(name for name in by_key if len(key) > 2 and key in name)
+    near = dict.fromkeys([*matches, *containing])
+    return tuple(by_key[name] for name in list(near)[:MOST_NEAR])
