@@ -125,7 +125,7 @@ def fits(argument: str, value: object) -> bool:
         # An impossible op is refused by itself, with its reason in the answer.
         return isinstance(value, list | set)
     return (argument in numbers and value == 7.5) or (
-        argument == "right" and isinstance(value, dict)
+        argument in ("right", "where") and isinstance(value, dict)
     )
 
 

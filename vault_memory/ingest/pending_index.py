@@ -85,6 +85,7 @@ class PendingIndex:
         with index.transaction():
             for path, chunks in new_chunks.items():
                 entry = self._entry(path, list(chunks.values()))
+                # Fault: without them a filter would hide text that waits to be written.
                 properties = note_properties.note_properties(texts[path])
                 index.put(entry._replace(properties=properties))
         return index

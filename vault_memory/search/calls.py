@@ -70,8 +70,8 @@ class SearchOptions(NamedTuple):
     now: datetime | None = None
     topic: str | None = None
     entity: str | None = None
-    since: date | str | None = None
-    until: date | str | None = None
+    since: str | date | None = None
+    until: str | date | None = None
     kinds: Collection[str] = ()
     tags: Collection[str] | str = ()
     where: Mapping[str, object] | Collection[str] | str = ()

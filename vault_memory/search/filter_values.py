@@ -1,6 +1,6 @@
 """Reads the filters of a search as callers write them. Raises UsageError for wrong ones."""
 
-from collections.abc import Collection, Iterable, Mapping
+from collections.abc import Iterable, Mapping
 from datetime import date, datetime
 from typing import TYPE_CHECKING, get_args
 
@@ -65,24 +65,27 @@ def _is_iso(text: str) -> bool:
 
 
 def texts(
-    values: Collection[str] | str | None,
+    values: object,
     option: str,
 ) -> tuple[str, ...]:
     """Return the values of a filter; a single text is one of them."""
     if isinstance(values, str):
         values = (values,)
-    listed = tuple(values or ())
+    # Fault: a program may pass a number, of which no tuple can be made.
+    listed = tuple(values) if isinstance(values, Iterable) else (values,)
+    names = list[str]()
     for value in listed:
         # Fault: an empty name would filter out all text without a word.
         if not isinstance(value, str) or not value.strip(" #/="):
             raise UsageError(
                 f"`{option}` needs a name", hint=f"leave `{option}` out for all notes"
             )
-    return listed
+        names.append(value)
+    return tuple(names)
 
 
 def fields(
-    values: Mapping[str, object] | Collection[str] | str | None,
+    values: object,
     option: str,
 ) -> tuple[str, ...]:
     """Return the fields of a filter as `key=value`, or `key` for any value."""
@@ -103,7 +106,7 @@ def _field(
     value: object,
 ) -> str:
     if value is None:
-        return key
+        return str(key)
     # YAML writes booleans in small letters.
     text = str(value).lower() if isinstance(value, bool) else str(value)
     return f"{key}={text}"

@@ -31,6 +31,7 @@ class NoteEntry(Protocol):
 
 def name_of(entry: NoteEntry) -> str:
     """Return the folded name of a note, by which links find it; a transcript has none."""
+    # Fault: a link to a day would lead to the log of its conversations.
     if entry.kind == "transcript":
         return ""
     return note_properties.link_key(entry.path)

@@ -235,6 +235,7 @@ class _Chunker:
 
     def _add_text(self, block: Block) -> None:
         kind, first, end, _, _ = block
+        # Fault: a query has the words of many searches, and shows nothing by itself.
         if kind == "fence" and is_query(self._lines[first]):
             return
         text = "\n".join(self._lines[first:end])

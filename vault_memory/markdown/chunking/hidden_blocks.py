@@ -56,6 +56,7 @@ def is_query(first_line: str) -> bool:
 
 
 def _language(first_line: str) -> str:
+    # Fault: `dataview-notes` is a language of its own, so the complete word counts.
     info = first_line.strip().lstrip("`~").strip()
     return info.partition(" ")[0].casefold()
 

@@ -103,6 +103,7 @@ def _values(
 def _plain(text: str) -> str:
     """Return a value without quotes and comment."""
     text = text.strip()
+    # Fault: a sign of a comment within quotes would cut the value.
     quoted = _QUOTED.match(text)
     if quoted is None:
         return _COMMENT.sub("", text).strip()

@@ -22,6 +22,7 @@ def days_of(
     now: datetime,
 ) -> Days | None:
     """Return the days that a text means at a moment; None when it means none, or several."""
+    # Fault: a text of a megabyte would be read by a hundred expressions.
     text = " ".join(text.split())
     if not text or len(text) > LONGEST:
         return None
@@ -63,4 +64,5 @@ def _in_words(
             return days
     # "May" alone could be a verb; "in May" is a month in each language.
     ranges = named(text, now=now) or named(f"in {text}", now=now)
+    # Fault: 3/4/2023 is a day in April or in March, and a guess would hide text.
     return ranges[0] if len(ranges) == 1 else None
