@@ -71,6 +71,39 @@ def test_two_commands_lead_to_the_right_first_hit_and_change_no_file(
     assert report["unclaimed"] == 0
 
 
+@pytest.mark.parametrize(
+    ("make", "layout", "daily", "question"),
+    [
+        (others.german, "obsidian", "Tagebuch/{date:DD.MM.YYYY}.md", others.GERMAN),
+        (
+            others.japanese,
+            "obsidian",
+            "日記/{date:YYYY年/MM月/YYYY年MM月DD日}.md",
+            others.JAPANESE,
+        ),
+        (others.windows, "plain", "", others.RUSSIAN),
+    ],
+    ids=["German", "Japanese", "Russian"],
+)
+def test_a_vault_in_another_language_works_in_two_commands(
+    outside: Outside,
+    make: Callable[[Path], str],
+    layout: str,
+    daily: str,
+    question: str,
+):
+    note = make(outside.vault)
+    before = contents(outside.vault)
+
+    report = outside.ok("init", str(outside.vault))["layout"]
+
+    assert first_hit(outside, question) == note
+    assert (report["name"], report["daily"]) == (layout, daily)
+    after = contents(outside.vault)
+    assert after.pop(MARKER)
+    assert after == before
+
+
 @pytest.mark.parametrize("command", ["search", "context", "status"])
 def test_a_command_that_reads_writes_nothing_to_a_folder(
     outside: Outside, command: str

@@ -1,9 +1,14 @@
 """Vaults of other programs: Logseq, a Zettelkasten, plain folders."""
 
+import json
 from datetime import date, timedelta
 from pathlib import Path
 
 from tests.vaults.obsidian import NEEDLE, TODAY, TOPICS, write
+
+GERMAN = "wo liegt der Ersatzschlüssel"
+JAPANESE = "予備の鍵はどこ"
+RUSSIAN = "где запасной ключ"
 
 
 def logseq(root: Path) -> str:
@@ -45,4 +50,43 @@ def plain(root: Path) -> str:
     write(root, "README.md", "# My notes\n")
     note = "house/kitchen/bread.md"
     write(root, note, f"{NEEDLE}\n")
+    return note
+
+
+def german(root: Path) -> str:
+    """Writes an Obsidian vault in German, and returns the note that answers `GERMAN`."""
+    daily = {"folder": "Tagebuch", "format": "DD.MM.YYYY"}
+    write(root, ".obsidian/daily-notes.json", json.dumps(daily))
+    write(root, ".obsidian/templates.json", json.dumps({"folder": "Vorlagen"}))
+    key = "# Schlüssel\n\nDer Ersatzschlüssel liegt unter dem Blumentopf.\n"
+    write(root, "Vorlagen/Tag.md", key)
+    for number in range(90):
+        day = TODAY - timedelta(days=number)
+        write(root, f"Tagebuch/{day:%d.%m.%Y}.md", "- Garten gegossen #garten\n")
+        write(root, f"Bereiche/Größe {number}.md", f"Über [[Größe {number + 1}]].\n")
+    note = "Bereiche/Haus & Hof/Schlüssel (neu).md"
+    write(root, note, key)
+    return note
+
+
+def japanese(root: Path) -> str:
+    """Writes an Obsidian vault in Japanese, and returns the note that answers `JAPANESE`."""
+    write(root, ".obsidian/app.json", "{}")
+    for number in range(90):
+        day = TODAY - timedelta(days=number)
+        name = f"日記/{day:%Y年}/{day:%m月}/{day:%Y年%m月%d日}.md"
+        write(root, name, "- 庭に水をやった\n")
+        write(root, f"仕事/項目 {number}.md", "# 項目\n\n会議の記録。\n")
+    note = "家/鍵.md"
+    write(root, note, "# 鍵\n\n予備の鍵は植木鉢の下にあります。\n")
+    return note
+
+
+def windows(root: Path) -> str:
+    """Writes a folder from Windows in Russian, and returns the note that answers `RUSSIAN`."""
+    for number in range(90):
+        text = f"\ufeff# Текст {number}\r\n\r\nзаметка\r\n"
+        write(root, f"Документы/{number % 9}/текст {number}.markdown", text)
+    note = "Дом/Ключи.MD"
+    write(root, note, "\ufeff# Ключи\r\n\r\n- Запасной ключ под горшком.\r\n")
     return note

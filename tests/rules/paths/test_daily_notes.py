@@ -25,6 +25,9 @@ PATTERNS = [
     "a b/日記/{date:YYYY/MM/YYYY-MM-DD}.md",
     "Log/{date:YYYY/MM-MMMM/YYYY-MM-DD}.md",
     "{date:YYYYMMDD}.md",
+    "日記/{date:YYYY年/MM月/YYYY年MM月DD日}.md",
+    "{date:YYYY-MM-DD ddd}.md",
+    "Log/{date:YYYY-MM-DD dddd}.md",
 ]
 
 
@@ -44,6 +47,7 @@ def test_the_pattern_of_daily_notes_is_found_by_their_names(pattern, first):
         ["2026-05-04.md"],
         ["2026-02-30.md", "2026-02-31.md"],
         ["202605041015 id.md", "202605041016 id.md"],
+        ["2026-05-04 Zoo.md", "2026-05-05 Bob.md"],
         ["2026-05-04.png", "2026-05-05.png"],
     ],
 )

@@ -18,8 +18,22 @@ _NAME_FORMATS = (
     ("YYYYMMDD", re.compile(r"(?:19|20)[0-9]{6}")),
     ("DD.MM.YYYY", re.compile(r"[0-9]{2}\.[0-9]{2}\.[0-9]{4}")),
     ("DD-MM-YYYY", re.compile(r"[0-9]{2}-[0-9]{2}-[0-9]{4}")),
+    ("YYYY年MM月DD日", re.compile(r"[0-9]{4}年[0-9]{2}月[0-9]{2}日")),
+    ("YYYY年M月D日", re.compile(r"[0-9]{4}年[0-9]{1,2}月[0-9]{1,2}日")),
+    ("YYYY-MM-DD ddd", re.compile(r"[0-9]{4}-[0-9]{2}-[0-9]{2} [A-Z][a-z]{2}")),
+    ("YYYY-MM-DD dddd", re.compile(r"[0-9]{4}-[0-9]{2}-[0-9]{2} [A-Z][a-z]+day")),
 )
-_FOLDER_FORMATS = ("YYYY", "MM", "YYYY-MM", "YYYY_MM", "MM-MMMM", "MMMM")
+_FOLDER_FORMATS = (
+    "YYYY",
+    "MM",
+    "YYYY-MM",
+    "YYYY_MM",
+    "MM-MMMM",
+    "MMMM",
+    "YYYY年",
+    "MM月",
+    "M月",
+)
 _DATE = re.compile(r"\{date(?::([^{}]*))?\}")
 _NOT_OF_A_DAY = re.compile(r"\*|\{(?:name|path|bot)\}")
 _OWNER = re.compile(r"\{(?:user|channel|group)\}")
@@ -62,7 +76,8 @@ def _form_of(path: str) -> tuple[str, str] | None:
     stem = name.rpartition(".")[0]
     for date_format, expression in _NAME_FORMATS:
         day = _day(date_format, stem) if expression.fullmatch(stem) else None
-        if day is not None:
+        # Fault: `2026-05-04 Zoo` looks like a day with its weekday, and is a title.
+        if day is not None and date_formats.render(date_format, day) == stem:
             return _with_folders(folders, date_format, day)
     return None
 
