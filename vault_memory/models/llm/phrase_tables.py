@@ -8,7 +8,7 @@ import re
 import tomllib
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
-from functools import cache
+from functools import cache, cached_property
 from pathlib import Path
 from typing import Any
 
@@ -36,11 +36,16 @@ class Match:
 
 @dataclass(frozen=True, slots=True)
 class _Kind:
-    pattern: re.Pattern[str]
+    expression: str
+    """A regular expression; compiled at its first use, because few sentences match any"""
     type: str
     predicate: str
     negated: bool
     """The phrase has a negation, which is a doubt elsewhere"""
+
+    @property
+    def pattern(self) -> re.Pattern[str]:
+        return _compiled(self.expression)
 
 
 class Phrases:
@@ -56,11 +61,7 @@ class Phrases:
             _I,
         )
         self._request = re.compile(rf"{self._any(table['requests'])}[\s,，:：]*", _I)
-        self._no_request = re.compile(self._any(table["no_requests"]), _I)
-        self._doubt = re.compile(self._any(table["doubts"], inside=True), _I)
-        self._end = re.compile(
-            rf"[,;.!?()，。；！？、—–:]|\s(?:{self._any(table['ends'])})(?=\s+(?:[^\W\d_A-ZÀ-ÞА-Я]|I\b))"
-        )
+        self._table = table
         self._tail = (
             re.compile(rf"[\s,]*{self._any(table['tails'])}\s*$", _I)
             if table["tails"]
@@ -68,7 +69,7 @@ class Phrases:
         )
         self._kinds = [
             _Kind(
-                re.compile(self._phrase(phrase), _I),
+                self._phrase(phrase),
                 row["type"],
                 row.get("predicate", ""),
                 bool(row.get("negated")),
@@ -78,10 +79,29 @@ class Phrases:
         ]
         self._any_kind = re.compile(
             "|".join(
-                re.sub(r"\?P<\w+>", "?:", kind.pattern.pattern) for kind in self._kinds
+                re.sub(r"\?P<\w+>", "?:", kind.expression) for kind in self._kinds
             ),
             _I,
         )
+
+    # ---- patterns that few sentences need ----------------------------------------------------
+
+    @cached_property
+    def _no_request(self) -> re.Pattern[str]:
+        return re.compile(self._any(self._table["no_requests"]), _I)
+
+    @cached_property
+    def _doubt(self) -> re.Pattern[str]:
+        return re.compile(self._any(self._table["doubts"], inside=True), _I)
+
+    @cached_property
+    def _end(self) -> re.Pattern[str]:
+        ends = self._any(self._table["ends"])
+        return re.compile(
+            rf"[,;.!?()，。；！？、—–:]|\s(?:{ends})(?=\s+(?:[^\W\d_A-ZÀ-ÞА-Я]|I\b))"
+        )
+
+    # ---- sentences -----------------------------------------------------------------------------
 
     def match(self, sentence: str) -> Match | None:
         """Return the memory in a sentence; None for most sentences."""
@@ -206,6 +226,11 @@ class Phrases:
             for token in re.split(r"(\{name\}|\{\}|[*()|'’$ ])", phrase)
         )
         return pattern + (r"(?!\w)" if self._spaced and phrase[-1:].isalnum() else "")
+
+
+@cache
+def _compiled(expression: str) -> re.Pattern[str]:
+    return re.compile(expression, _I)
 
 
 _I = re.IGNORECASE
