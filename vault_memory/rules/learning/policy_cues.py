@@ -80,6 +80,7 @@ _PIECES = {
 _TOKENS = re.compile(r"([*()|~…$ ])")
 _BREAK = re.compile(r"[,;:.!?()，。；：！？、—–]")
 _WORD = re.compile(r"\w+")
+_BRACKETS = re.compile(r"[()|]")
 
 
 class Cue(NamedTuple):
@@ -203,6 +204,9 @@ class PolicyCues:
         cues: dict[str, Cue] = {}
         for start in _starts(folded):
             for key in _keys_at(folded, start):
+                # Most words begin no phrase.
+                if key not in self._phrases:
+                    continue
                 for group in self._groups_of(key):
                     if group.reason in cues:
                         continue
@@ -276,12 +280,9 @@ class PolicyCues:
         groups = self._groups.get(key)
         if groups is not None:
             return groups
-        phrases = self._phrases.get(key)
-        if phrases is None:
-            return ()
         # Few sentences need few phrases: each group is compiled at its first use.
         patterns: dict[tuple[str, bool, bool], list[str]] = {}
-        for phrase in phrases:
+        for phrase in self._phrases[key]:
             kind = (phrase.reason, phrase.is_opening, phrase.is_weak)
             patterns.setdefault(kind, []).append(phrase_pattern(phrase.text))
         groups = tuple(
@@ -386,9 +387,14 @@ def _keys_at(
     if is_run(folded[start]):
         return (folded[start],)
     word = _WORD.match(folded, start)
-    text = word[0] if word else ""
-    prefixes = (f"{text[:length]}~" for length in range(1, _KEY + 1))
-    return dict.fromkeys((text, *prefixes))
+    return _keys_of(word[0] if word else "")
+
+
+@lru_cache(maxsize=4_096)
+def _keys_of(word: str) -> tuple[str, ...]:
+    """Returns the keys of phrases that begin with a word, or with its first letters."""
+    prefixes = (f"{word[:length]}~" for length in range(1, _KEY + 1))
+    return tuple(dict.fromkeys((word, *prefixes)))
 
 
 def _key_of(beginning: str) -> str:
@@ -400,6 +406,9 @@ def _key_of(beginning: str) -> str:
     if is_run(text):
         return text[0]
     remainder = beginning.lstrip()[word.end() :]
+    # Most phrases have a blank after their first word.
+    if remainder.startswith(" "):
+        return text
     endings = [remainder]
     if remainder.startswith("("):
         choices, end = _alternatives(remainder)
@@ -427,16 +436,19 @@ def _beginnings(phrase: str) -> Iterable[str]:
 def _alternatives(phrase: str) -> tuple[list[str], int]:
     """Returns the alternatives in the first brackets of a phrase, and where these end."""
     depth = 0
-    choices = [""]
-    for position, letter in enumerate(phrase):
-        depth += (letter == "(") - (letter == ")")
+    begin = 1
+    choices: list[str] = []
+    for mark in _BRACKETS.finditer(phrase):
+        sign = mark[0]
+        depth += (sign == "(") - (sign == ")")
+        # Fault: a phrase of nested brackets would never be looked up.
+        if depth > 1 or sign == "(":
+            continue
+        if not depth or sign == "|":
+            choices.append(phrase[begin : mark.start()])
+            begin = mark.end()
         if not depth:
-            return choices, position + 1
-        if letter == "|" and depth == 1:
-            choices.append("")
-        elif position:
-            # Fault: a phrase of nested brackets would never be looked up.
-            choices[-1] += letter
+            return choices, begin
     return [], len(phrase)
 
 
