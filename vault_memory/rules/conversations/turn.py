@@ -9,6 +9,7 @@ import json
 import re
 from collections.abc import Iterator, Mapping
 from datetime import UTC, date, datetime
+from functools import lru_cache
 from hashlib import sha256
 from itertools import islice
 from operator import attrgetter
@@ -54,6 +55,8 @@ AUTOMATED_WORDS = AUTOMATED_SOURCES - {"job", "tool"}
 or a `cli-tool`"""
 LONGEST = 1 << 20
 """Letters of one turn"""
+LONGEST_TIME = 64
+"""Letters of a time"""
 _WORD = re.compile(r"[a-z][a-z0-9_-]{0,39}")
 _ID = re.compile(r"[A-Za-z0-9][A-Za-z0-9._:@-]{0,79}")
 _WORD_BREAKS = re.compile(r"[-_]")
@@ -447,10 +450,16 @@ def _numbered_turns(
 
 def _read_time(value: object) -> datetime | None:
     """Returns an ISO 8601 time, in UTC when it has no zone; None for an impossible one."""
-    if not isinstance(value, str):
+    # Fault: a damaged line may have megabytes here, which the cache would hold.
+    if not isinstance(value, str) or len(value) > LONGEST_TIME:
         return None
+    return _parsed_time(value)
+
+
+@lru_cache(maxsize=4_096)
+def _parsed_time(text: str) -> datetime | None:
     try:
-        time = datetime.fromisoformat(value)
+        time = datetime.fromisoformat(text)
     except ValueError:
         return None
     # Times near the ends of the calendar overflow when the zone changes.
