@@ -160,10 +160,19 @@ def is_substantive(turns: Sequence[SpokenTurn]) -> bool:
     """Returns whether a conversation is worth an episode."""
     if len(turns) < LEAST_TURNS:
         return False
-    size = sum(
-        RUN_WEIGHT if is_run(char) else 1 for turn in turns for char in turn.text
-    )
-    return size >= LEAST_CHARACTERS
+    size = 0.0
+    for turn in turns:
+        size += _weight(turn.text)
+        if size >= LEAST_CHARACTERS:
+            return True
+    return False
+
+
+def _weight(text: str) -> float:
+    """Returns the number of characters; one of a script without spaces counts as several."""
+    if text.isascii():
+        return len(text)
+    return sum(RUN_WEIGHT if is_run(char) else 1 for char in text)
 
 
 def parts_of(
