@@ -205,11 +205,11 @@ def stop_words(sentence_words: list[str]) -> frozenset[str]:
 
 def _most_frequent(counts: dict[str, int]) -> str:
     """Returns the language with most stop-words; of equal ones the first in the table."""
-    best = ""
-    for language in stopwords.STOP_WORDS:
-        if counts.get(language, 0) > counts.get(best, 0):
-            best = language
-    return best
+    most = max(counts.values())
+    best = (
+        language for language in stopwords.STOP_WORDS if counts.get(language) == most
+    )
+    return next(best)
 
 
 @cache
