@@ -27,7 +27,7 @@ def kill(folder: Path, kills: int, seed: int, scopes: tuple[str, ...]) -> None:
         *scopes,
     ]
     ran = subprocess.run(
-        command, cwd=PROJECT, capture_output=True, text=True, timeout=3600
+        command, cwd=PROJECT, capture_output=True, text=True, timeout=7_200
     )
     assert ran.returncode == 0, ran.stderr
     result = json.loads(ran.stdout)
@@ -72,6 +72,7 @@ def test_a_night_killed_at_any_step_gives_the_same_result_as_an_undisturbed_one(
 
 
 @pytest.mark.deep
+@pytest.mark.timeout(7_200)
 def test_a_night_killed_300_times_gives_the_same_result_as_an_undisturbed_one(
     tmp_path: Path,
 ) -> None:
