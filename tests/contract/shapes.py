@@ -68,6 +68,7 @@ SHAPES: dict[str, Any] = {
     "models": setup_answers.ModelsJson,
     "models install": setup_answers.ModelInstalledJson,
     "models remove": setup_answers.ModelRemovedJson,
+    "links": answers.LinksJson,
     "notes": answers.NotesJson,
     "read": answers.NoteTextJson,
     "record": answers.RecordedJson,

@@ -28,6 +28,7 @@ COMMANDS: dict[str, tuple[str, str]] = {
     "context": ("context", "Print the memory that a bot gets for a prompt."),
     "read": ("notes", "Print a note and its revision."),
     "notes": ("notes", "List the notes that search reads."),
+    "links": ("notes", "List the links of a note, and the notes that link to it."),
     "append": ("edit", "Add an item to a section of a note."),
     "add-heading": ("edit", "Add a section with its items to a note."),
     "remove": ("edit", "Remove one item of a section."),

@@ -166,6 +166,22 @@ class NotesJson(TypedDict):
     unknown_scopes: NotRequired[UnknownScopes]
 
 
+class LinkJson(TypedDict):
+    """A link in a note; `note` is the path that it leads to, null for a broken one."""
+
+    target: str
+    note: str | None
+
+
+class LinksJson(TypedDict):
+    """The links of a note, and the notes that link to it."""
+
+    note: str
+    outgoing: list[LinkJson]
+    incoming: list[str]
+    broken: list[str]
+
+
 class NoteTextJson(TypedDict):
     """A note as it is now."""
 

@@ -42,6 +42,8 @@ if TYPE_CHECKING:
     from vault_memory.search.hot_cache import HotCache
     from vault_memory.search.item_reads import ItemReads
     from vault_memory.search.note_reports import IndexReport, NoteList, NoteText
+    from vault_memory.search.notes import note_lookup
+    from vault_memory.search.notes.note_lookup import NoteLinks
     from vault_memory.search.query import SearchQuery
     from vault_memory.search.results import Answer, Hit
 else:
@@ -55,6 +57,7 @@ else:
     candidates = lazy_module("vault_memory.search.candidates")
     search_freshness = lazy_module("vault_memory.search.freshness")
     index_counts = lazy_module("vault_memory.search.index_counts")
+    note_lookup = lazy_module("vault_memory.search.notes.note_lookup")
     note_reports = lazy_module("vault_memory.search.note_reports")
     search_query = lazy_module("vault_memory.search.query")
 
@@ -396,6 +399,24 @@ class SearchCalls:
             content.raw.decode("utf-8", errors="replace"),
             tuple(section.name for section in sections),
         )
+
+    @rebuild_if_damaged
+    def find_note(self, name: str) -> str:
+        """Return the path of the note with a path, a name or an alias.
+
+        Raises UsageError when several notes have the name, NoteNotFound, BadPath.
+        """
+        if self.vault.folder.stat(inside(name)) is not None:
+            return name
+        self.vault.indexing.refresh()
+        return note_lookup.find_note(self.vault.indexing.index().connection, name)
+
+    @rebuild_if_damaged
+    def links(self, note: str) -> "NoteLinks":
+        """List the links of a note, and the notes that link to it; `note` may be a name."""
+        path = self.find_note(note)
+        self.vault.indexing.refresh()
+        return note_lookup.links_of(self.vault.indexing.index().connection, path)
 
     @rebuild_if_damaged
     def notes(self, scopes: Sequence[str] | None = None) -> "NoteList":

@@ -15,6 +15,7 @@ from vault_memory.lazy import lazy_module
 
 if TYPE_CHECKING:
     from vault_memory.api import json_contract
+    from vault_memory.api.vault_memory import VaultMemory
 else:
     json_contract = lazy_module("vault_memory.api.json_contract")
 
@@ -205,6 +206,22 @@ def _apply(
     options: Mapping[str, Any],
 ) -> int:
     with context.open() as memory:
+        note = _named_note(context, memory, note)
         edit = memory.apply(note, ops, now=context.now, **options)
     emit_edit(context, edit, dry_run=options["dry_run"])
     return exit_code_of(edit)
+
+
+def _named_note(
+    context: Context,
+    memory: "VaultMemory",
+    note: str,
+) -> str:
+    """Return the path of a note that is named without extension, and say which one it is."""
+    # Fault: a path with an extension may be that of a new note, and must not become another one.
+    if note.endswith((".md", ".markdown")):
+        return note
+    path = memory.searcher.find_note(note)
+    if path != note:
+        context.say(f"`{note}` is {path}")
+    return path

@@ -7,7 +7,7 @@ import click
 from vault_memory.cli import edit_rendering
 from vault_memory.cli.options import Context, common, dry_run
 from vault_memory.cli.rendering import emit_edit, exit_code_of, painted, record_block
-from vault_memory.errors import UsageError
+from vault_memory.errors import NoteNotFound, UsageError
 from vault_memory.lazy import lazy_module
 
 if TYPE_CHECKING:
@@ -109,7 +109,11 @@ def history(
 ) -> None:
     """List the stored versions of NOTE, newest first."""
     with context.open() as memory:
-        versions = memory.history(note)
+        try:
+            versions = memory.history(note)
+        except NoteNotFound:
+            # A deleted note has versions, too, so only an unknown path is a name.
+            versions = memory.history(memory.searcher.find_note(note))
 
     def human() -> str:
         return "\n".join(

@@ -8,16 +8,20 @@ import click
 from vault_memory.cli.options import Context, NamedScopes, common, scoped
 from vault_memory.cli.remarks import print_unknown_scopes
 from vault_memory.cli.terminal import styled
+from vault_memory.errors import NoteNotFound
 from vault_memory.lazy import lazy_module
 
 if TYPE_CHECKING:
     from vault_memory.api import json_contract, source_json
+    from vault_memory.api.vault_memory import VaultMemory
     from vault_memory.cli.views import tables
     from vault_memory.contract.source_answers import (
         SourceJson,
         SourceTurnJson,
         SpokenJson,
     )
+    from vault_memory.search.note_reports import NoteText
+    from vault_memory.search.notes.note_lookup import NoteLinks
 else:
     tables = lazy_module("vault_memory.cli.views.tables")
     json_contract = lazy_module("vault_memory.api.json_contract")
@@ -41,7 +45,10 @@ def read(
     note: str,
     revision: str | None,
 ) -> None:
-    """Print NOTE as it is now, and its revision on stderr. NOTE is a path in the vault.
+    """Print NOTE as it is now, and its revision on stderr.
+
+    NOTE is a path in the vault, or the name or an alias of one note: `Home` for
+    `notes/Home.md`.
 
     \b
     Example:
@@ -51,12 +58,55 @@ def read(
         if revision:
             text = memory.edits.read_version(note, revision)
         else:
-            text = memory.read(note)
+            text = _read(memory, note)
     if context.json:
         context.emit(json_contract.of_note(text), str)
         return
     context.text(text.text)
     context.say(f"{text.note}  revision {text.revision}")
+
+
+def _read(
+    memory: "VaultMemory",
+    note: str,
+) -> "NoteText":
+    """Read the note with a path, else the only one with this name."""
+    try:
+        return memory.read(note)
+    except NoteNotFound:
+        return memory.read(memory.searcher.find_note(note))
+
+
+@click.command()
+@click.argument("note")
+@common
+@click.pass_obj
+def links(
+    context: Context,
+    note: str,
+) -> None:
+    """List the notes that NOTE links to, and those that link to it.
+
+    NOTE is a path in the vault, or the name or an alias of one note. A broken link leads to
+    no note.
+
+    \b
+    Example:
+      vault-memory links memory/electricity.md
+    """
+    with context.open() as memory:
+        listed = memory.searcher.links(note)
+    context.emit(listed.as_json(), lambda: "\n".join(_link_lines(listed)))
+    context.say(listed.note)
+
+
+def _link_lines(links: "NoteLinks") -> Iterator[str]:
+    for link in links.outgoing:
+        yield f"→ {link.note or f'{link.target} (broken: no such note)'}"
+    for path in links.incoming:
+        yield f"← {path}"
+    if not links.outgoing and not links.incoming:
+        yield "no links"
 
 
 @click.command()

@@ -1,0 +1,1 @@
+"""Notes by their names, and the links between them."""
