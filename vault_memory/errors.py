@@ -120,7 +120,11 @@ class NoteUnreadable(VaultError):
         hint: str = "",
     ) -> None:
         super().__init__(
-            f"`{path}` cannot be read: {reason}", hint=hint, path=path, reason=reason
+            f"`{path}` cannot be read: {reason}",
+            hint=hint
+            or "run `vault-memory doctor` for what keeps notes from being read",
+            path=path,
+            reason=reason,
         )
         self.path = path
         self.reason = reason

@@ -113,8 +113,8 @@ def _search(words: Sequence[str]) -> Output:
 
 def _search_request(arguments: Arguments) -> "dict[str, Any]":
     """Return the request in the JSON contract. Raises Unanswered, ValueError."""
-    if not arguments.arguments:
-        # The query is missing; the full command reports it.
+    if not search_text.has_words(" ".join(arguments.arguments)):
+        # The query is missing or has no words; the full command reports it.
         raise Unanswered
     request: dict[str, Any] = {
         "topic": arguments.last("topic"),

@@ -45,6 +45,11 @@ def left_out_texts(answer: "SearchAnswerJson") -> Iterator[str]:
             yield f"left out by {filter_name}: {count}"
 
 
+def has_words(query: str) -> bool:
+    """Return whether a query has a letter or a digit."""
+    return any(map(str.isalnum, query))
+
+
 def closed_text(name: str) -> str:
     """Render the remark that a person's own notes are left out in a channel."""
     return (

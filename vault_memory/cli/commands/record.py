@@ -157,8 +157,13 @@ def end_session(
     """
     with context.open() as memory:
         memory.conversations.take_dropped()
+        sessions = memory.conversations.sessions.find(
+            session, user or "", channel or ""
+        )
         ended = memory.end_session(session, user=user, channel=channel, now=context.now)
     context.emit(json_contract.of_ended(ended), lambda: _ended_text(ended))
+    if not sessions:
+        context.say(f"no turn was recorded in a conversation `{session}`")
 
 
 @click.command()

@@ -20,6 +20,7 @@ from vault_memory.cli.remarks import (
     print_unknown_scopes,
 )
 from vault_memory.contract import MOST_HITS
+from vault_memory.errors import UsageError
 from vault_memory.lazy import lazy_module
 
 if TYPE_CHECKING:
@@ -154,12 +155,19 @@ def search(
     users = () if is_closed else scopes.users
     names = named_scopes(users, scopes.channels, scopes.groups)
     text = " ".join(query)
+    if not text.strip():
+        raise UsageError(
+            "the query is empty",
+            hint='write what you look for, such as `vault-memory search "spare key"`',
+        )
     answer = answer_search(context, text, names, options)
     context.emit(
         answer,
         lambda: search_text.hits_text(answer, _unpainted),
         view=lambda screen: hit_blocks.hits_view(answer, text, screen),
     )
+    if not answer["hits"] and not search_text.has_words(text):
+        context.say("the query has no words: write what you look for in letters")
     if is_closed:
         for name in scopes.users:
             context.say(search_text.closed_text(name))
