@@ -75,13 +75,10 @@ def chat(memory: VaultMemory, user: str, url: str, model: str) -> None:
                     {"role": "user", "content": prompt},
                     {"role": "assistant", "content": answer},
                 ]
-                for turn in said[-2:]:
-                    memory.record_turn(
-                        session=session,
-                        role=turn["role"],
-                        user=user,
-                        text=turn["content"],
-                    )
+                memory.record_turn(session=session, role="user", user=user, text=prompt)
+                memory.record_turn(
+                    session=session, role="assistant", user=user, text=answer
+                )
         except (VaultMemoryError, OSError) as error:
             print(f"bot> (that went wrong: {error})")
     memory.end_session(session, user=user)

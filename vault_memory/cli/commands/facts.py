@@ -138,7 +138,7 @@ def timeline(
         lambda: _listing(listed),
         view=lambda screen: fact_tables.facts_table(listed, screen),
     )
-    if not listed:
+    if not listed and not context.json:
         context.say(f"no fact names `{entity}`: `vault-memory facts` lists all")
     print_unknown_scopes(context, answer)
 

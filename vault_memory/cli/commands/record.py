@@ -162,7 +162,7 @@ def end_session(
         )
         ended = memory.end_session(session, user=user, channel=channel, now=context.now)
     context.emit(json_contract.of_ended(ended), lambda: _ended_text(ended))
-    if not sessions:
+    if not sessions and not context.json:
         context.say(f"no turn was recorded in a conversation `{session}`")
 
 

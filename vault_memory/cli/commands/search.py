@@ -166,7 +166,7 @@ def search(
         lambda: search_text.hits_text(answer, _unpainted),
         view=lambda screen: hit_blocks.hits_view(answer, text, screen),
     )
-    if not answer["hits"] and not search_text.has_words(text):
+    if not (context.json or answer["hits"] or search_text.has_words(text)):
         context.say("the query has no words: write what you look for in letters")
     if is_closed:
         for name in scopes.users:
