@@ -104,7 +104,8 @@ def test_index_embeds_before_it_returns_and_search_can_load_the_model(notes: Out
     found = notes.search("which food makes her ill?", "--mode", "semantic")
     assert found["hits"][0]["text"] == SECRETS[1]
     assert found["freshness"]["semantic"] == "ready"
-    assert notes.search("food")["freshness"] == {
+    assert notes.search("food")["freshness"]["semantic"] == "ready"
+    assert notes.search("food", "--mode", "keyword")["freshness"] == {
         "stale_files": [],
         "semantic": "off",
         "reason": "no daemon",
