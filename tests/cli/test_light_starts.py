@@ -3,6 +3,8 @@
 import json
 import subprocess
 import sys
+import tempfile
+from collections.abc import Iterator
 
 import pytest
 
@@ -77,14 +79,17 @@ def loaded_modules(
 
 
 @pytest.fixture
-def vault_with_lamp(outside: Outside) -> Outside:
+def vault_with_lamp(outside: Outside) -> Iterator[Outside]:
     outside.write("memory/a.md", "- the lamp is trimmed at nine\n")
-    for arguments in (
-        ["index", "--no-embed"],
-        ["record", "--session", "s", "--role", "user", "--user", "ann", "hello"],
-    ):
-        assert outside.here(*arguments).code == 0
-    return outside
+    # A socket whose name is too long for the system needs one more module.
+    with tempfile.TemporaryDirectory(prefix="vm-", dir="/tmp") as state:
+        outside.settings["VAULT_MEMORY_STATE"] = state
+        for arguments in (
+            ["index", "--no-embed"],
+            ["record", "--session", "s", "--role", "user", "--user", "ann", "hello"],
+        ):
+            assert outside.here(*arguments).code == 0
+        yield outside
 
 
 def test_recording_a_turn_loads_no_search_code(vault_with_lamp: Outside):
