@@ -34,6 +34,7 @@ SHAPES: dict[str, Any] = {
     "archive": EDIT,
     "apply": EDIT,
     "confirm": FACT_CHANGE,
+    "completion": setup_answers.CompletionJson,
     "conflicts": edit_answers.ConflictsJson,
     "conflicts discard": edit_answers.ResolvedJson,
     "conflicts merge": edit_answers.ResolvedJson,

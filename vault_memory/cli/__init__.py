@@ -84,6 +84,8 @@ def _run_without_click(words: list[str]) -> int | None:
     """
     from vault_memory.cli import quick_start
 
+    if words[0] == "__complete":
+        return quick_start.complete(words[1:])
     index = quick_start.index_of_command(words)
     if index is None:
         return None

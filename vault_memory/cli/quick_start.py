@@ -31,6 +31,7 @@ if TYPE_CHECKING:
     from vault_memory.api import vault_memory
     from vault_memory.api.vault_memory import VaultMemory
     from vault_memory.cli import edit_rendering, options, quick_record, root, terminal
+    from vault_memory.cli.completion import completer
     from vault_memory.daemon import exchange
     from vault_memory.hosts import hook_command
     from vault_memory.mcp import stdio
@@ -44,6 +45,7 @@ else:
     quick_record = lazy_module("vault_memory.cli.quick_record")
     root = lazy_module("vault_memory.cli.root")
     terminal = lazy_module("vault_memory.cli.terminal")
+    completer = lazy_module("vault_memory.cli.completion.completer")
     exchange = lazy_module("vault_memory.daemon.exchange")
     hook_command = lazy_module("vault_memory.hosts.hook_command")
     stdio = lazy_module("vault_memory.mcp.stdio")
@@ -94,6 +96,11 @@ def plain(
         return parse(words, values, flags)
     except NotPlain:
         return None
+
+
+def complete(words: Sequence[str]) -> int:
+    """Answer a shell that asks how a command line may go on."""
+    return completer.answer(words)
 
 
 def answer_hook(words: Sequence[str]) -> int:

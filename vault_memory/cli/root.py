@@ -9,6 +9,7 @@ from keyword import iskeyword
 
 import click
 
+from vault_memory import __version__
 from vault_memory.cli.options import Context, common
 from vault_memory.cli.terminal import guard_streams
 from vault_memory.errors import VaultMemoryError
@@ -88,6 +89,7 @@ COMMANDS: dict[str, tuple[str, str]] = {
     "status": ("status", "Show the state of index, watcher, sync and nights."),
     "stats": ("status", "Count notes and chunks by kind and scope."),
     "doctor": ("status", "Check the installation and the vault for problems."),
+    "completion": ("init", "Complete commands and names at the Tab key."),
 }
 """Command → its module below `vault_memory.cli.commands`, and its line in the help"""
 GROUPS = {
@@ -182,9 +184,7 @@ def _print_version(
     value: bool,
 ) -> None:
     if value:
-        from importlib.metadata import version
-
-        click.echo(f"vault-memory {version('vault-memory')}")
+        click.echo(f"vault-memory {__version__}")
         ctx.exit()
 
 

@@ -2,6 +2,7 @@
 
 from typing import Literal, TypedDict
 
+from vault_memory.contract import SemanticState
 from vault_memory.contract.answers import HitJson
 from vault_memory.contract.fields import Count, Diff
 from vault_memory.contract.status_answers import (
@@ -52,6 +53,17 @@ class DemoJson(TypedDict):
     found: list[HitJson]
     recorded: list[str]
     learned: list[HitJson]
+    by_meaning: list[HitJson]
+    semantic: SemanticState
+
+
+class CompletionJson(TypedDict):
+    """The completion of a shell; `file` and `start_file` are empty where nothing was written."""
+
+    shell: str
+    script: str
+    file: str
+    start_file: str
 
 
 # ---- hosts and services --------------------------------------------------------------

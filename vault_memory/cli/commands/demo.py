@@ -26,6 +26,7 @@ else:
     init_vault = lazy_module("vault_memory.admin.init_vault")
 
 QUESTION = "where does Mira keep the spare key of the lighthouse?"
+QUESTION_BY_MEANING = "which food would make somebody ill?"
 NOTE = "memory/electricity.md"
 NEW_LINE = "- The spare batteries of the radio are in the bread bin"
 QUESTION_ABOUT_LINE = "where are the spare batteries of the radio?"
@@ -35,6 +36,7 @@ QUESTION_ABOUT_TURN = "when does the boat with the lamp oil come?"
 NEW_FACT = "I am allergic to mackerel"
 QUESTION_ABOUT_FACT = "what is Mira allergic to?"
 TIMEOUT_SECONDS = 20.0
+VECTOR_SECONDS = 60.0
 
 Answer = dict[str, Any]
 """The JSON answer of a command"""
@@ -46,8 +48,8 @@ Answer = dict[str, Any]
 def demo(context: Context) -> None:
     """Show the complete loop once, on a copy of the sample vault in a temporary folder.
 
-    The demo starts a daemon and asks a question. It edits a note with a real editor, and
-    searches for the new line. It records a conversation, and searches for that. Then it runs
+    The demo starts a daemon and asks a question. With a model it asks another one, whose
+    words no note has. It edits a note with a real editor, and searches for the new line. It records a conversation, and searches for that. Then it runs
     a night, and shows what the bot has learned. It takes less than a minute.
     """
     with tempfile.TemporaryDirectory(prefix="vault-memory-demo-") as name:
@@ -57,6 +59,8 @@ def demo(context: Context) -> None:
         context.say(f"a copy of the sample vault: {count} files")
         with _daemon(vault):
             _show(context, QUESTION, _search(vault, QUESTION))
+            by_meaning = _search_by_meaning(vault)
+            _show(context, f"{QUESTION_BY_MEANING} (by meaning)", by_meaning)
             edit = _edit(context, vault)
             context.say(f"\nmira says: {TURN}. {NEW_FACT}")
             transcripts = _converse(vault)
@@ -76,6 +80,7 @@ def demo(context: Context) -> None:
     answer: DemoJson = {
         "questions": [
             QUESTION,
+            QUESTION_BY_MEANING,
             QUESTION_ABOUT_LINE,
             QUESTION_ABOUT_TURN,
             QUESTION_ABOUT_FACT,
@@ -83,6 +88,8 @@ def demo(context: Context) -> None:
         "editor": edit.editor,
         "seconds": round(edit.seconds, 3),
         "found": [*edit.answer["hits"][:1], *turn["hits"][:1]],
+        "by_meaning": by_meaning["hits"],
+        "semantic": by_meaning["freshness"]["semantic"],
         "recorded": transcripts,
         "learned": learned["hits"],
     }
@@ -160,6 +167,18 @@ def _command(vault: Path, *arguments: str) -> Answer:
     process = subprocess.run(command, check=True, capture_output=True, text=True)
     answer: Answer = json.loads(process.stdout)
     return answer
+
+
+def _search_by_meaning(vault: Path) -> Answer:
+    """Search when the daemon has made the vectors; without a model at once."""
+    deadline = time.monotonic() + VECTOR_SECONDS
+    while True:
+        answer = _search(vault, QUESTION_BY_MEANING, "--mode", "semantic")
+        is_warming = answer["freshness"]["semantic"] == "warming"
+        # A slow processor may need longer; the demo still goes on.
+        if not is_warming or time.monotonic() > deadline:
+            return answer
+        time.sleep(0.3)
 
 
 def _search_until_found(vault: Path) -> Answer:

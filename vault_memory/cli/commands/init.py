@@ -1,4 +1,4 @@
-"""`init` and `layout`: create a vault, and say which of its files are memory."""
+"""`init`, `layout` and `completion`: set up a vault, its files of memory, and the shell."""
 
 import os
 from collections.abc import Iterator, Sequence
@@ -17,7 +17,9 @@ if TYPE_CHECKING:
     from vault_memory.admin import init_vault, layout_setup
     from vault_memory.admin.config_change import ConfigChange
     from vault_memory.api import status_report
+    from vault_memory.cli.completion import script_install
     from vault_memory.contract.setup_answers import (
+        CompletionJson,
         InitJson,
         LayoutJson,
         LayoutProposalJson,
@@ -30,6 +32,7 @@ else:
     layout_setup = lazy_module("vault_memory.admin.layout_setup")
     init_vault = lazy_module("vault_memory.admin.init_vault")
     vault_marker = lazy_module("vault_memory.vault.marker")
+    script_install = lazy_module("vault_memory.cli.completion.script_install")
 
 
 @click.command()
@@ -185,3 +188,45 @@ def _change_text(change: "ConfigChange") -> str:
     if change.backup:
         return f"{text}; the file from before is {change.backup}"
     return text
+
+
+@click.command()
+@click.argument("shell", type=click.Choice(["bash", "zsh", "fish"]))
+@click.option(
+    "--install",
+    is_flag=True,
+    help="Write the script where the shell finds it.",
+)
+@common
+@click.pass_obj
+def completion(
+    context: Context,
+    shell: str,
+    install: bool,
+) -> None:
+    """Print the script that completes commands and names at the Tab key, or install it.
+
+    --install writes the script into your folder of completions. zsh, and bash without the package
+    bash-completion, also get one line in ~/.zshrc or ~/.bashrc. A second run changes nothing.
+
+    \b
+    Examples:
+      vault-memory completion bash --install
+      vault-memory completion fish | source
+    """
+    script = script_install.script_of(shell)
+    place = None
+    if install:
+        place = script_install.place_of(shell, os.environ)
+        script_install.write_script(script, place)
+    start_file = place.start_file if place else None
+    answer: CompletionJson = {
+        "shell": shell,
+        "script": script,
+        "file": str(place.file) if place else "",
+        "start_file": str(start_file or ""),
+    }
+    if place is None:
+        context.emit(answer, lambda: script, verbatim=True)
+    else:
+        context.emit(answer, lambda: script_install.report(shell, place))

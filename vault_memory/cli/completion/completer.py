@@ -1,0 +1,248 @@
+"""Answers a shell that asks how a command line may go on.
+
+The shell starts `vault-memory __complete SHELL …`. The first line of the answer says what else the
+shell may offer: `values` (nothing), `files` or `folders`. Each further line is a value, a tab, and
+what it means. Errors are silent, because the person is still typing.
+"""
+
+import os
+import re
+import sys
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import click
+
+from vault_memory.cli.completion import completion_values
+from vault_memory.cli.completion.completion_values import Values
+from vault_memory.cli.completion.typed_line import TypedLine, split
+from vault_memory.cli.root import COMMANDS, Commands, cli
+
+_SHORT = re.compile(r"(?<=[.;:])\s|\n")
+_SPECIAL = re.compile(r"([^\w@%+=:,./~-])")
+
+
+@dataclass(slots=True)
+class CursorPlace:
+    """Where the cursor is: in which command, and what it has got so far."""
+
+    command: click.Command
+    name: str = ""
+    vault: str = ""
+    waiting: click.Option | None = None
+    """The option whose value comes next"""
+    arguments: int = 0
+    """How many arguments come before the cursor"""
+    only_arguments: bool = False
+    """Whether `--` came before"""
+
+
+def answer(words: Sequence[str]) -> int:
+    """Print the ways in which a command line may go on. The exit code is always 0."""
+    try:
+        text = _answer(words[0], words[1:])
+        sys.stdout.buffer.write(os.fsencode(text))
+        sys.stdout.flush()
+    except BaseException:
+        # A message would appear in the middle of the line that a person is typing.
+        return 0
+    return 0
+
+
+def _answer(
+    shell: str,
+    words: Sequence[str],
+) -> str:
+    if shell == "bash":
+        line = split(words[0])
+        values = candidates(line)
+        return _text(_for_bash(values, line))
+    return _text(candidates(TypedLine(list(words[:-1]), words[-1])))
+
+
+def _text(values: Values) -> str:
+    lines = [f"{value}\t{meaning}".rstrip() for value, meaning in values.items]
+    return "\n".join([values.also, *lines, ""])
+
+
+def _for_bash(
+    values: Values,
+    line: TypedLine,
+) -> Values:
+    """Return what bash puts in place of the last part of the word at the cursor."""
+    if line.quote:
+        return values
+    # bash ends a word at `=` and `:`, and replaces only what follows.
+    start = max(map(line.word.rfind, "=:")) + 1
+    items = [
+        (_SPECIAL.sub(r"\\\1", value[start:]), meaning)
+        for value, meaning in values.items
+    ]
+    return Values(items, values.also)
+
+
+def candidates(line: TypedLine) -> Values:
+    """Return the ways in which the word at the cursor may go on."""
+    position = _position(line.before)
+    values = _values(position, line.word)
+    # A control character in a name would move the cursor, or end the value.
+    items = [
+        item
+        for item in values.items
+        if item[0].startswith(line.word) and item[0].isprintable()
+    ]
+    return Values(items, values.also)
+
+
+def _position(words: Sequence[str]) -> CursorPlace:
+    position = CursorPlace(cli, vault=os.environ.get("VAULT_MEMORY_VAULT", ""))
+    for word in words:
+        _step(position, word)
+    return position
+
+
+def _step(
+    position: CursorPlace,
+    word: str,
+) -> None:
+    """Read one complete word."""
+    if position.waiting is not None:
+        _set_value(position, position.waiting, word)
+        position.waiting = None
+    elif position.only_arguments or not word.startswith("-") or word == "-":
+        _step_word(position, word)
+    elif word == "--":
+        position.only_arguments = True
+    else:
+        _step_option(position, word)
+
+
+def _set_value(
+    position: CursorPlace,
+    option: click.Option,
+    value: str,
+) -> None:
+    if "--vault" in option.opts:
+        position.vault = value
+
+
+def _step_option(
+    position: CursorPlace,
+    word: str,
+) -> None:
+    name, equals, value = word.partition("=")
+    option = _option(position.command, name)
+    if option is None or option.is_flag:
+        return
+    if equals:
+        _set_value(position, option, value)
+    else:
+        position.waiting = option
+
+
+def _step_word(
+    position: CursorPlace,
+    word: str,
+) -> None:
+    command = None
+    if isinstance(position.command, click.Group):
+        context = click.Context(position.command)
+        command = position.command.get_command(context, word)
+    if command is None:
+        position.arguments += 1
+        return
+    position.name = f"{position.name} {word}".strip()
+    position.command = command
+
+
+def _option(
+    command: click.Command,
+    name: str,
+) -> click.Option | None:
+    for option in _options(command):
+        if name in (*option.opts, *option.secondary_opts):
+            return option
+    return None
+
+
+def _options(command: click.Command) -> list[click.Option]:
+    parameters = command.params
+    return [option for option in parameters if isinstance(option, click.Option)]
+
+
+def _values(
+    position: CursorPlace,
+    word: str,
+) -> Values:
+    if position.waiting is not None:
+        return _of_parameter(position, position.waiting, word)
+    if word.startswith("-") and not position.only_arguments:
+        return _of_option(position, word)
+    if isinstance(position.command, click.Group):
+        return Values(_commands(position.command))
+    argument = _argument(position)
+    if argument is None:
+        return Values()
+    return _of_parameter(position, argument, word)
+
+
+def _of_option(
+    position: CursorPlace,
+    word: str,
+) -> Values:
+    name, equals, value = word.partition("=")
+    if not equals:
+        return Values(_option_names(position.command))
+    option = _option(position.command, name)
+    if option is None:
+        return Values()
+    values = _of_parameter(position, option, value)
+    items = [(f"{name}={text}", meaning) for text, meaning in values.items]
+    return Values(items, values.also)
+
+
+def _option_names(command: click.Command) -> list[tuple[str, str]]:
+    items = [("--help", "Show the help.")]
+    for option in _options(command):
+        names = [] if option.hidden else [*option.opts, *option.secondary_opts]
+        meaning = _short(option.help or "")
+        items += [(name, meaning) for name in names if name.startswith("--")]
+    return items
+
+
+def _commands(group: click.Group) -> list[tuple[str, str]]:
+    if isinstance(group, Commands):
+        return [(name, _short(summary)) for name, (_, summary) in COMMANDS.items()]
+    context = click.Context(group)
+    return [(name, "") for name in group.list_commands(context)]
+
+
+def _argument(position: CursorPlace) -> click.Argument | None:
+    """Return the argument at the cursor."""
+    arguments = [
+        parameter
+        for parameter in position.command.params
+        if isinstance(parameter, click.Argument)
+    ]
+    if position.arguments < len(arguments):
+        return arguments[position.arguments]
+    # An argument that takes any number of words takes this one, too.
+    if arguments and arguments[-1].nargs == -1:
+        return arguments[-1]
+    return None
+
+
+def _of_parameter(
+    position: CursorPlace,
+    parameter: click.Parameter,
+    word: str,
+) -> Values:
+    if isinstance(parameter.type, click.Choice):
+        return Values([(str(choice), "") for choice in parameter.type.choices])
+    name = parameter.name or ""
+    return completion_values.of(position.name, name, position.vault, word)
+
+
+def _short(text: str) -> str:
+    """Return the first sentence of a help text, without the markup of code."""
+    return _SHORT.split(text.strip(), maxsplit=1)[0].replace("`", "").rstrip(".")
