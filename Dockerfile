@@ -6,6 +6,7 @@ WORKDIR /src
 COPY pyproject.toml constraints.txt README.md LICENSE NOTICE ./
 COPY vault_memory vault_memory
 COPY sample_vault sample_vault
+COPY docs/man/vault-memory.1 docs/man/vault-memory.1
 RUN python -m venv /app \
     && /app/bin/pip install --no-cache-dir --constraint constraints.txt ".[${EXTRAS}]"
 

@@ -75,14 +75,14 @@ $(STAMPS)/torch: pyproject.toml $(STAMPS)/dev
 	@$(PIP) install --constraint constraints.txt $(TORCH) \
 		&& $(PIP) install --constraint constraints.txt -e '.[vectors,multilingual]' $(TORCH) && touch $@
 
-# Real editors save in ways of their own, strace shows each host that is asked, and libfuse2 makes a file system that
-# folds names; without them their tests are skipped.
+# Real editors save in ways of their own, shells complete in theirs, strace shows each host that is asked, groff sets the
+# manual page, and libfuse2 makes a file system that folds names; without them their tests are skipped.
 editors:
-	@missing=(); for program in vim nano strace; do command -v $$program >/dev/null || missing+=($$program); done; \
+	@missing=(); for program in vim nano strace zsh fish groff; do command -v $$program >/dev/null || missing+=($$program); done; \
 	[[ "$$(/sbin/ldconfig -p 2>/dev/null)" == *libfuse* ]] || missing+=(libfuse2); \
 	if [ $${#missing[@]} -eq 0 ]; then exit 0; fi; \
 	if [ "$$(id -u)" = 0 ] && command -v apt-get >/dev/null; then \
-		echo "==> installing $${missing[*]} for the tests with real editors and of privacy"; \
+		echo "==> installing $${missing[*]} for the tests with real editors and shells and of privacy"; \
 		if { apt-get -qq update && DEBIAN_FRONTEND=noninteractive apt-get -qq install -y --no-install-recommends "$${missing[@]}"; } >/dev/null 2>&1; \
 		then exit 0; fi; \
 	fi; \

@@ -2,6 +2,7 @@
 the errors, the glossary, HTTP.
 
 python docs/generate.py            writes docs/reference/{cli,configuration,errors,glossary,http}.md
+                                   and docs/man/vault-memory.1
 python docs/generate.py --check    says which of them are out of date, and exits with 1
 """
 
@@ -96,22 +97,33 @@ def _default(parameter: click.Option) -> str:
     return f" Default: `{parameter.default}`." if shown else ""
 
 
+EXIT_CODES = {
+    0: "done",
+    1: "the command failed",
+    2: "the command line is wrong",
+    3: "the configuration is missing or wrong",
+    4: "the vault or the server cannot be reached",
+    5: "a person has to decide, for instance about a conflict",
+    6: "another process holds the lock",
+    75: "something waits or failed for now; try again later",
+}
+
+
+def manual_page() -> str:
+    """The page that `man vault-memory` shows."""
+    from manual import page
+
+    from vault_memory.cli.root import cli as root
+
+    return page(root, EXIT_CODES)
+
+
 def _exit_codes() -> str:
-    meanings = {
-        0: "done",
-        1: "the command failed",
-        2: "the command line is wrong",
-        3: "the configuration is missing or wrong",
-        4: "the vault or the server cannot be reached",
-        5: "a person has to decide, for instance about a conflict",
-        6: "another process holds the lock",
-        75: "something waits or failed for now; try again later",
-    }
     return "\n".join(
         [
             "| Code | Meaning |",
             "|---|---|",
-            *(f"| {code} | {text} |" for code, text in meanings.items()),
+            *(f"| {code} | {text} |" for code, text in EXIT_CODES.items()),
         ]
     )
 
@@ -433,6 +445,7 @@ PAGES = {
     "errors.md": error_classes,
     "glossary.md": glossary,
     "http.md": http_calls,
+    "../man/vault-memory.1": manual_page,
 }
 
 
@@ -445,6 +458,7 @@ def main() -> int:
             continue
         stale.append(name)
         if "--check" not in sys.argv:
+            page.parent.mkdir(exist_ok=True)
             page.write_text(text, encoding="utf-8")
     if not stale:
         return 0
