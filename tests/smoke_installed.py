@@ -1,6 +1,9 @@
-"""Does the wheel work by itself? Builds it, installs it into an empty environment, and uses it from outside the tree.
+"""Does the wheel work by itself? Builds it, and uses it from outside the tree as a newcomer does.
 
-Run by `make test`: `python tests/smoke_installed.py`. Prints one line, or what went wrong.
+Once without any extra, in an empty environment; and once as the first screen of the README says:
+`pipx install` with the wheel as the source of `vault-memory`, then each command with its output.
+
+Run by `make test`: `python tests/smoke_installed.py`. Prints a line for each, or what went wrong.
 """
 
 import json
@@ -12,54 +15,61 @@ import venv
 from pathlib import Path
 
 PROJECT = Path(__file__).resolve().parent.parent
+sys.path.insert(0, str(PROJECT))
+
+from tests.docs.test_docs import blocks, check, steps  # noqa: E402
+
 PIP = ("-m", "pip", "--quiet", "--disable-pip-version-check", "--no-input")
+SECONDS = 900
+"""A slow network brings 100 MB of packages in this time"""
 
 
 def main() -> None:
     with tempfile.TemporaryDirectory(prefix="vault-memory-smoke-") as name:
         folder = Path(name)
-        _run(
-            sys.executable,
-            *PIP,
-            "wheel",
-            "--no-deps",
-            "--wheel-dir",
-            str(folder / "dist"),
-            str(PROJECT),
-        )
-        [wheel] = (folder / "dist").glob("*.whl")
-        python = _environment(folder / "venv", wheel)
+        dist = folder / "dist"
+        build = ("wheel", "--no-deps", "--wheel-dir", str(dist), str(PROJECT))
+        _run(sys.executable, *PIP, *build)
+        [wheel] = dist.glob("*.whl")
+        python = _environment(folder / "venv", str(wheel))
         checks = _use(python, folder)
-    print(f"smoke test of {wheel.name}: {checks} commands ok")
+        print(f"smoke test of {wheel.name}: {checks} commands ok")
+        checks = _use_first_screen(folder, dist)
+        print(f"the first screen of the README: {checks} commands ok")
 
 
-def _environment(place: Path, wheel: Path) -> Path:
+def _environment(place: Path, *packages: str) -> Path:
     venv.create(place)
     python = place / "bin" / "python"
     into_it = ("--python", str(python), "install", "--no-compile")
-    _run(sys.executable, *PIP, *into_it, str(wheel))
+    _run(sys.executable, *PIP, *into_it, *packages)
     return python
+
+
+def _clean_environment(folder: Path) -> dict[str, str]:
+    """The environment of a person who never used the program."""
+    home = folder / "elsewhere"
+    home.mkdir(exist_ok=True)
+    environment = {
+        name: value
+        for name, value in os.environ.items()
+        if not name.startswith(("VAULT_MEMORY", "PYTHON", "PIPX"))
+    }
+    return environment | {
+        "HOME": str(home),
+        "XDG_STATE_HOME": str(folder / "state"),
+        "XDG_CACHE_HOME": str(folder / "cache"),
+    }
 
 
 def _use(python: Path, folder: Path) -> int:
     """A newcomer's first commands, far from the source tree, without any extra."""
     command = str(python.parent / "vault-memory")
     vault = str(folder / "vault")
-    elsewhere = folder / "elsewhere"
-    elsewhere.mkdir()
-    environment = {
-        name: value
-        for name, value in os.environ.items()
-        if not name.startswith(("VAULT_MEMORY", "PYTHON"))
-    }
-    environment |= {
-        "HOME": str(elsewhere),
-        "XDG_STATE_HOME": str(folder / "state"),
-        "XDG_CACHE_HOME": str(folder / "cache"),
-    }
+    environment = _clean_environment(folder)
 
     def use(*arguments: str) -> str:
-        return _run(command, *arguments, cwd=elsewhere, env=environment)
+        return _run(command, *arguments, cwd=environment["HOME"], env=environment)
 
     assert "0." in use("--version")
     use("init", vault)
@@ -72,12 +82,58 @@ def _use(python: Path, folder: Path) -> int:
     shown = json.loads(use("read", notes[0]["note"], "--vault", vault, "--json"))
     assert shown["revision"] == notes[0]["revision"], shown
     use("demo")
-    return 6
+    assert "_vault_memory" in use("completion", "bash")
+    assert (python.parent.parent / "share/man/man1/vault-memory.1").is_file()
+    return 7
+
+
+def _use_first_screen(folder: Path, dist: Path) -> int:
+    """The commands of the first block of the README, as printed, search by meaning included."""
+    screen = next(
+        block for block in blocks(PROJECT / "README.md") if block.language == "console"
+    )
+    commands = steps(screen.text)
+    assert len(commands) == 2, commands
+    pipx = _environment(folder / "pipx", "pipx").parent
+    environment = _clean_environment(folder)
+    bin_folder = folder / "bin"
+    links = " ".join([str(dist), environment.get("PIP_FIND_LINKS", "")])
+    environment |= {
+        "PATH": os.pathsep.join([str(bin_folder), str(pipx), environment["PATH"]]),
+        "PIPX_HOME": str(folder / "pipx-home"),
+        "PIPX_BIN_DIR": str(bin_folder),
+        "PIPX_MAN_DIR": str(folder / "man"),
+        "PIPX_DEFAULT_BACKEND": "pip",
+        # The wheel stands in for the package registry, which has all the others.
+        "PIP_FIND_LINKS": links.strip(),
+    }
+    for step in commands:
+        printed = _run(
+            "bash",
+            "-c",
+            f"{step.command} 2>&1",
+            cwd=environment["HOME"],
+            env=environment,
+        )
+        check(step, printed)
+    search = ("search", "a doctor for my cats", "--mode", "semantic", "--json")
+    notes = folder / "notes"
+    notes.mkdir()
+    (notes / "animals.md").write_text("The veterinarian vaccinated both kittens\n")
+    (notes / "house.md").write_text("The roof of the shed was tarred in May\n")
+    environment["VAULT_MEMORY_VAULT"] = str(notes)
+    _run("vault-memory", "index", env=environment, cwd=environment["HOME"])
+    answer = json.loads(
+        _run("vault-memory", *search, env=environment, cwd=environment["HOME"])
+    )
+    assert answer["hits"][0]["note"] == "animals.md", answer
+    assert answer["freshness"]["semantic"] == "ready", answer
+    return len(commands) + 2
 
 
 def _run(*command: str, **options: object) -> str:
     done = subprocess.run(
-        command, capture_output=True, text=True, timeout=300, **options
+        command, capture_output=True, text=True, timeout=SECONDS, **options
     )  # type: ignore[call-overload]
     if done.returncode != 0:
         sys.exit(

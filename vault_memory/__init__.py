@@ -34,7 +34,7 @@ if TYPE_CHECKING:
     from vault_memory.search.note_reports import IndexReport, NoteInfo, NoteText
     from vault_memory.search.results import Hit
 
-__version__ = "0.1.0.dev0"
+__version__ = "0.2.0"
 """As in pyproject.toml; read from here, because the metadata of packages takes 20 ms to load"""
 
 __all__ = [

@@ -10,9 +10,9 @@ import time
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from datetime import UTC, datetime
-from importlib.metadata import version
 from typing import TYPE_CHECKING, Any, Literal, TypeVar, get_args
 
+from vault_memory import __version__
 from vault_memory.contract import SemanticState, SyncState
 from vault_memory.database.connection import DatabaseError
 from vault_memory.errors import VaultMemoryError
@@ -99,7 +99,7 @@ class Metrics:
                 "info",
                 "Always 1; the version is in the label",
                 1,
-                version=version("vault-memory"),
+                version=__version__,
             ),
             *(_or_none(lambda: list(self._of_index(vitals))) or []),
             *self._of_daemon(vitals),

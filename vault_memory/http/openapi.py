@@ -1,11 +1,11 @@
 """The OpenAPI document. It follows from the table of routes and the shapes of the contract."""
 
 from collections.abc import Iterable, Sequence
-from importlib.metadata import version
 from typing import Any, get_type_hints, is_typeddict
 
 import msgspec
 
+from vault_memory import __version__
 from vault_memory.contract import answers
 from vault_memory.http.routes import Endpoint
 
@@ -62,7 +62,7 @@ def document(endpoints: Sequence[Endpoint]) -> Schema:
         "openapi": "3.1.0",
         "info": {
             "title": "vault-memory",
-            "version": version("vault-memory"),
+            "version": __version__,
             "description": DESCRIPTION,
         },
         "paths": paths,
