@@ -14,7 +14,6 @@ SCRIPTS = Path(__file__).resolve().parent / "scripts"
 BASH_COMPLETION = (
     "/usr/share/bash-completion/bash_completion",
     "/usr/local/share/bash-completion/bash_completion",
-    "/opt/homebrew/etc/profile.d/bash_completion.sh",
 )
 """Programs that load the completions of a user's folder"""
 
