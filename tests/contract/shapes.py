@@ -28,6 +28,7 @@ from vault_memory.contract import (
 EDIT = edit_answers.EditJson
 FACT_CHANGE = answers.FactChangeJson
 SHAPES: dict[str, Any] = {
+    "about": answers.AboutJson,
     "add-fact": FACT_CHANGE,
     "add-heading": EDIT,
     "append": EDIT,
@@ -35,6 +36,7 @@ SHAPES: dict[str, Any] = {
     "apply": EDIT,
     "confirm": FACT_CHANGE,
     "completion": setup_answers.CompletionJson,
+    "config": setup_answers.ConfigJson,
     "conflicts": edit_answers.ConflictsJson,
     "conflicts discard": edit_answers.ResolvedJson,
     "conflicts merge": edit_answers.ResolvedJson,
@@ -71,6 +73,7 @@ SHAPES: dict[str, Any] = {
     "models remove": setup_answers.ModelRemovedJson,
     "links": answers.LinksJson,
     "notes": answers.NotesJson,
+    "open": setup_answers.OpenJson,
     "read": answers.NoteTextJson,
     "record": answers.RecordedJson,
     "remember": answers.RememberedJson,

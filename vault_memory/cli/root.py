@@ -61,6 +61,15 @@ COMMANDS: dict[str, tuple[str, str]] = {
     "trash": ("conflicts", "List deleted notes; restore one."),
     "source": ("notes", "Show where something remembered comes from."),
     "facts": ("facts", "List the current facts."),
+    "about": (
+        "everyday.about",
+        "Show what is known of a person or a thing: profile, rules, facts, news.",
+    ),
+    "open": ("everyday.open_note", "Open a note in your editor, at a line."),
+    "config": (
+        "everyday.config_command",
+        "Show, check or change the configuration.",
+    ),
     "last-night": (
         "everyday.last_night",
         "Show what was learned in the last night.",
@@ -125,7 +134,8 @@ class Commands(click.Group):
             return None
         module = import_module(f"vault_memory.cli.commands.{COMMANDS[cmd_name][0]}")
         name = cmd_name.replace("-", "_")
-        if iskeyword(name):
+        # Such a name would hide a word or a function of the language.
+        if iskeyword(name) or name == "open":
             name += "_"
         command: click.Command = getattr(module, name)
         return command

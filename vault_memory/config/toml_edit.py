@@ -81,10 +81,22 @@ def _set_keys(
     for index in range(start, end):
         name = lines[index].partition("=")[0].strip()
         if index > start and name in remaining:
-            lines[index] = remaining.pop(name)
+            comment = _comment_of(lines[index])
+            lines[index] = remaining.pop(name).rstrip("\r") + comment
         if lines[index].strip():
             last = index
     lines[last + 1 : last + 1] = remaining.values()
+
+
+def _comment_of(line: str) -> str:
+    """Return the comment at the end of an assignment, with the line end and the blanks before it."""
+    end = "\r" if line.endswith("\r") else ""
+    starts = [match.start() for match in re.finditer(r"\s*#", line)]
+    for start in starts:
+        # Fault: a `#` within quotes begins no comment, and what is before it is no TOML.
+        if _parsed(line[:start]):
+            return line[start:]
+    return end
 
 
 def _find_table(

@@ -257,3 +257,20 @@ class LastNightJson(TypedDict):
     night: str | None
     report: str
     file: str
+
+
+class OpenJson(TypedDict):
+    """A note, a line of it, and the command that opens it."""
+
+    note: str
+    line: int | None
+    command: list[str]
+
+
+class ConfigJson(TypedDict):
+    """The configuration file, its text, and what is wrong with it."""
+
+    file: str
+    exists: bool
+    text: str
+    problems: list[str]

@@ -200,6 +200,17 @@ class OpenVault:
         return self._pending
 
 
+def config_file_of(
+    path: str | Path | None,
+    config: str | Path | None,
+    environment: Mapping[str, str],
+) -> Path:
+    """Return the configuration file of a vault, which may be wrong or absent. Writes no note."""
+    root = locate(path, environment, start=Path.cwd())
+    marker = read_marker(root) or future_marker(root, environment)
+    return _config_file(config, environment, state_of(root, marker, environment))
+
+
 def _layout_of(settings: configuration.LayoutSettings) -> Layout:
     if settings.name or settings.patterns or settings.daily:
         return vault_layout.layout_of(settings)

@@ -35,6 +35,7 @@ def review(
         context.line(styled(head, bold=True))
         context.line(f"  why: {proposal.why}")
         key = _ask(proposal)
+        # The remaining proposals stay in the inbox.
         if key == "q":
             return
         _decide(context, memory, proposal, key)

@@ -23,6 +23,7 @@ def last_night(context: Context) -> None:
     The report has counts and the names of notes. The learned lines are in the notes:
     `vault-memory log` shows each change, and `undo` takes one back.
     """
+    # The report is in the state folder, so an unmounted vault does not hide it.
     with context.open(marks=False) as memory:
         reports = checkpoint.CheckpointStore(memory.vault.state.path)
         file = reports.last_report()

@@ -1,0 +1,176 @@
+"""`about`: what is known of a person or a thing."""
+
+from collections.abc import Iterator, Sequence
+from typing import TYPE_CHECKING
+
+import click
+
+from vault_memory.cli.options import Context, NamedScopes, common, scoped
+from vault_memory.cli.remarks import print_unknown_scopes
+from vault_memory.cli.terminal import escaped, styled
+from vault_memory.errors import UsageError
+from vault_memory.lazy import lazy_module
+
+if TYPE_CHECKING:
+    from vault_memory.api import facts_json
+    from vault_memory.api.vault_memory import VaultMemory
+    from vault_memory.cli.views import screen as screens
+    from vault_memory.cli.views.screen import Screen
+    from vault_memory.contract.answers import AboutJson, AboutNoteJson, FactJson
+else:
+    facts_json = lazy_module("vault_memory.api.facts_json")
+    screens = lazy_module("vault_memory.cli.views.screen")
+
+DESCRIBING_KINDS = ("user", "rules")
+"""Kinds of notes that say who a person is, and what the bot has to keep to"""
+RECENT_NOTES = 3
+"""Dated notes that are shown of a person"""
+INDENT = "  "
+
+
+@click.command()
+@click.argument("name", required=False)
+@scoped
+@common
+@click.pass_obj
+def about(
+    context: Context,
+    name: str | None,
+    scopes: NamedScopes,
+) -> None:
+    """Show what is known of a person or a thing: USER.md, rules, facts, and what is recent.
+
+    NAME may be left out when the vault has one person.
+
+    \b
+    Example:
+      vault-memory about mira
+    """
+    with context.open() as memory:
+        # Without a daemon, the index lacks what was saved since the last command.
+        if not memory.vault.state.socket.exists():
+            memory.refresh(briefly=True)
+        names = scopes.names() or memory.scopes()
+        answer = _answer(context, memory, name or _only_person(names), names)
+    context.emit(
+        answer,
+        lambda: _text(answer, None),
+        view=lambda screen: _text(answer, screen),
+    )
+    print_unknown_scopes(context, answer)
+
+
+def _only_person(scopes: Sequence[str]) -> str:
+    """Return the name of the only person. Raises UsageError."""
+    people = [scope[5:] for scope in scopes if scope.startswith("user:")]
+    if len(people) == 1:
+        return people[0]
+    raise UsageError(
+        "it is not clear whom to show",
+        hint=f"name a person or a thing: {', '.join(people) or 'no person has notes'}",
+    )
+
+
+def _answer(
+    context: Context,
+    memory: "VaultMemory",
+    name: str,
+    scopes: Sequence[str],
+) -> "AboutJson":
+    entity = facts_json.of_about(
+        memory.facts.entity(name, scopes=scopes, now=context.now)
+    )
+    # People write a name in any case.
+    own = [scope for scope in scopes if scope.casefold() == f"user:{name.casefold()}"]
+    notes = _notes(memory, own, DESCRIBING_KINDS)
+    recent = _notes(memory, own, ("dated",))[-RECENT_NOTES:]
+    if not own:
+        # A thing has no notes of its own: the newest lines that name it are shown.
+        recent = [
+            {
+                "note": f"{hit['note']}:{hit['lines'][0]}",
+                "kind": hit["kind"],
+                "text": hit["text"],
+            }
+            for hit in entity["hits"]
+        ]
+    answer: AboutJson = {
+        "name": entity["name"],
+        "type": entity["type"],
+        "aliases": entity["aliases"],
+        "summary": entity["summary"],
+        "notes": notes,
+        "facts": entity["facts"],
+        "recent": recent,
+    }
+    unknown = entity.get("unknown_scopes")
+    if unknown:
+        answer["unknown_scopes"] = unknown
+    return answer
+
+
+def _notes(
+    memory: "VaultMemory",
+    scopes: Sequence[str],
+    kinds: Sequence[str],
+) -> "list[AboutNoteJson]":
+    """Return the notes of these kinds with their text, in the order of their names."""
+    # Fault: without a scope, the list would be that of the complete vault.
+    if not scopes:
+        return []
+    listed = [note for note in memory.notes(scopes) if note.kind in kinds]
+    return [
+        {
+            "note": note.note,
+            "kind": note.kind,
+            "text": memory.read(note.note).text,
+        }
+        for note in listed
+    ]
+
+
+def _text(
+    answer: "AboutJson",
+    screen: "Screen | None",
+) -> str:
+    aliases = ", ".join(answer["aliases"])
+    title = f"{answer['name']}: {answer['type'] or 'unknown'}"
+    blocks = [styled(f"{title} (also {aliases})" if aliases else title, bold=True)]
+    blocks += filter(None, [answer["summary"]])
+    for note in answer["notes"]:
+        blocks.append(_block(note["note"], note["text"].splitlines(), screen))
+    if answer["facts"]:
+        blocks.append(_block("Facts", map(_fact_line, answer["facts"]), screen))
+    for note in answer["recent"]:
+        blocks.append(_block(note["note"], note["text"].splitlines(), screen))
+    # The title alone is no answer.
+    if len(blocks) == 1:
+        blocks.append("nothing is known")
+    return "\n\n".join(blocks)
+
+
+def _fact_line(fact: "FactJson") -> str:
+    return f"- {fact['subject']} · {fact['predicate']}: {fact['object']}"
+
+
+def _block(
+    heading: str,
+    lines: "Iterator[str] | Sequence[str]",
+    screen: "Screen | None",
+) -> str:
+    """Return lines under a heading; empty lines and the title of a note are left out."""
+    block = [styled(heading, bold=True)]
+    for line in lines:
+        if line.strip() and not line.startswith("# "):
+            block += _fitted(line, screen)
+    return "\n".join(block)
+
+
+def _fitted(
+    line: str,
+    screen: "Screen | None",
+) -> list[str]:
+    if screen is None:
+        return [INDENT + line]
+    plain = escaped(line).replace("\t", INDENT)
+    return screens.wrapped(plain, screen.prose, first=INDENT, indent=INDENT * 2)
