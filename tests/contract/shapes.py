@@ -19,6 +19,7 @@ from typing import (
 import msgspec
 
 from vault_memory.contract import (
+    about_answers,
     answers,
     edit_answers,
     setup_answers,
@@ -28,7 +29,7 @@ from vault_memory.contract import (
 EDIT = edit_answers.EditJson
 FACT_CHANGE = answers.FactChangeJson
 SHAPES: dict[str, Any] = {
-    "about": answers.AboutJson,
+    "about": about_answers.AboutJson,
     "add-fact": FACT_CHANGE,
     "add-heading": EDIT,
     "append": EDIT,

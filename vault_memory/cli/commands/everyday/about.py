@@ -16,7 +16,8 @@ if TYPE_CHECKING:
     from vault_memory.api.vault_memory import VaultMemory
     from vault_memory.cli.views import screen as screens
     from vault_memory.cli.views.screen import Screen
-    from vault_memory.contract.answers import AboutJson, AboutNoteJson, FactJson
+    from vault_memory.contract.about_answers import AboutJson, AboutNoteJson
+    from vault_memory.contract.answers import FactJson
 else:
     facts_json = lazy_module("vault_memory.api.facts_json")
     screens = lazy_module("vault_memory.cli.views.screen")
