@@ -183,7 +183,8 @@ class ConversationCalls:
 
         With `once` a turn whose id is recorded already is skipped. Raises TurnNotRecorded.
         """
-        self.vault.make_marker()
+        if not self.vault.is_marked:
+            self.vault.make_marker()
         additions = list(self.transcripts.add([turn], once=once))
         for added in additions:
             for new_turn in added.turns:
@@ -217,7 +218,7 @@ class ConversationCalls:
             if turn is not None:
                 turns.append(turn)
                 self._continue_session(turn)
-        if turns:
+        if turns and not self.vault.is_marked:
             self.vault.make_marker()
         for added in self.transcripts.add(turns, once=True):
             self._index(added)

@@ -74,6 +74,18 @@ class EditKeywords(TypedDict, total=False):
 class EditCalls:
     """Edit the notes of one vault. Each call reads the note again, writes it safely and records the change."""
 
+    INTERNAL = (
+        "apply",
+        "execute",
+        "owner_words",
+        "check_owner",
+        "reindex",
+        "is_ours",
+        "review",
+        "process_due",
+        "inbox_page_of",
+    )
+
     def __init__(
         self,
         vault: OpenVault,
@@ -415,7 +427,7 @@ class EditCalls:
         """Execute a command, and log how long it took. The caller holds the transaction."""
         started = time.perf_counter()
         options = commands.RunOptions(expected, merge, dry_run)
-        if not dry_run:
+        if not (dry_run or self.vault.is_marked):
             self.vault.make_marker()
         edit = self.editor.run(command, moment, options)
         if not dry_run:

@@ -32,15 +32,21 @@ QUOTED = {
     "Iterable[Op | Mapping[str, object]]": Iterable[object],
 }
 """Annotations whose types a module names in quotes → what is checked"""
+SIMPLE = frozenset({str, bool, int, float, datetime, NoneType})
+"""Types whose values need no look beyond their type"""
 STORED = ("entity", "name", "subject", "predicate", "object", "user")
 """Arguments that a database looks up, as UTF-8"""
 
 
 def checked_calls(kind: Kind) -> Kind:
-    """Check the arguments of all public calls of a class. A class decorator."""
+    """Check the arguments of all public calls of a class. A class decorator.
+
+    `INTERNAL` of the class names those that other parts call, with values they have made.
+    """
+    internal = getattr(kind, "INTERNAL", ())
     for name, member in list(vars(kind).items()):
         is_public = name == "__call__" or not name.startswith("_")
-        if is_public and isinstance(member, FunctionType):
+        if is_public and name not in internal and isinstance(member, FunctionType):
             setattr(kind, name, _checked(member))
     return kind
 
@@ -54,6 +60,7 @@ def _checked(call: FunctionType) -> Callable[..., Any]:
     positional = names[: code.co_argcount - 1]
     # Made at the first call: a start imports many calls and makes few.
     annotations = dict[str, Any]()
+    exact = dict[str, frozenset[type]]()
 
     @wraps(call)
     def run(
@@ -63,14 +70,16 @@ def _checked(call: FunctionType) -> Callable[..., Any]:
     ) -> Any:
         if not annotations:
             annotations.update(_annotations(call))
-        values = [
-            _read(name, value, annotations[name]) if name in annotations else value
-            for name, value in zip(positional, arguments, strict=False)
-        ]
+            exact.update(_exact_types(annotations))
+        values = list(arguments)
         # Too many arguments are left to the call, whose error names their number.
-        values += arguments[len(positional) :]
+        for place, name in enumerate(positional[: len(values)]):
+            # Most values have the right type, and need no further look.
+            if name in annotations and type(values[place]) not in exact[name]:
+                values[place] = _read(name, values[place], annotations[name])
         for name in annotations.keys() & keywords:
-            keywords[name] = _read(name, keywords[name], annotations[name])
+            if type(keywords[name]) not in exact[name]:
+                keywords[name] = _read(name, keywords[name], annotations[name])
         return call(self, *values, **keywords)
 
     return run
@@ -104,6 +113,16 @@ def _annotations(call: FunctionType) -> dict[str, Any]:
     }
     # Fault: an empty table would be made at each call.
     return checkable or {"return": object}
+
+
+def _exact_types(annotations: Mapping[str, Any]) -> dict[str, frozenset[type]]:
+    """Return for each argument the types whose values are right without a further look."""
+    return {
+        name: frozenset(_choices(annotation)) & SIMPLE - {str}
+        if name in STORED
+        else frozenset(_choices(annotation)) & SIMPLE
+        for name, annotation in annotations.items()
+    }
 
 
 def _can_check(annotation: object) -> bool:

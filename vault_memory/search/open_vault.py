@@ -70,7 +70,9 @@ class OpenVault:
         """guards the index: a connection is used by one thread at a time"""
         self.is_closed = False
         self._marker = marker
-        self._folder = Folder(root, needs_marker=not state.unmarked_file.exists())
+        self.is_marked = not state.unmarked_file.exists()
+        """whether the folder has the marker of a vault; the first write adds it"""
+        self._folder = Folder(root, needs_marker=self.is_marked)
         self._semantic = semantic
         self._indexing = Indexing(
             self._folder, marker, self.layout, layout, state.index_folder
@@ -119,8 +121,7 @@ class OpenVault:
 
     def make_marker(self) -> None:
         """Write the marker of a folder that was only read so far: it becomes a vault."""
-        if not self.state.unmarked_file.exists():
-            return
+        self.is_marked = True
         self._marker = state_dir.mark(self.root, self.environment)
         # Fault (C57): from now on a folder without the marker is another one.
         self.folder.needs_marker = True
