@@ -187,8 +187,7 @@ class VaultMemory(VaultParts):
     ) -> "ContextBlock":
         """Compose the memory block for a prompt: quotations of the notes as they are now.
 
-        `budget` limits its characters; 0 is no limit. A `briefing` has nothing personal. With a
-        channel in `scopes`, notes of persons need `private`. `as_of` is an earlier day.
+        A `briefing` has nothing personal; in a channel, notes of persons need `private`.
         """
         options = ContextOptions(
             purpose=purpose,

@@ -74,17 +74,7 @@ class EditKeywords(TypedDict, total=False):
 class EditCalls:
     """Edit the notes of one vault. Each call reads the note again, writes it safely and records the change."""
 
-    INTERNAL = (
-        "apply",
-        "execute",
-        "owner_words",
-        "check_owner",
-        "reindex",
-        "is_ours",
-        "review",
-        "process_due",
-        "inbox_page_of",
-    )
+    INTERNAL = ("apply", "execute", "owner_words", "check_owner", "reindex")
 
     def __init__(
         self,

@@ -117,12 +117,14 @@ def _annotations(call: FunctionType) -> dict[str, Any]:
 
 def _exact_types(annotations: Mapping[str, Any]) -> dict[str, frozenset[type]]:
     """Return for each argument the types whose values are right without a further look."""
-    return {
-        name: frozenset(_choices(annotation)) & SIMPLE - {str}
-        if name in STORED
-        else frozenset(_choices(annotation)) & SIMPLE
-        for name, annotation in annotations.items()
-    }
+    exact = {}
+    for name, annotation in annotations.items():
+        choices = _choices(annotation)
+        # A text that is stored, or is a path, has letters that are checked.
+        has_letters = name in STORED or any(map(_is_path, choices))
+        simple = SIMPLE - {str} if has_letters else SIMPLE
+        exact[name] = simple.intersection(choices)
+    return exact
 
 
 def _can_check(annotation: object) -> bool:
