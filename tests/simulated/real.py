@@ -64,6 +64,10 @@ class SimulatedFolder:
         stat = Stat(after.size, after.mtime_ns, after.ctime_ns, after.ino, after.nlink)
         return Note(path, raw, revision_of(raw), stat, before == after)
 
+    def listed(self, path: str) -> str:
+        """As `Folder.listed` does where only this spelling opens the file."""
+        return path
+
 
 class SimulatedTrail(AuditLog):
     """The audit file on the disk."""
