@@ -2,7 +2,7 @@
 
 import re
 from collections import defaultdict
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Sequence
 from itertools import pairwise
 
 from vault_memory.markdown.merging.alignment import Alignment
@@ -32,6 +32,7 @@ class UnitOrder:
             merge.homes,
             merge.units,
             self._is_in_place,
+            self._is_edited_by_us,
             self._gives_way,
             self._is_earlier,
         )
@@ -39,6 +40,7 @@ class UnitOrder:
             merge.parents,
             merge.sections,
             self._has_base_parent,
+            lambda thread, parent: False,
             lambda mine, waiting: True,
             lambda waiting, mine: False,
         )
@@ -63,6 +65,7 @@ class UnitOrder:
         homes: dict[int, int],
         threads: Alignment,
         is_in_place: Relation,
+        is_edited: Relation,
         gives_way: Relation,
         is_earlier: Relation,
     ) -> dict[int, list[int]]:
@@ -75,12 +78,18 @@ class UnitOrder:
             if mine == yours:
                 ordered[section] = yours
                 continue
-            unmoved = {
-                thread
-                for thread in set(mine) & set(yours)
-                if is_in_place(thread, section)
-            }
-            if _rises(yours, unmoved) and not _rises(mine, unmoved):
+            shared = set(mine) & set(yours)
+            unmoved = {thread for thread in shared if is_in_place(thread, section)}
+            if _rises(mine, unmoved):
+                # Fault (A6): a person deleted a line and wrote a similar line in
+                # another place. A late save that still had the first line would take
+                # the second line to the place of the first.
+                edited = {thread for thread in shared if is_edited(thread, section)}
+                moved = _out_of_place(mine, unmoved, edited)
+                moved -= _out_of_place(yours, unmoved, edited)
+                lead = [thread for thread in yours if thread not in moved]
+                ordered[section] = interleave(lead, mine, gives_way, is_earlier)
+            elif _rises(yours, unmoved):
                 ordered[section] = interleave(mine, yours, gives_way, lead_first=False)
             else:
                 ordered[section] = interleave(yours, mine, gives_way, is_earlier)
@@ -95,11 +104,37 @@ class UnitOrder:
 
         The position of such a unit shows whether we moved it.
         """
-        merge = self._merge
-        if thread >= len(merge.base.units) or merge.base.home[thread] != section:
+        if not self._was_in(thread, section):
             return False
-        our_text = merge.ours.units[merge.units.ours[thread]].text
-        return our_text == merge.base.units[thread].text
+        base, ours, _ = self._texts(thread)
+        return ours == base
+
+    def _is_edited_by_us(
+        self,
+        thread: int,
+        section: int,
+    ) -> bool:
+        """Return whether the base has a unit in that section and only we edited it."""
+        if not self._was_in(thread, section):
+            return False
+        base, ours, theirs = self._texts(thread)
+        return ours != base and theirs == base
+
+    def _was_in(
+        self,
+        thread: int,
+        section: int,
+    ) -> bool:
+        base = self._merge.base
+        return thread < len(base.units) and base.home[thread] == section
+
+    def _texts(self, thread: int) -> tuple[bytes, bytes, bytes]:
+        """Return the text of a unit in the base, in ours and in theirs, which all have it."""
+        merge = self._merge
+        base = merge.base.units[thread]
+        ours = merge.ours.units[merge.units.ours[thread]]
+        theirs = merge.theirs.units[merge.units.theirs[thread]]
+        return base.text, ours.text, theirs.text
 
     def _has_base_parent(
         self,
@@ -149,6 +184,28 @@ def _grouped(
 def _time(item: bytes) -> bytes:
     match = _time_of_day(item)
     return match[1].rjust(5, b"0") if match else b""
+
+
+def _out_of_place(
+    threads: Sequence[int],
+    unmoved: set[int],
+    edited: set[int],
+) -> set[int]:
+    """Return the edited threads that passed a thread that was not moved."""
+    moved: set[int] = set()
+    last = -1
+    for thread in threads:
+        if thread in unmoved:
+            last = max(last, thread)
+        elif thread in edited and thread < last:
+            moved.add(thread)
+    first = max(threads, default=-1)
+    for thread in reversed(threads):
+        if thread in unmoved:
+            first = min(first, thread)
+        elif thread in edited and thread > first:
+            moved.add(thread)
+    return moved
 
 
 def _rises(
