@@ -5,13 +5,20 @@ had come. A crash during recovery is recovered in the same way.
 """
 
 from contextlib import suppress
+from typing import TYPE_CHECKING
 
+from vault_memory.lazy import lazy_module
 from vault_memory.vault.fs import Files
 from vault_memory.vault.snapshots import revision_of
 from vault_memory.vault.write.atomic_swap import MOVED, UNFINISHED, move_new
 from vault_memory.vault.write.attempt import finish_swap
 from vault_memory.vault.write.journal import Backlog, PendingWrite
 from vault_memory.vault.write.write_context import WriteContext
+
+if TYPE_CHECKING:
+    from vault_memory.vault import version_distance
+else:
+    version_distance = lazy_module("vault_memory.vault.version_distance")
 
 
 def recover(
@@ -135,6 +142,12 @@ def _recover_moved(
         is_done = _was_put(context, folder, write, moved)
     else:
         is_done = _revision(files, folder, moved) == write.expected
+    # Fault (B48): power was lost between link and unlink, and a person saved by rename.
+    # The new file of that save hides that the temporary was the note. Planned again, a
+    # line of the bot that a person moved to another section would come twice.
+    if not is_done and temp_revision is not None and _was_read(context, folder, write):
+        context.watch_ours(write, write.temp, now)
+        return _complete(context, folder, write, moved, now)
     if not is_done:
         # Fault (B48): a crash in this recovery is recovered in the same way. So the
         # note returns before the temporary goes: its presence says that nothing was
@@ -147,6 +160,27 @@ def _recover_moved(
         return _complete(context, folder, write, moved, now)
     files.fsync(folder)
     return context.postpone(write, "interrupted")
+
+
+def _was_read(
+    context: WriteContext,
+    folder: int,
+    write: PendingWrite,
+) -> bool:
+    """Whether a person saved the note after reading this attempt: it has one of its lines.
+
+    A note without such a line proves nothing: the person may have deleted it.
+    """
+    # A person's late text was in an editor before it was in the note.
+    if write.side != "ours":
+        return False
+    new = context.snapshots.bytes_of(write.fresh)
+    old = context.snapshots.bytes_of(write.expected)
+    status = context.files.look(folder, write.name)
+    if new is None or old is None or status is None or not status.is_file:
+        return False
+    saved = _bytes(context.files, folder, write.name)
+    return version_distance.contains_new_lines(saved, [new], [old])
 
 
 def _restore_moved(
@@ -179,7 +213,7 @@ def _was_put(
     """Whether the temporary became the note.
 
     The temporary existed before the note was moved away. It loses its name when it becomes the
-    note, or after the journal knows of the moved file. The bytes of the note prove nothing:
+    note, or after the journal knows of the moved file. Other bytes of the note prove nothing:
     an editor may have saved since.
     """
     note = context.files.look(folder, write.name)
@@ -222,8 +256,16 @@ def _revision(
     # name since.
     if not status.is_file:
         return ""
+    return revision_of(_bytes(files, folder, name))
+
+
+def _bytes(
+    files: Files,
+    folder: int,
+    name: str,
+) -> bytes:
     fd = files.open(folder, name)
     try:
-        return revision_of(files.read(fd))
+        return files.read(fd)
     finally:
         files.close(fd)
