@@ -57,8 +57,10 @@ def test_a_file_is_not_a_vault(outside: Outside):
 
 
 @pytest.mark.parametrize("name", ["a" * 5000, "a/" * 3000])
-def test_a_name_too_long_for_the_system_is_a_missing_vault(outside: Outside, name: str):
-    refused(outside.bare("--vault", name, "search", "tea"), 4)
+def test_a_name_too_long_for_the_system_is_no_vault(outside: Outside, name: str):
+    done = outside.bare("--vault", name, "search", "tea")
+
+    refused(done, 2 if "/" not in name else 4)
     assert outside.bare("init", name).code in (1, 2, 4)
 
 
@@ -72,7 +74,7 @@ def test_a_name_too_long_for_the_system_is_a_missing_vault(outside: Outside, nam
         ["search", "tea", "--limit", "0"],
         ["search", "tea", "--limit", "-1"],
         ["search", "tea", "--limit", "99999999999999999999"],
-        ["search", "tea", "--since", "yesterday"],
+        ["search", "tea", "--since", "in olden times"],
         ["search", "tea", "--until", "2026-02-30"],
         ["search", "tea", "--mode", "magic"],
         ["search", "tea", "--now", "noon"],

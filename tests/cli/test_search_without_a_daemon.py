@@ -51,7 +51,9 @@ def test_a_search_by_words_loads_no_model(vault: Outside):
 def test_a_search_does_not_wait_for_a_server_unless_it_is_asked_to(vault: Outside):
     server = ScriptedServer()
     two = b'{"index": 0, "embedding": [1.0, 0.5]}, {"index": 1, "embedding": [0.5, 1]}'
-    server.script = [says(200, b'{"data": [%s]}' % two)]
+    # The first question finds out the length of a vector.
+    one = b'{"index": 0, "embedding": [1.0, 0.5]}'
+    server.script = [says(200, b'{"data": [%s]}' % texts) for texts in (one, two)]
     vault.settings.update(
         VAULT_MEMORY_EMBEDDING_KIND="api",
         VAULT_MEMORY_EMBEDDING_BASE_URL=f"{server.url}/v1",

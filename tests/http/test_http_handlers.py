@@ -157,7 +157,7 @@ def test_a_remembered_text_goes_to_the_note_of_the_person(
     [
         ("/v1/turns", {"session": "s", "role": "user", "text": "  "}, "usage_error"),
         ("/v1/turns", {"session": "s", "role": "boss", "text": "x"}, "usage_error"),
-        ("/v1/search", {"query": "x", "since": "yesterday"}, "usage_error"),
+        ("/v1/search", {"query": "x", "since": "in olden times"}, "usage_error"),
         ("/v1/search", {"query": "x", "mode": "psychic"}, "usage_error"),
         ("/v1/context", {"budget": -1}, "usage_error"),
         ("/v1/remember", {"text": " "}, "usage_error"),

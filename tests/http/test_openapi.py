@@ -20,8 +20,8 @@ from vault_memory.http.tokens import Tokens
 MODES = (GenerationMode.POSITIVE, GenerationMode.NEGATIVE)
 OPEN = {"health", "document"}
 """They take nothing, so nothing that they are sent is wrong"""
-MORE_THAN_A_SCHEMA_SAYS = {"read_note", "record_turn", "remember", "compact"}
-"""Some paths and conversations are none in a vault, and a text of blanks is none. And 1.0 is whole to a schema, but not to us."""
+MORE_THAN_A_SCHEMA_SAYS = {"read_note", "record_turn", "remember", "compact", "search"}
+"""Some paths and conversations are none in a vault, some words are no date, and a text of blanks is none. And 1.0 is whole to a schema, but not to us."""
 
 load_all_checks()
 

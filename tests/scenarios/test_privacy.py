@@ -237,6 +237,9 @@ def test_no_command_contacts_a_host_or_writes_a_foreign_file(traced: Traced) -> 
         "stats",
         "doctor",
         "layout",
+        "config",
+        "last-night",
+        "models",
         "inbox",
         "conflicts",
         "trash",
@@ -247,6 +250,10 @@ def test_no_command_contacts_a_host_or_writes_a_foreign_file(traced: Traced) -> 
     run("context", "--all")
     outside.write(note, "# Tea\n\n- green\n")
     run("read", note)
+    run("links", note)
+    run("open", note, "--print")
+    run("about", "mira")
+    run("completion", "bash")
     run("append", note, "Tea", "white")
     run("add-heading", note, "Coffee", "black")
     run("remove", note, "Tea", "white")

@@ -3,7 +3,7 @@
 from datetime import date, timedelta
 
 import pytest
-from hypothesis import given
+from hypothesis import example, given
 from hypothesis import strategies as st
 
 from vault_memory.rules.paths.daily_notes import (
@@ -31,6 +31,8 @@ PATTERNS = [
 ]
 
 
+@example("日記/{date:YYYY年/MM月/YYYY年MM月DD日}.md", date(2026, 8, 20))
+@example("日記/{date:YYYY年/M月/YYYY年MM月DD日}.md", date(2026, 8, 20))
 @given(st.sampled_from(PATTERNS), st.dates(date(2001, 1, 1), date(2098, 1, 1)))
 def test_the_pattern_of_daily_notes_is_found_by_their_names(pattern, first):
     days = [first + timedelta(days=40 * number) for number in range(5)]

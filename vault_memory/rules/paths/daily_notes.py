@@ -65,9 +65,21 @@ def pattern_by_names(paths: Iterable[str]) -> str:
                 counts[form] += 1
     if not counts:
         return ""
+    _join_forms_of_months(counts)
     # Fault: one note that is named after a day is no sign of daily notes.
     (folder, date_format), count = counts.most_common(1)[0]
     return pattern_of(folder, date_format) if count >= FEWEST else ""
+
+
+def _join_forms_of_months(counts: Counter[tuple[str, str]]) -> None:
+    """Counts October to December, where `MM月` equals `M月`, with the other months."""
+    for folder, date_format in list(counts):
+        *folders, name = date_format.split("/")
+        shorter = ["M月" if part == "MM月" else part for part in folders]
+        form = folder, "/".join([*shorter, name])
+        # Fault: three notes of autumn would decide against two of spring.
+        if form in counts and form != (folder, date_format):
+            counts[form] += counts.pop((folder, date_format))
 
 
 def _form_of(path: str) -> tuple[str, str] | None:
@@ -100,7 +112,9 @@ def _with_folders(
     day: date,
 ) -> tuple[str, str]:
     """Extends the format to the folders above a note that name its year or month."""
-    formats = {date_formats.render(name, day): name for name in _FOLDER_FORMATS}
+    formats: dict[str, str] = {}
+    for name in _FOLDER_FORMATS:
+        formats.setdefault(date_formats.render(name, day), name)
     while folders and folders[-1] in formats:
         date_format = f"{formats[folders[-1]]}/{date_format}"
         folders = folders[:-1]

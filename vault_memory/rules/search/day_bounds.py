@@ -9,7 +9,7 @@ from vault_memory.rules.learning.days.weekdays import weekdays
 from vault_memory.rules.search.date_expressions import Days, named
 
 _RANGE = re.compile(r"(\d{4}-\d\d-\d\d) – (\d{4}-\d\d-\d\d)")
-_DAY = re.compile(r"\d{4}-\d\d-\d\d")
+_DAY = re.compile(r"\d{4}-\d\d-\d\d|\d{8}")
 _MONTH = re.compile(r"(\d{4})-(\d\d?)")
 _YEAR = re.compile(r"\d{4}")
 LONGEST = 100
