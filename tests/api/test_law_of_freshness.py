@@ -132,5 +132,5 @@ def test_without_an_embedder_every_mode_uses_keywords_and_reports_it(
     assert "barometer" in answer.hits[0].text
     assert (answer.freshness.semantic, answer.freshness.reason) == (
         "off",
-        "switched off",
+        "switched off in the configuration",
     )

@@ -71,6 +71,8 @@ WRONG_TEXTS = ("", " ", "\0", "\ud800", "x" * 5000, "a\nb", "../x", "/etc", "ðŸ¦
 def memory(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Any:
     monkeypatch.setenv("VAULT_MEMORY_STATE", str(tmp_path / "state"))
     monkeypatch.setenv("VAULT_MEMORY_EMBEDDING_KIND", "off")
+    # A target such as `-1` is a folder below the current one.
+    monkeypatch.chdir(tmp_path)
     vault = tmp_path / "vault"
     (vault / "Users/mira/memories").mkdir(parents=True)
     (vault / "Users/mira/memories/a.md").write_text("# A\n\n- the lamp is red\n")

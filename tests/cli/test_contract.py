@@ -2,11 +2,13 @@
 
 import re
 from collections.abc import Mapping
+from contextlib import nullcontext
 from typing import Any
 
 import pytest
 
 from tests.scenarios.outside import Outside
+from vault_memory import VaultMemory
 
 NUMBER = (int, float)
 REVISION = re.compile(r"[0-9a-f]{64}").fullmatch
@@ -86,7 +88,7 @@ def test_a_hit_reports_its_place_and_an_answer_its_freshness(sample: Outside):
     assert answer["freshness"] == {
         "stale_files": [],
         "semantic": "off",
-        "reason": "no daemon",
+        "reason": "switched off in the configuration",
     }
 
 
@@ -153,6 +155,41 @@ def test_status_without_a_daemon_follows_the_contract(sample: Outside):
     has(status["watcher"], mode=str, healthy=bool)
     assert {"sync", "night"} <= set(status)
     assert status["daemon"] == {"running": False, "pid": None}
+
+
+@pytest.mark.parametrize("daemon", [False, True], ids=["no daemon", "daemon"])
+def test_search_by_meaning_that_the_configuration_switches_off_is_told_so(
+    outside: Outside, daemon: bool
+):
+    outside.write("USER.md", "- green tea\n")
+    with outside.daemon() if daemon else nullcontext():
+        status = outside.ok("status")
+        answer = outside.search("tea")["freshness"]
+
+    reason = "switched off in the configuration"
+    assert (status["semantic"], status["reason"]) == ("off", reason)
+    assert (answer["semantic"], answer["reason"]) == ("off", reason)
+
+
+def test_the_next_night_follows_the_given_time(outside: Outside):
+    outside.write("USER.md", "- green tea\n")
+    outside.settings["TZ"] = "UTC"
+
+    status = outside.ok("status", "--now", "2031-05-26T14:05+00:00")
+
+    assert status["night"]["next"].startswith("2031-05-27")
+
+
+def test_doctor_adds_the_hosts_to_the_checks_of_the_vault(outside: Outside):
+    outside.write("USER.md", "- green tea\n")
+    assert outside.ok("install", "claude-code")
+    with VaultMemory.open(outside.vault, environment=outside.environment) as memory:
+        names = [check.name for check in memory.doctor()]
+
+    checks = outside.ok("doctor")["checks"]
+
+    assert [check["name"] for check in checks] == [*names, "host"]
+    assert checks[-1]["reason"].startswith("claude-code: wired")
 
 
 def test_status_with_a_daemon_follows_the_contract(outside: Outside):

@@ -7,6 +7,7 @@ import time
 
 import pytest
 
+from tests.cli.terminals import opened
 from tests.scenarios.outside import Outside
 from vault_memory.cli.embedding_progress import EmbeddingProgress
 from vault_memory.cli.options import Context
@@ -67,3 +68,19 @@ def test_a_log_gets_a_line_at_the_start_and_one_at_the_end(outside: Outside):
     assert about[0].strip() == f"embedding {CHUNKS} chunks"
     assert about[1].startswith(f"embedded {CHUNKS} chunks in ")
     assert len(about) == 2
+
+
+def test_a_terminal_that_cannot_clear_a_line_gets_lines_only(outside: Outside):
+    if installed_minilm() is None:
+        pytest.skip("the package with the weights is not installed")
+    outside.settings["VAULT_MEMORY_EMBEDDING_KIND"] = "auto"
+    outside.write(
+        "memory/a.md", "".join(f"- lamp number {n} is lit\n" for n in range(CHUNKS))
+    )
+    terminal = opened(outside, "run", TERM="dumb")
+
+    terminal.wait_for(f"embedded {CHUNKS} chunks in ")
+    terminal.interrupt()
+
+    assert "\x1b" not in terminal.text
+    assert "\r" not in terminal.text

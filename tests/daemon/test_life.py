@@ -122,7 +122,9 @@ def test_the_daemon_gives_the_same_answers_as_the_command(outside: Outside):
         os.kill(daemon.pid, signal.SIGCONT)
         said, _ = command.communicate(timeout=30)
 
-    assert json.loads(said)["freshness"]["reason"] == "switched off"
+    assert (
+        json.loads(said)["freshness"]["reason"] == "switched off in the configuration"
+    )
 
 
 def _is_connected(pid: int) -> bool:

@@ -5,6 +5,8 @@ from typing import TYPE_CHECKING
 from vault_memory.errors import VaultMemoryError
 
 if TYPE_CHECKING:
+    from datetime import datetime
+
     from vault_memory.api.vault_memory import VaultMemory
     from vault_memory.contract.status_answers import (
         LayoutStatusJson,
@@ -19,7 +21,10 @@ LAYOUT_COMMAND = "vault-memory layout"
 """Shows and sets the layout of a vault"""
 
 
-def status(memory: "VaultMemory") -> "StatusJson":
+def status(
+    memory: "VaultMemory",
+    now: "datetime | None" = None,
+) -> "StatusJson":
     """Return the status without a daemon; a daemon replaces its own keys."""
     vault = memory.vault
     index = vault.indexing.index()
@@ -39,7 +44,7 @@ def status(memory: "VaultMemory") -> "StatusJson":
         "reason": freshness.reason,
         "watcher": {"mode": "off", "healthy": False, "reason": "no daemon"},
         "sync": memory.sync.status(),
-        "night": _night(memory),
+        "night": _night(memory, now),
         "inbox_open": _open_proposals(memory),
         "conflicts": _conflicts(memory),
         "pending": _pending(memory),
@@ -75,10 +80,13 @@ def of_layout(report: "LayoutReport") -> "LayoutStatusJson":
     }
 
 
-def _night(memory: "VaultMemory") -> "NightJson | None":
+def _night(
+    memory: "VaultMemory",
+    now: "datetime | None",
+) -> "NightJson | None":
     """Return the last and the next night; None when the vault is unreachable."""
     try:
-        return memory.learning.status()
+        return memory.learning.status(now)
     except VaultMemoryError:
         # The vault is unreachable: the other keys of the status are still right.
         return None

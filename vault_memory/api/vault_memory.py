@@ -68,14 +68,19 @@ class VaultMemory(VaultParts):
     # ---- the state of the vault ------------------------------------------------------
 
     @rebuild_if_damaged
-    def status(self, *, refresh: bool = True) -> "StatusJson":
+    def status(
+        self,
+        *,
+        refresh: bool = True,
+        now: datetime | None = None,
+    ) -> "StatusJson":
         """Report the state of index, sync, night, inbox and daemon as in the JSON contract."""
         if refresh:
             self.searcher.refresh()
-        return status_report.status(self)
+        return status_report.status(self, now)
 
     def doctor(self, *, fix: bool = False) -> "list[Check]":
-        """Check everything that can break; with `fix`, repair what needs no change of a note."""
+        """Check all of a vault that can break; with `fix`, repair what needs no change of a note."""
         self.vault.check_open()
         with self.vault.lock:
             return api_doctor.examine(self, fix=fix)

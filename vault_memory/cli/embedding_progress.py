@@ -1,6 +1,5 @@
 """Shows how far the daemon is with embedding: one line on a terminal, else a line at each end."""
 
-import sys
 import time
 from typing import TextIO
 
@@ -73,8 +72,7 @@ class EmbeddingProgress:
 
 def progress_of(context: Context) -> EmbeddingProgress:
     """Return the progress for this command: on a terminal it draws."""
-    is_terminal = sys.stderr is not None and sys.stderr.isatty()
-    if context.quiet or context.json or not is_terminal:
+    if not context.can_draw():
         return EmbeddingProgress(context, None)
     # A bar moves the cursor, which the guard of `sys.stderr` keeps from a terminal.
     stream = open(2, "w", encoding="utf-8", errors="replace", closefd=False)  # noqa: SIM115

@@ -150,15 +150,17 @@ class Context:
 
     def progress(self) -> "AbstractContextManager[Progress | None]":
         """Return a progress bar on stderr; an empty one off a terminal."""
+        return progress_bar.bar() if self.can_draw() else nullcontext()
+
+    def can_draw(self) -> bool:
+        """Return whether stderr is a terminal on which a line can be drawn again."""
         if self.quiet or self.json:
-            return nullcontext()
+            return False
         # A program that was started with a closed stderr has none.
         if sys.stderr is None or not sys.stderr.isatty():
-            return nullcontext()
+            return False
         # A dumb terminal cannot clear a line.
-        if _is_dumb():
-            return nullcontext()
-        return progress_bar.bar()
+        return not _is_dumb()
 
 
 def _fitted_remark(text: str) -> str:

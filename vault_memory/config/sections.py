@@ -38,6 +38,10 @@ class LayoutSettings(NamedTuple):
     them what it learned on a day; empty: dated notes are in the folder `memory` or `memories`"""
 
 
+SWITCHED_OFF = "switched off in the configuration"
+"""The reason why there is no search by meaning, with `kind = "off"`"""
+
+
 class EmbeddingSettings(NamedTuple):
     """How text becomes vectors. Without an embedder, search uses keywords and reports that."""
 

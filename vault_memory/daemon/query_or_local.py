@@ -171,5 +171,9 @@ def without_daemon(
     reason: str = "no daemon",
 ) -> None:
     """Say why vectors take no part: a short-lived command loads no model unless it is asked to."""
-    if memory.vault.semantic.embedder is None:
-        memory.vault.semantic.reason = reason
+    semantic = memory.vault.semantic
+    # Fault: a daemon that is started because of this reason would change nothing.
+    if memory.vault.config.embedding.kind == "off":
+        return
+    if semantic.embedder is None:
+        semantic.reason = reason

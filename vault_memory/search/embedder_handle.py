@@ -6,7 +6,7 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from vault_memory.config.sections import EmbeddingSettings
+from vault_memory.config.sections import SWITCHED_OFF, EmbeddingSettings
 from vault_memory.contract import SemanticState
 from vault_memory.errors import VaultMemoryError
 from vault_memory.lazy import lazy_module
@@ -37,7 +37,7 @@ class Semantic:
         self._lock = threading.Lock()
         self._tried = float("-inf")
         self.embedder: Embedder | None = None
-        self.reason = "switched off" if config.kind == "off" else reason
+        self.reason = SWITCHED_OFF if config.kind == "off" else reason
         self.loading = False
 
     @property
@@ -77,7 +77,7 @@ class Semantic:
                 progress=progress,
                 vault=self._vault,
             )
-            self.reason = "" if self.embedder else "switched off"
+            self.reason = "" if self.embedder else SWITCHED_OFF
         except VaultMemoryError as error:
             self.reason = error.message
             self._tried = time.monotonic()

@@ -32,7 +32,7 @@ def status(context: Context) -> None:
         report = daemon_or_local.daemon_status(memory)
         if report is None:
             query_or_local.without_daemon(memory)
-            report = memory.status()
+            report = memory.status(now=context.now)
     context.emit(
         report,
         lambda: status_words.status_text(report, None),

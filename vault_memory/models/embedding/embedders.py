@@ -5,6 +5,7 @@ import sys
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from vault_memory.config.sections import SWITCHED_OFF
 from vault_memory.errors import EmbedderUnavailable
 from vault_memory.lazy import lazy_module
 from vault_memory.models.embedding.catalog import (
@@ -49,7 +50,6 @@ else:
         "vault_memory.models.embedding.sentence_transformers"
     )
 
-OFF = "switched off in the configuration"
 NO_RUNTIME = "no embedder is installed"
 NO_MODEL = "no model is installed"
 
@@ -65,7 +65,7 @@ def available(
     """
     match embedding.kind:
         case "off":
-            return OFF
+            return SWITCHED_OFF
         case "api":
             return "" if embedding.base_url else "`embedding.base_url` is not set"
         case "sentence":
