@@ -215,6 +215,8 @@ class Town:
             return f"- 苹果树 {self.source.choice(VOCABULARY)}\n"
         if kind == 10:
             return f"- {self._sentence()}?\n"
+        if kind == 11:
+            return f"- {self._sentence()} [[2026-05-{self.source.randint(1, 28):02}]]\n"
         return f"- {self._sentence()}\n"
 
     def _sentence(self, count: int = 0) -> str:

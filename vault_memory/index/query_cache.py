@@ -36,6 +36,8 @@ class CachedScopes:
     paths: dict[int, str] = field(default_factory=dict)
     """By note"""
     score_count: int = 0
+    has_links: bool | None = None
+    """Whether any note has a link; None before it was read"""
 
     def add_scores(
         self,

@@ -11,6 +11,8 @@ from vault_memory.index import term_volumes
 
 ANALYSIS = "1"
 """The version of the rules that split text into words; a new version needs a new generation"""
+LINK = 4
+"""`note_properties.Sort.LINK`, whose module a search without links need not load"""
 TOKENIZER = "porter unicode61 remove_diacritics 2 categories 'L* N* Co Mn Mc'"
 
 
@@ -202,6 +204,14 @@ def has_stamps(connection: Connection) -> bool:
     """Return whether any item has a stamp or a count, so that it may have faded."""
     rows = connection.execute(
         "SELECT 1 FROM stamp UNION ALL SELECT 1 FROM ledger LIMIT 1"
+    )
+    return bool(rows.fetchall())
+
+
+def has_links(connection: Connection) -> bool:
+    """Return whether any note links to another."""
+    rows = connection.execute(
+        f"SELECT 1 FROM property WHERE sort = {LINK:d} AND name = '' LIMIT 1"
     )
     return bool(rows.fetchall())
 

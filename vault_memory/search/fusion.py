@@ -1,12 +1,23 @@
 """Orders candidates: by the sum of `rules.search.scoring`, or by one of the plainer modes."""
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
+from typing import TYPE_CHECKING
 
+from vault_memory.index.query_cache import cache_of
+from vault_memory.index.schema import has_links
+from vault_memory.lazy import lazy_module
 from vault_memory.rules.search import query_features, scoring
 from vault_memory.search.candidates import CandidateRequest, Candidates, in_order, ranks
 
+if TYPE_CHECKING:
+    from vault_memory.search.notes import linked_notes
+else:
+    linked_notes = lazy_module("vault_memory.search.notes.linked_notes")
+
 RESCORED = 60
 """Of so many of the best chunks the text is read for cues"""
+LINKING = 5
+"""The links of so many of the best chunks raise other candidates"""
 DIGITS = 9
 RANKED_ARMS = ("text", "vector", "entity")
 COMPLETE = ("cosine", "semantic", *RANKED_ARMS)
@@ -70,7 +81,46 @@ def _by_sums(
     # Reading the text of each of thousands of candidates would take longer than the search.
     for negative, place in best[RESCORED:]:
         rescored.append((_negative(-negative), place, {}))
-    return in_order(request, rescored)
+    return _with_linked(request, candidates, in_order(request, rescored))
+
+
+def _with_linked(
+    request: CandidateRequest,
+    candidates: Candidates,
+    ordered: list[Ranked],
+) -> list[Ranked]:
+    """Raises the candidates in notes that the best chunks link to."""
+    bonus = request.weights.linked
+    linked = _linked_notes(request, candidates, ordered) if bonus else frozenset()
+    if not linked:
+        return ordered
+    raised: list[Ranked] = []
+    for negative, place, terms in ordered:
+        if place // scoring.ORDINALS in linked:
+            raised.append(
+                (_negative(bonus - negative), place, terms | {"linked": bonus})
+            )
+        else:
+            raised.append((negative, place, terms))
+    return in_order(request, raised)
+
+
+def _linked_notes(
+    request: CandidateRequest,
+    candidates: Candidates,
+    ordered: Sequence[Ranked],
+) -> frozenset[int]:
+    """Returns the notes that the best chunks link to; reads nothing in a vault without links."""
+    cache = cache_of(request.connection, request.scope_ids)
+    if cache.has_links is None:
+        cache.has_links = has_links(request.connection)
+    if not cache.has_links:
+        return frozenset()
+    texts: dict[int, str] = {}
+    for _, place, _ in ordered[:LINKING]:
+        note = place // scoring.ORDINALS
+        texts[note] = texts.get(note, "") + candidates.rows[place][4]
+    return linked_notes.linked_notes(request.connection, request.scope_ids, texts)
 
 
 def _bases(

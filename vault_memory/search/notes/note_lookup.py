@@ -125,10 +125,11 @@ def _target_of(
 ) -> str | None:
     """Return the path that a link leads to: of several notes the one with the shortest path."""
     paths = _leading_to(connection, target)
-    return min(paths, key=_depth_and_path, default=None)
+    return min(paths, key=depth_and_path, default=None)
 
 
-def _depth_and_path(path: str) -> tuple[int, str]:
+def depth_and_path(path: str) -> tuple[int, str]:
+    """Return the key by which a link leads to the first of several notes."""
     return path.count("/"), path
 
 
@@ -141,7 +142,7 @@ def _leading_to(
     rows = connection.execute(
         "SELECT path FROM note WHERE name = ? AND name <> '' ORDER BY path", (key,)
     )
-    paths = _within(name, [row[0] for row in rows])
+    paths = within(name, [row[0] for row in rows])
     if paths or "/" in name:
         return paths
     rows = connection.execute(
@@ -155,7 +156,7 @@ def _leading_to(
     return [row[0] for row in rows]
 
 
-def _within(
+def within(
     name: str,
     paths: Iterable[str],
 ) -> list[str]:
