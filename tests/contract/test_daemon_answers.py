@@ -12,6 +12,7 @@ from vault_memory.daemon.client import ask
 __all__ = ["outside"]
 
 SHAPES: dict[str, Any] = {
+    "changes": status_answers.ChangesJson,
     "scopes": status_answers.ScopesJson,
     "status": status_answers.StatusJson,
     "sync": setup_answers.SyncRequestedJson,

@@ -83,6 +83,8 @@ SyncState = Literal["ok", "working", "waiting", "held", "stopped", "off"]
 
 MOST_HITS = 1_000
 """The largest `limit` of a search, on each face"""
+LONGEST_WAIT_SECONDS = 15
+"""How long a client may wait for the next change of the vault"""
 
 
 class FreshnessJson(TypedDict):

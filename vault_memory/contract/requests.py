@@ -12,6 +12,7 @@ from typing import Annotated, Any, Literal
 from msgspec import Meta, Struct
 
 from vault_memory.contract import (
+    LONGEST_WAIT_SECONDS,
     MOST_HITS,
     Origin,
     Purpose,
@@ -320,6 +321,15 @@ class EditCall(Struct, frozen=True):
     merge: bool = False
     dry_run: bool = False
     now: datetime.datetime | None = None
+
+
+class ChangesCall(Struct, frozen=True, forbid_unknown_fields=True):
+    """A wait for the next change of the vault, as a process asks the daemon for it."""
+
+    since: Annotated[str, Meta(max_length=100)] = ""
+    """The `id` of the last answer; "" asks for the present id"""
+    wait: Annotated[float, Meta(ge=0, le=LONGEST_WAIT_SECONDS)] = 0.0
+    """Seconds"""
 
 
 class RecordCall(Struct, frozen=True):

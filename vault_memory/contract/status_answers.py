@@ -206,3 +206,14 @@ class ScopesJson(TypedDict):
     """The scopes that have a note, as the daemon answers them to a command."""
 
     scopes: list[str]
+
+
+class ChangesJson(TypedDict):
+    """What changed in the vault since an id, as the daemon answers a client that waits.
+
+    With `lost` the daemon does not know: anything may have changed. A path may be of any scope.
+    """
+
+    id: str
+    notes: list[str]
+    lost: bool

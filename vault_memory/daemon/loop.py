@@ -11,6 +11,8 @@ from collections.abc import Callable, Mapping, Sequence
 from typing import TYPE_CHECKING
 
 from vault_memory.api.vault_memory import VaultMemory
+from vault_memory.daemon.changes.change_ring import ChangeRing
+from vault_memory.daemon.changes.side_files import SideFiles
 from vault_memory.daemon.conversation_upkeep import ConversationUpkeep
 from vault_memory.daemon.daemon_lock import DaemonLock
 from vault_memory.daemon.edit_requests import EditRequests, MemoryCall
@@ -86,6 +88,8 @@ class Daemon:
         self._stop = StopRequest(self.watcher.wake)
         self.barrier = Barrier(self.watcher)
         self._conversation_upkeep = ConversationUpkeep(memory, self.watcher.wake)
+        self._changes = ChangeRing()
+        self._side_files = SideFiles(memory.vault.folder)
         self._notes = NoteIndexer(
             memory,
             self._edit_upkeep,
@@ -133,7 +137,11 @@ class Daemon:
         )
         server = SocketServer(
             self.memory.vault.state.socket,
-            Calls(self).table() | self._edit_calls.table(),
+            {
+                "changes": self._changes.answer,
+                **Calls(self).table(),
+                **self._edit_calls.table(),
+            },
         )
         nights = Nights(self.memory.fork(), tell=self._tell_work)
         try:
@@ -148,6 +156,7 @@ class Daemon:
             logger.info("asked to stop; the next start scans the remaining notes")
         finally:
             self.notify.stopping()
+            self._changes.close()
             self._notes.close()
             server.close()
             nights.close()
@@ -160,13 +169,20 @@ class Daemon:
         seconds = self._seconds_to_sleep()
         try:
             self._process(self.watcher.take(seconds))
-            self.trouble = ""
+            self._end_trouble()
         except (VaultMemoryError, DatabaseError, OSError) as error:
             # Fault (C57, B39): the disk may be unmounted or full. The daemon waits for
             # it, and must not end.
             self._note_trouble(error)
+            self._publish()
             self._stop.wait(RETRY_SECONDS)
+        self._publish()
         self.notify.turn(self._doing())
+
+    def _publish(self) -> None:
+        """Passes on what changed in this turn: search finds it now."""
+        self._changes.stage(self._notes.take_changed())
+        self._changes.publish()
 
     def _seconds_to_sleep(self) -> float:
         """Returns how long the loop may wait for hints."""
@@ -198,9 +214,16 @@ class Daemon:
         self._conversation_upkeep.turn()
         self._sweep()
 
+    def _end_trouble(self) -> None:
+        if self.trouble:
+            self._changes.stage_loss()
+        self.trouble = ""
+
     def _note_trouble(self, error: Exception) -> None:
         if self.trouble != str(error):
             logger.warning("%s", error)
+            # A client may show notes that cannot be read any more.
+            self._changes.stage_loss()
         self.trouble = str(error)
         # Fault (C57): questions must not wait for a vault that cannot be read.
         self.barrier.lift(())
@@ -249,6 +272,8 @@ class Daemon:
         self._stamps.heard(event)
         if event.is_indexed:
             self._notes.take(event, now, closed=closed)
+        else:
+            self._changes.stage((path,))
 
     # --- Scans ---
 
@@ -272,6 +297,7 @@ class Daemon:
             self._note_missed_events(report)
         if report.changed or report.removed:
             self.syncing.heard()
+        self._stage_scanned(report, within)
         self._edit_upkeep.note_settled(report.changed)
         self._edit_upkeep.note_copies(report.copies)
         if within == ("",):
@@ -281,6 +307,26 @@ class Daemon:
         if report.changed:
             self._notes.report(_summary(report.changed), report.delta, started)
             self._embedding.wake()
+
+    def _stage_scanned(
+        self,
+        report: ScanReport,
+        within: tuple[str, ...],
+    ) -> None:
+        """Stages the changes of a scan for the clients that wait for changes."""
+        self._changes.stage(report.changed)
+        if within != ("",):
+            self._changes.stage((*report.unread, *report.copies))
+            return
+        # A scan of the vault names all side files. Polling makes one every few seconds.
+        if not self._changes.is_asked():
+            self._side_files.forget()
+            return
+        side_files = self._side_files.changed((*report.unread, *report.copies))
+        if side_files is None:
+            self._changes.stage_loss()
+        else:
+            self._changes.stage(side_files)
 
     def _note_missed_events(self, report: ScanReport) -> None:
         """Counts the changes that raised no event: after some of them the watcher polls."""

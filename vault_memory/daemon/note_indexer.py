@@ -21,6 +21,11 @@ from vault_memory.vault.watch.note_event import NoteEvent
 
 logger = logging.getLogger(__name__)
 
+MOST_REVISIONS = 1000
+"""Notes whose last changes are remembered"""
+TOO_LARGE = "too large"
+"""Stands for a revision that was not read; each event of such a note is a change"""
+
 
 @dataclass(frozen=True, slots=True)
 class PathChange:
@@ -53,6 +58,10 @@ class NoteIndexer:
         self._memory = memory
         self._upkeep = upkeep
         self._tell = tell
+        self._changed: dict[str, str] = {}
+        """New revisions in the index; "" for a note that is absent or unreadable"""
+        self._last_revisions: dict[str, str] = {}
+        """The revisions that `take_changed` returned last"""
         self._wake_embedding = wake_embedding
         self._debounce = DebounceTable()
         self._settled: dict[str, Settled] = {}
@@ -87,6 +96,19 @@ class NoteIndexer:
     def unread(self) -> list[str]:
         """Returns the notes whose newest bytes may be missing from the index."""
         return sorted(self._unread)
+
+    def take_changed(self) -> list[str]:
+        """Returns the notes that changed since the last call, and whose new state the index has."""
+        changed = []
+        for path, revision in self._changed.items():
+            # A note is read several times after a save. That is one change.
+            if revision == TOO_LARGE or self._last_revisions.get(path) != revision:
+                changed.append(path)
+                self._last_revisions[path] = revision
+        self._changed.clear()
+        while len(self._last_revisions) > MOST_REVISIONS:
+            del self._last_revisions[next(iter(self._last_revisions))]
+        return changed
 
     def wait(self) -> float:
         """Returns how many seconds the loop may sleep before the next turn."""
@@ -146,6 +168,7 @@ class NoteIndexer:
             elif note.removed or self._upkeep.is_by_person(note.path, note.revision):
                 self.report(note.path, note.delta, note.started, removed=note.removed)
             self._unread.discard(note.path)
+            self._changed[note.path] = note.revision or TOO_LARGE
             self._wake_embedding()
 
     # --- One note ---
@@ -180,11 +203,13 @@ class NoteIndexer:
             # Another read before the next save would find the same size.
             logger.warning("%s", error)
             self._finish(path)
+            self._changed[path] = TOO_LARGE
             return
         except NoteUnreadable as error:
             # Permissions may change, and a program may lock the file only for a moment.
             logger.warning("%s", error)
             self._debounce.unreadable(path, now=time.monotonic())
+            self._changed[path] = ""
             return
         # Fault (A3): half a save is compared with the last settled version. The index
         # gets this read, so that version is loaded before.
@@ -196,6 +221,8 @@ class NoteIndexer:
             path, note, self._settled.get(path), now=time.monotonic(), quiet=quiet
         )
         delta = self._conclude(ingest, event, note, decision)
+        if decision is not DebounceDecision.KEEP and path not in self._large:
+            self._changed[path] = note.revision if note is not None else ""
         if delta is None:
             return
         if note is None or self._upkeep.is_by_person(path, note.revision):

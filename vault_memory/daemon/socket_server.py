@@ -10,6 +10,7 @@ from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import Any
 
+from vault_memory.daemon.changes.change_ring import MOST_WAITING
 from vault_memory.daemon.daemon_lock import inode_of
 from vault_memory.daemon.exchange import LONGEST_REQUEST
 from vault_memory.errors import UsageError, VaultMemoryError
@@ -21,7 +22,7 @@ PATIENCE_SECONDS = 5.0
 """How long a client may take to send its request, and again to receive the answer"""
 PAUSE_SECONDS = 0.5
 """Pause after a client could not be accepted"""
-MOST_CLIENTS = 64
+MOST_CLIENTS = 64 + MOST_WAITING
 """Clients that are served at the same time; more of them wait"""
 QUIET_SECONDS = 60.0
 """Time between two lines in the log about clients that cannot be accepted"""

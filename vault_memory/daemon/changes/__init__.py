@@ -1,0 +1,1 @@
+"""Changes of the vault, for clients that wait for the next one."""
