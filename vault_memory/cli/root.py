@@ -90,6 +90,10 @@ COMMANDS: dict[str, tuple[str, str]] = {
     "hook": ("hosts", "Answer one event of such a program, read from standard input."),
     "mcp": ("mcp", "Serve the memory of one person as MCP tools over standard input."),
     "serve": ("serve", "Serve bots over HTTP, each with its own token."),
+    "web": (
+        "everyday.web",
+        "Show in a browser what is remembered, and correct it there.",
+    ),
     "service": ("service_command", "Let systemd or launchd run the daemon."),
     "models": (
         "setup.models",
@@ -106,7 +110,7 @@ GROUPS = {
     "Ask": "search context about read notes links open facts timeline entity source last-night",
     "Change": "remember append add-heading replace remove archive apply "
     "add-fact correct confirm invalidate delete-fact",
-    "Look over what changed": "log undo history restore trash conflicts inbox",
+    "Look over what changed": "web log undo history restore trash conflicts inbox",
     "Learn": "record end-session compact sleep held feedback",
     "Sync": "remote sync",
     "Connect": "install hook mcp serve",

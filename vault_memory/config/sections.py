@@ -402,8 +402,7 @@ class ServeToken(NamedTuple):
 
 
 class Serve(NamedTuple):
-    """How `serve` listens, and who has access. Put a server with TLS in front of it before others
-    can reach it."""
+    """How `serve` listens, and who has access. Others reach it only through a server with TLS."""
 
     host: str = "127.0.0.1"
     """The address to listen on"""
@@ -426,6 +425,15 @@ class Serve(NamedTuple):
     """The file with the token for `/metrics`, outside the vault and readable only by its owner;
     the metrics cover all scopes; empty: only requests over `socket` without a token may read them
     """
+
+
+class Web(NamedTuple):
+    """The page in a browser."""
+
+    port: int = 0
+    """The port of the page; 0: one of its own for each vault"""
+    editor_url: str = ""
+    """Link to a note in an editor, such as `vscode://file/{path}:{line}`"""
 
 
 class TalkRoom(NamedTuple):
@@ -487,6 +495,7 @@ class Config(NamedTuple):
     remote: RemoteSettings = RemoteSettings()
     watch: Watch = Watch()
     serve: Serve = Serve()
+    web: Web = Web()
     talk: TalkSettings = TalkSettings()
 
 

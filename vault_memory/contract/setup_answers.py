@@ -132,6 +132,18 @@ class TokenJson(TypedDict):
     toml: str
 
 
+class WebLinkJson(TypedDict):
+    """A link to the page, which works once."""
+
+    link: str
+
+
+class SignedOutJson(TypedDict):
+    """How many browsers were signed out of the page."""
+
+    ended: Count
+
+
 # ---- models --------------------------------------------------------------------------
 
 

@@ -1,0 +1,206 @@
+"""`web`: the page, where people see, correct and take back in a browser what is remembered."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+import click
+
+from vault_memory.cli.optional_dependencies import need
+from vault_memory.cli.options import Context, common, grouped, scope_option
+from vault_memory.errors import UsageError
+from vault_memory.lazy import lazy_module
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+    from vault_memory.api.vault_memory import VaultMemory
+    from vault_memory.contract.setup_answers import SignedOutJson, WebLinkJson
+    from vault_memory.http import listen
+    from vault_memory.http.page import browser_sessions, page_address, page_app, running
+    from vault_memory.http.page.browser_sessions import Rights
+    from vault_memory.http.page.page_address import PageAddress
+    from vault_memory.http.page.running import RunningPage
+else:
+    listen = lazy_module("vault_memory.http.listen")
+    page_address = lazy_module("vault_memory.http.page.page_address")
+    page_app = lazy_module("vault_memory.http.page.page_app")
+    running = lazy_module("vault_memory.http.page.running")
+    browser_sessions = lazy_module("vault_memory.http.page.browser_sessions")
+
+LOOPBACK = "127.0.0.1"
+
+
+@dataclass(frozen=True, slots=True)
+class WebOptions:
+    """How the page is served."""
+
+    users: tuple[str, ...]
+    read_only: bool
+    host: str | None
+    port: int | None
+    no_browser: bool
+
+    def rights(self) -> "Rights":
+        """Return what the page may show and do."""
+        return browser_sessions.Rights(self.users or None, not self.read_only)
+
+
+@click.command()
+@scope_option(
+    "--user",
+    "users",
+    multiple=True,
+    help="Show only the notes that this person may see (repeatable). Default: all.",
+)
+@click.option("--read-only", is_flag=True, help="Show everything, and change nothing.")
+@click.option("--host", metavar="ADDRESS", help="The address to listen on.")
+@click.option(
+    "--port",
+    type=click.IntRange(0, 65535),
+    help="The port. Default: one of its own for each vault.",
+)
+@click.option("--no-browser", is_flag=True, help="Do not open a browser.")
+@click.option("--link", is_flag=True, help="Print one more link to the running page.")
+@click.option("--sign-out", is_flag=True, help="End the sessions of all browsers.")
+@common
+@click.pass_obj
+@grouped(WebOptions, "options")
+def web(
+    context: Context,
+    options: WebOptions,
+    link: bool,
+    sign_out: bool,
+) -> None:
+    """Show in a browser what is remembered: see it, correct it, take it back.
+
+    The page runs until Ctrl-C. The printed link works once, within 5 minutes.
+
+    \b
+    Examples:
+      vault-memory web
+      vault-memory web --user mira --read-only
+      vault-memory web --link
+    """
+    need("web")
+    with context.open() as memory:
+        state = memory.vault.state.path
+        if sign_out:
+            _sign_out(context, state)
+        elif link:
+            _print_link(context, state, options)
+        elif running.find_running(state):
+            context.say("the page runs already; this is one more link to it")
+            _print_link(context, state, options)
+        else:
+            _serve(context, memory, options)
+
+
+def _sign_out(
+    context: Context,
+    state: "Path",
+) -> None:
+    ended = browser_sessions.BrowserSessions(state).end_all()
+    answer: SignedOutJson = {"ended": ended}
+    browsers = "1 browser was" if ended == 1 else f"{ended} browsers were"
+    context.emit(answer, lambda: f"{browsers} signed out")
+
+
+def _print_link(
+    context: Context,
+    state: "Path",
+    options: WebOptions,
+) -> None:
+    """Print one more link to the running page. Raises NoPage, UsageError."""
+    page = running.find_running(state)
+    if page is None:
+        raise running.NoPage
+    _check_rights(page, options.users)
+    _emit_link(context, _new_link(state, page.url, options.rights()))
+
+
+def _check_rights(
+    page: "RunningPage",
+    users: Sequence[str],
+) -> None:
+    """Raise UsageError for people whom the running page does not show."""
+    allowed = page.rights.users
+    if allowed is None:
+        return
+    for user in users:
+        if user not in allowed:
+            raise UsageError(
+                f"the running page does not show `{user}`",
+                hint="stop it, and start it with `--user` for each person",
+            )
+
+
+def _new_link(
+    state: "Path",
+    url: str,
+    rights: "Rights",
+) -> str:
+    key = browser_sessions.BrowserSessions(state).make_link(rights)
+    return f"{url}/open/{key}"
+
+
+def _emit_link(
+    context: Context,
+    link: str,
+) -> None:
+    answer: WebLinkJson = {"link": link}
+    context.emit(answer, lambda: link)
+
+
+def _serve(
+    context: Context,
+    memory: "VaultMemory",
+    options: WebOptions,
+) -> None:
+    place = _address(memory, options)
+    host = options.host or LOOPBACK
+    listening = listen.at_address(host, place.port)
+    place = place._replace(port=listening.getsockname()[1])
+    if not host.startswith(("127.", "::1", "localhost")):
+        context.say(
+            "warning: others can read unencrypted requests on the network; "
+            "put a server with TLS in front of this one"
+        )
+    serve = memory.vault.config.serve
+    settings = page_app.PageSettings(place, options.rights(), serve.allowed_hosts)
+    app = page_app.page_application(memory, settings)
+    page = running.RunningPage(place.url, options.rights())
+    with running.announced(memory.vault.state.path, page):
+        listen.listen(
+            app, listening, lambda: _open(context, memory, page, options.no_browser)
+        )
+    context.say("stopped")
+
+
+def _address(
+    memory: "VaultMemory",
+    options: WebOptions,
+) -> "PageAddress":
+    """Return the address of the page: the options first, then the configuration."""
+    place = page_address.default_address(memory.root)
+    port = memory.vault.config.web.port or place.port
+    if options.port is not None:
+        port = options.port
+    return page_address.PageAddress(options.host or place.host, port)
+
+
+def _open(
+    context: Context,
+    memory: "VaultMemory",
+    page: "RunningPage",
+    no_browser: bool,
+) -> None:
+    """Print a link, and on a terminal open it."""
+    state = memory.vault.state.path
+    link = _new_link(state, page.url, browser_sessions.Rights())
+    context.say(
+        "Open this link within 5 minutes; it works once. Ctrl-C stops the page."
+    )
+    _emit_link(context, link)
+    if not no_browser and context.can_ask():
+        click.launch(str(running.write_opener(state, link)))

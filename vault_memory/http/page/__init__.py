@@ -1,0 +1,1 @@
+"""The page: see, correct and take back in a browser what the bot remembers."""

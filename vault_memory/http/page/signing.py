@@ -1,0 +1,87 @@
+"""Signing in by a link that works once."""
+
+import time
+from collections.abc import Callable
+
+import anyio
+from starlette.requests import Request
+from starlette.responses import RedirectResponse, Response
+from starlette.routing import Route
+
+from vault_memory.errors import VaultMemoryError
+from vault_memory.http.page import render
+from vault_memory.http.page.browser_sessions import IDLE_SECONDS
+from vault_memory.http.page.guard import NEW_LINK, Guard, SignedOut
+from vault_memory.http.rate_limit import RateLimiter
+
+WRONG_LINKS = 10
+"""Wrong links a minute; more are refused"""
+
+Failure = Callable[[VaultMemoryError, Request], Response]
+
+
+class LinkSpent(SignedOut):
+    """The link was used, or is too old."""
+
+    def __init__(self) -> None:
+        super().__init__("this link was used, or is too old", hint=NEW_LINK)
+
+
+class TooManyLinks(VaultMemoryError):
+    """Somebody tries links."""
+
+    http_status = 429
+
+
+class Signing:
+    """The two steps of a link: a view with one button, and the session behind the button."""
+
+    # Fault: programs that preview links fetch them, and would use them up. They press no
+    # button.
+
+    def __init__(
+        self,
+        guard: Guard,
+        failure: Failure,
+    ) -> None:
+        self._guard = guard
+        self._failure = failure
+        self._wrong_links = RateLimiter(WRONG_LINKS, time.monotonic)
+
+    def routes(self) -> list[Route]:
+        """Returns the routes that need no session."""
+        return [
+            Route("/open/{key}", self._show, methods=["GET"]),
+            Route("/open/{key}", self._open, methods=["POST"]),
+        ]
+
+    async def _show(self, request: Request) -> Response:
+        if not self._guard.sessions.has_link(request.path_params["key"]):
+            return self._refused(request)
+        return render.html("open.html", {"title": "Open the page"})
+
+    async def _open(self, request: Request) -> Response:
+        spend = self._guard.sessions.spend
+        token = await anyio.to_thread.run_sync(spend, request.path_params["key"])
+        if token is None:
+            return self._refused(request)
+        response = RedirectResponse("/", 303)
+        response.set_cookie(
+            self._guard.cookie,
+            token,
+            max_age=IDLE_SECONDS,
+            httponly=True,
+            samesite="strict",
+            secure=request.headers["origin"].lower().startswith("https:"),
+        )
+        return response
+
+    def _refused(self, request: Request) -> Response:
+        # Fault: a program that tries keys. All clients share the limit: they share the host.
+        wait = self._wrong_links.take("all")
+        if not wait:
+            return self._failure(LinkSpent(), request)
+        error = TooManyLinks("too many links were tried", hint=f"wait {wait} s")
+        response = self._failure(error, request)
+        response.headers["retry-after"] = str(wait)
+        return response

@@ -1,0 +1,2 @@
+/* The page works without this module. */
+export {};

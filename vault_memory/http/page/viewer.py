@@ -1,0 +1,98 @@
+"""The only way from a view to the vault: each call has the scopes of the session."""
+
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, Any
+
+from vault_memory.api.vault_memory import VaultMemory
+from vault_memory.context.calls import ContextOptions
+from vault_memory.daemon import query_or_local
+from vault_memory.errors import NoteNotFound, VaultMemoryError
+from vault_memory.http.page import vault_state
+from vault_memory.http.page.vault_state import Counts, VaultState
+from vault_memory.rules.paths.filenames import inside
+from vault_memory.search.calls import SearchOptions
+
+if TYPE_CHECKING:
+    from vault_memory.contract.answers import ContextBlockJson, SearchAnswerJson
+    from vault_memory.search.note_reports import NoteInfo, NoteText
+
+
+class Viewer:
+    """A vault as one session may see it. What lies outside is answered as if it did not exist."""
+
+    def __init__(
+        self,
+        memory: VaultMemory,
+        scopes: Sequence[str],
+        may_write: bool,
+    ) -> None:
+        self.scopes = tuple(scopes)
+        self.may_write = may_write
+        self._memory = memory
+
+    # ---- the frame of each view --------------------------------------------------------
+
+    def counts(self) -> Counts:
+        """What waits for a person."""
+        try:
+            proposals = len(self._memory.edits.inbox())
+            conflicts = len(self._memory.conflicts(self.scopes))
+        except VaultMemoryError:
+            # The vault is unreachable: the view says so itself.
+            return Counts(0, 0)
+        return Counts(proposals, conflicts)
+
+    def state(self) -> VaultState:
+        """The state of the vault."""
+        stale = self._memory.searcher.freshness().stale_files
+        readable = [note for note in stale if self.sees(note)]
+        return vault_state.describe(self._memory, readable, self.counts())
+
+    def notice(self, record_id: str) -> Any:
+        """What a record says that was just made; None when the session may not see it."""
+        return None
+
+    # ---- notes -----------------------------------------------------------------------
+
+    def notes(self) -> "list[NoteInfo]":
+        """The notes, sorted by path."""
+        return self._memory.notes(self.scopes)
+
+    def path(self, note: str) -> str:
+        """The path of a note. Raises BadPath, and NoteNotFound for a note of another scope."""
+        path = inside(note)
+        # Fault: another error than for a missing note would show which notes others have.
+        if not self.sees(path):
+            raise NoteNotFound(path)
+        return path
+
+    def sees(self, path: str) -> bool:
+        """Whether a note is in a scope of the session."""
+        place = self._memory.layout.place(path)
+        return place is not None and place.scope in self.scopes
+
+    def read(self, note: str) -> "NoteText":
+        """A note as it is now. Raises NoteNotFound, NoteUnreadable."""
+        return self._memory.read(self.path(note))
+
+    def search(
+        self,
+        query: str,
+        options: SearchOptions,
+    ) -> "SearchAnswerJson":
+        """The chunks that answer a question."""
+        return query_or_local.search(
+            self._memory, query, scopes=self.scopes, options=options
+        )
+
+    def context(
+        self,
+        prompt: str,
+        scopes: Sequence[str],
+        options: ContextOptions,
+    ) -> "ContextBlockJson":
+        """The block for a prompt, from those of these scopes that the session may see."""
+        seen = [scope for scope in scopes if scope in self.scopes]
+        return query_or_local.context(
+            self._memory, prompt, scopes=seen, options=options
+        )
