@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 
 from tests.scenarios.outside import Outside
 from vault_memory.api.vault_memory import VaultMemory
-from vault_memory.config.sections import ServeToken
+from vault_memory.config.server_sections import ServeToken
 from vault_memory.edits.people import NameTaken
 from vault_memory.http.tokens import Tokens, TokenUnsafe
 from vault_memory.rules.paths.filenames import person_key

@@ -96,6 +96,7 @@ SHAPES: dict[str, Any] = {
     "timeline": answers.FactsJson,
     "trash": edit_answers.TrashJson,
     "undo": EDIT,
+    "web": setup_answers.WebLinkJson | setup_answers.SignedOutJson,
 }
 """The answer of each command; of a subcommand, with its name"""
 

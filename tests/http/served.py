@@ -12,7 +12,7 @@ from starlette.types import ASGIApp
 
 from tests.scenarios.outside import until
 from vault_memory.api.vault_memory import VaultMemory
-from vault_memory.config.sections import Serve
+from vault_memory.config.server_sections import Serve
 from vault_memory.http.application import application
 from vault_memory.http.connections import Limits
 from vault_memory.http.listen import Server, at_address, at_socket

@@ -5,7 +5,7 @@ from pathlib import Path
 import pytest
 
 from vault_memory import config
-from vault_memory.config.sections import ServeToken
+from vault_memory.config.server_sections import ServeToken
 from vault_memory.errors import ConfigError
 from vault_memory.http.tokens import Tokens, TokenUnsafe
 from vault_memory.rules.paths.caller import Caller

@@ -303,6 +303,7 @@ def test_no_command_contacts_a_host_or_writes_a_foreign_file(traced: Traced) -> 
     run("mcp", *mira, stdin=f"{json.dumps(GREETING)}\n{json.dumps(QUESTION)}\n")
     run("service", "install", "--user", places=[".config*"])
     run("serve", "--new-token", "mira.token", *mira, places=["mira.token"])
+    run("web", "--sign-out")
     run("demo")
     with running_cloud() as cloud:
         outside.settings |= cloud.settings

@@ -18,13 +18,8 @@ from hypothesis import strategies as st
 
 from tests.http.served import Served, serving
 from vault_memory.api.vault_memory import VaultMemory
-from vault_memory.config.sections import (
-    Config,
-    EmbeddingSettings,
-    TalkPerson,
-    TalkRoom,
-    TalkSettings,
-)
+from vault_memory.config.sections import Config, EmbeddingSettings
+from vault_memory.config.server_sections import TalkPerson, TalkRoom, TalkSettings
 from vault_memory.http.talk_webhook import TalkSecretUnsafe, talk_routes
 from vault_memory.talk.activity_streams import Garbled, read_event, rendered
 from vault_memory.talk.recorder import REMEMBERED, RoomUnknown

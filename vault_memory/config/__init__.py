@@ -27,15 +27,15 @@ from vault_memory.config.sections import (
     Recall,
     RemoteSettings,
     Retention,
-    Serve,
-    ServeToken,
     SessionSettings,
     SleepCycle,
-    TalkPerson,
-    TalkRoom,
-    TalkSettings,
     Watch,
     is_table,
+)
+from vault_memory.config.server_sections import (
+    Serve,
+    ServeToken,
+    TalkSettings,
 )
 from vault_memory.errors import ConfigError
 
@@ -64,8 +64,6 @@ __all__ = [
     "ServeToken",
     "SessionSettings",
     "SleepCycle",
-    "TalkPerson",
-    "TalkRoom",
     "TalkSettings",
     "Watch",
     "is_table",

@@ -23,7 +23,7 @@ from starlette.routing import Route
 from starlette.types import ASGIApp, Receive, Scope, Send
 
 from vault_memory.api.vault_memory import VaultMemory
-from vault_memory.config.sections import Serve
+from vault_memory.config.server_sections import Serve
 from vault_memory.database.connection import DatabaseError
 from vault_memory.errors import UsageError, VaultMemoryError
 from vault_memory.http.auth import Doorkeeper

@@ -11,7 +11,7 @@ from starlette.datastructures import Headers
 from starlette.responses import Response
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
-from vault_memory.config.sections import Serve
+from vault_memory.config.server_sections import Serve
 from vault_memory.http.rate_limit import RateLimiter
 from vault_memory.http.responses import refusal
 from vault_memory.http.tokens import Tokens

@@ -10,7 +10,7 @@ from starlette.responses import Response
 from starlette.routing import Route
 
 from vault_memory.api.vault_memory import VaultMemory
-from vault_memory.config.sections import Serve
+from vault_memory.config.server_sections import Serve
 from vault_memory.contract import answers, requests
 from vault_memory.http import http_handlers
 from vault_memory.http.prometheus import Requests, metrics_route

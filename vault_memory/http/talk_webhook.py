@@ -17,7 +17,7 @@ from starlette.routing import Route
 
 from vault_memory.api.vault_memory import VaultMemory
 from vault_memory.config.secret_file import read_secret
-from vault_memory.config.sections import TalkSettings as Settings
+from vault_memory.config.server_sections import TalkSettings as Settings
 from vault_memory.database.connection import DatabaseError
 from vault_memory.errors import ConfigError, UsageError, VaultMemoryError
 from vault_memory.http.responses import broken, failure, refusal, reply

@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import Self
 
 from vault_memory.config.secret_file import read_secret
-from vault_memory.config.sections import ServeToken
+from vault_memory.config.server_sections import ServeToken
 from vault_memory.edits.people import twins
 from vault_memory.errors import ConfigError
 from vault_memory.rules.paths.caller import Caller

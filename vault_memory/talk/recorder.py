@@ -14,7 +14,7 @@ from datetime import UTC, datetime
 from typing import TYPE_CHECKING, Literal
 
 from vault_memory.config import state_file
-from vault_memory.config.sections import TalkSettings as Settings
+from vault_memory.config.server_sections import TalkSettings as Settings
 from vault_memory.errors import ConfigError, UsageError
 from vault_memory.lazy import lazy_module
 

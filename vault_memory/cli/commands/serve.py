@@ -28,7 +28,7 @@ if TYPE_CHECKING:
     from starlette.types import ASGIApp
 
     from vault_memory.api.vault_memory import VaultMemory
-    from vault_memory.config.sections import Serve
+    from vault_memory.config.server_sections import Serve
     from vault_memory.contract.setup_answers import TokenJson
     from vault_memory.edits import people
     from vault_memory.http import application, listen

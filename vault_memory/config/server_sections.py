@@ -1,0 +1,92 @@
+"""The sections of the configuration about servers: `serve`, `web` and `talk`."""
+
+from typing import NamedTuple
+
+
+class ServeToken(NamedTuple):
+    """A bot with access over HTTP, and the scopes it may use."""
+
+    user: str
+    """The user whose notes this token opens"""
+    token_file: str
+    """The file with the token of at least 32 characters, outside the vault and readable only by
+    its owner"""
+    channel: str = ""
+    """The channel where the bot answers: opens its notes instead of the user's own"""
+    groups: tuple[str, ...] = ()
+    """Groups whose notes the token also opens"""
+    private: bool = False
+    """With `channel`: also open the user's own notes, although all members of the channel read
+    the answers"""
+
+
+class Serve(NamedTuple):
+    """How `serve` listens, and who has access. Others reach it only through a server with TLS."""
+
+    host: str = "127.0.0.1"
+    """The address to listen on"""
+    port: int = 8377
+    """The port to listen on"""
+    socket: str = ""
+    """Listen on this Unix socket instead, which only its owner can open"""
+    allowed_hosts: tuple[str, ...] = ()
+    """Accepted `Host` names in addition to those of this machine and `host`, such as
+    `memory.example.org`"""
+    allowed_origins: tuple[str, ...] = ()
+    """Origins of pages that may send requests from a browser, such as `https://chat.example.org`"""
+    requests_per_minute: int = 600
+    """Maximum number of requests of one token"""
+    max_body_bytes: int = 1_048_576
+    """Maximum size of a request body"""
+    tokens: tuple[ServeToken, ...] = ()
+    """The bots with access"""
+    metrics_token_file: str = ""
+    """The file with the token for `/metrics`, outside the vault and readable only by its owner;
+    the metrics cover all scopes; empty: only requests over `socket` without a token may read them
+    """
+
+
+class Web(NamedTuple):
+    """The page in a browser."""
+
+    port: int = 0
+    """The port of the page; 0: one of its own for each vault"""
+    editor_url: str = ""
+    """Link to a note in an editor, such as `vscode://file/{path}:{line}`"""
+
+
+class TalkRoom(NamedTuple):
+    """A room of Nextcloud Talk whose channel has another name."""
+
+    token: str
+    """Token of the room, from its URL"""
+    channel: str
+    """The channel in the vault"""
+
+
+class TalkPerson(NamedTuple):
+    """A user whose Nextcloud account has another name than in the vault."""
+
+    id: str
+    """Name of the account"""
+    user: str
+    """Name of the user in the vault"""
+
+
+class TalkSettings(NamedTuple):
+    """Recording of Nextcloud Talk rooms, whose messages `serve` receives at `/talk`."""
+
+    secret_file: str = ""
+    """The file with the secret of the installed Talk bot, outside the vault and readable only by
+    its owner; empty: no recording"""
+    backend: str = ""
+    """URL of the Nextcloud, such as `https://cloud.example.org/`; messages of other servers are
+    refused"""
+    rooms: tuple[TalkRoom, ...] = ()
+    """Rooms with a channel of another name; all other rooms use their token as the channel"""
+    people: tuple[TalkPerson, ...] = ()
+    """Accounts with another name in the vault; all other accounts keep their name"""
+    forget_reaction: str = ""
+    """The reaction with which users retract their own message, such as `🗑`; empty: none"""
+    forget_by: tuple[str, ...] = ()
+    """Accounts that may retract messages of all users"""
