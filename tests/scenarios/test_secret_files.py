@@ -15,11 +15,9 @@ from vault_memory.config.sections import (
     Config,
     EmbeddingSettings,
     RemoteSettings,
-    Serve,
-    ServeToken,
-    TalkSettings,
     is_table,
 )
+from vault_memory.config.server_sections import Serve, ServeToken, TalkSettings
 from vault_memory.errors import VaultMemoryError
 from vault_memory.http.prometheus import Requests, metrics_route
 from vault_memory.http.talk_webhook import talk_routes

@@ -43,7 +43,7 @@ class BrowserSession(NamedTuple):
     """the token that each form of this session carries"""
 
 
-class _Link(msgspec.Struct):
+class _StoredLink(msgspec.Struct):
     digest: str
     ends: float
     rights: Rights
@@ -56,7 +56,7 @@ class _StoredSession(msgspec.Struct):
 
 
 class _Stored(msgspec.Struct):
-    links: list[_Link] = []
+    links: list[_StoredLink] = []
     sessions: list[_StoredSession] = []
 
 
@@ -79,7 +79,7 @@ class BrowserSessions:
         key = secrets.token_urlsafe(32)
         with self._changing() as stored:
             ends = self._clock() + LINK_SECONDS
-            stored.links.append(_Link(_digest(key), ends, rights))
+            stored.links.append(_StoredLink(_digest(key), ends, rights))
             del stored.links[:-MOST_LINKS]
         return key
 
