@@ -101,6 +101,8 @@ def test_each_filter_works_with_words_in_each_mode(memory):
         ({"where": "statuss"}, [("where", "statuss", ("status",))]),
         ({"paths": "peple"}, [("path", "peple", ("people",))]),
         ({"entity": "Anna Schmitt"}, [("entity", "Anna Schmitt", ("anna schmidt",))]),
+        ({"kinds": ["rules"]}, [("kind", "rules", ("dated", "note"))]),
+        ({"kinds": ["note", "facts"]}, []),
         ({"tags": "family", "where": "status"}, []),
         ({"since": "2026-01-01"}, []),
     ],
@@ -109,6 +111,25 @@ def test_an_unknown_value_of_a_filter_is_named_with_near_ones(
     memory, filters, expected
 ):
     assert unknown(memory, **filters) == expected
+
+
+def test_a_kind_without_notes_is_told_on_a_terminal(outside):
+    outside.write("memory/a.md", "- the boat\n")
+
+    done = outside.here("search", "boat", "--kind", "rules")
+
+    assert "no searched note is of the kind `rules`; there are: `note`" in done.err
+
+
+def test_kinds_of_other_people_are_not_told(outside):
+    outside.write("Users/ann/memories/a.md", "- the boat\n")
+    outside.write("Users/bo/memories/2026-03-01.md", "- the boat\n")
+
+    answer = outside.search("boat", "--kind", "rules", "--user", "ann")
+
+    assert answer["unknown_filters"] == [
+        {"filter": "kind", "value": "rules", "near": ["note"]}
+    ]
 
 
 def test_near_names_come_only_from_open_scopes(tmp_path):

@@ -21,6 +21,7 @@ _UNKNOWN = {
     "entity": "no text names `{}`",
     "tag": "no note has the tag `{}`",
     "where": "no note has the field `{}`",
+    "kind": "no searched note is of the kind `{}`",
     "path": "no note is below the path `{}`",
 }
 
@@ -85,7 +86,8 @@ def unknown_filter_texts(answer: "Mapping[str, Any]") -> Iterator[str]:
         remark = _UNKNOWN[unknown["filter"]].format(unknown["value"])
         if unknown["near"]:
             near = ", ".join(f"`{name}`" for name in unknown["near"])
-            remark += f"; similar: {near}"
+            label = "there are" if unknown["filter"] == "kind" else "similar"
+            remark += f"; {label}: {near}"
         yield remark
 
 

@@ -100,9 +100,12 @@ class HitJson(TypedDict):
 class UnknownFilterJson(TypedDict):
     """A filter whose value nothing in the searched notes has, perhaps because it is misspelt."""
 
-    filter: Annotated[str, Meta(description="topic, entity, tag, where or path")]
+    filter: Annotated[str, Meta(description="topic, entity, kind, tag, where or path")]
     value: str
-    near: Annotated[list[str], Meta(description="Similar values that there are")]
+    near: Annotated[
+        list[str],
+        Meta(description="Similar values that there are; of `kind` all that there are"),
+    ]
 
 
 class SearchAnswerJson(TypedDict):

@@ -40,7 +40,7 @@ class Filters(NamedTuple):
 
     @property
     def has_names(self) -> bool:
-        """Whether a filter has a name, which may be misspelt."""
+        """Whether a filter has a name, which may be misspelt. Kinds are checked by callers."""
         return self._replace(since=None, until=None, kinds=frozenset()) != Filters()
 
     def where(self) -> tuple[str, list[object]]:

@@ -124,7 +124,8 @@ def search(
         options = hits.HitOptions(query.limit, query.why, query.copies, query.archived)
         answer = hits.answer(request, gathered, ranked, options)
         # Most searches have no filter with a name, and need not load what looks it up.
-        if request.filters.has_names:
+        has_unknown_kinds = request.filters.kinds and not (answer.hits or query.gated)
+        if request.filters.has_names or has_unknown_kinds:
             unknown = unknown_filters.unknown_filters(
                 request.connection,
                 request.scope_ids,

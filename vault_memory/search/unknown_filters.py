@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, NamedTuple
 from vault_memory.database.connection import Connection
 from vault_memory.index import fts_search
 from vault_memory.index.filters import Filters
-from vault_memory.index.properties import property_filters
+from vault_memory.index.properties import property_filters, property_values
 from vault_memory.markdown.properties.note_properties import (
     Sort,
     clean_tag,
@@ -26,10 +26,10 @@ class UnknownFilter(NamedTuple):
     """A filter that nothing passes because of a name, perhaps a misspelt one."""
 
     filter: str
-    """topic, entity, tag, where or path"""
+    """topic, entity, kind, tag, where or path"""
     value: str
     near: tuple[str, ...]
-    """similar names that there are, the most similar first"""
+    """similar names that there are, the most similar first; of `kind` all kinds that there are"""
 
     def as_json(self) -> "UnknownFilterJson":
         """Return the filter as the JSON contract has it."""
@@ -68,7 +68,7 @@ def _unknown_topic(
     if filters.topic is None:
         return
     # Fault: text without a topic passes each topic, so a misspelt one gives hits all the same.
-    topics = property_filters.topics(connection, scope_ids)
+    topics = property_values.topics(connection, scope_ids)
     if folded_value(filters.topic) not in map(folded_value, topics):
         yield UnknownFilter("topic", filters.topic, near_names(filters.topic, topics))
 
@@ -107,8 +107,15 @@ def _lookups(
             Filters(entity=entity, also=filters.also),
             lambda: near_names(
                 entity,
-                property_filters.names_of_entities(connection, scope_ids),
+                property_values.names_of_entities(connection, scope_ids),
             ),
+        )
+    for kind in sorted(filters.kinds):
+        yield _Lookup(
+            "kind",
+            kind,
+            Filters(kinds=frozenset((kind,))),
+            lambda: tuple(property_values.kinds_of(connection, scope_ids)),
         )
     for tag in filters.tags:
         yield _Lookup(
@@ -139,7 +146,7 @@ def _near_tags(
     tag: str,
 ) -> tuple[str, ...]:
     """Return similar tags of the notes of these scopes."""
-    tags = property_filters.values_of(
+    tags = property_values.values_of(
         connection,
         scope_ids,
         (Sort.TAG, Sort.TEXT_TAG),
@@ -153,7 +160,7 @@ def _near_paths(
     path: str,
 ) -> tuple[str, ...]:
     """Return similar paths and folders of these scopes."""
-    paths = property_filters.paths_of(connection, scope_ids)
+    paths = property_values.paths_of(connection, scope_ids)
     return near_names(path, _with_folders(paths))
 
 
@@ -164,10 +171,10 @@ def _near_fields(
 ) -> tuple[str, ...]:
     """Return fields as they would be written: with near values of a known key, or near keys."""
     key, value = property_filters.split_field(field)
-    keys = property_filters.keys_of_fields(connection, scope_ids)
+    keys = property_values.keys_of_fields(connection, scope_ids)
     if key not in keys or value is None:
         return near_names(key, keys)
-    values = property_filters.values_of(connection, scope_ids, (Sort.FIELD,), key)
+    values = property_values.values_of(connection, scope_ids, (Sort.FIELD,), key)
     near = near_names(value, values) or tuple(sorted(values)[:MOST_NEAR])
     return tuple(f"{key}={other}" for other in near)
 

@@ -1,6 +1,6 @@
-"""Filters by tag, field and path as SQL, and whether the vault has what they name."""
+"""Filters by tag, field and path as SQL."""
 
-from collections.abc import Collection, Iterable, Sequence
+from collections.abc import Iterable, Sequence
 from typing import Any
 
 from vault_memory.database.connection import Connection
@@ -90,81 +90,3 @@ def _with_field(field: str) -> Condition:
     if value is None:
         return f"{condition})", [key]
     return f"{condition} AND p.key = ?)", [key, value]
-
-
-# --- What the notes of some scopes have ---
-
-
-def values_of(
-    connection: Connection,
-    scope_ids: Collection[int],
-    sorts: Collection[Sort],
-    name: str = "",
-) -> list[str]:
-    """Return the values of properties in the notes of these scopes, each once."""
-    rows = connection.execute(
-        "SELECT DISTINCT p.value"
-        " FROM property p"
-        " JOIN note n ON n.id = p.note"
-        f" WHERE p.sort IN {_listed(sorts)} AND p.name = ?"
-        f" AND n.scope IN {_listed(scope_ids)}",
-        (name,),
-    )
-    return [row[0] for row in rows]
-
-
-def keys_of_fields(
-    connection: Connection,
-    scope_ids: Collection[int],
-) -> list[str]:
-    """Return the folded keys of the fields in the notes of these scopes."""
-    rows = connection.execute(
-        "SELECT DISTINCT p.name"
-        " FROM property p"
-        " JOIN note n ON n.id = p.note"
-        f" WHERE p.sort = {Sort.FIELD:d} AND n.scope IN {_listed(scope_ids)}"
-    )
-    return [row[0] for row in rows]
-
-
-def topics(
-    connection: Connection,
-    scope_ids: Collection[int],
-) -> list[str]:
-    """Return the topics of the chunks of these scopes."""
-    rows = connection.execute(
-        "SELECT DISTINCT topic FROM chunk"
-        f" WHERE topic <> '' AND scope IN {_listed(scope_ids)}"
-    )
-    return [row[0] for row in rows]
-
-
-def paths_of(
-    connection: Connection,
-    scope_ids: Collection[int],
-) -> list[str]:
-    """Return the paths of the notes of these scopes."""
-    rows = connection.execute(
-        f"SELECT path FROM note WHERE scope IN {_listed(scope_ids)} ORDER BY path"
-    )
-    return [row[0] for row in rows]
-
-
-def names_of_entities(
-    connection: Connection,
-    scope_ids: Collection[int],
-) -> list[str]:
-    """Return the names of entities and of notes in these scopes."""
-    among = _listed(scope_ids)
-    rows = connection.execute(
-        f"SELECT DISTINCT key FROM entity_name WHERE scope IN {among}"
-        f" UNION SELECT name FROM note WHERE name <> '' AND scope IN {among}"
-    )
-    return [row[0] for row in rows]
-
-
-def _listed(numbers: Iterable[int]) -> str:
-    # Fault (H124): `:d` raises for anything but a number, so no text can get into the
-    # statement.
-    digits = [f"{number:d}" for number in numbers]
-    return f"({','.join(digits)})"
